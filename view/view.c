@@ -230,7 +230,7 @@ static void paint_tip(mv_view *view)
     paint_tip_lines(ui, text);
 }
 
-static void begin_frame(mv_view *view, float width, float height, double ms)
+void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
 {
     mv_ui *ui = &view->ui;
 
@@ -245,6 +245,8 @@ static void begin_frame(mv_view *view, float width, float height, double ms)
     ui->lacks_memory = false;
     view->chrome->hover_before = view->hover;
     view->chrome->hover_segment_before = view->hover_segment;
+    mv_navigation_update(view);
+    mv_search_update(view);
 }
 
 const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms)
@@ -254,9 +256,7 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
     float x = ui->pointer_x, y = ui->pointer_y;
     mv_box ignored, below;
 
-    begin_frame(view, width, height, ms);
-    mv_navigation_update(view);
-    mv_search_update(view);
+    mv_view_frame_begin(view, width, height, ms);
     mv_chrome_lay_out(view, width, height);
     if (mv_chrome_is_covered(view) || c->only_panes)
         ui->pointer_x = ui->pointer_y = -1;

@@ -1,6 +1,6 @@
 #include "cli/pictures/pictures.h"
+#include "view/paper/paper.h"
 #include "viz/pictures/envelopes.h"
-#include "viz/pictures/segment_timeline.h"
 #include "viz/pictures/state.h"
 #include "viz/pictures/timeline.h"
 
@@ -26,20 +26,46 @@ static void take_timeline(mv_drawing *d, const mv_timeline *timeline, mv_scene *
     *out = timeline->scene;
 }
 
+static mv_code paint_paper(mv_drawing *d, const mv_lives *lives, const mv_paper_kind *kind,
+                           const mv_paper_opts *opts, mv_scene *out, mv_err *err)
+{
+    mv_paper paper;
+
+    if (mv_paper_find(&d->cli->arena, d->trace, lives, kind, opts, &paper, err) != MV_OK)
+        return err->code;
+    d->figure[MV_FIGURE_EVENTS] += paper.events;
+    d->figure[MV_FIGURE_DRAWN] += paper.drawn;
+    d->figure[MV_FIGURE_MATCHES] += paper.matches;
+    *out = paper.scene;
+    return MV_OK;
+}
+
+static mv_paper_opts paper_opts(const mv_drawing *d, const mv_place *place)
+{
+    const mv_options *o = &d->cli->options;
+
+    return (mv_paper_opts){.title = d->name,
+                           .width = o->width,
+                           .height = o->height,
+                           .is_dark = o->is_dark,
+                           .window = place->window,
+                           .event = place->event,
+                           .filter = o->filter,
+                           .top = o->top,
+                           .by_line = o->by == MV_BY_LINE,
+                           .all_frames = o->all_frames};
+}
+
 mv_code mv_paint_active(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                         mv_scene *out, mv_err *err)
 {
-    mv_timeline_opts opts = timeline_opts(d, place);
+    mv_paper_opts opts = paper_opts(d, place);
     mv_leaks leaks;
-    mv_timeline timeline;
 
-    opts.leaks = &leaks;
-    if (mv_leaks_find(work, d->trace, lives, &leaks, err) != MV_OK ||
-        mv_drawing_filter(d, work, lives, &leaks, &opts.only, err) != MV_OK ||
-        mv_timeline_find(&d->cli->arena, d->trace, lives, &opts, &timeline, err) != MV_OK)
+    if ((d->filter.has_leaks && mv_leaks_find(work, d->trace, lives, &leaks, err) != MV_OK) ||
+        mv_drawing_filter(d, work, lives, &leaks, &opts.only, err) != MV_OK)
         return err->code;
-    take_timeline(d, &timeline, out);
-    return MV_OK;
+    return paint_paper(d, lives, &mv_paper_timeline, &opts, out, err);
 }
 
 mv_code mv_paint_pools(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
@@ -61,15 +87,11 @@ mv_code mv_paint_pools(mv_drawing *d, const mv_lives *lives, const mv_place *pla
 mv_code mv_paint_segments(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                           mv_arena *work, mv_scene *out, mv_err *err)
 {
-    mv_timeline_opts opts = timeline_opts(d, place);
-    mv_timeline timeline;
+    mv_paper_opts opts = paper_opts(d, place);
 
-    opts.by_line = d->cli->options.by == MV_BY_LINE;
-    if (mv_drawing_filter(d, work, lives, NULL, &opts.only, err) != MV_OK ||
-        mv_segment_timeline_find(&d->cli->arena, d->trace, lives, &opts, &timeline, err) != MV_OK)
+    if (mv_drawing_filter(d, work, lives, NULL, &opts.only, err) != MV_OK)
         return err->code;
-    take_timeline(d, &timeline, out);
-    return MV_OK;
+    return paint_paper(d, lives, &mv_paper_segments, &opts, out, err);
 }
 
 mv_code mv_paint_state(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,

@@ -147,6 +147,24 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
     set_stage(&d->stage, MV_DOCUMENT_OPENED);
 }
 
+mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives *lives,
+                           mv_budget *budget, mv_err *err)
+{
+    mv_arena_init(&d->arena, budget);
+    d->trace = *trace;
+    d->devices = mv_push_struct(&d->arena, mv_document_device);
+    set_stage(&d->stage, MV_DOCUMENT_OPENED);
+    if (!d->devices)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "devices");
+    d->devices->device = lives->device;
+    d->devices->events = lives->events.count;
+    d->devices->lives = *lives;
+    d->devices->has_lives = true;
+    mv_arena_init(&d->devices->arena, budget);
+    d->device_count = 1;
+    return mv_sites_find(&d->arena, &d->trace, &d->sites, err);
+}
+
 /* ---- what a picture needs ---------------------------------------------------------------- */
 
 static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
@@ -156,7 +174,8 @@ static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
     mv_extent all;
     mv_code code;
 
-    if ((code = mv_lives_find(arena, &d->trace, v->device, &v->lives, err)) != MV_OK ||
+    if ((!v->has_lives &&
+         (code = mv_lives_find(arena, &d->trace, v->device, &v->lives, err)) != MV_OK) ||
         (code = mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err)) != MV_OK ||
         (code = mv_pyramid_find(arena, &v->lives, &v->pyramid, err)) != MV_OK ||
         (code = mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err)) != MV_OK ||

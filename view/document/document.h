@@ -47,6 +47,7 @@ typedef enum {
 typedef struct {
     uint32_t device; /* ordinal */
     uint32_t events;
+    bool has_lives; /* from the start: they are the caller's of mv_loader_borrow */
     _Atomic int stage;
     _Atomic bool is_unjudged;
     mv_arena arena;
@@ -101,6 +102,8 @@ void mv_document_remember(const mv_document *document, uint64_t least_events);
 
 /* The stages, one by one: what a loader does. The arenas are those of the document. */
 void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
+mv_code mv_document_borrow(mv_document *document, const mv_trace *trace, const mv_lives *lives,
+                           mv_budget *budget, mv_err *err); /* instead of reading */
 void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
 void mv_document_judge(mv_document *document, uint32_t device_row);
 void mv_document_release(mv_document *document);
@@ -128,6 +131,12 @@ void mv_loader_close(mv_loader *loader);
 
 /* NULL when memory is out. `path` is copied. Documents live until the loader is closed. */
 mv_document *mv_loader_add(mv_loader *loader, const char *path);
+
+/* A document of a trace and of one device's lives, which the caller keeps until the loader is
+ * closed. The device is shown and judged at once, by this thread; nothing is read, recalled or
+ * saved. NULL when memory is out. */
+mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trace *trace,
+                              const mv_lives *lives);
 
 /* Prepares this device next; MV_NO_ROW: the largest of the document. */
 void mv_loader_prefer(mv_loader *loader, const mv_document *document, uint32_t device_row);

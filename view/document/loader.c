@@ -220,6 +220,24 @@ mv_document *mv_loader_add(mv_loader *l, const char *path)
     return d;
 }
 
+mv_document *mv_loader_borrow(mv_loader *l, const char *name, const mv_trace *trace,
+                              const mv_lives *lives)
+{
+    mv_document *d = l->count < MOST_DOCUMENTS ? mv_push_struct(l->arena, mv_document) : NULL;
+    mv_err err;
+
+    if (!d || !(d->name = mv_arena_text(l->arena, name, strlen(name))))
+        return NULL;
+    d->path = d->name;
+    l->documents[l->count++] = d;
+    if (mv_document_borrow(d, trace, lives, l->budget, &err) != MV_OK)
+        return NULL;
+    mv_document_show(d, 0, l->budget);
+    if (stage_of(&d->devices->stage) == MV_DEVICE_SHOWN)
+        mv_document_judge(d, 0);
+    return stage_of(&d->devices->stage) == MV_DEVICE_JUDGED ? d : NULL;
+}
+
 void mv_loader_prefer(mv_loader *l, const mv_document *document, uint32_t device_row)
 {
     pthread_mutex_lock(&l->lock);

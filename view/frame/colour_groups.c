@@ -31,6 +31,7 @@ mv_colouring mv_colouring_of(const mv_view *view)
 {
     return (mv_colouring){.document = mv_view_document(view),
                           .device = mv_view_device(view),
+                          .lives = &mv_view_device(view)->lives,
                           .mode = view->now->colour,
                           .is_judged = mv_view_is_judged(view)};
 }
@@ -65,7 +66,7 @@ static uint32_t life_step(const mv_alloc_lives *a, uint32_t alloc)
 
 static uint64_t code_group(const mv_colouring *c, uint32_t alloc)
 {
-    uint32_t stack = c->device->lives.allocs.stack[alloc].row;
+    uint32_t stack = c->lives->allocs.stack[alloc].row;
 
     if (stack >= c->device->site_colours.stacks)
         return MV_GROUP_NO_STACK;

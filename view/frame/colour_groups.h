@@ -24,7 +24,9 @@ enum { MV_GROUP_LABEL = 256, MV_COLOUR_STEPS = 6 };
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint8_t mode; /* mv_colour_mode */
+    const mv_lives *lives; /* whose rows are coloured: the device's, or its segments as allocations,
+                              which have a colour by line of code only */
+    uint8_t mode;          /* mv_colour_mode */
     bool is_judged;
 } mv_colouring;
 

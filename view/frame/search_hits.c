@@ -65,6 +65,13 @@ void mv_search_update(mv_view *view)
     view->matches = view->segment_matches = NULL;
     view->match_bytes = 0;
     *view->search_why = '\0';
+    if (view->sheet) {
+        if (view->sheet->main == MV_MAIN_SEGMENTS)
+            view->segment_matches = view->sheet->opts.only;
+        else
+            view->matches = view->sheet->opts.only;
+        return;
+    }
     if (!device || !*view->now->search)
         return;
     memset(&a, 0, sizeof a);

@@ -19,6 +19,7 @@
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
 #include "view/document/jobs.h"
+#include "view/frame/sheet.h"
 #include "view/frame/ui.h"
 #include "view/state/keymap.h"
 #include "view/state/spot.h"
@@ -85,6 +86,7 @@ struct mv_view {
     mv_document **documents; /* [document_count] */
     mv_device_names names;
 
+    mv_sheet *sheet;          /* the frame is for paper; NULL: for a window */
     const mv_view_state *now; /* both are written by view/intents/ only */
     const mv_view_desk *desk;
     mv_intents *intents;
@@ -133,6 +135,10 @@ void mv_view_input(mv_view *view, const mv_input *input);
 /* Paints the frame of width x height pixels at `ms` (a clock that only goes forward). The scene is
  * valid until the next frame. */
 const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms);
+
+/* The beginning of every frame: an empty scene of that size, and what has become ready. Called by
+ * mv_view_frame, and by what paints another frame (view/paper/). */
+void mv_view_frame_begin(mv_view *view, float width, float height, double ms);
 
 /* Whether a frame would look different from the last one without an input: something moves. */
 bool mv_view_is_animating(const mv_view *view);

@@ -23,6 +23,9 @@ void mv_view_go(mv_view *view, const mv_listing_place *place);
 /* Called before a change that Alt+Left can undo. */
 void mv_view_remember(mv_view *view);
 
+/* Sets the state that view->sheet asks for, on the first device of the first document. */
+void mv_view_begin_paper(mv_view *view);
+
 /* The device is ready: sets its window, its cursor, and where the command line asked to begin. */
 void mv_navigation_update(mv_view *view);
 

@@ -190,7 +190,7 @@ static bool make_code_labels(mv_legend *l, const mv_colouring *c, uint32_t count
     for (uint32_t i = 0; i < count; i++)
         rows[i] = (mv_labelled){.trace = &c->document->trace,
                                 .kinds = c->document->sites.kinds,
-                                .stack = c->device->lives.allocs.stack[l->groups[i].alloc],
+                                .stack = c->lives->allocs.stack[l->groups[i].alloc],
                                 .key = !!(l->groups[i].key & MV_GROUP_LEAK),
                                 .bytes = weight(&l->groups[i])};
     labels = mv_labels_find(&l->labels, rows, count, c->mode == MV_COLOUR_STACK);

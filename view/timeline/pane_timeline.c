@@ -12,6 +12,10 @@ enum {
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
+    PAPER_LEGEND = 26, /* percent of the width, within limits */
+    PAPER_LEAST_LEGEND = 226,
+    PAPER_MOST_LEGEND = 340,
+    PAPER_TIMES = 16,
     SPIKES = 13
 };
 
@@ -76,11 +80,13 @@ static double top_of(mv_plot *p, mv_stretch shown)
 {
     const mv_trace_marks *l = &p->device->trace_marks;
     uint32_t first = (uint32_t)shown.from, end = (uint32_t)ceil(shown.to);
-    mv_extent e = mv_pyramid_range(&p->view->levels, first == 0 ? MV_BEFORE : first, end);
+    mv_extent e = mv_pyramid_range(p->levels, first == 0 ? MV_BEFORE : first, end);
     uint64_t most = e.most.reserved, oom, other = mv_plot_other_most(p, shown);
 
-    if (p->rows->only)
-        return mv_viewport_top(other > p->rows->most ? other : p->rows->most);
+    if (p->rows->only) { /* what is reserved is not of that part */
+        most = p->of_segments ? most : e.most.active;
+        return mv_viewport_top(other > most ? other : most);
+    }
     most = e.most.active > most ? e.most.active : most;
     most = e.most.allocated > most ? e.most.allocated : most;
     oom = mv_event_after(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
@@ -154,6 +160,25 @@ static void settle_scale(mv_plot *p)
 
 /* ---- layout ------------------------------------------------------------------------------ */
 
+/* On paper nothing moves the legend away, and a third row has the times of the events. */
+static void place_on_paper(mv_plot *p, mv_box rest)
+{
+    const mv_ui *ui = p->ui;
+    float pad = mv_ui_px(ui, MV_UI_PAD);
+    float legend = fmaxf(rest.w * PAPER_LEGEND / 100, mv_ui_px(ui, PAPER_LEAST_LEGEND));
+    bool has_times = *mv_plot_time(p, 0) != '\0';
+
+    p->legend = mv_box_cut_right(&rest, fminf(legend, mv_ui_px(ui, PAPER_MOST_LEGEND)));
+    mv_box_cut_right(&rest, 2 * pad);
+    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, has_times ? RULER + PAPER_TIMES : RULER));
+    p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
+    p->ruler.x = rest.x;
+    p->ruler.w = rest.w;
+    p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
+    mv_box_cut_top(&rest, mv_ui_px(ui, 2));
+    p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
+}
+
 static void place(mv_plot *p, mv_box box)
 {
     const mv_ui *ui = p->ui;
@@ -161,6 +186,10 @@ static void place(mv_plot *p, mv_box box)
     mv_box rest = {roundf(box.x), roundf(box.y), floorf(box.w), floorf(box.h)};
     float legend = mv_legend_width(p->view, rest.w);
 
+    if (p->view->sheet) {
+        place_on_paper(p, rest);
+        return;
+    }
     p->head = mv_box_cut_top(&rest, mv_ui_px(ui, HEAD));
     if (legend > 0) {
         p->legend = mv_box_cut_right(&rest, legend);
@@ -174,6 +203,18 @@ static void place(mv_plot *p, mv_box box)
     p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
     p->spikes = mv_box_cut_top(&rest, p->of_segments ? gap : mv_ui_px(ui, SPIKES));
     p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
+}
+
+static mv_pyramid_reader *levels_of(mv_plot *p)
+{
+    mv_pyramid_reader *part = &p->pane->part_levels;
+
+    if (!p->rows || !p->rows->only)
+        return &p->view->levels;
+    if (part->pyramid != &p->rows->levels || p->pane->part_rows != p->rows->ask.id)
+        mv_pyramid_reader_init(part, &p->rows->levels);
+    p->pane->part_rows = p->rows->ask.id;
+    return part;
 }
 
 bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
@@ -193,6 +234,7 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
     p->lives = p->of_segments ? &d->segment_lives : &d->lives;
     p->index = p->of_segments ? &d->segment_index : &d->index;
     p->rows = mv_timeline_rows_of(view, p->of_segments);
+    p->levels = levels_of(p);
     marks = mv_timeline_device_marks(view);
     p->marks = marks ? &marks->lanes : NULL;
     p->has_pending = marks && marks->has_pending;
@@ -225,7 +267,10 @@ static void paint_plot(mv_plot *p)
 
     mv_ui_fill(p->ui, p->plot, p->ui->theme->plot);
     mv_scene_clip(scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
-    mv_plot_stack(p);
+    if (p->view->sheet)
+        mv_plot_stack_shapes(p);
+    else
+        mv_plot_stack(p);
     mv_scene_unclip(scene);
     mv_plot_axes(p);
     mv_plot_lanes(p);
@@ -234,8 +279,10 @@ static void paint_plot(mv_plot *p)
     mv_plot_ooms(p);
     mv_plot_peaks(p);
     mv_plot_other_peak(p);
-    mv_plot_cursor(p);
-    mv_plot_readout(p);
+    if (!p->view->sheet) {
+        mv_plot_cursor(p);
+        mv_plot_readout(p);
+    }
     mv_plot_legend(p);
     mv_plot_hover(p);
 }
@@ -247,7 +294,7 @@ static void find_envelope(mv_plot *p)
     bool is_moving = pane->is_easing || pane->is_zooming || pane->drag.kind == MV_DRAG_PAN;
     uint32_t most = !p->view->opts.is_threaded ? UINT32_MAX : is_moving ? 0 : MV_EXACT_COLUMNS;
 
-    if (!mv_envelope_find(pane, &pane->envelope, &p->view->levels, p->at, NULL, most) && most > 0)
+    if (!mv_envelope_find(pane, &pane->envelope, p->levels, p->at, NULL, most) && most > 0)
         p->ui->is_animating = true;
 }
 
@@ -272,7 +319,7 @@ void mv_timeline_paint(mv_view *view, mv_box box)
     pane->at = p.at;
     pane->plot = p.plot;
     find_envelope(&p);
-    p.most = mv_pyramid_range(&view->levels, p.shown.first == 0 ? MV_BEFORE : p.shown.first,
-                              p.shown.end);
+    p.most =
+        mv_pyramid_range(p.levels, p.shown.first == 0 ? MV_BEFORE : p.shown.first, p.shown.end);
     paint_plot(&p);
 }

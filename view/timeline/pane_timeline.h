@@ -86,6 +86,12 @@ typedef struct {
     bool is_found;            /* the question is answered */
 } mv_asked_rows;
 
+/* The isolated rows: a copy, until the worker has used it. */
+typedef struct {
+    uint64_t capacity; /* bytes */
+    uint64_t *words;
+} mv_isolated;
+
 /* What is found for a device in addition to its rows. Plain data, compared byte by byte. */
 typedef struct {
     const mv_document_device *device;
@@ -116,8 +122,9 @@ struct mv_timeline_pane {
     uint64_t last_rows;
     mv_slot *marks_slot, *interval_slot, *use_slot, *use_all_slot;
 
-    uint64_t *isolated; /* the isolated rows: a copy, until the worker has used it */
-    uint64_t isolated_capacity;
+    mv_isolated isolated[2];       /* allocations, segments */
+    mv_pyramid_reader part_levels; /* of the shown rows, if they are a part */
+    uint64_t part_rows;            /* the ask that they are of */
 
     /* the moving window */
     const mv_document_device *device; /* whose window it is */

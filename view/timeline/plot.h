@@ -16,6 +16,7 @@ typedef struct {
     const mv_lives *lives; /* the stacked rows: allocations, or segments as allocations */
     const mv_index *index; /* likewise */
     const mv_timeline_rows *rows;
+    mv_pyramid_reader *levels;  /* of the shown rows: all, or a part */
     const mv_mark_lanes *marks; /* NULL: not known yet */
     const mv_segment_use *use;  /* NULL: the plot is not of segments, or not known yet */
     bool of_segments;
@@ -80,6 +81,7 @@ const char *mv_plot_other_tip(mv_plot *p, uint32_t event); /* "rank1.pickle: 120
 
 /* ---- timeline_stack.c, timeline_segments.c ---- */
 void mv_plot_stack(mv_plot *p);
+void mv_plot_stack_shapes(mv_plot *p); /* stack_shapes.h: the same on paper */
 mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
 uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and sets its colours */
@@ -102,8 +104,12 @@ void mv_plot_hover(mv_plot *p);
 /* What is at a pixel; false: it is outside the plot. */
 bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 
+/* What a row is: its line, size and life, a line each. */
+const char *mv_plot_row_text(mv_plot *p, uint32_t rank);
+
 /* ---- timeline_legend.c ---- */
 void mv_plot_legend(mv_plot *p);
+mv_colouring mv_plot_colouring(const mv_plot *p); /* of the shown rows; of segments, by line */
 /* A row with a piece of a line, cut off the box. */
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);
 /* What finds the allocations of a row of the legend; false: nothing does. */

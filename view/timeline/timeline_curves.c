@@ -146,7 +146,8 @@ void mv_plot_curves(mv_plot *p)
         curve(p, e, ALLOCATED, outline);
         if (p->has_pending)
             curve(p, e, ACTIVE, active);
-        curve(p, e, RESERVED, reserved);
+        if (!p->rows->only) /* it is not of that part */
+            curve(p, e, RESERVED, reserved);
     }
     mv_plot_other(p);
     mv_scene_unclip(&p->ui->scene);

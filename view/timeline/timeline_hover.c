@@ -38,7 +38,7 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out)
     *out = (mv_hit){.rank = MV_NO_ROW};
     if (!mv_box_has(p->plot, x, y) || p->index->count == 0)
         return false;
-    point = mv_tile_point_at(&tiles, &p->view->levels, (double)floorf(x - p->plot.x),
+    point = mv_tile_point_at(&tiles, p->levels, (double)floorf(x - p->plot.x),
                              (double)floorf(y - p->plot.y));
     *event = point.instant.event;
     stack = hit_stack(p);
@@ -219,6 +219,35 @@ static void describe_segment(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
                            mv_pool_label(p->trace, s->pool[row], pool),
                            mv_stream_label(p->trace, s->stream[row], stream)));
     say(t, life(p, rank));
+}
+
+static void describe_range(mv_plot *p, uint32_t rank, tip *t)
+{
+    const mv_segment_lives *s = &p->device->lives.segments;
+    uint32_t row = p->lives->allocs.segment[rank];
+
+    say(t, sized(p, s->is_expandable[row] ? "mapped range of " : "segment of ",
+                 p->index->bytes[rank]));
+    say(t, mv_scene_format(&p->ui->scene, "at 0x%llx, %s blocks, %s, %s",
+                           (unsigned long long)s->addr[row],
+                           s->kind[row] == MV_SEGMENT_SMALL ? "small" : "large",
+                           mv_plot_pool(p, s->pool[row]), mv_plot_stream(p, s->stream[row])));
+    say(t, life(p, rank));
+}
+
+const char *mv_plot_row_text(mv_plot *p, uint32_t rank)
+{
+    const char *text;
+    tip t = {0};
+
+    if (p->of_segments)
+        describe_range(p, rank, &t);
+    else
+        describe_alloc(p, rank, &t);
+    text = t.line[0];
+    for (uint32_t i = 1; i < t.count; i++)
+        text = mv_scene_format(&p->ui->scene, "%s\n%s", text, t.line[i]);
+    return text;
 }
 
 static void describe_pixel(mv_plot *p, const mv_hit *hit, tip *t)

@@ -4,6 +4,8 @@
 
 #include "base/size.h"
 #include "view/timeline/plot.h"
+#include "viz/pictures/fullness.h"
+#include "viz/scene/axis.h"
 #include "viz/scene/distinct_texts.h"
 #include "viz/scene/fullness_scale.h"
 
@@ -28,6 +30,34 @@ float mv_legend_width(const mv_view *view, float pane)
 
     width = roundf(fmaxf(width, LEAST) * scale);
     return pane >= 3.2f * USUAL * scale ? fminf(width, roundf(pane / 2)) : 0;
+}
+
+/* ---- on paper ----------------------------------------------------------------------------- */
+
+/* The rows that are drawn one by one; NULL: all. */
+static const uint64_t *shown_rows(const mv_plot *p)
+{
+    if (p->view->sheet && p->view->sheet->largest)
+        return p->view->sheet->largest;
+    return p->rows ? p->rows->only : NULL;
+}
+
+/* Whether a band is drawn for those that are not among the largest. */
+static bool has_band(const mv_plot *p)
+{
+    return p->view->sheet && p->view->sheet->largest;
+}
+
+/* What the legend adds up to: what it counted, and the band. */
+static uint64_t all_bytes(const mv_plot *p)
+{
+    const mv_legend *l = &p->pane->legend;
+    mv_levels levels;
+
+    if (!has_band(p))
+        return l->all.bytes;
+    levels = mv_pyramid_at(p->levels, p->view->now->cursor);
+    return p->of_segments ? levels.reserved : levels.allocated;
 }
 
 /* ---- counting ----------------------------------------------------------------------------- */
@@ -100,8 +130,8 @@ static void update(mv_plot *p, const mv_colouring *colouring)
     mv_legend_ask ask = ask_of(p);
     uint32_t part = p->view->opts.is_threaded ? PART : UINT32_MAX;
     mv_legend_source from = {.colouring = *colouring,
-                             .index = &p->device->index,
-                             .only = p->rows ? p->rows->only : NULL,
+                             .index = p->of_segments ? p->index : &p->device->index,
+                             .only = shown_rows(p),
                              .matches = p->view->matches,
                              .tiles = p->rows ? &p->tiles : NULL,
                              .spikes = p->spike_of,
@@ -167,26 +197,60 @@ static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
         mv_ui_fill(p->ui, swatch, row->colour);
     if (row->bytes)
         mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
-                   share_of(p, row->bytes, p->pane->legend.all.bytes));
+                   share_of(p, row->bytes, all_bytes(p)));
     mv_ui_text(p->ui, amount, MV_UI_SMALL, row->bytes ? theme->text : theme->faint_text,
                MV_ANCHOR_END, mv_size_text(size, row->bytes));
     mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
 }
 
+/* A row whose bytes are of no group: a label beside a swatch that is painted already. */
+static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t bytes)
+{
+    const mv_theme *theme = p->ui->theme;
+    mv_box share = mv_box_cut_right(&box, mv_ui_px(p->ui, SHARE));
+    mv_box amount = mv_box_cut_right(&box, mv_ui_px(p->ui, AMOUNT));
+    char size[MV_SIZE_TEXT];
+
+    mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
+               share_of(p, bytes, all_bytes(p)));
+    mv_ui_text(p->ui, amount, MV_UI_SMALL, theme->text, MV_ANCHOR_END, mv_size_text(size, bytes));
+    mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
+}
+
+/* What is not drawn one by one: the grey band on top of the others. */
+static void paint_band(mv_plot *p, mv_box box)
+{
+    const mv_sheet *sheet = p->view->sheet;
+    mv_box swatch = mv_box_cut_left(&box, mv_ui_px(p->ui, SWATCH + 6));
+    uint64_t bytes = all_bytes(p) - p->pane->legend.all.bytes;
+    char count[MV_TICK_TEXT];
+
+    swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
+    swatch.y += roundf((box.h - swatch.h) / 2);
+    mv_ui_fill(p->ui, swatch, p->ui->theme->rest);
+    mv_axis_exact(sheet->matches - sheet->opts.top, count);
+    paint_bytes(p, box,
+                mv_scene_format(&p->ui->scene, "%s other %s", count,
+                                p->of_segments ? "segments" : "blocks"),
+                bytes);
+}
+
 static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 {
     mv_legend_rows *rows = &p->pane->legend_rows;
-    float high = mv_ui_px(p->ui, ROW);
+    float high = mv_ui_px(p->ui, ROW), room = box->h - (has_band(p) ? high : 0);
     const char *labels[MV_LEGEND_MOST];
 
     mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene,
-                     (uint32_t)fmaxf(0, box->h / high), rows);
+                     (uint32_t)fmaxf(0, room / high), rows);
     for (uint32_t i = 0; i < rows->count; i++)
         labels[i] = rows->row[i].label;
     mv_labels_fit(&p->ui->scene, labels, rows->count, MV_UI_SMALL * p->ui->scale,
                   label_width(p, *box));
     for (uint32_t i = 0; i < rows->count; i++)
         paint_row(p, mv_box_cut_top(box, high), i, labels[i]);
+    if (has_band(p))
+        paint_band(p, mv_box_cut_top(box, high));
 }
 
 /* ---- what it tells about ------------------------------------------------------------------ */
@@ -211,7 +275,12 @@ static const char *sum_text(mv_plot *p, const char *what, mv_legend_sum sum)
 static const char *moment_of(const mv_plot *p)
 {
     const mv_legend_ask *ask = &p->pane->legend.ask;
+    const mv_sheet *sheet = p->view->sheet;
 
+    if (p->device->lives.events.count == 0)
+        return "in use";
+    if (sheet && (sheet->opts.only || p->of_segments))
+        return "at their peak";
     if (ask->event == p->device->peak_event)
         return "at the peak";
     return ask->event == p->view->now->cursor ? "at the cursor" : "at the highest in view";
@@ -230,8 +299,10 @@ static void paint_title(mv_plot *p, mv_box *box)
 
     line(p, box, theme->faint_text,
          mv_scene_format(&p->ui->scene, "%s, %s %s", titles[p->view->now->colour % MV_COLOUR_COUNT],
-                         mv_size_text(size, l->all.bytes), moment_of(p)));
-    if (l->ask.only) {
+                         mv_size_text(size, all_bytes(p)), moment_of(p)));
+    if (p->view->sheet) { /* the heading says it */
+        return;
+    } else if (l->ask.only) {
         line(p, box, theme->text, sum_text(p, "hits:", l->all));
         line(p, box, theme->faint_text, sum_text(p, "others, hidden:", l->hidden));
     } else if (l->ask.search) {
@@ -239,9 +310,21 @@ static void paint_title(mv_plot *p, mv_box *box)
     }
 }
 
-void mv_plot_colours(mv_plot *p, mv_box box)
+mv_colouring mv_plot_colouring(const mv_plot *p)
 {
     mv_colouring colouring = mv_colouring_of(p->view);
+
+    if (p->of_segments) {
+        colouring.lives = p->lives;
+        colouring.mode = MV_COLOUR_SITE;
+        colouring.is_judged = false;
+    }
+    return colouring;
+}
+
+void mv_plot_colours(mv_plot *p, mv_box box)
+{
+    mv_colouring colouring = mv_plot_colouring(p);
 
     p->pane->legend_rows.count = 0;
     update(p, &colouring);
@@ -279,6 +362,41 @@ void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, 
     mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START, text);
 }
 
+static void key_area(mv_plot *p, mv_box *box, mv_shape area, const char *text)
+{
+    mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+    mv_box sign = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
+
+    sign.w = mv_ui_px(p->ui, 20);
+    sign.y += mv_ui_px(p->ui, 4);
+    sign.h -= mv_ui_px(p->ui, 8);
+    if (area.is_hatched)
+        mv_ui_fill(p->ui, sign, p->ui->theme->unknown);
+    mv_scene_point(&p->ui->scene, sign.x, sign.y);
+    mv_scene_point(&p->ui->scene, sign.x + sign.w, sign.y + sign.h);
+    area.kind = MV_SHAPE_RECTS;
+    mv_scene_add(&p->ui->scene, area);
+    mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START, text);
+}
+
+static bool is_by_fullness(const mv_plot *p)
+{
+    return p->of_segments && !(p->view->sheet && p->view->sheet->opts.by_line);
+}
+
+/* Areas that shapes on paper have in addition to those of the groups. */
+static void paint_area_keys(mv_plot *p, mv_box *box)
+{
+    const mv_theme *theme = p->ui->theme;
+
+    if (!has_band(p))
+        key_area(p, box, (mv_shape){.fill = theme->rest, .is_crisp = true},
+                 p->of_segments ? "small segments together" : "small allocations together");
+    if (p->lives->allocs.preexisting > 0 && p->lives->events.count > 0 && !is_by_fullness(p))
+        key_area(p, box, (mv_shape){.is_hatched = true, .stroke = theme->hatch},
+                 "from before the first event");
+}
+
 static void paint_keys(mv_plot *p, mv_box *box)
 {
     const mv_theme *theme = p->ui->theme;
@@ -286,23 +404,52 @@ static void paint_keys(mv_plot *p, mv_box *box)
     if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, "reserved by PyTorch");
         mv_plot_key_line(p, box, theme->active, true, "allocated: in use");
-    } else if (!p->rows->only) {
+    } else {
         mv_plot_key_line(p, box, theme->outline, false, "allocated: in use");
         if (p->has_pending)
             mv_plot_key_line(p, box, theme->active, true, "active: a stream may use it");
-        mv_plot_key_line(p, box, theme->reserved, true, "reserved by PyTorch");
+        if (!p->rows->only)
+            mv_plot_key_line(p, box, theme->reserved, true, "reserved by PyTorch");
     }
+    if (p->view->sheet)
+        paint_area_keys(p, box);
     mv_plot_other_key(p, box);
     mv_box_cut_top(box, mv_ui_px(p->ui, 6));
+}
+
+/* The bytes of segments by how full they are, at the cursor; false: not known. */
+static bool add_use(const mv_plot *p, uint64_t bytes[MV_FULLNESS_LEVELS])
+{
+    const mv_index *x = p->index;
+    const uint64_t *shown = shown_rows(p), *used;
+    uint32_t event = p->view->now->cursor;
+    mv_arena scratch;
+
+    mv_arena_init(&scratch, p->view->budget);
+    used = p->view->sheet ? mv_fullness_after(&scratch, &p->device->lives, p->lives, event) : NULL;
+    for (uint32_t i = 0; used && i < x->count; i++)
+        if (mv_index_is_alive(x, i, event) && (!shown || shown[i >> 6] >> (i & 63) & 1))
+            bytes[mv_fullness_level(used[i], x->bytes[i])] += x->bytes[i];
+    mv_arena_release(&scratch);
+    return used != NULL;
 }
 
 /* How full segments are: the colours from empty to full. */
 static void paint_use(mv_plot *p, mv_box *box)
 {
     mv_box title = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+    uint64_t bytes[MV_FULLNESS_LEVELS] = {0};
+    mv_legend_sum *all = &p->pane->legend.all;
+    bool has_bytes = add_use(p, bytes);
+    char size[MV_SIZE_TEXT];
 
+    *all = (mv_legend_sum){0};
+    for (uint32_t level = 0; level < MV_FULLNESS_LEVELS; level++)
+        all->bytes += bytes[level];
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
-               "How full segments are");
+               has_bytes ? mv_scene_format(&p->ui->scene, "How full the %s %s are",
+                                           mv_size_text(size, all_bytes(p)), moment_of(p))
+                         : "How full segments are");
     for (uint32_t level = MV_FULLNESS_LEVELS; level-- > 0;) {
         mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
         mv_box swatch = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
@@ -310,9 +457,14 @@ static void paint_use(mv_plot *p, mv_box *box)
         swatch.y += 4;
         swatch.h -= 8;
         mv_ui_fill(p->ui, swatch, mv_fullness_colour(level, p->view->desk->is_dark));
-        mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START,
-                   mv_fullness_name(level));
+        if (has_bytes)
+            paint_bytes(p, row, mv_fullness_name(level), bytes[level]);
+        else
+            mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START,
+                       mv_fullness_name(level));
     }
+    if (has_band(p))
+        paint_band(p, mv_box_cut_top(box, mv_ui_px(p->ui, ROW)));
 }
 
 void mv_plot_legend(mv_plot *p)
@@ -323,7 +475,7 @@ void mv_plot_legend(mv_plot *p)
     if (box.w <= 0)
         return;
     paint_keys(p, &box);
-    if (p->of_segments)
+    if (is_by_fullness(p))
         paint_use(p, &box);
     else
         mv_plot_colours(p, box);

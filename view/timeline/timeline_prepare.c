@@ -12,25 +12,43 @@
 /* What is isolated, as a number; 0: nothing. */
 static uint64_t only_key_of(const mv_view *view, bool of_segments)
 {
-    if (of_segments || view->now->show != MV_SHOW_ISOLATE || !view->matches)
+    if (view->now->show != MV_SHOW_ISOLATE ||
+        !(of_segments ? view->segment_matches : view->matches))
         return 0;
     return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-static const uint64_t *copy_isolated(mv_view *view)
+/* The bits of segments are by row of lives->segments, those of the index by birth. */
+static void copy_bits(const mv_view *view, uint32_t k, uint64_t *out)
+{
+    const mv_alloc_lives *a = &mv_view_device(view)->segment_lives.allocs;
+
+    if (k == 0) {
+        memcpy(out, view->matches->words, ((uint64_t)view->matches->rows + 63) / 64 * sizeof *out);
+        return;
+    }
+    memset(out, 0, ((uint64_t)a->count + 63) / 64 * sizeof *out);
+    for (uint32_t i = 0; i < a->count; i++)
+        if (mv_filter_has(view->segment_matches, a->segment[i]))
+            out[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+static const uint64_t *copy_isolated(mv_view *view, uint32_t k)
 {
     mv_timeline_pane *pane = view->timeline;
-    uint64_t bytes = ((uint64_t)view->matches->rows + 63) / 64 * sizeof *pane->isolated;
+    mv_isolated *isolated = &pane->isolated[k];
+    uint32_t rows = k ? view->segment_matches->rows : view->matches->rows;
+    uint64_t bytes = ((uint64_t)rows + 63) / 64 * sizeof *isolated->words;
 
-    if (bytes > pane->isolated_capacity) {
-        uint64_t *grown = mv_arena_grow(&pane->arena, pane->isolated, bytes);
+    if (bytes > isolated->capacity) {
+        uint64_t *grown = mv_arena_grow(&pane->arena, isolated->words, bytes);
         if (!grown)
             return NULL;
-        pane->isolated = grown;
-        pane->isolated_capacity = bytes;
+        isolated->words = grown;
+        isolated->capacity = bytes;
     }
-    memcpy(pane->isolated, view->matches->words, bytes);
-    return pane->isolated;
+    copy_bits(view, k, isolated->words);
+    return isolated->words;
 }
 
 static bool is_asked(const mv_asked_rows *g, const mv_index *index, uint32_t clock,
@@ -64,7 +82,8 @@ static void ask_anew(mv_view *view, mv_asked_rows *g, uint32_t k, const mv_index
 {
     leave(view->timeline, g);
     g->ask = (mv_timeline_rows_ask){.index = index,
-                                    .only = only_key ? copy_isolated(view) : NULL,
+                                    .device = &mv_view_device(view)->lives,
+                                    .only = only_key ? copy_isolated(view, k) : NULL,
                                     .id = ++view->timeline->last_rows,
                                     .clock = view->now->clock,
                                     .of_segments = k};

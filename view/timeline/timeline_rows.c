@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "analyze/filter/isolate.h"
+
 static bool copy_rows(mv_arena *arena, mv_timeline_rows *rows)
 {
     uint64_t words = ((uint64_t)rows->ask.index->count + 63) / 64;
@@ -25,20 +27,56 @@ static bool find_drawn(mv_arena *arena, mv_timeline_rows *rows)
     return mv_drawn_all(arena, index, &rows->drawn, &err) == MV_OK;
 }
 
-/* The highest point of the stack of some rows: no pyramid has it. */
-static uint64_t highest(const mv_timeline_rows *rows)
-{
-    const mv_index *x = rows->ask.index;
-    mv_index_walk walk = mv_index_walk_from(x, 0, x->events);
-    uint64_t level = mv_drawn_bytes(&rows->drawn, MV_BEFORE), most = level;
+/* ---- a part of the rows ------------------------------------------------------------------- */
 
-    while (mv_index_walk_next(&walk)) {
-        if (!mv_drawn_has(&rows->drawn, walk.rank))
-            continue;
-        level += walk.is_end ? -x->bytes[walk.rank] : x->bytes[walk.rank];
-        most = level > most ? level : most;
-    }
-    return most;
+static bool copy_bits(mv_arena *arena, const mv_timeline_rows *rows, mv_filter_bits *out)
+{
+    if (!mv_filter_bits_init(arena, rows->ask.index->count, out))
+        return false;
+    for (uint32_t i = 0; i < out->rows; i++)
+        if (mv_drawn_has(&rows->drawn, i))
+            mv_filter_bits_add(out, i);
+    return true;
+}
+
+/* What lies in the segments of the part; the other segments are kept without any bytes, so that no
+ * row changes its number. */
+static bool find_held(mv_arena *arena, mv_timeline_rows *rows)
+{
+    const mv_lives *device = rows->ask.device;
+    const mv_alloc_lives *a = &device->allocs, *kept = &rows->part.allocs;
+    uint64_t *size = mv_push_array(arena, uint64_t, device->segments.count);
+    mv_filter_bits bits;
+    mv_err err;
+
+    if (!size || !mv_filter_bits_init(arena, a->count, &bits))
+        return false;
+    for (uint32_t i = 0; i < kept->count; i++)
+        size[kept->segment[i]] = kept->block[i];
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->segment[i] < device->segments.count && size[a->segment[i]] > 0)
+            mv_filter_bits_add(&bits, i);
+    if (mv_isolate_lives(arena, device, &bits, &rows->held, &err) != MV_OK)
+        return false;
+    rows->held.segments.size = size;
+    return true;
+}
+
+static bool find_part(mv_arena *arena, mv_timeline_rows *rows)
+{
+    mv_filter_bits bits;
+    mv_err err;
+
+    if (!rows->only)
+        return true;
+    if (!copy_bits(arena, rows, &bits) ||
+        mv_isolate_lives(arena, rows->ask.index->lives, &bits, &rows->part, &err) != MV_OK)
+        return false;
+    if (!rows->ask.of_segments)
+        rows->held = rows->part;
+    else if (!find_held(arena, rows))
+        return false;
+    return mv_pyramid_find(arena, &rows->held, &rows->levels, &err) == MV_OK;
 }
 
 void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask)
@@ -56,9 +94,7 @@ void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask)
         return NULL;
     rows->scale.of_segments = rows->ask.of_segments;
     rows->has_drawn = true;
-    if (rows->only)
-        rows->most = highest(rows);
-    return rows;
+    return find_part(arena, rows) ? rows : NULL;
 }
 
 void mv_timeline_rows_make_plain(const mv_timeline_rows_ask *ask, mv_timeline_rows *out)

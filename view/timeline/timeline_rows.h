@@ -4,15 +4,17 @@
 #define MV_TIMELINE_ROWS_H
 
 #include "viz/core/drawn_rows.h"
+#include "viz/core/pyramid.h"
 #include "viz/core/timescale.h"
 
 /* Plain data, compared byte by byte. */
 typedef struct {
     const mv_index *index;
-    const uint64_t *only; /* a bit a rank, copied into the answer; NULL: all rows */
-    uint64_t id;          /* identifies the question: never 0, and different for other bits */
-    uint32_t clock;       /* mv_clock */
-    uint32_t of_segments; /* the index is of mv_segment_lives_as_allocs */
+    const mv_lives *device; /* allocations and segments of the device */
+    const uint64_t *only;   /* a bit a rank, copied into the answer; NULL: all rows */
+    uint64_t id;            /* identifies the question: never 0, and different for other bits */
+    uint32_t clock;         /* mv_clock */
+    uint32_t of_segments;   /* the index is of mv_segment_lives_as_allocs */
 } mv_timeline_rows_ask;
 
 typedef struct {
@@ -21,7 +23,11 @@ typedef struct {
     uint64_t *only; /* NULL: all rows */
     bool has_drawn; /* `drawn` is there: outlines can be asked for */
     mv_drawn drawn;
-    uint64_t most; /* the highest that the stack of drawn rows ever is; set with `only` */
+    /* With `only`: */
+    mv_lives part;     /* index->lives with those rows alone */
+    mv_lives held;     /* what `levels` are of: the part, or what lies in its segments */
+    mv_pyramid levels; /* of allocations, those of the part; of segments, what the part reserves,
+                          and what is allocated in it */
 } mv_timeline_rows;
 
 /* A mv_job_fn; NULL when memory is out. O(n). */

@@ -79,7 +79,7 @@ void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels)
 {
     for (uint32_t c = 0; c < MV_TILE_COLUMNS; c++) {
         double x = ((double)tile->kx * MV_TILE_COLUMNS + c) * tile->dx;
-        mv_instant at = mv_timescale_instant(&p->rows->scale, &p->view->levels, x, x + tile->dx);
+        mv_instant at = mv_timescale_instant(&p->rows->scale, p->levels, x, x + tile->dx);
         tint_column(p, tile, c, p->use ? mv_segment_use_at(p->use, at.event) : NULL, pixels);
     }
 }

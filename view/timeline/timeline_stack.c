@@ -183,7 +183,7 @@ mv_tile_view mv_plot_tile_view(const mv_plot *p)
 {
     return (mv_tile_view){.subject = {.id = p->rows->ask.id,
                                       .index = p->index,
-                                      .pyramid = &p->device->pyramid,
+                                      .pyramid = p->levels->pyramid,
                                       .scale = &p->rows->scale,
                                       .drawn = p->rows->only},
                           .x = p->at.x,

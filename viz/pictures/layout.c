@@ -27,6 +27,17 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- columns ----------------------------------------------------------------------------- */
 
+static bool take_columns(mv_arena *arena, sweep *s)
+{
+    mv_layout *l = s->out;
+
+    l->column_count = s->opts->columns;
+    l->instant = mv_push_array(arena, uint32_t, l->column_count);
+    for (uint32_t c = 0; l->instant && c < l->column_count; c++)
+        l->instant[c] = s->opts->instant[c];
+    return l->instant != NULL;
+}
+
 static bool cut_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
 {
     mv_layout *l = s->out;
@@ -37,9 +48,7 @@ static bool cut_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
         l->column_count = 1;
     l->start = mv_push_array(arena, uint32_t, (uint64_t)l->column_count + 1);
     l->instant = mv_push_array(arena, uint32_t, l->column_count);
-    l->allocated = mv_push_array(arena, uint64_t, l->column_count);
-    l->preexisting = mv_push_array(arena, uint64_t, l->column_count);
-    if (!l->start || !l->instant || !l->allocated || !l->preexisting)
+    if (!l->start || !l->instant)
         return false;
     for (uint32_t c = 0; c <= l->column_count; c++)
         l->start[c] = l->from + (uint32_t)((uint64_t)events * c / l->column_count);
@@ -55,6 +64,17 @@ static bool cut_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
         l->instant[c] = best;
     }
     return true;
+}
+
+static bool make_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
+{
+    mv_layout *l = s->out;
+
+    if (!(s->opts->instant ? take_columns(arena, s) : cut_columns(arena, s, allocated)))
+        return false;
+    l->allocated = mv_push_array(arena, uint64_t, l->column_count);
+    l->preexisting = mv_push_array(arena, uint64_t, l->column_count);
+    return l->allocated && l->preexisting;
 }
 
 /* ---- elements ---------------------------------------------------------------------------- */
@@ -290,7 +310,7 @@ mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *a
 
     *out = (mv_layout){.from = opts->from, .to = opts->to};
     mv_arena_init(&s.scratch, arena->budget);
-    done = cut_columns(arena, &s, allocated) && make_elements(arena, &s) && prepare(&s) &&
+    done = make_columns(arena, &s, allocated) && make_elements(arena, &s) && prepare(&s) &&
            run(&s) && sort_samples(arena, &s);
     mv_arena_release(&s.scratch);
     return done ? MV_OK : no_memory(err);

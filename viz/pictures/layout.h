@@ -53,6 +53,8 @@ typedef struct {
     uint32_t columns;  /* at most; fewer when there are fewer events */
     uint64_t least;    /* bytes from which an allocation has an element of its own, at least 1 */
     uint64_t visible;  /* an element has no sample in a column where it has fewer bytes than this */
+    const uint32_t *instant; /* [columns] the instant of each, if the caller has cut them; `start`
+                                is NULL then. NULL: cut evenly */
     const uint32_t *site_of; /* [allocs.count] the call site of each allocation: any numbers */
 } mv_layout_opts;
 

@@ -1,0 +1,101 @@
+#include "view/paper/paper.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "view/intents/intents.h"
+
+/* Texts and paddings are as large as in a window on a screen of that size: whole factors only, so
+ * that lines stay sharp. */
+static float scale_of(const mv_scene *scene)
+{
+    float x = scene->width / MV_PAPER_WIDTH, y = scene->height / MV_PAPER_HEIGHT;
+
+    return fmaxf(1, floorf(fminf(x, y)));
+}
+
+/* ---- the view ---------------------------------------------------------------------------- */
+
+static bool has_document(mv_view *view, const mv_trace *trace, const mv_lives *lives)
+{
+    mv_document *document = mv_loader_borrow(view->loader, view->sheet->opts.title, trace, lives);
+
+    if (!document)
+        return false;
+    view->documents[view->document_count++] = document;
+    mv_view_begin_paper(view);
+    return mv_view_device(view) != NULL;
+}
+
+/* ---- the scene --------------------------------------------------------------------------- */
+
+/* A text of the frame, which ends with the view. */
+static const char *keep(mv_scene *scene, const char *text)
+{
+    const char *copy = text ? mv_arena_text(scene->arena, text, strlen(text)) : NULL;
+
+    scene->failed = scene->failed || (text && !copy);
+    return copy;
+}
+
+static void copy_scene(const mv_scene *frame, mv_scene *out)
+{
+    for (uint32_t i = 0; i < frame->shape_count && !out->failed; i++) {
+        mv_shape shape = frame->shapes[i];
+        for (uint32_t k = 0; k < shape.count; k++)
+            mv_scene_point(out, frame->points[shape.first + k].x, frame->points[shape.first + k].y);
+        shape.text = keep(out, shape.text);
+        shape.title = keep(out, shape.title);
+        mv_scene_add(out, shape);
+    }
+    out->failed = out->failed || frame->failed;
+}
+
+static void paint(mv_view *view, const mv_paper_kind *kind, mv_scene *out)
+{
+    mv_ui *ui = &view->ui;
+    mv_paper_heading heading = {.title = view->sheet->opts.title};
+    mv_box box;
+
+    mv_view_frame_begin(view, out->width, out->height, 0);
+    kind->describe(view, &heading);
+    box = mv_paper_heading_paint(ui, (mv_box){0, 0, out->width, out->height}, &heading);
+    if (box.w >= 1 && box.h >= 1)
+        kind->paint(view, box);
+    copy_scene(&ui->scene, out);
+    out->failed = out->failed || ui->lacks_memory;
+}
+
+mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                      const mv_paper_kind *kind, const mv_paper_opts *opts, mv_paper *out,
+                      mv_err *err)
+{
+    mv_sheet sheet = {.opts = *opts};
+    mv_view *view;
+
+    if (sheet.opts.window.end == 0 || sheet.opts.window.end > lives->events.count)
+        sheet.opts.window.end = lives->events.count;
+
+    *out = (mv_paper){0};
+    mv_scene_init_shown(&out->scene, arena, opts->width ? opts->width : MV_PAPER_WIDTH,
+                        opts->height ? opts->height : MV_PAPER_HEIGHT, MV_PAPER_LEAST_WIDTH,
+                        MV_PAPER_LEAST_HEIGHT, mv_theme_of(opts->is_dark)->background);
+    view = mv_view_open(arena->budget,
+                        &(mv_view_opts){.is_dark = opts->is_dark, .scale = scale_of(&out->scene)});
+    out->scene.failed = !view;
+    if (view) {
+        view->sheet = &sheet;
+        sheet.main = kind->main;
+        sheet.is_of_moment = kind->is_of_moment;
+        out->scene.failed = !has_document(view, trace, lives);
+        if (!out->scene.failed)
+            paint(view, kind, &out->scene);
+        mv_view_close(view);
+    }
+    if (out->scene.failed)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    out->events = sheet.events;
+    out->matches = sheet.matches;
+    out->drawn = sheet.drawn;
+    return MV_OK;
+}

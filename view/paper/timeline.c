@@ -1,0 +1,263 @@
+/* Memory over time, and segments over time: what is said above them. */
+#include "analyze/advice/headline.h"
+#include "analyze/leaks/leak_words.h"
+#include "base/size.h"
+#include "view/paper/paper.h"
+#include "view/timeline/plot.h"
+#include "viz/scene/axis.h"
+#include "viz/scene/heading.h"
+
+/* ---- figures ----------------------------------------------------------------------------- */
+
+static const char *device_figure(mv_view *view)
+{
+    uint32_t devices = mv_trace_devices(&mv_view_document(view)->trace);
+    uint32_t device = mv_view_device(view)->device;
+
+    if (devices > 1)
+        return mv_scene_format(&view->ui.scene, "device %u of %u", device, devices);
+    return mv_scene_format(&view->ui.scene, "device %u", device);
+}
+
+/* Microseconds between the first and the last event of a window; -1: not known. */
+static int64_t time_of(const mv_events *events, mv_window window)
+{
+    int64_t from = events->time_us[window.first], to = events->time_us[window.end - 1];
+
+    return from == MV_NO_TIME || to == MV_NO_TIME || to < from ? -1 : to - from;
+}
+
+/* "6,562 events in 2.95 s", "200 of 6,562 events". */
+static const char *events_figure(mv_view *view)
+{
+    const mv_events *e = &mv_view_device(view)->lives.events;
+    mv_window window = view->sheet->opts.window;
+    uint32_t events = window.end - window.first;
+    char count[MV_TICK_TEXT], all[MV_TICK_TEXT], time[MV_TICK_TEXT];
+    const char *noun = e->count == 1 ? "event" : "events";
+    int64_t us;
+
+    if (e->count == 0)
+        return "no events recorded";
+    us = time_of(e, window);
+    mv_axis_exact(events, count);
+    if (us >= 0)
+        noun = mv_scene_format(&view->ui.scene, "%s in %s", noun, mv_axis_time(us, us, time));
+    if (events == e->count)
+        return mv_scene_format(&view->ui.scene, "%s %s", count, noun);
+    return mv_scene_format(&view->ui.scene, "%s of %s %s", count, mv_axis_exact(e->count, all),
+                           noun);
+}
+
+/* What of the past the picture cannot show. */
+static const char *history_figure(const mv_lives *lives)
+{
+    switch (lives->history) {
+    case MV_HISTORY_COMPLETE:
+        return "complete history";
+    case MV_HISTORY_LATE:
+        return "recording began late: hatched blocks existed before";
+    case MV_HISTORY_TRUNCATED:
+        return "history truncated: earlier events were overwritten, hatched blocks are from them";
+    default:
+        return "";
+    }
+}
+
+static mv_extent most_of(mv_view *view, mv_pyramid_reader *levels)
+{
+    mv_window window = view->sheet->opts.window;
+
+    return mv_pyramid_range(levels, window.first == 0 ? MV_BEFORE : window.first, window.end);
+}
+
+static void add_figures(mv_view *view, mv_paper_heading *out)
+{
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    mv_scene *scene = &view->ui.scene;
+    mv_levels most = most_of(view, &view->levels).most;
+    const char *peak = lives->events.count ? "peak " : "";
+    const char *least = lives->doubts.inexact_blocks ? "at least " : "";
+    char size[MV_SIZE_TEXT];
+
+    mv_paper_heading_add(out, device_figure(view));
+    if (view->now->main == MV_MAIN_SEGMENTS)
+        mv_paper_heading_add(out, "segments");
+    else
+        mv_paper_heading_add(out, mv_scene_format(scene, "%sallocated %s%s", peak, least,
+                                                  mv_size_text(size, most.allocated)));
+    mv_paper_heading_add(
+        out, mv_scene_format(scene, "%sreserved %s", peak, mv_size_text(size, most.reserved)));
+    mv_paper_heading_add(out, events_figure(view));
+    mv_paper_heading_add(out, history_figure(lives));
+}
+
+/* ---- what part of it --------------------------------------------------------------------- */
+
+static uint32_t count_in_window(const mv_alloc_lives *a, mv_window window)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        count += (a->birth[i] == MV_BEFORE || a->birth[i] < window.end) && a->block[i] > 0 &&
+                 a->freed[i] >= window.first;
+    return count;
+}
+
+static uint64_t level_of(const mv_plot *p, mv_levels levels)
+{
+    return p->of_segments ? levels.reserved : levels.allocated;
+}
+
+static const char *largest_text(const mv_plot *p)
+{
+    const mv_sheet *sheet = p->view->sheet;
+    char top[MV_TICK_TEXT];
+
+    if (!sheet->opts.top || sheet->opts.top >= sheet->matches)
+        return NULL;
+    return mv_scene_format(&p->ui->scene, "one by one the %s largest, all others as a grey band",
+                           mv_axis_exact(sheet->opts.top, top));
+}
+
+/* "only size>1M: 12 of 5,402 allocations, ...". At the moment when most is allocated of all. */
+static const char *filter_text(mv_plot *p)
+{
+    mv_view *view = p->view;
+    const mv_sheet *sheet = view->sheet;
+    mv_extent all = most_of(view, &view->levels);
+    uint32_t event = p->of_segments ? all.reserved_event : all.allocated_event;
+    mv_heading_part part = {sheet->opts.filter ? sheet->opts.filter : "", sheet->matches,
+                            sheet->rows, level_of(p, mv_pyramid_at(p->levels, event)),
+                            level_of(p, all.most)};
+
+    if (!p->rows->only)
+        return NULL;
+    return mv_heading_part_line(&view->ui.scene, part, p->of_segments ? "segments" : "allocations",
+                                "the peak of");
+}
+
+static void add_part(mv_plot *p, mv_paper_heading *out)
+{
+    const char *filter = filter_text(p), *largest = largest_text(p);
+
+    if (filter && largest)
+        out->part = mv_scene_format(&p->ui->scene, "%s \xc2\xb7 %s", filter, largest);
+    else
+        out->part = filter ? filter : largest;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------- */
+
+static void add_verdict(mv_paper_heading *out, const char *text, bool is_alarm)
+{
+    out->verdict[out->verdict_count].text = text;
+    out->verdict[out->verdict_count++].is_alarm = is_alarm;
+}
+
+/* What the first verdict is about; "": nothing that needs an explanation. */
+static const char *reason(mv_view *view, const mv_headline *headline)
+{
+    const mv_document *d = mv_view_document(view);
+    const mv_headline_row *first = &headline->rows[0];
+    char line[512];
+
+    if (headline->count == 0 || first->level == MV_HEADLINE_FINE)
+        return "";
+    if (first->kind != MV_FINDING_LEAK)
+        return first->why;
+    mv_verdict_line(&d->trace, d->sites.kinds, &mv_view_device(view)->leaks, line, sizeof line);
+    return mv_scene_format(&view->ui.scene, "%s", line);
+}
+
+/* The verdicts of all reports, and what the first of them is about. */
+static void add_verdicts(mv_view *view, mv_paper_heading *out)
+{
+    const mv_document *d = mv_view_document(view);
+    const mv_document_device *v = mv_view_device(view);
+    mv_reports reports = {.trace = &d->trace,
+                          .sites = &d->sites,
+                          .lives = &v->lives,
+                          .leaks = &v->leaks,
+                          .ooms = &v->ooms,
+                          .fragmentation = &v->fragmentation,
+                          .peak = &v->attribution};
+    mv_headline headline;
+    mv_err err;
+
+    if (mv_headline_find(&view->frame_arena, &reports, &headline, &err) != MV_OK) {
+        view->ui.scene.failed = true;
+        return;
+    }
+    if (*headline.line)
+        add_verdict(out, headline.line, headline.alarms > 0);
+    if (*reason(view, &headline))
+        add_verdict(out, reason(view, &headline), false);
+}
+
+/* The most that was allocated while `reserved` bytes were reserved. Most stretches are skipped. */
+static uint64_t most_used(mv_view *view, uint64_t reserved)
+{
+    enum { STRETCH = 64 * MV_PYRAMID_BUCKET };
+    mv_window window = view->sheet->opts.window;
+    uint32_t first = window.first - (window.first == 0); /* MV_BEFORE */
+    uint64_t used = 0;
+
+    for (uint32_t from = first, to; from == first || from < window.end; from = to) {
+        to = from == MV_BEFORE ? 0 : from - from % STRETCH + STRETCH;
+        to = to < window.end ? to : window.end;
+        if (mv_pyramid_range(&view->levels, from, to).most.reserved < reserved)
+            continue;
+        for (uint32_t e = from; e == from || e + 1 < to + 1; e++) {
+            mv_levels at = mv_pyramid_at(&view->levels, e);
+            if (at.reserved == reserved && at.allocated > used)
+                used = at.allocated;
+        }
+    }
+    return used;
+}
+
+/* How much of the highest reserved level was ever in use while it lasted. */
+static void add_use(mv_view *view, mv_paper_heading *out)
+{
+    uint64_t reserved = most_of(view, &view->levels).most.reserved;
+    uint64_t used = most_used(view, reserved);
+    char most[MV_SIZE_TEXT], part[MV_SIZE_TEXT];
+
+    if (reserved == 0)
+        return;
+    add_verdict(out,
+                mv_scene_format(&view->ui.scene,
+                                "%s was reserved at the peak; tensors used at most %s of it "
+                                "(%.0f %%)",
+                                mv_size_text(most, reserved), mv_size_text(part, used),
+                                100.0 * (double)used / (double)reserved),
+                false);
+}
+
+/* ---- the kinds --------------------------------------------------------------------------- */
+
+static void describe(mv_view *view, mv_paper_heading *out)
+{
+    mv_box any = {0, 0, view->ui.scene.width, view->ui.scene.height};
+    mv_sheet *sheet = view->sheet;
+    mv_plot p;
+
+    if (!mv_plot_open(&p, view, any))
+        return;
+    sheet->events = sheet->opts.window.end - sheet->opts.window.first;
+    sheet->rows = sheet->matches = count_in_window(&p.lives->allocs, sheet->opts.window);
+    if (p.rows->only)
+        sheet->matches = count_in_window(&p.rows->part.allocs, sheet->opts.window);
+    add_figures(view, out);
+    add_part(&p, out);
+    if (p.of_segments)
+        add_use(view, out);
+    else
+        add_verdicts(view, out);
+}
+
+const mv_paper_kind mv_paper_timeline = {
+    .main = MV_MAIN_TIMELINE, .describe = describe, .paint = mv_timeline_paint};
+const mv_paper_kind mv_paper_segments = {
+    .main = MV_MAIN_SEGMENTS, .describe = describe, .paint = mv_timeline_paint};

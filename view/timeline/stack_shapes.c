@@ -1,0 +1,202 @@
+#include "view/timeline/stack_shapes.h"
+
+#include "analyze/filter/isolate.h"
+
+enum {
+    HOVER_BYTES = 1400000,
+    ONE_BY_ONE = 4000 /* up to this many of the largest, small ones also have a shape each */
+};
+
+/* ---- places ------------------------------------------------------------------------------ */
+
+float mv_stack_x(const mv_stack *s, uint32_t column)
+{
+    const mv_box *plot = &s->plot->plot;
+
+    if (s->lives->events.count == 0)
+        return plot->x + plot->w * (column ? 0.25f : 0.05f);
+    return plot->x + (float)column;
+}
+
+float mv_stack_y(const mv_stack *s, uint64_t bytes)
+{
+    float y = mv_viewport_y(&s->plot->at, (double)bytes);
+
+    return (float)(int)(y * 10 + 0.5f) / 10;
+}
+
+/* ---- which rows -------------------------------------------------------------------------- */
+
+/* Adds the ranks of the kept rows, where `old` (NULL: the rows themselves) has those of all. */
+static uint32_t *ranks_of(mv_stack *s, const mv_filter_bits *kept, const uint32_t *old)
+{
+    uint32_t *ranks = mv_push_array(&s->scratch, uint32_t, kept->matches);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; ranks && i < kept->rows; i++)
+        if (mv_filter_has(kept, i))
+            ranks[count++] = old ? old[i] : i;
+    return ranks;
+}
+
+/* The rows that a filter leaves. */
+static bool choose_part(mv_stack *s)
+{
+    const mv_timeline_rows *rows = s->plot->rows;
+    mv_filter_bits kept = {.rows = s->plot->index->count, .words = rows->only};
+
+    s->lives = s->plot->lives;
+    if (!rows->only)
+        return true;
+    s->lives = &rows->part;
+    kept.matches = s->lives->allocs.count;
+    s->rank = ranks_of(s, &kept, NULL);
+    return s->rank != NULL;
+}
+
+/* For the legend, which counts them. */
+static bool mark_largest(mv_stack *s)
+{
+    uint64_t words = ((uint64_t)s->plot->index->count + 63) / 64;
+    uint64_t *bits = mv_push_array(&s->plot->pane->arena, uint64_t, words);
+
+    for (uint32_t i = 0; bits && i < s->lives->allocs.count; i++)
+        bits[s->rank[i] >> 6] |= (uint64_t)1 << (s->rank[i] & 63);
+    s->plot->view->sheet->largest = bits;
+    return bits != NULL;
+}
+
+static bool choose_largest(mv_stack *s)
+{
+    mv_sheet *sheet = s->plot->view->sheet;
+    mv_lives *largest = mv_push_struct(&s->scratch, mv_lives);
+    mv_window window = sheet->opts.window;
+    mv_filter_bits kept;
+    mv_err err;
+
+    if (!sheet->opts.top || sheet->opts.top >= sheet->matches)
+        return true;
+    s->largest = sheet->opts.top;
+    if (!largest ||
+        mv_isolate_largest(&s->scratch, s->lives, window.first, window.end, s->largest, &kept,
+                           &err) != MV_OK ||
+        !(s->rank = ranks_of(s, &kept, s->rank)) ||
+        mv_isolate_lives(&s->scratch, s->lives, &kept, largest, &err) != MV_OK)
+        return false;
+    s->lives = largest;
+    return mark_largest(s);
+}
+
+/* ---- colours ----------------------------------------------------------------------------- */
+
+uint32_t mv_stack_colour(const mv_stack *s, const mv_stack_site *site)
+{
+    return mv_group_colour(&s->colouring, s->plot->ui->theme, site->group);
+}
+
+/* The place of a group in a table: groups are rows of the trace's tables, or flags alone. */
+static uint64_t place_of(uint64_t group, uint64_t rows)
+{
+    bool is_leak = group & MV_GROUP_LEAK;
+    uint64_t row = (uint32_t)group;
+
+    if (group & MV_GROUP_NO_STACK)
+        row = rows;
+    else if (group & MV_GROUP_NO_PYTHON)
+        row = rows + 1;
+    else if (group & MV_GROUP_UNKNOWN || row >= rows)
+        row = rows + 2;
+    return 2 * row + is_leak;
+}
+
+static bool find_sites(mv_stack *s)
+{
+    const mv_trace *t = s->plot->trace;
+    uint32_t count = s->lives->allocs.count, stacks = t->stacks.count, frames = t->frames.count;
+    uint64_t rows = (stacks > frames ? stacks : frames) + (uint64_t)MV_COLOUR_STEPS + 1;
+    uint32_t *site = mv_push_array(&s->scratch, uint32_t, 2 * (rows + 3));
+
+    s->colouring = mv_plot_colouring(s->plot);
+    s->site_of = mv_push_array(&s->scratch, uint32_t, count);
+    s->sites = mv_push_array(&s->scratch, mv_stack_site, 2 * (rows + 3));
+    if (!site || !s->site_of || !s->sites)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t group = mv_colour_group(&s->colouring, mv_stack_rank(s, i));
+        uint32_t *at = &site[place_of(group, rows)];
+        if (*at == 0) {
+            s->sites[s->site_count] = (mv_stack_site){.group = group, .row = i};
+            *at = ++s->site_count;
+        }
+        s->site_of[i] = *at - 1;
+    }
+    return true;
+}
+
+/* ---- where they are ---------------------------------------------------------------------- */
+
+static bool lay_out(mv_stack *s)
+{
+    const mv_plot *p = s->plot;
+    const mv_envelope *e = &p->pane->envelope;
+    const mv_window window = p->view->sheet->opts.window;
+    uint64_t pixel = (uint64_t)p->at.dy;
+    uint32_t *instant = mv_push_array(&s->scratch, uint32_t, e->count);
+    mv_err err;
+
+    if (!instant || e->count == 0)
+        return false;
+    for (uint32_t c = 0; c < e->count; c++)
+        instant[c] = p->of_segments ? e->columns[c].reserved_event : e->columns[c].allocated_event;
+    mv_layout_opts opts = {.from = window.first,
+                           .to = window.end,
+                           .columns = s->lives->events.count ? e->count : 1,
+                           .instant = instant,
+                           .least =
+                               s->largest && s->largest <= ONE_BY_ONE ? 1 : pixel - pixel / 4 + 1,
+                           .visible = pixel / 3 + 1,
+                           .site_of = s->site_of};
+    return mv_layout_find(&s->scratch, s->lives, NULL, &opts, &s->layout, &err) == MV_OK;
+}
+
+/* The others are alive too: the grey area below all shapes is as high as everything that matches.
+ */
+static void raise_columns(mv_stack *s)
+{
+    const mv_plot *p = s->plot;
+
+    for (uint32_t c = 0; s->largest && c < s->layout.column_count; c++) {
+        const mv_levels *most = &p->pane->envelope.columns[c].most;
+        s->layout.allocated[c] = p->of_segments ? most->reserved : most->allocated;
+    }
+}
+
+/* ---- painting ---------------------------------------------------------------------------- */
+
+static bool paint(mv_stack *s)
+{
+    const mv_theme *theme = s->plot->ui->theme;
+    bool is_full = s->plot->of_segments && !s->plot->view->sheet->opts.by_line;
+    mv_shape rest = {.kind = MV_SHAPE_POLYGON, .fill = theme->rest, .is_crisp = true};
+    mv_shape hatch = {.kind = MV_SHAPE_POLYGON, .is_hatched = true, .stroke = theme->hatch};
+
+    if (!choose_part(s) || !choose_largest(s) || !find_sites(s) || !lay_out(s))
+        return false;
+    raise_columns(s);
+    mv_stack_area(s, s->layout.allocated, rest);
+    if (!(is_full ? mv_stack_paint_fullness : mv_stack_paint_outlines)(s))
+        return false;
+    if (s->lives->allocs.preexisting > 0 && s->lives->events.count > 0 && !is_full)
+        mv_stack_area(s, s->layout.preexisting, hatch);
+    return true;
+}
+
+void mv_plot_stack_shapes(mv_plot *p)
+{
+    mv_stack s = {.plot = p, .hover_bytes = HOVER_BYTES};
+
+    mv_arena_init(&s.scratch, p->view->budget);
+    if (!paint(&s))
+        p->ui->lacks_memory = true;
+    mv_arena_release(&s.scratch);
+}
