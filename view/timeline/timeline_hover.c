@@ -202,36 +202,31 @@ static void describe_alloc(mv_plot *p, uint32_t rank, tip *t)
     say(t, life(p, rank));
 }
 
-static void describe_segment(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
+static void say_use(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
 {
-    const mv_segment_lives *s = &p->device->lives.segments;
-    uint32_t row = p->lives->allocs.segment[rank];
     uint64_t size = p->index->bytes[rank];
     uint64_t used = mv_segment_used(&p->device->index, p->index, rank, event);
-    char text[MV_SIZE_TEXT], pool[MV_GROUP_LABEL], stream[MV_GROUP_LABEL];
-    mv_scene *scene = &p->ui->scene;
+    char text[MV_SIZE_TEXT];
 
-    say(t, sized(p, s->is_expandable[row] ? "mapped range of " : "segment of ", size));
-    say(t, mv_scene_format(scene, "%s used: %.0f %%", mv_size_text(text, used),
+    say(t, mv_scene_format(&p->ui->scene, "%s used: %.0f %%", mv_size_text(text, used),
                            size ? 100.0 * (double)used / (double)size : 0));
-    say(t, mv_scene_format(scene, "%s blocks, %s, %s",
-                           s->kind[row] == MV_SEGMENT_SMALL ? "small" : "large",
-                           mv_pool_label(p->trace, s->pool[row], pool),
-                           mv_stream_label(p->trace, s->stream[row], stream)));
-    say(t, life(p, rank));
 }
 
-static void describe_range(mv_plot *p, uint32_t rank, tip *t)
+/* With how much is in use at `event`, unless it is NULL. */
+static void describe_segment(mv_plot *p, uint32_t rank, const uint32_t *event, tip *t)
 {
     const mv_segment_lives *s = &p->device->lives.segments;
     uint32_t row = p->lives->allocs.segment[rank];
+    char pool[MV_GROUP_LABEL], stream[MV_GROUP_LABEL];
 
     say(t, sized(p, s->is_expandable[row] ? "mapped range of " : "segment of ",
                  p->index->bytes[rank]));
-    say(t, mv_scene_format(&p->ui->scene, "at 0x%llx, %s blocks, %s, %s",
-                           (unsigned long long)s->addr[row],
+    if (event)
+        say_use(p, rank, *event, t);
+    say(t, mv_scene_format(&p->ui->scene, "%s blocks, %s, %s",
                            s->kind[row] == MV_SEGMENT_SMALL ? "small" : "large",
-                           mv_plot_pool(p, s->pool[row]), mv_plot_stream(p, s->stream[row])));
+                           mv_pool_label(p->trace, s->pool[row], pool),
+                           mv_stream_label(p->trace, s->stream[row], stream)));
     say(t, life(p, rank));
 }
 
@@ -241,7 +236,7 @@ const char *mv_plot_row_text(mv_plot *p, uint32_t rank)
     tip t = {0};
 
     if (p->of_segments)
-        describe_range(p, rank, &t);
+        describe_segment(p, rank, NULL, &t);
     else
         describe_alloc(p, rank, &t);
     text = t.line[0];
@@ -341,7 +336,7 @@ void mv_plot_hover(mv_plot *p)
             paint_outline(p, hit.rank, false);
         if (p->of_segments) {
             p->view->hover_segment = p->lives->allocs.segment[hit.rank];
-            describe_segment(p, hit.rank, event, &t);
+            describe_segment(p, hit.rank, &event, &t);
         } else {
             p->view->hover = hit.rank;
             describe_alloc(p, hit.rank, &t);
