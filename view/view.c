@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "view/chrome/menu.h"
 #include "view/intents/intents.h"
 #include "view/panes/panes.h"
 #include "view/timeline/pane_timeline.h"
@@ -156,16 +157,16 @@ static void paint_panes(mv_view *view)
 
 static void paint_overlay(mv_view *view, mv_box box)
 {
+    static void (*const overlays[])(mv_view *, mv_box) = {
+        [MV_FOCUS_PALETTE] = mv_command_list_paint, [MV_FOCUS_OPEN] = mv_open_paint,
+        [MV_FOCUS_EXPORT] = mv_export_paint,        [MV_FOCUS_GO] = mv_go_paint,
+        [MV_FOCUS_BOOKMARK] = mv_bookmark_paint,    [MV_FOCUS_MENU] = mv_menu_paint,
+        [MV_FOCUS_DEVICES] = mv_device_list_paint};
+
     if (view->desk->has_help)
         mv_help_paint(view, box);
-    else if (view->desk->focus == MV_FOCUS_PALETTE)
-        mv_command_list_paint(view, box);
-    else if (view->desk->focus == MV_FOCUS_DEVICES)
-        mv_device_list_paint(view, box);
-    else if (view->desk->focus == MV_FOCUS_OPEN)
-        mv_open_paint(view, box);
-    else if (view->desk->focus == MV_FOCUS_EXPORT)
-        mv_export_paint(view, box);
+    else if (overlays[view->desk->focus])
+        overlays[view->desk->focus](view, box);
     else
         mv_search_paint(view);
 }

@@ -22,7 +22,8 @@ struct mv_chrome {
     mv_view_layout layout;
     mv_arena_mark frame_start;
 
-    mv_field search, palette, open, export;
+    mv_field search, palette, open, export, go, bookmark;
+    uint8_t menu;       /* mv_menu: that is open, or was */
     bool is_new_search; /* nothing was typed since the search got the keyboard */
     mv_box search_box;  /* of the last frame */
     uint32_t row;       /* the chosen row of an overlay's list: arrows move it */
@@ -90,6 +91,8 @@ void mv_command_list_paint(mv_view *view, mv_box box);
 void mv_device_list_paint(mv_view *view, mv_box box);
 void mv_open_paint(mv_view *view, mv_box box);
 void mv_export_paint(mv_view *view, mv_box box);
+void mv_go_paint(mv_view *view, mv_box box);
+void mv_bookmark_paint(mv_view *view, mv_box box);
 void mv_search_paint(mv_view *view);
 
 /* The chosen row of the list of commands, its number, and how many rows there are; MV_DO_NOTHING:

@@ -37,6 +37,18 @@ void mv_export_paint(mv_view *view, mv_box box)
                 "The ending decides: .png .svg the picture, .html the trace, .tsv the table.");
 }
 
+void mv_go_paint(mv_view *view, mv_box box)
+{
+    paint_field(view, box, "Go to", &view->chrome->go,
+                "An event number, a time (1.5s), @NAME#K, peak, oom, end, or an address (0x...).");
+}
+
+void mv_bookmark_paint(mv_view *view, mv_box box)
+{
+    paint_field(view, box, "Set a bookmark", &view->chrome->bookmark,
+                "Its name, then Enter. It keeps the cursor, the window and the interval.");
+}
+
 /* ---- writing ----------------------------------------------------------------------------- */
 
 typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err);

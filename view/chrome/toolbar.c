@@ -141,10 +141,13 @@ static void looks(bar *b)
 {
     mv_scene *scene = &b->view->ui.scene;
 
-    button(b, false, false, MV_DO_next_colour,
+    button(b, false,
+           b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == MV_MENU_COLOURS,
+           MV_DO_colour_menu,
            mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now->colour)));
-    button(b, false, false, MV_DO_next_clock,
-           mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock)));
+    button(
+        b, false, b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == MV_MENU_CLOCKS,
+        MV_DO_clock_menu, mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock)));
 }
 
 static void helpers(bar *b)

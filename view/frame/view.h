@@ -21,6 +21,7 @@
 #include "view/document/jobs.h"
 #include "view/frame/sheet.h"
 #include "view/frame/ui.h"
+#include "view/state/bookmarks.h"
 #include "view/state/keymap.h"
 #include "view/state/spot.h"
 #include "view/state/user_input.h"
@@ -89,6 +90,7 @@ struct mv_view {
     mv_sheet *sheet;          /* the frame is for paper; NULL: for a window */
     const mv_view_state *now; /* both are written by view/intents/ only */
     const mv_view_desk *desk;
+    const mv_bookmarks *bookmarks;
     mv_intents *intents;
     mv_spot spot; /* where the keyboard is among the panes and bars */
     mv_keymap keymap;

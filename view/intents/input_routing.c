@@ -9,22 +9,33 @@ bool mv_chrome_is_covered(const mv_view *view)
            (view->desk->focus != MV_FOCUS_PANES && view->desk->focus != MV_FOCUS_SEARCH);
 }
 
-bool mv_view_wants_text(const mv_view *view)
-{
-    return view->desk->focus != MV_FOCUS_PANES && view->desk->focus != MV_FOCUS_DEVICES;
-}
-
 /* ---- keys and text ----------------------------------------------------------------------- */
 
 static mv_field *field_of(mv_view *view)
 {
     mv_chrome *c = view->chrome;
 
-    return view->desk->focus == MV_FOCUS_SEARCH    ? &c->search
-           : view->desk->focus == MV_FOCUS_PALETTE ? &c->palette
-           : view->desk->focus == MV_FOCUS_OPEN    ? &c->open
-           : view->desk->focus == MV_FOCUS_EXPORT  ? &c->export
-                                                   : NULL;
+    switch (view->desk->focus) {
+    case MV_FOCUS_SEARCH:
+        return &c->search;
+    case MV_FOCUS_PALETTE:
+        return &c->palette;
+    case MV_FOCUS_OPEN:
+        return &c->open;
+    case MV_FOCUS_EXPORT:
+        return &c->export;
+    case MV_FOCUS_GO:
+        return &c->go;
+    case MV_FOCUS_BOOKMARK:
+        return &c->bookmark;
+    default:
+        return NULL;
+    }
+}
+
+bool mv_view_wants_text(const mv_view *view)
+{
+    return field_of((mv_view *)view) != NULL;
 }
 
 /* Enter in a field. */
@@ -43,6 +54,14 @@ static void enter(mv_view *view, const mv_input *input)
         break;
     case MV_FOCUS_EXPORT:
         if (mv_export_write(view, c->export.text))
+            mv_chrome_focus(view, MV_FOCUS_PANES);
+        break;
+    case MV_FOCUS_GO:
+        if (mv_go_to(view, c->go.text))
+            mv_chrome_focus(view, MV_FOCUS_PANES);
+        break;
+    case MV_FOCUS_BOOKMARK:
+        if (mv_bookmark_set(view, c->bookmark.text))
             mv_chrome_focus(view, MV_FOCUS_PANES);
         break;
     default:
@@ -83,6 +102,8 @@ static bool field_input(mv_view *view, const mv_input *input)
         return true;
     if (view->desk->focus == MV_FOCUS_DEVICES)
         return mv_device_list_input(view, input);
+    if (view->desk->focus == MV_FOCUS_MENU)
+        return mv_menu_input(view, input);
     if (!field)
         return false;
     if (input->kind == MV_INPUT_KEY && input->key == MV_KEY_ENTER) {
@@ -101,7 +122,7 @@ static void key(mv_view *view, const mv_input *input)
 {
     mv_command_id id = mv_keymap_command(&view->keymap, input->key, input->mods);
     bool is_plain = !(input->mods & (MV_MOD_CTRL | MV_MOD_ALT));
-    bool is_field = mv_view_wants_text(view) || view->desk->focus == MV_FOCUS_DEVICES;
+    bool is_field = view->desk->focus != MV_FOCUS_PANES;
 
     if (view->desk->has_help && mv_chrome_list_input(view, input, UINT32_MAX, 1))
         return;
@@ -164,7 +185,8 @@ static void press_covered(mv_view *view, const mv_zone *zone)
     if (zone->command == MV_DO_NOTHING)
         return;
     chosen = *zone;
-    if (view->desk->has_help || view->desk->focus == MV_FOCUS_PALETTE)
+    if (view->desk->has_help || view->desk->focus == MV_FOCUS_PALETTE ||
+        (view->desk->focus == MV_FOCUS_MENU && zone->command != MV_DO_bookmark_delete))
         mv_chrome_focus(view, MV_FOCUS_PANES);
     mv_view_do(view, chosen.command, chosen.arg);
 }
@@ -258,6 +280,8 @@ static void wheel(mv_view *view, const mv_input *input)
         mv_command_list_input(view, input);
     else if (view->desk->focus == MV_FOCUS_DEVICES)
         mv_device_list_input(view, input);
+    else if (view->desk->focus == MV_FOCUS_MENU)
+        mv_menu_input(view, input);
     else if (!mv_chrome_is_covered(view))
         mv_pane_give(view, mv_chrome_pane_at(view, input->x, input->y, &box), box, input);
 }

@@ -20,6 +20,18 @@ void mv_view_move_cursor(mv_view *view, uint32_t event);
 void mv_view_show(mv_view *view, double from, double to);
 void mv_view_go(mv_view *view, const mv_listing_place *place);
 
+/* Goes to what the user names: a moment as --at has it, or the block at an address. False: it is
+ * none, and the message says why. */
+bool mv_go_to(mv_view *view, const char *where);
+
+/* The event that a text of --at names on the device that has arrived; false, with a sentence in
+ * `why`, when it names none. */
+bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *event, char *why,
+                  uint32_t why_size);
+
+/* Names the cursor, the window and the interval; false: there is no name, or no room. */
+bool mv_bookmark_set(mv_view *view, const char *name);
+
 /* Called before a change that Alt+Left can undo. */
 void mv_view_remember(mv_view *view);
 
@@ -49,6 +61,7 @@ void mv_chrome_focus(mv_view *view, mv_focus focus);
 bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, uint32_t shown);
 bool mv_command_list_input(mv_view *view, const mv_input *input);
 bool mv_device_list_input(mv_view *view, const mv_input *input);
+bool mv_menu_input(mv_view *view, const mv_input *input);
 
 /* The keyboard in the window (view/state/spot.h): uses arrows, Enter and their like; a click takes
  * it along, without a mark. */

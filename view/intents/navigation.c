@@ -188,24 +188,15 @@ static mv_window start_window(mv_view *view, const mv_document_device *device)
     return window;
 }
 
-static void start_cursor(mv_view *view, const mv_document_device *device, mv_window window)
+static void start_cursor(mv_view *view, mv_window window)
 {
-    const mv_document *d = mv_view_document(view);
-    const char *at = view->chrome->start.at;
-    mv_moment_ask ask;
-    mv_moment found;
-    mv_arena scratch;
-    mv_err err;
+    uint32_t event;
     char why[MV_WHY];
 
-    if (!mv_moment_read(&d->trace, device->device, at, window, &ask, why, sizeof why)) {
+    if (mv_moment_of(view, view->chrome->start.at, window, &event, why, sizeof why))
+        mv_view_write(view)->cursor = event;
+    else
         say_start(view, why);
-        return;
-    }
-    mv_arena_init(&scratch, view->budget);
-    if (mv_moment_find(&scratch, &device->lives, ask, &found, &err) == MV_OK)
-        mv_view_write(view)->cursor = found.event;
-    mv_arena_release(&scratch);
 }
 
 static void begin(mv_view *view, const mv_document_device *device)
@@ -217,7 +208,7 @@ static void begin(mv_view *view, const mv_document_device *device)
     mv_view_history_pause(view);
     set_window(view, window.first, window.end);
     if (s->at)
-        start_cursor(view, device, window);
+        start_cursor(view, window);
     if (s->filter)
         mv_search_set(view, s->filter);
     mv_view_write(view)->main = s->main;

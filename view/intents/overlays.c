@@ -67,6 +67,8 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
         mv_field_set(&c->palette, "");
     if (focus == MV_FOCUS_OPEN)
         mv_field_set(&c->open, "");
+    if (focus == MV_FOCUS_GO)
+        mv_field_select_all(&c->go);
     if (focus == MV_FOCUS_EXPORT)
         offer_name(view);
     if (focus == MV_FOCUS_SEARCH)

@@ -131,23 +131,6 @@ void mv_do_fit_height(mv_view *view, uint64_t arg)
     mv_view_write(view)->y_to = (uint64_t)pane->goal_y_to;
 }
 
-void mv_do_next_clock(mv_view *view, uint64_t arg)
-{
-    bool has_times = mv_view_device(view)->lives.events.count > 0 &&
-                     mv_view_device(view)->lives.events.time_us[0] != MV_NO_TIME;
-
-    (void)arg;
-    mv_view_write(view)->clock = (uint8_t)((view->now->clock + 1) % 3);
-    if (view->now->clock == MV_CLOCK_TIME && !has_times)
-        mv_view_write(view)->clock = MV_CLOCK_TICKS;
-}
-
-void mv_do_next_colour(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_view_write(view)->colour = (uint8_t)((view->now->colour + 1) % MV_COLOUR_COUNT);
-}
-
 /* ---- the selection ------------------------------------------------------------------------ */
 
 /* The life of the pinned allocation or segment; false: nothing is pinned. */

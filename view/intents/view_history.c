@@ -98,6 +98,7 @@ bool mv_intents_open(mv_view *view)
         return false;
     view->now = mv_view_write(view);
     view->desk = mv_view_write_desk(view);
+    view->bookmarks = &view->intents->bookmarks;
     *mv_view_write(view) = mv_view_state_first;
     *mv_view_write_desk(view) = mv_view_desk_first;
     mv_view_write_desk(view)->is_dark = view->opts.is_dark;

@@ -9,6 +9,7 @@ struct mv_intents {
     mv_view_state now; /* view->now points here */
     mv_view_desk desk; /* view->desk */
     mv_view_history history;
+    mv_bookmarks bookmarks; /* view->bookmarks points here */
 };
 
 static inline mv_view_state *mv_view_write(mv_view *view)

@@ -38,9 +38,21 @@ typedef enum {
     MV_FOCUS_PALETTE,
     MV_FOCUS_OPEN,
     MV_FOCUS_EXPORT,
-    MV_FOCUS_DEVICES, /* a list: arrows and Enter, no text */
+    MV_FOCUS_GO,
+    MV_FOCUS_BOOKMARK, /* the name of a new one */
+    MV_FOCUS_MENU,     /* a list, likewise */
+    MV_FOCUS_DEVICES,  /* a list: arrows and Enter, no text */
     MV_FOCUS_COUNT
 } mv_focus;
+
+/* Lists under buttons. */
+typedef enum {
+    MV_MENU_VIEWS,
+    MV_MENU_COLOURS,
+    MV_MENU_CLOCKS,
+    MV_MENU_BOOKMARKS,
+    MV_MENU_COUNT
+} mv_menu;
 
 enum { MV_SEARCH_TEXT = 2048 /* most bytes of a search */, MV_MOST_TABLES = 8 };
 

@@ -114,4 +114,5 @@ void mv_minimap_paint(mv_view *view, mv_box box)
                pane->drag.kind == MV_DRAG_NONE
                    ? "Drag the window, or its edges; double-click: everything"
                    : "");
+    mv_bookmark_flags(view, &at, at.box.y + mv_ui_px(&view->ui, 12));
 }

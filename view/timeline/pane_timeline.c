@@ -281,6 +281,7 @@ static void paint_plot(mv_plot *p)
     mv_plot_other_peak(p);
     if (!p->view->sheet) {
         mv_plot_cursor(p);
+        mv_bookmark_flags(p->view, &p->at, p->plot.y + p->plot.h);
         mv_plot_readout(p);
     }
     mv_plot_legend(p);

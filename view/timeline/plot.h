@@ -96,6 +96,10 @@ void mv_plot_lanes(mv_plot *p);
 /* ---- timeline_select.c ---- */
 void mv_plot_interval(mv_plot *p);
 void mv_plot_cursor(mv_plot *p);
+
+/* ---- bookmark_flags.c ---- */
+/* Flags at the bookmarks of the shown device, with their feet at y. */
+void mv_bookmark_flags(mv_view *view, const mv_viewport *at, float y);
 void mv_plot_readout(mv_plot *p);
 void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
 

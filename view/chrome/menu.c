@@ -1,0 +1,163 @@
+#include "view/chrome/menu.h"
+
+#include <math.h>
+
+#include "viz/scene/axis.h"
+
+enum { ROW = 22, TITLE = 170, WIDTH = 560 };
+
+/* ---- entries ----------------------------------------------------------------------------- */
+
+static uint32_t view_rows(mv_view *view, mv_menu_row *rows)
+{
+    static const mv_command_id ids[] = {MV_DO_show_timeline, MV_DO_show_segments, MV_DO_show_state};
+    uint32_t count = sizeof ids / sizeof *ids;
+
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = (mv_menu_row){.command = ids[i],
+                                .is_on = view->now->main == i,
+                                .title = mv_view_commands[ids[i]].title,
+                                .help = mv_view_commands[ids[i]].help};
+    return count;
+}
+
+static uint32_t colour_rows(mv_view *view, mv_menu_row *rows)
+{
+    static const char *const helps[MV_COLOUR_COUNT] = {
+        [MV_COLOUR_SITE] = "the line of your code that allocated; red leaks",
+        [MV_COLOUR_STACK] = "all of the stack; the same in every file, so ranks compare",
+        [MV_COLOUR_CATEGORY] = "parameter, gradient, activation, optimizer state ...",
+        [MV_COLOUR_SIZE] = "from small to large, in steps",
+        [MV_COLOUR_LIFETIME] = "from brief to long, in steps of events; never freed is its own",
+        [MV_COLOUR_STREAM] = "the CUDA stream that it was allocated for",
+        [MV_COLOUR_POOL] = "the default pool, or that of a graph or of your own"};
+
+    for (uint32_t i = 0; i < MV_COLOUR_COUNT; i++)
+        rows[i] = (mv_menu_row){.command = MV_DO_colour,
+                                .arg = i,
+                                .is_on = view->now->colour == i,
+                                .title = mv_colour_name((uint8_t)i),
+                                .help = helps[i]};
+    return MV_COLOUR_COUNT;
+}
+
+static uint32_t clock_rows(mv_view *view, mv_menu_row *rows)
+{
+    static const char *const helps[] = {
+        [MV_CLOCK_EVENTS] = "each event takes the same room",
+        [MV_CLOCK_TIME] = "real time; pauses take room too",
+        [MV_CLOCK_TICKS] = "as in PyTorch's viewer: only changes of the stack take room"};
+    uint32_t count = sizeof helps / sizeof *helps;
+
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = (mv_menu_row){.command = MV_DO_clock,
+                                .arg = i,
+                                .is_on = view->now->clock == i,
+                                .title = mv_clock_name((uint8_t)i),
+                                .help = helps[i]};
+    return count;
+}
+
+static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
+{
+    for (uint32_t i = 0; i < view->bookmarks->count; i++) {
+        const mv_bookmark *b = &view->bookmarks->rows[i];
+        char event[MV_TICK_TEXT];
+        rows[i] =
+            (mv_menu_row){.command = MV_DO_bookmark_go,
+                          .arg = i,
+                          .title = b->name,
+                          .help = b->cursor == MV_BEFORE
+                                      ? "before the first event"
+                                      : mv_scene_format(&view->ui.scene, "event %s \xc2\xb7 %s",
+                                                        mv_axis_exact(b->cursor, event),
+                                                        view->documents[b->file]->name)};
+    }
+    return view->bookmarks->count;
+}
+
+uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
+{
+    switch ((mv_menu)view->desk->menu) {
+    case MV_MENU_VIEWS:
+        return view_rows(view, rows);
+    case MV_MENU_COLOURS:
+        return colour_rows(view, rows);
+    case MV_MENU_CLOCKS:
+        return clock_rows(view, rows);
+    case MV_MENU_BOOKMARKS:
+        return bookmark_rows(view, rows);
+    default:
+        return 0;
+    }
+}
+
+/* ---- painting ---------------------------------------------------------------------------- */
+
+/* Under the button that opened it, or in the middle when that is not in sight. */
+static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
+{
+    static const mv_command_id buttons[] = {[MV_MENU_VIEWS] = MV_DO_view_menu,
+                                            [MV_MENU_COLOURS] = MV_DO_colour_menu,
+                                            [MV_MENU_CLOCKS] = MV_DO_clock_menu,
+                                            [MV_MENU_BOOKMARKS] = MV_DO_bookmarks};
+    mv_ui *ui = &view->ui;
+    float pad = mv_ui_px(ui, 8);
+    mv_box box = {.w = fminf(mv_ui_px(ui, WIDTH), all.w - 2 * pad),
+                  .h = fminf((float)rows * mv_ui_px(ui, ROW) + 2 * pad, all.h)};
+
+    box.x = roundf(all.x + (all.w - box.w) / 2);
+    box.y = roundf(all.y + fminf(mv_ui_px(ui, 40), all.h - box.h));
+    for (uint32_t i = 0; i < ui->zone_count; i++)
+        if (ui->zones[i].command == buttons[view->desk->menu]) {
+            box.x = fminf(ui->zones[i].box.x, all.x + all.w - box.w - pad);
+            box.y = all.y;
+        }
+    return box;
+}
+
+static void paint_row(mv_view *view, mv_box line, const mv_menu_row *row, bool is_chosen)
+{
+    mv_ui *ui = &view->ui;
+    bool can_go = view->desk->menu == MV_MENU_BOOKMARKS;
+    mv_box title;
+
+    if (is_chosen || mv_ui_is_hot(ui, line))
+        mv_ui_fill(ui, line, is_chosen ? ui->theme->grid : ui->theme->plot);
+    mv_ui_zone(ui, line, row->command, row->arg, "");
+    if (row->is_on)
+        mv_ui_fill(ui, (mv_box){line.x, line.y + 2, mv_ui_px(ui, 3), line.h - 4},
+                   mv_site_colour(0));
+    mv_box_cut_left(&line, mv_ui_px(ui, 10));
+    if (can_go) {
+        mv_box close = mv_box_cut_right(&line, mv_ui_px(ui, 64));
+        mv_ui_button(ui, close, false, MV_DO_bookmark_delete, row->arg, "delete");
+    }
+    title = mv_box_cut_left(&line, mv_ui_px(ui, TITLE));
+    title.w -= mv_ui_px(ui, 8);
+    mv_ui_text(ui, title, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, row->title);
+    mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, row->help);
+}
+
+void mv_menu_paint(mv_view *view, mv_box all)
+{
+    mv_ui *ui = &view->ui;
+    mv_menu_row rows[MV_MENU_MOST];
+    uint32_t count = mv_menu_rows(view, rows), shown;
+    mv_box box = place_of(view, all, count ? count : 1);
+    float pad = mv_ui_px(ui, 8);
+
+    mv_ui_fill(ui, box, ui->theme->background);
+    mv_ui_frame(ui, box, ui->theme->faint_text);
+    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, "");
+    box = (mv_box){box.x + pad, box.y + pad, box.w - 2 * pad, box.h - 2 * pad};
+    shown = (uint32_t)(box.h / mv_ui_px(ui, ROW));
+    mv_chrome_list_follow(view, count, shown);
+    mv_ui_scroll(ui, box, count, shown, &view->chrome->first);
+    for (uint32_t i = view->chrome->first; i < count && i < view->chrome->first + shown; i++)
+        paint_row(view, mv_box_cut_top(&box, mv_ui_px(ui, ROW)), &rows[i], i == view->chrome->row);
+    if (count == 0)
+        mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
+                   mv_scene_format(&ui->scene, "no bookmark yet: %s sets one",
+                                   view->keymap.keys[MV_DO_bookmark_add]));
+}
