@@ -41,7 +41,8 @@ static const char *hint(mv_view *view)
     if (c->under == MV_PANE_MINIMAP)
         return "drag: move the window" DOT "double-click: everything";
     if (c->under == MV_PANE_STATE)
-        return mv_scene_format(scene, "click: pin a block" DOT "%s" DOT "%s",
+        return mv_scene_format(scene,
+                               "wheel: zoom" DOT "drag: move" DOT "click: pin" DOT "%s" DOT "%s",
                                hint_of(view, MV_DO_event_back, "previous event"),
                                hint_of(view, MV_DO_event_on, "next event"));
     if (c->under)

@@ -46,6 +46,13 @@ void mv_timeline_zoom(mv_view *view, double share, double factor);
 void mv_timeline_zoom_y(mv_view *view, double share, double factor);
 void mv_timeline_pan(mv_view *view, double by);
 
+/* The same in the allocator's state, at the pointer; shares of its width and height. False: another
+ * view is shown. */
+bool mv_heap_zoom(mv_view *view, double factor);
+bool mv_heap_pan(mv_view *view, double right, double down);
+bool mv_heap_fit_all(mv_view *view);
+bool mv_heap_fit_selection(mv_view *view);
+
 /* The search: only these two write it. Hits are highlighted at least; without words everything is
  * shown. Each search is a place to come back to, but letters typed one after the other are one. */
 void mv_search_set(mv_view *view, const char *words); /* the field follows; "": none */

@@ -124,6 +124,8 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     mv_view_write(view)->fits_height = true;
     mv_view_write(view)->pinned = mv_view_write(view)->pinned_segment = MV_NO_ROW;
     mv_view_write(view)->has_interval = false;
+    mv_view_write(view)->heap_zoom = 1;
+    mv_view_write(view)->heap_left = mv_view_write(view)->heap_top = 0;
     mv_view_write(view)->cursor = MV_BEFORE;
     mv_view_write(view)->report_row = 0;
     view->hover = view->hover_segment = MV_NO_ROW;

@@ -1,29 +1,6 @@
 /* The pointer in the panes beside the timeline. */
 #include "view/intents/intents.h"
-#include "view/intents/writable.h"
 #include "view/panes/panels.h"
-
-bool mv_state_pointer(mv_view *view, mv_box box, const mv_input *input)
-{
-    uint32_t alloc, segment;
-
-    if (input->kind == MV_INPUT_WHEEL) { /* steps through events, as on the timeline */
-        mv_view_do(view, input->dy > 0 ? MV_DO_event_back : MV_DO_event_on, 0);
-        return true;
-    }
-    if (input->kind != MV_INPUT_PRESS || input->button != MV_BUTTON_LEFT ||
-        !mv_state_at(view, box, input->x, input->y, &alloc, &segment))
-        return false;
-    mv_view_history_begin(view);
-    if (alloc != MV_NO_ROW)
-        mv_view_pin(view, alloc);
-    else
-        mv_view_write(view)->pinned = MV_NO_ROW;
-    mv_view_write(view)->pinned_segment = segment;
-    mv_view_write(view)->tab = MV_TAB_DETAILS;
-    mv_view_history_end(view);
-    return true;
-}
 
 bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
 {

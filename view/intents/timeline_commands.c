@@ -64,6 +64,20 @@ void mv_timeline_zoom_y(mv_view *view, double share, double factor)
     mv_view_write(view)->y_to = (uint64_t)(from + height);
 }
 
+/* Moves up by a share of the height. */
+static void pan_bytes(mv_view *view, double up)
+{
+    mv_timeline_pane *pane = view->timeline;
+    double height = pane->goal_y_to - pane->goal_y_from;
+    double from = fmax(0, pane->goal_y_from + up * height);
+
+    if (!pane->has_viewport)
+        return;
+    mv_view_write(view)->fits_height = false;
+    mv_view_write(view)->y_from = (uint64_t)from;
+    mv_view_write(view)->y_to = (uint64_t)(from + height);
+}
+
 static double pointer_height(const mv_view *view)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -76,13 +90,15 @@ static double pointer_height(const mv_view *view)
 void mv_do_zoom_in(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_timeline_zoom(view, pointer_share(view), 1 / zoom_step);
+    if (!mv_heap_zoom(view, zoom_step))
+        mv_timeline_zoom(view, pointer_share(view), 1 / zoom_step);
 }
 
 void mv_do_zoom_out(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_timeline_zoom(view, pointer_share(view), zoom_step);
+    if (!mv_heap_zoom(view, 1 / zoom_step))
+        mv_timeline_zoom(view, pointer_share(view), zoom_step);
 }
 
 void mv_do_zoom_in_y(mv_view *view, uint64_t arg)
@@ -100,13 +116,29 @@ void mv_do_zoom_out_y(mv_view *view, uint64_t arg)
 void mv_do_pan_left(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_timeline_pan(view, -0.25);
+    if (!mv_heap_pan(view, -0.25, 0))
+        mv_timeline_pan(view, -0.25);
 }
 
 void mv_do_pan_right(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_timeline_pan(view, 0.25);
+    if (!mv_heap_pan(view, 0.25, 0))
+        mv_timeline_pan(view, 0.25);
+}
+
+void mv_do_pan_up(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    if (!mv_heap_pan(view, 0, -0.25))
+        pan_bytes(view, 0.25);
+}
+
+void mv_do_pan_down(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    if (!mv_heap_pan(view, 0, 0.25))
+        pan_bytes(view, -0.25);
 }
 
 void mv_do_fit_all(mv_view *view, uint64_t arg)
@@ -114,6 +146,8 @@ void mv_do_fit_all(mv_view *view, uint64_t arg)
     uint32_t events = mv_view_device(view)->lives.events.count;
 
     (void)arg;
+    if (mv_heap_fit_all(view))
+        return;
     mv_view_remember(view);
     show(view, (mv_stretch){0, events ? events : 1});
     mv_view_write(view)->fits_height = true;
@@ -180,7 +214,7 @@ void mv_do_fit_selection(mv_view *view, uint64_t arg)
     mv_stretch life;
 
     (void)arg;
-    if (!rows)
+    if (mv_heap_fit_selection(view) || !rows)
         return;
     if (view->timeline->is_fitted) {
         fit_pinned_height(view);

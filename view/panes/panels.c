@@ -9,6 +9,10 @@
 #include "base/text.h"
 #include "viz/scene/axis.h"
 
+enum {
+    MOST_USERS = 4 << 20 /* allocations of a trace whose users of addresses are kept: 32 MiB */
+};
+
 /* ---- jobs -------------------------------------------------------------------------------- */
 
 const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device)
@@ -252,9 +256,16 @@ uint32_t mv_panel_room(const mv_view *view, mv_box box)
     return (uint32_t)(box.h / (MV_UI_LINE * view->ui.scale));
 }
 
+static float line_height(const mv_panel_lines *lines)
+{
+    const mv_ui *ui = &lines->view->ui;
+
+    return lines->size > 0 ? mv_ui_px(ui, lines->size + 5) : MV_UI_LINE * ui->scale;
+}
+
 mv_box mv_panel_line(mv_panel_lines *lines)
 {
-    float h = MV_UI_LINE * lines->view->ui.scale;
+    float h = line_height(lines);
     mv_box line = {lines->box.x, lines->y, lines->box.w, h};
 
     if (lines->count++ < lines->first || lines->y + h > lines->box.y + lines->box.h + 0.5f)
@@ -264,19 +275,19 @@ mv_box mv_panel_line(mv_panel_lines *lines)
 }
 
 /* How many bytes of the text fit the width: up to a blank if there is one. */
-static size_t fitting(const mv_ui *ui, const char *text, float width)
+static size_t fitting(const mv_ui *ui, float size, const char *text, float width)
 {
     size_t best = 0, length = strlen(text);
     char part[256];
 
-    if (mv_ui_text_width(ui, MV_UI_TEXT, text) <= width)
+    if (mv_ui_text_width(ui, size, text) <= width)
         return length;
     for (size_t i = 1; i <= length && i < sizeof part; i++) {
         if (text[i] != ' ' && text[i] != 0)
             continue;
         memcpy(part, text, i);
         part[i] = 0;
-        if (mv_ui_text_width(ui, MV_UI_TEXT, part) > width)
+        if (mv_ui_text_width(ui, size, part) > width)
             break;
         best = i;
     }
@@ -287,14 +298,15 @@ uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t 
                        uint32_t most, const char *text)
 {
     mv_view *view = lines->view;
+    float size = lines->size > 0 ? lines->size : MV_UI_TEXT;
     uint32_t count = 0;
 
     while (*text && count < most) {
-        size_t length = count + 1 == most ? strlen(text) : fitting(&view->ui, text, width);
+        size_t length = count + 1 == most ? strlen(text) : fitting(&view->ui, size, text, width);
         mv_box line = mv_panel_line(lines);
         if (line.h > 0)
-            mv_ui_text(&view->ui, (mv_box){line.x + left, line.y, width, line.h}, MV_UI_TEXT,
-                       colour, MV_ANCHOR_START, mv_panel_say(view, "%.*s", (int)length, text));
+            mv_ui_text(&view->ui, (mv_box){line.x + left, line.y, width, line.h}, size, colour,
+                       MV_ANCHOR_START, mv_panel_say(view, "%.*s", (int)length, text));
         text += length;
         text += *text == ' ';
         count++;

@@ -23,7 +23,7 @@
 #include "view/panes/panes.h"
 #include "viz/core/heap_moment.h"
 #include "viz/pictures/icicle.h"
-#include "viz/pictures/state.h"
+#include "viz/pictures/state_scene.h"
 
 /* What several jobs need for a device; made once, by the first job that needs it. */
 typedef struct mv_panel_facts mv_panel_facts;
@@ -122,12 +122,21 @@ typedef struct {
 
 enum { MV_MOST_FOLDS = 64 }; /* stacks that Details shows: 4 at most */
 
+/* The pointer in the allocator's state: a click, or what moves the picture. */
+typedef struct {
+    bool is_pressed, is_moving;
+    float x, y; /* of the press, and then of the last move */
+} mv_heap_drag;
+
 struct mv_panels {
     mv_view *view;
     pthread_mutex_t lock; /* guards `facts` and `users` */
     mv_panel_facts *facts;
     mv_panel_users *users;
     mv_slot *heap, *flames, *table, *findings, *details, *cursor_story;
+
+    mv_state_place heap_place; /* where heap_shown was painted */
+    mv_heap_drag heap_drag;
 
     uint32_t flame_first; /* the level at the top of the pane */
     mv_filter filter;     /* made from filter_text: which boxes match */
@@ -144,6 +153,7 @@ struct mv_panels {
     const mv_document_device *report_of;
 
     /* Answers that the last frame painted; each is valid until the next frame asks. */
+    const mv_heap_answer *heap_shown;
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
     const mv_findings_answer *findings_shown;
@@ -176,10 +186,12 @@ static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
                       const mv_document_device **device);
 
-/* Lines of text, MV_UI_LINE high, from the top of a box that scrolls by whole lines. */
+/* Lines of text, MV_UI_LINE high (small ones less), from the top of a box that scrolls by whole
+ * lines. */
 typedef struct {
     mv_view *view;
     mv_box box;
+    float size;     /* of letters at scale 1; 0: MV_UI_TEXT */
     float y;        /* y of the next line */
     uint32_t first; /* number of lines scrolled away */
     uint32_t count; /* number of lines so far */

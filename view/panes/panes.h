@@ -18,7 +18,7 @@ void mv_reports_paint(mv_view *view, mv_box box);
 /* What the last frame shows at a point. The node of the flame graph; MV_NO_ROW: none. */
 uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y);
 /* The segment in the allocator's state, and the allocation or MV_NO_ROW; false: no segment. */
-bool mv_state_at(mv_view *view, mv_box box, float x, float y, uint32_t *alloc, uint32_t *segment);
+bool mv_state_at(mv_view *view, float x, float y, uint32_t *alloc, uint32_t *segment);
 
 /* All rows of the shown table as lines with tabs; NULL: no table, or memory is out. */
 const char *mv_tables_text(mv_view *view, mv_arena *arena);

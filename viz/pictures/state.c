@@ -107,6 +107,7 @@ static void choose_scale(state_builder *l)
 
     for (uint32_t i = 0; i < l->map->count; i++) {
         bytes += l->map->size[i];
+        state->whole += l->map->whole[i];
         largest = l->map->size[i] > largest ? l->map->size[i] : largest;
     }
     rows = pieces / 12 + 1;

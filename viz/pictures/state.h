@@ -44,6 +44,7 @@ typedef struct {
 
 typedef struct {
     uint64_t row_bytes; /* at least 1 */
+    uint64_t whole;     /* free bytes that could be given back to the device: unused segments */
     uint32_t rows;
     uint32_t group_count;
     mv_state_group *groups; /* most bytes first */

@@ -112,10 +112,10 @@ static void paint_heading(state_picture *s)
     const char *note =
         oom ? oom : mv_state_holes_text(s->p.scene, s->p.lives, &s->sums, s->largest);
     const char *part = mv_heading_part_line(s->p.scene, s->part, "blocks", "the allocated");
-    const char *what =
-        mv_scene_format(s->p.scene, "%s \xc2\xb7 %s%s",
-                        mv_heading_moment(s->p.scene, s->p.trace, s->p.lives, s->opts->event),
-                        mv_state_sums_text(s->p.scene, &s->sums), mv_heading_history(s->p.lives));
+    const char *what = mv_scene_format(
+        s->p.scene, "%s \xc2\xb7 %s%s",
+        mv_heading_moment(s->p.scene, s->p.trace, s->p.lives, s->opts->event),
+        mv_state_sums_text(s->p.scene, &s->sums, s->state.whole), mv_heading_history(s->p.lives));
 
     if (part)
         note = mv_scene_format(s->p.scene, "%s \xc2\xb7 %s", part, note);

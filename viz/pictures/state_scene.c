@@ -178,19 +178,14 @@ static const char *stream_name(const mv_state_scene *s, mv_stream_id stream)
                            (unsigned long long)streams->value[stream.row]);
 }
 
-const char *mv_state_scene_name(const mv_state_scene *s, uint32_t group)
+const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment)
 {
     const mv_trace *t = s->trace;
     const mv_segment_lives *segments = &s->lives->segments;
-    const mv_state_group *g = &s->place.state->groups[group];
-    uint32_t row = s->map->segment[s->place.state->order[g->segments]];
+    uint32_t row = s->map->segment[segment];
     mv_pool_id pool = segments->pool[row];
     const char *kind = mv_segment_kind_name((mv_segment_kind)segments->kind[row]);
 
-    if (s->by_address)
-        return "all segments, by address";
-    if (g->pools > 1)
-        return mv_scene_format(s->scene, "%u more pools and streams", g->pools);
     if (pool.row >= t->pools.count || (!t->pools.a[pool.row] && !t->pools.b[pool.row]))
         return mv_scene_format(s->scene, "%s pool, %s", kind,
                                stream_name(s, segments->stream[row]));
@@ -200,19 +195,27 @@ const char *mv_state_scene_name(const mv_state_scene *s, uint32_t group)
                            stream_name(s, segments->stream[row]));
 }
 
+static const char *group_name(const mv_state_scene *s, const mv_state_group *group)
+{
+    if (s->by_address)
+        return "all segments, by address";
+    if (group->pools > 1)
+        return mv_scene_format(s->scene, "%u more pools and streams", group->pools);
+    return mv_state_scene_name(s, s->place.state->order[group->segments]);
+}
+
 /* Name and sums of a group; without the largest hole where that does not fit. */
 static const char *head_text(const mv_state_scene *s, uint32_t group, float size)
 {
     const mv_state_group *g = &s->place.state->groups[group];
     char bytes[MV_SIZE_TEXT], used[MV_SIZE_TEXT], idle[MV_SIZE_TEXT], hole[MV_SIZE_TEXT],
         waiting[MV_SIZE_TEXT], count[MV_TICK_TEXT];
-    const char *text =
-        mv_scene_format(s->scene, "%s \xc2\xb7 %s in %s segment%s: %s allocated%s%s%s%s",
-                        mv_state_scene_name(s, group), mv_size_text(bytes, g->bytes),
-                        mv_axis_exact(g->segment_count, count), g->segment_count == 1 ? "" : "s",
-                        mv_size_text(used, g->allocated), g->pending ? ", pending " : "",
-                        g->pending ? mv_size_text(waiting, g->pending) : "",
-                        g->free ? ", free " : "", g->free ? mv_size_text(idle, g->free) : "");
+    const char *text = mv_scene_format(
+        s->scene, "%s \xc2\xb7 %s in %s segment%s: %s allocated%s%s%s%s", group_name(s, g),
+        mv_size_text(bytes, g->bytes), mv_axis_exact(g->segment_count, count),
+        g->segment_count == 1 ? "" : "s", mv_size_text(used, g->allocated),
+        g->pending ? ", pending " : "", g->pending ? mv_size_text(waiting, g->pending) : "",
+        g->free ? ", free " : "", g->free ? mv_size_text(idle, g->free) : "");
     const char *whole =
         mv_scene_format(s->scene, "%s, largest hole %s", text, mv_size_text(hole, g->largest));
 
@@ -260,15 +263,14 @@ static void frame(mv_state_scene *s, mv_box at, bool is_dashed, float width)
                                       .is_dashed = true});
 }
 
-/* A triangle that points down at the range, with an edge in the background's colour. */
-static void sign(mv_state_scene *s, mv_box at)
+/* A triangle that points down to there, with an edge in the background's colour. */
+static void sign(mv_state_scene *s, float x, float y)
 {
-    mv_box part = seen_part(s, at);
-    float high = roundf(SIGN * s->place.scale), x = part.x + part.w / 2, y = at.y + 1;
+    float high = roundf(SIGN * s->place.scale);
 
-    mv_scene_point(s->scene, x - high, y - high * 1.4f);
-    mv_scene_point(s->scene, x + high, y - high * 1.4f);
-    mv_scene_point(s->scene, x, y);
+    mv_scene_point(s->scene, x - high, y + 1 - high * 1.4f);
+    mv_scene_point(s->scene, x + high, y + 1 - high * 1.4f);
+    mv_scene_point(s->scene, x, y + 1);
     mv_scene_add(s->scene, (mv_shape){.kind = MV_SHAPE_POLYGON,
                                       .fill = s->theme->alarm,
                                       .stroke = s->theme->background,
@@ -296,7 +298,7 @@ static void paint_mark(mv_state_scene *s, const mv_state_mark *mark)
             frame(s, at, mark->kind == MV_STATE_GONE, 1 + thick * s->place.scale);
     }
     if (has_sign && is_in_sight(s, first))
-        sign(s, first);
+        sign(s, seen_part(s, first).x + seen_part(s, first).w / 2, first.y);
     s->seen.event |= mark->kind == MV_STATE_EVENT;
     s->seen.gone |= mark->kind == MV_STATE_GONE;
     s->seen.pinned |= mark->kind == MV_STATE_PINNED;
@@ -380,11 +382,11 @@ float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float
     key_blocks(&k);
     if (s->seen.event && key_line(&k, "changed by the event", &at)) {
         frame(s, at, false, 2);
-        sign(s, at);
+        sign(s, at.x + at.w / 2, at.y + 1);
     }
     if (s->seen.gone && key_line(&k, "was there before the event", &at)) {
         frame(s, at, true, 2);
-        sign(s, at);
+        sign(s, at.x + at.w / 2, at.y + 1);
     }
     if (s->seen.pinned && key_line(&k, "pinned", &at))
         frame(s, at, false, 2);
@@ -403,10 +405,10 @@ static const char *size_of(const mv_state_scene *s, uint64_t bytes)
 static const char *describe_segment(const mv_state_scene *s, uint32_t segment)
 {
     return mv_scene_format(
-        s->scene, "in %s segment of %s at 0x%llx, %s of it free",
+        s->scene, "in %s segment of %s at 0x%llx, %s of it free\n%s",
         s->lives->segments.is_expandable[s->map->segment[segment]] ? "an expandable" : "a",
         size_of(s, s->map->size[segment]), (unsigned long long)s->map->addr[segment],
-        size_of(s, s->map->free[segment]));
+        size_of(s, s->map->free[segment]), mv_state_scene_name(s, segment));
 }
 
 const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box)
@@ -469,19 +471,25 @@ const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box 
                            mv_state_scene_where(s, box));
 }
 
-const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums)
+const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums, uint64_t whole)
 {
-    char all[MV_SIZE_TEXT], used[MV_SIZE_TEXT], waiting[MV_SIZE_TEXT], idle[MV_SIZE_TEXT];
+    struct {
+        uint64_t bytes;
+        const char *name;
+    } parts[] = {{sums->pending, "pending"},
+                 {sums->free - whole, "stranded in used segments"},
+                 {whole, sums->free > whole ? "in unused ones" : "in unused segments"}};
+    char all[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
     const char *text;
 
     if (sums->reserved == 0)
         return "nothing is reserved at this moment";
-    text = mv_scene_format(
-        scene, "%s reserved = %s allocated%s%s%s%s%s%s", mv_size_text(all, sums->reserved),
-        mv_size_text(used, sums->allocated), sums->pending ? " + " : "",
-        sums->pending ? mv_size_text(waiting, sums->pending) : "", sums->pending ? " pending" : "",
-        sums->free ? " + " : "", sums->free ? mv_size_text(idle, sums->free) : "",
-        sums->free ? " free" : "");
+    text = mv_scene_format(scene, "%s reserved = %s allocated", mv_size_text(all, sums->reserved),
+                           mv_size_text(size, sums->allocated));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].bytes)
+            text = mv_scene_format(scene, "%s + %s %s", text, mv_size_text(size, parts[i].bytes),
+                                   parts[i].name);
     if (mv_heap_unexplained(sums))
         text = mv_scene_format(scene, "%s + %lld bytes in which the file contradicts itself", text,
                                (long long)mv_heap_unexplained(sums));

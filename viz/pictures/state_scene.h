@@ -67,18 +67,20 @@ float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float
  * when; where. In the scene's arena. */
 const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box *box);
 
-/* "at 0x7f... in a segment of 20.0 MiB at 0x7f..., 3.00 MiB of it free". */
+/* "at 0x7f... in a segment of 20.0 MiB at 0x7f..., 3.00 MiB of it free", and its pool. */
 const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box);
 
-/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00". */
-const char *mv_state_scene_name(const mv_state_scene *s, uint32_t group);
+/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00": of a segment of the
+ * map. */
+const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment);
 
 /* The segment of the map that has this byte; MV_NO_ROW: none. */
 uint32_t mv_state_segment_at(const mv_heap_map *map, uint64_t addr);
 
-/* "642 MiB reserved = 126 MiB allocated + 516 MiB free": parts that are zero are left out, so that
- * the others add up. */
-const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums);
+/* "642 MiB reserved = 125 MiB allocated + 221 MiB stranded in used segments + 296 MiB in unused
+ * ones", as the report of fragmentation says it; parts that are zero are left out. `whole` is that
+ * of mv_state. */
+const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums, uint64_t whole);
 
 /* "516 MiB is free: the largest hole has 20.3 MiB, 96 % is in smaller ones · 6.59 MiB is lost to
  * rounding"; "" when nothing is reserved. */

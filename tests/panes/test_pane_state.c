@@ -1,0 +1,305 @@
+/* The allocator's state in the viewer: its numbers are those of the reports, it zooms and moves,
+ * and it marks what the event of the cursor changed. */
+#include <math.h>
+
+#include "analyze/lives/alive.h"
+#include "base/size.h"
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
+#include "viz/scene/palette.h"
+
+static mv_view *state_of(const char *name)
+{
+    mv_view *view = mvt_view(name);
+
+    mv_view_write(view)->main = MV_MAIN_STATE;
+    mvt_view_frame(view);
+    return view;
+}
+
+static const mv_state_place *place_of(const mv_view *view)
+{
+    cr_assert_not_null(view->panels->heap_shown);
+    return &view->panels->heap_place;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+static void says_size(const mv_view *view, const char *name, uint64_t bytes, const char *of)
+{
+    char size[MV_SIZE_TEXT], text[128];
+
+    snprintf(text, sizeof text, "%s %s", mv_size_text(size, bytes), of);
+    cr_expect(mvt_scene_says(&view->ui.scene, text), "%s does not say \"%s\"", name, text);
+}
+
+/* At the moment of the report of fragmentation: all of its sums, in the same words. */
+static void check_report(mv_view *view, const char *name)
+{
+    const mv_fragmentation *f = &mv_view_device(view)->fragmentation;
+    const mv_heap_answer *a;
+
+    mv_view_write(view)->main = MV_MAIN_STATE;
+    mv_view_move_cursor(view, f->at.event);
+    mvt_view_frame(view);
+    a = view->panels->heap_shown;
+    cr_assert_not_null(a);
+    cr_expect_eq(a->heap.sums.reserved, f->bytes.reserved, "%s", name);
+    cr_expect_eq(a->heap.sums.allocated, f->bytes.allocated, "%s", name);
+    cr_expect_eq(a->heap.sums.pending, f->bytes.pending, "%s", name);
+    cr_expect_eq(a->heap.sums.free, f->bytes.free, "%s", name);
+    cr_expect_eq(a->heap.sums.rounding, f->bytes.rounding, "%s", name);
+    cr_expect_eq(a->heap.largest, f->largest, "%s", name);
+    cr_expect_eq(a->state.whole, f->whole, "%s", name);
+    if (f->bytes.reserved == 0)
+        return;
+    says_size(view, name, f->bytes.reserved, "reserved = ");
+    says_size(view, name, f->bytes.allocated, "allocated");
+    if (f->bytes.pending)
+        says_size(view, name, f->bytes.pending, "pending");
+    if (f->stranded)
+        says_size(view, name, f->stranded, "stranded in used segments");
+    if (f->whole)
+        says_size(view, name, f->whole, f->stranded ? "in unused ones" : "in unused segments");
+    if (mv_view_device(view)->lives.events.count && f->at.event != MV_BEFORE &&
+        mv_view_device(view)->lives.events.action[f->at.event] == MV_ACTION_OOM)
+        return; /* holes are compared with what was asked for instead */
+    if (f->bytes.free)
+        says_size(view, name, f->bytes.free, "is free");
+    if (f->bytes.rounding)
+        says_size(view, name, f->bytes.rounding, "is lost to rounding");
+}
+
+/* Each segment of the heap has its bytes in the picture: its width in pixels, over all rows. */
+static void check_segments(mv_view *view, const char *name)
+{
+    const mv_heap_map *map = &view->panels->heap_shown->heap.map;
+    const mv_state_place *p = place_of(view);
+    double bytes_of_pixel = (double)p->state->row_bytes / (double)p->box.w;
+    uint64_t all = 0;
+
+    for (uint32_t s = 0; s < map->count; s++) {
+        uint64_t done = 0;
+        double wide = 0;
+        mv_box at;
+        while (mv_state_range_next(p, s, 0, map->size[s], &done, &at))
+            wide += (double)at.w;
+        all += map->size[s];
+        cr_assert_float_eq(wide * bytes_of_pixel, (double)map->size[s],
+                           bytes_of_pixel + (double)map->size[s] / 1000, "%s", name);
+    }
+    cr_assert_eq(all, view->panels->heap_shown->heap.sums.reserved, "%s", name);
+}
+
+/* At every width all of the lines above the rows can be read. */
+static void check_head(mv_view *view, const char *name)
+{
+    static const float widths[] = {800, 1280, 1400, 1920, 3840};
+
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        const mv_scene *scene = mv_view_frame(view, widths[i], widths[i] * 0.6f, view->ms + 1000);
+        for (uint32_t k = 0; k < scene->shape_count; k++) {
+            const mv_shape *s = &scene->shapes[k];
+            mv_point at = scene->points[s->first];
+            if (s->kind != MV_SHAPE_TEXT || !mv_box_has(view->main_box, at.x, at.y) ||
+                at.y > place_of(view)->box.y)
+                continue;
+            cr_expect_null(strstr(s->text, "\xe2\x80\xa6"), "%s at %.0f: %s", name,
+                           (double)widths[i], s->text);
+        }
+    }
+}
+
+static void check_numbers(mv_view *view, const char *name)
+{
+    check_report(view, name);
+    check_segments(view, name);
+    check_head(view, name);
+}
+
+Test(pane_state, says_what_the_report_says)
+{
+    mvt_each_view(check_numbers);
+}
+
+/* ---- the event --------------------------------------------------------------------------- */
+
+/* Where the sign of the event's mark points; false: there is none. */
+static bool find_sign(const mv_view *view, mv_point *out)
+{
+    const mv_scene *scene = &view->ui.scene;
+    const mv_box *rows = &place_of(view)->box;
+
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind != MV_SHAPE_POLYGON || s->count != 3 || s->fill != view->ui.theme->alarm)
+            continue;
+        *out = scene->points[s->first + 2];
+        if (out->x <= rows->x + rows->w) /* not the key */
+            return true;
+    }
+    return false;
+}
+
+/* The mark is at the block that the event allocates or frees; or, once it is gone, where it lay. */
+static void check_mark(mv_view *view, uint32_t event)
+{
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    const mv_heap_map *map = &view->panels->heap_shown->heap.map;
+    const mv_state_place *p = place_of(view);
+    uint8_t action = lives->events.action[event];
+    bool is_segment = action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
+    uint64_t addr = lives->events.addr[event], done = 0;
+    uint32_t segment;
+    mv_point sign;
+    mv_box at;
+
+    if (!is_segment && action != MV_ACTION_ALLOC && action != MV_ACTION_FREE_REQUESTED &&
+        action != MV_ACTION_FREE_COMPLETED) {
+        cr_assert_not(find_sign(view, &sign), "event %u", event);
+        return;
+    }
+    segment = mv_state_segment_at(map, addr);
+    cr_assert_neq(segment, MV_NO_ROW, "event %u", event);
+    cr_assert(find_sign(view, &sign), "event %u", event);
+    cr_assert(mv_state_range_next(p, segment, addr - map->addr[segment],
+                                  is_segment ? lives->events.size[event]
+                                             : lives->allocs.block[lives->alloc_of[event]],
+                                  &done, &at));
+    at.x = fmaxf(at.x, p->box.x);
+    cr_assert(sign.x >= at.x - 1 && sign.x <= at.x + fmaxf(at.w, 3) + 2, "event %u", event);
+    cr_assert_float_eq(sign.y, at.y, 3, "event %u", event);
+    cr_assert(mv_box_has(p->box, sign.x, sign.y), "event %u", event);
+}
+
+static void check_events(const char *name, uint32_t step)
+{
+    mv_view *view = state_of(name);
+    uint32_t events = mv_view_device(view)->lives.events.count;
+
+    for (uint32_t event = 0; event < events; event += step) {
+        mv_view_move_cursor(view, event);
+        mvt_view_frame(view);
+        check_mark(view, event);
+    }
+}
+
+Test(pane_state, marks_what_the_event_changed)
+{
+    check_events("frag_pinned_by_small", 1);
+    check_events("gpt_train_expandable", 131);
+    check_events("streams", 1);
+    check_events("mempool", 1);
+}
+
+/* Also when it is zoomed: the mark comes into view. */
+Test(pane_state, follows_the_event_when_it_is_zoomed)
+{
+    mv_view *view = state_of("gpt_train");
+
+    view->ui.pointer_x = 900;
+    view->ui.pointer_y = 250;
+    for (int i = 0; i < 6; i++) {
+        mv_view_do(view, MV_DO_zoom_in, 0);
+        mvt_view_frame(view);
+    }
+    cr_assert_gt(place_of(view)->shown.zoom, 10);
+    for (uint32_t event = 40; event < 6500; event += 97) {
+        mv_view_move_cursor(view, event);
+        mv_view_do(view, MV_DO_event_on, 0);
+        mvt_view_frame(view);
+        check_mark(view, view->now->cursor);
+    }
+}
+
+Test(pane_state, says_what_the_event_did)
+{
+    mv_view *view = state_of("gpt_train");
+
+    mv_view_move_cursor(view, 2150);
+    mvt_view_frame(view);
+    cr_expect(mvt_scene_says(&view->ui.scene, "Allocates 64.0 MiB at 0x"));
+    cr_expect(mvt_scene_says(&view->ui.scene, "changed by the event"));
+    view = state_of("no_history");
+    cr_expect(mvt_scene_says(&view->ui.scene, "no events were recorded"));
+}
+
+/* ---- zooming and moving ------------------------------------------------------------------ */
+
+static void send(mv_view *view, mv_input in)
+{
+    mv_view_input(view, &in);
+    mvt_view_frame(view);
+}
+
+Test(pane_state, zooms_at_the_pointer)
+{
+    mv_view *view = state_of("gpt_train");
+    uint32_t segment, alloc, before;
+    float x = 430, y = 220, wide;
+
+    while (!mv_state_at(view, x, y, &before, &segment))
+        cr_assert_lt(y++, 300);
+    send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
+    wide = mv_state_x(place_of(view), 1 << 20) - mv_state_x(place_of(view), 0);
+    for (int i = 0; i < 5; i++) {
+        send(view, (mv_input){.kind = MV_INPUT_WHEEL, .x = x, .y = y, .dy = 1});
+        cr_assert(mv_state_at(view, x, y, &alloc, &segment));
+        cr_assert_eq(alloc, before);
+    }
+    cr_expect_float_eq(mv_state_x(place_of(view), 1 << 20) - mv_state_x(place_of(view), 0),
+                       wide * 3.0518f, 0.1);
+    cr_expect(mv_view_do(view, MV_DO_fit_all, 0));
+    mvt_view_frame(view);
+    cr_expect_eq(place_of(view)->shown.zoom, 1);
+    cr_expect_not(mv_state_is_cut(place_of(view)));
+}
+
+Test(pane_state, a_drag_moves_and_a_click_pins)
+{
+    mv_view *view = state_of("gpt_train");
+    float x = 430, y = 220, at;
+
+    mv_view_write(view)->heap_zoom = 8;
+    mv_view_write(view)->heap_left = 0.4;
+    mvt_view_frame(view);
+    at = mv_state_x(place_of(view), 0);
+    send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
+    send(view, (mv_input){.kind = MV_INPUT_PRESS, .x = x, .y = y, .clicks = 1});
+    send(view, (mv_input){.kind = MV_INPUT_MOVE, .x = x + 50, .y = y});
+    send(view, (mv_input){.kind = MV_INPUT_RELEASE, .x = x + 50, .y = y});
+    cr_expect_float_eq(mv_state_x(place_of(view), 0), at + 50, 1);
+    cr_expect_eq(view->now->pinned, MV_NO_ROW);
+    mvt_view_click(view, x, y);
+    mvt_view_frame(view);
+    cr_expect_neq(view->now->pinned, MV_NO_ROW);
+    cr_expect(mvt_scene_says(&view->ui.scene, "pinned"));
+    mv_view_do(view, MV_DO_pan_right, 0);
+    mvt_view_frame(view);
+    cr_expect_lt(mv_state_x(place_of(view), 0), at);
+}
+
+Test(pane_state, fits_the_pinned_block)
+{
+    mv_view *view = state_of("gpt_train");
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    const mv_heap_map *map;
+    uint32_t small = MV_NO_ROW, segment;
+    uint64_t done = 0;
+    mv_box at;
+
+    for (uint32_t i = 0; i < lives->allocs.count; i++)
+        if (mv_alloc_is_active(lives, i, view->now->cursor) && lives->allocs.block[i] == 512)
+            small = i;
+    cr_assert_neq(small, MV_NO_ROW);
+    mv_view_pin(view, small);
+    mv_view_do(view, MV_DO_fit_selection, 0);
+    mvt_view_frame(view);
+    map = &view->panels->heap_shown->heap.map;
+    segment = mv_state_segment_at(map, lives->allocs.addr[small]);
+    cr_assert(mv_state_range_next(place_of(view), segment,
+                                  lives->allocs.addr[small] - map->addr[segment], 512, &done, &at));
+    cr_expect_gt(at.w, 12);
+    cr_expect(mv_box_has(place_of(view)->box, at.x + at.w / 2, at.y + at.h / 2));
+}
