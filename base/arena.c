@@ -2,7 +2,8 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "base/pages.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define MV_ASAN 1
@@ -20,7 +21,7 @@
 #define UNPOISON(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-enum { PAGE = 4096, HEADER = 64, ALIGN = 16, CHUNK = 1 << 20 };
+enum { HEADER = 64, ALIGN = 16, CHUNK = 1 << 20 };
 
 /* Header of one mapping; the usable bytes follow at HEADER. */
 struct mv_arena_chunk {
@@ -69,12 +70,11 @@ static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
 
     if (usable > UINT64_MAX / 2)
         return NULL;
-    bytes = (usable + HEADER + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    bytes = (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
     if (!take_budget(arena->budget, bytes))
         return NULL;
-    chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                 -1, 0);
-    if (chunk == MAP_FAILED) {
+    chunk = mv_pages_map(bytes);
+    if (!chunk) {
         give_budget(arena->budget, bytes);
         return NULL;
     }
@@ -86,7 +86,7 @@ static void unmap_chunk(mv_arena *arena, mv_arena_chunk *chunk)
 {
     give_budget(arena->budget, chunk->mapped);
     UNPOISON(chunk, chunk->mapped);
-    munmap(chunk, chunk->mapped);
+    mv_pages_unmap(chunk, chunk->mapped);
 }
 
 static char *usable(mv_arena_chunk *chunk)
@@ -179,26 +179,6 @@ static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes
     return grown;
 }
 
-/* A mapping of another size, with the same content; MAP_FAILED when memory is out. */
-#ifdef __SANITIZE_THREAD__
-/* ThreadSanitizer does not see mremap, and takes a new mapping for what was there before. */
-static void *move_mapping(void *old, uint64_t old_bytes, uint64_t bytes)
-{
-    void *moved = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (moved != MAP_FAILED) {
-        memcpy(moved, old, old_bytes);
-        munmap(old, old_bytes);
-    }
-    return moved;
-}
-#else
-static void *move_mapping(void *old, uint64_t old_bytes, uint64_t bytes)
-{
-    return mremap(old, old_bytes, bytes, MREMAP_MAYMOVE);
-}
-#endif
-
 void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
 {
     mv_arena_chunk *chunk, *moved;
@@ -211,15 +191,15 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
         return NULL;
     if (chunk->filed)
         return grow_filed(arena, chunk, new_bytes);
-    mapped = (new_bytes + HEADER + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    mapped = (new_bytes + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
     UNPOISON(chunk, chunk->mapped);
     if (mapped > chunk->mapped) {
         uint64_t more = mapped - chunk->mapped;
         if (!take_budget(arena->budget, more))
             return NULL;
         unlink_large(arena, chunk);
-        moved = move_mapping(chunk, chunk->mapped, mapped);
-        if (moved == MAP_FAILED) {
+        moved = mv_pages_resize(chunk, chunk->mapped, mapped);
+        if (!moved) {
             give_budget(arena->budget, more);
             link_large(arena, chunk);
             return NULL;

@@ -4,12 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/processors.h"
 #include "view/chrome/menu.h"
 #include "view/intents/intents.h"
 #include "view/panes/panes.h"
 #include "view/timeline/pane_timeline.h"
+#include "viz/core/background.h"
 
 enum { MOST_WORKERS = 4, TIP_MS = 350 };
 
@@ -25,21 +26,23 @@ static void wake(void *user)
 
 static uint32_t worker_count(const mv_view_opts *opts)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t processors = mv_processors();
 
     if (!opts->is_threaded)
         return 0;
-    return processors < 3 ? 1 : processors > MOST_WORKERS ? MOST_WORKERS : (uint32_t)processors - 1;
+    if (opts->in_turns)
+        return MV_IN_TURNS;
+    return processors < 3 ? 1 : processors > MOST_WORKERS ? MOST_WORKERS : processors - 1;
 }
 
 static bool open_parts(mv_view *view)
 {
-    bool is_threaded = view->opts.is_threaded;
+    uint32_t workers = worker_count(&view->opts);
 
     view->chrome = mv_push_struct(&view->arena, mv_chrome);
     view->documents = mv_push_array(&view->arena, mv_document *, MV_MOST_FILES);
-    view->loader = mv_loader_open(&view->arena, view->budget, is_threaded, wake, view);
-    view->jobs = mv_jobs_open(&view->arena, view->budget, worker_count(&view->opts), wake, view);
+    view->loader = mv_loader_open(&view->arena, view->budget, workers, wake, view);
+    view->jobs = mv_jobs_open(&view->arena, view->budget, workers, wake, view);
     if (!view->chrome || !view->documents || !view->loader || !view->jobs)
         return false;
     return mv_intents_open(view) && mv_search_open(view) && mv_timeline_pane_open(view) &&
@@ -292,4 +295,9 @@ bool mv_view_is_idle(const mv_view *view)
 {
     return mv_loader_is_idle(view->loader) && mv_jobs_are_idle(view->jobs) &&
            mv_timeline_is_idle(view) && !mv_view_is_animating(view);
+}
+
+bool mv_view_turn(mv_view *view)
+{
+    return mv_timeline_turn(view) || mv_jobs_turn(view->jobs) || mv_loader_turn(view->loader);
 }

@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "analyze/ranks/summary_bytes.h"
+#include "base/processors.h"
 #include "cli/complain.h"
 #include "parse/model/sums.h"
 #include "parse/readers.h"
@@ -148,8 +148,7 @@ static void *work_off(void *user)
 
 static uint32_t threads_wanted(uint32_t files)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t most = processors > 1 ? (uint32_t)processors : 1;
+    uint32_t most = mv_processors();
 
     most = most < MOST_THREADS ? most : MOST_THREADS;
     most = files < most ? files : most;

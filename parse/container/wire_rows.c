@@ -1,7 +1,7 @@
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 
+#include "base/processors.h"
 #include "parse/container/wire_column.h"
 #include "parse/container/wire_load.h"
 
@@ -182,9 +182,8 @@ static void *work(void *user)
 static void measure(job *j)
 {
     const mv_load *load = j->load;
-    cpu_set_t set;
     uint64_t bytes = 0;
-    uint32_t cpus = 1;
+    uint32_t cpus = mv_processors();
 
     for (uint32_t i = 0; i < load->chunk_count; i++) {
         const mv_wire_chunk *head = &load->chunks[i].head;
@@ -198,8 +197,6 @@ static void measure(job *j)
             head->raw_bytes > j->most_raw)
             j->most_raw = head->raw_bytes;
     }
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        cpus = (uint32_t)CPU_COUNT(&set);
     cpus = cpus < MOST_THREADS ? cpus : MOST_THREADS;
     j->worker_count = bytes / BYTES_A_THREAD < cpus ? 1 + (uint32_t)(bytes / BYTES_A_THREAD) : cpus;
 }

@@ -9,6 +9,7 @@
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
+#include "viz/core/background.h"
 #include "viz/core/polygon.h"
 
 typedef struct {
@@ -292,20 +293,21 @@ static mv_tile_frame settle(stage *g, const mv_tile_view *v)
     mv_tile_frame f = mv_tiles_frame(g->tiles, v, g->turn++);
 
     for (int i = 0; i < 20000 && f.missing; i++) {
-        usleep(500);
+        if (!mv_tiles_turn(g->tiles))
+            usleep(500);
         f = mv_tiles_frame(g->tiles, v, g->turn++);
     }
     cr_assert_eq(f.missing, 0);
     return f;
 }
 
-Test(tiles, threads_make_the_same_tiles)
+static void check_same_tiles(uint32_t threads)
 {
     stage a, b;
     uint64_t random = 5;
 
     open_stage(&a, 0, 0);
-    open_stage(&b, 3, 0);
+    open_stage(&b, threads, 0);
     for (int i = 0; i < 20; i++) {
         mv_tile_view v = some_view(&a.s, &random), w = v;
         mv_tile_frame f = settle(&a, &v), h;
@@ -324,6 +326,32 @@ Test(tiles, threads_make_the_same_tiles)
     cr_assert_gt(b.wakes, 0);
     close_stage(&a);
     close_stage(&b);
+}
+
+Test(tiles, threads_make_the_same_tiles)
+{
+    check_same_tiles(3);
+}
+
+Test(tiles, turns_make_the_same_tiles)
+{
+    check_same_tiles(MV_IN_TURNS);
+}
+
+Test(tiles, without_turns_nothing_is_made)
+{
+    stage g;
+    mv_tile_view v;
+    mv_tile_frame f;
+
+    open_stage(&g, MV_IN_TURNS, 0);
+    v = whole(&g);
+    for (int i = 0; i < 5; i++)
+        f = mv_tiles_frame(g.tiles, &v, g.turn++);
+    cr_assert_gt(f.missing, 0);
+    cr_assert_not(mv_tiles_are_idle(g.tiles));
+    cr_assert(mv_tiles_turn(g.tiles));
+    close_stage(&g);
 }
 
 /* All that is above nothing: quads of one scale cover the view from end to end. */

@@ -5,6 +5,7 @@
 
 #include "tests/fixture/fixture_test.h"
 #include "view/document/jobs.h"
+#include "viz/core/background.h"
 
 typedef struct {
     atomic_int runs;
@@ -61,6 +62,34 @@ Test(jobs, without_threads_answers_are_there_at_once)
     cr_assert_null(ask(slot, -1, &is_current));
     cr_assert(is_current, "no answer is an answer");
     cr_assert(mv_jobs_are_idle(jobs));
+    mv_jobs_close(jobs);
+    mv_arena_release(arena);
+    cr_assert_eq(arena->budget->used, 0);
+}
+
+Test(jobs, in_turns_answers_wait_for_their_turn)
+{
+    context c = {.may_go = true};
+    mv_arena *arena = mvt_arena_of(64u << 20);
+    mv_jobs *jobs;
+    mv_slot *slot;
+    bool is_current;
+
+    jobs = mv_jobs_open(arena, arena->budget, MV_IN_TURNS, wake, &c);
+    slot = mv_slot_open(jobs, twice, &c, sizeof(int));
+    cr_assert_not(mv_jobs_turn(jobs), "nothing was asked");
+    cr_assert_null(ask(slot, 20, &is_current));
+    cr_assert_null(ask(slot, 21, &is_current));
+    cr_assert_not(is_current);
+    cr_assert_eq(c.runs, 0);
+    cr_assert_not(mv_jobs_are_idle(jobs));
+    cr_assert(mv_jobs_turn(jobs));
+    cr_assert_not(mv_jobs_turn(jobs), "only the newest ask waited");
+    cr_assert(mv_jobs_are_idle(jobs));
+    cr_assert_eq(*ask(slot, 21, &is_current), 42);
+    cr_assert(is_current);
+    cr_assert_eq(*ask(slot, 22, &is_current), 42, "the older answer until the new one is there");
+    cr_assert_not(is_current);
     mv_jobs_close(jobs);
     mv_arena_release(arena);
     cr_assert_eq(arena->budget->used, 0);

@@ -23,8 +23,8 @@ enum {
 
 /* Libraries in the order of the data; an include may point at the same folder or to the left. */
 static const char *const libraries[] = {"base", "capture", "parse",  "analyze", "export",
-                                        "viz",  "view",    "record", "cli"};
-enum { BASE, CAPTURE, PARSE, ANALYZE, EXPORT, VIZ, VIEW, RECORD, CLI, LIBRARIES };
+                                        "viz",  "view",    "record", "cli",     "web"};
+enum { BASE, CAPTURE, PARSE, ANALYZE, EXPORT, VIZ, VIEW, RECORD, CLI, WEB, LIBRARIES };
 
 /* No one calls these: they do not know where their buffer ends, or hide that a conversion
  * failed. */

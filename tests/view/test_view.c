@@ -123,3 +123,43 @@ Test(view, little_memory_is_no_crash_and_leaves_nothing)
         cr_assert_eq(little.used, 0);
     }
 }
+
+static char *printed(const mv_scene *scene)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    mv_scene_print(scene, out);
+    fclose(out);
+    return text;
+}
+
+/* One thread that does everything a piece at a time: loading waits too, and the end is the same. */
+Test(view, in_turns_it_becomes_the_same_picture)
+{
+    mv_view *view = mvt_view_new(
+                &(mv_view_opts){.is_dark = true, .is_threaded = true, .in_turns = true}),
+            *other = mvt_view("gpt_train");
+    char *got, *want;
+    double ms = 0;
+    int turns = 0;
+
+    mv_view_add(view, MV_TESTDATA "/snapshots/gpt_train.pickle");
+    mv_view_frame(view, 1280, 720, ms);
+    cr_assert_eq(mv_view_document(view)->stage, MV_DOCUMENT_WAITING);
+    cr_assert_not(mv_view_is_idle(view));
+    for (; !mv_view_is_idle(view) && turns < 10000; turns++) {
+        mv_view_turn(view);
+        mv_view_frame(view, 1280, 720, ms += 16);
+    }
+    cr_assert(mv_view_is_judged(view));
+    cr_assert_geq(turns, 3, "read, shown, judged");
+    cr_assert_not(mv_view_turn(view));
+    got = printed(mv_view_frame(view, 1280, 720, ms += 1000));
+    mv_view_frame(other, 1280, 720, 0);
+    want = printed(mv_view_frame(other, 1280, 720, 0));
+    cr_assert_str_eq(got, want);
+    free(got);
+    free(want);
+}

@@ -120,9 +120,10 @@ enum { MV_LONG_EVENTS = 500000 }; /* what is asked of a loader */
 
 typedef struct mv_loader mv_loader;
 
-/* One thread that prepares documents, in order; `threads` false: mv_loader_add does all of it
- * before it returns. `wake(user)` after each stage. */
-mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, bool threads, void (*wake)(void *),
+/* One thread that prepares documents, in order; `threads` 0: mv_loader_add does all of it before it
+ * returns; MV_IN_TURNS (viz/core/background.h): mv_loader_turn does it. `wake(user)` after each
+ * stage. */
+mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void (*wake)(void *),
                           void *user);
 
 /* Stops as soon as the current stage asks for memory or ends, and releases all documents: the
@@ -140,6 +141,9 @@ mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trac
 
 /* Prepares this device next; MV_NO_ROW: the largest of the document. */
 void mv_loader_prefer(mv_loader *loader, const mv_document *document, uint32_t device_row);
+
+/* With MV_IN_TURNS: does one stage of one document or device. False: there is nothing to do. */
+bool mv_loader_turn(mv_loader *loader);
 
 bool mv_loader_is_idle(const mv_loader *loader);
 

@@ -34,6 +34,7 @@ struct mv_jobs {
     void (*wake)(void *user);
     void *user;
     uint32_t thread_count;
+    bool in_turns;
     pthread_t threads[MOST_THREADS];
     pthread_mutex_t lock; /* protects everything below, and all slots */
     pthread_cond_t work;
@@ -129,9 +130,15 @@ mv_jobs *mv_jobs_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void
 
     if (!jobs)
         return NULL;
-    *jobs = (mv_jobs){.arena = arena, .budget = budget, .wake = wake, .user = user};
+    *jobs = (mv_jobs){.arena = arena,
+                      .budget = budget,
+                      .wake = wake,
+                      .user = user,
+                      .in_turns = threads == MV_IN_TURNS};
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->work, NULL);
+    if (jobs->in_turns)
+        threads = 0;
     if (threads > MOST_THREADS)
         threads = MOST_THREADS;
     while (jobs->thread_count < threads &&
@@ -185,7 +192,7 @@ const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current)
 {
     mv_jobs *jobs = slot->jobs;
 
-    if (jobs->thread_count == 0) {
+    if (jobs->thread_count == 0 && !jobs->in_turns) {
         if (!answers(slot, &slot->shown, ask))
             ask_now(slot, ask);
         *is_current = true;
@@ -205,6 +212,18 @@ const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current)
     }
     pthread_mutex_unlock(&jobs->lock);
     return slot->shown.is_there ? slot->shown.answer : NULL;
+}
+
+bool mv_jobs_turn(mv_jobs *jobs)
+{
+    mv_slot *slot;
+
+    pthread_mutex_lock(&jobs->lock);
+    slot = jobs->in_turns ? next_waiting(jobs) : NULL;
+    if (slot)
+        run(jobs, slot);
+    pthread_mutex_unlock(&jobs->lock);
+    return slot;
 }
 
 bool mv_jobs_are_idle(const mv_jobs *jobs)

@@ -7,7 +7,8 @@
  * An ask is a plain struct without padding that matters (it is compared byte by byte). Only the
  * newest ask of a slot waits; a worker that has begun finishes. A result is valid until the next
  * mv_slot_ask of its slot. Without threads, asks are answered at once, on this thread: that is what
- * tests and golden pictures use. */
+ * tests and golden pictures use. With MV_IN_TURNS (viz/core/background.h) they wait for
+ * mv_jobs_turn. */
 #ifndef MV_JOBS_H
 #define MV_JOBS_H
 
@@ -36,6 +37,9 @@ mv_slot *mv_slot_open(mv_jobs *jobs, mv_job_fn *fn, void *context, uint32_t ask_
 /* The newest result; NULL: none yet. *is_current: it answers `ask` (a job's NULL answer counts as
  * one). */
 const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current);
+
+/* With MV_IN_TURNS: answers one ask that waits. False: none does. */
+bool mv_jobs_turn(mv_jobs *jobs);
 
 /* No ask waits and no worker works. */
 bool mv_jobs_are_idle(const mv_jobs *jobs);

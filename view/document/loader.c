@@ -18,7 +18,7 @@ struct mv_loader {
     mv_budget *budget;
     void (*wake)(void *user);
     void *user;
-    bool is_threaded;
+    bool is_threaded, in_turns;
     pthread_t thread;
     pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t work;
@@ -167,8 +167,8 @@ static void *work(void *user)
 
 /* ---- from outside ------------------------------------------------------------------------ */
 
-mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, bool threads, void (*wake_fn)(void *),
-                          void *user)
+mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
+                          void (*wake_fn)(void *), void *user)
 {
     mv_loader *l = mv_push_struct(arena, mv_loader);
 
@@ -177,7 +177,8 @@ mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, bool threads, void
     *l = (mv_loader){.arena = arena, .budget = budget, .wake = wake_fn, .user = user};
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
-    l->is_threaded = threads && pthread_create(&l->thread, NULL, work, l) == 0;
+    l->in_turns = threads == MV_IN_TURNS;
+    l->is_threaded = threads && !l->in_turns && pthread_create(&l->thread, NULL, work, l) == 0;
     return l;
 }
 
@@ -214,7 +215,7 @@ mv_document *mv_loader_add(mv_loader *l, const char *path)
     l->documents[l->count++] = d;
     pthread_cond_signal(&l->work);
     pthread_mutex_unlock(&l->lock);
-    if (!l->is_threaded)
+    if (!l->is_threaded && !l->in_turns)
         for (task t = next_task(l); t.what != NOTHING; t = next_task(l))
             run(l, t);
     return d;
@@ -244,6 +245,15 @@ void mv_loader_prefer(mv_loader *l, const mv_document *document, uint32_t device
     l->preferred = document;
     l->preferred_row = device_row;
     pthread_mutex_unlock(&l->lock);
+}
+
+bool mv_loader_turn(mv_loader *l)
+{
+    task t = l->in_turns ? next_task(l) : (task){0};
+
+    if (t.what != NOTHING)
+        run(l, t);
+    return t.what != NOTHING;
 }
 
 bool mv_loader_is_idle(const mv_loader *loader)

@@ -50,6 +50,7 @@ typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, h
 typedef struct {
     bool is_dark;
     bool is_threaded;         /* false: every frame is complete, for tests */
+    bool in_turns;            /* with is_threaded: one thread, which calls mv_view_turn */
     float scale;              /* 0: 1 */
     uint64_t tile_bytes;      /* most memory of tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads: a frame would show something new */
@@ -144,6 +145,10 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms);
 
 /* Whether a frame would look different from the last one without an input: something moves. */
 bool mv_view_is_animating(const mv_view *view);
+
+/* With opts.in_turns: does a piece of what is wanted: a tile, an answer, a stage of loading. False:
+ * nothing was wanted. Frames and inputs may come between the turns. */
+bool mv_view_turn(mv_view *view);
 
 /* Nothing is loading, computing or moving: `wait idle` of a script waits for this. */
 bool mv_view_is_idle(const mv_view *view);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "view/timeline/plot.h"
+#include "viz/core/background.h"
 
 enum {
     EASE_MS = 110,
@@ -42,7 +43,9 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
 bool mv_timeline_pane_open(mv_view *view)
 {
     mv_timeline_pane *pane = mv_push_struct(&view->arena, mv_timeline_pane);
-    mv_tiles_opts opts = {.threads = view->opts.is_threaded ? mv_tiles_threads() : 0,
+    mv_tiles_opts opts = {.threads = view->opts.in_turns      ? MV_IN_TURNS
+                                     : view->opts.is_threaded ? mv_tiles_threads()
+                                                              : 0,
                           .bytes = view->opts.tile_bytes,
                           .wake = view->opts.wake,
                           .user = view->opts.user};
@@ -71,6 +74,11 @@ void mv_timeline_pane_close(mv_view *view)
 bool mv_timeline_is_idle(const mv_view *view)
 {
     return !view->timeline || mv_tiles_are_idle(view->timeline->tiles);
+}
+
+bool mv_timeline_turn(mv_view *view)
+{
+    return mv_tiles_turn(view->timeline->tiles);
 }
 
 /* ---- the moving window ------------------------------------------------------------------- */

@@ -166,6 +166,7 @@ struct mv_timeline_pane {
 bool mv_timeline_pane_open(mv_view *view); /* false: memory is out */
 void mv_timeline_pane_close(mv_view *view);
 bool mv_timeline_is_idle(const mv_view *view);     /* no tile is being made */
+bool mv_timeline_turn(mv_view *view);              /* mv_tiles_turn */
 void mv_timeline_paint(mv_view *view, mv_box box); /* allocations, or segments (now.main) */
 void mv_minimap_paint(mv_view *view, mv_box box);
 

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <unistd.h>
 
+#include "base/processors.h"
 #include "viz/core/background.h"
 #include "viz/core/tile_maker.h"
 
@@ -104,7 +104,7 @@ static void do_job(mv_tiles *t, mv_tile_maker *maker, job *j)
     bool done = mv_tile_make(maker, &j->subject, &j->tile, j->epoch, &j->stop, j->ids, j->spikes);
 
     atomic_store(&j->state, done ? JOB_DONE : JOB_FAILED);
-    if (is_visible && t->opts.wake && t->thread_count && !atomic_exchange(&t->is_awake, true))
+    if (is_visible && t->opts.wake && t->opts.threads && !atomic_exchange(&t->is_awake, true))
         t->opts.wake(t->opts.user);
 }
 
@@ -129,13 +129,15 @@ static void *work(void *arg)
 
 uint32_t mv_tiles_threads(void)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t processors = mv_processors();
 
-    return processors > 2 ? (uint32_t)(processors - 1) : 1;
+    return processors > 2 ? processors - 1 : 1;
 }
 
 static bool start_threads(mv_arena *arena, mv_tiles *t)
 {
+    if (t->opts.threads == MV_IN_TURNS)
+        return true;
     t->workers = mv_push_array(arena, worker, t->opts.threads);
     if (!t->workers)
         return false;
@@ -318,7 +320,7 @@ static void request(mv_tiles *t, const mv_tile_subject *s, entry *e, uint32_t ra
     e->job = (uint32_t)(j - t->jobs);
     atomic_store(&j->stop, false);
     atomic_store(&j->rank, rank);
-    if (t->thread_count) {
+    if (t->opts.threads) {
         atomic_store(&j->state, JOB_WAITS);
         sem_post(&t->work);
     } else {
@@ -594,16 +596,25 @@ mv_tile_frame mv_tiles_frame(mv_tiles *t, const mv_tile_view *v, uint64_t turn)
     if (t->levels.pyramid != v->subject.pyramid)
         mv_pyramid_reader_init(&t->levels, v->subject.pyramid);
     first = t->quad_count;
-    if (t->thread_count)
+    if (t->opts.threads)
         want_base(t, v);
     want_cells(t, v, &g, RANK_VISIBLE, &out);
     if (out.missing > 0)
         put_stand_ins(t, v, &g);
     put_cells(t, v, &g);
-    if (out.missing == 0 && t->thread_count && !v->is_zooming)
+    if (out.missing == 0 && t->opts.threads && !v->is_zooming)
         want_beside(t, v, &g);
     out.count = t->quad_count - first;
     return out;
+}
+
+bool mv_tiles_turn(mv_tiles *t)
+{
+    job *j = t->opts.threads == MV_IN_TURNS ? take_job(t) : NULL;
+
+    if (j)
+        do_job(t, &t->maker, j);
+    return j;
 }
 
 bool mv_tiles_are_idle(const mv_tiles *t)

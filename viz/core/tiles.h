@@ -75,7 +75,8 @@ typedef struct mv_tiles mv_tiles;
 
 typedef struct {
     uint32_t
-        threads; /* 0: none; then mv_tiles_frame makes everything that it shows before it returns */
+        threads; /* 0: none; then mv_tiles_frame makes everything that it shows before it returns.
+                    MV_IN_TURNS (viz/core/background.h): mv_tiles_turn makes them */
     uint64_t bytes;           /* most memory of tiles; 0: 64 MiB */
     uint64_t scratch;         /* most memory of the sums of one worker; 0: 1 GiB */
     void (*wake)(void *user); /* called by a worker: there are tiles that no frame has shown. Once
@@ -97,6 +98,9 @@ void mv_tiles_close(mv_tiles *tiles);
  * quads are valid until a call with a later turn. Requests made in neither this turn nor the one
  * before are dropped. Several views may ask in one turn. */
 mv_tile_frame mv_tiles_frame(mv_tiles *tiles, const mv_tile_view *view, uint64_t turn);
+
+/* With MV_IN_TURNS: makes the tile that is wanted most. False: none is wanted. */
+bool mv_tiles_turn(mv_tiles *tiles);
 
 /* No request waits and no worker works. */
 bool mv_tiles_are_idle(const mv_tiles *tiles);

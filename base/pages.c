@@ -1,0 +1,38 @@
+#include "base/pages.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+void *mv_pages_map(uint64_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+void mv_pages_unmap(void *at, uint64_t bytes)
+{
+    munmap(at, bytes);
+}
+
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer does not see mremap, and takes a new mapping for what was there before. */
+void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes)
+{
+    void *moved = mv_pages_map(bytes);
+
+    if (moved) {
+        memcpy(moved, at, old_bytes);
+        munmap(at, old_bytes);
+    }
+    return moved;
+}
+#else
+void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes)
+{
+    void *moved = mremap(at, old_bytes, bytes, MREMAP_MAYMOVE);
+
+    return moved == MAP_FAILED ? NULL : moved;
+}
+#endif

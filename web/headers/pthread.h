@@ -1,0 +1,85 @@
+/* POSIX threads where there is one thread: none can be started, and a lock has nothing to keep
+ * apart. Code that starts threads works without them when that fails. wasi-libc has the types. */
+#ifndef MV_WEB_PTHREAD_H
+#define MV_WEB_PTHREAD_H
+
+#define __NEED_pthread_t
+#define __NEED_pthread_attr_t
+#define __NEED_pthread_mutex_t
+#define __NEED_pthread_mutexattr_t
+#define __NEED_pthread_cond_t
+#define __NEED_pthread_condattr_t
+#include <bits/alltypes.h>
+#include <errno.h>
+#include <stddef.h>
+
+static inline int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+                                 void *(*begin)(void *), void *user)
+{
+    (void)thread, (void)attr, (void)begin, (void)user;
+    return EAGAIN;
+}
+
+/* Never called: no thread was started. */
+static inline int pthread_join(pthread_t thread, void **out)
+{
+    (void)thread, (void)out;
+    return EINVAL;
+}
+
+static inline int pthread_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *attr)
+{
+    (void)lock, (void)attr;
+    return 0;
+}
+
+static inline int pthread_mutex_destroy(pthread_mutex_t *lock)
+{
+    (void)lock;
+    return 0;
+}
+
+static inline int pthread_mutex_lock(pthread_mutex_t *lock)
+{
+    (void)lock;
+    return 0;
+}
+
+static inline int pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+    (void)lock;
+    return 0;
+}
+
+static inline int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr)
+{
+    (void)cond, (void)attr;
+    return 0;
+}
+
+static inline int pthread_cond_destroy(pthread_cond_t *cond)
+{
+    (void)cond;
+    return 0;
+}
+
+/* Never called: only threads of our own wait. */
+static inline int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
+{
+    (void)cond, (void)lock;
+    return EINVAL;
+}
+
+static inline int pthread_cond_signal(pthread_cond_t *cond)
+{
+    (void)cond;
+    return 0;
+}
+
+static inline int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+    (void)cond;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* Commands and files of the program that a page does not have, and says so. */
+#include "cli/commands.h"
+#include "cli/complain.h"
+#include "export/export.h"
+#include "parse/writers.h"
+#include "viz/html/html.h"
+
+int mv_cmd_run(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "a page cannot start programs: use memviz on the machine itself");
+}
+
+/* zstd's compressor would be a fifth of the page. */
+mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                          mv_sink *sink, mv_err *err)
+{
+    (void)scratch, (void)trace, (void)opts, (void)sink;
+    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no .bin: use the program");
+}
+
+mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err)
+{
+    (void)export, (void)sink;
+    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no SQLite: use the program");
+}
+
+void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title)
+{
+    *page = (mv_html){.arena = arena, .trace = trace, .title = title};
+}
+
+mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks *leaks,
+                           const mv_html_opening *opening, mv_err *err)
+{
+    (void)page, (void)lives, (void)leaks, (void)opening;
+    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
+}
+
+mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err)
+{
+    (void)page, (void)sink;
+    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
+}

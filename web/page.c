@@ -1,0 +1,235 @@
+/* What JavaScript calls, in the order in which it does:
+ *
+ *     mv_web_open                   once; then for each file
+ *     mv_web_file, mv_web_add      room for its bytes, which JavaScript fills; shows it
+ *     mv_web_input                  what the user does
+ *     mv_web_turn                   a piece of the work; until it returns 0
+ *     mv_web_frame                  a picture, as a list of words (web/draw_list.h)
+ *     mv_web_run                    a command of the program; its output is a file, MV_FILE_OUT
+ *
+ * Texts go through one buffer, mv_web_texts; numbers are doubles or 32-bit. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/frame/view.h"
+#include "web/draw_list.h"
+#include "web/system/files.h"
+#include "web/system/pictures.h"
+
+#define EXPORT(name)       __attribute__((export_name(#name))) name
+#define IMPORT(type, name) __attribute__((import_module("page"), import_name(#name))) extern type
+#define MOST_MEMORY        ((uint64_t)3840 << 20)
+#define TEXTS              (64u << 10)
+
+IMPORT(void, copy) page_copy(const char *text, uint32_t length);
+IMPORT(void, picture)
+page_picture(const uint32_t *list, float width, float height, uint32_t background, const char *name,
+             uint32_t length);
+
+/* main of cli/main.c, under another name. */
+int mv_program(int argc, char **argv);
+
+static struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_view *view;
+    mv_draw_list list;
+    char texts[TEXTS];
+    char pasted[TEXTS];
+    bool lacks_memory;
+} page;
+
+char *EXPORT(mv_web_texts)(void)
+{
+    return page.texts;
+}
+
+/* ---- the viewer -------------------------------------------------------------------------- */
+
+static void copy(void *user, const char *text)
+{
+    (void)user;
+    page_copy(text, (uint32_t)strlen(text));
+}
+
+static const char *paste(void *user)
+{
+    (void)user;
+    return page.pasted;
+}
+
+/* False: no memory. */
+bool EXPORT(mv_web_open)(bool is_dark, float scale)
+{
+    mv_view_opts opts = {.is_dark = is_dark,
+                         .is_threaded = true,
+                         .in_turns = true,
+                         .scale = scale,
+                         .copy = copy,
+                         .paste = paste};
+
+    page.budget.limit = MOST_MEMORY;
+    mv_arena_init(&page.arena, &page.budget);
+    page.view = mv_view_open(&page.budget, &opts);
+    return page.view;
+}
+
+/* Where to write the bytes of the file whose name is in the texts; NULL: no memory. */
+uint8_t *EXPORT(mv_web_file)(double length)
+{
+    mv_file *file = mv_file_new(page.texts, (uint64_t)length);
+
+    return file ? file->bytes : NULL;
+}
+
+void EXPORT(mv_web_add)(void)
+{
+    mv_view_add(page.view, page.texts);
+}
+
+/* The file has been read: its bytes are not needed any more. */
+void EXPORT(mv_web_forget)(void)
+{
+    mv_file_remove(page.texts);
+}
+
+void EXPORT(mv_web_input)(uint32_t kind, uint32_t mods, uint32_t button, uint32_t clicks,
+                          uint32_t key, float x, float y, float dx, float dy)
+{
+    mv_input input = {.kind = (uint8_t)kind,
+                      .mods = (uint8_t)mods,
+                      .button = (uint8_t)button,
+                      .clicks = (uint8_t)clicks,
+                      .key = key,
+                      .x = x,
+                      .y = y,
+                      .dx = dx,
+                      .dy = dy};
+
+    if (kind == MV_INPUT_TEXT)
+        memcpy(input.text, page.texts, strnlen(page.texts, sizeof input.text - 1));
+    if (kind == MV_INPUT_DROP)
+        input.path = page.texts;
+    mv_view_input(page.view, &input);
+}
+
+/* What Ctrl+V will put in. */
+void EXPORT(mv_web_paste)(void)
+{
+    memcpy(page.pasted, page.texts, sizeof page.pasted);
+}
+
+/* 0: nothing is left to be done. */
+bool EXPORT(mv_web_turn)(void)
+{
+    return mv_view_turn(page.view);
+}
+
+/* The list of a frame; NULL: memory is out. */
+const uint32_t *EXPORT(mv_web_frame)(float width, float height, double ms)
+{
+    const mv_scene *scene = mv_view_frame(page.view, width, height, ms);
+
+    return mv_draw_list_make(&page.arena, scene, &page.list) ? page.list.words : NULL;
+}
+
+uint32_t EXPORT(mv_web_background)(void)
+{
+    return page.view->ui.scene.background;
+}
+
+/* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle. */
+uint32_t EXPORT(mv_web_state)(void)
+{
+    return (mv_view_is_animating(page.view) ? 1u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
+           (page.view->is_closing ? 4u : 0) | (page.view->now->is_dark ? 8u : 0) |
+           (mv_view_is_idle(page.view) ? 16u : 0);
+}
+
+/* 0 to 3: a file waits, is being read, is open, has failed, and the texts say why; -1: there is no
+ * such file. */
+int EXPORT(mv_web_stage)(uint32_t file)
+{
+    const mv_document *d = file < page.view->document_count ? page.view->documents[file] : NULL;
+    int stage = d ? atomic_load_explicit(&d->stage, memory_order_acquire) : -1;
+
+    if (stage == MV_DOCUMENT_FAILED)
+        snprintf(page.texts, sizeof page.texts, "%s", d->why);
+    return stage;
+}
+
+/* ---- pictures ---------------------------------------------------------------------------- */
+
+/* Pixels in the order of the browser: red, green, blue, alpha. */
+void EXPORT(mv_web_pixels)(const uint32_t *from, uint32_t count, uint32_t *to)
+{
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = __builtin_bswap32(from[i]);
+}
+
+/* Memory for pixels, kept until the next call. NULL: there is none. */
+void *EXPORT(mv_web_room)(uint32_t bytes)
+{
+    static void *room;
+    static uint32_t room_bytes;
+
+    if (bytes > room_bytes) {
+        void *grown = mv_arena_grow(&page.arena, room, bytes);
+        if (!grown)
+            return NULL;
+        room = grown;
+        room_bytes = bytes;
+    }
+    return room;
+}
+
+mv_code mv_picture_ask(mv_budget *budget, const mv_scene *scene, const char *name, mv_err *err)
+{
+    mv_draw_list list = {0};
+    mv_arena arena;
+    bool is_whole;
+
+    mv_arena_init(&arena, budget);
+    is_whole = mv_draw_list_make(&arena, scene, &list);
+    if (is_whole)
+        page_picture(list.words, scene->width, scene->height, scene->background, name,
+                     (uint32_t)strlen(name));
+    mv_arena_release(&arena);
+    return is_whole ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+}
+
+/* ---- commands ---------------------------------------------------------------------------- */
+
+/* Runs the program with `count` words, each ended by a NUL, from the texts: "leaks", "--json",
+ * "train.pickle". Returns its exit status. */
+int EXPORT(mv_web_run)(uint32_t count)
+{
+    char *words[64] = {(char *)"memviz"}, *at = page.texts;
+    int status;
+
+    for (uint32_t i = 1; i <= count && i < 63; i++, at += strlen(at) + 1)
+        words[i] = at;
+    mv_file_remove(MV_FILE_OUT);
+    mv_file_remove(MV_FILE_ERRORS);
+    optind = 0;
+    status = mv_program((int)(count < 62 ? count : 62) + 1, words);
+    fflush(stdout);
+    fflush(stderr);
+    return status;
+}
+
+/* Where the bytes of the file are whose name is in the texts; NULL: there is none. */
+const uint8_t *EXPORT(mv_web_bytes)(void)
+{
+    const mv_file *file = mv_file_find(page.texts);
+
+    return file ? file->bytes : NULL;
+}
+
+double EXPORT(mv_web_length)(void)
+{
+    const mv_file *file = mv_file_find(page.texts);
+
+    return file ? (double)file->length : 0;
+}

@@ -1,0 +1,84 @@
+#include "web/system/files.h"
+
+#include <string.h>
+
+#include "base/pages.h"
+
+enum { FILES = 1100 };
+
+static mv_file files[FILES];
+
+static uint64_t whole_pages(uint64_t bytes)
+{
+    return (bytes + MV_PAGE - 1) / MV_PAGE * MV_PAGE;
+}
+
+mv_file *mv_file_find(const char *name)
+{
+    for (int i = 0; i < FILES; i++)
+        if (*files[i].name && strcmp(files[i].name, name) == 0)
+            return &files[i];
+    return NULL;
+}
+
+static void drop_bytes(mv_file *file)
+{
+    if (file->bytes)
+        mv_pages_unmap(file->bytes, file->room);
+    file->bytes = NULL;
+    file->length = file->room = 0;
+}
+
+bool mv_file_room(mv_file *file, uint64_t room)
+{
+    void *bytes;
+
+    if (room <= file->room)
+        return true;
+    room = whole_pages(room > 2 * file->room ? room : 2 * file->room);
+    bytes = file->bytes ? mv_pages_resize(file->bytes, file->room, room) : mv_pages_map(room);
+    if (!bytes)
+        return false;
+    file->bytes = bytes;
+    file->room = room;
+    return true;
+}
+
+mv_file *mv_file_named(const char *name)
+{
+    size_t length = strlen(name);
+    mv_file *file = mv_file_find(name);
+
+    for (int i = 0; !file && i < FILES; i++)
+        if (!*files[i].name)
+            file = &files[i];
+    if (!file || length == 0 || length >= sizeof file->name)
+        return NULL;
+    memcpy(file->name, name, length + 1);
+    return file;
+}
+
+mv_file *mv_file_new(const char *name, uint64_t length)
+{
+    mv_file *file = mv_file_named(name);
+
+    if (!file || file->opened)
+        return NULL;
+    drop_bytes(file);
+    if (!mv_file_room(file, length ? length : 1)) {
+        *file->name = '\0';
+        return NULL;
+    }
+    file->length = length;
+    return file;
+}
+
+void mv_file_remove(const char *name)
+{
+    mv_file *file = mv_file_find(name);
+
+    if (!file || file->opened)
+        return;
+    drop_bytes(file);
+    *file->name = '\0';
+}

@@ -1,0 +1,7 @@
+/* The core of a page runs in one thread. */
+#include "base/processors.h"
+
+uint32_t mv_processors(void)
+{
+    return 1;
+}

@@ -1,0 +1,71 @@
+/* An output file is written under its own name, since no one else sees the files of a page. One
+ * that failed is removed. */
+#include "parse/source/sink.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
+{
+    *sink = (mv_sink){0};
+    snprintf(sink->path, sizeof sink->path, "%s", path);
+    sink->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    if (!sink->file)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", path, strerror(errno));
+    return MV_OK;
+}
+
+void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes)
+{
+    if (sink->failed || bytes == 0)
+        return;
+    if (fwrite(data, 1, (size_t)bytes, sink->file) != bytes)
+        sink->failed = true;
+    sink->bytes += bytes;
+}
+
+void mv_sink_printf(mv_sink *sink, const char *format, ...)
+{
+    va_list args;
+    int length;
+
+    if (sink->failed)
+        return;
+    va_start(args, format);
+    length = vfprintf(sink->file, format, args);
+    va_end(args);
+    if (length < 0)
+        sink->failed = true;
+    else
+        sink->bytes += (uint64_t)length;
+}
+
+mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
+{
+    bool failed = sink->failed;
+
+    if (fflush(sink->file) != 0 || ferror(sink->file))
+        failed = true;
+    if (sink->file != stdout && fclose(sink->file) != 0)
+        failed = true;
+    sink->file = NULL;
+    if (!failed)
+        return MV_OK;
+    unlink(sink->path);
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path,
+                   mv_code_text(MV_NOMEM));
+}
+
+void mv_sink_abort(mv_sink *sink)
+{
+    if (!sink->file || sink->file == stdout) {
+        sink->file = NULL;
+        return;
+    }
+    fclose(sink->file);
+    sink->file = NULL;
+    unlink(sink->path);
+}
