@@ -1,7 +1,10 @@
 /* The viewer's tables: their numbers are those of the command line's reports. */
+#include "analyze/peak/lines.h"
+#include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/listing.h"
+#include "view/timeline/plot.h"
 
 typedef struct {
     mv_view *view;
@@ -225,11 +228,156 @@ Test(listing, events_are_those_of_the_trace_report)
     cr_expect_gt(row, 100);
 }
 
+/* ---- intervals --------------------------------------------------------------------------- */
+
+enum { HELD, KEPT, ALLOCATED, FREED, NET, BLOCKS, HIGHEST, NAME, NUMBERS = HIGHEST };
+
+/* The rows add up to the last one, but for what is highest: lines are so at different moments. */
+static void expect_sums(bench *b, const char *name)
+{
+    for (uint32_t c = 0; c < NUMBERS; c++) {
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < b->table.count; i++)
+            sum += cell(b, i, c).number;
+        cr_assert_eq(sum, b->table.total[c].number, "%s: column %u", name, c);
+    }
+}
+
+/* The last row says what the line above the picture and `memviz peak --from --to` say. */
+static void expect_total(bench *b, mv_window window, const char *name)
+{
+    const mv_document_device *d = b->ask.device;
+    mv_interval_ask ask = {&d->index, &d->pyramid, window.first, window.end};
+    const mv_interval_sums *sums = mv_interval_find(mvt_memory(), NULL, &ask);
+    const mv_cell *total = b->table.total;
+    mv_moment_ask peak;
+    mv_moment found;
+    char why[MV_WHY];
+
+    cr_assert(
+        mv_moment_read(&b->ask.document->trace, d->device, "peak", window, &peak, why, sizeof why));
+    mvt_ok(mv_moment_find(mvt_memory(), &d->lives, peak, &found, mvt_err()));
+    cr_assert_eq(total[ALLOCATED].number, sums->allocated, "%s", name);
+    cr_assert_eq(total[FREED].number, sums->freed, "%s", name);
+    cr_assert_eq(total[KEPT].number, sums->held, "%s", name);
+    cr_assert_eq(total[BLOCKS].number, sums->allocs, "%s", name);
+    cr_assert_eq(total[HIGHEST].number, sums->most, "%s", name);
+    cr_assert_eq(total[HIGHEST].number, found.bytes.allocated, "%s", name);
+    cr_assert_eq(total[HELD].number,
+                 mv_index_bytes(&d->index, d->index.count, window.end ? window.end - 1 : MV_BEFORE),
+                 "%s", name);
+    cr_assert_eq(total[NET].number, sums->allocated - sums->freed, "%s", name);
+}
+
+static const mv_line *line_named(const mv_lines *lines, const mv_document *d, const char *name)
+{
+    char label[256];
+
+    for (uint32_t i = 0; i < lines->count; i++)
+        if (strcmp(mv_culprit_label(&d->trace, d->sites.kinds, lines->lines[i].stack, label,
+                                    sizeof label),
+                   name) == 0)
+            return &lines->lines[i];
+    return NULL;
+}
+
+/* Each row says what `memviz lines --from --to` says of the line. Lines of one name are added up:
+ * there are files of the same name in different folders. */
+static void expect_lines(bench *b, mv_window window, const char *name)
+{
+    const mv_document *d = b->ask.document;
+    mv_lines lines;
+    uint32_t shared = 0;
+
+    mvt_ok(mv_lines_find(mvt_memory(), &d->trace, &b->ask.device->lives, d->sites.kinds, window,
+                         &lines, mvt_err()));
+    cr_assert_eq(lines.count, b->table.count, "%s", name);
+    for (uint32_t i = 0; i < b->table.count; i++) {
+        const char *label = cell(b, i, NAME).text;
+        const mv_line *line = line_named(&lines, d, label);
+        bool is_same;
+        cr_assert_not_null(line, "%s: %s", name, label);
+        is_same = cell(b, i, HELD).number == line->live &&
+                  cell(b, i, ALLOCATED).number == line->total &&
+                  cell(b, i, FREED).number == line->freed &&
+                  cell(b, i, BLOCKS).number == line->allocations &&
+                  cell(b, i, HIGHEST).number == line->peak;
+        shared += !is_same;
+    }
+    cr_assert_leq(shared, lines.count / 10, "%s: %u of %u rows differ", name, shared, lines.count);
+}
+
+static void expect_categories(bench *b, const char *name)
+{
+    const mv_document_device *d = b->ask.device;
+    const mv_categories *c = &d->attribution.categories;
+
+    for (uint32_t i = 0; i < b->table.count; i++) {
+        uint64_t held = 0;
+        for (uint32_t r = 0; r < d->index.count; r++)
+            if (strcmp(c->name[c->of_alloc[r]], cell(b, i, NAME).text) == 0 && b->ask.b > 0 &&
+                mv_index_is_alive(&d->index, r, b->ask.b - 1))
+                held += d->index.bytes[r];
+        cr_assert_eq(cell(b, i, HELD).number, held, "%s: %s", name, cell(b, i, NAME).text);
+    }
+}
+
+static void check_intervals(mv_view *view, const char *name)
+{
+    bench b = {.view = view};
+    uint32_t events = mv_view_device(view)->lives.events.count;
+    mv_window windows[] = {{0, events},
+                           {0, events / 3},
+                           {events / 3, 2 * events / 3},
+                           {events / 2, events / 2 + (events > 1)},
+                           {events - events / 5, events}};
+
+    b.ask = (mv_listing_ask){
+        .document = mv_view_document(view), .device = mv_view_device(view), .is_judged = true};
+    for (uint32_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        if (windows[i].first >= windows[i].end)
+            continue;
+        b.ask.a = windows[i].first;
+        b.ask.b = windows[i].end;
+        make(&b, MV_LISTING_LINES, 0);
+        expect_sums(&b, name);
+        expect_total(&b, windows[i], name);
+        expect_lines(&b, windows[i], name);
+        make(&b, MV_LISTING_CATEGORIES, 0);
+        expect_sums(&b, name);
+        expect_total(&b, windows[i], name);
+        expect_categories(&b, name);
+    }
+}
+
+Test(listing, intervals_add_up_and_are_those_of_the_reports_on_every_snapshot)
+{
+    mvt_each_view(check_intervals);
+}
+
+Test(listing, an_interval_is_copied_with_its_last_row_and_signed_numbers)
+{
+    bench b;
+    const char *text, *last;
+
+    open_bench(&b, "gpt_train");
+    b.ask.a = 2231;
+    b.ask.b = 4098;
+    make(&b, MV_LISTING_LINES, 0);
+    text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
+    cr_assert(strstr(text, "held at end\tof it new\tallocated\tfreed\tnet\tnew blocks\thighest\t"
+                           "line of code\n") == text);
+    last = strstr(text, "all lines\n");
+    cr_assert(last && last[strlen("all lines\n")] == 0);
+    cr_expect(strstr(text, "\t-"), "what is freed more than allocated is negative");
+}
+
 Test(listing, every_column_sorts_both_ways)
 {
     bench b;
 
     open_bench(&b, "annotated");
+    b.ask.b = b.ask.device->lives.events.count;
     for (uint32_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
         if (kind == MV_LISTING_EVENTS)
             continue;
@@ -239,9 +387,11 @@ Test(listing, every_column_sorts_both_ways)
             make(&b, (mv_listing_kind)kind, b.ask.device->peak_event);
             for (uint32_t i = 0; i + 1 < b.table.count && b.ask.sort < b.table.column_count; i++) {
                 mv_cell x = cell(&b, i, b.ask.sort), y = cell(&b, i + 1, b.ask.sort);
-                bool is_text = b.table.columns[b.ask.sort].kind == MV_CELL_TEXT;
-                int order = is_text ? strcmp(x.text, y.text)
-                                    : (x.number > y.number) - (x.number < y.number);
+                uint8_t is = b.table.columns[b.ask.sort].kind;
+                int64_t left = (int64_t)x.number, right = (int64_t)y.number;
+                int order = is == MV_CELL_TEXT     ? strcmp(x.text, y.text)
+                            : is == MV_CELL_CHANGE ? (left > right) - (left < right)
+                                                   : (x.number > y.number) - (x.number < y.number);
                 cr_assert(b.ask.is_ascending ? order <= 0 : order >= 0, "table %u, column %u", kind,
                           b.ask.sort);
             }

@@ -4,7 +4,7 @@
 
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/panes/panes.h"
+#include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 
 static void act(mv_view *view, mv_input_kind kind, float x, float y, uint8_t clicks)
@@ -238,6 +238,43 @@ Test(pane_timeline, an_interval_adds_up)
     do_it(view, MV_DO_zoom_interval);
     cr_assert_eq(view->now->from, view->now->a);
     cr_assert_eq(view->now->to, view->now->b);
+}
+
+/* As in Perfetto: an area that is selected has its table at once. */
+Test(pane_timeline, a_selected_interval_opens_its_table)
+{
+    mv_view *view = mvt_view("gpt_train");
+    mv_box plot = view->timeline->plot;
+
+    act(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
+    act(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 20, 0);
+    act(view, MV_INPUT_RELEASE, plot.x + 600, plot.y + 20, 1);
+    cr_expect_eq(view->now->tab, MV_TAB_TABLES);
+    cr_expect_eq(view->now->table_kind, MV_LISTING_LINES);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_expect(mvt_scene_says(&view->ui.scene, "all lines"));
+    do_it(view, MV_DO_back); /* the interval and the tab are one place */
+    cr_expect_not(view->now->has_interval);
+    cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
+    do_it(view, MV_DO_forward);
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_CATEGORIES);
+    do_it(view, MV_DO_cancel);
+    mv_view_do(view, MV_DO_select_range, 100 | (uint64_t)300 << 32);
+    cr_expect_eq(view->now->table_kind, MV_LISTING_CATEGORIES, "the choice between the two stays");
+}
+
+/* The flame graph of an interval is what the interval is dragged for. */
+Test(pane_timeline, a_flame_graph_of_the_interval_stays)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    do_it(view, MV_DO_show_flame);
+    mv_view_do(view, MV_DO_flame_source, MV_FLAMES_HELD);
+    mv_view_do(view, MV_DO_select_range, 100 | (uint64_t)300 << 32);
+    cr_expect_eq(view->now->tab, MV_TAB_FLAME);
+    mv_view_do(view, MV_DO_flame_source, MV_FLAMES_CURSOR);
+    mv_view_do(view, MV_DO_select_range, 100 | (uint64_t)400 << 32);
+    cr_expect_eq(view->now->tab, MV_TAB_TABLES);
 }
 
 Test(pane_timeline, commands_go_places)

@@ -32,6 +32,10 @@ bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *eve
 /* Names the cursor, the window and the interval; false: there is no name, or no room. */
 bool mv_bookmark_set(mv_view *view, const char *name);
 
+/* The interval that was just selected is shown in the lower pane: as a table by line or category,
+ * unless the flame graph there is about it. */
+void mv_view_show_interval(mv_view *view);
+
 /* Called before a change that Alt+Left can undo. */
 void mv_view_remember(mv_view *view);
 

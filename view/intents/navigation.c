@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/filter/site_words.h"
 #include "analyze/totals/moment.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -94,6 +95,8 @@ void mv_view_point(mv_view *view, uint32_t alloc)
 
 void mv_view_go(mv_view *view, const mv_listing_place *place)
 {
+    char words[MV_SEARCH_TEXT];
+
     mv_view_history_begin(view);
     if (place->has_event)
         mv_view_move_cursor(view, place->event);
@@ -103,7 +106,10 @@ void mv_view_go(mv_view *view, const mv_listing_place *place)
         mv_view_pin(view, place->alloc);
     if (place->has_event) /* pinning may move it */
         mv_view_write(view)->cursor = place->event;
-    if (*place->search)
+    if (place->has_line)
+        mv_search_set(
+            view, mv_site_term(&mv_view_document(view)->trace, place->line, words, sizeof words));
+    else if (*place->search)
         mv_search_set(view, place->search);
     mv_view_history_end(view);
 }

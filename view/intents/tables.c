@@ -11,6 +11,19 @@ void mv_do_table_kind(mv_view *view, uint64_t arg)
     mv_view_write(view)->tab = MV_TAB_TABLES;
 }
 
+void mv_view_show_interval(mv_view *view)
+{
+    mv_view_state *now = mv_view_write(view);
+    bool is_flame = now->tab == MV_TAB_FLAME && (now->flame_source == MV_FLAMES_HELD ||
+                                                 now->flame_source == MV_FLAMES_TEMPORARY);
+
+    if (is_flame)
+        return;
+    now->tab = MV_TAB_TABLES;
+    if (now->table_kind != MV_LISTING_CATEGORIES)
+        now->table_kind = MV_LISTING_LINES;
+}
+
 void mv_do_table_sort(mv_view *view, uint64_t arg)
 {
     mv_view_state *now = mv_view_write(view);

@@ -248,6 +248,8 @@ static void select_events(mv_view *view, uint32_t a, uint32_t b)
         mv_view_say(view, false, "%s", "it contains no event");
         return;
     }
+    mv_view_remember(view);
+    mv_view_show_interval(view);
     mv_view_write(view)->has_interval = true;
     mv_view_write(view)->a = a;
     mv_view_write(view)->b = b;

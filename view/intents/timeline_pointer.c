@@ -17,6 +17,8 @@ static uint32_t border_at(const mv_plot *p, float x)
 
 static void set_interval(mv_view *view, uint32_t a, uint32_t b)
 {
+    if (!view->now->has_interval && a != b)
+        mv_view_show_interval(view);
     mv_view_write(view)->has_interval = a != b;
     mv_view_write(view)->a = a < b ? a : b;
     mv_view_write(view)->b = a < b ? b : a;
@@ -159,6 +161,7 @@ static bool drag_on(mv_plot *p, const mv_input *input)
             return true;
         mv_view_remember(p->view);
         drag->kind = MV_DRAG_INTERVAL;
+        mv_view_write(p->view)->has_interval = false;
         set_interval(p->view, drag->other_end, border_at(p, input->x));
         return true;
     case MV_DRAG_INTERVAL:

@@ -103,6 +103,7 @@ static int by_cell(const void *left, const void *right, const void *context)
         order = ((uint32_t)(x.number + 1) > (uint32_t)(y.number + 1)) -
                 ((uint32_t)(x.number + 1) < (uint32_t)(y.number + 1));
         break;
+    case MV_CELL_CHANGE:
     case MV_CELL_TIME:
         order = ((int64_t)x.number > (int64_t)y.number) - ((int64_t)x.number < (int64_t)y.number);
         break;
@@ -149,6 +150,10 @@ static bool fill(mv_listing_maker *maker)
         return fill_events(maker);
     case MV_LISTING_MARKERS:
         return mv_listing_fill_markers(maker);
+    case MV_LISTING_LINES:
+        return mv_listing_fill_lines(maker);
+    case MV_LISTING_CATEGORIES:
+        return mv_listing_fill_categories(maker);
     default:
         return mv_listing_fill_stacks(maker);
     }
@@ -203,6 +208,8 @@ const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]
         if (cell.number == MV_NO_BYTES)
             return "";
         return mv_size_text(out, cell.number);
+    case MV_CELL_CHANGE:
+        return mv_size_change_text(out, (int64_t)cell.number);
     case MV_CELL_SHARE:
         snprintf(out, MV_CELL_SIZE, cell.number && cell.number < 10000 ? "%.1f %%" : "%.0f %%",
                  (double)cell.number / 1e4);
@@ -265,7 +272,7 @@ static void put_cell(table_text *w, mv_cell_kind kind, mv_cell cell)
         put_clean(w, cell.text);
         return;
     }
-    if (kind == MV_CELL_TIME && time != MV_NO_TIME)
+    if (kind == MV_CELL_CHANGE || (kind == MV_CELL_TIME && time != MV_NO_TIME))
         snprintf(text, sizeof text, "%" PRId64, time);
     else if (kind == MV_CELL_SHARE)
         snprintf(text, sizeof text, "%.4f", (double)cell.number / 1e4);
@@ -274,6 +281,15 @@ static void put_cell(table_text *w, mv_cell_kind kind, mv_cell cell)
     else if (kind != MV_CELL_TIME && cell.number != MV_NO_BYTES)
         snprintf(text, sizeof text, kind == MV_CELL_ADDR ? "0x%" PRIx64 : "%" PRIu64, cell.number);
     put(w, text);
+}
+
+static void put_row(table_text *w, const mv_listing *table, const mv_cell *cells)
+{
+    for (uint32_t c = 0; c < table->column_count; c++) {
+        put(w, c ? "\t" : "");
+        put_cell(w, (mv_cell_kind)table->columns[c].kind, cells[c]);
+    }
+    put(w, "\n");
 }
 
 const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
@@ -293,13 +309,11 @@ const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_
     for (uint32_t i = 0; i < table->count && i < most && !w.failed; i++) {
         mv_arena_mark here = mv_arena_here(&scratch);
         mv_listing_row(&scratch, ask, table, i, cells, &place);
-        for (uint32_t c = 0; c < table->column_count; c++) {
-            put(&w, c ? "\t" : "");
-            put_cell(&w, (mv_cell_kind)table->columns[c].kind, cells[c]);
-        }
-        put(&w, "\n");
+        put_row(&w, table, cells);
         mv_arena_rewind(&scratch, here);
     }
+    if (table->total)
+        put_row(&w, table, table->total);
     mv_arena_release(&scratch);
     return w.failed ? NULL : w.bytes;
 }

@@ -6,6 +6,8 @@
  *     sizes       blocks by powers of two, at the cursor and ever
  *     events      every event of the trace
  *     markers     annotations, marks, steps, failed requests, peaks
+ *     lines       what happened in an interval, by line of code      memviz lines --from A --to B
+ *     categories  the same by category
  *
  * All but the events are made whole and sorted by a column; events are as many as the trace has, so
  * their rows are made when they are shown. */
@@ -21,7 +23,9 @@
     X(FRAGMENTS, "fragments") \
     X(SIZES, "sizes")         \
     X(EVENTS, "events")       \
-    X(MARKERS, "markers")
+    X(MARKERS, "markers")     \
+    X(LINES, "lines")         \
+    X(CATEGORIES, "categories")
 
 typedef enum {
 #define MV_LISTING_ENUM(name, text) MV_LISTING_##name,
@@ -34,6 +38,7 @@ typedef enum {
 typedef enum {
     MV_CELL_TEXT,
     MV_CELL_BYTES,
+    MV_CELL_CHANGE, /* bytes, as int64_t */
     MV_CELL_COUNT,
     MV_CELL_SHARE, /* of a million: ten thousandths of a per cent */
     MV_CELL_EVENT, /* MV_BEFORE: before the first */
@@ -60,6 +65,8 @@ typedef struct {
     bool has_window;
     uint32_t from, to;  /* events to show */
     const char *search; /* words of a filter; "": none */
+    bool has_line;
+    mv_frame_id line; /* whose blocks to search for; the words are only found when it is gone to */
 } mv_listing_place;
 
 enum { MV_LISTING_COLUMNS = 8 };
@@ -72,6 +79,7 @@ typedef struct {
     mv_cell *cells;           /* [count][column_count]; NULL: events */
     mv_listing_place *places; /* [count]; NULL: events */
     uint32_t *order;          /* [count] rows in sorted order; NULL: events */
+    const mv_cell *total;     /* [column_count] a last row, which is not sorted; NULL: none */
     const char *note;         /* one line: what the table shows, and its sums */
 } mv_listing;
 
@@ -92,13 +100,15 @@ typedef struct {
     uint8_t kind;                /* mv_listing_kind */
     bool is_judged;              /* the device's reports are ready */
     uint32_t event;              /* the cursor */
+    uint32_t a, b;               /* LINES, CATEGORIES: events [a, b) */
     uint32_t sort;               /* column; MV_NO_ROW: as the reports sort */
     bool is_ascending;           /* else descending */
     const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
     const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS] */
 } mv_listing_ask;
 
-/* O(what is alive, sorted). Everything lives in `arena`. Fails only when memory runs out. */
+/* O(what is alive, sorted); LINES and CATEGORIES also the events of the interval. Everything lives
+ * in `arena`. Fails only when memory runs out. */
 mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err);
 
 /* One row in sorted order: its cells and its place. Rows of events are made in `arena`. */

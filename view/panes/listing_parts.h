@@ -1,7 +1,8 @@
 /* What the files that fill tables share; only they and listing.c include this.
  *
  *     listing_stacks.c    stacks, leaks, sizes
- *     listing_moments.c   fragments, events, markers */
+ *     listing_moments.c   fragments, events, markers
+ *     listing_interval.c  lines, categories */
 #ifndef MV_LISTING_PARTS_H
 #define MV_LISTING_PARTS_H
 
@@ -44,6 +45,8 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker);
 bool mv_listing_fill_sizes(mv_listing_maker *maker);
 bool mv_listing_fill_fragments(mv_listing_maker *maker);
 bool mv_listing_fill_markers(mv_listing_maker *maker);
+bool mv_listing_fill_lines(mv_listing_maker *maker);
+bool mv_listing_fill_categories(mv_listing_maker *maker);
 
 extern const mv_listing_column mv_listing_event_columns[];
 enum { MV_LISTING_EVENT_COLUMNS = 7 };

@@ -22,17 +22,6 @@ typedef struct {
 
 /* ---- the question ------------------------------------------------------------------------ */
 
-/* The selected interval, or else what the timeline shows. */
-static void interval_of(const mv_view *view, uint32_t events, uint32_t *a, uint32_t *b)
-{
-    *a = view->now->has_interval ? view->now->a : (uint32_t)fmax(0, view->now->from);
-    *b = view->now->has_interval ? view->now->b : (uint32_t)ceil(view->now->to);
-    if (*b > events)
-        *b = events;
-    if (*a > *b)
-        *a = *b;
-}
-
 static mv_flames_question question_of(mv_view *view, mv_box box)
 {
     const mv_view_state *now = view->now;
@@ -48,7 +37,7 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
     q.is_inverted = now->is_inverted;
     q.has_all_frames = now->has_all_frames;
     q.width = box.w > 16 ? (uint32_t)box.w : 16;
-    interval_of(view, q.device->lives.events.count, &a, &b);
+    mv_panels_interval(view, &a, &b);
     if (q.source == MV_FLAMES_CURSOR)
         q.event = view->now->cursor;
     else if (q.source == MV_FLAMES_PEAK)

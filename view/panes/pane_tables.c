@@ -29,6 +29,8 @@ static mv_listing_question question_of(mv_view *view)
     /* The other tables do not depend on the cursor: moving it does not rebuild them. */
     if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS || q.kind == MV_LISTING_SIZES)
         q.event = view->now->cursor;
+    if (q.kind == MV_LISTING_LINES || q.kind == MV_LISTING_CATEGORIES)
+        mv_panels_interval(view, &q.a, &q.b);
     return q;
 }
 
@@ -107,12 +109,22 @@ static void mark_row(tables_frame *p, mv_box line, const mv_listing_place *place
                    p->ui->theme->outline);
 }
 
+static void paint_cells(tables_frame *p, mv_box line, const mv_cell *cells)
+{
+    const mv_listing *t = &p->answer->table;
+    char text[MV_CELL_SIZE];
+
+    for (uint32_t c = 0; c < t->column_count; c++)
+        mv_ui_text(p->ui, column_box(p, &line, c), MV_UI_TEXT, p->ui->theme->text,
+                   is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START,
+                   mv_cell_text((mv_cell_kind)t->columns[c].kind, cells[c], text));
+}
+
 static void paint_row(tables_frame *p, mv_box line, uint32_t row)
 {
     const mv_listing *t = &p->answer->table;
     mv_cell cells[MV_LISTING_COLUMNS];
     mv_listing_place place;
-    char text[MV_CELL_SIZE];
     mv_box whole = line;
 
     mv_listing_row(p->ui->frame, &p->answer->ask, t, row, cells, &place);
@@ -120,11 +132,17 @@ static void paint_row(tables_frame *p, mv_box line, uint32_t row)
     if (mv_ui_is_hot(p->ui, line) && place.alloc != MV_NO_ROW)
         p->view->hover = place.alloc;
     line.x += mv_ui_px(p->ui, MV_UI_PAD);
-    for (uint32_t c = 0; c < t->column_count; c++)
-        mv_ui_text(p->ui, column_box(p, &line, c), MV_UI_TEXT, p->ui->theme->text,
-                   is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START,
-                   mv_cell_text((mv_cell_kind)t->columns[c].kind, cells[c], text));
+    paint_cells(p, line, cells);
     mv_ui_zone(p->ui, whole, MV_DO_table_row, row, NULL);
+}
+
+/* It is below the rows, and always in sight. */
+static void paint_total(tables_frame *p, mv_box line)
+{
+    mv_ui_fill(p->ui, line, p->ui->theme->background);
+    mv_ui_fill(p->ui, (mv_box){line.x, line.y, line.w, 1}, p->ui->theme->faint_text);
+    line.x += mv_ui_px(p->ui, MV_UI_PAD);
+    paint_cells(p, line, p->answer->table.total);
 }
 
 /* The list of events follows the cursor until it is scrolled. */
@@ -161,6 +179,8 @@ static void paint_rows(tables_frame *p)
     float h = mv_ui_px(p->ui, MV_UI_LINE);
     mv_box whole = p->box;
 
+    if (p->answer->table.total)
+        p->room = p->room > 1 ? p->room - 1 : 1;
     follow_cursor(p);
     follow_spot(p);
     mv_ui_list(p->ui, MV_DO_table_row, count, p->room);
@@ -171,6 +191,8 @@ static void paint_rows(tables_frame *p)
     mv_ui_scroll(p->ui, whole, count, p->room, first);
     for (uint32_t i = 0; i < p->room && *first + i < count; i++)
         paint_row(p, mv_box_cut_top(&p->box, h), *first + i);
+    if (p->answer->table.total)
+        paint_total(p, mv_box_cut_top(&p->box, h));
     if (count == 0)
         mv_ui_text(p->ui, p->box, MV_UI_TEXT, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    "no rows");
@@ -183,7 +205,8 @@ static void paint_head(tables_frame *p, mv_box head)
     mv_box button;
 
     for (uint32_t i = 0; i < MV_LISTING_COUNT; i++) {
-        button = mv_box_cut_left(&head, mv_ui_px(p->ui, 84));
+        button = mv_box_cut_left(&head, mv_ui_text_width(p->ui, MV_UI_TEXT, mv_listing_name(i)) +
+                                            mv_ui_px(p->ui, 2 * MV_UI_PAD));
         button.y += 1;
         button.h -= 3;
         mv_ui_button(p->ui, button, p->view->now->table_kind == i, MV_DO_table_kind, i,

@@ -1,5 +1,6 @@
 #include "view/panes/panels.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -136,6 +137,8 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
                               .kind = (uint8_t)q->kind,
                               .is_judged = q->is_judged,
                               .event = q->event,
+                              .a = q->a,
+                              .b = q->b,
                               .sort = q->sort,
                               .is_ascending = q->is_ascending};
     if (q->kind == MV_LISTING_FRAGMENTS || q->kind == MV_LISTING_SIZES) {
@@ -249,6 +252,18 @@ bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
     mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
                "nothing is loaded yet");
     return false;
+}
+
+void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b)
+{
+    uint32_t events = mv_view_device(view)->lives.events.count;
+
+    *a = view->now->has_interval ? view->now->a : (uint32_t)fmax(0, view->now->from);
+    *b = view->now->has_interval ? view->now->b : (uint32_t)ceil(view->now->to);
+    if (*b > events)
+        *b = events;
+    if (*a > *b)
+        *a = *b;
 }
 
 uint32_t mv_panel_room(const mv_view *view, mv_box box)

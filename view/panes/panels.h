@@ -84,7 +84,8 @@ typedef struct {
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint32_t kind, is_judged, event, sort, is_ascending, unused;
+    uint32_t kind, is_judged, event, sort, is_ascending;
+    uint32_t a, b, unused; /* LINES, CATEGORIES */
 } mv_listing_question;
 
 typedef struct {
@@ -181,6 +182,9 @@ static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
 {
     return is_ascending != (kind == MV_LISTING_MARKERS);
 }
+
+/* The selected events [a, b), or else those that the timeline shows. */
+void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
 
 /* The shown device and its document; false, and a line that says so, when there is none yet. */
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,

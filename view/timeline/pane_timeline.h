@@ -109,7 +109,7 @@ typedef struct {
     uint32_t allocs, frees;
     uint64_t held; /* of what was allocated in it: bytes still alive at its end */
     uint32_t held_blocks;
-    uint64_t most; /* the highest allocated level */
+    uint64_t most; /* the highest allocated level, from the moment before it on */
     uint32_t most_event;
 } mv_interval_sums;
 

@@ -40,7 +40,7 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
         return NULL;
     add_walk(what.index, &what, out);
     mv_pyramid_reader_init(&reader, what.pyramid);
-    extent = mv_pyramid_range(&reader, what.a, what.b);
+    extent = mv_pyramid_range(&reader, what.a ? what.a - 1 : MV_BEFORE, what.b);
     out->most = extent.most.allocated;
     out->most_event = extent.allocated_event;
     return out;

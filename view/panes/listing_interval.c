@@ -1,0 +1,248 @@
+/* What happened in an interval: by line of code, and by category. */
+#include "base/grow.h"
+#include "base/size.h"
+#include "view/panes/listing_parts.h"
+#include "viz/scene/axis.h"
+
+/* One line or category. Bytes are those of blocks, as in `memviz lines`. */
+typedef struct {
+    uint64_t start, now;       /* held before the interval; held now, and at last at its end */
+    uint64_t allocated, freed; /* in the interval */
+    uint64_t kept;             /* of `allocated`: still held at the end */
+    uint64_t highest;          /* most at once */
+    uint32_t blocks;           /* allocated in the interval */
+    uint32_t largest;          /* row of lives->allocs */
+} area_row;
+
+typedef struct {
+    mv_listing_maker *maker;
+    const mv_index *index;
+    uint32_t a, b;
+    const uint16_t *categories; /* of allocations; NULL: by line */
+    uint32_t *of_stack;         /* [stacks + 1] row + 1; the last is that of no stack */
+    uint32_t *of_frame;         /* [frames + 2] row + 1; the last two: no frames, no stack */
+    uint32_t *of_category;      /* [categories] row + 1 */
+    uint32_t count, capacity;
+    area_row *rows;
+    area_row all; /* of the device */
+} area;
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static mv_frame_id line_of(const area *p, mv_stack_id stack)
+{
+    return mv_culprit_frame(p->maker->trace, p->maker->sites->kinds, stack);
+}
+
+/* Where the number of an allocation's row is kept. */
+static uint32_t *place_of(area *p, uint32_t alloc)
+{
+    const mv_trace *t = p->maker->trace;
+    mv_stack_id stack = p->maker->lives->allocs.stack[alloc];
+    uint32_t *row;
+    mv_frame_id frame;
+
+    if (p->categories)
+        return &p->of_category[p->categories[alloc]];
+    row = &p->of_stack[stack.row < t->stacks.count ? stack.row : t->stacks.count];
+    if (*row)
+        return row;
+    frame = line_of(p, stack);
+    if (frame.row == MV_NO_ROW)
+        frame.row = t->frames.count + (stack.row == MV_NO_ROW);
+    *row = p->of_frame[frame.row];
+    return *row ? row : &p->of_frame[frame.row];
+}
+
+/* The row of an allocation, made if it is the first; NULL when memory is out. */
+static area_row *row_of(area *p, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &p->maker->lives->allocs;
+    uint32_t *place = place_of(p, alloc);
+    area_row *row;
+
+    if (!*place) {
+        if (!mv_append(&p->maker->scratch, p->rows, p->count, p->capacity,
+                       (area_row){.largest = alloc}))
+            return NULL;
+        *place = p->count;
+    }
+    row = &p->rows[*place - 1];
+    if (a->block[alloc] > a->block[row->largest])
+        row->largest = alloc;
+    return row;
+}
+
+static void hold(area_row *row, uint64_t bytes)
+{
+    row->start += bytes;
+    row->now += bytes;
+    row->highest = row->now;
+}
+
+static bool begin(area *p)
+{
+    const mv_index *x = p->index;
+    uint32_t before = p->a ? p->a - 1 : MV_BEFORE, born = mv_index_born(x, before);
+
+    for (uint32_t i = mv_index_next(x, 0, born, before); i < born;
+         i = mv_index_next(x, i + 1, born, before)) {
+        area_row *row;
+        if (!mv_index_is_alive(x, i, before))
+            continue;
+        row = row_of(p, i);
+        if (!row)
+            return false;
+        hold(row, x->bytes[i]);
+        hold(&p->all, x->bytes[i]);
+    }
+    return true;
+}
+
+static void change(area_row *row, const mv_index_walk *at, uint64_t bytes, bool is_kept)
+{
+    if (at->is_end) {
+        row->now -= bytes;
+        row->freed += bytes;
+        return;
+    }
+    row->now += bytes;
+    row->allocated += bytes;
+    row->blocks++;
+    if (is_kept)
+        row->kept += bytes;
+    if (row->now > row->highest)
+        row->highest = row->now;
+}
+
+static bool walk(area *p)
+{
+    mv_index_walk at = mv_index_walk_from(p->index, p->a, p->b);
+
+    while (mv_index_walk_next(&at)) {
+        area_row *row = row_of(p, at.rank);
+        bool is_kept = p->index->end[at.rank] >= p->b;
+        if (!row)
+            return false;
+        change(row, &at, p->index->bytes[at.rank], is_kept);
+        change(&p->all, &at, p->index->bytes[at.rank], is_kept);
+    }
+    return true;
+}
+
+static bool make_places(area *p, bool by_category)
+{
+    const mv_trace *t = p->maker->trace;
+    const mv_categories *c = &p->maker->ask->device->attribution.categories;
+    mv_arena *scratch = &p->maker->scratch;
+
+    if (by_category) {
+        p->categories = c->of_alloc;
+        p->of_category = mv_push_array(scratch, uint32_t, c->count);
+        return p->of_category != NULL;
+    }
+    p->of_stack = mv_push_array(scratch, uint32_t, (uint64_t)t->stacks.count + 1);
+    p->of_frame = mv_push_array(scratch, uint32_t, (uint64_t)t->frames.count + 2);
+    return p->of_stack && p->of_frame;
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+static void fill_numbers(mv_cell *cells, const area_row *row)
+{
+    cells[0].number = row->now;
+    cells[1].number = row->kept;
+    cells[2].number = row->allocated;
+    cells[3].number = row->freed;
+    cells[4].number = row->now - row->start;
+    cells[5].number = row->blocks;
+    cells[6].number = row->highest;
+}
+
+static void add_row(area *p, const area_row *row)
+{
+    mv_listing_maker *m = p->maker;
+    mv_stack_id stack = m->lives->allocs.stack[row->largest];
+    mv_cell *cells = mv_listing_next(m);
+    mv_listing_place *place = &m->out->places[m->out->count++];
+
+    fill_numbers(cells, row);
+    place->alloc = row->largest;
+    if (p->categories) {
+        const char *name = m->ask->device->attribution.categories.name[p->categories[row->largest]];
+        cells[7].text = name;
+        place->search = mv_listing_say(m, "cat:%s", name);
+        return;
+    }
+    cells[7].text = mv_listing_label(m, stack);
+    place->line = line_of(p, stack);
+    place->has_line = place->line.row != MV_NO_ROW;
+    if (!place->has_line)
+        place->search = stack.row == MV_NO_ROW ? "nostack" : "nopython";
+}
+
+static bool fill_total(area *p)
+{
+    mv_cell *total = mv_push_array(p->maker->arena, mv_cell, p->maker->out->column_count);
+
+    if (!total)
+        return false;
+    fill_numbers(total, &p->all);
+    total[7].text = p->categories ? "all categories" : "all lines";
+    p->maker->out->total = total;
+    return true;
+}
+
+static void say_note(area *p)
+{
+    char from[MV_TICK_TEXT], to[MV_TICK_TEXT], kept[MV_SIZE_TEXT], all[MV_SIZE_TEXT];
+
+    p->maker->out->note =
+        mv_listing_say(p->maker, "events %s to %s: %s of the %s allocated in them remain",
+                       mv_axis_exact(p->a, from), mv_axis_exact(p->b, to),
+                       mv_size_text(kept, p->all.kept), mv_size_text(all, p->all.allocated));
+}
+
+static bool fill_area(area *p, const mv_listing_column *columns)
+{
+    if (!begin(p) || !walk(p) || !mv_listing_reserve(p->maker, columns, 8, p->count))
+        return false;
+    for (uint32_t i = 0; i < p->count; i++)
+        add_row(p, &p->rows[i]);
+    say_note(p);
+    return fill_total(p);
+}
+
+#define AREA_NUMBERS                                                      \
+    {"held at end", MV_CELL_BYTES, 94}, {"of it new", MV_CELL_BYTES, 84}, \
+        {"allocated", MV_CELL_BYTES, 84}, {"freed", MV_CELL_BYTES, 84},   \
+        {"net", MV_CELL_CHANGE, 84}, {"new blocks", MV_CELL_COUNT, 90},   \
+    {                                                                     \
+        "highest", MV_CELL_BYTES, 84                                      \
+    }
+
+bool mv_listing_fill_lines(mv_listing_maker *maker)
+{
+    static const mv_listing_column columns[] = {AREA_NUMBERS, {"line of code", MV_CELL_TEXT, 0}};
+    area p = {.maker = maker,
+              .index = &maker->ask->device->index,
+              .a = maker->ask->a,
+              .b = maker->ask->b};
+
+    return make_places(&p, false) && fill_area(&p, columns);
+}
+
+bool mv_listing_fill_categories(mv_listing_maker *maker)
+{
+    static const mv_listing_column columns[] = {AREA_NUMBERS, {"category", MV_CELL_TEXT, 0}};
+    area p = {.maker = maker,
+              .index = &maker->ask->device->index,
+              .a = maker->ask->a,
+              .b = maker->ask->b};
+
+    if (!maker->ask->is_judged) {
+        maker->out->note = "categories are still being found";
+        return mv_listing_reserve(maker, columns, 8, 0);
+    }
+    return make_places(&p, true) && fill_area(&p, columns);
+}
