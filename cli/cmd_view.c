@@ -17,6 +17,16 @@ typedef struct {
     const char *shot; /* NULL: none was written */
 } played;
 
+/* Several files are ranks, side by side. */
+static mv_main_view first_view(mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+
+    if (o->files > 1 && !mv_option_given(o, MV_HAS(VIEW)))
+        return MV_MAIN_RANKS;
+    return mv_pictures[mv_picture_wanted(cli)].main;
+}
+
 static mv_viewer_opts viewer_opts(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -30,7 +40,7 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
                   .at = o->at,
                   .filter = o->filter,
                   .device = o->device == MV_ALL_DEVICES ? MV_NO_ROW : (uint32_t)o->device,
-                  .main = (uint8_t)mv_pictures[mv_picture_wanted(cli)].main},
+                  .main = (uint8_t)first_view(cli)},
         .is_dark = o->is_dark,
         .scale = (float)o->scale,
         .width = o->width,

@@ -131,9 +131,9 @@ void mv_view_add(mv_view *view, const char *path)
 
 static void (*const painters[MV_PANE_COUNT])(mv_view *, mv_box) = {
     [MV_PANE_TIMELINE] = mv_timeline_paint, [MV_PANE_MINIMAP] = mv_minimap_paint,
-    [MV_PANE_STATE] = mv_state_paint,       [MV_PANE_FLAME] = mv_flame_paint,
-    [MV_PANE_TABLES] = mv_tables_paint,     [MV_PANE_DETAILS] = mv_details_paint,
-    [MV_PANE_REPORTS] = mv_reports_paint};
+    [MV_PANE_STATE] = mv_state_paint,       [MV_PANE_RANKS] = mv_ranks_paint,
+    [MV_PANE_FLAME] = mv_flame_paint,       [MV_PANE_TABLES] = mv_tables_paint,
+    [MV_PANE_DETAILS] = mv_details_paint,   [MV_PANE_REPORTS] = mv_reports_paint};
 
 static void paint_pane(mv_view *view, mv_pane pane, mv_box box)
 {

@@ -8,7 +8,7 @@
 
 #include "view/chrome/chrome.h"
 
-enum { LINE = 8192 };
+enum { LINE = 65536 };
 
 typedef struct {
     char *text; /* [LINE] */
@@ -48,6 +48,14 @@ static void add_quoted(words *w, const char *text)
     add(w, "'");
 }
 
+/* Wherever the line is typed. */
+static void add_file(words *w, const mv_document *document)
+{
+    char path[PATH_MAX];
+
+    add_quoted(w, realpath(document->path, path) ? path : document->path);
+}
+
 const char *mv_command_line(const mv_view *view, mv_arena *arena)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -55,17 +63,19 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena)
     static const char *const mains[] = {"timeline", "segments", "state"};
     words w = {.text = mv_push_array(arena, char, LINE)};
     uint32_t from = (uint32_t)now->from, to = (uint32_t)ceil(now->to);
-    char path[PATH_MAX]; /* wherever it is typed */
-
     if (!w.text || !d)
         return NULL;
     add(&w, "memviz view ");
-    add_quoted(&w,
-               realpath(mv_view_document(view)->path, path) ? path : mv_view_document(view)->path);
+    add_file(&w, mv_view_document(view));
+    for (uint32_t i = 0; now->main == MV_MAIN_RANKS && i < view->document_count; i++)
+        if (i != now->file) {
+            add(&w, " ");
+            add_file(&w, view->documents[i]);
+        }
     if (mv_view_document(view)->device_count > 1)
         add(&w, " --device %u", d->device);
-    if (now->main != MV_MAIN_TIMELINE)
-        add(&w, " --view %s", mains[now->main % 3]);
+    if (now->main == MV_MAIN_SEGMENTS || now->main == MV_MAIN_STATE)
+        add(&w, " --view %s", mains[now->main]);
     if (from > 0)
         add(&w, " --from %u", from);
     if (to < d->lives.events.count)

@@ -29,7 +29,9 @@ void mv_chrome_lay_out(mv_view *view, float width, float height)
 
 mv_pane mv_chrome_main(const mv_view *view)
 {
-    return view->now->main == MV_MAIN_STATE ? MV_PANE_STATE : MV_PANE_TIMELINE;
+    return view->now->main == MV_MAIN_STATE   ? MV_PANE_STATE
+           : view->now->main == MV_MAIN_RANKS ? MV_PANE_RANKS
+                                              : MV_PANE_TIMELINE;
 }
 
 mv_pane mv_chrome_lower(const mv_view *view)

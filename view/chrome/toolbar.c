@@ -135,6 +135,8 @@ static void views(bar *b)
     button(b, false, main == MV_MAIN_TIMELINE, MV_DO_show_timeline, "Timeline");
     button(b, false, main == MV_MAIN_SEGMENTS, MV_DO_show_segments, "Segments");
     button(b, false, main == MV_MAIN_STATE, MV_DO_show_state, "State");
+    if (mv_view_device_count(b->view) > 1)
+        button(b, false, main == MV_MAIN_RANKS, MV_DO_show_ranks, "Ranks");
 }
 
 static void looks(bar *b)

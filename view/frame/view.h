@@ -34,6 +34,7 @@ typedef enum {
     MV_PANE_TIMELINE, /* also of segments */
     MV_PANE_MINIMAP,
     MV_PANE_STATE,
+    MV_PANE_RANKS,
     MV_PANE_FLAME,
     MV_PANE_TABLES,
     MV_PANE_DETAILS,

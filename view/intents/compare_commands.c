@@ -1,7 +1,8 @@
 /* The commands for several devices, files or ranks in one picture. */
 #include "view/frame/device_rows.h"
+#include "view/intents/intents.h"
 #include "view/intents/writable.h"
-#include "view/timeline/alignment.h"
+#include "view/timeline/pane_ranks.h"
 
 /* Whether it would lay any other device over the shown one, or the compared one if there is one. */
 static bool is_possible(mv_view *view, mv_align by)
@@ -28,4 +29,72 @@ void mv_do_next_align(mv_view *view, uint64_t arg)
         *align = (uint8_t)((*align + 1) % MV_ALIGN_COUNT);
     while (!is_possible(view, (mv_align)*align));
     mv_view_say(view, false, "aligned: %s", mv_align_name((mv_align)*align));
+}
+
+void mv_do_own_scales(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_view_write(view)->has_own_scales = !view->now->has_own_scales;
+}
+
+/* ---- ranks ------------------------------------------------------------------------------- */
+
+void mv_do_show_rank(mv_view *view, uint64_t arg)
+{
+    if ((arg & 0xffff) == 0xffff) {
+        mv_view_say(view, false, "%s", "this file is not ready, or has no memory of a GPU");
+        return;
+    }
+    mv_view_history_begin(view);
+    mv_view_choose(view, (uint32_t)(arg >> MV_FILE_SHIFT), (uint32_t)(arg & 0xffff));
+    mv_view_write(view)->main = MV_MAIN_TIMELINE;
+    mv_view_history_end(view);
+}
+
+/* The timeline of the lane that was clicked, with the cursor at that place. */
+static void click(mv_view *view, mv_box box, const mv_input *input)
+{
+    mv_alignment to;
+    mv_device_row row;
+    uint32_t moment;
+    double place;
+
+    if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
+        return;
+    to = mv_rank_alignment(view, &row);
+    mv_view_history_begin(view);
+    mv_do_show_rank(view, (uint64_t)row.file << MV_FILE_SHIFT | row.device);
+    if (mv_alignment_moment(&to, place, &moment))
+        mv_view_move_cursor(view, moment);
+    mv_view_history_end(view);
+}
+
+static bool scroll(mv_view *view, const mv_input *input)
+{
+    mv_ranks_pane *pane = view->timeline->ranks;
+    float lines = -3 * input->dy;
+
+    pane->first = lines < 0 && (float)pane->first < -lines
+                      ? 0
+                      : (uint32_t)((float)pane->first + lines); /* painting keeps it in range */
+    return true;
+}
+
+/* As on the timeline, but a click goes to the lane, and the wheel over the names scrolls. */
+bool mv_ranks_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    mv_drag *drag = &view->timeline->drag;
+    bool is_click = input->kind == MV_INPUT_RELEASE && drag->kind == MV_DRAG_PRESSED;
+    mv_input once = *input;
+
+    if (input->kind == MV_INPUT_WHEEL &&
+        (input->mods & MV_MOD_SHIFT || input->x < view->timeline->plot.x))
+        return scroll(view, input);
+    once.clicks = once.clicks > 1 ? 1 : once.clicks;
+    if (is_click) {
+        drag->kind = MV_DRAG_NONE;
+        click(view, box, input);
+        return true;
+    }
+    return mv_timeline_pointer(view, box, &once);
 }

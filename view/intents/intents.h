@@ -89,6 +89,7 @@ bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input
  * pointer leaves gets MV_INPUT_LEAVE. False: it does not use the input. */
 bool mv_timeline_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_ranks_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_state_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input);

@@ -39,6 +39,12 @@ void mv_do_show_state(mv_view *view, uint64_t arg)
     show_main(view, MV_MAIN_STATE);
 }
 
+void mv_do_show_ranks(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    show_main(view, MV_MAIN_RANKS);
+}
+
 void mv_do_show_flame(mv_view *view, uint64_t arg)
 {
     (void)arg;

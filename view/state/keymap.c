@@ -14,8 +14,7 @@ static const struct {
     {"Backspace", MV_KEY_BACKSPACE}, {"Delete", MV_KEY_DELETE}, {"Left", MV_KEY_LEFT},
     {"Right", MV_KEY_RIGHT},         {"Up", MV_KEY_UP},         {"Down", MV_KEY_DOWN},
     {"Home", MV_KEY_HOME},           {"End", MV_KEY_END},       {"PageUp", MV_KEY_PAGE_UP},
-    {"PageDown", MV_KEY_PAGE_DOWN},  {"F1", MV_KEY_F1},
-    {"F6", MV_KEY_F6},
+    {"PageDown", MV_KEY_PAGE_DOWN},  {"F1", MV_KEY_F1},         {"F6", MV_KEY_F6},
 };
 enum { NAMED_KEYS = sizeof named_keys / sizeof *named_keys };
 

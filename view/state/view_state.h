@@ -9,7 +9,13 @@
 
 #include "analyze/lives/lives.h"
 
-typedef enum { MV_MAIN_TIMELINE, MV_MAIN_SEGMENTS, MV_MAIN_STATE, MV_MAIN_COUNT } mv_main_view;
+typedef enum {
+    MV_MAIN_TIMELINE,
+    MV_MAIN_SEGMENTS,
+    MV_MAIN_STATE,
+    MV_MAIN_RANKS,
+    MV_MAIN_COUNT
+} mv_main_view;
 typedef enum { MV_TAB_FLAME, MV_TAB_TABLES, MV_TAB_DETAILS, MV_TAB_REPORTS, MV_TAB_COUNT } mv_tab;
 
 #define MV_COLOUR_LIST(X)        \

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/timeline/pane_ranks.h"
 #include "view/timeline/plot.h"
 #include "viz/core/background.h"
 
@@ -56,7 +57,7 @@ bool mv_timeline_pane_open(mv_view *view)
     mv_arena_init(&pane->arena, view->budget);
     mv_arena_init(&pane->hit_arena, view->budget);
     pane->tiles = mv_tiles_open(&pane->arena, &opts);
-    return pane->tiles && open_slots(view, pane);
+    return pane->tiles && open_slots(view, pane) && mv_ranks_pane_open(view);
 }
 
 void mv_timeline_pane_close(mv_view *view)
@@ -187,6 +188,24 @@ static void place_on_paper(mv_plot *p, mv_box rest)
     p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
 }
 
+/* Names at the left, lanes at the right, titles above them: no room for a legend is needed. */
+static void place_ranks(mv_plot *p, mv_box rest)
+{
+    const mv_ui *ui = p->ui;
+    float names = roundf(fminf(mv_ranks_names_width(p->view), rest.w * 0.45f));
+
+    mv_box_cut_right(&rest, mv_ui_px(ui, MV_UI_PAD));
+    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
+    p->lanes = mv_box_cut_top(&rest, mv_ui_px(ui, MV_UI_LINE));
+    p->lanes.w = names;
+    p->scale = mv_box_cut_left(&rest, names);
+    p->ruler.x = rest.x;
+    p->ruler.w = rest.w;
+    p->spikes = rest;
+    p->spikes.h = 0;
+    p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
+}
+
 static void place(mv_plot *p, mv_box box)
 {
     const mv_ui *ui = p->ui;
@@ -199,6 +218,10 @@ static void place(mv_plot *p, mv_box box)
         return;
     }
     p->head = mv_box_cut_top(&rest, mv_ui_px(ui, HEAD));
+    if (p->of_ranks) {
+        place_ranks(p, rest);
+        return;
+    }
     if (legend > 0) {
         p->legend = mv_box_cut_right(&rest, legend);
         mv_box_cut_right(&p->legend, pad);
@@ -235,7 +258,8 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
                    .pane = view->timeline,
                    .document = mv_view_document(view),
                    .device = d,
-                   .of_segments = view->now->main == MV_MAIN_SEGMENTS};
+                   .of_segments = view->now->main == MV_MAIN_SEGMENTS,
+                   .of_ranks = view->now->main == MV_MAIN_RANKS};
     if (!d)
         return false;
     p->trace = &p->document->trace;
@@ -307,26 +331,34 @@ static void find_envelope(mv_plot *p)
         p->ui->is_animating = true;
 }
 
-void mv_timeline_paint(mv_view *view, mv_box box)
+bool mv_plot_begin(mv_plot *p, mv_view *view, mv_box box)
 {
     mv_timeline_pane *pane = view->timeline;
     bool is_new = pane->device != mv_view_device(view) || !pane->has_viewport;
-    mv_plot p;
 
     pane->turn++;
-    if (!mv_plot_open(&p, view, box)) {
-        paint_waiting(&p);
-        return;
+    if (!mv_plot_open(p, view, box)) {
+        paint_waiting(p);
+        return false;
     }
-    pane->device = p.device;
-    mv_plot_other_find(&p);
-    set_goal(&p, is_new);
-    ease(&p);
-    mv_plot_look(&p);
-    settle_scale(&p);
+    pane->device = p->device;
+    mv_plot_other_find(p);
+    set_goal(p, is_new);
+    ease(p);
+    mv_plot_look(p);
+    settle_scale(p);
     pane->has_viewport = true;
-    pane->at = p.at;
-    pane->plot = p.plot;
+    pane->at = p->at;
+    pane->plot = p->plot;
+    return true;
+}
+
+void mv_timeline_paint(mv_view *view, mv_box box)
+{
+    mv_plot p;
+
+    if (!mv_plot_begin(&p, view, box))
+        return;
     find_envelope(&p);
     p.most =
         mv_pyramid_range(p.levels, p.shown.first == 0 ? MV_BEFORE : p.shown.first, p.shown.end);

@@ -113,9 +113,12 @@ typedef struct {
     uint32_t most_event;
 } mv_interval_sums;
 
+typedef struct mv_ranks_pane mv_ranks_pane; /* pane_ranks.h */
+
 struct mv_timeline_pane {
     mv_arena arena; /* for tables that grow */
     mv_tiles *tiles;
+    mv_ranks_pane *ranks;
     /* Of allocations and of segments: the shown one, and the next one. */
     mv_asked_rows asked_rows[2][2];
     uint32_t shown_rows[2];
@@ -169,5 +172,6 @@ bool mv_timeline_is_idle(const mv_view *view);     /* no tile is being made */
 bool mv_timeline_turn(mv_view *view);              /* mv_tiles_turn */
 void mv_timeline_paint(mv_view *view, mv_box box); /* allocations, or segments (now.main) */
 void mv_minimap_paint(mv_view *view, mv_box box);
+void mv_ranks_paint(mv_view *view, mv_box box); /* pane_ranks.h */
 
 #endif

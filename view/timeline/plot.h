@@ -20,6 +20,7 @@ typedef struct {
     const mv_mark_lanes *marks; /* NULL: not known yet */
     const mv_segment_use *use;  /* NULL: the plot is not of segments, or not known yet */
     bool of_segments;
+    bool of_ranks;    /* lanes of several devices: `plot` is around all of them */
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
     mv_viewport at;
@@ -37,6 +38,8 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box);
 
 /* Finds p->at and p->shown: the window as last shown. */
 void mv_plot_look(mv_plot *p);
+/* For a frame: opens it and moves the window on. False: a message is painted instead. */
+bool mv_plot_begin(mv_plot *p, mv_view *view, mv_box box);
 
 /* What a view needs: the rows and marks of the shown device; NULL: not ready yet. */
 const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments);
@@ -64,6 +67,8 @@ enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while others wait for it */
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
                       mv_viewport at, const mv_alignment *to, uint32_t most);
 void mv_plot_curves(mv_plot *p);
+/* The first column that contains a moment of the envelope's device; false: none does. */
+bool mv_envelope_column(const mv_envelope *envelope, uint32_t event, uint32_t *out);
 /* The most of each column, allocated or reserved, as a line like `shape`. */
 void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape);
 void mv_plot_peaks(mv_plot *p);

@@ -6,7 +6,7 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { TICK_GAP = 110, CALLOUT_HEIGHT = 18, MOST_TICKS = 1000 };
+enum { TICK_GAP = 110, CLOCK_WIDTH = 78, CALLOUT_HEIGHT = 18, MOST_TICKS = 1000 };
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
@@ -110,9 +110,11 @@ static void place_axis(mv_plot *p)
 void mv_plot_axes(mv_plot *p)
 {
     static const char *const clocks[] = {"events", "time", "ticks"};
-    mv_box name = {p->scale.x, p->ruler.y, p->scale.w - mv_ui_px(p->ui, 4), p->ruler.h};
+    float width = fminf(p->scale.w, mv_ui_px(p->ui, CLOCK_WIDTH));
+    mv_box name = {p->plot.x - width, p->ruler.y, width - mv_ui_px(p->ui, 4), p->ruler.h};
 
-    byte_axis(p);
+    if (!p->of_ranks)
+        byte_axis(p);
     place_axis(p);
     mv_ui_button(p->ui, name, false, MV_DO_next_clock, 0, clocks[p->rows->scale.clock]);
 }

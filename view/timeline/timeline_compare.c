@@ -64,21 +64,6 @@ static const char *name_of(mv_plot *p)
 
 /* ---- the curve ---------------------------------------------------------------------------- */
 
-/* The first column that shows a moment of the other device; false: none does. */
-static bool column_of(const mv_plot *p, uint32_t event, uint32_t *out)
-{
-    const mv_envelope *e = &p->pane->over;
-
-    for (uint32_t c = e->from; c < e->end; c++) {
-        uint32_t at = p->of_segments ? e->columns[c].reserved_event : e->columns[c].allocated_event;
-        if (at == event) {
-            *out = c;
-            return true;
-        }
-    }
-    return false;
-}
-
 void mv_plot_other(mv_plot *p)
 {
     uint32_t colour = p->ui->theme->compared;
@@ -105,7 +90,7 @@ void mv_plot_other_peak(mv_plot *p)
         return;
     all = all_of(p);
     event = p->of_segments ? all.reserved_event : all.allocated_event;
-    if (!column_of(p, event, &column))
+    if (!mv_envelope_column(&p->pane->over, event, &column))
         return;
     x = p->plot.x + (float)column + 0.5f;
     y = mv_viewport_y(&p->at, (double)level_of(p, &all.most));

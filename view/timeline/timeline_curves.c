@@ -1,6 +1,7 @@
 /* Levels over time: the lines over the stack, peaks, and where memory ran out. */
 #include <string.h>
 
+#include "base/search.h"
 #include "base/size.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
@@ -88,6 +89,21 @@ bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader 
         if (column_of(e, e->exact, &moments))
             e->columns[e->exact] = mv_pyramid_range(reader, moments.first, moments.end);
     return e->exact >= e->end;
+}
+
+bool mv_envelope_column(const mv_envelope *e, uint32_t event, uint32_t *out)
+{
+    mv_bisect b = mv_bisect_over(e->from, e->end);
+    mv_window moments;
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, column_of(e, (uint32_t)b.middle, &moments) && event != MV_BEFORE &&
+                               moments.end <= event);
+    *out = (uint32_t)b.low;
+    if (b.low >= e->end || !column_of(e, *out, &moments))
+        return false;
+    return moments.first == event || (event != MV_BEFORE && event < moments.end &&
+                                      (moments.first == MV_BEFORE || moments.first <= event));
 }
 
 /* ---- curves ------------------------------------------------------------------------------- */

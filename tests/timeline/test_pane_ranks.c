@@ -1,0 +1,267 @@
+/* Lanes of several files and devices: their numbers, their heights, one scale, and where a click
+ * goes. */
+#include "view/timeline/pane_ranks.h"
+
+#include <math.h>
+
+#include "base/size.h"
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+
+static const char *const names[] = {"leak_in_training", "gpt_train",  "mlp_train", "two_devices",
+                                    "no_history",       "state_only", "oom"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static mv_view *ranks_of(const char *const *files, uint32_t count)
+{
+    mv_view *view = mvt_view(files[0]);
+
+    for (uint32_t i = 1; i < count; i++)
+        mvt_view_open(view, mvt_snapshot(files[i]));
+    cr_assert(mv_view_do(view, MV_DO_show_ranks, 0));
+    mvt_view_frame(view);
+    return view;
+}
+
+static float lane_height(const mv_view *view, uint32_t count)
+{
+    return floorf(view->timeline->plot.h / (float)count);
+}
+
+/* The area of the lane in the picture: the strip whose lower edge is the lane's. */
+static const mv_shape *area_of(const mv_view *view, const mv_scene *scene, uint32_t row, float high)
+{
+    float bottom = view->timeline->plot.y + high * (float)(row + 1);
+
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_STRIP && s->fill == mv_site_colour(0) &&
+            fabsf(scene->points[s->first + 1].y - bottom) < 0.01f)
+            return s;
+    }
+    return NULL;
+}
+
+static float top_of(const mv_scene *scene, const mv_shape *area)
+{
+    float top = INFINITY;
+
+    for (uint32_t i = 0; i < area->count; i += 2)
+        top = fminf(top, scene->points[area->first + i].y);
+    return top;
+}
+
+Test(pane_ranks, every_lane_is_as_high_as_its_peak_on_one_scale)
+{
+    mv_view *view = ranks_of(names, NAMES);
+    const mv_scene *scene = mvt_view_frame(view);
+    uint32_t count;
+    const mv_device_row *rows = mv_device_rows(view, &count);
+    float high = lane_height(view, count), bottom = view->timeline->plot.y;
+    double unit = 0; /* bytes of a pixel: of the first lane, and so of all */
+
+    cr_assert_eq(count, NAMES + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_shape *area = area_of(view, scene, i, high);
+        float pixels;
+        cr_assert_not_null(area, "%s", rows[i].name);
+        bottom += high;
+        pixels = bottom - top_of(scene, area);
+        if (i == 1)
+            unit = (double)rows[i].peak / (double)pixels;
+    }
+    bottom = view->timeline->plot.y;
+    for (uint32_t i = 0; i < count; i++) {
+        float pixels = (bottom += high) - top_of(scene, area_of(view, scene, i, high));
+        cr_assert_leq(fabs((double)pixels - (double)rows[i].peak / unit), 1.1, "%s: %g of %g",
+                      rows[i].name, (double)pixels, (double)rows[i].peak / unit);
+    }
+}
+
+Test(pane_ranks, a_scale_of_its_own_fills_each_lane)
+{
+    mv_view *view = ranks_of(names, NAMES);
+    const mv_scene *scene;
+    uint32_t count;
+    float high;
+
+    cr_assert(mv_view_do(view, MV_DO_own_scales, 0));
+    scene = mvt_view_frame(view);
+    mv_device_rows(view, &count);
+    high = lane_height(view, count);
+    for (uint32_t i = 0; i < count; i++) {
+        float top = top_of(scene, area_of(view, scene, i, high));
+        float begin = view->timeline->plot.y + high * (float)i;
+        cr_assert_leq(top, begin + high * 0.6f, "lane %u", i);
+        cr_assert_geq(top, begin, "lane %u", i);
+    }
+}
+
+/* ---- numbers and names -------------------------------------------------------------------- */
+
+static bool says_in(const mv_scene *scene, const char *text, float y0, float y1)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_TEXT && strcmp(s->text, text) == 0 &&
+            scene->points[s->first].y > y0 && scene->points[s->first].y < y1)
+            return true;
+    }
+    return false;
+}
+
+Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
+{
+    mv_view *view = ranks_of(names, NAMES);
+    const mv_scene *scene;
+    uint32_t count;
+    const mv_device_row *rows;
+    mv_judged_ranks *found;
+    float y;
+
+    mv_view_move_cursor(view, 5000);
+    scene = mvt_view_frame(view);
+    rows = mv_device_rows(view, &count);
+    found = mv_ranks_find(mvt_memory(), NULL,
+                          &(mv_ranks_ask){view->documents, view->document_count, count});
+    cr_assert_not_null(found);
+    y = view->timeline->plot.y;
+    for (uint32_t i = 0; i < count; i++, y += lane_height(view, count)) {
+        float end = y + lane_height(view, count);
+        mv_alignment to = mv_rank_alignment(view, &rows[i]);
+        char size[MV_SIZE_TEXT];
+        mv_pyramid_reader levels;
+        uint32_t moment;
+        cr_assert_str_eq(rows[i].name, found->found.names[i]);
+        cr_assert(says_in(scene, rows[i].name, y, end), "%s", rows[i].name);
+        cr_assert(says_in(scene, mv_size_text(size, rows[i].shown->attribution.peak), y, end),
+                  "%s: no peak %s", rows[i].name, size);
+        mv_pyramid_reader_init(&levels, &rows[i].shown->pyramid);
+        cr_assert(mv_alignment_moment(&to, 5000, &moment), "%s", rows[i].name);
+        mv_size_text(size, mv_pyramid_at(&levels, moment).allocated);
+        cr_assert(says_in(scene, size, y, end), "%s: no value %s", rows[i].name, size);
+    }
+    cr_assert(mvt_scene_says(scene, found->found.verdict), "no text %s", found->found.verdict);
+    for (uint32_t i = 0; i < found->found.count; i++) {
+        const mv_rank_outlier *o = &found->found.outliers[i];
+        const mv_device_row *row = &rows[o->rank];
+        const mv_zone *zone = mvt_view_zone(view, MV_DO_show_rank,
+                                            (uint64_t)row->file << MV_FILE_SHIFT | row->device);
+        cr_assert_not_null(zone);
+        cr_assert(strstr(zone->tip, o->text), "%s: %s", zone->tip, o->text);
+    }
+}
+
+/* ---- many ---------------------------------------------------------------------------------- */
+
+static mvt_trace *small(uint32_t blocks)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 256 * MIB);
+    for (uint32_t i = 0; i < blocks; i++)
+        mvt_alloc(t, .addr = 0x10000000 + i * MIB, .bytes = MIB, .stack = "step:train.py:5");
+    mvt_final_heap(t);
+    return t;
+}
+
+static mv_view *many(uint32_t count)
+{
+    mv_view *view = mvt_view_of(small(10));
+
+    for (uint32_t i = 1; i < count; i++)
+        mvt_view_open(view, mvt_temp_file(mvt_snapshot_bytes(small(10 + i % 3))));
+    cr_assert(mv_view_do(view, MV_DO_show_ranks, 0));
+    return view;
+}
+
+static uint32_t lanes_in(const mv_view *view)
+{
+    uint32_t lanes = 0;
+
+    for (uint32_t i = 0; i < view->ui.zone_count; i++)
+        lanes += view->ui.zones[i].command == MV_DO_show_rank;
+    return lanes;
+}
+
+Test(pane_ranks, many_lanes_scroll)
+{
+    mv_view *view = many(120);
+    mv_box plot;
+    uint32_t shown;
+
+    mvt_view_frame(view);
+    plot = view->timeline->plot;
+    shown = lanes_in(view);
+    cr_assert_gt(shown, 10);
+    cr_assert_lt(shown, 120);
+    cr_assert_null(mvt_view_zone(view, MV_DO_show_rank, (uint64_t)119 << MV_FILE_SHIFT));
+    for (int i = 0; i < 60; i++)
+        mv_view_input(
+            view,
+            &(mv_input){.kind = MV_INPUT_WHEEL, .x = plot.x - 40, .y = plot.y + 20, .dy = -1});
+    mvt_view_frame(view);
+    cr_assert_not_null(mvt_view_zone(view, MV_DO_show_rank, (uint64_t)119 << MV_FILE_SHIFT));
+    cr_assert_eq(lanes_in(view), shown);
+}
+
+Test(pane_ranks, texts_are_readable)
+{
+    static const float widths[] = {800, 1280, 1920};
+    mv_view *views[] = {ranks_of(names, NAMES), many(60)};
+
+    for (uint32_t v = 0; v < 2; v++)
+        for (int dark = 0; dark < 2; dark++)
+            for (uint32_t i = 0; i < 3; i++) {
+                mv_view_write_desk(views[v])->is_dark = dark;
+                mv_view_frame(views[v], widths[i], 720, 0);
+                const mv_scene *scene = mv_view_frame(views[v], widths[i], 720, 0);
+                mvt_scene_check_texts(scene, "ranks");
+                mvt_scene_check_contrasts(scene, "ranks");
+            }
+}
+
+/* ---- the pointer -------------------------------------------------------------------------- */
+
+Test(pane_ranks, a_click_goes_to_that_device_and_place)
+{
+    mv_view *view = ranks_of(names, NAMES);
+    uint32_t count, moment;
+    const mv_device_row *rows = mv_device_rows(view, &count);
+    mv_box plot = view->timeline->plot;
+    float x = plot.x + floorf(plot.w / 2), y = plot.y + lane_height(view, count) * 1.5f;
+    mv_alignment to = mv_rank_alignment(view, &rows[1]);
+
+    cr_assert(mv_alignment_moment(
+        &to, mv_viewport_border(&view->timeline->at, (uint32_t)(x - plot.x)), &moment));
+    mvt_view_click(view, x, y);
+    mv_view_input(view,
+                  &(mv_input){.kind = MV_INPUT_RELEASE, .button = MV_BUTTON_LEFT, .x = x, .y = y});
+    mvt_view_frame(view);
+    cr_assert_eq(view->now->file, 1);
+    cr_assert_eq(view->now->main, MV_MAIN_TIMELINE);
+    cr_assert_eq(view->now->cursor, moment);
+    cr_assert(mv_view_do(view, MV_DO_back, 0));
+    mvt_view_frame(view);
+    cr_assert_eq(view->now->file, 0);
+    cr_assert_eq(view->now->main, MV_MAIN_RANKS);
+}
+
+/* A drag selects events of the shown device, as on its timeline. */
+Test(pane_ranks, a_drag_selects)
+{
+    mv_view *view = ranks_of(names, NAMES);
+    mv_box plot = view->timeline->plot;
+    mv_input input = {
+        .kind = MV_INPUT_PRESS, .button = MV_BUTTON_LEFT, .x = plot.x + 100, .y = plot.y + 9};
+
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE, .x = input.x, .y = input.y});
+    mv_view_input(view, &input);
+    input.kind = MV_INPUT_MOVE;
+    input.x += 200;
+    mv_view_input(view, &input);
+    input.kind = MV_INPUT_RELEASE;
+    mv_view_input(view, &input);
+    cr_assert(view->now->has_interval);
+    cr_assert_eq(view->now->main, MV_MAIN_RANKS);
+}

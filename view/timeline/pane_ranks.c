@@ -1,0 +1,567 @@
+#include "view/timeline/pane_ranks.h"
+
+#include <math.h>
+
+#include "base/size.h"
+#include "viz/scene/axis.h"
+
+enum {
+    TALLEST = 140,
+    TWO_LINES = 36,
+    OUTLINED = 30,
+    PEAK_COLUMN = 70,
+    VALUE_COLUMN = 96,
+    LEAST_NAME = 150,
+    MARK = 4,
+    GAP = 3,
+    MOST_EVENTS_OOM = 1000
+};
+
+typedef struct {
+    mv_plot p;
+    mv_ranks_pane *pane;
+    mv_device_row *rows;
+    uint32_t count, shown;
+    uint32_t judged; /* devices of them whose reports are ready */
+    mv_align by;
+    float high;    /* of a lane */
+    uint32_t room; /* lanes that fit */
+    double top;    /* bytes of one scale for all */
+    double place;  /* whose values are shown: the pointer's, or else the cursor's */
+    const mv_judged_ranks *found;
+} ranks_frame;
+
+bool mv_ranks_pane_open(mv_view *view)
+{
+    mv_timeline_pane *timeline = view->timeline;
+    mv_ranks_pane *pane = mv_push_struct(&timeline->arena, mv_ranks_pane);
+
+    timeline->ranks = pane;
+    if (!pane)
+        return false;
+    pane->judged = mv_slot_open(view->jobs, mv_ranks_find, NULL, sizeof(mv_ranks_ask));
+    pane->lanes = mv_push_array(&timeline->arena, mv_rank_lane, MV_RANK_LANES);
+    return pane->judged && pane->lanes;
+}
+
+float mv_ranks_names_width(mv_view *view)
+{
+    uint32_t count;
+    const mv_device_row *rows = mv_device_rows(view, &count);
+    float most = mv_ui_px(&view->ui, LEAST_NAME);
+
+    for (uint32_t i = 0; rows && i < count; i++)
+        most = fmaxf(most, mv_ui_text_width(&view->ui, MV_UI_SMALL, rows[i].name));
+    return ceilf(most) + mv_ui_px(&view->ui, MV_UI_PAD + 6 + PEAK_COLUMN + VALUE_COLUMN);
+}
+
+/* ---- the rows ---------------------------------------------------------------------------- */
+
+static bool is_judged(const mv_document_device *d)
+{
+    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_JUDGED;
+}
+
+static mv_align find_best(ranks_frame *f, const mv_document_device *here)
+{
+    const mv_document_device **others =
+        mv_push_array(f->p.ui->frame, const mv_document_device *, f->count);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; others && i < f->count; i++)
+        if (f->rows[i].shown && f->rows[i].shown != here)
+            others[count++] = f->rows[i].shown;
+    return others ? mv_alignment_best(here, others, count) : MV_ALIGN_SHARE;
+}
+
+/* One alignment for all lanes. */
+static mv_align alignment_of(ranks_frame *f)
+{
+    mv_align wanted = (mv_align)f->p.view->now->align;
+    const mv_document_device *here = mv_view_device(f->p.view);
+    mv_ranks_pane *pane = f->pane;
+
+    if (wanted != MV_ALIGN_AUTO)
+        return wanted;
+    if (pane->best_here != here || pane->best_shown != f->shown || pane->best_judged != f->judged) {
+        pane->best_here = here;
+        pane->best_shown = f->shown;
+        pane->best_judged = f->judged;
+        pane->best = find_best(f, here);
+    }
+    return pane->best;
+}
+
+static bool open_rows(ranks_frame *f, mv_view *view)
+{
+    f->pane = view->timeline->ranks;
+    f->rows = mv_device_rows(view, &f->count);
+    for (uint32_t i = 0; f->rows && i < f->count; i++) {
+        f->shown += f->rows[i].shown != NULL;
+        f->judged += f->rows[i].shown && is_judged(f->rows[i].shown);
+    }
+    f->by = f->rows ? alignment_of(f) : MV_ALIGN_SHARE;
+    return f->rows != NULL;
+}
+
+static void lay_out(ranks_frame *f)
+{
+    float least = mv_ui_px(f->p.ui, MV_RANK_LEAST), most = mv_ui_px(f->p.ui, TALLEST);
+
+    f->high = floorf(fminf(fmaxf(f->p.plot.h / (float)f->count, least), most));
+    f->room = (uint32_t)fmaxf(1, f->p.plot.h / f->high);
+    f->room = f->room < MV_RANK_LANES ? f->room : MV_RANK_LANES;
+}
+
+static mv_extent all_of(const mv_document_device *d)
+{
+    mv_pyramid_reader reader;
+
+    mv_pyramid_reader_init(&reader, &d->pyramid);
+    return mv_pyramid_range(&reader, MV_BEFORE, d->lives.events.count);
+}
+
+static uint64_t highest(const mv_document_device *d)
+{
+    mv_extent all = all_of(d);
+
+    return all.most.reserved > all.most.allocated ? all.most.reserved : all.most.allocated;
+}
+
+static double common_top(const ranks_frame *f)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < f->count; i++) {
+        uint64_t one = f->rows[i].shown ? highest(f->rows[i].shown) : 0;
+        most = one > most ? one : most;
+    }
+    return mv_viewport_top(most);
+}
+
+/* ---- what `ranks` says ------------------------------------------------------------------- */
+
+/* All are known once nothing is loading: earlier answers would soon be wrong. */
+static const mv_judged_ranks *ask_ranks(const ranks_frame *f)
+{
+    mv_view *view = f->p.view;
+    mv_ranks_ask ask = {view->documents, view->document_count, f->shown};
+    bool is_current;
+    const mv_judged_ranks *found;
+
+    if (!mv_loader_is_idle(view->loader))
+        return NULL;
+    found = mv_slot_ask(f->pane->judged, &ask, &is_current);
+    return is_current ? found : NULL;
+}
+
+/* The `nth` reason why a row is called an outlier; NULL: there are not so many. */
+static const mv_rank_outlier *outlier_of(const ranks_frame *f, const mv_device_row *row,
+                                         uint32_t nth)
+{
+    const mv_judged_ranks *j = f->found;
+
+    for (uint32_t i = 0; j && i < j->found.count; i++) {
+        const mv_rank_outlier *o = &j->found.outliers[i];
+        if (j->file[o->rank] == row->file && j->device[o->rank] == row->device && nth-- == 0)
+            return o;
+    }
+    return NULL;
+}
+
+/* ---- one lane: its picture --------------------------------------------------------------- */
+
+typedef struct {
+    ranks_frame *f;
+    const mv_device_row *row;
+    mv_rank_lane *lane;
+    mv_alignment to;
+    mv_viewport at; /* of the lane */
+    mv_box names, plot;
+    mv_extent all;
+} lane_frame;
+
+static float column_y(const lane_frame *l, uint32_t column, bool of_reserved)
+{
+    const mv_levels *most = &l->lane->columns.columns[column].most;
+    double bytes = (double)(of_reserved ? most->reserved : most->allocated);
+
+    return roundf(mv_viewport_y(&l->at, bytes) * 2) / 2;
+}
+
+static void paint_area(const lane_frame *l)
+{
+    mv_scene *scene = &l->f->p.ui->scene;
+    const mv_envelope *e = &l->lane->columns;
+    float bottom = l->plot.y + l->plot.h;
+
+    for (uint32_t c = e->from; c < e->end; c++) {
+        float x = l->plot.x + (float)c, y = column_y(l, c, false);
+        if (c == e->from || y != column_y(l, c - 1, false)) {
+            mv_scene_point(scene, x, y);
+            mv_scene_point(scene, x, bottom);
+        }
+        if (c + 1 == e->end || y != column_y(l, c + 1, false)) {
+            mv_scene_point(scene, x + 1, y);
+            mv_scene_point(scene, x + 1, bottom);
+        }
+    }
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = mv_site_colour(0)});
+}
+
+static void paint_line(const lane_frame *l, bool of_reserved, mv_shape shape)
+{
+    mv_scene *scene = &l->f->p.ui->scene;
+    const mv_envelope *e = &l->lane->columns;
+
+    for (uint32_t c = e->from; c < e->end; c++) {
+        float x = l->plot.x + (float)c, y = column_y(l, c, of_reserved);
+        if (c > e->from && y == column_y(l, c - 1, of_reserved)) {
+            scene->points[scene->point_count - 1].x = x + 1;
+            continue;
+        }
+        mv_scene_point(scene, x, y);
+        mv_scene_point(scene, x + 1, y);
+    }
+    shape.kind = MV_SHAPE_LINE;
+    mv_scene_add(scene, shape);
+}
+
+static void paint_peak(const lane_frame *l)
+{
+    const mv_plot *p = &l->f->p;
+    float side = mv_ui_px(p->ui, MARK), x, y;
+    uint32_t column;
+
+    if (!mv_envelope_column(&l->lane->columns, l->all.allocated_event, &column))
+        return;
+    x = l->plot.x + (float)column + 0.5f;
+    y = fmaxf(column_y(l, column, false), l->plot.y + 1.5f * side);
+    mv_scene_point(&p->ui->scene, x - side, y - 1.5f * side);
+    mv_scene_point(&p->ui->scene, x + side, y - 1.5f * side);
+    mv_scene_point(&p->ui->scene, x, y);
+    mv_scene_add(&p->ui->scene,
+                 (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p->ui->theme->outline});
+}
+
+static void paint_ooms(const lane_frame *l)
+{
+    const mv_trace_marks *marks = &l->row->shown->trace_marks;
+    mv_ui *ui = l->f->p.ui;
+    uint32_t most = marks->oom_count < MOST_EVENTS_OOM ? marks->oom_count : MOST_EVENTS_OOM, column;
+
+    for (uint32_t i = 0; i < most; i++)
+        if (mv_envelope_column(&l->lane->columns, marks->ooms[i], &column))
+            mv_ui_fill(ui, (mv_box){l->plot.x + (float)column, l->plot.y, 2 * ui->scale, l->plot.h},
+                       ui->theme->alarm);
+}
+
+/* It begins before this picture, or continues after it: a triangle that points there. */
+static void paint_more(const lane_frame *l, bool is_left)
+{
+    mv_ui *ui = l->f->p.ui;
+    float side = mv_ui_px(ui, MARK), y = l->plot.y + l->plot.h / 2;
+    float x = is_left ? l->plot.x : l->plot.x + l->plot.w, to = is_left ? side : -side;
+
+    mv_scene_point(&ui->scene, x + to, y - side);
+    mv_scene_point(&ui->scene, x + to, y + side);
+    mv_scene_point(&ui->scene, x, y);
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = ui->theme->text});
+}
+
+static void find_columns(const lane_frame *l)
+{
+    const mv_plot *p = &l->f->p;
+    bool is_moving = p->pane->is_easing || p->pane->is_zooming || p->pane->drag.kind == MV_DRAG_PAN;
+    uint32_t most = !p->view->opts.is_threaded ? UINT32_MAX
+                    : is_moving                ? 0
+                                               : MV_EXACT_COLUMNS / l->f->room + 1;
+    mv_rank_lane *lane = l->lane;
+
+    if (lane->device != l->row->shown) {
+        mv_pyramid_reader_init(&lane->levels, &l->row->shown->pyramid);
+        lane->columns.count = 0;
+    }
+    lane->device = l->row->shown;
+    if (!mv_envelope_find(p->pane, &lane->columns, &lane->levels, p->at, &l->to, most) && most > 0)
+        p->ui->is_animating = true;
+}
+
+static void paint_picture(lane_frame *l)
+{
+    const mv_plot *p = &l->f->p;
+    const mv_theme *theme = p->ui->theme;
+    uint32_t events = l->row->shown->lives.events.count;
+    float unit = p->ui->scale;
+    bool is_tall = l->f->high >= mv_ui_px(p->ui, OUTLINED);
+
+    find_columns(l);
+    paint_area(l);
+    if (is_tall)
+        paint_line(l, false, (mv_shape){.stroke = (theme->outline & ~0xffu) | 0xa0, .width = unit});
+    paint_line(l, true, (mv_shape){.stroke = theme->reserved, .width = unit, .is_dashed = is_tall});
+    paint_ooms(l);
+    paint_peak(l);
+    if (events && !mv_alignment_shows(&l->to, 0))
+        paint_more(l, true);
+    if (events && !mv_alignment_shows(&l->to, events - 1))
+        paint_more(l, false);
+}
+
+/* ---- one lane: its texts ----------------------------------------------------------------- */
+
+static const char *value_of(lane_frame *l)
+{
+    char size[MV_SIZE_TEXT];
+    mv_levels levels;
+    uint32_t moment;
+
+    if (!mv_alignment_moment(&l->to, l->f->place, &moment))
+        return "\xe2\x80\x93";
+    levels = mv_pyramid_at(&l->lane->levels, moment);
+    return mv_scene_format(&l->f->p.ui->scene, "%s", mv_size_text(size, levels.allocated));
+}
+
+static const char *status_of(const mv_device_row *row)
+{
+    int stage = atomic_load_explicit(&row->document->stage, memory_order_acquire);
+
+    if (stage == MV_DOCUMENT_FAILED)
+        return row->document->why;
+    if (stage == MV_DOCUMENT_OPENED && row->device == MV_NO_ROW)
+        return "it has no memory of a GPU";
+    return "not ready yet";
+}
+
+static const char *tip_of(lane_frame *l)
+{
+    mv_scene *scene = &l->f->p.ui->scene;
+    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+    const mv_rank_outlier *outlier;
+    const char *text;
+
+    if (!l->row->shown)
+        return mv_scene_format(scene, "%s\n%s", l->row->name, status_of(l->row));
+    text = mv_scene_format(scene, "%s\npeak %s, most reserved %s", l->row->name,
+                           mv_size_text(peak, l->all.most.allocated),
+                           mv_size_text(reserved, l->all.most.reserved));
+    for (uint32_t i = 0; (outlier = outlier_of(l->f, l->row, i)) != NULL; i++)
+        text = mv_scene_format(scene, "%s\n%s", text, outlier->text);
+    return mv_scene_format(scene, "%s\nclick: show it", text);
+}
+
+/* The second line: why it differs, or what it reserved. */
+static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
+{
+    char reserved[MV_SIZE_TEXT];
+
+    if (!l->row->shown)
+        return status_of(l->row);
+    if (outlier)
+        return outlier->text;
+    return mv_scene_format(&l->f->p.ui->scene, "%s reserved",
+                           mv_size_text(reserved, l->all.most.reserved));
+}
+
+static void paint_names(lane_frame *l)
+{
+    mv_ui *ui = l->f->p.ui;
+    const mv_theme *theme = ui->theme;
+    const mv_rank_outlier *outlier = outlier_of(l->f, l->row, 0);
+    bool has_two = l->f->high >= mv_ui_px(ui, TWO_LINES);
+    mv_box box = l->names, line, value, peak;
+    char size[MV_SIZE_TEXT];
+
+    if (outlier)
+        mv_ui_fill(ui, (mv_box){box.x, box.y, mv_ui_px(ui, 3), box.h - 1}, theme->alarm);
+    mv_ui_zone(ui, box, MV_DO_show_rank,
+               (uint64_t)l->row->file << MV_FILE_SHIFT | (l->row->device & 0xffff), tip_of(l));
+    mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
+    line = mv_box_cut_top(&box, has_two ? mv_ui_px(ui, MV_UI_LINE) : box.h);
+    value = mv_box_cut_right(&line, mv_ui_px(ui, VALUE_COLUMN));
+    peak = mv_box_cut_right(&line, mv_ui_px(ui, PEAK_COLUMN));
+    value.w -= mv_ui_px(ui, MV_UI_PAD);
+    line.w -= mv_ui_px(ui, 4);
+    mv_ui_text(ui, line, MV_UI_SMALL, outlier ? theme->alarm : theme->text, MV_ANCHOR_START,
+               l->row->name);
+    if (l->row->shown) {
+        mv_ui_text(ui, peak, MV_UI_SMALL, theme->text, MV_ANCHOR_END,
+                   mv_size_text(size, l->all.most.allocated));
+        mv_ui_text(ui, value, MV_UI_SMALL, theme->text, MV_ANCHOR_END, value_of(l));
+    }
+    if (!has_two)
+        return;
+    line = mv_box_cut_top(&box, mv_ui_px(ui, MV_UI_LINE - 3));
+    line.w -= mv_ui_px(ui, MV_UI_PAD);
+    mv_ui_text(ui, line, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_START, note_of(l, outlier));
+}
+
+static lane_frame open_lane(ranks_frame *f, uint32_t i)
+{
+    const mv_plot *p = &f->p;
+    float y = p->plot.y + f->high * (float)(i - f->pane->first), gap = mv_ui_px(p->ui, GAP);
+    lane_frame l = {.f = f,
+                    .row = &f->rows[i],
+                    .lane = &f->pane->lanes[i % MV_RANK_LANES],
+                    .names = {p->scale.x, y, p->scale.w, f->high},
+                    .plot = {p->plot.x, y + gap, p->plot.w, f->high - gap}};
+    double top = f->top;
+
+    if (!l.row->shown)
+        return l;
+    l.all = all_of(l.row->shown);
+    l.to = mv_alignment_make(p->device, l.row->shown, f->by);
+    if (p->view->now->has_own_scales)
+        top = mv_viewport_top(highest(l.row->shown));
+    l.at = p->at;
+    l.at.box = l.plot;
+    l.at.y = 0;
+    l.at.dy = top / (double)l.plot.h;
+    return l;
+}
+
+static void paint_lane(ranks_frame *f, uint32_t i)
+{
+    mv_ui *ui = f->p.ui;
+    lane_frame l = open_lane(f, i);
+    mv_box all = {l.names.x, l.names.y, l.names.w + l.plot.w, f->high};
+    bool is_shown = l.row->shown && l.row->shown == f->p.device;
+
+    if (is_shown || mv_ui_is_hot(ui, all))
+        mv_ui_fill(ui, l.names, ui->theme->grid);
+    mv_ui_fill(ui, l.plot, ui->theme->plot);
+    if (l.row->shown)
+        paint_picture(&l);
+    paint_names(&l);
+}
+
+/* ---- around the lanes --------------------------------------------------------------------- */
+
+static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_on, const char *text)
+{
+    mv_ui *ui = f->p.ui;
+    float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD);
+
+    mv_ui_button(ui, mv_box_cut_right(box, width), is_on, command, 0, text);
+}
+
+static void paint_head(ranks_frame *f)
+{
+    mv_ui *ui = f->p.ui;
+    const mv_view_state *now = f->p.view->now;
+    mv_box box = f->p.head;
+    char size[MV_SIZE_TEXT];
+    const char *text;
+
+    button(f, &box, MV_DO_own_scales, now->has_own_scales,
+           now->has_own_scales ? "a scale for each lane"
+                               : mv_scene_format(&ui->scene, "one scale: 0 to %s",
+                                                 mv_size_text(size, (uint64_t)f->top)));
+    button(f, &box, MV_DO_next_align, false,
+           mv_scene_format(&ui->scene, "aligned by %s%s", mv_align_name(f->by),
+                           now->align == MV_ALIGN_AUTO ? " (auto)" : ""));
+    mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
+    if (f->found)
+        text = f->found->found.verdict;
+    else
+        text = f->shown < 2 ? "one device: Ctrl+O opens another file, and it gets a lane here"
+                            : "comparing\xe2\x80\xa6";
+    mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
+}
+
+static void paint_titles(ranks_frame *f, bool is_pointer)
+{
+    mv_ui *ui = f->p.ui;
+    mv_box box = f->p.lanes, value, peak;
+    uint32_t colour = ui->theme->faint_text;
+
+    value = mv_box_cut_right(&box, mv_ui_px(ui, VALUE_COLUMN));
+    peak = mv_box_cut_right(&box, mv_ui_px(ui, PEAK_COLUMN));
+    value.w -= mv_ui_px(ui, MV_UI_PAD);
+    mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
+    mv_ui_text(ui, box, MV_UI_SMALL, colour, MV_ANCHOR_START, "file or device");
+    mv_ui_text(ui, peak, MV_UI_SMALL, colour, MV_ANCHOR_END, "peak");
+    mv_ui_text(ui, value, MV_UI_SMALL, colour, MV_ANCHOR_END,
+               is_pointer ? "at the pointer" : "at the cursor");
+}
+
+/* The place whose values are shown. */
+static bool find_place(ranks_frame *f)
+{
+    const mv_plot *p = &f->p;
+    uint32_t cursor = p->view->now->cursor;
+    bool is_pointer = mv_ui_is_hot(p->ui, p->plot);
+
+    if (is_pointer)
+        f->place = mv_viewport_border(&p->at, (uint32_t)(p->ui->pointer_x - p->plot.x));
+    else
+        f->place = cursor == MV_BEFORE ? 0 : cursor;
+    return is_pointer;
+}
+
+static void paint_lanes(ranks_frame *f)
+{
+    mv_ui *ui = f->p.ui;
+    mv_box all = {f->p.scale.x, f->p.plot.y, f->p.plot.x + f->p.plot.w - f->p.scale.x, f->p.plot.h};
+    bool is_pointer = find_place(f);
+
+    if (f->pane->first + f->room > f->count)
+        f->pane->first = f->count > f->room ? f->count - f->room : 0;
+    paint_head(f);
+    paint_titles(f, is_pointer);
+    mv_plot_axes(&f->p);
+    mv_scene_clip(&ui->scene, all.x, all.y, all.w, all.h);
+    for (uint32_t i = f->pane->first; i < f->count && i < f->pane->first + f->room; i++)
+        paint_lane(f, i);
+    mv_plot_interval(&f->p);
+    mv_scene_unclip(&ui->scene);
+    mv_plot_cursor(&f->p);
+    mv_ui_scroll(ui, all, f->count, f->room, &f->pane->first);
+    if (is_pointer)
+        mv_ui_fill(ui, (mv_box){floorf(ui->pointer_x), f->p.plot.y, 1, f->p.plot.h},
+                   ui->theme->faint_text);
+}
+
+void mv_ranks_paint(mv_view *view, mv_box box)
+{
+    ranks_frame f = {0};
+
+    if (!mv_plot_begin(&f.p, view, box))
+        return;
+    if (!open_rows(&f, view)) {
+        view->ui.lacks_memory = true;
+        return;
+    }
+    lay_out(&f);
+    f.top = common_top(&f);
+    f.found = ask_ranks(&f);
+    paint_lanes(&f);
+}
+
+/* ---- the pointer -------------------------------------------------------------------------- */
+
+bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place)
+{
+    ranks_frame f = {0};
+    uint32_t i;
+
+    if (!mv_plot_open(&f.p, view, box) || !view->timeline->has_viewport || !open_rows(&f, view) ||
+        !mv_box_has(f.p.plot, x, y))
+        return false;
+    mv_plot_look(&f.p);
+    lay_out(&f);
+    i = f.pane->first + (uint32_t)((y - f.p.plot.y) / f.high);
+    if (i >= f.count || i >= f.pane->first + f.room || !f.rows[i].shown)
+        return false;
+    *out = f.rows[i];
+    *place = mv_viewport_border(&f.p.at, (uint32_t)(x - f.p.plot.x));
+    return true;
+}
+
+mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row)
+{
+    ranks_frame f = {.p = {.view = view, .ui = &view->ui}};
+
+    open_rows(&f, view);
+    return mv_alignment_make(mv_view_device(view), row->shown, f.by);
+}

@@ -1,0 +1,62 @@
+/* Several files, devices or ranks as lanes, one below the other: what the pane keeps.
+ *
+ *     ┌ rank0.pickle  1.20 GiB   310 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   one scale of bytes for all, or one for
+ * each; │ rank1.pickle  1.20 GiB   309 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   all are laid over the shown device │
+ * rank2.pickle  2.31 GiB   640 MiB │▂▆▇▇▆▂▂▆▇▇▆▂   (alignment.h), whose window, clock and └  name
+ * peak       cursor  │     │         cursor they share cursor
+ *
+ * Lanes get thinner until they have MV_RANK_LEAST pixels; then they scroll. */
+#ifndef MV_PANE_RANKS_H
+#define MV_PANE_RANKS_H
+
+#include "analyze/ranks/ranks.h"
+#include "view/frame/device_rows.h"
+#include "view/timeline/plot.h"
+
+enum { MV_RANK_LEAST = 14, MV_RANK_LANES = 256 /* most that are shown at a time */ };
+
+/* What `memviz ranks` says of them. */
+typedef struct {
+    uint32_t count;
+    uint32_t *file, *device; /* [count] rows, as in mv_device_row */
+    mv_ranks found;
+} mv_judged_ranks;
+
+/* Plain data, compared byte by byte. */
+typedef struct {
+    mv_document *const *documents;
+    uint32_t document_count;
+    uint32_t shown_count; /* devices that are shown: all are known once nothing is loading */
+} mv_ranks_ask;
+
+void *mv_ranks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
+
+typedef struct {
+    const mv_document_device *device; /* that it was painted for last */
+    mv_pyramid_reader levels;
+    mv_envelope columns;
+} mv_rank_lane;
+
+struct mv_ranks_pane {
+    mv_slot *judged;
+    mv_rank_lane *lanes; /* [MV_RANK_LANES] of row i: i % MV_RANK_LANES */
+    uint32_t first;      /* the lane at the top */
+    /* The automatic alignment, and what it was found for. */
+    const mv_document_device *best_here;
+    uint32_t best_shown, best_judged;
+    mv_align best;
+};
+
+bool mv_ranks_pane_open(mv_view *view); /* false: memory is out */
+
+/* What names and numbers of all lanes need. */
+float mv_ranks_names_width(mv_view *view);
+
+/* The row under a point of the last frame, and the place there in the events of the shown device;
+ * false: no lane of a device that is ready. */
+bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place);
+
+/* How that row is laid over the shown device. */
+mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row);
+
+#endif
