@@ -8,7 +8,7 @@
 #include "cli/input/text_file.h"
 #include "cli/pictures/pictures.h"
 #include "cli/report/table.h"
-#include "view/sdl/viewer.h"
+#include "view/viewer.h"
 
 enum { BENCH_FRAMES = 600 };
 
@@ -91,7 +91,6 @@ static int complain(const char *file, const mv_err *err)
     MEMBER("cpu_p99_ms", mv_value_real(timing->cpu_p99_ms))         \
     MEMBER("scene_p50_ms", mv_value_real(timing->scene_p50_ms))     \
     MEMBER("scene_p99_ms", mv_value_real(timing->scene_p99_ms))     \
-    MEMBER("uploads", mv_value_u64(timing->uploads))                \
     MEMBER("written", mv_value_text(p->shot))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)

@@ -1,5 +1,5 @@
 /* Replaces the window if memviz was built without SDL2. */
-#include "view/sdl/viewer.h"
+#include "view/viewer.h"
 
 static mv_code refuse(mv_err *err)
 {
@@ -17,14 +17,5 @@ bool mv_viewer_can_show(void)
 mv_code mv_viewer_show(const mv_viewer_opts *opts, mv_err *err)
 {
     (void)opts;
-    return refuse(err);
-}
-
-mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
-                       mv_viewer_timing *out, mv_err *err)
-{
-    (void)opts;
-    (void)play;
-    *out = (mv_viewer_timing){0};
     return refuse(err);
 }

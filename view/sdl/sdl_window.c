@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "view/sdl/driver.h"
-#include "view/sdl/scene_painter.h"
+#include "view/sdl/presenter.h"
 #include "view/sdl/user_events.h"
-#include "view/sdl/viewer.h"
+#include "view/viewer.h"
 
 enum {
     WIDTH = 1280,
@@ -18,9 +18,8 @@ enum {
     LEAST_HEIGHT = 400,
     IDLE_MS = 500,
     FRAME_MS = 16,
-    LEAST_FRAME_MS = 4, /* the wait if presenting waits for the display, and if it does not because
+    LEAST_FRAME_MS = 4 /* the wait if presenting waits for the display, and if it does not because
                            the window is hidden */
-    TEXTURE_BYTES = 24 << 20
 };
 
 #define NO_DISPLAY "no display for a window (--headless needs none)"
@@ -30,13 +29,14 @@ typedef struct {
     const mv_viewer_opts *opts;
     SDL_Window *window;
     mv_driver driver;
-    mv_scene_painter painter;
+    mv_presenter presenter;
     mv_view *view;
     mv_pointer pointer;
     char *pasted; /* SDL's */
     uint32_t wake_type;
     atomic_bool is_woken; /* an event of wake_type is on its way */
     bool is_dirty, is_typing, has_quit;
+    bool is_lost;      /* the window may show something else than the last picture */
     uint64_t frame_at; /* ms of the last frame */
     mv_input pending;  /* a move or wheel that later ones may be merged into */
     bool has_pending;
@@ -118,14 +118,6 @@ static mv_code open_window(shell *s, mv_err *err)
     return mv_driver_open(&s->driver, sdl, s->window, s->opts->renderer, err);
 }
 
-static bool open_painter(shell *s)
-{
-    mv_scene_painter_release(&s->painter);
-    s->is_dirty = true;
-    return mv_scene_painter_init(&s->painter, s->opts->budget, &s->sdl, s->driver.renderer,
-                                 MV_FONT_FOUND, TEXTURE_BYTES);
-}
-
 /* Pixels of a letter per pixel of its design: as the display says, in quarters. */
 static float scale_of(const shell *s)
 {
@@ -158,7 +150,7 @@ static mv_code open_view(shell *s, mv_err *err)
                          .user = s};
 
     s->view = mv_view_open(s->opts->budget, &opts);
-    if (!s->view || !open_painter(s))
+    if (!s->view || !mv_presenter_open(&s->presenter, s->opts->budget, &s->sdl, s->driver.renderer))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "window");
     mv_view_begin_at(s->view, &s->opts->start); /* first: a small file is there at once */
     for (uint32_t i = 0; i < s->opts->file_count; i++)
@@ -202,7 +194,7 @@ static void on_window_event(shell *s, const SDL_WindowEvent *event)
     case SDL_WINDOWEVENT_EXPOSED:
     case SDL_WINDOWEVENT_SIZE_CHANGED:
     case SDL_WINDOWEVENT_RESTORED:
-        s->is_dirty = true;
+        s->is_dirty = s->is_lost = true;
         break;
     case SDL_WINDOWEVENT_CLOSE:
         s->has_quit = true;
@@ -223,8 +215,8 @@ static void on_event(shell *s, const SDL_Event *event)
     } else if (event->type == SDL_WINDOWEVENT) {
         on_window_event(s, &event->window);
     } else if (event->type == SDL_RENDER_TARGETS_RESET || event->type == SDL_RENDER_DEVICE_RESET) {
-        if (!open_painter(s))
-            s->has_quit = true;
+        mv_presenter_forget(&s->presenter);
+        s->is_dirty = true;
     }
 }
 
@@ -280,8 +272,8 @@ static void draw_frame(shell *s)
     s->is_dirty = false;
     s->frame_at = s->sdl.GetTicks64();
     scene = mv_view_frame(s->view, (float)width, (float)height, (double)s->frame_at);
-    mv_scene_painter_draw(&s->painter, scene, width, height);
-    s->sdl.RenderPresent(s->driver.renderer);
+    mv_presenter_show(&s->presenter, scene, s->is_lost);
+    s->is_lost = false;
     follow_field(s);
 }
 
@@ -317,7 +309,8 @@ static void close_all(shell *s)
 {
     if (s->window)
         s->sdl.HideWindow(s->window);
-    mv_scene_painter_release(&s->painter);
+    if (s->presenter.raster)
+        mv_presenter_close(&s->presenter);
     mv_driver_close(&s->driver);
     if (s->window)
         s->sdl.DestroyWindow(s->window);

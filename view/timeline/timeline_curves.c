@@ -1,4 +1,5 @@
 /* Levels over time: the lines over the stack, peaks, and where memory ran out. */
+#include <math.h>
 #include <string.h>
 
 #include "base/search.h"
@@ -117,17 +118,21 @@ static uint64_t level_of(const mv_levels *levels, measure which)
                               : levels->reserved;
 }
 
-/* A step curve with the highest value of each column. */
-static void curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
+/* Where the curve of the highest value runs in a column, in half pixels. */
+static float curve_y(const mv_plot *p, const mv_envelope *e, measure which, uint32_t column)
+{
+    float y = mv_viewport_y(&p->at, (double)level_of(&e->columns[column].most, which));
+
+    return (float)(int)(y * 2 + 0.5f) / 2;
+}
+
+static void dashed_curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
 {
     mv_scene *scene = &p->ui->scene;
     float last = -1;
 
     for (uint32_t c = e->from; c < e->end && !scene->failed; c++) {
-        const mv_levels *levels = &e->columns[c].most;
-        float x = p->plot.x + (float)c;
-        float y = mv_viewport_y(&p->at, (double)level_of(levels, which));
-        y = (float)(int)(y * 2 + 0.5f) / 2;
+        float x = p->plot.x + (float)c, y = curve_y(p, e, which, c);
         if (c > e->from && y == last) { /* one long edge instead of many short ones */
             scene->points[scene->point_count - 1].x = x + 1;
             continue;
@@ -138,6 +143,44 @@ static void curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shap
     }
     shape.kind = MV_SHAPE_LINE;
     mv_scene_add(scene, shape);
+}
+
+/* The pen at `upper` to `lower` in columns [from, to). */
+static void add_step(mv_scene *scene, float from, float to, float upper, float lower)
+{
+    mv_scene_point(scene, from, upper);
+    mv_scene_point(scene, from, lower);
+    mv_scene_point(scene, to, upper);
+    mv_scene_point(scene, to, lower);
+}
+
+/* As a strip: each column from its value to that of the column before. A stroke along thousands of
+ * edges, up and down, would take longer than all the rest of a frame. */
+static void solid_curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
+{
+    mv_scene *scene = &p->ui->scene;
+    float half = shape.width / 2, before = e->from < e->end ? curve_y(p, e, which, e->from) : 0;
+    uint32_t end;
+
+    for (uint32_t c = e->from; c < e->end && !scene->failed; c = end) {
+        float x = p->plot.x + (float)c, y = curve_y(p, e, which, c);
+        add_step(scene, x, x + 1, fminf(y, before) - half, fmaxf(y, before) + half);
+        for (end = c + 1; end < e->end && curve_y(p, e, which, end) == y; end++)
+            ;
+        if (end > c + 1)
+            add_step(scene, x + 1, p->plot.x + (float)end, y - half, y + half);
+        before = y;
+    }
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = shape.stroke});
+}
+
+/* A step curve with the highest value of each column, with the stroke of `shape`. */
+static void curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
+{
+    if (shape.is_dashed)
+        dashed_curve(p, e, which, shape);
+    else
+        solid_curve(p, e, which, shape);
 }
 
 void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape)

@@ -12,8 +12,9 @@ bool mv_coverage_init(mv_coverage *c, mv_budget *budget, uint32_t columns, uint3
     mv_arena_init(&c->arena, budget);
     c->row = mv_push_array(&c->arena, uint32_t, rows);
     c->sums = mv_push_array(&c->arena, int64_t, (uint64_t)columns + 1);
+    c->touched = mv_push_array(&c->arena, uint64_t, (uint64_t)columns / 64 + 1);
     c->mask = mv_push_array(&c->arena, uint8_t, columns);
-    c->failed = !c->row || !c->sums || !c->mask;
+    c->failed = !c->row || !c->sums || !c->touched || !c->mask;
     mv_coverage_clip(c, 0, 0, (int32_t)columns, (int32_t)rows);
     c->first_row = (int32_t)rows;
     c->last_row = -1;
@@ -156,42 +157,71 @@ static uint8_t mask_of(int64_t winding)
     return (uint8_t)((part * 255 + WHOLE / 2) / WHOLE);
 }
 
-/* Spreads the cells of a row over its pixels; sums[i] is what pixel i adds to those before it. */
-static void take_row(mv_coverage *c, int32_t y, mv_coverage_take_row *take, void *to)
+/* Spreads the cells of a row: sums[i] is what pixel i adds to those before it, and bit i of
+ * `touched` says that it adds something. */
+static void spread_cells(mv_coverage *c, int32_t y)
 {
-    int32_t first = c->right, last = c->left;
-    int64_t winding = 0;
-
     for (uint32_t i = c->row[y]; i; i = c->cells[i - 1].next) {
         const mv_coverage_cell *cell = &c->cells[i - 1];
-        c->sums[cell->x] += (int64_t)cell->cover * 2 * MV_PIXEL_UNITS - cell->area;
-        c->sums[cell->x + 1] += cell->area;
-        first = cell->x < first ? cell->x : first;
-        last = cell->x > last ? cell->x : last;
+        uint32_t x = (uint32_t)cell->x, after = x + 1;
+        c->sums[x] += (int64_t)cell->cover * 2 * MV_PIXEL_UNITS - cell->area;
+        c->sums[after] += cell->area;
+        c->touched[x / 64] |= UINT64_C(1) << x % 64;
+        c->touched[after / 64] |= UINT64_C(1) << after % 64;
     }
     c->row[y] = 0;
-    for (int32_t x = first; x <= last; x++) {
-        if (c->sums[x] == 0 && x > first) {
-            c->mask[x] = c->mask[x - 1];
-            continue;
-        }
+}
+
+/* The next pixel from x on that adds something; c->right if there is none. */
+static int32_t next_touched(const mv_coverage *c, int32_t x)
+{
+    uint32_t word = (uint32_t)x / 64, words = (uint32_t)c->right / 64 + 1;
+    uint64_t bits = c->touched[word] & ~UINT64_C(0) << (uint32_t)x % 64;
+
+    while (bits == 0 && ++word < words)
+        bits = c->touched[word];
+    if (bits == 0)
+        return c->right;
+    x = (int32_t)(word * 64) + __builtin_ctzll(bits);
+    return x < c->right ? x : c->right;
+}
+
+/* Reports the row in stretches without pixels of coverage 0. An edge to the right of the clip left
+ * no cell: what is open there lasts until the border. */
+static void take_row(mv_coverage *c, int32_t y, mv_coverage_take_row *take, void *to)
+{
+    int32_t x = next_touched(c, c->left), start = -1;
+    int64_t winding = 0;
+
+    while (x < c->right) {
+        int32_t end = next_touched(c, x + 1);
+        uint8_t part;
         winding += c->sums[x];
+        part = mask_of(winding);
         c->sums[x] = 0;
-        c->mask[x] = mask_of(winding);
+        if (part != 0) {
+            start = start < 0 ? x : start;
+            memset(c->mask + x, part, (size_t)(end - x));
+        } else if (start >= 0) {
+            take(to, start, y, (uint32_t)(x - start), c->mask + start);
+            start = -1;
+        }
+        x = end;
     }
-    winding += c->sums[last + 1];
-    c->sums[last + 1] = 0;
-    /* An edge to the right of the clip left no cell. */
-    if (winding != 0)
-        memset(c->mask + last + 1, mask_of(winding), (size_t)(c->right - 1 - last));
-    take(to, first, y, (uint32_t)((winding ? c->right : last + 1) - first), c->mask + first);
+    if (start >= 0)
+        take(to, start, y, (uint32_t)(c->right - start), c->mask + start);
+    c->sums[c->right] = 0;
+    memset(c->touched + c->left / 64, 0,
+           ((size_t)c->right / 64 - (size_t)c->left / 64 + 1) * sizeof *c->touched);
 }
 
 void mv_coverage_take(mv_coverage *c, mv_coverage_take_row *take, void *to)
 {
     for (int32_t y = c->first_row; y <= c->last_row; y++)
-        if (c->row[y])
+        if (c->row[y]) {
+            spread_cells(c, y);
             take_row(c, y, take, to);
+        }
     c->first_row = (int32_t)c->rows;
     c->last_row = -1;
     c->count = 0;

@@ -11,7 +11,8 @@
  * the machine make no difference. Lines that are level or upright are exact; the others are cut at
  * the borders of pixels, which moves them by less than 1/256 pixel.
  *
- * Time: the pixels that edges run through, and for each row those between the outermost of them. */
+ * Time: the pixels that edges run through, and for each row those that are covered, and its width
+ * in words of 64 pixels. */
 #ifndef MV_COVERAGE_H
 #define MV_COVERAGE_H
 
@@ -38,10 +39,11 @@ typedef struct {
     uint32_t count, capacity;
     mv_coverage_cell *cells; /* [count] */
     int64_t *sums;           /* [columns + 1] of one row, in 2 x 256 x 256 */
+    uint64_t *touched;       /* a bit for each of `sums`: it is not 0 */
     uint8_t *mask;           /* [columns] */
 } mv_coverage;
 
-/* `coverage` of pixels [x, x + count) of row y: 255 is all of the pixel. */
+/* `coverage` of pixels [x, x + count) of row y: 255 is all of the pixel. None is 0. */
 typedef void mv_coverage_take_row(void *to, int32_t x, int32_t y, uint32_t count,
                                   const uint8_t *coverage);
 

@@ -1,127 +1,229 @@
 #include "viz/scene/raster.h"
 
-#include <math.h>
+#include <string.h>
 
+#include "base/grow.h"
+#include "viz/scene/letters.h"
+#include "viz/scene/occlusion.h"
+#include "viz/scene/raster_rows.h"
 #include "viz/scene/stroke.h"
 
-/* As in the back end for SVG. */
-const uint8_t mv_hatch[MV_HATCH_PERIOD] = {173, 5, 0, 0, 0, 0, 0, 0, 0, 128};
-
-typedef struct {
-    const mv_scene *scene;
-    mv_image *image;
+struct mv_raster {
+    mv_arena arena;
+    mv_raster_opts opts;
     mv_font *font;
+    mv_letters letters;
+    mv_damage damage;
     mv_coverage cover;
+    mv_rows rows; /* the pixels, and what is painted there */
+    uint32_t box_capacity;
+    mv_pixel_rect *boxes; /* [shapes] where each shape of the scene may change pixels */
+    mv_pixel_rect *clips; /* [shapes] the clip that it is drawn in */
+    uint32_t point_capacity;
+    mv_point *points; /* of a stroke */
+    mv_occlusion occlusion;
+    const mv_scene *scene;
     double scale_x, scale_y;
-    uint32_t colour; /* multiplied by alpha, as in the image: red is the first byte */
-    uint32_t alpha;
-    bool is_hatched;
-} raster;
+};
 
-/* ---- pixels ------------------------------------------------------------------------------ */
+/* ---- where shapes are -------------------------------------------------------------------- */
 
-/* a * b / 255, rounded. */
-static uint32_t times(uint32_t a, uint32_t b)
+static mv_pixel_rect whole_of(const mv_raster *r)
 {
-    uint32_t product = a * b + 128;
-
-    return (product + (product >> 8)) >> 8;
+    return (mv_pixel_rect){0, 0, (int32_t)r->rows.width, (int32_t)r->rows.height};
 }
 
-/* All four channels of a pixel times b / 255: two at a time, as times() does it. */
-static uint32_t times_all(uint32_t pixel, uint32_t b)
+static mv_text_style style_of(const mv_raster *r, const mv_shape *s)
 {
-    uint32_t even = (pixel & 0xff00ff) * b + 0x800080;
-    uint32_t odd = (pixel >> 8 & 0xff00ff) * b + 0x800080;
-
-    even = (even + (even >> 8 & 0xff00ff)) >> 8 & 0xff00ff;
-    odd = (odd + (odd >> 8 & 0xff00ff)) & 0xff00ff00;
-    return even | odd;
+    return (mv_text_style){s->width, r->scale_x, r->scale_y, s->is_bold};
 }
 
-static void blend(uint8_t *at, uint32_t colour, uint32_t coverage)
+/* Where a text begins. */
+static double text_start(mv_raster *r, const mv_shape *s, double *width)
 {
-    uint32_t below, above = coverage == 255 ? colour : times_all(colour, coverage);
+    mv_text_style style = style_of(r, s);
+    double x = r->scene->points[s->first].x * r->scale_x;
 
-    memcpy(&below, at, 4);
-    below = above + times_all(below, 255 - (above >> 24));
-    memcpy(at, &below, 4);
+    *width = mv_letters_take(&style) ? mv_letters_width(&r->letters, s->text, &style)
+                                     : mv_font_width(r->font, s->text, &style);
+    return s->anchor == MV_ANCHOR_START ? x
+           : s->anchor == MV_ANCHOR_END ? x - *width
+                                        : x - *width / 2;
 }
 
-static void paint_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage)
+/* Letters may be wider than the place that they take, and as high as two of their sizes. */
+static mv_pixel_rect text_box(mv_raster *r, const mv_shape *s)
 {
-    raster *r = to;
-    uint8_t *at = r->image->pixels + ((uint64_t)y * r->image->width + (uint32_t)x) * 4;
+    double width, size_x = s->width * r->scale_x, size_y = s->width * r->scale_y;
+    double x, y = r->scene->points[s->first].y * r->scale_y;
 
-    for (uint32_t i = 0; i < count; i++, at += 4) {
-        uint32_t part = coverage[i];
-        if (r->is_hatched)
-            part = times(part, mv_hatch[((uint32_t)x + i + (uint32_t)y) % MV_HATCH_PERIOD]);
-        if (part == 255 && r->alpha == 255)
-            memcpy(at, &r->colour, 4);
-        else if (part > 0)
-            blend(at, r->colour, part);
+    if (!s->text || !(s->width > 0))
+        return (mv_pixel_rect){0};
+    x = text_start(r, s, &width);
+    return mv_pixel_rect_between(mv_nearest_pixel(x - size_x - 2), mv_nearest_pixel(y - 2 * size_y),
+                                 mv_nearest_pixel(x + width + size_x + 2),
+                                 mv_nearest_pixel(y + size_y + 2));
+}
+
+/* Around all points, with the stroke and its corners. */
+static mv_pixel_rect points_box(const mv_raster *r, const mv_shape *s, uint32_t count)
+{
+    const mv_point *at = r->scene->points + s->first;
+    double pen = s->width > 0 && (s->stroke & 0xff) && s->kind != MV_SHAPE_IMAGE ? s->width * 2 : 0;
+    float left = at[0].x, right = left, top = at[0].y, bottom = top;
+
+    for (uint32_t i = 1; i < count; i++) {
+        left = at[i].x < left ? at[i].x : left;
+        right = at[i].x > right ? at[i].x : right;
+        top = at[i].y < top ? at[i].y : top;
+        bottom = at[i].y > bottom ? at[i].y : bottom;
     }
+    return mv_pixel_rect_between(mv_nearest_pixel(floor((left - pen) * r->scale_x) - 1),
+                                 mv_nearest_pixel(floor((top - pen) * r->scale_y) - 1),
+                                 mv_nearest_pixel(ceil((right + pen) * r->scale_x) + 1),
+                                 mv_nearest_pixel(ceil((bottom + pen) * r->scale_y) + 1));
 }
 
-/* 0xRRGGBBAA as a pixel of the image. */
-static uint32_t pixel_of(uint32_t colour)
+static mv_pixel_rect box_of(mv_raster *r, const mv_shape *s)
 {
-    uint32_t alpha = colour & 0xff, pixel;
-    uint8_t parts[] = {(uint8_t)times(colour >> 24, alpha),
-                       (uint8_t)times(colour >> 16 & 0xff, alpha),
-                       (uint8_t)times(colour >> 8 & 0xff, alpha), (uint8_t)alpha};
-
-    memcpy(&pixel, parts, 4);
-    return pixel;
+    if (s->count == 0 || (s->kind == MV_SHAPE_IMAGE && s->count < 4))
+        return (mv_pixel_rect){0};
+    if (s->kind == MV_SHAPE_TEXT)
+        return text_box(r, s);
+    return points_box(r, s, s->kind == MV_SHAPE_IMAGE ? 2 : s->count);
 }
 
-static void paint(raster *r, uint32_t colour, bool is_hatched)
+static int32_t whole(double pixels)
 {
-    r->colour = pixel_of(colour);
-    r->alpha = colour & 0xff;
-    r->is_hatched = is_hatched;
-    mv_coverage_take(&r->cover, paint_row, r);
+    return mv_unit_of(pixels, true) / MV_PIXEL_UNITS;
+}
+
+static mv_pixel_rect clip_of(const mv_raster *r, const mv_shape *s)
+{
+    const mv_point *p = &r->scene->points[s->first];
+
+    if (s->count < 2)
+        return whole_of(r);
+    return mv_pixel_rect_common(
+        whole_of(r), mv_pixel_rect_between(whole(p[0].x * r->scale_x), whole(p[0].y * r->scale_y),
+                                           whole(p[1].x * r->scale_x), whole(p[1].y * r->scale_y)));
 }
 
 /* ---- shapes ------------------------------------------------------------------------------ */
 
-static int32_t unit_of(double pixels, bool is_crisp)
+static void paint(mv_raster *r, uint32_t colour, bool is_hatched)
 {
-    int32_t unit = mv_stroke_unit(pixels);
-
-    if (!is_crisp)
-        return unit;
-    return (unit + MV_PIXEL_UNITS / 2) & ~(MV_PIXEL_UNITS - 1);
+    mv_rows_colour(&r->rows, colour, is_hatched);
+    mv_coverage_take(&r->cover, mv_rows_cover, &r->rows);
 }
 
-static void add_rects(raster *r, const mv_shape *s)
+typedef struct {
+    int32_t left, right, top, bottom; /* units */
+} unit_rect;
+
+static unit_rect rect_of(const mv_raster *r, const mv_shape *s, uint32_t i)
 {
+    const mv_point *p = &r->scene->points[s->first + i];
+
+    return (unit_rect){mv_unit_of(fminf(p[0].x, p[1].x) * r->scale_x, s->is_crisp),
+                       mv_unit_of(fmaxf(p[0].x, p[1].x) * r->scale_x, s->is_crisp),
+                       mv_unit_of(fminf(p[0].y, p[1].y) * r->scale_y, s->is_crisp),
+                       mv_unit_of(fmaxf(p[0].y, p[1].y) * r->scale_y, s->is_crisp)};
+}
+
+static bool is_whole(unit_rect rect)
+{
+    return ((rect.left | rect.right | rect.top | rect.bottom) & (MV_PIXEL_UNITS - 1)) == 0;
+}
+
+/* The visible parts of rectangle `i`, which has whole pixels. */
+static void fill_whole(mv_raster *r, const mv_shape *s, uint32_t shape, unit_rect rect,
+                       mv_pixel_rect clip)
+{
+    mv_pixel_rect pieces[MV_MOST_PIECES];
+    mv_pixel_rect seen = mv_pixel_rect_common(
+        clip, mv_pixel_rect_between(rect.left / MV_PIXEL_UNITS, rect.top / MV_PIXEL_UNITS,
+                                    rect.right / MV_PIXEL_UNITS, rect.bottom / MV_PIXEL_UNITS));
+    uint32_t count = mv_occlusion_rest(&r->occlusion, shape, seen, pieces);
+
+    mv_rows_colour(&r->rows, s->fill, false);
+    for (uint32_t i = 0; i < count; i++)
+        mv_rows_fill(&r->rows, pieces[i]);
+}
+
+/* Rectangles of whole pixels need no coverage, if none is blended twice where they overlap. */
+static void fill_rects(mv_raster *r, const mv_shape *s, uint32_t shape, mv_pixel_rect clip)
+{
+    bool is_plain = !s->is_hatched && (s->count == 2 || (s->fill & 0xff) == 0xff);
+    bool has_others = false;
+
     for (uint32_t i = 0; i + 1 < s->count; i += 2) {
-        const mv_point *p = &r->scene->points[s->first + i];
-        int32_t left = unit_of(fminf(p[0].x, p[1].x) * r->scale_x, s->is_crisp);
-        int32_t right = unit_of(fmaxf(p[0].x, p[1].x) * r->scale_x, s->is_crisp);
-        int32_t top = unit_of(fminf(p[0].y, p[1].y) * r->scale_y, s->is_crisp);
-        int32_t bottom = unit_of(fmaxf(p[0].y, p[1].y) * r->scale_y, s->is_crisp);
-        mv_coverage_edge(&r->cover, left, bottom, left, top);
-        mv_coverage_edge(&r->cover, right, top, right, bottom);
+        unit_rect rect = rect_of(r, s, i);
+        if (is_plain && is_whole(rect)) {
+            fill_whole(r, s, shape, rect, clip);
+            continue;
+        }
+        mv_coverage_edge(&r->cover, rect.left, rect.bottom, rect.left, rect.top);
+        mv_coverage_edge(&r->cover, rect.right, rect.top, rect.right, rect.bottom);
+        has_others = true;
+    }
+    if (has_others)
+        paint(r, s->is_hatched ? s->stroke : s->fill, s->is_hatched);
+}
+
+/* Whether a strip is made of level steps between whole columns of pixels, as curves over the
+ * columns of a picture are. */
+static bool is_stepped(const mv_raster *r, const mv_shape *s)
+{
+    const mv_point *p = &r->scene->points[s->first];
+
+    if (s->kind != MV_SHAPE_STRIP || s->is_hatched || s->count % 4 != 0)
+        return false;
+    for (uint32_t i = 0; i < s->count; i += 4) {
+        double left = p[i].x * r->scale_x, right = p[i + 2].x * r->scale_x;
+        bool is_level = p[i].y == p[i + 2].y && p[i + 1].y == p[i + 3].y;
+        bool is_upright = p[i].x == p[i + 1].x && p[i + 2].x == p[i + 3].x;
+        bool is_next = i == 0 || p[i].x == p[i - 2].x;
+        if (!is_level || !is_upright || !is_next || left != floor(left) || right != floor(right) ||
+            !(left <= right && right < MV_IMAGE_MOST && left > -MV_IMAGE_MOST))
+            return false;
+    }
+    return true;
+}
+
+/* Its steps are apart from each other, so each is filled by itself. */
+static void fill_steps(mv_raster *r, const mv_shape *s, mv_pixel_rect clip)
+{
+    const mv_point *p = &r->scene->points[s->first];
+
+    mv_rows_colour(&r->rows, s->fill, false);
+    for (uint32_t i = 0; i < s->count; i += 4) {
+        mv_pixel_rect columns = mv_pixel_rect_common(
+            clip, (mv_pixel_rect){(int32_t)(p[i].x * r->scale_x), clip.y,
+                                  (int32_t)((p[i + 2].x - p[i].x) * r->scale_x), clip.h});
+        int32_t a = mv_unit_of(p[i].y * r->scale_y, s->is_crisp);
+        int32_t b = mv_unit_of(p[i + 1].y * r->scale_y, s->is_crisp);
+        if (!mv_pixel_rect_is_empty(columns))
+            mv_rows_column(&r->rows, columns, a < b ? a : b, a < b ? b : a);
     }
 }
 
-static void add_polygon(raster *r, const mv_shape *s)
+static void fill_polygon(mv_raster *r, const mv_shape *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         mv_point a = mv_scene_corner(r->scene, s, i);
         mv_point b = mv_scene_corner(r->scene, s, i + 1 < s->count ? i + 1 : 0);
-        mv_coverage_edge(&r->cover, unit_of(a.x * r->scale_x, s->is_crisp),
-                         unit_of(a.y * r->scale_y, s->is_crisp),
-                         unit_of(b.x * r->scale_x, s->is_crisp),
-                         unit_of(b.y * r->scale_y, s->is_crisp));
+        mv_coverage_edge(&r->cover, mv_unit_of(a.x * r->scale_x, s->is_crisp),
+                         mv_unit_of(a.y * r->scale_y, s->is_crisp),
+                         mv_unit_of(b.x * r->scale_x, s->is_crisp),
+                         mv_unit_of(b.y * r->scale_y, s->is_crisp));
     }
+    paint(r, s->is_hatched ? s->stroke : s->fill, s->is_hatched);
 }
 
 /* Each rectangle of a shape has a stroke around it. */
-static void add_frames(raster *r, const mv_point *points, uint32_t count, const mv_stroke *stroke)
+static void add_frames(mv_raster *r, const mv_point *points, uint32_t count,
+                       const mv_stroke *stroke)
 {
     for (uint32_t i = 0; i + 1 < count; i += 2) {
         mv_point a = points[i], b = points[i + 1];
@@ -131,145 +233,164 @@ static void add_frames(raster *r, const mv_point *points, uint32_t count, const 
 }
 
 /* The points where they are in the picture; NULL when memory is out. */
-static mv_point *scaled_points(mv_arena *scratch, const raster *r, const mv_shape *s)
+static const mv_point *scaled_points(mv_raster *r, const mv_shape *s)
 {
-    mv_point *points = mv_push_array(scratch, mv_point, s->count);
-
-    for (uint32_t i = 0; points && i < s->count; i++) {
+    if (!mv_room_for(&r->arena, r->points, s->count, r->point_capacity))
+        return NULL;
+    for (uint32_t i = 0; i < s->count; i++) {
         mv_point at = s->kind == MV_SHAPE_STRIP ? mv_scene_corner(r->scene, s, i)
                                                 : r->scene->points[s->first + i];
-        points[i] = (mv_point){(float)(at.x * r->scale_x), (float)(at.y * r->scale_y)};
+        r->points[i] = (mv_point){(float)(at.x * r->scale_x), (float)(at.y * r->scale_y)};
     }
-    return points;
+    return r->points;
 }
 
-static bool draw_stroke(raster *r, const mv_shape *s)
+static void draw_stroke(mv_raster *r, const mv_shape *s)
 {
-    mv_arena_mark here = mv_arena_here(&r->cover.arena);
-    mv_point *points = scaled_points(&r->cover.arena, r, s);
+    const mv_point *points = scaled_points(r, s);
     mv_stroke stroke = {.width = s->width * sqrt(r->scale_x * r->scale_y),
                         .is_closed = s->kind != MV_SHAPE_LINE,
                         .is_dashed = s->is_dashed};
 
     if (!points)
-        return false;
-    if (s->kind == MV_SHAPE_RECTS)
+        r->cover.failed = true;
+    else if (s->kind == MV_SHAPE_RECTS)
         add_frames(r, points, s->count, &stroke);
     else
         mv_stroke_add(&r->cover, points, s->count, &stroke);
     paint(r, s->stroke, false);
-    mv_arena_rewind(&r->cover.arena, here);
-    return true;
 }
 
-static void draw_text(raster *r, const mv_shape *s)
+static void draw_text(mv_raster *r, const mv_shape *s, mv_pixel_rect clip)
 {
-    mv_text_style style = {s->width, r->scale_x, r->scale_y, s->is_bold};
-    mv_point at = r->scene->points[s->first];
-    double x = at.x * r->scale_x;
+    mv_text_style style = style_of(r, s);
+    double width, x = text_start(r, s, &width);
+    double y = r->scene->points[s->first].y * r->scale_y;
 
-    if (!s->text || !(s->width > 0))
+    if ((s->fill & 0xff) == 0)
         return;
-    if (s->anchor != MV_ANCHOR_START) {
-        double width = mv_font_width(r->font, s->text, &style);
-        x -= s->anchor == MV_ANCHOR_END ? width : width / 2;
+    if (!mv_letters_take(&style)) {
+        mv_font_draw(r->font, s->text, &style, x, y, &r->cover);
+        paint(r, s->fill, false);
+        return;
     }
-    mv_font_draw(r->font, s->text, &style, x, at.y * r->scale_y, &r->cover);
-    paint(r, s->fill, false);
+    mv_rows_colour(&r->rows, s->fill, false);
+    r->rows.clip = clip;
+    mv_letters_draw(&r->letters, s->text, &style, x, y, mv_rows_mask, &r->rows);
 }
 
-static int32_t whole_of(double pixels)
-{
-    return unit_of(pixels, true) / MV_PIXEL_UNITS;
-}
-
-/* Which of `count` rows or columns is shown in the middle of step `i`. */
-static uint32_t nearest_of(double from, double step, int32_t i, uint32_t count)
-{
-    double at = from + (i + 0.5) * step;
-
-    return !(at > 0) ? 0 : at >= count ? count - 1 : (uint32_t)at;
-}
-
-static void draw_image(raster *r, const mv_shape *s)
+static void draw_image(mv_raster *r, const mv_shape *s, uint32_t shape, mv_pixel_rect clip)
 {
     const mv_point *p = &r->scene->points[s->first];
-    const mv_coverage *c = &r->cover;
-    int32_t left, right, top, bottom;
-    double step_x, step_y;
+    mv_image_place at = {
+        .place = mv_pixel_rect_between(whole(p[0].x * r->scale_x), whole(p[0].y * r->scale_y),
+                                       whole(p[1].x * r->scale_x), whole(p[1].y * r->scale_y)),
+        .x = p[2].x,
+        .y = p[2].y};
+    mv_pixel_rect pieces[MV_MOST_PIECES];
+    uint32_t count;
 
-    if (s->count < 4 || !s->image || s->image->width == 0 || s->image->height == 0)
+    if (!s->image || s->image->width == 0 || s->image->height == 0 ||
+        mv_pixel_rect_is_empty(at.place))
         return;
-    left = whole_of(p[0].x * r->scale_x);
-    right = whole_of(p[1].x * r->scale_x);
-    top = whole_of(p[0].y * r->scale_y);
-    bottom = whole_of(p[1].y * r->scale_y);
-    step_x = ((double)p[3].x - p[2].x) / (right > left ? right - left : 1);
-    step_y = ((double)p[3].y - p[2].y) / (bottom > top ? bottom - top : 1);
-    for (int32_t y = top > c->top ? top : c->top; y < bottom && y < c->bottom; y++) {
-        uint32_t row = nearest_of(p[2].y, step_y, y - top, s->image->height);
-        const uint32_t *from = s->image->pixels + (uint64_t)row * s->image->width;
-        uint8_t *to = r->image->pixels + (uint64_t)y * r->image->width * 4;
-        for (int32_t x = left > c->left ? left : c->left; x < right && x < c->right; x++)
-            blend(to + 4 * (uint64_t)x,
-                  pixel_of(from[nearest_of(p[2].x, step_x, x - left, s->image->width)]), 255);
-    }
+    at.step_x = ((double)p[3].x - p[2].x) / at.place.w;
+    at.step_y = ((double)p[3].y - p[2].y) / at.place.h;
+    count = mv_occlusion_rest(&r->occlusion, shape, mv_pixel_rect_common(at.place, clip), pieces);
+    for (uint32_t i = 0; i < count; i++)
+        mv_rows_image(&r->rows, s->image, &at, pieces[i]);
 }
 
-static void set_clip(raster *r, const mv_shape *s)
+static void draw_shape(mv_raster *r, uint32_t shape, mv_pixel_rect clip)
 {
-    const mv_point *p = &r->scene->points[s->first];
+    const mv_shape *s = &r->scene->shapes[shape];
 
-    if (s->count < 2) {
-        mv_coverage_clip(&r->cover, 0, 0, INT32_MAX, INT32_MAX);
-        return;
-    }
-    mv_coverage_clip(&r->cover, whole_of(p[0].x * r->scale_x), whole_of(p[0].y * r->scale_y),
-                     whole_of(p[1].x * r->scale_x), whole_of(p[1].y * r->scale_y));
-}
-
-static bool draw_shape(raster *r, const mv_shape *s)
-{
-    if (s->kind == MV_SHAPE_CLIP) {
-        set_clip(r, s);
-        return true;
-    }
+    mv_coverage_clip(&r->cover, clip.x, clip.y, clip.x + clip.w, clip.y + clip.h);
     if (s->kind == MV_SHAPE_TEXT) {
-        draw_text(r, s);
-        return true;
+        draw_text(r, s, clip);
+        return;
     }
     if (s->kind == MV_SHAPE_IMAGE) {
-        draw_image(r, s);
-        return true;
+        draw_image(r, s, shape, clip);
+        return;
     }
     if (s->kind != MV_SHAPE_LINE && (s->is_hatched || (s->fill & 0xff))) {
         if (s->kind == MV_SHAPE_RECTS)
-            add_rects(r, s);
+            fill_rects(r, s, shape, clip);
+        else if (is_stepped(r, s))
+            fill_steps(r, s, clip);
         else
-            add_polygon(r, s);
-        paint(r, s->is_hatched ? s->stroke : s->fill, s->is_hatched);
+            fill_polygon(r, s);
     }
-    return s->is_hatched || !(s->width > 0) || !(s->stroke & 0xff) || draw_stroke(r, s);
+    if (!s->is_hatched && s->width > 0 && (s->stroke & 0xff))
+        draw_stroke(r, s);
 }
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-static bool draw_shapes(raster *r)
+/* Where all shapes are, which of them hide others, and what differs from the last scene. */
+static bool look(mv_raster *r)
 {
-    for (uint32_t i = 0; i < r->scene->shape_count; i++)
-        if (!draw_shape(r, &r->scene->shapes[i]) || r->cover.failed)
-            return false;
+    const mv_scene *scene = r->scene;
+    mv_pixel_rect clip = whole_of(r);
+
+    if (!mv_damage_begin(&r->damage, scene, r->rows.width, r->rows.height))
+        return false;
+    r->occlusion.count = 0;
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        r->boxes[i] = (mv_pixel_rect){0};
+        if (s->kind == MV_SHAPE_CLIP) {
+            clip = clip_of(r, s);
+            continue;
+        }
+        r->clips[i] = clip;
+        r->boxes[i] = mv_pixel_rect_common(box_of(r, s), clip);
+        if (mv_pixel_rect_is_empty(r->boxes[i]))
+            continue;
+        mv_damage_add(&r->damage, scene, s, r->boxes[i]);
+        mv_occlusion_add(&r->occlusion, scene, i, r->boxes[i], r->scale_x, r->scale_y);
+    }
+    mv_damage_end(&r->damage);
     return true;
 }
 
-static void draw_background(raster *r)
+static void draw_part(mv_raster *r, mv_pixel_rect part)
 {
-    int32_t right = (int32_t)r->image->width * MV_PIXEL_UNITS;
-    int32_t bottom = (int32_t)r->image->height * MV_PIXEL_UNITS;
+    mv_pixel_rect pieces[MV_MOST_PIECES];
+    uint32_t count = mv_occlusion_rest(&r->occlusion, MV_BACKGROUND, part, pieces);
 
-    mv_coverage_edge(&r->cover, 0, bottom, 0, 0);
-    mv_coverage_edge(&r->cover, right, 0, right, bottom);
-    paint(r, r->scene->background, false);
+    mv_rows_colour(&r->rows, r->scene->background, false);
+    for (uint32_t i = 0; i < count; i++)
+        mv_rows_set(&r->rows, pieces[i]);
+    for (uint32_t i = 0; i < r->scene->shape_count && !r->cover.failed; i++) {
+        mv_pixel_rect box = mv_pixel_rect_common(r->boxes[i], part);
+        if (!mv_pixel_rect_is_empty(box))
+            draw_shape(r, i, mv_pixel_rect_common(r->clips[i], part));
+    }
+}
+
+/* Room for the picture and for the shapes. */
+static bool make_room(mv_raster *r, uint32_t width, uint32_t height)
+{
+    uint32_t shapes = r->scene->shape_count;
+
+    if (!r->rows.pixels || r->rows.width != width || r->rows.height != height) {
+        mv_coverage_release(&r->cover);
+        mv_rows_resize(&r->rows, &r->arena, width, height);
+        if (!r->rows.pixels || !mv_coverage_init(&r->cover, r->arena.budget, width, height))
+            return false;
+    }
+    if (shapes <= r->box_capacity)
+        return true;
+    mv_arena_drop(&r->arena, r->boxes);
+    mv_arena_drop(&r->arena, r->clips);
+    r->box_capacity = shapes + shapes / 2;
+    r->boxes = mv_arena_grow(&r->arena, NULL, (uint64_t)r->box_capacity * sizeof *r->boxes);
+    r->clips = mv_arena_grow(&r->arena, NULL, (uint64_t)r->box_capacity * sizeof *r->clips);
+    if (r->boxes && r->clips)
+        return true;
+    r->box_capacity = 0;
+    return false;
 }
 
 /* Whole pixels, at least one; 0 when there are too many. */
@@ -282,6 +403,94 @@ static uint32_t pixels_of(float shown, float own)
     return pixels < 1 ? 1 : (uint32_t)(pixels + 0.5f);
 }
 
+mv_code mv_raster_next(mv_raster *r, const mv_scene *scene, mv_raster_frame *out, mv_err *err)
+{
+    uint32_t width = pixels_of(scene->shown_width, scene->width);
+    uint32_t height = pixels_of(scene->shown_height, scene->height);
+
+    *out = (mv_raster_frame){0};
+    if (width == 0 || height == 0)
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "picture of more than %d pixels to a side",
+                       MV_IMAGE_MOST);
+    r->scene = scene;
+    r->scale_x = scene->width > 0 ? width / (double)scene->width : 1;
+    r->scale_y = scene->height > 0 ? height / (double)scene->height : 1;
+    r->cover.failed = false;
+    if (scene->failed || !make_room(r, width, height) || !look(r)) {
+        mv_damage_forget(&r->damage);
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    }
+    for (uint32_t i = 0; i < r->damage.count; i++)
+        draw_part(r, r->damage.rects[i]);
+    if (r->cover.failed || r->letters.cover.failed) {
+        mv_damage_forget(&r->damage);
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    }
+    *out = (mv_raster_frame){{width, height, r->rows.pixels}, r->damage.count, r->damage.rects};
+    return MV_OK;
+}
+
+mv_raster *mv_raster_open(mv_budget *budget, const mv_raster_opts *opts)
+{
+    mv_arena arena;
+    mv_raster *r;
+
+    mv_arena_init(&arena, budget);
+    r = mv_push_struct(&arena, mv_raster);
+    if (!r)
+        return NULL;
+    *r = (mv_raster){.arena = arena, .opts = *opts};
+    r->font = mv_font_open(&r->arena, opts->font);
+    mv_damage_init(&r->damage, budget);
+    mv_rows_init(&r->rows, opts->order);
+    if (r->font && mv_letters_init(&r->letters, budget, r->font))
+        return r;
+    mv_raster_close(r);
+    return NULL;
+}
+
+void mv_raster_close(mv_raster *r)
+{
+    mv_arena arena;
+
+    if (!r)
+        return;
+    if (r->letters.font)
+        mv_letters_release(&r->letters);
+    if (r->rows.pixels)
+        mv_coverage_release(&r->cover);
+    mv_font_close(r->font);
+    mv_damage_release(&r->damage);
+    arena = r->arena;
+    mv_arena_release(&arena);
+}
+
+/* ---- single pictures --------------------------------------------------------------------- */
+
+mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_opts *opts,
+                       mv_image *out, mv_err *err)
+{
+    mv_raster *r = mv_raster_open(arena->budget, opts);
+    mv_raster_frame frame;
+    mv_code code;
+
+    *out = (mv_image){0};
+    if (!r)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    code = mv_raster_next(r, scene, &frame, err);
+    if (code == MV_OK) {
+        uint64_t bytes = (uint64_t)frame.image.width * frame.image.height * 4;
+        *out = frame.image;
+        out->pixels = mv_push_array(arena, uint8_t, bytes);
+        if (out->pixels)
+            memcpy(out->pixels, frame.image.pixels, bytes);
+        else
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    }
+    mv_raster_close(r);
+    return code;
+}
+
 mv_code mv_image_of_pixels(mv_arena *arena, const mv_pixels *from, mv_image *out, mv_err *err)
 {
     uint64_t count = (uint64_t)from->width * from->height;
@@ -290,33 +499,8 @@ mv_code mv_image_of_pixels(mv_arena *arena, const mv_pixels *from, mv_image *out
     if (!out->pixels)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     for (uint64_t i = 0; i < count; i++) {
-        uint32_t pixel = pixel_of(from->pixels[i]);
+        uint32_t pixel = mv_pixel_of(from->pixels[i], MV_PIXELS_RGBA);
         memcpy(out->pixels + 4 * i, &pixel, 4);
     }
     return MV_OK;
-}
-
-mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_opts *opts,
-                       mv_image *out, mv_err *err)
-{
-    raster r = {.scene = scene, .image = out};
-    bool is_whole = false;
-
-    *out = (mv_image){.width = pixels_of(scene->shown_width, scene->width),
-                      .height = pixels_of(scene->shown_height, scene->height)};
-    if (out->width == 0 || out->height == 0)
-        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "picture of more than %d pixels to a side",
-                       MV_IMAGE_MOST);
-    r.scale_x = scene->width > 0 ? out->width / (double)scene->width : 1;
-    r.scale_y = scene->height > 0 ? out->height / (double)scene->height : 1;
-    out->pixels = mv_push_array(arena, uint8_t, (uint64_t)out->width * out->height * 4);
-    if (out->pixels && !scene->failed &&
-        mv_coverage_init(&r.cover, arena->budget, out->width, out->height)) {
-        r.font = mv_font_open(&r.cover.arena, opts->font);
-        draw_background(&r);
-        is_whole = r.font && draw_shapes(&r);
-        mv_font_close(r.font);
-    }
-    mv_coverage_release(&r.cover);
-    return is_whole ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
 }

@@ -1,11 +1,18 @@
-/* Back end: a scene as pixels.
+/* Back end: a scene as pixels, for files, for the window and for the browser.
  *
- * Areas, strokes and letters are drawn with exact coverage (viz/scene/coverage.h) and blended in
- * whole numbers: the same scene and font give the same bytes on every machine. Corners of shapes
- * marked crisp are moved to whole pixels instead, so that neighbours leave no seam. */
+ * Areas and strokes are drawn with exact coverage (viz/scene/coverage.h), letters as kept masks
+ * (viz/scene/letters.h), and all is blended in whole numbers: the same scene and font give the same
+ * bytes on every machine. Corners of shapes marked crisp are moved to whole pixels instead, so that
+ * neighbours leave no seam.
+ *
+ * A raster that stays open draws of each scene only what differs from the one before
+ * (viz/scene/damage.h), and nothing that a later opaque shape hides (viz/scene/occlusion.h). The
+ * picture is the same as if all of it were drawn anew, but for slanted edges where a part begins:
+ * those are within 2 of 255. */
 #ifndef MV_RASTER_H
 #define MV_RASTER_H
 
+#include "viz/scene/damage.h"
 #include "viz/scene/scene.h"
 #include "viz/scene/text_raster.h"
 
@@ -16,22 +23,44 @@
 #define MV_HATCH_PERIOD 10
 extern const uint8_t mv_hatch[MV_HATCH_PERIOD];
 
+typedef enum {
+    MV_PIXELS_RGBA, /* the first byte is red: PNG, a browser's canvas */
+    MV_PIXELS_BGRA  /* the first byte is blue: most displays */
+} mv_pixel_order;
+
 typedef struct {
     uint32_t width, height;
-    uint8_t *pixels; /* [height][width][4] red, green, blue, alpha; colours multiplied by alpha */
+    uint8_t *pixels; /* [height][width][4] colours multiplied by alpha, and alpha last */
 } mv_image;
 
 typedef struct {
     mv_font_choice font;
+    mv_pixel_order order;
 } mv_raster_opts;
+
+typedef struct mv_raster mv_raster;
+
+/* NULL when memory is out. What it keeps counts against `budget`. */
+mv_raster *mv_raster_open(mv_budget *budget, const mv_raster_opts *opts);
+void mv_raster_close(mv_raster *raster); /* NULL is allowed */
+
+/* What a drawn scene became. */
+typedef struct {
+    mv_image image;             /* owned by the raster; valid until its next call */
+    uint32_t count;             /* of the rectangles that were drawn; 0: nothing differs */
+    const mv_pixel_rect *drawn; /* [count] apart from each other */
+} mv_raster_frame;
+
+/* The scene at the size it is shown (viz/scene/scene.h), at least one pixel and at most
+ * MV_IMAGE_MOST to a side: MV_LIMIT if larger. Time: the pixels that differ, each as often as
+ * visible shapes cover it, and once the shapes with their points. */
+mv_code mv_raster_next(mv_raster *raster, const mv_scene *scene, mv_raster_frame *out, mv_err *err);
+
+/* The same for a single picture; `arena` keeps the pixels. */
+mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_opts *opts,
+                       mv_image *out, mv_err *err);
 
 /* Pixels of a scene, as an image of their own. */
 mv_code mv_image_of_pixels(mv_arena *arena, const mv_pixels *from, mv_image *out, mv_err *err);
-
-/* The scene at the size it is shown (viz/scene/scene.h), at least one pixel and at most
- * MV_IMAGE_MOST to a side: MV_LIMIT if larger. `arena` keeps the pixels. Time: the painted pixels,
- * each as often as shapes cover it. */
-mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_opts *opts,
-                       mv_image *out, mv_err *err);
 
 #endif

@@ -8,9 +8,13 @@ enum { FAR_PIXELS = 1000000, MOST_MITRE = 4 }; /* SVG: length of the tip over th
 
 int32_t mv_stroke_unit(double pixels)
 {
+    int32_t unit;
+
     if (!(pixels > -FAR_PIXELS && pixels < FAR_PIXELS)) /* also when it is NaN */
         return 0;
-    return (int32_t)floor(pixels * MV_PIXEL_UNITS + 0.5);
+    pixels = pixels * MV_PIXEL_UNITS + 0.5;
+    unit = (int32_t)pixels; /* towards 0; floor() would be a call for each corner */
+    return unit - (unit > pixels);
 }
 
 typedef struct {

@@ -1,8 +1,8 @@
 /* The viewer as a program: in a window, or played without one. It has no type of SDL, so callers
- * need none of SDL's headers; without them (CMake: MV_SDL) both functions fail and say so.
+ * need none of SDL's headers; without them (CMake: MV_SDL) the window fails and says so.
  *
  *     view/sdl/sdl_window.c        the window: events in, frames out
- *     view/sdl/headless_run.c      the same without a window: scripts, pictures, timings
+ *     view/headless/headless_run.c      the same without a window: scripts, pictures, timings
  */
 #ifndef MV_VIEWER_H
 #define MV_VIEWER_H
@@ -35,7 +35,7 @@ typedef struct {
     const char *script;    /* text of a script (view/script.h) to run first; its shots are files;
                               NULL: none. With a script, no file has to be given. */
     FILE *dump;            /* of the script; NULL: none is taken */
-    uint32_t bench_frames; /* > 0: plays the path of view/sdl/panzoom.h in that many frames */
+    uint32_t bench_frames; /* > 0: plays the path of view/headless/panzoom.h in that many frames */
     const char *shot;      /* a picture of the last frame goes here; NULL: none */
 } mv_viewer_play_opts;
 
@@ -51,14 +51,13 @@ typedef struct {
     double cpu_p50_ms, cpu_p99_ms; /* likewise, of its thread alone: without the time of others */
     double scene_p50_ms, scene_p99_ms; /* of that, until the scene is complete */
     uint32_t frames;
-    uint32_t uploads; /* images that became textures */
     uint64_t events;  /* of the device that was shown */
     uint64_t rss_bytes, peak_rss_bytes;
     uint32_t script_line;    /* line that failed, from 1; 0: none. `err` has the reason */
     const char *failed_file; /* that the error is about; NULL: none, or the viewer's own */
 } mv_viewer_timing;
 
-/* Plays on pictures in memory: SDL's software renderer, no window, no display. */
+/* Plays on pictures in memory: no window, no display, no SDL. */
 mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
                        mv_viewer_timing *out, mv_err *err);
 

@@ -1,4 +1,4 @@
-#include "view/sdl/panzoom.h"
+#include "view/headless/panzoom.h"
 
 #include <string.h>
 

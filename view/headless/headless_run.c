@@ -9,21 +9,18 @@
 #include "base/sort.h"
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
+#include "view/headless/panzoom.h"
 #include "view/script.h"
-#include "view/sdl/canvas.h"
-#include "view/sdl/panzoom.h"
-#include "view/sdl/scene_painter.h"
-#include "view/sdl/viewer.h"
+#include "view/viewer.h"
 #include "viz/scene/png.h"
 
-enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 24 << 20 };
+enum { WIDTH = 1600, HEIGHT = 900 };
 static const double frame_ms = 1000.0 / 60;
 
 typedef struct {
     const mv_viewer_opts *opts;
-    mv_sdl sdl;
-    mv_canvas canvas;
-    mv_scene_painter painter;
+    mv_raster *raster;
+    mv_image image; /* of the last frame */
     mv_view *view;
     mv_arena arena;
     uint32_t width, height;
@@ -56,16 +53,24 @@ static void sleep_until(const player *p, double ms)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-static bool draw_frame(player *p, double start_ms)
+static mv_code draw_scene(player *p, const mv_scene *scene, mv_err *err)
+{
+    mv_raster_frame frame;
+    mv_code code = mv_raster_next(p->raster, scene, &frame, err);
+
+    p->image = frame.image;
+    return code;
+}
+
+static mv_code draw_frame(player *p, double start_ms, mv_err *err)
 {
     const mv_scene *scene = mv_view_frame(p->view, (float)p->width, (float)p->height, start_ms);
-    bool is_whole;
+    mv_code code;
 
     p->scene_ms = ms_since(p) - start_ms;
-    is_whole = mv_scene_painter_draw(&p->painter, scene, (int)p->width, (int)p->height);
-    p->sdl.RenderPresent(p->canvas.renderer);
+    code = draw_scene(p, scene, err);
     p->ms = ms_since(p) - start_ms;
-    return is_whole;
+    return code;
 }
 
 static int stage_of(const _Atomic int *stage)
@@ -119,8 +124,8 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
         has_device = mv_view_device(p->view) != NULL;
         has_outline = mv_view_outline(p->view) != NULL;
         was_idle = mv_view_is_idle(p->view); /* then this frame shows everything */
-        if (!draw_frame(p, ms_since(p)))
-            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        if (draw_frame(p, ms_since(p), err) != MV_OK)
+            return err->code;
         if (p->timing->window_ms == 0)
             p->timing->window_ms = ms_since(p);
         if ((has_device || has_outline) && p->timing->first_frame_ms == 0)
@@ -178,8 +183,8 @@ static mv_code play_path(player *p, uint32_t frames, mv_err *err)
     for (uint32_t i = 0; i < frames; i++) {
         double start = ms_since(p), cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
         mv_panzoom_step(p->view, i, frames);
-        if (!draw_frame(p, start))
-            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        if (draw_frame(p, start, err) != MV_OK)
+            return err->code;
         times.whole[i] = p->ms;
         times.scene[i] = p->scene_ms;
         times.cpu[i] = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu) * 1e3;
@@ -207,25 +212,19 @@ static uint64_t resident_bytes(void)
 
 static mv_code write_picture(player *p, const char *path, mv_err *err)
 {
-    mv_image image;
     mv_sink sink = {0};
-    mv_arena arena;
     mv_code code;
 
     for (uint32_t i = 0; i < p->opts->file_count; i++)
         if (mv_is_same_file(p->opts->files[i], path))
             return mv_fail(err, MV_IO, MV_NO_OFFSET,
                            "%s is one of the open files: choose another name", path);
-    mv_arena_init(&arena, p->opts->budget);
-    code = mv_canvas_read(&arena, &p->sdl, p->canvas.renderer, p->width, p->height, &image, err);
+    code = mv_sink_open(&sink, path, err);
     if (code == MV_OK)
-        code = mv_sink_open(&sink, path, err);
-    if (code == MV_OK)
-        code = mv_png_write(p->opts->budget, &image, &sink, err);
+        code = mv_png_write(p->opts->budget, &p->image, &sink, err);
     if (code == MV_OK)
         code = mv_sink_commit(&sink, err);
     mv_sink_abort(&sink);
-    mv_arena_release(&arena);
     return code;
 }
 
@@ -239,34 +238,16 @@ static mv_code write_shot(player *p, const char *path, mv_err *err)
 
 /* ---- scripts ----------------------------------------------------------------------------- */
 
-/* A canvas of another size, and the painter that draws on it. */
-static mv_code resize(player *p, uint32_t width, uint32_t height, mv_err *err)
-{
-    mv_code code;
-
-    if (p->canvas.renderer && p->width == width && p->height == height)
-        return MV_OK;
-    mv_scene_painter_release(&p->painter);
-    mv_canvas_close(&p->canvas);
-    p->width = width;
-    p->height = height;
-    code = mv_canvas_open(&p->canvas, &p->sdl, width, height, err);
-    if (code == MV_OK && !mv_scene_painter_init(&p->painter, p->opts->budget, &p->sdl,
-                                                p->canvas.renderer, MV_FONT_FOUND, TEXTURE_BYTES))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
-    return code;
-}
-
 static bool shoot(void *user, const char *name, const mv_scene *scene, char *why, size_t size)
 {
     player *p = user;
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_code code = check_whole(p, &err);
 
+    p->width = (uint32_t)scene->width;
+    p->height = (uint32_t)scene->height;
     if (code == MV_OK)
-        code = resize(p, (uint32_t)scene->width, (uint32_t)scene->height, &err);
-    if (code == MV_OK && !mv_scene_painter_draw(&p->painter, scene, (int)p->width, (int)p->height))
-        code = mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        code = draw_scene(p, scene, &err);
     if (code == MV_OK)
         code = write_picture(p, name, &err);
     if (code != MV_OK)
@@ -299,14 +280,12 @@ static mv_code open_all(player *p, mv_err *err)
                          .scale = o->scale,
                          .tile_bytes = o->tile_bytes,
                          .keys = o->keys};
-    mv_code code = mv_sdl_load(&p->sdl, err);
 
-    if (code == MV_OK)
-        code = resize(p, o->width ? o->width : WIDTH, o->height ? o->height : HEIGHT, err);
-    if (code != MV_OK)
-        return code;
+    p->width = o->width ? o->width : WIDTH;
+    p->height = o->height ? o->height : HEIGHT;
+    p->raster = mv_raster_open(o->budget, &(mv_raster_opts){0});
     p->view = mv_view_open(o->budget, &opts);
-    if (!p->view)
+    if (!p->view || !p->raster)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
     mv_view_begin_at(p->view, &o->start); /* first: a small file is there at once */
     for (uint32_t i = 0; i < o->file_count; i++)
@@ -316,11 +295,9 @@ static mv_code open_all(player *p, mv_err *err)
 
 static void close_all(player *p)
 {
-    mv_scene_painter_release(&p->painter);
-    mv_canvas_close(&p->canvas);
+    mv_raster_close(p->raster);
     mv_view_close(p->view);
     mv_arena_release(&p->arena);
-    mv_sdl_unload(&p->sdl);
 }
 
 mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
@@ -348,7 +325,6 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     if (code == MV_OK) {
         const mv_document_device *device = mv_view_device(p.view);
         out->events = device ? device->events : 0;
-        out->uploads = p.painter.images.uploads;
         out->rss_bytes = resident_bytes();
         if (getrusage(RUSAGE_SELF, &usage) == 0)
             out->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;

@@ -1,0 +1,43 @@
+/* Rectangles of whole pixels. One without width or height is empty. */
+#ifndef MV_PIXEL_RECT_H
+#define MV_PIXEL_RECT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    int32_t x, y, w, h;
+} mv_pixel_rect;
+
+/* The nearest whole pixel; what is not a number, or is far outside of any picture, is far left. */
+static inline int32_t mv_nearest_pixel(double pixels)
+{
+    enum { FAR_PIXELS = 1000000 };
+
+    if (!(pixels > -FAR_PIXELS))
+        return -FAR_PIXELS;
+    return (int32_t)floor((pixels < FAR_PIXELS ? pixels : FAR_PIXELS) + 0.5);
+}
+
+/* Between two corners; empty when they are not in order. */
+static inline mv_pixel_rect mv_pixel_rect_between(int32_t left, int32_t top, int32_t right,
+                                                  int32_t bottom)
+{
+    return (mv_pixel_rect){left, top, right > left ? right - left : 0,
+                           bottom > top ? bottom - top : 0};
+}
+
+static inline mv_pixel_rect mv_pixel_rect_common(mv_pixel_rect a, mv_pixel_rect b)
+{
+    return mv_pixel_rect_between(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y,
+                                 a.x + a.w < b.x + b.w ? a.x + a.w : b.x + b.w,
+                                 a.y + a.h < b.y + b.h ? a.y + a.h : b.y + b.h);
+}
+
+static inline bool mv_pixel_rect_is_empty(mv_pixel_rect rect)
+{
+    return rect.w <= 0 || rect.h <= 0;
+}
+
+#endif

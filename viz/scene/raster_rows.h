@@ -1,0 +1,61 @@
+/* The pixels of a picture, and the ways to paint some: rows with coverage, rectangles, masks of
+ * letters, images. Colours are blended in whole numbers, two channels at a time. */
+#ifndef MV_RASTER_ROWS_H
+#define MV_RASTER_ROWS_H
+
+#include "viz/scene/coverage.h"
+#include "viz/scene/pixel_rect.h"
+#include "viz/scene/raster.h"
+
+typedef struct {
+    uint32_t width, height;
+    uint8_t *pixels; /* as in mv_image; NULL: none yet */
+    mv_pixel_order order;
+    /* The colour at hand. */
+    uint32_t pixel; /* multiplied by alpha */
+    uint32_t alpha;
+    bool is_hatched;
+    mv_pixel_rect clip; /* of masks */
+    uint32_t *columns;  /* [width] of an image, for each pixel of a row */
+} mv_rows;
+
+void mv_rows_init(mv_rows *rows, mv_pixel_order order);
+
+/* Room for a picture of this size; `pixels` is NULL when memory is out. */
+void mv_rows_resize(mv_rows *rows, mv_arena *arena, uint32_t width, uint32_t height);
+
+/* The colour of what follows: 0xRRGGBBAA. Only mv_rows_cover hatches. */
+void mv_rows_colour(mv_rows *rows, uint32_t colour, bool is_hatched);
+
+/* A mv_coverage_take_row for `to` = mv_rows. */
+void mv_rows_cover(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage);
+
+/* A rectangle inside the picture: blended, or whatever was there is replaced. */
+void mv_rows_fill(mv_rows *rows, mv_pixel_rect rect);
+void mv_rows_set(mv_rows *rows, mv_pixel_rect rect);
+
+/* The columns of `columns` between two heights, in units of mv_coverage, as far as its rows go. */
+void mv_rows_column(mv_rows *rows, mv_pixel_rect columns, int32_t top, int32_t bottom);
+
+/* A mv_letter_put for `to` = mv_rows; cut to rows->clip. */
+void mv_rows_mask(void *to, int32_t x, int32_t y, int32_t width, int32_t height,
+                  const uint8_t *mask);
+
+/* How an image is stretched: pixel x of `place` shows what is at x + step_x / 2 of the image. */
+typedef struct {
+    mv_pixel_rect place;
+    double x, y;           /* in the image, at the upper left corner */
+    double step_x, step_y; /* pixels of the image to one of the place */
+} mv_image_place;
+
+/* The part `seen` of the place, inside the picture. */
+void mv_rows_image(mv_rows *rows, const mv_pixels *image, const mv_image_place *at,
+                   mv_pixel_rect seen);
+
+/* 0xRRGGBBAA as a pixel of a picture. */
+uint32_t mv_pixel_of(uint32_t colour, mv_pixel_order order);
+
+/* Units of mv_coverage; whole pixels when it is crisp. */
+int32_t mv_unit_of(double pixels, bool is_crisp);
+
+#endif
