@@ -36,18 +36,22 @@ static void add(heading *h, mv_headline_row row)
 /* "capacity, stream or pool": each reason once, in order of the failures. */
 static void list_reasons(const mv_ooms *found, char *out, size_t size)
 {
+    static const char *const names[MV_OOM_VERDICT_COUNT] = {
+        [MV_OOM_CAPACITY] = "capacity",
+        [MV_OOM_FRAGMENTATION] = "fragmentation",
+        [MV_OOM_STREAM_OR_POOL] = "stream or pool",
+        [MV_OOM_PENDING_FREE] = "pending free",
+        [MV_OOM_OUTSIDE] = "outside PyTorch",
+    };
     uint32_t seen = 0;
 
     *out = 0;
     for (uint32_t i = 0; i < found->count; i++) {
         uint32_t bit = 1u << found->ooms[i].verdict;
         if (!(seen & bit))
-            mv_text_append(out, size, "%s%s", *out ? ", " : "",
-                           mv_oom_verdict_name(found->ooms[i].verdict));
+            mv_text_append(out, size, "%s%s", *out ? ", " : "", names[found->ooms[i].verdict]);
         seen |= bit;
     }
-    for (char *at = out; (at = strchr(at, '_')) != NULL;)
-        *at = ' ';
 }
 
 static void add_ooms(heading *h)
@@ -58,7 +62,7 @@ static void add_ooms(heading *h)
 
     if (found->count == 0) {
         row.level = found->is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
-        row.text = found->verdict;
+        row.text = found->is_known ? "no request failed" : "no failed request recorded";
         row.why = found->why;
         add(h, row);
         return;
@@ -131,16 +135,18 @@ static void add_fragmentation(heading *h)
     add(h, row);
 }
 
-/* As the findings: failed requests first, then most bytes. */
+/* As the findings: failed requests first, then most bytes. What is no alarm stays in the order in
+ * which it was added. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_headline_row *a = left, *b = right;
+    bool is_alarm_a = a->level == MV_HEADLINE_ALARM, is_alarm_b = b->level == MV_HEADLINE_ALARM;
     bool is_oom_a = a->kind == MV_FINDING_OOM, is_oom_b = b->kind == MV_FINDING_OOM;
 
     (void)context;
-    if (a->level != b->level)
-        return a->level < b->level ? -1 : 1;
-    if (a->level != MV_HEADLINE_ALARM)
+    if (is_alarm_a != is_alarm_b)
+        return is_alarm_a ? -1 : 1;
+    if (!is_alarm_a)
         return 0;
     if (is_oom_a != is_oom_b)
         return is_oom_a ? -1 : 1;

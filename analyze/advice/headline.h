@@ -3,7 +3,7 @@
  *
  *     out of memory: fragmentation · leak 24.0 MiB at train.py:74, 2 more
  *     fragmented: 514 MiB beyond the need
- *     leaks unknown · fragmentation ok as far as is known · failed requests: none in what was ...
+ *     leaks unknown · fragmentation ok as far as is known · no failed request recorded
  *     no leak · fragmentation ok · no request failed
  *
  * It says no more than the reports do: what they call unknown is unknown here. */
@@ -28,8 +28,8 @@ typedef struct {
 
 typedef struct {
     uint32_t count, alarms;  /* rows; the first `alarms` of them say what is wrong */
-    mv_headline_row rows[3]; /* alarms first: failed requests, then those with most bytes; then what
-                              * is unknown, then what is fine */
+    mv_headline_row rows[3]; /* alarms first: failed requests, then those with most bytes; then
+                              * leaks, fragmentation, failed requests */
     const char *line; /* one line: the alarms, or all rows when there is none; "" without reports */
 } mv_headline;
 
