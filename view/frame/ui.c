@@ -213,6 +213,57 @@ float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor a
     return width;
 }
 
+/* ---- lines ------------------------------------------------------------------------------- */
+
+static float line_size(const mv_ui *ui, const mv_ui_lines *l)
+{
+    return l->size * ui->scale * (l->is_bold ? 1.1f : 1); /* bold letters are wider */
+}
+
+/* Bytes of `text` that fit a line: to the end, or to before a gap; at least to the first. */
+static size_t fitting(mv_ui *ui, const mv_ui_lines *l, float width, const char *text)
+{
+    const char *end = strstr(text, l->gap);
+    size_t kept = end ? (size_t)(end - text) : strlen(text);
+
+    while (end) {
+        const char *next = strstr(end + strlen(l->gap), l->gap);
+        size_t more = next ? (size_t)(next - text) : strlen(text);
+        const char *longer = mv_scene_format(&ui->scene, "%.*s", (int)more, text);
+        if (mv_text_width(longer, line_size(ui, l)) > width)
+            break;
+        kept = more;
+        end = next;
+    }
+    return kept;
+}
+
+static void paint_line(mv_ui *ui, mv_box box, const mv_ui_lines *l, const char *text)
+{
+    float pixels = l->size * ui->scale;
+
+    mv_scene_point(&ui->scene, roundf(box.x), roundf(box.y + box.h / 2 + pixels * 0.36f));
+    mv_scene_add(&ui->scene,
+                 (mv_shape){.kind = MV_SHAPE_TEXT,
+                            .is_bold = l->is_bold,
+                            .fill = l->colour,
+                            .width = pixels,
+                            .text = mv_text_fit(&ui->scene, text, line_size(ui, l), box.w)});
+}
+
+mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *l, const char *text)
+{
+    for (uint32_t i = 0; i < l->most && *text; i++) {
+        size_t bytes = i + 1 == l->most ? strlen(text) : fitting(ui, l, box.w, text);
+        mv_box line = mv_box_cut_top(&box, mv_ui_px(ui, l->line));
+        paint_line(ui, line, l, mv_scene_format(&ui->scene, "%.*s", (int)bytes, text));
+        text += bytes;
+        if (strncmp(text, l->gap, strlen(l->gap)) == 0)
+            text += strlen(l->gap);
+    }
+    return box;
+}
+
 /* ---- parts ------------------------------------------------------------------------------- */
 
 void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,

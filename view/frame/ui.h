@@ -81,6 +81,18 @@ float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor a
 /* The width that mv_ui_text would return. */
 float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
 
+/* Lines of a text, broken where `gap` is in it. */
+typedef struct {
+    float size, line; /* of letters, and from line to line, at scale 1 */
+    uint32_t colour;
+    bool is_bold;
+    uint32_t most;   /* lines; what is left is cut with an ellipsis */
+    const char *gap; /* " ", or " · " */
+} mv_ui_lines;
+
+/* At the top of the box; returns what is left of it. */
+mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *lines, const char *text);
+
 /* A button: its text, lit up under the pointer and when `is_on`. */
 void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,
                   const char *text);

@@ -15,7 +15,7 @@ enum {
     GUTTER = 78,
     RULER = 22,
     PAPER_LEGEND = 26, /* percent of the width, within limits */
-    PAPER_LEAST_LEGEND = 226,
+    PAPER_LEAST_LEGEND = 236,
     PAPER_MOST_LEGEND = 340,
     PAPER_TIMES = 16,
     SPIKES = 13
@@ -169,7 +169,7 @@ static void settle_scale(mv_plot *p)
 
 /* ---- layout ------------------------------------------------------------------------------ */
 
-/* On paper nothing moves the legend away, and a third row has the times of the events. */
+/* On paper the legend is always there; the clock cannot be changed, so times are below events. */
 static void place_on_paper(mv_plot *p, mv_box rest)
 {
     const mv_ui *ui = p->ui;
@@ -179,7 +179,8 @@ static void place_on_paper(mv_plot *p, mv_box rest)
 
     p->legend = mv_box_cut_right(&rest, fminf(legend, mv_ui_px(ui, PAPER_MOST_LEGEND)));
     mv_box_cut_right(&rest, 2 * pad);
-    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, has_times ? RULER + PAPER_TIMES : RULER));
+    p->times = mv_box_cut_bottom(&rest, has_times ? mv_ui_px(ui, PAPER_TIMES) : 0);
+    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
     p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
     p->ruler.x = rest.x;
     p->ruler.w = rest.w;
@@ -293,6 +294,27 @@ static void paint_waiting(mv_plot *p)
                                            : "preparing the picture\xe2\x80\xa6");
 }
 
+/* On paper a heap without events is a bar; this is beside it. */
+static void paint_no_events(mv_plot *p)
+{
+    static const char *const lines[] = {
+        "No events were recorded: this is the heap when the snapshot was taken.",
+        "To see how it came about, record before the work that matters:",
+        "torch.cuda.memory._record_memory_history()",
+    };
+    mv_ui_lines style = {.size = MV_UI_TEXT,
+                         .line = MV_UI_LINE,
+                         .colour = p->ui->theme->text,
+                         .most = 3,
+                         .gap = " "};
+    mv_box box = p->plot;
+
+    mv_box_cut_left(&box, roundf(box.w * 0.28f)); /* the bar */
+    mv_box_cut_top(&box, box.h / 3);
+    for (uint32_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        box = mv_ui_paragraph(p->ui, box, &style, lines[i]);
+}
+
 static void paint_plot(mv_plot *p)
 {
     mv_scene *scene = &p->ui->scene;
@@ -316,6 +338,8 @@ static void paint_plot(mv_plot *p)
         mv_bookmark_flags(p->view, &p->at, p->plot.y + p->plot.h);
         mv_plot_readout(p);
     }
+    if (p->view->sheet && p->lives->events.count == 0)
+        paint_no_events(p);
     mv_plot_legend(p);
     mv_plot_hover(p);
 }

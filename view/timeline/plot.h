@@ -23,10 +23,13 @@ typedef struct {
     bool of_ranks;    /* lanes of several devices: `plot` is around all of them */
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
+    mv_box times; /* of the events, below the ruler; only on paper */
     mv_viewport at;
     mv_window shown;                 /* events */
     mv_extent most;                  /* of the window */
     uint32_t *spike_of;              /* [plot.w] ranks; NULL: none */
+    uint32_t seen_count;             /* on paper: groups of colours that have a shape */
+    uint32_t *seen;                  /* [seen_count] a rank of each */
     mv_callouts callouts;            /* texts in the plot */
     const mv_document_device *other; /* that is compared; NULL: none */
     mv_alignment to;                 /* how it is laid over the shown one */

@@ -92,7 +92,7 @@ bool mv_stack_paint_fullness(mv_stack *s)
         for (uint32_t level = 0; level < MV_FULLNESS_LEVELS; level++)
             paint_level(s, e, used + e->samples, level, text);
         mv_stack_edges(s, e);
-        s->plot->view->sheet->drawn += e->members;
+        mv_stack_see(s, e);
     }
     return true;
 }

@@ -329,6 +329,6 @@ bool mv_stack_paint_outlines(mv_stack *s)
         paint_polygons(s, &l->elements[list[i].element], colour_of(s, list[i].group),
                        list[i].title);
     for (uint32_t i = 0; i < polygons + slivers; i++)
-        s->plot->view->sheet->drawn += l->elements[list[i].element].members;
+        mv_stack_see(s, &l->elements[list[i].element]);
     return true;
 }

@@ -17,6 +17,7 @@ typedef struct {
     uint64_t group;
     uint32_t row;    /* the first of them */
     bool is_lighter; /* the next shape: neighbours differ */
+    bool is_seen;    /* it has a shape */
 } mv_stack_site;
 
 typedef struct {
@@ -43,6 +44,9 @@ float mv_stack_x(const mv_stack *s, uint32_t column);
 
 /* The y of a number of bytes, in tenths of a pixel: a smaller step is not a corner. */
 float mv_stack_y(const mv_stack *s, uint64_t bytes);
+
+/* An element has a shape: its group belongs into the legend. */
+void mv_stack_see(mv_stack *s, const mv_element *e);
 
 /* The colour of the window. */
 uint32_t mv_stack_colour(const mv_stack *s, const mv_stack_site *site);

@@ -104,6 +104,9 @@ static void place_axis(mv_plot *p)
             continue;
         last = box.x + box.w;
         mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_MIDDLE, text);
+        if (p->times.h > 0)
+            mv_ui_text(p->ui, (mv_box){x - gap / 2, p->times.y, gap, p->times.h}, MV_UI_SMALL,
+                       p->ui->theme->faint_text, MV_ANCHOR_MIDDLE, mv_plot_time(p, (uint32_t)at));
     }
 }
 
@@ -116,6 +119,10 @@ void mv_plot_axes(mv_plot *p)
     if (!p->of_ranks)
         byte_axis(p);
     place_axis(p);
+    if (p->times.h > 0)
+        mv_ui_text(p->ui,
+                   (mv_box){name.x, p->times.y, name.w - mv_ui_px(p->ui, MV_UI_PAD), p->times.h},
+                   MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_END, "time");
     mv_ui_button(p->ui, name, false, MV_DO_next_clock, 0, clocks[p->rows->scale.clock]);
 }
 

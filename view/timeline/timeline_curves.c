@@ -174,13 +174,16 @@ static void solid_curve(mv_plot *p, const mv_envelope *e, measure which, mv_shap
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = shape.stroke});
 }
 
-/* A step curve with the highest value of each column, with the stroke of `shape`. */
+/* A step curve with the highest value of each column, with the stroke of `shape`. Dashes lie on
+ * shapes of any colour: a pale band below them keeps them visible. */
 static void curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
 {
+    mv_shape band = {.stroke = (p->ui->theme->plot & ~0xffu) | 0xb0,
+                     .width = shape.width + 2 * p->ui->scale};
+
+    solid_curve(p, e, which, shape.is_dashed ? band : shape);
     if (shape.is_dashed)
         dashed_curve(p, e, which, shape);
-    else
-        solid_curve(p, e, which, shape);
 }
 
 void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape)
@@ -263,6 +266,7 @@ static void triangle(mv_plot *p, float x, float y, bool is_hollow)
 
 static void paint_peak(mv_plot *p, uint64_t bytes, uint32_t event, bool is_global)
 {
+    const char *what = p->rows->only ? "most of these" : is_global ? "peak" : "highest in view";
     double next = event == MV_BEFORE ? 0.5 : event + (p->at.dx < 1 ? 0.5 : 0);
     float x = mv_viewport_x(&p->at, next), y = mv_viewport_y(&p->at, (double)bytes);
     char size[MV_SIZE_TEXT];
@@ -271,8 +275,7 @@ static void paint_peak(mv_plot *p, uint64_t bytes, uint32_t event, bool is_globa
         return;
     triangle(p, x, y, !is_global);
     mv_plot_callout(p, x, y - mv_ui_px(p->ui, 6), p->ui->theme->text,
-                    mv_scene_format(&p->ui->scene, "%s %s \xc2\xb7 %s",
-                                    is_global ? "peak" : "highest in view",
+                    mv_scene_format(&p->ui->scene, "%s %s \xc2\xb7 %s", what,
                                     mv_size_text(size, bytes), mv_plot_moment(p, event)));
 }
 
@@ -286,6 +289,10 @@ void mv_plot_peaks(mv_plot *p)
     paint_capacity(p);
     if (p->of_segments || !has_events)
         return;
+    if (p->rows->only) {
+        paint_peak(p, p->most.most.allocated, p->most.allocated_event, true);
+        return;
+    }
     paint_peak(p, d->peak, d->peak_event, true);
     if (p->most.allocated_event != d->peak_event && p->most.most.allocated < d->peak)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);

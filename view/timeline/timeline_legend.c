@@ -18,6 +18,7 @@ enum {
     SWATCH = 11,
     SHARE = 40,
     AMOUNT = 64,
+    NARROW = 250,
     LEAST = 200,
     USUAL = 262,
     WIDE = 440
@@ -134,8 +135,10 @@ static void update(mv_plot *p, const mv_colouring *colouring)
                              .only = shown_rows(p),
                              .matches = p->view->matches,
                              .tiles = p->rows ? &p->tiles : NULL,
-                             .spikes = p->spike_of,
-                             .spike_count = p->rows ? (uint32_t)p->plot.w : 0};
+                             .spikes = p->seen ? p->seen : p->spike_of,
+                             .spike_count = p->seen   ? p->seen_count
+                                            : p->rows ? (uint32_t)p->plot.w
+                                                      : 0};
     mv_legend shown;
 
     if (pane->legend.is_done && is_of(&pane->legend, &ask))
@@ -171,9 +174,15 @@ static const char *row_tip(mv_plot *p, const mv_legend_row *row)
                            row->blocks == 1 ? "it" : "them");
 }
 
+/* Names need the room of the shares where there is little. */
+static float share_width(const mv_plot *p)
+{
+    return p->legend.w < mv_ui_px(p->ui, NARROW) ? 0 : mv_ui_px(p->ui, SHARE);
+}
+
 static float label_width(const mv_plot *p, mv_box box)
 {
-    return box.w - mv_ui_px(p->ui, SWATCH + 6) - mv_ui_px(p->ui, SHARE) - mv_ui_px(p->ui, AMOUNT) -
+    return box.w - mv_ui_px(p->ui, SWATCH + 6) - share_width(p) - mv_ui_px(p->ui, AMOUNT) -
            mv_ui_px(p->ui, 4);
 }
 
@@ -189,7 +198,7 @@ static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
     mv_ui_zone(p->ui, box, MV_DO_legend_row, index,
                mv_ui_is_hot(p->ui, box) ? row_tip(p, row) : "");
     swatch = mv_box_cut_left(&box, mv_ui_px(p->ui, SWATCH + 6));
-    share = mv_box_cut_right(&box, mv_ui_px(p->ui, SHARE));
+    share = mv_box_cut_right(&box, share_width(p));
     amount = mv_box_cut_right(&box, mv_ui_px(p->ui, AMOUNT));
     swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
     swatch.y += roundf((box.h - swatch.h) / 2);
@@ -207,7 +216,7 @@ static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
 static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t bytes)
 {
     const mv_theme *theme = p->ui->theme;
-    mv_box share = mv_box_cut_right(&box, mv_ui_px(p->ui, SHARE));
+    mv_box share = mv_box_cut_right(&box, share_width(p));
     mv_box amount = mv_box_cut_right(&box, mv_ui_px(p->ui, AMOUNT));
     char size[MV_SIZE_TEXT];
 
@@ -297,12 +306,16 @@ static void paint_title(mv_plot *p, mv_box *box)
     const mv_theme *theme = p->ui->theme;
     char size[MV_SIZE_TEXT];
 
+    mv_size_text(size, all_bytes(p));
+    if (p->view->sheet) { /* the heading says of what */
+        line(p, box, theme->faint_text,
+             mv_scene_format(&p->ui->scene, "%s %s, by line", size, moment_of(p)));
+        return;
+    }
     line(p, box, theme->faint_text,
          mv_scene_format(&p->ui->scene, "%s, %s %s", titles[p->view->now->colour % MV_COLOUR_COUNT],
-                         mv_size_text(size, all_bytes(p)), moment_of(p)));
-    if (p->view->sheet) { /* the heading says it */
-        return;
-    } else if (l->ask.only) {
+                         size, moment_of(p)));
+    if (l->ask.only) {
         line(p, box, theme->text, sum_text(p, "hits:", l->all));
         line(p, box, theme->faint_text, sum_text(p, "others, hidden:", l->hidden));
     } else if (l->ask.search) {
@@ -326,6 +339,7 @@ void mv_plot_colours(mv_plot *p, mv_box box)
 {
     mv_colouring colouring = mv_plot_colouring(p);
 
+    p->legend = box;
     p->pane->legend_rows.count = 0;
     update(p, &colouring);
     if (!p->pane->legend.is_done || p->pane->legend.ask.device != p->device ||
