@@ -2,7 +2,7 @@
  *
  *     mv_web_open                   once; then for each file
  *     mv_web_file, mv_web_add      room for its bytes, which JavaScript fills; shows it
- *     mv_web_input                  what the user does
+ *     mv_web_key, _pointer, _wheel  what the user does (web/events.c)
  *     mv_web_turn                   a piece of the work; until it returns 0
  *     mv_web_frame                  a picture, as a list of words (web/draw_list.h)
  *     mv_web_run                    a command of the program; its output is a file, MV_FILE_OUT
@@ -13,14 +13,14 @@
 #include <string.h>
 
 #include "view/frame/view.h"
+#include "view/timeline/pane_timeline.h"
 #include "web/draw_list.h"
+#include "web/exports.h"
 #include "web/system/files.h"
 #include "web/system/pictures.h"
 
-#define EXPORT(name)       __attribute__((export_name(#name))) name
-#define IMPORT(type, name) __attribute__((import_module("page"), import_name(#name))) extern type
-#define MOST_MEMORY        ((uint64_t)3840 << 20)
-#define TEXTS              (64u << 10)
+#define MOST_MEMORY ((uint64_t)3840 << 20)
+#define TEXTS       (64u << 10)
 
 IMPORT(void, copy) page_copy(const char *text, uint32_t length);
 IMPORT(void, picture)
@@ -43,6 +43,11 @@ static struct {
 char *EXPORT(mv_web_texts)(void)
 {
     return page.texts;
+}
+
+void mv_web_give(const mv_input *input)
+{
+    mv_view_input(page.view, input);
 }
 
 /* ---- the viewer -------------------------------------------------------------------------- */
@@ -83,6 +88,25 @@ uint8_t *EXPORT(mv_web_file)(double length)
     return file ? file->bytes : NULL;
 }
 
+/* Where the first file opens, as mv_view_begin_at has it: in the texts, each ended by a NUL,
+ * --from,
+ * --to, --at and --filter, empty where they were not given. `device` MV_NO_ROW: the first. */
+void EXPORT(mv_web_begin)(uint32_t device, uint32_t main_view)
+{
+    static char words[TEXTS];
+    const char *part[4], *at = words;
+
+    memcpy(words, page.texts, sizeof words - 1);
+    for (int i = 0; i < 4; i++, at += strlen(at) + 1)
+        part[i] = *at ? at : NULL;
+    mv_view_begin_at(page.view, &(mv_view_start){.from = part[0],
+                                                 .to = part[1],
+                                                 .at = part[2],
+                                                 .filter = part[3],
+                                                 .device = device,
+                                                 .main = (uint8_t)main_view});
+}
+
 void EXPORT(mv_web_add)(void)
 {
     mv_view_add(page.view, page.texts);
@@ -92,26 +116,6 @@ void EXPORT(mv_web_add)(void)
 void EXPORT(mv_web_forget)(void)
 {
     mv_file_remove(page.texts);
-}
-
-void EXPORT(mv_web_input)(uint32_t kind, uint32_t mods, uint32_t button, uint32_t clicks,
-                          uint32_t key, float x, float y, float dx, float dy)
-{
-    mv_input input = {.kind = (uint8_t)kind,
-                      .mods = (uint8_t)mods,
-                      .button = (uint8_t)button,
-                      .clicks = (uint8_t)clicks,
-                      .key = key,
-                      .x = x,
-                      .y = y,
-                      .dx = dx,
-                      .dy = dy};
-
-    if (kind == MV_INPUT_TEXT)
-        memcpy(input.text, page.texts, strnlen(page.texts, sizeof input.text - 1));
-    if (kind == MV_INPUT_DROP)
-        input.path = page.texts;
-    mv_view_input(page.view, &input);
 }
 
 /* What Ctrl+V will put in. */
@@ -139,12 +143,20 @@ uint32_t EXPORT(mv_web_background)(void)
     return page.view->ui.scene.background;
 }
 
-/* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle. */
+/* A device is shown and nothing but its reports is left to be found: a long piece of work. */
+static bool lacks_reports(const mv_view *view)
+{
+    return mv_view_device(view) && !mv_view_is_judged(view) && mv_jobs_are_idle(view->jobs) &&
+           mv_timeline_is_idle(view);
+}
+
+/* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle, 32
+ * lacks its reports alone. */
 uint32_t EXPORT(mv_web_state)(void)
 {
     return (mv_view_is_animating(page.view) ? 1u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
-           (page.view->is_closing ? 4u : 0) | (page.view->now->is_dark ? 8u : 0) |
-           (mv_view_is_idle(page.view) ? 16u : 0);
+           (page.view->is_closing ? 4u : 0) | (page.view->desk->is_dark ? 8u : 0) |
+           (mv_view_is_idle(page.view) ? 16u : 0) | (lacks_reports(page.view) ? 32u : 0);
 }
 
 /* 0 to 3: a file waits, is being read, is open, has failed, and the texts say why; -1: there is no

@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The page offers the file for download. */
+__attribute__((import_module("page"), import_name("written"))) extern void
+page_written(const char *name, uint32_t length);
+
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
 {
     *sink = (mv_sink){0};
@@ -45,13 +49,15 @@ void mv_sink_printf(mv_sink *sink, const char *format, ...)
 
 mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
 {
-    bool failed = sink->failed;
+    bool failed = sink->failed, is_file = sink->file != stdout;
 
     if (fflush(sink->file) != 0 || ferror(sink->file))
         failed = true;
-    if (sink->file != stdout && fclose(sink->file) != 0)
+    if (is_file && fclose(sink->file) != 0)
         failed = true;
     sink->file = NULL;
+    if (!failed && is_file)
+        page_written(sink->path, (uint32_t)strlen(sink->path));
     if (!failed)
         return MV_OK;
     unlink(sink->path);

@@ -1,0 +1,47 @@
+"""Puts the page together: template, style, scripts and memviz.wasm, and the policy that allows them
+and nothing else. The same inputs give the same bytes.
+
+    make_page.py FOLDER MEMVIZ.WASM VERSION OUT.HTML
+"""
+
+import base64
+import gzip
+import hashlib
+import pathlib
+import re
+import sys
+
+
+def hash_of(text):
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def main(folder, wasm, version, out):
+    folder = pathlib.Path(folder)
+
+    def read(name):
+        return (folder / name).read_text(encoding="utf-8")
+
+    def worker(*names):
+        text = '"use strict";\n' + "".join(read(name) for name in names)
+        assert "</script" not in text and "<!--" not in text
+        return text
+
+    style = read("style.css")
+    shell = "\n" + read("shell.js")
+    packed = gzip.compress(pathlib.Path(wasm).read_bytes(), 9, mtime=0)
+    parts = {
+        "POLICY": "default-src 'none'; script-src " + hash_of(shell) + " 'wasm-unsafe-eval'; worker-src blob:; style-src "
+                  + hash_of(style) + "; img-src data:; base-uri 'none'; form-action 'none'",
+        "VERSION": version,
+        "STYLE": style,
+        "CORE": base64.b64encode(packed).decode(),
+        "VIEWER": worker("core.js", "painter.js", "viewer.js"),
+        "REPORTER": worker("core.js", "reporter.js"),
+        "SHELL": shell,
+    }
+    page = re.sub("@([A-Z]+)@", lambda match: parts[match.group(1)], read("page.html"))
+    pathlib.Path(out).write_text(page, encoding="utf-8")
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,148 @@
+// The worker of the viewer: events in, pictures out. Between two events it does the work that is
+// wanted, a piece at a time.
+const TURN_MS = 8;      // work without a look at the events
+const QUIET_MS = 150;   // after an event, the slow stages of loading wait this long
+let core, painter, canvas, context, width = 1, height = 1, files = [], pasted = '';
+let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '';
+
+const say = message => self.postMessage(message);
+const frame = self.requestAnimationFrame ? f => self.requestAnimationFrame(f) : f => setTimeout(f, 16);
+const pump = new MessageChannel();
+
+function stop(error) {
+  if (isStopped) return;
+  isStopped = true;
+  const memory = error instanceof RangeError || /memory/i.test(String(error.message));
+  say({stopped: memory ? 'memory is out: the file needs more than a page may have. The program on the machine itself has no such limit.'
+                       : String(error.message || error)});
+}
+
+function guarded(work) {
+  return (...given) => {
+    if (isStopped) return;
+    try { return work(...given); } catch (error) { stop(error); }
+  };
+}
+
+const paint = guarded(() => {
+  wantsFrame = false;
+  if (!core) return;
+  const list = core.exports.mv_web_frame(width, height, performance.now()) >>> 0;
+  if (!list) throw new Error('memory is out');
+  painter.paint(context, list, width, height, core.exports.mv_web_background() >>> 0);
+  const state = core.exports.mv_web_state();
+  if (state & 1) askFrame();
+  report(state);
+  turnSoon();
+});
+
+function askFrame() {
+  if (wantsFrame || isStopped) return;
+  wantsFrame = true;
+  frame(paint);
+}
+
+// Tells the page what it shows outside of the canvas.
+function report(state) {
+  const stages = files.map((name, i) => core.exports.mv_web_stage(i));
+  const now = JSON.stringify([state & 30, stages]);
+  if (now === shown) return;
+  shown = now;
+  const failed = files.map((name, i) => core.exports.mv_web_stage(i) === 3 ? core.text() : '').filter(Boolean);
+  say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16)}, stages, failed});
+  files.forEach((name, i) => { if (stages[i] >= 2) core.forget(name); });
+}
+
+function turnSoon() {
+  if (isPosted || isStopped) return;
+  clearTimeout(later);
+  // Tiles and answers are wanted at once; reports are not in the way of someone who moves the picture.
+  const quiet = core.exports.mv_web_state() & 32 ? lastEvent + QUIET_MS - performance.now() : 0;
+  isPosted = quiet <= 0;
+  if (isPosted) pump.port2.postMessage(0);
+  else later = setTimeout(turns, quiet);
+}
+
+const turns = guarded(() => {
+  const end = performance.now() + TURN_MS;
+  let did = false, more = true;
+  isPosted = false;
+  while (more && performance.now() < end) did = (more = !!core.exports.mv_web_turn()) || did;
+  if (did) askFrame();
+  else if (more) turnSoon();
+});
+pump.port1.onmessage = turns;
+
+// ---- what the page tells -----------------------------------------------------------------------
+
+const host = {
+  copy: text => say({copy: text}),
+  written(name) {
+    const bytes = core.bytes(name);
+    core.forget(name);
+    if (bytes && bytes.length) say({download: name, bytes});
+  },
+  picture(list, w, h, background, name) {
+    const sheet = new OffscreenCanvas(Math.max(1, Math.round(w)), Math.max(1, Math.round(h)));
+    painter.paint(sheet.getContext('2d'), list, sheet.width, sheet.height, background);
+    sheet.convertToBlob({type: 'image/png'}).then(blob => say({download: name, blob}), stop);
+  },
+};
+
+const does = {
+  begin({module, surface, isDark, scale, size}) {
+    core = new Core(module, host);
+    painter = new Painter(core);
+    canvas = surface;
+    context = canvas.getContext('2d', {alpha: false});
+    if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('memory is out');
+    does.resize(size);
+  },
+  resize(size) {
+    width = canvas.width = Math.max(1, size[0]);
+    height = canvas.height = Math.max(1, size[1]);
+  },
+  start({words, device, main}) {
+    core.put(...words);
+    core.exports.mv_web_begin(device, main);
+  },
+  key({key, mods, isDown, text}) {
+    const wanted = core.exports.mv_web_state() & 2;
+    core.put(key);
+    core.exports.mv_web_key(mods, isDown);
+    if (isDown && text && wanted) {
+      core.put(text);
+      core.exports.mv_web_text();
+    }
+  },
+  pointer({what, mods, button, clicks, x, y}) { core.exports.mv_web_pointer(what, mods, button, clicks, x, y); },
+  wheel({mods, x, y, dx, dy}) { core.exports.mv_web_wheel(mods, x, y, dx, dy); },
+  paste(text) {
+    core.put(text.slice(0, 8000));
+    core.exports.mv_web_paste();
+    core.put('v');
+    core.exports.mv_web_key(2, 1);
+  },
+  async open(list) {
+    for (const {name, blob} of list) {
+      try {
+        await core.load(name, blob);
+        files.push(name);
+        core.put(name);
+        core.exports.mv_web_add();
+      } catch (error) {
+        say({refused: name, why: String(error.message || error)});
+      }
+      askFrame();
+    }
+  },
+};
+
+self.onmessage = guarded(({data}) => {
+  for (const name of Object.keys(data)) {
+    if (name !== 'open') lastEvent = performance.now();
+    const done = does[name](data[name]);
+    if (done) done.catch(stop);
+  }
+  askFrame();
+});
