@@ -3,12 +3,37 @@
 #include "cli/complain.h"
 #include "export/export.h"
 #include "parse/writers.h"
+#include "view/viewer.h"
 #include "viz/html/html.h"
 
 int mv_cmd_run(mv_cli *cli)
 {
     (void)cli;
     return mv_complain_of(NULL, "a page cannot start programs: use memviz on the machine itself");
+}
+
+static mv_code refuse_window(mv_err *err)
+{
+    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "the page is the viewer: drop the file on it");
+}
+
+bool mv_viewer_can_show(void)
+{
+    return false;
+}
+
+mv_code mv_viewer_show(const mv_viewer_opts *opts, mv_err *err)
+{
+    (void)opts;
+    return refuse_window(err);
+}
+
+mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
+                       mv_viewer_timing *out, mv_err *err)
+{
+    (void)opts, (void)play;
+    *out = (mv_viewer_timing){0};
+    return refuse_window(err);
 }
 
 /* zstd's compressor would be a fifth of the page. */
