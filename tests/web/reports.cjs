@@ -1,0 +1,49 @@
+// Reports of memviz.wasm, in Node, are the program's, byte for byte: text and --json, on every
+// snapshot that is named, and for damaged files the same message and status.
+//
+//     reports.cjs MEMVIZ.WASM MEMVIZ FILE...
+'use strict';
+const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
+const [wasm, memviz, ...files] = process.argv.slice(2).map(name => path.resolve(name));
+const compiled = new WebAssembly.Module(fs.readFileSync(wasm));
+const Core = new Function(fs.readFileSync(path.join(__dirname, '../../web/core.js'), 'utf8') + 'return Core;')();
+const ONE = [['leaks'], ['leaks', '--json'], ['peak'], ['peak', '--json'], ['fragmentation'], ['fragmentation', '--json'], ['oom'], ['oom', '--json'],
+             ['lines'], ['info'], ['info', '--json'], ['stats'], ['ledger'], ['whatif'], ['trace', '--limit', '50'], ['summarize'],
+             ['leaks', '--csv'], ['peak', '--at', 'nowhere']];
+const TWO = [['diff'], ['diff', '--json'], ['ranks'], ['ranks', '--json']];
+let compared = 0, faults = 0;
+
+function check(core, words, named, folder) {
+  const names = named.map(file => path.basename(file));
+  const got = core.run([...words, ...names]);
+  const want = spawnSync(memviz, [...words, ...names], {cwd: folder, maxBuffer: 1 << 30});
+  compared++;
+  if (Buffer.compare(Buffer.from(got.out), want.stdout) === 0 && got.status === want.status && got.errors === want.stderr.toString()) return;
+  faults++;
+  console.error(words.join(' ') + ' ' + names.join(' ') + ': status ' + got.status + ' and ' + want.status + '; ' + got.out.length + ' and ' +
+                want.stdout.length + ' bytes; ' + got.errors + want.stderr);
+}
+
+function put(core, file) {
+  const bytes = fs.readFileSync(file);
+  core.put(path.basename(file));
+  const at = core.exports.mv_web_file(bytes.length) >>> 0;
+  if (!at) throw new Error('memory is out');
+  new Uint8Array(core.memory.buffer, at, bytes.length).set(bytes);
+}
+
+const newCore = () => new Core(compiled, {copy() {}, picture() {}, written() {}});
+for (const file of files) {
+  const core = newCore();
+  put(core, file);
+  for (const words of ONE) check(core, words, [file], path.dirname(file));
+}
+for (let i = 0; i + 1 < files.length && i < 4; i++) {
+  const core = newCore(), folder = path.dirname(files[i]);
+  if (path.dirname(files[i + 1]) !== folder) continue;
+  put(core, files[i]);
+  put(core, files[i + 1]);
+  for (const words of TWO) check(core, words, [files[i], files[i + 1]], folder);
+}
+console.log(compared + ' reports of ' + files.length + ' files compared, ' + faults + ' differ');
+process.exit(faults || !compared ? 1 : 0);
