@@ -224,10 +224,27 @@ uint64_t mv_plot_capacity(const mv_plot *p)
     return p->device->outlook.capacity;
 }
 
+/* Where a limit of the process refused a request, it is only known to be between what was reserved
+ * and what was refused. */
+static const char *capacity_text(mv_plot *p, uint64_t capacity)
+{
+    const mv_ooms *ooms = &p->device->ooms;
+    char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
+
+    for (uint32_t i = 0; i < ooms->count; i++) {
+        const mv_oom_outlook *o = &ooms->ooms[i].outlook;
+        if (o->limit_least == capacity && o->limit_most > capacity)
+            return mv_scene_format(&p->ui->scene, "available to PyTorch: %s to %s",
+                                   mv_size_text(least, capacity),
+                                   mv_size_text(most, o->limit_most));
+    }
+    return mv_scene_format(&p->ui->scene, "available to PyTorch: %s",
+                           mv_size_text(least, capacity));
+}
+
 static void paint_capacity(mv_plot *p)
 {
     uint64_t capacity = mv_plot_capacity(p);
-    char size[MV_SIZE_TEXT];
     float y;
 
     if (capacity == MV_NO_BYTES)
@@ -237,9 +254,8 @@ static void paint_capacity(mv_plot *p)
         return;
     mv_scene_line(&p->ui->scene, p->plot.x, y, p->plot.x + p->plot.w, y, p->ui->theme->alarm,
                   p->ui->scale);
-    mv_plot_callout(
-        p, p->plot.x, y - mv_ui_px(p->ui, 4), p->ui->theme->alarm,
-        mv_scene_format(&p->ui->scene, "available to PyTorch: %s", mv_size_text(size, capacity)));
+    mv_plot_callout(p, p->plot.x, y - mv_ui_px(p->ui, 4), p->ui->theme->alarm,
+                    capacity_text(p, capacity));
 }
 
 /* ---- peaks -------------------------------------------------------------------------------- */
