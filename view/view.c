@@ -249,7 +249,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
     ui->lacks_memory = false;
     view->chrome->hover_before = view->hover;
     view->chrome->hover_segment_before = view->hover_segment;
-    mv_navigation_update(view);
+    mv_view_settle(view);
     mv_search_update(view);
 }
 

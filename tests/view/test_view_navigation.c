@@ -44,6 +44,42 @@ static void type(mv_view *view, const char *text)
     mv_view_frame(view, 1280, 720, 0);
 }
 
+/* Going somewhere, as a command does it. */
+static void show(mv_view *view, double from, double to)
+{
+    mv_change_begin(view);
+    mv_view_show(view, from, to);
+    mv_change_end(view);
+}
+
+static void pin(mv_view *view, uint32_t alloc)
+{
+    mv_change_begin(view);
+    mv_view_pin(view, alloc);
+    mv_change_end(view);
+}
+
+static void choose(mv_view *view, uint32_t file, uint32_t device)
+{
+    mv_change_begin(view);
+    mv_view_choose(view, file, device);
+    mv_change_end(view);
+}
+
+static void search(mv_view *view, const char *words)
+{
+    mv_change_begin(view);
+    mv_search_set(view, words);
+    mv_change_end(view);
+}
+
+static void go(mv_view *view, const mv_listing_place *place)
+{
+    mv_change_begin(view);
+    mv_view_go(view, place);
+    mv_change_end(view);
+}
+
 /* ---- going and going back ---------------------------------------------------------------- */
 
 Test(view_going, back_and_forward)
@@ -53,8 +89,8 @@ Test(view_going, back_and_forward)
     mv_view_state first = *view->now, second;
 
     cr_assert_eq(mv_view_past(view), 0);
-    mv_view_show(view, 100, 900);
-    mv_view_pin(view, 77);
+    show(view, 100, 900);
+    pin(view, 77);
     second = *view->now;
     cr_assert_eq(second.pinned, 77);
     mv_view_do(view, MV_DO_back, 0);
@@ -74,11 +110,14 @@ Test(view_going, steps_are_one_place)
 {
     clipboard clip = {""};
     mv_view *view = open_with(&clip, "gpt_train");
+    mv_view_state before;
 
-    mv_view_show(view, 100, 900);
+    show(view, 100, 900);
+    before = *view->now;
     for (uint32_t i = 200; i < 500; i++)
-        mv_view_move_cursor(view, i);
+        mv_view_do(view, MV_DO_event_on, 0);
     mv_view_do(view, MV_DO_back, 0);
+    cr_assert(mv_view_state_is_equal(view->now, &before));
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_eq(view->now->from, 0);
 }
@@ -90,7 +129,7 @@ Test(view_going, the_history_is_bounded)
     uint32_t steps = 0;
 
     for (uint32_t i = 0; i < 500; i++)
-        mv_view_show(view, i, 1000 + i);
+        show(view, i, 1000 + i);
     for (; mv_view_do(view, MV_DO_back, 0); steps++)
         continue;
     cr_assert_eq(steps, 64);
@@ -115,9 +154,9 @@ Test(view_going, a_row_of_a_table_is_one_place)
         uint32_t steps = 0;
 
         for (uint32_t i = 0; i < (full ? 100 : 3); i++)
-            mv_view_show(view, i, 1000 + i);
+            show(view, i, 1000 + i);
         before = *view->now;
-        mv_view_go(view, &place);
+        go(view, &place);
         cr_assert_eq(view->now->cursor, 4000);
         cr_assert_eq(view->now->pinned, 77);
         cr_assert_str_eq(view->now->search, "train.py:62");
@@ -138,7 +177,7 @@ Test(view_going, typed_letters_are_one_place)
     mv_view *view = open_with(&clip, "gpt_train");
     mv_view_state before;
 
-    mv_view_show(view, 100, 900);
+    show(view, 100, 900);
     before = *view->now;
     key(view, '/', 0);
     type(view, "forward");
@@ -149,9 +188,9 @@ Test(view_going, typed_letters_are_one_place)
     mv_view_do(view, MV_DO_forward, 0);
     cr_assert_str_eq(view->now->search, "forward");
     mv_view_do(view, MV_DO_isolate, 0);
-    mv_search_set(view, "loss");
+    search(view, "loss");
     cr_assert_eq(view->now->show, MV_SHOW_ISOLATE, "what is isolated stays so");
-    mv_search_set(view, "");
+    search(view, "");
     cr_assert_eq(view->now->show, MV_SHOW_ALL);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_str_eq(view->now->search, "loss");
@@ -167,7 +206,7 @@ Test(view_going, a_drag_is_one_place)
     mv_view_state before;
     mv_box plot;
 
-    mv_view_show(view, 100, 900);
+    show(view, 100, 900);
     mv_view_frame(view, 1280, 720, 0);
     before = *view->now;
     plot = view->timeline->plot;
@@ -191,10 +230,10 @@ Test(view_going, back_and_forward_between_devices)
     mv_view_state states[3];
 
     states[0] = *view->now;
-    mv_view_choose(view, 0, 1 - view->now->device);
+    choose(view, 0, 1 - view->now->device);
     mv_view_frame(view, 1280, 720, 0);
     states[1] = *view->now;
-    mv_view_show(view, 3, 9);
+    show(view, 3, 9);
     states[2] = *view->now;
     for (uint32_t i = 2; i-- > 0;) {
         mv_view_do(view, MV_DO_back, 0);
@@ -215,20 +254,20 @@ Test(view_going, windows_stay_inside)
     mv_view *view = open_with(&clip, "gpt_train");
     double events = mv_view_device(view)->lives.events.count;
 
-    mv_view_show(view, -500, 1e12);
+    show(view, -500, 1e12);
     cr_assert(view->now->from == 0 && view->now->to == events);
-    mv_view_show(view, 40, 30);
+    show(view, 40, 30);
     cr_assert(view->now->from == 30 && view->now->to == 40);
-    mv_view_show(view, 50, 50);
+    show(view, 50, 50);
     cr_assert(view->now->from < view->now->to);
-    mv_view_show(view, 1e9, 1e9);
+    show(view, 1e9, 1e9);
     cr_assert(view->now->from < view->now->to && view->now->to <= events);
     mv_view_move_cursor(view, 4000000);
     cr_assert_eq(view->now->cursor, (uint32_t)events - 1);
     cr_assert_geq(view->now->to, events - 1);
     mv_view_move_cursor(view, MV_BEFORE);
     cr_assert_eq(view->now->from, 0);
-    mv_view_pin(view, UINT32_MAX);
+    pin(view, UINT32_MAX);
     cr_assert_eq(view->now->pinned, MV_NO_ROW);
 }
 
@@ -240,11 +279,26 @@ Test(view_going, a_pin_is_made_visible)
     const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
 
     for (uint32_t i = 0; i < a->count; i += 37) {
-        mv_view_show(view, 3000, 3100);
-        mv_view_pin(view, i);
+        show(view, 3000, 3100);
+        pin(view, i);
         cr_assert(a->birth[i] == MV_BEFORE || a->birth[i] < view->now->to, "%u", i);
         cr_assert(a->freed[i] == MV_NEVER || a->freed[i] > view->now->from, "%u", i);
     }
+}
+
+/* A segment has a start and an end too. */
+Test(view_going, goes_to_the_ends_of_a_segment)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train");
+    const mv_segment_lives *s = &mv_view_device(view)->lives.segments;
+
+    mv_view_write(view)->pinned_segment = 3;
+    mv_view_do(view, MV_DO_to_free, 0);
+    if (s->death[3] != MV_NEVER)
+        cr_assert_eq(view->now->cursor, s->death[3]);
+    mv_view_do(view, MV_DO_to_alloc, 0);
+    cr_assert_eq(view->now->cursor, s->birth[3]);
 }
 
 /* ---- where the command line begins ------------------------------------------------------- */
@@ -324,9 +378,9 @@ Test(view_going, a_copied_command_line_shows_the_same)
     char words[16][512];
     uint32_t count;
 
-    mv_view_choose(view, 0, 1);
+    choose(view, 0, 1);
     mv_view_frame(view, 1280, 720, 0);
-    mv_view_show(view, 3, 9);
+    show(view, 3, 9);
     mv_view_move_cursor(view, 5);
     key(view, '/', 0);
     type(view, "size>1 -\"it's\"");

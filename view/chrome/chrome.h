@@ -24,7 +24,6 @@ struct mv_chrome {
 
     mv_field search, palette, open, export, go, bookmark;
     uint8_t menu;       /* mv_menu: that is open, or was */
-    bool is_new_search; /* nothing was typed since the search got the keyboard */
     mv_box search_box;  /* of the last frame */
     uint32_t row;       /* the chosen row of an overlay's list: arrows move it */
     uint32_t first;     /* first row that is shown */

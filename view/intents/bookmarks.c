@@ -60,7 +60,6 @@ void mv_do_bookmark_go(mv_view *view, uint64_t arg)
         return;
     }
     b = &view->bookmarks->rows[arg];
-    mv_view_history_begin(view);
     if (b->file != view->now->file || b->device != view->now->device)
         mv_view_choose(view, b->file, b->device);
     mv_view_write(view)->from = b->from;
@@ -69,7 +68,6 @@ void mv_do_bookmark_go(mv_view *view, uint64_t arg)
     mv_view_write(view)->has_interval = b->has_interval;
     mv_view_write(view)->a = b->a;
     mv_view_write(view)->b = b->b;
-    mv_view_history_end(view);
 }
 
 void mv_do_bookmark_delete(mv_view *view, uint64_t arg)

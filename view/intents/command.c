@@ -1,25 +1,6 @@
-#include "view/state/command.h"
-
-#include <string.h>
-
-#include "view/frame/view.h"
-
-const mv_view_command mv_view_commands[MV_DO_COUNT] = {
-#define MV_VIEW_COMMAND(name, keys, needs, title, help) \
-    [MV_DO_##name] = {#name, keys, needs, title, help, mv_do_##name},
-#include "view/state/commands.def"
-#undef MV_VIEW_COMMAND
-};
-
-mv_command_id mv_view_command_find(const char *name)
-{
-    for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++)
-        if (strcmp(mv_view_commands[i].name, name) == 0)
-            return (mv_command_id)i;
-    return MV_DO_NOTHING;
-}
-
-/* ---- running ----------------------------------------------------------------------------- */
+/* Running commands. */
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
 
 /* What of `needs` the view has. */
 static uint32_t has(const mv_view *view)
@@ -69,6 +50,12 @@ static const char *lack(uint32_t needs)
     return "not now";
 }
 
+static void (*const runs[MV_DO_COUNT])(mv_view *, uint64_t) = {
+#define MV_VIEW_COMMAND(name, keys, needs, past, title, help) [MV_DO_##name] = mv_do_##name,
+#include "view/state/commands.def"
+#undef MV_VIEW_COMMAND
+};
+
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg)
 {
     uint32_t lacking;
@@ -80,6 +67,9 @@ bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg)
         mv_view_say(view, false, "%s: %s", mv_view_commands[id].title, lack(lacking));
         return false;
     }
-    mv_view_commands[id].run(view, arg);
+    mv_change_begin(view);
+    mv_change_is(view, (mv_change_kind)mv_view_commands[id].past);
+    runs[id](view, arg);
+    mv_change_end(view);
     return true;
 }

@@ -45,10 +45,8 @@ void mv_do_show_rank(mv_view *view, uint64_t arg)
         mv_view_say(view, false, "%s", "this file is not ready, or has no memory of a GPU");
         return;
     }
-    mv_view_history_begin(view);
     mv_view_choose(view, (uint32_t)(arg >> MV_FILE_SHIFT), (uint32_t)(arg & 0xffff));
     mv_view_write(view)->main = MV_MAIN_TIMELINE;
-    mv_view_history_end(view);
 }
 
 /* The timeline of the lane that was clicked, with the cursor at that place. */
@@ -62,11 +60,9 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
     if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
         return;
     to = mv_rank_alignment(view, &row);
-    mv_view_history_begin(view);
     mv_do_show_rank(view, (uint64_t)row.file << MV_FILE_SHIFT | row.device);
     if (mv_alignment_moment(&to, place, &moment))
         mv_view_move_cursor(view, moment);
-    mv_view_history_end(view);
 }
 
 static bool scroll(mv_view *view, const mv_input *input)

@@ -13,7 +13,6 @@ static void choose(mv_view *view, uint32_t file, uint32_t device)
         mv_view_choose(view, file, device);
         return;
     }
-    mv_view_remember(view);
     mv_view_write(view)->other_file = file;
     mv_view_write(view)->other_device = device;
 }
@@ -35,7 +34,6 @@ void mv_do_compare(mv_view *view, uint64_t arg)
 
     (void)arg;
     if (view->now->other_file != MV_NO_ROW) {
-        mv_view_remember(view);
         mv_view_write(view)->other_file = mv_view_write(view)->other_device = MV_NO_ROW;
         return;
     }

@@ -1,7 +1,6 @@
 /* What the flame graph shows, and what a click on a box of it does. */
 #include "view/document/search_text.h"
 #include "view/intents/intents.h"
-#include "view/intents/view_history.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
 
@@ -58,11 +57,9 @@ static void show_node(mv_view *view, const mv_flames_answer *a, uint32_t node)
 
     if (n->kind == MV_FLAME_FRAME)
         mv_search_of_frame(&mv_view_document(view)->trace, n->frame, words, sizeof words);
-    mv_view_history_begin(view);
     if (*words)
         mv_search_set(view, words);
     pin_leaf(view, a, node);
-    mv_view_history_end(view);
 }
 
 /* Focusing on the focused node moves the focus to its caller. */

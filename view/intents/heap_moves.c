@@ -93,14 +93,12 @@ static void click(mv_view *view, const mv_input *input)
 
     if (!mv_state_at(view, input->x, input->y, &alloc, &segment))
         return;
-    mv_view_history_begin(view);
     if (alloc != MV_NO_ROW)
         mv_view_pin(view, alloc);
     else
         mv_view_write(view)->pinned = MV_NO_ROW;
     mv_view_write(view)->pinned_segment = segment;
     mv_view_write(view)->tab = MV_TAB_DETAILS;
-    mv_view_history_end(view);
 }
 
 static bool move(mv_view *view, const mv_input *input)
@@ -114,6 +112,7 @@ static bool move(mv_view *view, const mv_input *input)
     drag->is_moving |= fabsf(dx) + fabsf(dy) >= mv_ui_px(&view->ui, CLICK);
     if (!drag->is_moving)
         return true;
+    mv_change_is(view, MV_STEPS_WINDOW);
     show(view, mv_state_pan(p, dx, dy));
     drag->x = input->x;
     drag->y = input->y;
@@ -124,6 +123,7 @@ static bool turn_wheel(mv_view *view, const mv_input *input)
 {
     double notch = 0.1;
 
+    mv_change_is(view, MV_STEPS_WINDOW);
     if (input->dx != 0)
         mv_heap_pan(view, notch * (double)input->dx, 0);
     if (input->dy != 0 && input->mods & MV_MOD_SHIFT)

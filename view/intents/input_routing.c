@@ -107,7 +107,9 @@ static bool field_input(mv_view *view, const mv_input *input)
     if (!field)
         return false;
     if (input->kind == MV_INPUT_KEY && input->key == MV_KEY_ENTER) {
+        mv_change_begin(view);
         enter(view, input);
+        mv_change_end(view);
         return true;
     }
     if (!clipboard_input(view, field, input) && !mv_field_input(field, input))
@@ -147,7 +149,14 @@ bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input
         [MV_PANE_FLAME] = mv_flame_pointer,       [MV_PANE_TABLES] = mv_tables_pointer,
         [MV_PANE_DETAILS] = mv_details_pointer,   [MV_PANE_REPORTS] = mv_reports_pointer};
 
-    return pointers[pane] && pointers[pane](view, box, input);
+    bool is_used;
+
+    if (!pointers[pane])
+        return false;
+    mv_change_begin(view);
+    is_used = pointers[pane](view, box, input);
+    mv_change_end(view);
+    return is_used;
 }
 
 /* Tells the pane that the pointer left. */
@@ -191,6 +200,24 @@ static void press_covered(mv_view *view, const mv_zone *zone)
     mv_view_do(view, chosen.command, chosen.arg);
 }
 
+/* What a pane does with the pointer until the button is released is one change. */
+static void let_go(mv_view *view)
+{
+    if (view->chrome->captured == MV_PANE_NONE)
+        return;
+    view->chrome->captured = MV_PANE_NONE;
+    mv_change_end(view);
+}
+
+static void capture(mv_view *view, mv_pane pane, mv_box box, uint8_t button)
+{
+    let_go(view);
+    view->chrome->captured = pane;
+    view->chrome->captured_box = box;
+    view->chrome->captured_button = button;
+    mv_change_begin(view);
+}
+
 static void press(mv_view *view, const mv_input *input)
 {
     mv_chrome *c = view->chrome;
@@ -217,9 +244,7 @@ static void press(mv_view *view, const mv_input *input)
     pane = mv_chrome_pane_at(view, input->x, input->y, &box);
     if (pane == MV_PANE_NONE || c->is_splitting)
         return;
-    c->captured = pane;
-    c->captured_box = box;
-    c->captured_button = input->button;
+    capture(view, pane, box, input->button);
     mv_pane_give(view, pane, box, input);
 }
 
@@ -266,8 +291,8 @@ static void release(mv_view *view, const mv_input *input)
     c->is_splitting = c->is_selecting = false;
     if (pane == MV_PANE_NONE || input->button != c->captured_button)
         return;
-    c->captured = MV_PANE_NONE;
     mv_pane_give(view, pane, c->captured_box, input);
+    let_go(view);
 }
 
 static void wheel(mv_view *view, const mv_input *input)
@@ -295,14 +320,14 @@ static void leave(mv_view *view)
     if (c->captured) {
         mv_input gone = {.kind = MV_INPUT_LEAVE};
         mv_pane_give(view, c->captured, c->captured_box, &gone);
-        c->captured = MV_PANE_NONE;
+        let_go(view);
     }
     enter_pane(view, MV_PANE_NONE, (mv_box){0});
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-void mv_view_input(mv_view *view, const mv_input *input)
+void mv_view_route(mv_view *view, const mv_input *input)
 {
     if (input->kind >= MV_INPUT_MOVE && input->kind <= MV_INPUT_WHEEL) {
         view->ui.pointer_x = input->x;
@@ -340,4 +365,9 @@ void mv_view_input(mv_view *view, const mv_input *input)
     case MV_INPUT_KEY_UP:
         break;
     }
+}
+
+void mv_view_input(mv_view *view, const mv_input *input)
+{
+    mv_change_input(view, input);
 }

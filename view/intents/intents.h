@@ -6,14 +6,19 @@
 #include "view/chrome/chrome.h"
 #include "view/panes/listing.h"
 
+#define MV_VIEW_COMMAND(name, keys, needs, past, title, help) \
+    void mv_do_##name(mv_view *view, uint64_t arg);
+#include "view/state/commands.def"
+#undef MV_VIEW_COMMAND
+
 /* The state that a view begins with; false: memory is out. */
 bool mv_intents_open(mv_view *view);
 
 /* Shows a device of a file, all of it; rows of view->documents and of its devices. */
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 
-/* Goes somewhere, which Alt+Left undoes: pins an allocation and makes it visible; moves the cursor;
- * shows a window of events; all that a row of a table says, which is undone at once. */
+/* Goes somewhere: pins an allocation and makes it visible; moves the cursor; shows a window of
+ * events; all that a row of a table says. */
 void mv_view_pin(mv_view *view, uint32_t alloc);
 void mv_view_point(mv_view *view, uint32_t alloc); /* pins it, and shows Details */
 void mv_view_move_cursor(mv_view *view, uint32_t event);
@@ -36,13 +41,12 @@ bool mv_bookmark_set(mv_view *view, const char *name);
  * unless the flame graph there is about it. */
 void mv_view_show_interval(mv_view *view);
 
-/* Called before a change that Alt+Left can undo. */
-void mv_view_remember(mv_view *view);
-
 /* Sets the state that view->sheet asks for, on the first device of the first document. */
 void mv_view_begin_paper(mv_view *view);
 
-/* The device is ready: sets its window, its cursor, and where the command line asked to begin. */
+/* Before a frame: a device that is ready now gets its window, its cursor, and where the command
+ * line asked to begin. */
+void mv_view_settle(mv_view *view);
 void mv_navigation_update(mv_view *view);
 
 /* Zooms and pans. Shares count from the left, and from below. */
@@ -58,7 +62,7 @@ bool mv_heap_fit_all(mv_view *view);
 bool mv_heap_fit_selection(mv_view *view);
 
 /* The search: only these two write it. Hits are highlighted at least; without words everything is
- * shown. Each search is a place to come back to, but letters typed one after the other are one. */
+ * shown. */
 void mv_search_set(mv_view *view, const char *words); /* the field follows; "": none */
 void mv_search_typed(mv_view *view);                  /* takes the words from the field */
 

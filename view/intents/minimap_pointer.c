@@ -14,11 +14,11 @@ static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
     float grip = mv_ui_px(&view->ui, GRIP);
     mv_drag *drag = &pane->drag;
 
-    mv_view_remember(view);
     if (input->clicks >= 2) {
         mv_do_fit_all(view, 0);
         return;
     }
+    mv_change_is(view, MV_STEPS_WINDOW);
     *drag = (mv_drag){.kind = MV_DRAG_WINDOW, .x = input->x, .y = input->y};
     if (fabsf(input->x - x0) <= grip && input->x - x0 < x1 - input->x)
         drag->kind = MV_DRAG_WINDOW_FROM;
@@ -80,6 +80,7 @@ bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input)
             pane->drag.kind = MV_DRAG_NONE;
         return true;
     case MV_INPUT_WHEEL:
+        mv_change_is(view, MV_STEPS_WINDOW);
         mv_timeline_zoom(view, 0.5, pow(1.25, (double)-input->dy));
         return true;
     default:

@@ -30,7 +30,6 @@ void mv_view_show(mv_view *view, double from, double to)
 {
     if (!mv_view_device(view))
         return;
-    mv_view_remember(view);
     set_window(view, from, to);
 }
 
@@ -59,7 +58,6 @@ void mv_view_move_cursor(mv_view *view, uint32_t event)
         return;
     if (event != MV_BEFORE && event >= device->lives.events.count)
         event = device->lives.events.count ? device->lives.events.count - 1 : MV_BEFORE;
-    mv_view_remember(view);
     mv_view_write(view)->cursor = event;
     reveal(view, event == MV_BEFORE ? 0 : event, event == MV_BEFORE ? 0 : event + 1.0);
 }
@@ -73,7 +71,6 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
     if (!device || alloc >= device->lives.allocs.count)
         return;
     a = &device->lives.allocs;
-    mv_view_remember(view);
     mv_view_write(view)->pinned = alloc;
     mv_view_write(view)->pinned_segment = MV_NO_ROW;
     if (!mv_index_is_alive(&device->index, alloc, view->now->cursor))
@@ -87,17 +84,14 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
 
 void mv_view_point(mv_view *view, uint32_t alloc)
 {
-    mv_view_history_begin(view);
     mv_view_pin(view, alloc);
     mv_view_write(view)->tab = MV_TAB_DETAILS;
-    mv_view_history_end(view);
 }
 
 void mv_view_go(mv_view *view, const mv_listing_place *place)
 {
     char words[MV_SEARCH_TEXT];
 
-    mv_view_history_begin(view);
     if (place->has_event)
         mv_view_move_cursor(view, place->event);
     if (place->has_window)
@@ -111,19 +105,24 @@ void mv_view_go(mv_view *view, const mv_listing_place *place)
             view, mv_site_term(&mv_view_document(view)->trace, place->line, words, sizeof words));
     else if (*place->search)
         mv_search_set(view, place->search);
-    mv_view_history_end(view);
 }
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
+/* Whether there is such a device, as far as is known. */
+static bool is_there(const mv_view *view, uint32_t file, uint32_t device)
+{
+    const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
+
+    if (!d || atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DOCUMENT_OPENED)
+        return d && device == MV_NO_ROW;
+    return device == MV_NO_ROW || device < d->device_count;
+}
+
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
 {
-    bool is_other = file != view->now->file || device != view->now->device;
-
-    if (file >= view->document_count)
+    if (!is_there(view, file, device))
         return;
-    if (is_other && mv_view_device(view))
-        mv_view_remember(view);
     mv_view_write(view)->file = file;
     mv_view_write(view)->device = device;
     mv_view_write(view)->from = mv_view_write(view)->to = 0;
@@ -213,14 +212,12 @@ static void begin(mv_view *view, const mv_document_device *device)
     const mv_view_start *s = &c->start;
     mv_window window = start_window(view, device);
 
-    mv_view_history_pause(view);
     set_window(view, window.first, window.end);
     if (s->at)
         start_cursor(view, window);
     if (s->filter)
         mv_search_set(view, s->filter);
     mv_view_write(view)->main = s->main;
-    mv_view_history_end(view);
     c->has_start = false;
 }
 

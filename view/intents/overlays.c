@@ -73,7 +73,8 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
         offer_name(view);
     if (focus == MV_FOCUS_SEARCH)
         mv_field_select_all(&c->search);
-    c->is_new_search = focus == MV_FOCUS_SEARCH;
+    if (focus == MV_FOCUS_SEARCH)
+        mv_history_rest(&view->intents->history);
 }
 
 void mv_do_search(mv_view *view, uint64_t arg)

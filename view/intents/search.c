@@ -20,7 +20,6 @@ static void set_words(mv_view *view, const char *words)
 
 void mv_search_set(mv_view *view, const char *words)
 {
-    mv_view_remember(view);
     set_words(view, words);
     mv_field_set(&view->chrome->search, view->now->search);
 }
@@ -31,10 +30,10 @@ void mv_search_typed(mv_view *view)
 
     if (strcmp(view->now->search, words) == 0)
         return;
-    if (view->chrome->is_new_search || !*view->now->search)
-        mv_view_remember(view);
-    view->chrome->is_new_search = false;
+    mv_change_begin(view);
+    mv_change_is(view, MV_STEPS_WORDS);
     set_words(view, words);
+    mv_change_end(view);
 }
 
 /* ---- from hit to hit --------------------------------------------------------------------- */

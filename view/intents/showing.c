@@ -9,15 +9,12 @@ static void show_main(mv_view *view, mv_main_view main)
 {
     if (view->now->main == (uint8_t)main)
         return;
-    mv_view_remember(view);
     mv_view_write(view)->main = (uint8_t)main;
     mv_view_write(view)->fits_height = true;
 }
 
 static void show_tab(mv_view *view, mv_tab tab)
 {
-    if (view->now->tab != (uint8_t)tab)
-        mv_view_remember(view);
     mv_view_write(view)->tab = (uint8_t)tab;
 }
 
@@ -84,7 +81,6 @@ void mv_do_previous_tab(mv_view *view, uint64_t arg)
 /* Turns something on, or off when it is on. */
 static void set_show(mv_view *view, mv_show show)
 {
-    mv_view_remember(view);
     mv_view_write(view)->show = view->now->show == (uint8_t)show ? MV_SHOW_ALL : (uint8_t)show;
 }
 
@@ -137,13 +133,10 @@ static void cancel_selection(mv_view *view)
     if (*now->search) {
         mv_search_set(view, "");
     } else if (now->pinned != MV_NO_ROW || now->pinned_segment != MV_NO_ROW) {
-        mv_view_remember(view);
         now->pinned = now->pinned_segment = MV_NO_ROW;
     } else if (now->has_interval) {
-        mv_view_remember(view);
         now->has_interval = false;
     } else if (now->other_file != MV_NO_ROW) {
-        mv_view_remember(view);
         now->other_file = now->other_device = MV_NO_ROW;
     }
 }

@@ -148,7 +148,6 @@ void mv_do_fit_all(mv_view *view, uint64_t arg)
     (void)arg;
     if (mv_heap_fit_all(view))
         return;
-    mv_view_remember(view);
     show(view, (mv_stretch){0, events ? events : 1});
     mv_view_write(view)->fits_height = true;
 }
@@ -167,23 +166,33 @@ void mv_do_fit_height(mv_view *view, uint64_t arg)
 
 /* ---- the selection ------------------------------------------------------------------------ */
 
-/* The life of the pinned allocation or segment; false: nothing is pinned. */
-static bool pinned_life(const mv_view *view, mv_stretch *out)
+/* The events that begin and end the pinned allocation or segment; false: nothing is pinned. */
+static bool pinned_events(const mv_view *view, uint32_t *birth, uint32_t *end)
 {
-    const mv_document_device *d = mv_view_device(view);
-    uint32_t birth, end, row = view->now->pinned, events = d->lives.events.count;
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    uint32_t alloc = view->now->pinned, segment = view->now->pinned_segment;
 
-    if (row < d->lives.allocs.count) {
-        birth = d->lives.allocs.birth[row];
-        end = d->lives.allocs.freed[row];
-    } else if (view->now->pinned_segment < d->lives.segments.count) {
-        birth = d->lives.segments.birth[view->now->pinned_segment];
-        end = d->lives.segments.death[view->now->pinned_segment];
+    if (alloc < lives->allocs.count) {
+        *birth = lives->allocs.birth[alloc];
+        *end = lives->allocs.freed[alloc];
+    } else if (segment < lives->segments.count) {
+        *birth = lives->segments.birth[segment];
+        *end = lives->segments.death[segment];
     } else {
         return false;
     }
+    return true;
+}
+
+/* The life of what is pinned; false: nothing is. */
+static bool pinned_life(const mv_view *view, mv_stretch *out)
+{
+    uint32_t birth, end;
+
+    if (!pinned_events(view, &birth, &end))
+        return false;
     out->from = birth == MV_BEFORE ? 0 : birth;
-    out->to = end == MV_NEVER ? events : end;
+    out->to = end == MV_NEVER ? mv_view_device(view)->lives.events.count : end;
     return true;
 }
 
@@ -227,7 +236,6 @@ void mv_do_fit_selection(mv_view *view, uint64_t arg)
         }
         life = (mv_stretch){view->now->a, view->now->b};
     }
-    mv_view_remember(view);
     show(view, mv_stretch_around(&rows->scale, life, 0.1));
     view->timeline->is_fitted = true;
 }
@@ -248,7 +256,6 @@ static void select_events(mv_view *view, uint32_t a, uint32_t b)
         mv_view_say(view, false, "%s", "it contains no event");
         return;
     }
-    mv_view_remember(view);
     mv_view_show_interval(view);
     mv_view_write(view)->has_interval = true;
     mv_view_write(view)->a = a;
@@ -383,18 +390,20 @@ void mv_do_oom_back(mv_view *view, uint64_t arg)
 
 void mv_do_to_alloc(mv_view *view, uint64_t arg)
 {
-    uint32_t birth = mv_view_device(view)->lives.allocs.birth[view->now->pinned];
+    uint32_t birth, end;
 
     (void)arg;
-    mv_view_move_cursor(view, birth);
+    if (pinned_events(view, &birth, &end))
+        mv_view_move_cursor(view, birth);
 }
 
 void mv_do_to_free(mv_view *view, uint64_t arg)
 {
-    uint32_t end = mv_view_device(view)->lives.allocs.freed[view->now->pinned];
+    uint32_t birth, end;
 
     (void)arg;
-    go_to(view, end, "it is never freed");
+    if (pinned_events(view, &birth, &end))
+        go_to(view, end, "it is never freed");
 }
 
 void mv_do_pin(mv_view *view, uint64_t arg)

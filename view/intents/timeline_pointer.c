@@ -29,7 +29,6 @@ static void pin(mv_plot *p, uint32_t rank, uint32_t event)
     mv_view *view = p->view;
 
     if (p->of_segments) {
-        mv_view_remember(view);
         mv_view_write(view)->pinned = MV_NO_ROW;
         mv_view_write(view)->pinned_segment = p->lives->allocs.segment[rank];
         mv_view_write(view)->cursor = event;
@@ -43,6 +42,7 @@ static void pin(mv_plot *p, uint32_t rank, uint32_t event)
 static void click(mv_plot *p, const mv_input *input)
 {
     mv_view *view = p->view;
+    bool had_interval = view->now->has_interval;
     uint32_t event;
     mv_hit hit;
 
@@ -51,10 +51,13 @@ static void click(mv_plot *p, const mv_input *input)
     if (view->now->has_interval &&
         (border_at(p, input->x) < view->now->a || border_at(p, input->x) > view->now->b))
         mv_view_write(view)->has_interval = false;
-    if (hit.rank == MV_NO_ROW)
-        mv_view_write(view)->cursor = event;
-    else
+    if (hit.rank != MV_NO_ROW) {
         pin(p, hit.rank, event);
+        return;
+    }
+    if (view->now->has_interval == had_interval)
+        mv_change_is(view, MV_STEPS_EVENTS);
+    mv_view_write(view)->cursor = event;
 }
 
 static bool is_near(const mv_plot *p, float x, uint32_t event)
@@ -122,10 +125,12 @@ static void press(mv_plot *p, const mv_input *input)
                       .y_from = p->pane->goal_y_from,
                       .y_to = p->pane->goal_y_to};
     drag->kind = drag_at(p, input, drag);
-    if (drag->kind != MV_DRAG_NONE && drag->kind != MV_DRAG_PRESSED)
-        mv_view_remember(p->view);
-    if (drag->kind == MV_DRAG_SCRUB)
+    if (drag->kind == MV_DRAG_PAN)
+        mv_change_is(p->view, MV_STEPS_WINDOW);
+    if (drag->kind == MV_DRAG_SCRUB) {
+        mv_change_is(p->view, MV_STEPS_EVENTS);
         scrub(p, input);
+    }
     if (drag->kind == MV_DRAG_PRESSED && input->clicks >= 2) {
         click(p, input);
         p->pane->is_fitted = false;
@@ -159,7 +164,6 @@ static bool drag_on(mv_plot *p, const mv_input *input)
     case MV_DRAG_PRESSED:
         if (fabsf(input->x - drag->x) < mv_ui_px(p->ui, CLICK))
             return true;
-        mv_view_remember(p->view);
         drag->kind = MV_DRAG_INTERVAL;
         mv_view_write(p->view)->has_interval = false;
         set_interval(p->view, drag->other_end, border_at(p, input->x));
@@ -186,6 +190,7 @@ static bool turn_wheel(mv_plot *p, const mv_input *input)
     double share = (double)((input->x - p->plot.x) / p->plot.w);
     double height = (double)((p->plot.y + p->plot.h - input->y) / p->plot.h);
 
+    mv_change_is(p->view, MV_STEPS_WINDOW);
     share = fmin(fmax(share, 0), 1);
     if (input->dx != 0)
         mv_timeline_pan(p->view, 0.1 * (double)input->dx);

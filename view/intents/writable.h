@@ -3,13 +3,22 @@
 #ifndef MV_WRITABLE_H
 #define MV_WRITABLE_H
 
-#include "view/intents/view_history.h"
+#include "view/frame/view.h"
+#include "view/state/view_history.h"
+
+/* A change that has begun and not ended. */
+typedef struct {
+    uint32_t depth; /* begins without their end; 0: no change */
+    uint8_t kind;   /* mv_change_kind */
+    mv_view_state before;
+} mv_change;
 
 struct mv_intents {
     mv_view_state now; /* view->now points here */
     mv_view_desk desk; /* view->desk */
     mv_view_history history;
     mv_bookmarks bookmarks; /* view->bookmarks points here */
+    mv_change change;
 };
 
 static inline mv_view_state *mv_view_write(mv_view *view)
@@ -21,5 +30,21 @@ static inline mv_view_desk *mv_view_write_desk(mv_view *view)
 {
     return &view->intents->desk;
 }
+
+/* Every change of the state is between a begin and an end: those of mv_view_do and mv_pane_give, or
+ * the caller's own. Pairs nest, and the outermost counts: what happens in it is one step back. It
+ * goes to another place, unless one of those in it says what it is. */
+void mv_change_begin(mv_view *view);
+void mv_change_is(mv_view *view, mv_change_kind kind);
+void mv_change_end(mv_view *view);
+
+/* An input; a key that is pressed while a button is down is a change of its own. */
+void mv_change_input(mv_view *view, const mv_input *input);
+
+/* What an input does (input_routing.c). */
+void mv_view_route(mv_view *view, const mv_input *input);
+
+/* Shows a state of this view, whatever device it is of. */
+void mv_view_put(mv_view *view, const mv_view_state *state);
 
 #endif

@@ -2,7 +2,7 @@
  * tips, scripts and docs/viewer.md are made from it. tests/view/test_view_commands.c fails on a key
  * that is given twice.
  *
- * To add a command: a row in commands.def and a function mv_do_NAME in the file of its pane. */
+ * To add a command: a row in commands.def and a function mv_do_NAME in a file of view/intents/. */
 #ifndef MV_COMMAND_H
 #define MV_COMMAND_H
 
@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "view/state/view_history.h"
+
 typedef struct mv_view mv_view;
 
 typedef enum {
     MV_DO_NOTHING,
-#define MV_VIEW_COMMAND(name, keys, needs, title, help) MV_DO_##name,
+#define MV_VIEW_COMMAND(name, keys, needs, past, title, help) MV_DO_##name,
 #include "view/state/commands.def"
 #undef MV_VIEW_COMMAND
     MV_DO_COUNT
@@ -38,9 +40,9 @@ typedef struct {
     const char *name; /* "zoom_in": in scripts */
     const char *keys; /* "W", "Ctrl+F", "Shift+P"; several with a space between; "": none */
     uint32_t needs;
+    uint32_t past;     /* mv_change_kind: what it means for going back */
     const char *title; /* "Zoom in" */
     const char *help;  /* one sentence */
-    void (*run)(mv_view *view, uint64_t arg);
 } mv_view_command;
 
 extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* by mv_command_id */
@@ -52,10 +54,5 @@ bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
 
 /* Runs a command if it is enabled. If not: false, and a sentence in the status bar. */
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);
-
-#define MV_VIEW_COMMAND(name, keys, needs, title, help) \
-    void mv_do_##name(mv_view *view, uint64_t arg);
-#include "view/state/commands.def"
-#undef MV_VIEW_COMMAND
 
 #endif

@@ -1,0 +1,121 @@
+/* Changes of the state: where they begin and end, what they mean for going back, and going back. */
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+
+bool mv_intents_open(mv_view *view)
+{
+    view->intents = mv_push_struct(&view->arena, mv_intents);
+    if (!view->intents)
+        return false;
+    view->now = mv_view_write(view);
+    view->desk = mv_view_write_desk(view);
+    view->bookmarks = &view->intents->bookmarks;
+    *mv_view_write(view) = mv_view_state_first;
+    *mv_view_write_desk(view) = mv_view_desk_first;
+    mv_view_write_desk(view)->is_dark = view->opts.is_dark;
+    if (view->opts.scale > 0)
+        mv_view_write_desk(view)->scale = view->opts.scale;
+    return true;
+}
+
+/* ---- changes ------------------------------------------------------------------------------ */
+
+static void begin(mv_change *change, const mv_view_state *now)
+{
+    change->before = *now;
+    change->kind = MV_GOES;
+}
+
+/* A view without a window, before its file is read, is no place. */
+static void note(mv_view *view)
+{
+    const mv_change *change = &view->intents->change;
+
+    if (change->before.from < change->before.to)
+        mv_history_note(&view->intents->history, (mv_change_kind)change->kind, &change->before,
+                        view->now);
+}
+
+void mv_change_begin(mv_view *view)
+{
+    mv_change *change = &view->intents->change;
+
+    if (change->depth++ == 0)
+        begin(change, view->now);
+}
+
+void mv_change_is(mv_view *view, mv_change_kind kind)
+{
+    view->intents->change.kind = (uint8_t)kind;
+}
+
+void mv_change_end(mv_view *view)
+{
+    if (--view->intents->change.depth == 0)
+        note(view);
+}
+
+void mv_change_input(mv_view *view, const mv_input *input)
+{
+    mv_change *change = &view->intents->change;
+    bool is_apart =
+        change->depth > 0 && (input->kind == MV_INPUT_KEY || input->kind == MV_INPUT_TEXT);
+    uint8_t kind = change->kind;
+
+    if (is_apart) {
+        note(view);
+        begin(change, view->now);
+    }
+    mv_view_route(view, input);
+    if (is_apart && change->depth > 0) {
+        note(view);
+        begin(change, view->now);
+        change->kind = kind;
+    }
+}
+
+void mv_view_settle(mv_view *view)
+{
+    mv_navigation_update(view);
+    view->intents->change.before = *view->now;
+}
+
+/* ---- going back --------------------------------------------------------------------------- */
+
+uint32_t mv_view_past(const mv_view *view)
+{
+    const mv_view_history *h = &view->intents->history;
+
+    return (h->past_count ? MV_NEEDS_PAST : 0u) | (h->future_count ? MV_NEEDS_FUTURE : 0u);
+}
+
+void mv_view_put(mv_view *view, const mv_view_state *state)
+{
+    bool is_other = state->file != view->now->file || state->device != view->now->device;
+
+    *mv_view_write(view) = *state;
+    mv_field_set(&view->chrome->search, state->search);
+    if (!is_other || state->file >= view->document_count)
+        return;
+    view->hover = view->hover_segment = MV_NO_ROW;
+    mv_loader_prefer(view->loader, view->documents[state->file], state->device);
+    mv_navigation_update(view);
+}
+
+void mv_do_back(mv_view *view, uint64_t arg)
+{
+    mv_view_state to = *view->now;
+
+    (void)arg;
+    if (mv_history_back(&view->intents->history, &to))
+        mv_view_put(view, &to);
+}
+
+void mv_do_forward(mv_view *view, uint64_t arg)
+{
+    mv_view_state to = *view->now;
+
+    (void)arg;
+    if (mv_history_forward(&view->intents->history, &to))
+        mv_view_put(view, &to);
+}
