@@ -55,10 +55,10 @@ void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const c
     *page = (mv_html){.arena = arena, .trace = trace, .title = title};
 }
 
-mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks *leaks,
-                           const mv_html_opening *opening, mv_err *err)
+mv_code mv_html_add_device(mv_html *page, const mv_reports *reports, const mv_html_opening *opening,
+                           mv_err *err)
 {
-    (void)page, (void)lives, (void)leaks, (void)opening;
+    (void)page, (void)reports, (void)opening;
     return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
 }
 

@@ -24,6 +24,37 @@ static void begin_page(mv_drawing *d)
         d->page.theme = o->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
 }
 
+/* The reports that the page's heading is made of. */
+typedef struct {
+    mv_leaks leaks;
+    mv_ooms ooms;
+    mv_fragmentation fragmentation;
+    mv_sites sites;
+    mv_reports all;
+} page_reports;
+
+static mv_code report(mv_drawing *d, const mv_lives *lives, mv_arena *work, page_reports *r,
+                      mv_err *err)
+{
+    mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS, .no_advice = true};
+    mv_code code = mv_leaks_find(work, d->trace, lives, &r->leaks, err);
+
+    if (code == MV_OK)
+        code = mv_sites_find(work, d->trace, &r->sites, err);
+    if (code == MV_OK)
+        code = mv_ooms_find(work, d->trace, lives, &r->sites, MV_ALL_EVENTS, &r->ooms, err);
+    if (code == MV_OK)
+        code =
+            mv_fragmentation_find(work, d->trace, lives, &r->sites, opts, &r->fragmentation, err);
+    r->all = (mv_reports){.trace = d->trace,
+                          .sites = &r->sites,
+                          .lives = lives,
+                          .leaks = &r->leaks,
+                          .ooms = &r->ooms,
+                          .fragmentation = &r->fragmentation};
+    return code;
+}
+
 static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                            mv_arena *work, mv_err *err)
 {
@@ -31,15 +62,15 @@ static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place 
                                .to = place->window.end,
                                .has_moment = d->picture->is_of_moment,
                                .moment = place->event};
-    mv_leaks leaks;
+    page_reports reports;
 
     if (d->page.devices == 0)
         begin_page(d);
-    if (mv_leaks_find(work, d->trace, lives, &leaks, err) != MV_OK)
+    if (report(d, lives, work, &reports, err) != MV_OK)
         return err->code;
     d->figure[MV_FIGURE_EVENTS] += opening.to ? opening.to - opening.from : lives->events.count;
     d->figure[MV_FIGURE_DRAWN] += lives->allocs.count;
-    return mv_html_add_device(&d->page, lives, &leaks, &opening, err);
+    return mv_html_add_device(&d->page, &reports.all, &opening, err);
 }
 
 static mv_code write_page(mv_drawing *d, mv_err *err)

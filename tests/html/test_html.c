@@ -5,6 +5,7 @@
 
 #include "analyze/code/culprit.h"
 #include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
 #include "viz/html/html.h"
 #include "viz/pictures/segment_timeline.h"
 
@@ -152,12 +153,16 @@ static void open_page_at(opened *o, const mv_trace *trace, const char *title,
                          const mv_html_opening *opening, mv_lives *lives)
 {
     mv_html page;
+    mv_sites sites;
+    mv_reports reports;
     mv_leaks leaks;
 
     mv_html_init(&page, mvt_memory(), trace, title);
     *lives = mvt_lives(mvt_memory(), trace, 0);
     mvt_ok(mv_leaks_find(mvt_memory(), trace, lives, &leaks, mvt_err()));
-    mvt_ok(mv_html_add_device(&page, lives, &leaks, opening, mvt_err()));
+    mvt_ok(mv_sites_find(mvt_memory(), trace, &sites, mvt_err()));
+    reports = (mv_reports){.trace = trace, .sites = &sites, .lives = lives, .leaks = &leaks};
+    mvt_ok(mv_html_add_device(&page, &reports, opening, mvt_err()));
     write_and_open(o, &page);
 }
 
@@ -450,6 +455,8 @@ Test(html, filter_and_largest_are_marked)
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
     mv_html page;
+    mv_sites sites;
+    mv_reports reports;
     mv_lives lives;
     mv_leaks leaks;
     mv_filter filter;
@@ -473,7 +480,9 @@ Test(html, filter_and_largest_are_marked)
     page.top = 1;
     lives = mvt_lives(mvt_memory(), trace, 0);
     mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &leaks, mvt_err()));
-    mvt_ok(mv_html_add_device(&page, &lives, &leaks, &opening, mvt_err()));
+    mvt_ok(mv_sites_find(mvt_memory(), trace, &sites, mvt_err()));
+    reports = (mv_reports){.trace = trace, .sites = &sites, .lives = &lives, .leaks = &leaks};
+    mvt_ok(mv_html_add_device(&page, &reports, &opening, mvt_err()));
     write_and_open(&o, &page);
     chosen = find(&o, "0.chosen");
     cr_expect_eq(chosen.count, 4);
@@ -522,4 +531,19 @@ Test(html, hostile_names_stay_in_the_columns)
                 (text.length == sizeof hostile - 1 && memcmp(text.data, hostile, text.length) == 0);
     }
     cr_expect(found, "the name is not as it was");
+}
+
+/* Pages are mailed: the title named the leak report alone, which said "leaks unknown" of a run that
+ * ran out of memory. */
+Test(html, the_heading_and_the_title_have_the_verdicts_of_all_reports)
+{
+    mvt_run oom = mvt_sh("$MEMVIZ trace_plot -o x.html $SNAPS/oom.pickle && cat x.html");
+    mvt_run fine = mvt_sh("$MEMVIZ trace_plot -o x.html $SNAPS/gpt_train.pickle && cat x.html");
+
+    cr_expect(
+        strstr(oom.out, "oom.pickle \xc2\xb7 out of memory: capacity \xc2\xb7 GPU memory</title>"));
+    cr_expect(strstr(oom.out, "<p id=\"verdict\" class=\"alarm\">out of memory: capacity</p>"));
+    cr_expect(strstr(fine.out, "<title>gpt_train.pickle \xc2\xb7 GPU memory</title>"));
+    cr_expect(strstr(fine.out, "<p id=\"verdict\">no leak \xc2\xb7 fragmentation ok \xc2\xb7 no "
+                               "request failed</p>"));
 }

@@ -3,6 +3,7 @@
 
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
+#include "view/panes/finding_places.h"
 #include "view/panes/panes.h"
 #include "viz/html/html.h"
 #include "viz/scene/png.h"
@@ -81,6 +82,7 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err 
 {
     const mv_document_device *d = mv_view_device(view);
     const mv_document *document = mv_view_document(view);
+    const mv_reports reports = mv_document_reports(document, d);
     mv_html_opening opening = {.from = (uint32_t)view->now->from, .to = (uint32_t)view->now->to};
     mv_html page;
     mv_code code;
@@ -89,7 +91,7 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err 
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "the reports are not ready yet");
     mv_html_init(&page, arena, &document->trace, document->name);
     page.theme = view->desk->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
-    code = mv_html_add_device(&page, &d->lives, &d->leaks, &opening, err);
+    code = mv_html_add_device(&page, &reports, &opening, err);
     return code == MV_OK ? mv_html_write(&page, sink, err) : code;
 }
 

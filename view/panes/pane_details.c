@@ -6,6 +6,7 @@
 
 #include "analyze/lives/position.h"
 #include "base/text.h"
+#include "view/frame/colour_groups.h"
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
@@ -124,50 +125,38 @@ static const char *exact_size(details_frame *p, uint64_t bytes)
                         mv_axis_exact(bytes, exact));
 }
 
-static void put_pool(details_frame *p, uint32_t segment)
+static const char *stream_of(details_frame *p, char out[MV_GROUP_LABEL])
 {
-    const mv_segment_lives *s = &p->lives->segments;
-    const mv_trace *t = &p->document->trace;
-    mv_pool_id pool = s->pool[segment].row < t->pools.count ? s->pool[segment] : MV_DEFAULT_POOL;
+    uint32_t born = p->story->born, segment = p->story->segment;
+    mv_stream_id stream = {MV_NO_ROW};
 
-    put_fact(p, "pool",
-             mv_panel_say(p->view, "%s, (%llu, %llu)",
-                          mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
-                          (unsigned long long)(t->pools.count ? t->pools.a[pool.row] : 0),
-                          (unsigned long long)(t->pools.count ? t->pools.b[pool.row] : 0)));
+    if (born != MV_BEFORE)
+        stream = p->lives->events.stream[born];
+    else if (segment < p->lives->segments.count)
+        stream = p->lives->segments.stream[segment];
+    return mv_stream_label(&p->document->trace, stream, out);
 }
 
 static void put_place(details_frame *p)
 {
     const mv_segment_lives *s = &p->lives->segments;
     uint32_t segment = p->story->segment;
+    char pool[MV_GROUP_LABEL], stream[MV_GROUP_LABEL];
 
     if (segment >= s->count) {
         put_fact(p, "segment", "not known");
+        put_fact(p, "stream", stream_of(p, stream));
         return;
     }
     put_fact(p, "segment",
              mv_panel_say(p->view, "0x%llx of %s%s", (unsigned long long)s->addr[segment],
                           mv_panel_size(p->view, s->size[segment]),
                           s->is_expandable[segment] ? ", expandable" : ""));
-    put_pool(p, segment);
-}
-
-static void put_stream(details_frame *p)
-{
-    const mv_trace *t = &p->document->trace;
-    uint32_t born = p->story->born, segment = p->story->segment, row = MV_NO_ROW;
-    uint64_t value;
-
-    if (born != MV_BEFORE)
-        row = p->lives->events.stream[born].row;
-    else if (segment < p->lives->segments.count)
-        row = p->lives->segments.stream[segment].row;
-    value = row < t->streams.count ? t->streams.value[row] : MV_NO_BYTES;
-    put_fact(p, "stream",
-             value == MV_NO_BYTES ? "not known"
-             : value == 0         ? "the default stream"
-                                  : mv_panel_say(p->view, "0x%llx", (unsigned long long)value));
+    put_fact(p, "pool",
+             mv_panel_say(p->view, "%s blocks, %s, %s",
+                          mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
+                          mv_pool_label(&p->document->trace, s->pool[segment], pool),
+                          stream_of(p, stream)));
 }
 
 static void put_age(details_frame *p)
@@ -253,7 +242,6 @@ static void put_alloc_facts(details_frame *p)
     put_tags(p);
     put_sizes(p);
     put_place(p);
-    put_stream(p);
     put_fact(p, "total then", exact_size(p, p->history->total));
 }
 
@@ -263,7 +251,6 @@ static void put_segment_facts(details_frame *p)
     put_event(p, "given back", p->story->freed, "not up to the last event");
     put_age(p);
     put_place(p);
-    put_stream(p);
 }
 
 static void put_facts(details_frame *p)

@@ -2,6 +2,7 @@
 #include "analyze/advice/headline.h"
 #include "analyze/leaks/leak_words.h"
 #include "base/size.h"
+#include "view/panes/finding_places.h"
 #include "view/paper/paper.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
@@ -175,13 +176,7 @@ static void add_verdicts(mv_view *view, mv_paper_heading *out)
 {
     const mv_document *d = mv_view_document(view);
     const mv_document_device *v = mv_view_device(view);
-    mv_reports reports = {.trace = &d->trace,
-                          .sites = &d->sites,
-                          .lives = &v->lives,
-                          .leaks = &v->leaks,
-                          .ooms = &v->ooms,
-                          .fragmentation = &v->fragmentation,
-                          .peak = &v->attribution};
+    mv_reports reports = mv_document_reports(d, v);
     mv_headline headline;
     mv_err err;
 

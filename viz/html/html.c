@@ -29,6 +29,10 @@ static void write_head(const mv_html *page, mv_sink *sink)
               "<meta name=\"color-scheme\" content=\"light dark\">\n"
               "<meta name=\"generator\" content=\"memviz " MV_PROGRAM_VERSION "\">\n<title>");
     mv_markup_write(sink, MV_MARKUP_HTML, page->title);
+    if (page->has_alarm) {
+        put(sink, " \xc2\xb7 ");
+        mv_markup_write(sink, MV_MARKUP_HTML, page->verdict);
+    }
     put(sink, " \xc2\xb7 GPU memory</title>\n"
               "<link rel=\"icon\" href=\"data:,\">\n<style>\n");
     put(sink, mv_html_style);
@@ -40,7 +44,7 @@ static void write_titles(const mv_html *page, mv_sink *sink)
     put(sink, "<header><h1 id=\"title\">");
     mv_markup_write(sink, MV_MARKUP_HTML, page->title);
     put(sink, "</h1>\n<p id=\"verdict\"");
-    put(sink, page->has_leak ? " class=\"leak\">" : ">");
+    put(sink, page->has_alarm ? " class=\"alarm\">" : ">");
     mv_markup_write(sink, MV_MARKUP_HTML, page->verdict);
     put(sink, "</p>\n<p id=\"figures\"></p></header>\n"
               "<noscript>The picture is drawn by a script in this file, and scripts are switched "

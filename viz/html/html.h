@@ -5,7 +5,7 @@
  *
  *     mv_html_init(&page, arena, trace, "train.pickle");
  *     page.view = MV_PAGE_STATE;
- *     mv_html_add_device(&page, &lives, &leaks, &opening, &err);   once a device
+ *     mv_html_add_device(&page, &reports, &opening, &err);         once a device
  *     mv_html_write(&page, &sink, &err);
  *
  * Texts of the trace are untrusted. In the file they are in base64 only, except for the title and
@@ -13,8 +13,8 @@
 #ifndef MV_HTML_H
 #define MV_HTML_H
 
+#include "analyze/advice/headline.h"
 #include "analyze/filter/filter.h"
-#include "analyze/leaks/leaks.h"
 #include "viz/html/packed_columns.h"
 
 enum { MV_HTML_VERDICT = 512 };
@@ -50,16 +50,18 @@ typedef struct {
     uint32_t top; /* at first only this many, the largest, are in colour, all others grey; 0: all */
     mv_packed columns;
     uint32_t devices;              /* added so far */
-    char verdict[MV_HTML_VERDICT]; /* verdict of the first device with a leak, else of the first */
-    bool has_leak;
+    char verdict[MV_HTML_VERDICT]; /* headline of the first device with an alarm, else of the first
+                                    */
+    bool has_alarm;
 } mv_html;
 
 void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title);
 
-/* Adds all of one device. `lives` and `leaks` are not needed afterwards. O(n log n). Fails when
- * memory runs out. */
-mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks *leaks,
-                           const mv_html_opening *opening, mv_err *err);
+/* Adds all of one device, whose reports are not needed afterwards. Those on lives and leaks must be
+ * there; the heading says nothing of others that are NULL. O(n log n). Fails when memory runs out.
+ */
+mv_code mv_html_add_device(mv_html *page, const mv_reports *reports, const mv_html_opening *opening,
+                           mv_err *err);
 
 /* Writes the page. A failed write is reported by mv_sink_commit. */
 mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err);

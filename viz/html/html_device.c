@@ -309,17 +309,24 @@ static void add_facts(device *d, const mv_html *page, const mv_html_opening *ope
         mv_packed_add_text(d->columns, (mv_span){(const uint8_t *)texts[i], strlen(texts[i])});
 }
 
-static void add_verdict(device *d, mv_html *page, const mv_painter *p)
+static mv_code add_verdict(device *d, mv_arena *scratch, mv_html *page, const mv_reports *reports,
+                           mv_err *err)
 {
-    char line[MV_HTML_VERDICT];
-    const mv_leaks *leaks = p->opts->leaks;
+    mv_headline headline;
+    mv_code code = mv_headline_find(scratch, reports, &headline, err);
 
-    mv_verdict_line(p->trace, p->frame_kinds, leaks, line, sizeof line);
-    mv_packed_add_text(d->columns, (mv_span){(const uint8_t *)line, strlen(line)});
+    if (code != MV_OK)
+        return code;
+    mv_packed_add_text(d->columns,
+                       (mv_span){(const uint8_t *)headline.line, strlen(headline.line)});
     mv_packed_close(d->columns);
-    if (page->devices == 0 || (leaks->count > 0 && !page->has_leak))
-        memcpy(page->verdict, line, sizeof line);
-    page->has_leak = page->has_leak || leaks->count > 0;
+    if (page->devices == 0 || (headline.alarms && !page->has_alarm))
+        snprintf(page->verdict, sizeof page->verdict, "%s", headline.line);
+    page->has_alarm = page->has_alarm || headline.alarms;
+    begin_column(d, MV_CODING_PLAIN, "alarms");
+    mv_packed_add(d->columns, headline.alarms);
+    mv_packed_close(d->columns);
+    return MV_OK;
 }
 
 /* The event after which a level is highest: sites are ranked by it. */
@@ -358,11 +365,12 @@ static mv_painter painter_of(const mv_html *page, const mv_lives *lives,
                         .frame_kinds = kinds};
 }
 
-mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks *leaks,
-                           const mv_html_opening *opening, mv_err *err)
+mv_code mv_html_add_device(mv_html *page, const mv_reports *reports, const mv_html_opening *opening,
+                           mv_err *err)
 {
+    const mv_lives *lives = reports->lives;
     device d = {.columns = &page->columns, .number = page->devices};
-    mv_timeline_opts opts = {.leaks = leaks, .title = page->title};
+    mv_timeline_opts opts = {.leaks = reports->leaks, .title = page->title};
     mv_timeline_opts segment_opts = {.title = page->title};
     mv_lives segments;
     mv_painter p, s;
@@ -391,9 +399,9 @@ mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks 
         add_places(&d, page->trace);
         add_times(&d);
         add_ooms(&d);
-        add_steps(&d, leaks);
+        add_steps(&d, reports->leaks);
         add_facts(&d, page, opening);
-        add_verdict(&d, page, &p);
+        code = add_verdict(&d, &scratch, page, reports, err);
         page->devices++;
     }
     mv_arena_release(&scratch);

@@ -13,6 +13,7 @@ class Device {
     this.window = [from, to];
     this.moment = moment - 2; // where the page opens; -1: before the first event, -2: the peak
     [this.file, this.historyWhy, this.verdict] = texts(columns, `${number}.texts`);
+    this.alarms = column("alarms")[0];
     this.time = column("time");
     this.step = column("step", Uint32Array);
     const oom = column("oom");

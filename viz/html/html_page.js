@@ -134,7 +134,7 @@ class App {
     for (const option of this.axisBox.options) option.disabled = option.value === "time" && !base.time.length;
     const verdict = document.getElementById("verdict");
     verdict.textContent = base.verdict;
-    verdict.className = base.verdict.startsWith("leak:") ? "leak" : "";
+    verdict.className = base.alarms ? "alarm" : "";
     this.pendingLevels = this.findPending(base);
     this.view = null;
     this.showRows("event");
