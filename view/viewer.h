@@ -18,7 +18,7 @@ typedef struct {
     mv_view_start start;
     bool is_dark;
     float scale;            /* of texts and paddings; 0: that of the display */
-    uint32_t width, height; /* of the window, or of the picture; 0: 1280 x 800 */
+    uint32_t width, height; /* of the window, or of the picture; 0: what suits the screen */
     uint64_t tile_bytes;    /* most memory of kept pictures; 0: 64 MiB */
     const char *keys;       /* lines of the user's own (view/state/keymap.h); NULL: none */
     const char *renderer; /* a render driver of SDL, such as "opengl"; NULL: the best that works */

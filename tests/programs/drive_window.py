@@ -106,7 +106,7 @@ class Window:
         self.id = ""
         while not self.id and time.monotonic() < end and self.program.poll() is None:
             time.sleep(0.05)
-            self.id = tool("xdotool", "search", "--onlyvisible", "--name", "memviz").split("\n")[0]
+            self.id = tool("xdotool", "search", "--onlyvisible", "--class", "memviz").split("\n")[0]
         if not self.id:
             sys.exit("no window: " + (self.program.stderr.read() if self.program.poll() else ""))
         tool("xdotool", "windowmove", "--sync", self.id, "0", "0")
@@ -286,7 +286,7 @@ def plot_on_a_terminal(folder):
     found = ""
     while not found and time.monotonic() < end:
         time.sleep(0.1)
-        found = tool("xdotool", "search", "--onlyvisible", "--name", "memviz")
+        found = tool("xdotool", "search", "--onlyvisible", "--class", "memviz")
     check(found != "", "trace_plot on a terminal opens the window")
     os.kill(child, signal.SIGTERM)
     os.waitpid(child, 0)

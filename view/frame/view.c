@@ -3,6 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
 
 const mv_document *mv_view_document(const mv_view *view)
 {
@@ -45,6 +48,22 @@ bool mv_view_is_judged(const mv_view *view)
     const mv_document_device *device = mv_view_device(view);
 
     return device && atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_JUDGED;
+}
+
+void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE])
+{
+    const mv_document *d = mv_view_document(view);
+    char device[32] = "";
+
+    if (!d) {
+        snprintf(out, MV_VIEW_TITLE, "memviz");
+        return;
+    }
+    if (mv_view_device(view) && d->device_count > 1)
+        snprintf(device, sizeof device, ", device %u", mv_view_device(view)->device);
+    snprintf(out, MV_VIEW_TITLE, "%.*s%s \xe2\x80\x94 memviz", (int)mv_utf8_cut(d->name, 200),
+             d->name, device);
+    mv_utf8_tame(out);
 }
 
 uint32_t mv_view_device_count(const mv_view *view)

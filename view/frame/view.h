@@ -144,6 +144,10 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
  * mv_view_frame, and by what paints another frame (view/paper/). */
 void mv_view_frame_begin(mv_view *view, float width, float height, double ms);
 
+/* The title of the window: names the file that is shown. */
+enum { MV_VIEW_TITLE = 300 };
+void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE]);
+
 /* Whether a frame would look different from the last one without an input: something moves. */
 bool mv_view_is_animating(const mv_view *view);
 

@@ -1,26 +1,19 @@
 /* The window. Events go in (view/sdl/user_events.h), a frame comes out when something changed or
  * moves; otherwise the thread sleeps in SDL's wait. Other threads wake it with one event, however
  * much they have to report. */
-#include <math.h>
+#include <locale.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/sdl/display_scale.h"
 #include "view/sdl/driver.h"
+#include "view/sdl/frame_pace.h"
 #include "view/sdl/presenter.h"
 #include "view/sdl/user_events.h"
 #include "view/viewer.h"
 
-enum {
-    WIDTH = 1280,
-    HEIGHT = 800,
-    LEAST_WIDTH = 640,
-    LEAST_HEIGHT = 400,
-    IDLE_MS = 500,
-    FRAME_MS = 16,
-    LEAST_FRAME_MS = 4 /* the wait if presenting waits for the display, and if it does not because
-                           the window is hidden */
-};
+enum { LEAST_WIDTH = 640, LEAST_HEIGHT = 400 };
 
 #define NO_DISPLAY "no display for a window (--headless needs none)"
 
@@ -35,10 +28,11 @@ typedef struct {
     char *pasted; /* SDL's */
     uint32_t wake_type;
     atomic_bool is_woken; /* an event of wake_type is on its way */
-    bool is_dirty, is_typing, has_quit;
-    bool is_lost;      /* the window may show something else than the last picture */
-    uint64_t frame_at; /* ms of the last frame */
-    mv_input pending;  /* a move or wheel that later ones may be merged into */
+    bool is_typing, has_quit;
+    mv_frame_pace pace;
+    float display_scale; /* before there was a window */
+    char title[MV_VIEW_TITLE];
+    mv_input pending; /* a move or wheel that later ones may be merged into */
     bool has_pending;
 } shell;
 
@@ -91,9 +85,11 @@ static bool is_unseen(const shell *s)
 static mv_code open_window(shell *s, mv_err *err)
 {
     const mv_sdl *sdl = &s->sdl;
-    uint32_t width = s->opts->width ? s->opts->width : WIDTH;
-    uint32_t height = s->opts->height ? s->opts->height : HEIGHT;
+    uint32_t width = s->opts->width, height = s->opts->height;
+    SDL_Rect usable = {0};
 
+    /* Titles are UTF-8: in the C locale, X takes none beyond ASCII. */
+    setlocale(LC_CTYPE, "C.UTF-8");
     /* Ctrl+C in the terminal ends the program as usual; a driver's name does not turn batching off;
      * the machine may sleep; a click that raises the window also counts as a click. */
     sdl->SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
@@ -108,40 +104,42 @@ static mv_code open_window(shell *s, mv_err *err)
     if (is_unseen(s))
         return mv_fail(err, MV_IO, MV_NO_OFFSET, NO_DISPLAY);
     sdl->StopTextInput();
+    s->display_scale = mv_display_scale(sdl);
+    if (width == 0 || height == 0) {
+        sdl->GetDisplayUsableBounds(0, &usable);
+        mv_first_window(usable, s->opts->scale > 0 ? s->opts->scale : s->display_scale, &width,
+                        &height);
+    }
     s->wake_type = sdl->RegisterEvents(1);
     s->window =
-        sdl->CreateWindow("memviz", SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, (int)width,
+        sdl->CreateWindow("memviz", SDL_WINDOWPOS_CENTERED, SDL_WINDOWPOS_CENTERED, (int)width,
                           (int)height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
     if (!s->window)
         return fail_with_sdl(s, "no window", err);
     sdl->SetWindowMinimumSize(s->window, LEAST_WIDTH, LEAST_HEIGHT);
-    return mv_driver_open(&s->driver, sdl, s->window, s->opts->renderer, err);
+    if (mv_driver_open(&s->driver, sdl, s->window, s->opts->renderer, err) != MV_OK)
+        return err->code;
+    s->pace.has_vsync = s->driver.has_vsync;
+    return MV_OK;
 }
 
-/* Pixels of a letter per pixel of its design: as the display says, in quarters. */
+/* Pixels of a letter per pixel of its design. */
 static float scale_of(const shell *s)
 {
-    float dpi = 0, scale;
     int width = 0, pixels = 0;
 
+    if (s->opts->scale > 0)
+        return s->opts->scale;
     s->sdl.GetWindowSize(s->window, &width, NULL);
     s->sdl.GetRendererOutputSize(s->driver.renderer, &pixels, NULL);
-    if (width > 0 && pixels > width)
-        scale = (float)pixels / (float)width;
-    else if (s->sdl.GetDisplayDPI(s->sdl.GetWindowDisplayIndex(s->window), &dpi, NULL, NULL) == 0 &&
-             dpi >= 144) /* below this, desktops draw letters at their own size */
-        scale = dpi / 96;
-    else
-        scale = 1;
-    scale = roundf(scale * 4) / 4;
-    return scale < 1 ? 1 : scale > 3 ? 3 : scale;
+    return mv_window_scale((float)width, (float)pixels, s->display_scale);
 }
 
 static mv_code open_view(shell *s, mv_err *err)
 {
     mv_view_opts opts = {.is_dark = s->opts->is_dark,
                          .is_threaded = true,
-                         .scale = s->opts->scale > 0 ? s->opts->scale : scale_of(s),
+                         .scale = scale_of(s),
                          .tile_bytes = s->opts->tile_bytes,
                          .wake = wake,
                          .copy = copy,
@@ -189,19 +187,9 @@ static void give(shell *s, const mv_input *input)
 
 static void on_window_event(shell *s, const SDL_WindowEvent *event)
 {
-    switch (event->event) {
-    case SDL_WINDOWEVENT_SHOWN:
-    case SDL_WINDOWEVENT_EXPOSED:
-    case SDL_WINDOWEVENT_SIZE_CHANGED:
-    case SDL_WINDOWEVENT_RESTORED:
-        s->is_dirty = s->is_lost = true;
-        break;
-    case SDL_WINDOWEVENT_CLOSE:
+    mv_frame_pace_window(&s->pace, event->event);
+    if (event->event == SDL_WINDOWEVENT_CLOSE)
         s->has_quit = true;
-        break;
-    default:
-        break;
-    }
 }
 
 /* Events that are not the user's: the window's own, and other threads'. */
@@ -209,14 +197,14 @@ static void on_event(shell *s, const SDL_Event *event)
 {
     if (event->type == s->wake_type) {
         atomic_store(&s->is_woken, false);
-        s->is_dirty = true;
+        s->pace.is_dirty = true;
     } else if (event->type == SDL_QUIT) {
         s->has_quit = true;
     } else if (event->type == SDL_WINDOWEVENT) {
         on_window_event(s, &event->window);
     } else if (event->type == SDL_RENDER_TARGETS_RESET || event->type == SDL_RENDER_DEVICE_RESET) {
         mv_presenter_forget(&s->presenter);
-        s->is_dirty = true;
+        s->pace.is_dirty = true;
     }
 }
 
@@ -227,7 +215,7 @@ static void take_event(shell *s, const SDL_Event *event)
     on_event(s, event);
     if (mv_user_event(event, (uint16_t)s->sdl.GetModState(), &s->pointer, &input)) {
         give(s, &input);
-        s->is_dirty = true;
+        s->pace.is_dirty = true;
     }
     /* A drag continues outside the window. */
     if (event->type == SDL_MOUSEBUTTONDOWN || event->type == SDL_MOUSEBUTTONUP)
@@ -256,6 +244,17 @@ static void follow_field(shell *s)
     s->sdl.FlushEvent(SDL_TEXTINPUT); /* of the key that opened the field */
 }
 
+static void follow_title(shell *s)
+{
+    char title[MV_VIEW_TITLE];
+
+    mv_view_title(s->view, title);
+    if (strcmp(title, s->title) == 0)
+        return;
+    memcpy(s->title, title, sizeof title);
+    s->sdl.SetWindowTitle(s->window, title);
+}
+
 /* ---- frames ------------------------------------------------------------------------------ */
 
 static void draw_frame(shell *s)
@@ -269,23 +268,18 @@ static void draw_frame(shell *s)
         return;
     s->pointer.scale_x = (float)width / (float)units_x;
     s->pointer.scale_y = (float)height / (float)units_y;
-    s->is_dirty = false;
-    s->frame_at = s->sdl.GetTicks64();
-    scene = mv_view_frame(s->view, (float)width, (float)height, (double)s->frame_at);
-    mv_presenter_show(&s->presenter, scene, s->is_lost);
-    s->is_lost = false;
+    s->pace.is_dirty = false;
+    s->pace.frame_at = s->sdl.GetTicks64();
+    scene = mv_view_frame(s->view, (float)width, (float)height, (double)s->pace.frame_at);
+    mv_presenter_show(&s->presenter, scene, s->pace.is_lost);
+    s->pace.is_lost = false;
     follow_field(s);
+    follow_title(s);
 }
 
-/* Milliseconds until the next frame is due. */
 static int wait_of(const shell *s)
 {
-    uint64_t since = s->sdl.GetTicks64() - s->frame_at;
-    uint64_t least = s->driver.has_vsync ? LEAST_FRAME_MS : FRAME_MS;
-
-    if (!s->is_dirty && !mv_view_is_animating(s->view))
-        return IDLE_MS;
-    return since >= least ? 0 : (int)(least - since);
+    return mv_frame_pace_wait(&s->pace, mv_view_is_animating(s->view), s->sdl.GetTicks64());
 }
 
 static void run(shell *s)
