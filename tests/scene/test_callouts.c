@@ -4,7 +4,7 @@
 #include "viz/scene/callouts.h"
 
 static const mv_box plot = {100, 50, 400, 200};
-static const mv_callout_size size = {60, 18, 10, 13};
+static const mv_callout_size size = {60, 18, 10, 13, 150};
 
 /* Allocations fill the picture below y = 150. */
 static bool is_above(const void *picture, mv_box box)
@@ -36,7 +36,7 @@ Test(callouts, at_the_right_edge_they_are_left_of_it)
     cr_assert_eq(box.x, 420);
 }
 
-Test(callouts, above_the_allocations_before_among_them)
+Test(callouts, never_on_what_they_name)
 {
     mv_callouts callouts = {0};
     mv_box box;
@@ -44,7 +44,11 @@ Test(callouts, above_the_allocations_before_among_them)
     cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 170}, size, is_above, NULL, &box));
     cr_assert(is_above(NULL, box));
     cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 245}, size, is_above, NULL, &box));
-    cr_assert_not(is_above(NULL, box), "nothing above is near enough");
+    cr_assert(is_above(NULL, box));
+    cr_assert_leq(mv_callouts_distance(box, (mv_point){200, 245}), size.far);
+    cr_assert_not(
+        mv_callouts_place(&callouts, plot, (mv_point){200, 320}, size, is_above, NULL, &box),
+        "nothing above is near enough");
 }
 
 Test(callouts, none_overlaps_another_or_leaves_the_plot)

@@ -30,7 +30,7 @@ static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
 
     for (uint32_t i = scene->shape_count; i-- > 0;) {
         const mv_shape *s = &scene->shapes[i];
-        if (s->kind == MV_SHAPE_LINE && s->stroke == view->ui.theme->compared &&
+        if (s->kind == MV_SHAPE_STRIP && s->fill == view->ui.theme->compared &&
             scene->points[s->first].x >= plot->x && scene->points[s->first].x < plot->x + plot->w)
             return s;
     }
@@ -46,12 +46,16 @@ static void check_curve(mv_view *view, const char *what)
     const mv_document_device *other = mv_view_other(view);
     uint64_t peak = other->attribution.peak;
     char size[MV_SIZE_TEXT], text[64];
-    float top = INFINITY;
+    float top = INFINITY, half = INFINITY;
 
     cr_assert_eq(peak, other->peak, "%s", what);
     cr_assert_not_null(curve, "%s", what);
-    for (uint32_t i = 0; i < curve->count; i++)
-        top = fminf(top, scene->points[curve->first + i].y);
+    for (uint32_t i = 0; i < curve->count; i += 2) { /* edges of the pen: upper and lower */
+        const mv_point *edge = &scene->points[curve->first + i];
+        top = fminf(top, edge[0].y);
+        half = fminf(half, (edge[1].y - edge[0].y) / 2);
+    }
+    top += half;
     cr_assert_geq(top, pane->plot.y, "%s: %g is above the plot, %g", what, (double)top,
                   (double)pane->plot.y);
     cr_assert_leq(fabsf(top - mv_viewport_y(&pane->at, (double)peak)), 0.51f, "%s: %g for %g", what,

@@ -1,9 +1,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/lives/position.h"
 #include "base/size.h"
 #include "view/chrome/chrome.h"
+#include "view/document/moment_text.h"
 #include "viz/scene/axis.h"
 
 /* ---- what can be done here --------------------------------------------------------------- */
@@ -61,14 +61,10 @@ static const char *hint(mv_view *view)
 
 static const char *time_text(mv_view *view, const mv_document_device *d, uint32_t event)
 {
-    int64_t start = mv_position_start_us(&mv_view_document(view)->trace);
-    const mv_events *e = &d->lives.events;
     char time[MV_TICK_TEXT];
 
-    if (event == MV_BEFORE || start == MV_NO_TIME || e->time_us[event] == MV_NO_TIME)
-        return "";
-    mv_axis_time(e->time_us[event] - start, e->time_us[e->count - 1] - start, time);
-    return mv_scene_format(&view->ui.scene, " \xc2\xb7 %s", time);
+    mv_event_time_text(&mv_view_document(view)->trace, &d->lives.events, event, time);
+    return *time ? mv_scene_format(&view->ui.scene, " \xc2\xb7 %s", time) : "";
 }
 
 static const char *cursor_text(mv_view *view, const mv_document_device *d)

@@ -3,19 +3,14 @@
 #include <string.h>
 
 #include "analyze/lives/alive.h"
-#include "analyze/lives/position.h"
 #include "base/size.h"
+#include "view/document/moment_text.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
 
 static int64_t time_of(const mv_listing_ask *ask, uint32_t event)
 {
-    const mv_events *e = &ask->device->lives.events;
-    int64_t start = mv_position_start_us(&ask->document->trace);
-
-    if (event >= e->count || e->time_us[event] == MV_NO_TIME || start == MV_NO_TIME)
-        return MV_NO_TIME;
-    return e->time_us[event] - start;
+    return mv_event_time(&ask->document->trace, &ask->device->lives.events, event);
 }
 
 /* ---- fragments --------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "analyze/lives/position.h"
 #include "base/text.h"
+#include "view/document/moment_text.h"
 #include "view/frame/colour_groups.h"
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
@@ -87,20 +88,20 @@ static void put_link(details_frame *p, const char *name, const char *text, mv_co
     mv_ui_zone(ui, whole, command, arg, tip);
 }
 
-/* "event 8,407, 1.204 s". */
+/* "event 8,407 · 1.204 s". */
 static void put_event(details_frame *p, const char *name, uint32_t event, const char *otherwise)
 {
     const mv_events *e = &p->lives->events;
-    int64_t start = mv_position_start_us(&p->document->trace);
-    char count[MV_TICK_TEXT], time[40] = "";
+    char count[MV_TICK_TEXT], time[MV_TICK_TEXT];
 
     if (event >= e->count) {
         put_fact(p, name, otherwise);
         return;
     }
-    if (e->time_us[event] != MV_NO_TIME && start != MV_NO_TIME)
-        snprintf(time, sizeof time, ", %.6f s", (double)(e->time_us[event] - start) / 1e6);
-    put_link(p, name, mv_panel_say(p->view, "event %s%s", mv_axis_exact(event, count), time),
+    mv_event_time_text(&p->document->trace, e, event, time);
+    put_link(p, name,
+             mv_panel_say(p->view, "event %s%s%s", mv_axis_exact(event, count),
+                          *time ? " \xc2\xb7 " : "", time),
              MV_DO_go_to_event, event, "Go there");
 }
 

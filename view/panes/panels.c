@@ -8,6 +8,7 @@
 #include "analyze/lives/position.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "view/document/moment_text.h"
 #include "viz/scene/axis.h"
 
 enum {
@@ -364,17 +365,13 @@ const char *mv_panel_moment(mv_view *view, uint32_t event)
 {
     const mv_document *document = mv_view_document(view);
     const mv_document_device *device = mv_view_device(view);
-    int64_t start = mv_position_start_us(&document->trace);
-    char count[MV_TICK_TEXT];
+    char count[MV_TICK_TEXT], time[MV_TICK_TEXT];
 
     if (event == MV_BEFORE)
         return "before the first event";
     mv_axis_exact(event, count);
-    if (event >= device->lives.events.count || start == MV_NO_TIME ||
-        device->lives.events.time_us[event] == MV_NO_TIME)
-        return mv_panel_say(view, "after event %s", count);
-    return mv_panel_say(view, "after event %s, %.3f s", count,
-                        (double)(device->lives.events.time_us[event] - start) / 1e6);
+    mv_event_time_text(&document->trace, &device->lives.events, event, time);
+    return mv_panel_say(view, "after event %s%s%s", count, *time ? " \xc2\xb7 " : "", time);
 }
 
 const mv_event_story *mv_panels_cursor_story(mv_view *view)

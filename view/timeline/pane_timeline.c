@@ -84,6 +84,14 @@ bool mv_timeline_turn(mv_view *view)
 
 /* ---- the moving window ------------------------------------------------------------------- */
 
+/* Room for a line of text over the highest level, so that a label hides nothing. */
+static double with_headroom(const mv_plot *p, double most)
+{
+    float room = mv_ui_px(p->ui, MV_CALLOUT_HEIGHT + 5) / fmaxf(1, p->plot.h);
+
+    return mv_viewport_top((uint64_t)(most / 1.04 / (1 - (double)fminf(fmaxf(room, 0.04f), 0.3f))));
+}
+
 /* The highest level that the window needs room for. */
 static double top_of(mv_plot *p, mv_stretch shown)
 {
@@ -94,14 +102,14 @@ static double top_of(mv_plot *p, mv_stretch shown)
 
     if (p->rows->only) { /* what is reserved is not of that part */
         most = p->of_segments ? most : e.most.active;
-        return mv_viewport_top(other > most ? other : most);
+        return with_headroom(p, (double)(other > most ? other : most));
     }
     most = e.most.active > most ? e.most.active : most;
     most = e.most.allocated > most ? e.most.allocated : most;
     oom = mv_event_after(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
     if (oom < end && p->lives->events.size[oom] < most)
         most += p->lives->events.size[oom];
-    return mv_viewport_top(other > most ? other : most);
+    return with_headroom(p, (double)(other > most ? other : most));
 }
 
 static bool is_same_goal(const mv_timeline_pane *pane, mv_stretch goal, double y_from, double y_to)
@@ -330,7 +338,6 @@ static void paint_plot(mv_plot *p)
     mv_plot_lanes(p);
     mv_plot_curves(p);
     mv_plot_interval(p);
-    mv_plot_ooms(p);
     mv_plot_peaks(p);
     mv_plot_other_peak(p);
     if (!p->view->sheet) {

@@ -61,8 +61,12 @@ void mv_plot_axes(mv_plot *p);
 const char *mv_plot_moment(mv_plot *p, uint32_t event);
 const char *mv_plot_time(const mv_plot *p,
                          uint32_t event); /* "2.948 s", or "" when there are no times */
-/* A text near a point of the plot that covers no other text; left out when there is no room. */
-bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text);
+/* A text near a point of the plot that covers no other text, no part of the stack and no line; the
+ * brief one where there is no room near it; left out when there is none at all. A line leads to it
+ * if it is not beside the point. */
+bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text,
+                     const char *brief);
+enum { MV_CALLOUT_HEIGHT = 18 };
 
 /* ---- timeline_curves.c ---- */
 /* Finds the unknown columns, and makes at most `most` exact; true when all are. */
@@ -74,8 +78,9 @@ void mv_plot_curves(mv_plot *p);
 bool mv_envelope_column(const mv_envelope *envelope, uint32_t event, uint32_t *out);
 /* The most of each column, allocated or reserved, as a line like `shape`. */
 void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape);
-void mv_plot_peaks(mv_plot *p);
-void mv_plot_ooms(mv_plot *p);
+void mv_plot_peaks(mv_plot *p); /* and requests that failed */
+typedef enum { MV_ALLOCATED, MV_ACTIVE, MV_RESERVED } mv_measure;
+uint64_t mv_measure_of(const mv_levels *levels, mv_measure which);
 uint64_t mv_plot_capacity(const mv_plot *p); /* of the device; MV_NO_BYTES: not known */
 
 /* ---- timeline_compare.c: the compared device; without one they do nothing ---- */

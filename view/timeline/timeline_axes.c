@@ -3,10 +3,11 @@
 #include <stdio.h>
 
 #include "base/size.h"
+#include "view/document/moment_text.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { TICK_GAP = 110, CLOCK_WIDTH = 78, CALLOUT_HEIGHT = 18, MOST_TICKS = 1000 };
+enum { TICK_GAP = 110, CLOCK_WIDTH = 78, CALLOUT_NEAR = 60, CALLOUT_FAR = 220, MOST_TICKS = 1000 };
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
@@ -61,10 +62,18 @@ static void byte_axis(mv_plot *p)
 
 /* ---- events, time, ticks ------------------------------------------------------------------ */
 
+/* What the axis says at place 0: on the clock of time, when the device's first event was. */
+static double axis_begin(const mv_plot *p)
+{
+    int64_t first = mv_event_time(p->trace, &p->device->lives.events, 0);
+
+    return p->rows->scale.clock == MV_CLOCK_TIME && first != MV_NO_TIME ? (double)first : 0;
+}
+
 /* Seconds, with as many digits as the step needs. */
 static const char *time_label(mv_plot *p, double us, double step)
 {
-    double longest = p->rows->scale.length;
+    double longest = p->rows->scale.length + axis_begin(p);
     double unit = longest >= 1e6 ? 1e6 : longest >= 1e3 ? 1e3 : 1;
     int digits = step < unit ? (int)ceil(log10(unit / step) - 1e-9) : 0;
 
@@ -91,12 +100,12 @@ static void place_axis(mv_plot *p)
     float gap = mv_ui_px(p->ui, TICK_GAP), last = p->plot.x - gap;
     uint32_t ticks = (uint32_t)fmaxf(2, p->plot.w / gap);
     double step = (double)mv_axis_count_step((uint64_t)ceil(width), ticks);
-    double first = ceil(p->at.x / step) * step;
+    double begin = axis_begin(p), first = ceil((p->at.x + begin) / step) * step - begin;
 
     for (uint32_t i = 0; i < ticks_between(first, right, step); i++) {
         double at = first + i * step;
         float x = roundf(p->plot.x + (float)((at - p->at.x) / p->at.dx));
-        const char *text = place_label(p, at, step);
+        const char *text = place_label(p, at + begin, step);
         float half = mv_ui_text_width(p->ui, MV_UI_SMALL, text) / 2 + 4;
         mv_box box = {x - half, p->ruler.y + 5, 2 * half, p->ruler.h - 5};
         mv_ui_fill(p->ui, (mv_box){x, p->ruler.y, 1, 5}, p->ui->theme->faint_text);
@@ -130,14 +139,10 @@ void mv_plot_axes(mv_plot *p)
 
 const char *mv_plot_time(const mv_plot *p, uint32_t event)
 {
-    const mv_events *e = &p->lives->events;
     char text[MV_TICK_TEXT];
-    double us;
 
-    if (event >= e->count || e->time_us[0] == MV_NO_TIME || e->time_us[event] == MV_NO_TIME)
-        return "";
-    us = fmax(0, (double)e->time_us[event] - (double)e->time_us[0]);
-    return mv_scene_format(&p->ui->scene, "%s", mv_axis_time((int64_t)us, (int64_t)us, text));
+    return mv_scene_format(&p->ui->scene, "%s",
+                           mv_event_time_text(p->trace, &p->device->lives.events, event, text));
 }
 
 const char *mv_plot_moment(mv_plot *p, uint32_t event)
@@ -153,35 +158,86 @@ const char *mv_plot_moment(mv_plot *p, uint32_t event)
 
 /* ---- callouts ----------------------------------------------------------------------------- */
 
-/* Whether no allocation is drawn there. */
-static bool is_above_stack(const void *picture, mv_box box)
+/* Whether a step curve, the highest value of each column, runs through the box. */
+static bool meets(const mv_plot *p, const mv_envelope *e, mv_measure which, mv_box box)
 {
-    const mv_plot *p = picture;
-    const mv_envelope *e = &p->pane->envelope;
-    int32_t from = (int32_t)(box.x - p->plot.x), to = (int32_t)(box.x + box.w - p->plot.x);
+    int32_t from = (int32_t)(box.x - p->plot.x) - 1,
+            end = (int32_t)ceilf(box.x + box.w - p->plot.x);
+    float last = -1;
 
-    for (int32_t c = from < 0 ? 0 : from; c < to && (uint32_t)c < e->count; c++) {
+    from = from < (int32_t)e->from ? (int32_t)e->from : from;
+    for (int32_t c = from; c <= end && c < (int32_t)e->end; c++) {
+        uint64_t level = mv_measure_of(&e->columns[c].most, which);
+        float y = mv_viewport_y(&p->at, (double)level);
+        float high = last < 0 ? y : fminf(last, y), low = last < 0 ? y : fmaxf(last, y);
+        last = y;
+        if (high <= box.y + box.h + 1 && low >= box.y - 1)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the stack is below the box. */
+static bool is_above_stack(const mv_plot *p, mv_box box)
+{
+    const mv_envelope *e = &p->pane->envelope;
+    int32_t from = (int32_t)(box.x - p->plot.x) - 1,
+            end = (int32_t)ceilf(box.x + box.w - p->plot.x);
+
+    for (int32_t c = from < 0 ? 0 : from; c <= end && (uint32_t)c < e->count; c++) {
         const mv_levels *most = &e->columns[c].most;
         uint64_t height = p->of_segments ? most->reserved : most->allocated;
-        if (mv_viewport_y(&p->at, (double)height) < box.y + box.h)
+        if (mv_viewport_y(&p->at, (double)height) <= box.y + box.h + 1)
             return false;
     }
     return true;
 }
 
-bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text)
+/* A text there would hide no part of the stack, no line and no peak. */
+static bool is_clear(const void *picture, mv_box box)
+{
+    const mv_plot *p = picture;
+    const mv_envelope *e = &p->pane->envelope;
+
+    if (!is_above_stack(p, box))
+        return false;
+    if (!p->of_segments && ((p->has_pending && meets(p, e, MV_ACTIVE, box)) ||
+                            (!p->rows->only && meets(p, e, MV_RESERVED, box))))
+        return false;
+    return !p->other || !meets(p, &p->pane->over, p->of_segments ? MV_RESERVED : MV_ALLOCATED, box);
+}
+
+/* From the point that a text is about to the text, if that is not beside it. */
+static void leader(mv_plot *p, mv_point at, mv_box box, uint32_t colour, float gap)
+{
+    mv_point to = mv_callouts_nearest(box, at);
+
+    if (mv_callouts_distance(box, at) > 1.6f * gap)
+        mv_scene_line(&p->ui->scene, at.x, at.y, to.x, to.y, (colour & ~0xffu) | 0xb0,
+                      p->ui->scale);
+}
+
+bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text,
+                     const char *brief)
 {
     float pad = mv_ui_px(p->ui, 5);
-    float high = mv_ui_px(p->ui, CALLOUT_HEIGHT);
-    mv_callout_size size = {ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, text) + 2 * pad), high,
-                            mv_ui_px(p->ui, 10), high * 0.7f};
+    float high = mv_ui_px(p->ui, MV_CALLOUT_HEIGHT);
+    const char *texts[] = {text, brief};
+    mv_callout_size size = {.h = high, .gap = mv_ui_px(p->ui, 10), .rise = high * 0.7f};
     mv_box box;
 
-    if (!mv_callouts_place(&p->callouts, p->plot, (mv_point){x, y}, size, is_above_stack, p, &box))
-        return false;
-    mv_ui_fill(p->ui, box, (p->ui->theme->plot & ~0xffu) | 0xf0);
-    box.x += pad;
-    box.w -= pad;
-    mv_ui_text(p->ui, box, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
-    return true;
+    for (int i = 0; i < 4; i++) { /* near, then further */
+        const char *words = texts[i % 2];
+        size.w = ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, words) + 2 * pad);
+        size.far = mv_ui_px(p->ui, i < 2 ? CALLOUT_NEAR : CALLOUT_FAR);
+        if (!mv_callouts_place(&p->callouts, p->plot, (mv_point){x, y}, size, is_clear, p, &box))
+            continue;
+        leader(p, (mv_point){x, y}, box, colour, size.gap);
+        mv_ui_fill(p->ui, box, (p->ui->theme->plot & ~0xffu) | 0xf0);
+        box.x += pad;
+        box.w -= pad;
+        mv_ui_text(p->ui, box, MV_UI_SMALL, colour, MV_ANCHOR_START, words);
+        return true;
+    }
+    return false;
 }

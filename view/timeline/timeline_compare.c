@@ -98,7 +98,8 @@ void mv_plot_other_peak(mv_plot *p)
         mv_plot_callout(p, x, y - mv_ui_px(p->ui, 4), p->ui->theme->compared,
                         mv_scene_format(&p->ui->scene, "%s: %s %s", name_of(p),
                                         p->of_segments ? "most reserved" : "peak",
-                                        mv_size_text(size, level_of(p, &all.most))));
+                                        mv_size_text(size, level_of(p, &all.most))),
+                        size);
 }
 
 /* ---- what is said of it ------------------------------------------------------------------- */

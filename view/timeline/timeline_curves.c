@@ -109,24 +109,22 @@ bool mv_envelope_column(const mv_envelope *e, uint32_t event, uint32_t *out)
 
 /* ---- curves ------------------------------------------------------------------------------- */
 
-typedef enum { ALLOCATED, ACTIVE, RESERVED } measure;
-
-static uint64_t level_of(const mv_levels *levels, measure which)
+uint64_t mv_measure_of(const mv_levels *levels, mv_measure which)
 {
-    return which == ALLOCATED ? levels->allocated
-           : which == ACTIVE  ? levels->active
-                              : levels->reserved;
+    return which == MV_ALLOCATED ? levels->allocated
+           : which == MV_ACTIVE  ? levels->active
+                                 : levels->reserved;
 }
 
 /* Where the curve of the highest value runs in a column, in half pixels. */
-static float curve_y(const mv_plot *p, const mv_envelope *e, measure which, uint32_t column)
+static float curve_y(const mv_plot *p, const mv_envelope *e, mv_measure which, uint32_t column)
 {
-    float y = mv_viewport_y(&p->at, (double)level_of(&e->columns[column].most, which));
+    float y = mv_viewport_y(&p->at, (double)mv_measure_of(&e->columns[column].most, which));
 
     return (float)(int)(y * 2 + 0.5f) / 2;
 }
 
-static void dashed_curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
+static void dashed_curve(mv_plot *p, const mv_envelope *e, mv_measure which, mv_shape shape)
 {
     mv_scene *scene = &p->ui->scene;
     float last = -1;
@@ -156,7 +154,7 @@ static void add_step(mv_scene *scene, float from, float to, float upper, float l
 
 /* As a strip: each column from its value to that of the column before. A stroke along thousands of
  * edges, up and down, would take longer than all the rest of a frame. */
-static void solid_curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
+static void solid_curve(mv_plot *p, const mv_envelope *e, mv_measure which, mv_shape shape)
 {
     mv_scene *scene = &p->ui->scene;
     float half = shape.width / 2, before = e->from < e->end ? curve_y(p, e, which, e->from) : 0;
@@ -176,7 +174,7 @@ static void solid_curve(mv_plot *p, const mv_envelope *e, measure which, mv_shap
 
 /* A step curve with the highest value of each column, with the stroke of `shape`. Dashes lie on
  * shapes of any colour: a pale band below them keeps them visible. */
-static void curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
+static void curve(mv_plot *p, const mv_envelope *e, mv_measure which, mv_shape shape)
 {
     mv_shape band = {.stroke = (p->ui->theme->plot & ~0xffu) | 0xb0,
                      .width = shape.width + 2 * p->ui->scale};
@@ -188,7 +186,7 @@ static void curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shap
 
 void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape)
 {
-    curve(p, envelope, of_reserved ? RESERVED : ALLOCATED, shape);
+    curve(p, envelope, of_reserved ? MV_RESERVED : MV_ALLOCATED, shape);
 }
 
 void mv_plot_curves(mv_plot *p)
@@ -202,14 +200,14 @@ void mv_plot_curves(mv_plot *p)
 
     mv_scene_clip(&p->ui->scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
     if (p->of_segments) {
-        curve(p, e, RESERVED, outline);
-        curve(p, e, ALLOCATED, active);
+        curve(p, e, MV_RESERVED, outline);
+        curve(p, e, MV_ALLOCATED, active);
     } else {
-        curve(p, e, ALLOCATED, outline);
+        curve(p, e, MV_ALLOCATED, outline);
         if (p->has_pending)
-            curve(p, e, ACTIVE, active);
+            curve(p, e, MV_ACTIVE, active);
         if (!p->rows->only) /* it is not of that part */
-            curve(p, e, RESERVED, reserved);
+            curve(p, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);
     mv_scene_unclip(&p->ui->scene);
@@ -245,6 +243,7 @@ static const char *capacity_text(mv_plot *p, uint64_t capacity)
 static void paint_capacity(mv_plot *p)
 {
     uint64_t capacity = mv_plot_capacity(p);
+    const char *text;
     float y;
 
     if (capacity == MV_NO_BYTES)
@@ -254,8 +253,8 @@ static void paint_capacity(mv_plot *p)
         return;
     mv_scene_line(&p->ui->scene, p->plot.x, y, p->plot.x + p->plot.w, y, p->ui->theme->alarm,
                   p->ui->scale);
-    mv_plot_callout(p, p->plot.x, y - mv_ui_px(p->ui, 4), p->ui->theme->alarm,
-                    capacity_text(p, capacity));
+    text = capacity_text(p, capacity);
+    mv_plot_callout(p, p->plot.x, y - mv_ui_px(p->ui, 4), p->ui->theme->alarm, text, text);
 }
 
 /* ---- peaks -------------------------------------------------------------------------------- */
@@ -290,33 +289,27 @@ static void paint_peak(mv_plot *p, uint64_t bytes, uint32_t event, bool is_globa
     if (x < p->plot.x || x > p->plot.x + p->plot.w || y < p->plot.y || y > p->plot.y + p->plot.h)
         return;
     triangle(p, x, y, !is_global);
-    mv_plot_callout(p, x, y - mv_ui_px(p->ui, 6), p->ui->theme->text,
-                    mv_scene_format(&p->ui->scene, "%s %s \xc2\xb7 %s", what,
-                                    mv_size_text(size, bytes), mv_plot_moment(p, event)));
+    mv_size_text(size, bytes);
+    mv_plot_callout(
+        p, x, y - mv_ui_px(p->ui, 6), p->ui->theme->text,
+        mv_scene_format(&p->ui->scene, "%s %s \xc2\xb7 %s", what, size, mv_plot_moment(p, event)),
+        mv_scene_format(&p->ui->scene, is_global && !p->rows->only ? "peak %s" : "%s", size));
 }
 
-void mv_plot_peaks(mv_plot *p)
+static void paint_most_reserved(mv_plot *p)
 {
-    const mv_document_device *d = p->device;
-    bool has_events = p->lives->events.count > 0;
+    uint64_t bytes = p->most.most.reserved;
+    float y = mv_viewport_y(&p->at, (double)bytes);
+    double next =
+        p->most.reserved_event == MV_BEFORE ? 0 : p->most.reserved_event + (p->at.dx < 1 ? 0.5 : 0);
+    float x = fmaxf(mv_viewport_x(&p->at, next), p->plot.x);
     char size[MV_SIZE_TEXT];
-    float y;
 
-    paint_capacity(p);
-    if (p->of_segments || !has_events)
+    if (bytes == 0 || p->rows->only || y < p->plot.y)
         return;
-    if (p->rows->only) {
-        paint_peak(p, p->most.most.allocated, p->most.allocated_event, true);
-        return;
-    }
-    paint_peak(p, d->peak, d->peak_event, true);
-    if (p->most.allocated_event != d->peak_event && p->most.most.allocated < d->peak)
-        paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);
-    y = mv_viewport_y(&p->at, (double)p->most.most.reserved);
-    if (p->most.most.reserved > 0)
-        mv_plot_callout(p, p->plot.x + p->plot.w, y - mv_ui_px(p->ui, 5), p->ui->theme->reserved,
-                        mv_scene_format(&p->ui->scene, "most reserved %s",
-                                        mv_size_text(size, p->most.most.reserved)));
+    mv_size_text(size, bytes);
+    mv_plot_callout(p, x, y - mv_ui_px(p->ui, 5), p->ui->theme->reserved,
+                    mv_scene_format(&p->ui->scene, "most reserved %s", size), size);
 }
 
 /* ---- out of memory ------------------------------------------------------------------------ */
@@ -356,10 +349,10 @@ static void paint_oom(mv_plot *p, uint32_t event)
                                mv_size_text(left, e->addr[event]));
     else
         text = mv_scene_format(scene, "out of memory: asked for %s", asked);
-    mv_plot_callout(p, x, top, alarm, text);
+    mv_plot_callout(p, x, top, alarm, text, mv_scene_format(scene, "out of memory: %s", asked));
 }
 
-void mv_plot_ooms(mv_plot *p)
+static void paint_ooms(mv_plot *p)
 {
     const mv_trace_marks *l = &p->device->trace_marks;
     float last = -2;
@@ -375,4 +368,25 @@ void mv_plot_ooms(mv_plot *p)
             paint_oom(p, event);
         last = x >= last + 2 ? x : last;
     }
+}
+
+/* ---- all of these ------------------------------------------------------------------------- */
+
+/* What matters most has the first choice of a place. */
+void mv_plot_peaks(mv_plot *p)
+{
+    const mv_document_device *d = p->device;
+    bool is_of_allocs = !p->of_segments && p->lives->events.count > 0;
+
+    if (is_of_allocs && p->rows->only)
+        paint_peak(p, p->most.most.allocated, p->most.allocated_event, true);
+    else if (is_of_allocs)
+        paint_peak(p, d->peak, d->peak_event, true);
+    paint_ooms(p);
+    if (is_of_allocs && !p->rows->only && p->most.allocated_event != d->peak_event &&
+        p->most.most.allocated < d->peak)
+        paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);
+    paint_capacity(p);
+    if (is_of_allocs)
+        paint_most_reserved(p);
 }

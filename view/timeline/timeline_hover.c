@@ -262,7 +262,11 @@ static void describe_pixel(mv_plot *p, const mv_hit *hit, tip *t)
 static void describe_moment(mv_plot *p, uint32_t event, tip *t)
 {
     mv_levels levels = mv_pyramid_at(&p->view->levels, event);
-    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], hits[MV_SIZE_TEXT];
+
+    if (p->rows->only)
+        say(t, mv_scene_format(&p->ui->scene, "hits here: %s",
+                               mv_size_text(hits, mv_pyramid_at(p->levels, event).allocated)));
 
     say(t, mv_scene_format(&p->ui->scene, "here %s of %s in use, %s",
                            mv_size_text(allocated, levels.allocated),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "view/document/moment_text.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
@@ -48,20 +49,33 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
 
 /* ---- what it says ------------------------------------------------------------------------- */
 
+/* "hits: at most 24.0 MiB; of all: ", when nothing else is drawn. */
+static const char *hits_part(mv_plot *p)
+{
+    char size[MV_SIZE_TEXT];
+    mv_extent all;
+
+    if (!p->rows->only)
+        return "";
+    all = mv_pyramid_range(p->levels, MV_BEFORE, p->lives->events.count);
+    return mv_scene_format(&p->ui->scene,
+                           "hits at most %s; of all: ", mv_size_text(size, all.most.allocated));
+}
+
 /* Says what the picture shows, when nothing is selected. */
 static const char *summary_line(mv_plot *p)
 {
     const mv_document_device *d = p->device;
     uint32_t events = d->lives.events.count;
     mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
-    const char *time = events ? mv_plot_time(p, events - 1) : "";
-    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT];
+    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT], time[MV_TICK_TEXT];
 
+    mv_events_duration(&d->lives.events, time);
     return mv_scene_format(
-        &p->ui->scene, "device %u: peak %s allocated, %s reserved; %s events%s%s%s%s", d->device,
-        mv_size_text(peak, all.most.allocated), mv_size_text(reserved, all.most.reserved),
-        mv_axis_exact(events, count), *time ? " in " : "", time,
-        d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
+        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s events%s%s%s%s", d->device,
+        hits_part(p), mv_size_text(peak, all.most.allocated),
+        mv_size_text(reserved, all.most.reserved), mv_axis_exact(events, count),
+        *time ? " in " : "", time, d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why);
 }
 
@@ -83,14 +97,18 @@ static const char *interval_line(mv_plot *p)
     const mv_view_state *now = p->view->now;
     mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b};
     const char *from = mv_plot_time(p, now->a), *to = mv_plot_time(p, now->b);
+    bool is_to_end = now->b >= p->lives->events.count;
     char a[MV_TICK_TEXT], b[MV_TICK_TEXT];
     bool is_current;
     const mv_interval_sums *sums = mv_slot_ask(p->pane->interval_slot, &ask, &is_current);
 
     mv_axis_exact(now->a, a);
     mv_axis_exact(now->b, b);
-    return mv_scene_format(&p->ui->scene, "selected events %s to %s%s%s%s%s%s: %s", a, b,
-                           *from ? " (" : "", from, *from ? " to " : "", *from ? to : "",
+    return mv_scene_format(&p->ui->scene, "selected events %s to %s%s%s%s%s%s: %s", a,
+                           is_to_end ? "the end" : b, *from ? " (" : "", from, *from ? " to " : "",
+                           !*from      ? ""
+                           : is_to_end ? "the end"
+                                       : to,
                            *from ? ")" : "",
                            sums && is_current ? sums_line(p, sums) : "\xe2\x80\xa6");
 }

@@ -79,8 +79,8 @@ static bool is_above_stack(const void *picture, mv_box box)
 /* A text beside a point; left out when there is no room, so that what is there stays readable. */
 static void callout(mv_painter *p, float x, float y, uint32_t colour, const char *text)
 {
-    mv_callout_size size = {mv_text_width(text, 12) + 10, CALLOUT_HEIGHT, CALLOUT_GAP,
-                            CALLOUT_RISE};
+    mv_callout_size size = {mv_text_width(text, 12) + 10, CALLOUT_HEIGHT, CALLOUT_GAP, CALLOUT_RISE,
+                            160};
     mv_box box;
 
     if (!mv_callouts_place(&p->callouts, (mv_box){p->x, p->y, p->w, p->h}, (mv_point){x, y}, size,

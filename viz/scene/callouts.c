@@ -1,6 +1,21 @@
 #include "viz/scene/callouts.h"
 
-enum { ROWS = 6, SIDES = 3 };
+#include <math.h>
+
+enum { PLACES = 8 };
+
+mv_point mv_callouts_nearest(mv_box box, mv_point at)
+{
+    return (mv_point){fminf(fmaxf(at.x, box.x), box.x + box.w),
+                      fminf(fmaxf(at.y, box.y), box.y + box.h)};
+}
+
+float mv_callouts_distance(mv_box box, mv_point at)
+{
+    mv_point nearest = mv_callouts_nearest(box, at);
+
+    return hypotf(nearest.x - at.x, nearest.y - at.y);
+}
 
 bool mv_callouts_is_free(const mv_callouts *callouts, mv_box plot, mv_box box)
 {
@@ -27,22 +42,31 @@ void mv_callouts_take(mv_callouts *callouts, mv_box box)
         callouts->taken[callouts->count++] = box;
 }
 
-bool mv_callouts_place(mv_callouts *callouts, mv_box plot, mv_point at, mv_callout_size size,
-                       mv_callout_test is_above, const void *picture, mv_box *out)
+/* Places around a point, row by row, the nearest first: beside it, then up and down. */
+static mv_box candidate(mv_point at, mv_callout_size size, uint32_t row, uint32_t place)
 {
-    const float sides[SIDES] = {at.x + size.gap, at.x - size.gap - size.w,
-                                at.x - 8 * size.gap - size.w};
+    float up = row % 2 ? (float)((row + 1) / 2) : -(float)(row / 2);
+    float slide = (float)(place / 2) * size.w / 4;
+    float x = place % 2 ? at.x - size.gap - size.w - slide : at.x + size.gap + slide;
 
-    for (int pass = 0; pass < 2 && has_room(callouts); pass++)
-        for (int row = 0; row < 2 * ROWS; row++)
-            for (int side = 0; side < SIDES; side++) {
-                int up = row < ROWS ? -row : row - ROWS + 1;
-                *out = (mv_box){sides[side], at.y - size.rise + (float)up * size.h, size.w, size.h};
-                if (mv_callouts_is_free(callouts, plot, *out) &&
-                    (pass > 0 || is_above(picture, *out))) {
-                    mv_callouts_take(callouts, *out);
-                    return true;
-                }
+    if (place >= 2 * PLACES) /* over it */
+        x = at.x - size.w / 2;
+    return (mv_box){x, at.y - size.rise - up * size.h / 2, size.w, size.h};
+}
+
+bool mv_callouts_place(mv_callouts *callouts, mv_box plot, mv_point at, mv_callout_size size,
+                       mv_callout_test is_clear, const void *picture, mv_box *out)
+{
+    uint32_t rows = (uint32_t)(2 * 2 * size.far / size.h);
+
+    for (uint32_t row = 0; row <= rows && has_room(callouts); row++)
+        for (uint32_t place = 0; place <= 2 * PLACES; place++) {
+            *out = candidate(at, size, row, place);
+            if (mv_callouts_distance(*out, at) <= size.far &&
+                mv_callouts_is_free(callouts, plot, *out) && is_clear(picture, *out)) {
+                mv_callouts_take(callouts, *out);
+                return true;
             }
+        }
     return false;
 }

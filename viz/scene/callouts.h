@@ -18,9 +18,10 @@ typedef struct {
     float w, h;
     float gap;  /* from the point to the text */
     float rise; /* of the text's upper edge over the point */
+    float far;  /* most pixels from the point to the text: a line then leads there */
 } mv_callout_size;
 
-/* Whether no allocation is drawn in the box. */
+/* Whether nothing is drawn in the box that a text would hide. */
 typedef bool (*mv_callout_test)(const void *picture, mv_box box);
 
 bool mv_callouts_is_free(const mv_callouts *callouts, mv_box plot, mv_box box);
@@ -28,9 +29,13 @@ bool mv_callouts_is_free(const mv_callouts *callouts, mv_box plot, mv_box box);
 /* No text goes there from now on. Nothing happens when the most are taken. */
 void mv_callouts_take(mv_callouts *callouts, mv_box box);
 
-/* The nearest free box beside a point, which is taken: above the allocations if possible, searching
- * upwards first. False when there is none. */
+/* The point of a box that is nearest to another, and how far it is. */
+mv_point mv_callouts_nearest(mv_box box, mv_point at);
+float mv_callouts_distance(mv_box box, mv_point at);
+
+/* The nearest free and clear box to a point, which is taken. False when there is none: the text is
+ * then shorter, or left out, but never on what it names. */
 bool mv_callouts_place(mv_callouts *callouts, mv_box plot, mv_point at, mv_callout_size size,
-                       mv_callout_test is_above, const void *picture, mv_box *out);
+                       mv_callout_test is_clear, const void *picture, mv_box *out);
 
 #endif

@@ -82,21 +82,25 @@ static size_t difference(const char *a, const char *b)
     return at;
 }
 
-/* "train.py:62 …norm.py:229 forw…": a short beginning, and the label from the difference on. */
+/* "train.py:62 …norm.py:229 forw…", "…:62 …norm.py:229": the file and line or the line alone, and
+ * the label from the difference on. */
 static const char *from_difference(mv_scene *scene, const char *label, size_t from, float size,
                                    float width)
 {
-    size_t colon, place = place_of(label, &colon);
-    const char *head = place && place < from
-                           ? mv_scene_format(scene, "%.*s " ELLIPSIS, (int)place, label)
-                           : ELLIPSIS;
-    float room = width - mv_text_width(head, size);
+    size_t colon = 0, place = place_of(label, &colon);
+    const char *head = ELLIPSIS;
 
-    if (room < width / 3) {
-        head = ELLIPSIS;
-        room = width - mv_text_width(head, size);
+    if (place && place <= from) {
+        head = mv_scene_format(scene, "%.*s " ELLIPSIS, (int)place, label);
+        if (mv_text_width(head, size) > width / 2)
+            head = mv_scene_format(scene, ELLIPSIS "%.*s " ELLIPSIS, (int)(place - colon),
+                                   label + colon);
+    } else if (place) {
+        from = colon;
     }
-    return mv_scene_format(scene, "%s%s", head, mv_label_fit(scene, label + from, size, room));
+    return mv_scene_format(
+        scene, "%s%s", head,
+        mv_label_fit(scene, label + from, size, width - mv_text_width(head, size)));
 }
 
 static bool is_among(const char *const *texts, uint32_t count, const char *text)
@@ -111,8 +115,9 @@ static const char *numbered(mv_scene *scene, const char *const *texts, uint32_t 
                             const char *label, float size, float width)
 {
     for (uint32_t n = 2;; n++) {
-        const char *end = mv_scene_format(scene, ELLIPSIS " (%u)", n);
-        const char *text = head_with(scene, label, strlen(label), end, size, width);
+        const char *end = mv_scene_format(scene, " (%u)", n);
+        const char *text = mv_scene_format(
+            scene, "%s%s", mv_label_fit(scene, label, size, width - mv_text_width(end, size)), end);
         if (!is_among(texts, count, text) || n > count + 1)
             return text;
     }

@@ -1,0 +1,46 @@
+/* What the viewer shows of every recording is true: tests/fixture/truth.h. */
+#include "tests/fixture/fixture_view.h"
+#include "tests/fixture/truth.h"
+#include "view/intents/intents.h"
+
+static void end(const mvt_truth *t)
+{
+    cr_expect_eq(t->faults, 0, "%s: %u of %u are not true", t->name, t->faults, t->checks);
+}
+
+/* One theme for each, turn about. */
+static void set_theme(mv_view *view)
+{
+    static uint32_t turn;
+
+    if (turn++ % 2)
+        mv_view_do(view, MV_DO_theme, 0);
+}
+
+static void check_legend(mv_view *view, const char *name)
+{
+    mvt_truth t = {.view = view, .name = name, .out = stderr};
+
+    set_theme(view);
+    mvt_truth_legend(&t, 1000, 640);
+    end(&t);
+}
+
+static void check_frames(mv_view *view, const char *name)
+{
+    mvt_truth t = {.view = view, .name = name, .out = stderr};
+
+    set_theme(view);
+    mvt_truth_frames(&t);
+    end(&t);
+}
+
+Test(truth, a_row_of_the_legend_has_the_colour_and_the_bytes_that_it_says, .timeout = 600)
+{
+    mvt_each_view(check_legend);
+}
+
+Test(truth, what_is_written_is_whole_true_and_on_no_line, .timeout = 600)
+{
+    mvt_each_view(check_frames);
+}

@@ -1,0 +1,20 @@
+/* When an event was, the same wherever it is shown: since the first event of any device of its
+ * file, as times on the command line count (analyze/lives/position.h). */
+#ifndef MV_MOMENT_TEXT_H
+#define MV_MOMENT_TEXT_H
+
+#include "analyze/lives/lives.h"
+#include "viz/scene/axis.h"
+
+/* Microseconds; MV_NO_TIME: not known. `events` of one device of the trace. */
+int64_t mv_event_time(const mv_trace *trace, const mv_events *events, uint32_t event);
+
+/* "2.948 s", "311.4 ms": in the unit of the device's last event. "" when it is not known. Returns
+ * `out`. */
+const char *mv_event_time_text(const mv_trace *trace, const mv_events *events, uint32_t event,
+                               char out[MV_TICK_TEXT]);
+
+/* How long a device's events took: "2.976 s"; "" when it is not known. */
+const char *mv_events_duration(const mv_events *events, char out[MV_TICK_TEXT]);
+
+#endif
