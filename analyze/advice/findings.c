@@ -1,3 +1,4 @@
+#include "analyze/advice/recording.h"
 #include "analyze/advice/findings.h"
 
 #include "analyze/code/culprit.h"
@@ -242,9 +243,13 @@ static void add_doubts(gathering *g)
     int64_t residual = lives->doubts.residual;
     const char *text = mv_residual_text(g->arena, lives);
 
-    if (lives->history != MV_HISTORY_COMPLETE)
-        add_text(g, MV_FINDING_NOTE, 0, say(g, "history: %s", mv_history_name(lives->history)),
-                 lives->history_why);
+    if (lives->history != MV_HISTORY_COMPLETE) {
+        mv_finding f = finding(MV_FINDING_NOTE, 0);
+        f.title = say(g, "history: %s", mv_history_name(lives->history));
+        f.what = lives->history_why;
+        f.advice = mv_recording_advice(lives);
+        add(g, f);
+    }
     g->failed = g->failed || !text;
     if (residual != 0 && text)
         add_text(g, MV_FINDING_NOTE, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,

@@ -4,14 +4,14 @@
 #include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
-enum { COLUMN = 560, BAR = 6 };
+enum { COLUMN = 560, WIDE_COLUMN = 860, BAR = 6 };
 
 /* ---- lines in the middle ----------------------------------------------------------------- */
 
-static mv_box column(mv_view *view, mv_box box, float lines)
+static mv_box column(mv_view *view, mv_box box, float most, float lines)
 {
     mv_ui *ui = &view->ui;
-    float width = fminf(mv_ui_px(ui, COLUMN), box.w - 2 * mv_ui_px(ui, 16));
+    float width = fminf(mv_ui_px(ui, most), box.w - 2 * mv_ui_px(ui, 16));
     float height = fminf(lines * mv_ui_px(ui, MV_UI_LINE + 4), box.h);
 
     return (mv_box){roundf(box.x + (box.w - width) / 2), roundf(box.y + (box.h - height) * 0.4f),
@@ -45,7 +45,7 @@ static void paint_empty(mv_view *view, mv_box box)
         "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")",
     };
     mv_ui *ui = &view->ui;
-    mv_box at = column(view, box, 11);
+    mv_box at = column(view, box, COLUMN, 11);
     mv_box frame = {at.x - mv_ui_px(ui, 24), at.y - mv_ui_px(ui, 16), at.w + 2 * mv_ui_px(ui, 24),
                     at.h + 2 * mv_ui_px(ui, 16)};
 
@@ -119,11 +119,11 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
         view->now->device < d->device_count ? &d->devices[view->now->device] : NULL;
 
     line(ui, at, 17, ui->theme->text, d->name);
+    for (uint32_t i = 0; i < d->contents.count; i++)
+        line(ui, at, MV_UI_TEXT, ui->theme->text, d->contents.lines[i]);
     if (d->device_count == 0)
-        line(ui, at, MV_UI_TEXT, ui->theme->text,
-             "This file has no GPU memory in it: no events and no segments.");
-    else if (device &&
-             atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_FAILED)
+        return;
+    if (device && atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_FAILED)
         line(ui, at, MV_UI_TEXT, ui->theme->alarm,
              mv_scene_format(&ui->scene, "device %u: %s", device->device,
                              mv_code_text(device->failure.code)));
@@ -262,7 +262,9 @@ bool mv_loading_paint(mv_view *view, mv_box box)
         paint_empty(view, box);
         return true;
     }
-    at = outline ? head_of_outline(view, &box) : column(view, box, 6);
+    at = outline ? head_of_outline(view, &box)
+                 : column(view, box, d->contents.count ? WIDE_COLUMN : COLUMN,
+                          d->contents.count ? MV_RECORDING_LINES + 2 : 6);
     if (outline)
         paint_outline(view, box, outline);
     stage = atomic_load_explicit(&d->stage, memory_order_acquire);

@@ -143,6 +143,9 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
         mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
         find_devices(d, budget, err) != MV_OK)
         return fail(d);
+    if (d->device_count == 0 &&
+        mv_recording_describe(&d->arena, &d->trace, d->path, &d->contents, err) != MV_OK)
+        return fail(d);
     sketch(d);
     set_stage(&d->stage, MV_DOCUMENT_OPENED);
 }

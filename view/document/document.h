@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 
+#include "analyze/advice/recording.h"
 #include "analyze/code/sites.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/leaks/leaks.h"
@@ -91,7 +92,8 @@ typedef struct {
     /* from MV_DOCUMENT_OPENED on */
     mv_trace trace;
     mv_sites sites;
-    uint32_t device_count; /* that have events or segments; may be 0 */
+    uint32_t device_count;          /* that have events or segments; may be 0 */
+    mv_recording_contents contents; /* without devices: what is in it instead */
     mv_document_device *devices;
 } mv_document;
 
@@ -123,8 +125,8 @@ typedef struct mv_loader mv_loader;
 /* One thread that prepares documents, in order; `threads` 0: mv_loader_add does all of it before it
  * returns; MV_IN_TURNS (viz/core/background.h): mv_loader_turn does it. `wake(user)` after each
  * stage. */
-mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void (*wake)(void *),
-                          void *user);
+mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
+                          void (*wake)(void *), void *user);
 
 /* Stops as soon as the current stage asks for memory or ends, and releases all documents: the
  * budget counts as spent while it waits. */

@@ -225,6 +225,7 @@ void mv_navigation_update(mv_view *view)
 {
     mv_chrome *c = view->chrome;
     const mv_document_device *device;
+    bool is_new = view->now->to <= view->now->from;
 
     settle_device(view);
     device = mv_view_arrived(view);
@@ -232,10 +233,13 @@ void mv_navigation_update(mv_view *view)
         return;
     mv_pyramid_reader_init(&view->levels, &device->pyramid);
     view->levels_of = device;
-    if (view->now->to <= view->now->from) {
+    if (is_new) {
         set_window(view, 0, event_count(device));
         mv_view_write(view)->cursor = device->peak_event;
     }
     if (c->has_start)
         begin(view, device);
+    /* Without a run of events a timeline is a flat line. */
+    if (is_new && view->now->main == MV_MAIN_TIMELINE && mv_recording_is_state_only(&device->lives))
+        mv_view_write(view)->main = MV_MAIN_STATE;
 }

@@ -1,0 +1,90 @@
+#include "analyze/advice/recording.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/ledger/ledger.h"
+#include "base/text.h"
+
+/* ---- histories --------------------------------------------------------------------------- */
+
+bool mv_recording_is_state_only(const mv_lives *lives)
+{
+    return lives->events.count == 0 ||
+           (lives->events.count == 1 && lives->history == MV_HISTORY_TRUNCATED);
+}
+
+const char *mv_recording_advice(const mv_lives *lives)
+{
+    if (lives->history == MV_HISTORY_NONE || mv_recording_is_state_only(lives))
+        return "recorded without history: call torch.cuda.memory._record_memory_history() before "
+               "the "
+               "work, then torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
+    if (lives->history == MV_HISTORY_TRUNCATED)
+        return "to keep all events, call torch.cuda.memory._record_memory_history() with a larger "
+               "max_entries or without it";
+    if (lives->history == MV_HISTORY_LATE)
+        return "to see who holds what was there before, call "
+               "torch.cuda.memory._record_memory_history() before the first allocation";
+    return "";
+}
+
+/* ---- files without memory of PyTorch -------------------------------------------------------- */
+
+static const char *add(mv_arena *arena, mv_recording_contents *out, const char *text)
+{
+    const char *line = mv_arena_text(arena, text, strlen(text));
+
+    if (line && out->count < MV_RECORDING_LINES)
+        out->lines[out->count++] = line;
+    return line;
+}
+
+/* What calls of CUDA hold on one device. */
+static mv_code add_device(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                          mv_recording_contents *out, mv_err *err)
+{
+    mv_ledger_ask ask = {.when = MV_LEDGER_MOST_USED};
+    mv_ledger ledger;
+    mv_lives lives;
+    char line[400];
+    mv_code code = mv_lives_find(arena, trace, device, &lives, err);
+
+    if (code == MV_OK)
+        code = mv_ledger_find(arena, trace, &lives, ask, &ledger, err);
+    if (code != MV_OK)
+        return code;
+    snprintf(line, sizeof line, "device %u: %s", device, ledger.verdict);
+    return add(arena, out, line)
+               ? MV_OK
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
+}
+
+mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char *path,
+                              mv_recording_contents *out, mv_err *err)
+{
+    uint64_t devices = mv_ledger_devices(trace);
+    uint32_t calls = trace->api_calls.count;
+    char line[4600];
+
+    *out = (mv_recording_contents){0};
+    if (calls == 0 && devices == 0) {
+        add(arena, out, "It has no event and no segment of any GPU.");
+        add(arena, out,
+            "PyTorch writes some once torch.cuda.memory._record_memory_history() was called.");
+        return out->count == 2 ? MV_OK
+                               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
+    }
+    snprintf(line, sizeof line, "It has no memory of PyTorch's allocator, but %u call%s of CUDA.",
+             calls, mv_plural(calls));
+    add(arena, out, line);
+    for (uint32_t d = 0; d < 64 && out->count < MV_RECORDING_LINES - 1; d++) {
+        mv_code code = devices >> d & 1 ? add_device(arena, trace, d, out, err) : MV_OK;
+        if (code != MV_OK)
+            return code;
+    }
+    snprintf(line, sizeof line, "memviz ledger %s   shows who holds it.", path);
+    return add(arena, out, line)
+               ? MV_OK
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
+}

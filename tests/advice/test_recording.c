@@ -1,0 +1,79 @@
+/* What a recording lacks, and what is in one without memory of PyTorch. */
+#include "analyze/advice/recording.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_calls.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
+
+static void expect_advice(const char *name, bool is_state_only, const char *words)
+{
+    mv_view *view = mvt_view(name);
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    const char *advice = mv_recording_advice(lives);
+
+    cr_assert_eq(mv_recording_is_state_only(lives), is_state_only, "%s", name);
+    cr_assert(words ? strstr(advice, words) != NULL : !*advice, "%s: %s", name, advice);
+    cr_assert_eq(view->now->main, is_state_only ? MV_MAIN_STATE : MV_MAIN_TIMELINE, "%s", name);
+}
+
+/* Where there is no run of events, the viewer opens on the state. */
+Test(recording, advice_fits_what_is_missing)
+{
+    expect_advice("no_history", true, "recorded without history: call torch.cuda.memory._record");
+    expect_advice("state_only", true, "recorded without history: call torch.cuda.memory._record");
+    expect_advice("ring", false, "max_entries");
+    expect_advice("late_start", false, "before the first allocation");
+    expect_advice("gpt_train", false, NULL);
+}
+
+/* The reports say it too, with the reason. */
+Test(recording, reports_say_how)
+{
+    static const char *const names[] = {"no_history", "state_only", "ring", "late_start"};
+
+    for (int i = 0; i < 4; i++) {
+        mv_view *view = mvt_view(names[i]);
+        const mv_findings *f;
+        bool is_said = false;
+        mvt_view_frame(view);
+        f = &view->panels->findings_shown->findings;
+        for (uint32_t row = 0; row < f->count; row++)
+            is_said |=
+                strcmp(f->rows[row].advice, mv_recording_advice(&mv_view_device(view)->lives)) == 0;
+        cr_assert(is_said, "%s", names[i]);
+    }
+}
+
+static mv_recording_contents describe(const mv_trace *trace)
+{
+    mv_recording_contents out;
+    mv_err err;
+
+    cr_assert_eq(mv_recording_describe(mvt_memory(), trace, "run.bin", &out, &err), MV_OK);
+    return out;
+}
+
+/* A program of CuPy: calls of CUDA, and no event of PyTorch. */
+Test(recording, calls_without_pytorch)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_recording_contents out;
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000000, .size = 512 << 20, .library = "/lib/libcupy.so");
+    mvt_call(c, MV_API_ALLOC, .addr = 0x80000000, .size = 256 << 20, .library = "/lib/libcupy.so");
+    mvt_call(c, MV_API_FREE, .addr = 0x1000000, .library = "/lib/libcupy.so");
+    out = describe(mvt_calls_done(c));
+    cr_assert_eq(out.count, 3);
+    cr_assert(strstr(out.lines[0], "3 calls of CUDA"), "%s", out.lines[0]);
+    cr_assert(strstr(out.lines[1], "device 0: ") && strstr(out.lines[1], "768 MiB"), "%s",
+              out.lines[1]);
+    cr_assert(strstr(out.lines[2], "memviz ledger run.bin"), "%s", out.lines[2]);
+}
+
+Test(recording, nothing_at_all)
+{
+    mv_recording_contents out = describe(mvt_calls_done(mvt_calls_new()));
+
+    cr_assert_eq(out.count, 2);
+    cr_assert(strstr(out.lines[1], "_record_memory_history()"));
+}
