@@ -45,6 +45,8 @@ static const char *event_of(telling *t, uint32_t event)
     return say(t, "event %s", mv_count_text(text, event));
 }
 
+static const char no_events[] = "no events were recorded, so its life is not known";
+
 /* Adds to what comes after the first sentence. */
 static void then(telling *t, const char *text)
 {
@@ -198,9 +200,21 @@ static void tell_end(telling *t)
     tell_next(t);
 }
 
+/* A block of a heap without events: all that is known is that it was there. */
+static void tell_block(telling *t, uint32_t alloc)
+{
+    t->out->what = say(t, "A block of %s%s", block_of(t, alloc),
+                       line_of(t, ", allocated in ", t->of->lives->allocs.stack[alloc], ""));
+    then(t, no_events);
+}
+
 static void tell_alloc(telling *t, uint32_t alloc)
 {
     set_alloc(t, alloc);
+    if (t->events->count == 0) {
+        tell_block(t, alloc);
+        return;
+    }
     t->out->what = say(
         t, t->out->born == MV_BEFORE ? "Allocated before the first event: %s%s" : "Allocates %s%s",
         block_of(t, alloc), line_of(t, " in ", t->of->lives->allocs.stack[alloc], ""));
@@ -369,6 +383,11 @@ static void tell_segment_row(telling *t, uint32_t row)
     t->out->segment = row;
     t->out->born = s->birth[row];
     t->out->freed = t->out->completed = s->death[row];
+    if (t->events->count == 0) {
+        t->out->what = say(t, "A segment of %s%s", size, place);
+        then(t, no_events);
+        return;
+    }
     if (t->out->born == MV_BEFORE)
         t->out->what = say(t, "A segment of %s%s, held since before the first event", size, place);
     else

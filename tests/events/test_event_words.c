@@ -123,6 +123,24 @@ Test(event_words, a_segment_is_told_with_its_event_and_without_one)
     }
 }
 
+/* Without events nothing was before them or is after them. */
+Test(event_words, a_heap_without_events_has_no_lives)
+{
+    mvt_trace *t = mvt_new();
+    mv_event_story story;
+
+    mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20);
+    mvt_block(t, .bytes = 20 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "load:serve.py:9");
+    open_device(mvt_done(t), 0);
+    cr_assert_eq(lives.events.count, 0);
+    cr_assert(mv_alloc_story_find(mvt_memory(), &facts, 0, &story));
+    cr_expect_str_eq(story.text, "A block of 20.0 MiB at 0x10000000, allocated in serve.py:9 load; "
+                                 "no events were recorded, so its life is not known");
+    cr_assert(mv_segment_story_find(mvt_memory(), &facts, 0, &story));
+    cr_expect_str_eq(story.text, "A segment of 20.0 MiB at 0x10000000; no events were recorded, so "
+                                 "its life is not known");
+}
+
 /* What is not in the file is not told. */
 Test(event_words, what_is_not_recorded_is_said_so)
 {
@@ -240,7 +258,8 @@ static void check_stories(const mv_trace *trace, const char *name)
         for (uint32_t i = 0; i < lives.allocs.preexisting; i++) {
             mv_event_story s;
             cr_assert(mv_alloc_story_find(mvt_memory(), &facts, i, &s));
-            cr_assert(strstr(s.what, "Allocated before the first event: ") == s.what);
+            cr_assert(strstr(s.what, lives.events.count ? "Allocated before the first event: "
+                                                        : "A block of ") == s.what);
         }
     }
 }

@@ -11,7 +11,7 @@
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
-enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* pixels at scale 1 */
+enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* pixels at scale 1, at least */
 enum { SENTENCE_LINES = 3 };
 
 typedef struct {
@@ -154,10 +154,9 @@ static void put_place(details_frame *p)
                           mv_panel_size(p->view, s->size[segment]),
                           s->is_expandable[segment] ? ", expandable" : ""));
     put_fact(p, "pool",
-             mv_panel_say(p->view, "%s blocks, %s, %s",
-                          mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
-                          mv_pool_label(&p->document->trace, s->pool[segment], pool),
-                          stream_of(p, stream)));
+             mv_panel_say(
+                 p->view, "%s, %s, %s", mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
+                 mv_pool_label(&p->document->trace, s->pool[segment], pool), stream_of(p, stream)));
 }
 
 static void put_age(details_frame *p)
@@ -184,6 +183,8 @@ static void put_life(details_frame *p)
 {
     const mv_event_story *s = p->story;
 
+    if (p->lives->events.count == 0)
+        return;
     put_event(p, "allocated", s->born, "before the first event");
     put_event(p, "freed", s->freed, "not up to the last event");
     if (s->completed != s->freed && s->completed - s->freed > 1)
@@ -248,10 +249,30 @@ static void put_alloc_facts(details_frame *p)
 
 static void put_segment_facts(details_frame *p)
 {
+    if (p->lives->events.count == 0) {
+        put_place(p);
+        return;
+    }
     put_event(p, "reserved", p->story->born, "before the first event");
     put_event(p, "given back", p->story->freed, "not up to the last event");
     put_age(p);
     put_place(p);
+}
+
+/* What the report on failed requests says of this one. */
+static void put_failure(details_frame *p)
+{
+    const mv_ooms *found = &p->device->ooms;
+    uint32_t colour = p->view->ui.theme->text;
+
+    for (uint32_t i = 0; mv_view_is_judged(p->view) && i < found->count; i++) {
+        if (found->ooms[i].event != p->story->event || found->ooms[i].api_call != MV_NO_ROW)
+            continue;
+        put_title(p, "why it failed");
+        mv_panel_wrap(&p->lines, 0, p->lines.box.w, colour, SENTENCE_LINES, found->ooms[i].why);
+        put_title(p, "what would help");
+        mv_panel_wrap(&p->lines, 0, p->lines.box.w, colour, SENTENCE_LINES, found->ooms[i].advice);
+    }
 }
 
 static void put_facts(details_frame *p)
@@ -260,13 +281,16 @@ static void put_facts(details_frame *p)
         put_alloc_facts(p);
     else if (p->story->segment != MV_NO_ROW)
         put_segment_facts(p);
+    else
+        put_failure(p);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-static bool is_shown_kind(uint8_t kind)
+/* A stack without frames of the user has those of packages instead. */
+static bool is_shown_kind(uint8_t kind, bool has_own)
 {
-    return kind == MV_FRAME_USER || kind == MV_FRAME_PACKAGE;
+    return kind == MV_FRAME_USER || (!has_own && kind == MV_FRAME_PACKAGE);
 }
 
 static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
@@ -288,7 +312,7 @@ static void put_fold(details_frame *p, uint32_t others, uint32_t fold, bool is_u
 
     put(p, 14, ui->theme->faint_text,
         is_unfolded ? "[-] only your frames"
-                    : mv_panel_say(p->view, "[+] %u more frame%s: framework, native", others,
+                    : mv_panel_say(p->view, "[+] %u more frame%s: libraries, native", others,
                                    mv_plural(others)));
     if (p->lines.y > y)
         mv_ui_zone(ui, (mv_box){p->lines.box.x, y, p->lines.box.w, p->lines.y - y},
@@ -300,8 +324,8 @@ static bool is_unfolded_at(const mv_view *view, uint32_t fold)
     return view->now->unfolded_of == mv_details_alloc(view) && view->now->unfolded >> fold & 1;
 }
 
-/* The user's frames and those of packages, the innermost first; the others are one line until it is
- * clicked: then the whole stack is shown in order. */
+/* The user's frames, the innermost first; the others are one line until it is clicked: then the
+ * whole stack is shown in order. */
 static void put_frames(details_frame *p, mv_stack_id stack, uint32_t fold)
 {
     const uint8_t *kinds = p->document->sites.kinds;
@@ -309,11 +333,12 @@ static void put_frames(details_frame *p, mv_stack_id stack, uint32_t fold)
     const mv_frame_id *frames = mv_stack_frames(&p->document->trace, stack, &count);
     mv_frame_id culprit = mv_culprit_frame(&p->document->trace, kinds, stack);
     bool is_unfolded = is_unfolded_at(p->view, fold), is_marked = false;
+    bool has_own = culprit.row != MV_NO_ROW && kinds[culprit.row] == MV_FRAME_USER;
 
     for (uint32_t i = 0; i < count; i++) {
         bool is_culprit = !is_marked && frames[i].row == culprit.row;
         is_marked = is_marked || is_culprit;
-        if (is_unfolded || is_culprit || is_shown_kind(kinds[frames[i].row]))
+        if (is_unfolded || is_culprit || is_shown_kind(kinds[frames[i].row], has_own))
             put_frame(p, frames[i], is_culprit);
         else
             others++;
@@ -351,7 +376,7 @@ static void put_made_stacks(details_frame *p)
         put_stack(p, "allocated by", p->lives->allocs.stack[s->alloc], FOLD_MADE);
     else if (s->segment != MV_NO_ROW)
         put_stack(p, "reserved by", p->lives->segments.stack[s->segment], FOLD_MADE);
-    else if (s->event != MV_NO_ROW)
+    else if (s->event != MV_NO_ROW && p->lives->events.stack[s->event].row != MV_NO_ROW)
         put_stack(p, "called by", p->lives->events.stack[s->event], FOLD_MADE);
     if (birth < p->lives->events.count) {
         forward = t->tags.forward[p->lives->events.tag[birth].row];
@@ -374,8 +399,9 @@ static void put_end_stack(details_frame *p)
         put_stack(p, is_alloc ? "freed by" : "given back by", p->lives->events.stack[s->freed],
                   FOLD_ENDED);
     else
-        put_title(p, is_alloc ? "not freed up to the last event"
-                              : "not given back up to the last event");
+        put_title(p, p->lives->events.count == 0 ? ""
+                     : is_alloc                  ? "not freed up to the last event"
+                                                 : "not given back up to the last event");
 }
 
 /* ---- the address ------------------------------------------------------------------------- */
@@ -505,8 +531,9 @@ static void paint_wide(details_frame *p, mv_box box, uint32_t first)
 {
     mv_ui *ui = &p->view->ui;
     float pad = mv_ui_px(ui, 16);
-    mv_box facts = mv_box_cut_left(&box, mv_ui_px(ui, FACTS));
-    mv_box history = mv_box_cut_right(&box, mv_ui_px(ui, HISTORY)), left;
+    float wide = roundf(box.w * 0.22f);
+    mv_box facts = mv_box_cut_left(&box, fmaxf(mv_ui_px(ui, FACTS), wide));
+    mv_box history = mv_box_cut_right(&box, fmaxf(mv_ui_px(ui, HISTORY), wide)), left;
 
     facts.w -= pad;
     box.w -= pad;
