@@ -55,8 +55,11 @@ mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
     }
     for (uint32_t i = 0; code == MV_OK && i < alive.count; i++) {
         uint32_t row = alive.row[i];
-        out->rows[out->count++] = (mv_flame_row){MV_NO_ROW, shown_stack(lives, sites, row), 1,
-                                                 MV_FLAME_ALLOCATED, a->block[row]};
+        out->rows[out->count++] = (mv_flame_row){.segment = MV_NO_ROW,
+                                                 .stack = shown_stack(lives, sites, row),
+                                                 .blocks = 1,
+                                                 .part = MV_FLAME_ALLOCATED,
+                                                 .bytes = a->block[row]};
     }
     mv_arena_release(&scratch);
     if (code == MV_OK)
@@ -76,7 +79,11 @@ static mv_flame_row row_of_piece(const mv_lives *lives, uint32_t event, const mv
                                  uint32_t piece)
 {
     uint32_t alloc = map->piece_row[piece];
-    mv_flame_row row = {segment, MV_NO_STACK, 1, MV_FLAME_FREE, map->piece_size[piece]};
+    mv_flame_row row = {.segment = segment,
+                        .stack = MV_NO_STACK,
+                        .blocks = 1,
+                        .part = MV_FLAME_FREE,
+                        .bytes = map->piece_size[piece]};
 
     if (alloc == MV_NO_ROW)
         return row;

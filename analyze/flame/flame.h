@@ -21,6 +21,8 @@ typedef struct {
     mv_stack_id stack; /* MV_NO_STACK: not recorded, free, or other */
     uint32_t blocks;   /* number of pieces in this row */
     uint8_t part;      /* mv_flame_part */
+    uint8_t side;      /* of a change: whose stack it is, 0 before, 1 after; else 0 */
+    bool is_less;      /* of a change: there are so many bytes less; else false */
     uint64_t bytes;
 } mv_flame_row;
 

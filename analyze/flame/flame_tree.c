@@ -9,14 +9,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { LABEL_SIZE = 512 };
+enum { LABEL_SIZE = 512, MOST_SIDES = 2 };
 
 typedef struct {
     mv_arena *arena; /* of the tree */
     mv_arena scratch;
-    const mv_trace *trace;
-    const uint8_t *kinds;
-    bool all_frames;
+    const mv_flame_code *code; /* [sides] */
+    uint32_t sides;
     mv_flame_tree_opts opts;
     mv_flame_tree *tree;
     uint32_t capacity, node_labels; /* of tree->nodes and of label_of_node */
@@ -24,8 +23,8 @@ typedef struct {
     mv_intern by_text;              /* labels */
     const char **labels;
     uint32_t label_count, label_capacity;
-    uint32_t *label_of_frame; /* [frames.count] label, + 1 */
-    uint32_t *label_of_node;  /* [tree->count] */
+    uint32_t *label_of_frame[MOST_SIDES]; /* [frames.count] label, + 1 */
+    uint32_t *label_of_node;              /* [tree->count] */
 } tree_builder;
 
 /* The number of a text, from 1; 0 when memory is out. */
@@ -45,14 +44,14 @@ static uint32_t label_number(tree_builder *p, const char *text)
     return ++p->label_count;
 }
 
-static uint32_t frame_label(tree_builder *p, mv_frame_id frame)
+static uint32_t frame_label(tree_builder *p, uint32_t side, mv_frame_id frame)
 {
+    uint32_t *number = &p->label_of_frame[side][frame.row];
     char label[LABEL_SIZE];
 
-    if (p->label_of_frame[frame.row] == 0)
-        p->label_of_frame[frame.row] =
-            label_number(p, mv_frame_label(p->trace, frame, label, sizeof label));
-    return p->label_of_frame[frame.row];
+    if (*number == 0)
+        *number = label_number(p, mv_frame_label(p->code[side].trace, frame, label, sizeof label));
+    return *number;
 }
 
 static bool add_node(tree_builder *p, uint32_t label, mv_flame_node node)
@@ -65,6 +64,13 @@ static bool add_node(tree_builder *p, uint32_t label, mv_flame_node node)
     if (node.depth > p->tree->depth)
         p->tree->depth = node.depth;
     return true;
+}
+
+static void add_up(mv_flame_node *node, const mv_flame_row *row)
+{
+    node->bytes += row->bytes;
+    node->less += row->is_less ? row->bytes : 0;
+    node->blocks += row->blocks;
 }
 
 /* Adds a row to the child of `*at` with that label, and goes there. */
@@ -85,33 +91,34 @@ static bool step(tree_builder *p, uint32_t *at, uint32_t label, mv_flame_node no
         node.parent = *at;
         node.depth = p->tree->nodes[*at].depth + 1;
         node.label = p->labels[label - 1];
+        node.side = row->side;
         if (!add_node(p, label, node) || !mv_intern_add(&p->by_step, hash, child))
             return false;
     }
-    p->tree->nodes[child].bytes += row->bytes;
-    p->tree->nodes[child].blocks += row->blocks;
+    add_up(&p->tree->nodes[child], row);
     *at = child;
     return true;
 }
 
 static bool add_stack(tree_builder *p, uint32_t *at, const mv_flame_row *row)
 {
+    const mv_flame_code *code = &p->code[row->side];
     uint32_t count, shown = 0;
-    const mv_frame_id *frames = mv_stack_frames(p->trace, row->stack, &count);
+    const mv_frame_id *frames = mv_stack_frames(code->trace, row->stack, &count);
     char label[LABEL_SIZE];
 
     for (uint32_t k = 0; k < count; k++) {
         uint32_t i = p->opts.is_inverted ? k : count - 1 - k;
-        if (!p->all_frames && !mv_frame_is_shown(p->trace, p->kinds, row->stack, i))
+        if (!code->has_all_frames && !mv_frame_is_shown(code->trace, code->kinds, row->stack, i))
             continue;
-        if (!step(p, at, frame_label(p, frames[i]),
+        if (!step(p, at, frame_label(p, row->side, frames[i]),
                   (mv_flame_node){.kind = MV_FLAME_FRAME, .frame = frames[i]}, row))
             return false;
         shown++;
     }
     if (shown > 0)
         return true;
-    mv_culprit_label(p->trace, p->kinds, row->stack, label, sizeof label);
+    mv_culprit_label(code->trace, code->kinds, row->stack, label, sizeof label);
     return step(p, at, label_number(p, label),
                 (mv_flame_node){.kind = MV_FLAME_NO_FRAME, .frame = MV_NO_FRAME}, row);
 }
@@ -120,10 +127,9 @@ static bool add_row(tree_builder *p, const mv_lives *lives, const mv_flame *flam
                     const mv_flame_row *row)
 {
     char prefix[MV_FLAME_PREFIX][MV_FLAME_TEXT];
-    uint32_t count = mv_flame_prefix(p->trace, lives, flame, row, prefix), at = 0;
+    uint32_t count = mv_flame_prefix(p->code[0].trace, lives, flame, row, prefix), at = 0;
 
-    p->tree->nodes[0].bytes += row->bytes;
-    p->tree->nodes[0].blocks += row->blocks;
+    add_up(&p->tree->nodes[0], row);
     for (uint32_t i = 0; i < count; i++) {
         mv_flame_node node = {.kind = i + 1 < count ? MV_FLAME_PLACE : MV_FLAME_STATE,
                               .part = row->part,
@@ -182,12 +188,15 @@ static void weigh_blocks(mv_flame_tree *tree)
 
 static bool plant(tree_builder *p, const mv_lives *lives, const mv_flame *flame)
 {
-    p->label_of_frame = mv_push_array(&p->scratch, uint32_t, p->trace->frames.count);
-    if (!p->label_of_frame || !add_node(p, 0,
-                                        (mv_flame_node){.parent = MV_NO_ROW,
-                                                        .kind = MV_FLAME_ROOT,
-                                                        .frame = MV_NO_FRAME,
-                                                        .label = "all"}))
+    for (uint32_t i = 0; i < p->sides; i++) {
+        p->label_of_frame[i] = mv_push_array(&p->scratch, uint32_t, p->code[i].trace->frames.count);
+        if (!p->label_of_frame[i])
+            return false;
+    }
+    if (!add_node(
+            p, 0,
+            (mv_flame_node){
+                .parent = MV_NO_ROW, .kind = MV_FLAME_ROOT, .frame = MV_NO_FRAME, .label = "all"}))
         return false;
     for (uint32_t i = 0; i < flame->count; i++)
         if (flame->rows[i].bytes > 0 && !add_row(p, lives, flame, &flame->rows[i]))
@@ -209,10 +218,17 @@ mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_l
                               const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
                               mv_flame_tree_opts opts, mv_flame_tree *out, mv_err *err)
 {
+    return mv_flame_tree_of(arena, &(mv_flame_code){trace, kinds, !sites}, 1, lives, flame, opts,
+                            out, err);
+}
+
+mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t sides,
+                         const mv_lives *lives, const mv_flame *flame, mv_flame_tree_opts opts,
+                         mv_flame_tree *out, mv_err *err)
+{
     tree_builder p = {.arena = arena,
-                      .trace = trace,
-                      .kinds = kinds,
-                      .all_frames = !sites,
+                      .code = code,
+                      .sides = sides < MOST_SIDES ? sides : MOST_SIDES,
                       .opts = opts,
                       .tree = out};
     bool is_done;

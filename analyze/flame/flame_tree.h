@@ -26,9 +26,11 @@ typedef struct {
     uint32_t depth;    /* 0: the root */
     uint8_t kind;      /* mv_flame_node_kind */
     uint8_t part;      /* mv_flame_part of MV_FLAME_STATE */
+    uint8_t side;      /* of a change: whose frame it is (flame_change.h); else 0 */
     mv_frame_id frame; /* of MV_FLAME_FRAME: the first with this label */
     const char *label;
     uint64_t bytes;  /* of all rows through this node */
+    uint64_t less;   /* those of them that are less than before (flame_change.h); else 0 */
     uint64_t blocks; /* likewise */
 } mv_flame_node;
 
@@ -55,5 +57,18 @@ typedef struct {
 mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
                               mv_flame_tree_opts opts, mv_flame_tree *out, mv_err *err);
+
+/* The code of one side of a change. */
+typedef struct {
+    const mv_trace *trace;
+    const uint8_t *kinds; /* of its frames, from mv_frame_kinds */
+    bool has_all_frames;
+} mv_flame_code;
+
+/* The same for rows whose stacks are of `sides` traces: code[row.side]. `lives` is only needed for
+ * rows of segments. */
+mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t sides,
+                         const mv_lives *lives, const mv_flame *flame, mv_flame_tree_opts opts,
+                         mv_flame_tree *out, mv_err *err);
 
 #endif

@@ -2,8 +2,10 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 
 static const char *const names[] = {
@@ -230,4 +232,57 @@ Test(compare, nothing_is_shown_after_the_end)
     cr_assert_eq(moment, end - 1, "%u of %u", moment, end);
     cr_assert_not(mv_alignment_moment(&a, end + 1, &moment));
     cr_assert(mvt_scene_says(mvt_view_frame(view), "peak"));
+}
+
+/* ---- the difference as a flame graph ------------------------------------------------------ */
+
+/* What the picture adds up to is what `memviz diff` says. */
+Test(compare, the_difference_is_that_of_the_report)
+{
+    static const char *const pairs[][2] = {
+        {"gpt_train", "leak_in_training"}, {"mlp_train", "gpt_train"}, {"oom", "oom_fragmented"}};
+
+    for (uint32_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        mv_view *view = pair(pairs[i][0], pairs[i][1]);
+        const cJSON *report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/%s.pickle $SNAPS/%s.pickle",
+                                       pairs[i][1], pairs[i][0]);
+        const mv_flames_answer *a;
+        char text[64], change[MV_SIZE_TEXT];
+        mv_view_frame(view, 1280, 720, 0);
+        mv_view_do(view, MV_DO_show_flame, 0);
+        mv_view_do(view, MV_DO_flame_source, MV_FLAMES_CHANGE);
+        const mv_scene *scene = mvt_view_frame(view);
+        a = view->panels->flames_shown;
+        cr_assert_not_null(a);
+        cr_assert_eq((double)mv_flame_change(&a->flames.tree.nodes[0]),
+                     mvt_json_number(report, "delta"));
+        snprintf(text, sizeof text, "all \xc2\xb7 %s",
+                 mv_size_change_text(change, mv_flame_change(&a->flames.tree.nodes[0])));
+        cr_assert(mvt_scene_says(scene, text), "no text \"%s\"", text);
+        for (int dark = 0; dark < 2; dark++) {
+            mv_view_write_desk(view)->is_dark = dark;
+            scene = mvt_view_frame(view);
+            mvt_scene_check_texts(scene, "difference");
+            mvt_scene_check_contrasts(scene, "difference");
+        }
+        mvt_end_now(view);
+    }
+}
+
+/* Without a compared device there is a hint, and a search of a frame that is gone is no error. */
+Test(compare, a_difference_needs_another_device)
+{
+    mv_view *view = pair("gpt_train", "leak_in_training");
+
+    mv_view_do(view, MV_DO_show_flame, 0);
+    mv_view_do(view, MV_DO_flame_source, MV_FLAMES_CHANGE);
+    mvt_view_frame(view);
+    for (uint32_t i = view->panels->flames_shown->flames.tree.count; i-- > 1;)
+        if (view->panels->flames_shown->flames.tree.nodes[i].side == 0) {
+            mv_view_do(view, MV_DO_flame_focus, i);
+            mvt_view_frame(view);
+            break;
+        }
+    mv_view_write(view)->other_file = mv_view_write(view)->other_device = MV_NO_ROW;
+    cr_assert(mvt_scene_says(mvt_view_frame(view), "nothing is compared"));
 }

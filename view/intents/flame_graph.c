@@ -39,7 +39,7 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
     mv_arena scratch;
     uint32_t alloc;
 
-    if (a->flames.tree.nodes[node].child)
+    if (a->flames.tree.nodes[node].child || a->ask.source == MV_FLAMES_CHANGE)
         return;
     mv_arena_init(&scratch, view->budget);
     alloc = mv_flames_largest(&scratch, &d->trace, &d->sites, &a->ask.device->index,
@@ -56,7 +56,10 @@ static void show_node(mv_view *view, const mv_flames_answer *a, uint32_t node)
     char words[MV_SEARCH_TEXT - 8] = "";
 
     if (n->kind == MV_FLAME_FRAME)
-        mv_search_of_frame(&mv_view_document(view)->trace, n->frame, words, sizeof words);
+        mv_search_of_frame(a->ask.source == MV_FLAMES_CHANGE && n->side == 0
+                               ? &a->ask.other->trace
+                               : &a->ask.document->trace,
+                           n->frame, words, sizeof words);
     if (*words)
         mv_search_set(view, words);
     pin_leaf(view, a, node);

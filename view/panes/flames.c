@@ -128,6 +128,23 @@ mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *s
     return code;
 }
 
+mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
+                            mv_flames_ask ask, mv_flames *out, mv_err *err)
+{
+    mv_flame_tree_opts opts = {.is_inverted = ask.is_inverted};
+    mv_code result;
+
+    *out = (mv_flames){0};
+    result = mv_flame_change_find(arena, code, found, ask.has_all_frames, opts, &out->tree, err);
+    if (result == MV_OK && !number_paths(arena, out))
+        result = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
+    if (result == MV_OK) {
+        out->bytes = out->tree.nodes[0].bytes;
+        out->blocks = out->tree.nodes[0].blocks;
+    }
+    return result;
+}
+
 /* ---- nodes ------------------------------------------------------------------------------- */
 
 uint32_t mv_flames_node(const mv_flames *flames, uint64_t path)

@@ -5,19 +5,22 @@
  *     held allocated in the interval, and still alive at its end
  *     temporary   allocated in the interval and freed within it; these bytes are a sum over time,
  *                 not a level
+ *     change      what changed from the peak of the compared device to the peak of this one
+ *                 (analyze/flame/flame_change.h), as `memviz diff` tells it
  *
  * A tree of analyze/flame/flame_tree.h, whose root is the exact sum. */
 #ifndef MV_FLAMES_H
 #define MV_FLAMES_H
 
-#include "analyze/flame/flame_tree.h"
+#include "analyze/flame/flame_change.h"
 #include "viz/core/index.h"
 
-#define MV_FLAMES_LIST(X)             \
-    X(CURSOR, "at the cursor")        \
-    X(PEAK, "at the peak in view")    \
-    X(HELD, "held over the interval") \
-    X(TEMPORARY, "temporary within it")
+#define MV_FLAMES_LIST(X)               \
+    X(CURSOR, "at the cursor")          \
+    X(PEAK, "at the peak in view")      \
+    X(HELD, "held over the interval")   \
+    X(TEMPORARY, "temporary within it") \
+    X(CHANGE, "difference")
 
 typedef enum {
 #define MV_FLAMES_ENUM(name, text) MV_FLAMES_##name,
@@ -46,6 +49,10 @@ typedef struct {
  * when memory or rows run out. */
 mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                        const mv_index *index, mv_flames_ask ask, mv_flames *out, mv_err *err);
+
+/* MV_FLAMES_CHANGE, of which only is_inverted and has_all_frames count. */
+mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
+                            mv_flames_ask ask, mv_flames *out, mv_err *err);
 
 /* The node with that path; 0, the root, when there is none. */
 uint32_t mv_flames_node(const mv_flames *flames, uint64_t path);

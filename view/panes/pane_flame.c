@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "view/document/search_text.h"
+#include "view/frame/device_rows.h"
 #include "view/panes/panels.h"
 #include "viz/pictures/icicle.h"
 #include "viz/scene/axis.h"
@@ -42,6 +44,11 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
         q.event = view->now->cursor;
     else if (q.source == MV_FLAMES_PEAK)
         q.event = mv_pyramid_range(&view->levels, a ? a - 1 : MV_BEFORE, b).allocated_event;
+    if (q.source == MV_FLAMES_CHANGE && mv_view_other(view)) {
+        q.other = view->documents[now->other_file];
+        q.other_device = mv_view_other(view);
+        q.by_blocks = 0;
+    }
     if (q.source == MV_FLAMES_HELD || q.source == MV_FLAMES_TEMPORARY) {
         q.a = a;
         q.b = b;
@@ -74,21 +81,33 @@ static void read_search(mv_view *view)
         p->filter = (mv_filter){0};
 }
 
+static bool is_change(const flame_frame *p)
+{
+    return p->answer->ask.source == MV_FLAMES_CHANGE;
+}
+
+/* Frames of a change may be of the compared file. */
+static const mv_trace *trace_of(const flame_frame *p, const mv_flame_node *node)
+{
+    return is_change(p) && node->side == 0 ? &p->answer->ask.other->trace : &p->document->trace;
+}
+
 /* Whether a term of the search matches this frame. */
 static bool is_match(const flame_frame *p, const mv_flame_node *node)
 {
     const mv_filter *filter = &p->view->panels->filter;
-    const mv_frames *f = &p->document->trace.frames;
+    const mv_trace *trace = trace_of(p, node);
+    const mv_frames *f = &trace->frames;
     char text[MATCH_MOST], line[24] = "";
     const char *file;
 
     if (filter->count == 0 || node->kind != MV_FLAME_FRAME)
         return false;
-    file = mv_string_text(&p->document->trace, f->file[node->frame.row]);
+    file = mv_string_text(trace, f->file[node->frame.row]);
     if (f->line[node->frame.row] != MV_NO_LINE)
         snprintf(line, sizeof line, "%lld:", (long long)f->line[node->frame.row]);
     snprintf(text, sizeof text, "%s%s%s%s", file, *file ? ":" : "", line,
-             mv_string_text(&p->document->trace, f->function[node->frame.row]));
+             mv_string_text(trace, f->function[node->frame.row]));
     for (uint32_t i = 0; i < filter->count; i++) {
         const mv_filter_term *term = &filter->terms[i];
         if (!term->is_negated &&
@@ -141,11 +160,27 @@ static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
                         mv_axis_exact(blocks, count), blocks == 1 ? "" : "s");
 }
 
+/* What a node holds; of a change, by how much it changed: "+42.0 MiB", and if both more and less
+ * are below it, "+42.0 MiB (50.0 MiB more, 8.00 MiB less)". */
+static const char *amount_of(const flame_frame *p, const mv_flame_node *node)
+{
+    char change[MV_SIZE_TEXT];
+
+    if (!is_change(p))
+        return amount(p, node->bytes, node->blocks);
+    mv_size_change_text(change, mv_flame_change(node));
+    if (node->less == 0 || node->less == node->bytes)
+        return mv_panel_say(p->view, "%s", change);
+    return mv_panel_say(p->view, "%s (%s more, %s less)", change,
+                        mv_panel_size(p->view, node->bytes - node->less),
+                        mv_panel_size(p->view, node->less));
+}
+
 static const char *describe(const flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_tree *tree = &p->answer->flames.tree;
     const mv_flame_node *node = &tree->nodes[box->node];
-    const mv_trace *trace = &p->document->trace;
+    const mv_trace *trace = trace_of(p, node);
     double share =
         tree->nodes[0].bytes ? 100.0 * (double)box->bytes / (double)tree->nodes[0].bytes : 0;
     const char *file = "";
@@ -154,17 +189,22 @@ static const char *describe(const flame_frame *p, const mv_icicle_box *box)
         return mv_panel_say(p->view, "%u frames too narrow to show, %.1f %%", box->rest, share);
     if (node->kind == MV_FLAME_FRAME && trace->frames.file[node->frame.row].row != MV_NO_ROW)
         file = mv_string_text(trace, trace->frames.file[node->frame.row]);
-    return mv_panel_say(p->view, "%s\n%s, %.1f %% of all%s%s\nclick: show it alone, search for it",
-                        node->label, amount(p, node->bytes, node->blocks), share, *file ? "\n" : "",
-                        file);
+    return mv_panel_say(
+        p->view, "%s\n%s, %.1f %% of all%s%s%s\nclick: show it alone, search for it", node->label,
+        amount_of(p, node), share, is_change(p) ? " changes" : "", *file ? "\n" : "", file);
+}
+
+static uint32_t colour_of(const flame_frame *p, const mv_flame_node *node)
+{
+    return is_change(p) ? mv_icicle_change_colour(p->ui->theme, node)
+                        : mv_icicle_colour(p->ui->theme, p->document->sites.kinds, node);
 }
 
 static void paint_box(flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
     mv_box at = place_of(p, box), inner;
-    uint32_t fill = box->rest ? p->ui->theme->rest
-                              : mv_icicle_colour(p->ui->theme, p->document->sites.kinds, node);
+    uint32_t fill = box->rest ? p->ui->theme->rest : colour_of(p, node);
 
     if (!is_in_sight(p, at))
         return;
@@ -178,8 +218,7 @@ static void paint_box(flame_frame *p, const mv_icicle_box *box)
     if (!box->rest && at.w > mv_ui_px(p->ui, NARROW))
         mv_ui_text(p->ui, inner, MV_UI_SMALL, mv_text_on(fill), MV_ANCHOR_START,
                    at.w > mv_ui_px(p->ui, 260)
-                       ? mv_panel_say(p->view, "%s \xc2\xb7 %s", node->label,
-                                      amount(p, node->bytes, node->blocks))
+                       ? mv_panel_say(p->view, "%s \xc2\xb7 %s", node->label, amount_of(p, node))
                        : node->label);
     if (!box->rest && is_match(p, node)) {
         mv_scene_point(&p->ui->scene, at.x + 1, at.y + 1);
@@ -221,12 +260,20 @@ static void button(flame_frame *p, mv_box *head, float width, bool is_on, mv_com
     mv_ui_button(p->ui, at, is_on, command, arg, text);
 }
 
+static const char *other_name(const flame_frame *p)
+{
+    const mv_view_state *now = p->view->now;
+
+    return mv_device_name(p->view, now->other_file, now->other_device);
+}
+
 /* What the widths add up to. */
 static const char *sum_of(const flame_frame *p)
 {
     const mv_flames_answer *a = p->answer;
     const mv_flame_node *root = &a->flames.tree.nodes[0];
     const char *all = amount(p, root->bytes, root->blocks);
+    char change[MV_SIZE_TEXT];
 
     switch ((mv_flames_source)a->ask.source) {
     case MV_FLAMES_HELD:
@@ -235,28 +282,54 @@ static const char *sum_of(const flame_frame *p)
     case MV_FLAMES_TEMPORARY:
         return mv_panel_say(p->view, "%s over time, allocated and freed in events %u to %u", all,
                             a->ask.a, a->ask.b);
+    case MV_FLAMES_CHANGE:
+        mv_size_change_text(change, mv_flame_change(root));
+        return mv_panel_say(p->view, "%s: peak %s, here %s: %s", other_name(p),
+                            mv_panel_size(p->view, a->level[0].allocated),
+                            mv_panel_size(p->view, a->level[1].allocated), change);
     default:
         return mv_panel_say(p->view, "%s allocated %s", all,
                             mv_panel_moment(p->view, a->ask.event));
     }
 }
 
+/* What the colours of a change mean. */
+static void paint_change_key(flame_frame *p, mv_box *head)
+{
+    const mv_flame_node more = {.bytes = 1}, less = {.bytes = 1, .less = 1};
+    const mv_flame_node *const nodes[] = {&more, &less};
+    static const char *const texts[] = {"more", "less"};
+
+    for (int i = 0; i < 2; i++) {
+        mv_box sign = mv_box_cut_left(head, mv_ui_px(p->ui, 16));
+        mv_box text = mv_box_cut_left(head, mv_ui_px(p->ui, 36));
+        sign =
+            (mv_box){sign.x, sign.y + mv_ui_px(p->ui, 6), mv_ui_px(p->ui, 11), mv_ui_px(p->ui, 11)};
+        mv_ui_fill(p->ui, sign, mv_icicle_change_colour(p->ui->theme, nodes[i]));
+        mv_ui_text(p->ui, text, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START, texts[i]);
+    }
+}
+
 static void paint_head(flame_frame *p, mv_box head)
 {
-    static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 118};
+    static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92};
     const mv_view_state *now = p->view->now;
+    bool has_change = mv_view_other(p->view) || now->flame_source == MV_FLAMES_CHANGE;
 
-    for (uint32_t i = 0; i < MV_FLAMES_COUNT; i++)
+    for (uint32_t i = 0; i < (has_change ? MV_FLAMES_COUNT : MV_FLAMES_CHANGE); i++)
         button(p, &head, widths[i], now->flame_source == i, MV_DO_flame_source, i,
                mv_flames_source_name(i));
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
-    button(p, &head, 58, now->by_blocks, MV_DO_flame_weight, 0, "blocks");
+    if (now->flame_source != MV_FLAMES_CHANGE)
+        button(p, &head, 58, now->by_blocks, MV_DO_flame_weight, 0, "blocks");
     button(p, &head, 72, now->is_inverted, MV_DO_flame_invert, 0, "inverted");
     button(p, &head, 82, now->has_all_frames, MV_DO_flame_frames, 0, "all frames");
     if (now->flame_focus)
         button(p, &head, 64, false, MV_DO_flame_focus, 0, "show all");
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
     head.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    if (p->answer && is_change(p))
+        paint_change_key(p, &head);
     if (p->answer)
         mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, sum_of(p));
 }
@@ -272,9 +345,13 @@ static bool open_frame(mv_view *view, mv_box box, flame_frame *p)
                        .ui = &view->ui,
                        .document = q.document,
                        .device = q.device,
-                       .answer = mv_slot_ask(view->panels->flames, &q, &is_current),
                        .box = levels_of(view, box)};
-    if (p->answer && p->answer->ask.device != q.device)
+    if (q.source != MV_FLAMES_CHANGE || q.other_device)
+        p->answer = mv_slot_ask(view->panels->flames, &q, &is_current);
+    if (p->answer &&
+        (p->answer->ask.device != q.device ||
+         (p->answer->ask.source == MV_FLAMES_CHANGE) != (q.source == MV_FLAMES_CHANGE) ||
+         p->answer->ask.other_device != q.other_device))
         p->answer = NULL;
     view->panels->flames_shown = p->answer;
     return p->answer != NULL;
@@ -295,10 +372,13 @@ void mv_flame_paint(mv_view *view, mv_box box)
     paint_head(&p, mv_box_cut_top(&head, mv_ui_px(&view->ui, HEAD)));
     if (!is_there)
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "adding up ...");
+                   view->now->flame_source == MV_FLAMES_CHANGE && !mv_view_other(view)
+                       ? "nothing is compared: Shift+C chooses another device or file"
+                       : "adding up ...");
     else if (p.answer->flames.tree.nodes[0].bytes == 0)
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "nothing is allocated there");
+                   is_change(&p) ? "nothing changed between the two peaks"
+                                 : "nothing is allocated there");
     else
         paint_boxes(&p);
 }

@@ -101,20 +101,39 @@ mv_flames_ask mv_flames_question_ask(const mv_flames_question *q)
                            .b = q->b};
 }
 
+static bool find_held(mv_arena *arena, mv_flames_answer *a)
+{
+    const mv_flames_question *q = &a->ask;
+    mv_err err;
+
+    return mv_flames_find(arena, &q->document->trace, &q->document->sites, &q->device->index,
+                          mv_flames_question_ask(q), &a->flames, &err) == MV_OK;
+}
+
+static bool find_change(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
+{
+    const mv_panel_change *change = a->ask.other_device ? mv_panels_change(panels, &a->ask) : NULL;
+    mv_err err;
+
+    if (!change)
+        return false;
+    a->level[0] = change->found.level[0];
+    a->level[1] = change->found.level[1];
+    return mv_flames_of_change(arena, &change->code, &change->found,
+                               mv_flames_question_ask(&a->ask), &a->flames, &err) == MV_OK;
+}
+
 static void *find_flames(mv_arena *arena, void *context, const void *ask)
 {
     const mv_flames_question *q = ask;
     mv_flames_answer *a = mv_push_struct(arena, mv_flames_answer);
-    mv_flames_ask of = mv_flames_question_ask(q);
     uint64_t least;
     mv_err err;
 
-    (void)context;
     if (!a)
         return NULL;
     a->ask = *q;
-    if (mv_flames_find(arena, &q->document->trace, &q->document->sites, &q->device->index, of,
-                       &a->flames, &err) != MV_OK)
+    if (!(q->source == MV_FLAMES_CHANGE ? find_change(arena, context, a) : find_held(arena, a)))
         return NULL;
     a->focus = mv_flames_node(&a->flames, q->focus);
     least = a->flames.tree.nodes[a->focus].bytes / (q->width ? q->width : 1);
@@ -225,6 +244,11 @@ void mv_panels_close(mv_view *view)
 {
     mv_panels *p = view->panels;
 
+    while (p->changes) {
+        mv_arena arena = p->changes->arena;
+        p->changes = p->changes->next;
+        mv_arena_release(&arena);
+    }
     while (p->facts) {
         mv_arena arena = p->facts->arena;
         p->facts = p->facts->next;

@@ -46,6 +46,17 @@ struct mv_panel_users {
     mv_address_users users;
 };
 
+/* What changed from the peak of one device to the peak of another, likewise. */
+typedef struct mv_panel_change mv_panel_change;
+struct mv_panel_change {
+    mv_panel_change *next;
+    const mv_document_device *before, *after;
+    mv_arena arena;
+    bool is_made;
+    mv_diff_code code;
+    mv_diff found;
+};
+
 /* ---- answers: `ask` is the question; the caller compares it with the one it shows ------------ */
 
 typedef struct {
@@ -69,6 +80,9 @@ typedef struct {
     uint32_t source, by_blocks, is_inverted, has_all_frames;
     uint32_t event, a, b;
     uint32_t width; /* pixels */
+    uint32_t unused;
+    const mv_document *other; /* of MV_FLAMES_CHANGE: from which */
+    const mv_document_device *other_device;
 } mv_flames_question;
 
 /* What it asks of the device's allocations. */
@@ -77,6 +91,7 @@ mv_flames_ask mv_flames_question_ask(const mv_flames_question *question);
 typedef struct {
     mv_flames_question ask;
     mv_flames flames;
+    mv_levels level[2];    /* of MV_FLAMES_CHANGE: before and after */
     uint32_t focus;        /* node */
     mv_icicle_boxes boxes; /* depths are below the focus */
 } mv_flames_answer;
@@ -133,6 +148,7 @@ struct mv_panels {
     mv_view *view;
     pthread_mutex_t lock; /* guards `facts` and `users` */
     mv_panel_facts *facts;
+    mv_panel_change *changes;
     mv_panel_users *users;
     mv_slot *heap, *flames, *table, *findings, *details, *cursor_story;
 
@@ -162,6 +178,7 @@ struct mv_panels {
 };
 
 /* For workers; NULL when memory is out. */
+const mv_panel_change *mv_panels_change(mv_panels *panels, const mv_flames_question *question);
 const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
 
 /* For workers; NULL when memory is out. */

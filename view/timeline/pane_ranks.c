@@ -209,24 +209,6 @@ static void paint_area(const lane_frame *l)
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = mv_site_colour(0)});
 }
 
-static void paint_line(const lane_frame *l, bool of_reserved, mv_shape shape)
-{
-    mv_scene *scene = &l->f->p.ui->scene;
-    const mv_envelope *e = &l->lane->columns;
-
-    for (uint32_t c = e->from; c < e->end; c++) {
-        float x = l->plot.x + (float)c, y = column_y(l, c, of_reserved);
-        if (c > e->from && y == column_y(l, c - 1, of_reserved)) {
-            scene->points[scene->point_count - 1].x = x + 1;
-            continue;
-        }
-        mv_scene_point(scene, x, y);
-        mv_scene_point(scene, x + 1, y);
-    }
-    shape.kind = MV_SHAPE_LINE;
-    mv_scene_add(scene, shape);
-}
-
 static void paint_peak(const lane_frame *l)
 {
     const mv_plot *p = &l->f->p;
@@ -298,8 +280,10 @@ static void paint_picture(lane_frame *l)
     find_columns(l);
     paint_area(l);
     if (is_tall)
-        paint_line(l, false, (mv_shape){.stroke = (theme->outline & ~0xffu) | 0xa0, .width = unit});
-    paint_line(l, true, (mv_shape){.stroke = theme->reserved, .width = unit, .is_dashed = is_tall});
+        mv_curve_paint(p->ui, &l->at, &l->lane->columns, MV_ALLOCATED,
+                       (mv_shape){.stroke = (theme->outline & ~0xffu) | 0xa0, .width = unit});
+    mv_curve_paint(p->ui, &l->at, &l->lane->columns, MV_RESERVED,
+                   (mv_shape){.stroke = theme->reserved, .width = unit, .is_dashed = is_tall});
     paint_ooms(l);
     paint_peak(l);
     if (events && !mv_alignment_shows(&l->to, 0))

@@ -76,11 +76,12 @@ bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_
 void mv_plot_curves(mv_plot *p);
 /* The first column that contains a moment of the envelope's device; false: none does. */
 bool mv_envelope_column(const mv_envelope *envelope, uint32_t event, uint32_t *out);
-/* The most of each column, allocated or reserved, as a line like `shape`. */
-void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape);
 void mv_plot_peaks(mv_plot *p); /* and requests that failed */
 typedef enum { MV_ALLOCATED, MV_ACTIVE, MV_RESERVED } mv_measure;
 uint64_t mv_measure_of(const mv_levels *levels, mv_measure which);
+/* A step curve with the highest value of each column, with the stroke of `shape`. */
+void mv_curve_paint(mv_ui *ui, const mv_viewport *at, const mv_envelope *envelope, mv_measure which,
+                    mv_shape shape);
 uint64_t mv_plot_capacity(const mv_plot *p); /* of the device; MV_NO_BYTES: not known */
 
 /* ---- timeline_compare.c: the compared device; without one they do nothing ---- */

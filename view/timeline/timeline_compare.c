@@ -73,10 +73,10 @@ void mv_plot_other(mv_plot *p)
         return;
     find_columns(p);
     /* With a border it is legible on all colours of the stack. */
-    mv_plot_curve(p, &p->pane->over, p->of_segments,
-                  (mv_shape){.stroke = p->ui->theme->plot, .width = 4.4f * unit});
-    mv_plot_curve(p, &p->pane->over, p->of_segments,
-                  (mv_shape){.stroke = colour, .width = 2 * unit});
+    mv_curve_paint(p->ui, &p->at, &p->pane->over, p->of_segments ? MV_RESERVED : MV_ALLOCATED,
+                   (mv_shape){.stroke = p->ui->theme->plot, .width = 4.4f * unit});
+    mv_curve_paint(p->ui, &p->at, &p->pane->over, p->of_segments ? MV_RESERVED : MV_ALLOCATED,
+                   (mv_shape){.stroke = colour, .width = 2 * unit});
 }
 
 void mv_plot_other_peak(mv_plot *p)

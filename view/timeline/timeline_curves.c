@@ -117,20 +117,21 @@ uint64_t mv_measure_of(const mv_levels *levels, mv_measure which)
 }
 
 /* Where the curve of the highest value runs in a column, in half pixels. */
-static float curve_y(const mv_plot *p, const mv_envelope *e, mv_measure which, uint32_t column)
+static float curve_y(const mv_viewport *at, const mv_envelope *e, mv_measure which, uint32_t column)
 {
-    float y = mv_viewport_y(&p->at, (double)mv_measure_of(&e->columns[column].most, which));
+    float y = mv_viewport_y(at, (double)mv_measure_of(&e->columns[column].most, which));
 
     return (float)(int)(y * 2 + 0.5f) / 2;
 }
 
-static void dashed_curve(mv_plot *p, const mv_envelope *e, mv_measure which, mv_shape shape)
+static void dashed_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, mv_measure which,
+                         mv_shape shape)
 {
-    mv_scene *scene = &p->ui->scene;
+    mv_scene *scene = &ui->scene;
     float last = -1;
 
     for (uint32_t c = e->from; c < e->end && !scene->failed; c++) {
-        float x = p->plot.x + (float)c, y = curve_y(p, e, which, c);
+        float x = at->box.x + (float)c, y = curve_y(at, e, which, c);
         if (c > e->from && y == last) { /* one long edge instead of many short ones */
             scene->points[scene->point_count - 1].x = x + 1;
             continue;
@@ -154,39 +155,35 @@ static void add_step(mv_scene *scene, float from, float to, float upper, float l
 
 /* As a strip: each column from its value to that of the column before. A stroke along thousands of
  * edges, up and down, would take longer than all the rest of a frame. */
-static void solid_curve(mv_plot *p, const mv_envelope *e, mv_measure which, mv_shape shape)
+static void solid_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, mv_measure which,
+                        mv_shape shape)
 {
-    mv_scene *scene = &p->ui->scene;
-    float half = shape.width / 2, before = e->from < e->end ? curve_y(p, e, which, e->from) : 0;
+    mv_scene *scene = &ui->scene;
+    float half = shape.width / 2, before = e->from < e->end ? curve_y(at, e, which, e->from) : 0;
     uint32_t end;
 
     for (uint32_t c = e->from; c < e->end && !scene->failed; c = end) {
-        float x = p->plot.x + (float)c, y = curve_y(p, e, which, c);
+        float x = at->box.x + (float)c, y = curve_y(at, e, which, c);
         add_step(scene, x, x + 1, fminf(y, before) - half, fmaxf(y, before) + half);
-        for (end = c + 1; end < e->end && curve_y(p, e, which, end) == y; end++)
+        for (end = c + 1; end < e->end && curve_y(at, e, which, end) == y; end++)
             ;
         if (end > c + 1)
-            add_step(scene, x + 1, p->plot.x + (float)end, y - half, y + half);
+            add_step(scene, x + 1, at->box.x + (float)end, y - half, y + half);
         before = y;
     }
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = shape.stroke});
 }
 
-/* A step curve with the highest value of each column, with the stroke of `shape`. Dashes lie on
- * shapes of any colour: a pale band below them keeps them visible. */
-static void curve(mv_plot *p, const mv_envelope *e, mv_measure which, mv_shape shape)
+/* Dashes lie on shapes of any colour: a pale band below them keeps them visible. */
+void mv_curve_paint(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, mv_measure which,
+                    mv_shape shape)
 {
-    mv_shape band = {.stroke = (p->ui->theme->plot & ~0xffu) | 0xb0,
-                     .width = shape.width + 2 * p->ui->scale};
+    mv_shape band = {.stroke = (ui->theme->plot & ~0xffu) | 0xb0,
+                     .width = shape.width + 2 * ui->scale};
 
-    solid_curve(p, e, which, shape.is_dashed ? band : shape);
+    solid_curve(ui, at, e, which, shape.is_dashed ? band : shape);
     if (shape.is_dashed)
-        dashed_curve(p, e, which, shape);
-}
-
-void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape)
-{
-    curve(p, envelope, of_reserved ? MV_RESERVED : MV_ALLOCATED, shape);
+        dashed_curve(ui, at, e, which, shape);
 }
 
 void mv_plot_curves(mv_plot *p)
@@ -200,14 +197,14 @@ void mv_plot_curves(mv_plot *p)
 
     mv_scene_clip(&p->ui->scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
     if (p->of_segments) {
-        curve(p, e, MV_RESERVED, outline);
-        curve(p, e, MV_ALLOCATED, active);
+        mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, outline);
+        mv_curve_paint(p->ui, &p->at, e, MV_ALLOCATED, active);
     } else {
-        curve(p, e, MV_ALLOCATED, outline);
+        mv_curve_paint(p->ui, &p->at, e, MV_ALLOCATED, outline);
         if (p->has_pending)
-            curve(p, e, MV_ACTIVE, active);
+            mv_curve_paint(p->ui, &p->at, e, MV_ACTIVE, active);
         if (!p->rows->only) /* it is not of that part */
-            curve(p, e, MV_RESERVED, reserved);
+            mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);
     mv_scene_unclip(&p->ui->scene);

@@ -1,5 +1,6 @@
 #include "viz/pictures/icicle.h"
 
+#include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "viz/scene/axis.h"
@@ -165,6 +166,17 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
 }
 
 /* ---- painting ---------------------------------------------------------------------------- */
+
+uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node)
+{
+    int64_t change = mv_flame_change(node);
+    uint64_t other = change < 0 ? node->bytes - node->less : node->less;
+    uint32_t colour = mv_site_colour(change < 0 ? 4 : 1);
+
+    if (change == 0)
+        return theme->rest;
+    return other > node->bytes / 4 ? mv_lighter(mv_lighter(mv_lighter(colour))) : colour;
+}
 
 typedef struct {
     const mv_trace *trace;

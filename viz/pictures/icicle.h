@@ -45,6 +45,11 @@ mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t 
 /* The colour of a node: whose code it is. Levels next to each other differ by a shade. */
 uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_flame_node *node);
 
+/* The colour of a node of a change (analyze/flame/flame_change.h): orange for more, blue for less,
+ * grey for as much as before; pale where more than a quarter of it went the other way. People who
+ * see no red or no green tell them apart. */
+uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node);
+
 typedef struct {
     uint32_t width;  /* pixels; 0: 1400 */
     uint32_t height; /* pixels: deeper boxes are cut, and the picture says so; 0: as high as needed,

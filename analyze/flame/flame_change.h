@@ -1,0 +1,27 @@
+/* The difference between two moments as a flame graph: each site's change, by its stack.
+ *
+ *     all            +42.0 MiB       wide: |change| of every site below
+ *     ├ forward      +50.0 MiB       node.bytes 50, less  0
+ *     └ loss          -8.0 MiB       node.bytes  8, less  8
+ *
+ * Of each node, bytes - 2 * less is what changed; of the root it is mv_diff.delta. A site that
+ * holds bytes afterwards has its stack of then; one that is gone has the one of before. */
+#ifndef MV_FLAME_CHANGE_H
+#define MV_FLAME_CHANGE_H
+
+#include "analyze/diff/diff.h"
+#include "analyze/flame/flame_tree.h"
+
+/* With `has_all_frames` native and interpreter frames too. O(n log n) in the rows of `found`. Fails
+ * only when memory or row numbers run out. */
+mv_code mv_flame_change_find(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
+                             bool has_all_frames, mv_flame_tree_opts opts, mv_flame_tree *out,
+                             mv_err *err);
+
+/* What changed below a node. */
+static inline int64_t mv_flame_change(const mv_flame_node *node)
+{
+    return (int64_t)(node->bytes - 2 * node->less);
+}
+
+#endif
