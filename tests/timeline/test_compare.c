@@ -74,6 +74,7 @@ Test(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
         char what[128];
         snprintf(what, sizeof what, "%s over %s", b, a);
         mv_view_frame(view, 1280, 720, 0);
+        mv_view_do(view, MV_DO_show_timeline, 0); /* without events, State is shown first */
         mv_view_write(view)->fits_height = false;
         mv_view_write(view)->y_to = 4096;
         mv_view_do(view, MV_DO_fit_all, 0);
