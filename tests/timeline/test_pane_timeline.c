@@ -225,7 +225,7 @@ Test(pane_timeline, an_interval_adds_up)
     mv_view_frame(view, 1280, 720, 0);
     cr_assert(mvt_scene_says(&view->ui.scene, "selected events"));
     for (uint32_t from = 0; from < 6000; from += 700) {
-        mv_interval_ask ask = {&d->index, &d->pyramid, from, from + 500};
+        mv_interval_ask ask = {&d->index, &d->pyramid, from, from + 500, false};
         const mv_interval_sums *found = mv_interval_find(mvt_memory(), NULL, &ask);
         mv_interval_sums truth = literal_sums(&d->index, from, from + 500);
         cr_assert_eq(found->allocated, truth.allocated);

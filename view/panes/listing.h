@@ -101,6 +101,7 @@ typedef struct {
     bool is_judged;              /* the device's reports are ready */
     uint32_t event;              /* the cursor */
     uint32_t a, b;               /* LINES, CATEGORIES: events [a, b) */
+    bool of_segments;            /* likewise: what happened to segments, instead of blocks */
     uint32_t sort;               /* column; MV_NO_ROW: as the reports sort */
     bool is_ascending;           /* else descending */
     const mv_index *active;      /* FRAGMENTS: see heap_moment.h */

@@ -11,12 +11,13 @@ typedef struct {
     uint64_t kept;             /* of `allocated`: still held at the end */
     uint64_t highest;          /* most at once */
     uint32_t blocks;           /* allocated in the interval */
-    uint32_t largest;          /* row of lives->allocs */
+    uint32_t largest;          /* row of `allocs` */
 } area_row;
 
 typedef struct {
     mv_listing_maker *maker;
     const mv_index *index;
+    const mv_alloc_lives *allocs; /* of the index: allocations, or segments in their form */
     uint32_t a, b;
     const uint16_t *categories; /* of allocations; NULL: by line */
     uint32_t *of_stack;         /* [stacks + 1] row + 1; the last is that of no stack */
@@ -38,7 +39,7 @@ static mv_frame_id line_of(const area *p, mv_stack_id stack)
 static uint32_t *place_of(area *p, uint32_t alloc)
 {
     const mv_trace *t = p->maker->trace;
-    mv_stack_id stack = p->maker->lives->allocs.stack[alloc];
+    mv_stack_id stack = p->allocs->stack[alloc];
     uint32_t *row;
     mv_frame_id frame;
 
@@ -57,7 +58,6 @@ static uint32_t *place_of(area *p, uint32_t alloc)
 /* The row of an allocation, made if it is the first; NULL when memory is out. */
 static area_row *row_of(area *p, uint32_t alloc)
 {
-    const mv_alloc_lives *a = &p->maker->lives->allocs;
     uint32_t *place = place_of(p, alloc);
     area_row *row;
 
@@ -68,7 +68,7 @@ static area_row *row_of(area *p, uint32_t alloc)
         *place = p->count;
     }
     row = &p->rows[*place - 1];
-    if (a->block[alloc] > a->block[row->largest])
+    if (p->allocs->block[alloc] > p->allocs->block[row->largest])
         row->largest = alloc;
     return row;
 }
@@ -162,12 +162,12 @@ static void fill_numbers(mv_cell *cells, const area_row *row)
 static void add_row(area *p, const area_row *row)
 {
     mv_listing_maker *m = p->maker;
-    mv_stack_id stack = m->lives->allocs.stack[row->largest];
+    mv_stack_id stack = p->allocs->stack[row->largest];
     mv_cell *cells = mv_listing_next(m);
     mv_listing_place *place = &m->out->places[m->out->count++];
 
     fill_numbers(cells, row);
-    place->alloc = row->largest;
+    place->alloc = m->ask->of_segments ? MV_NO_ROW : row->largest;
     if (p->categories) {
         const char *name = m->ask->device->attribution.categories.name[p->categories[row->largest]];
         cells[7].text = name;
@@ -197,10 +197,10 @@ static void say_note(area *p)
 {
     char from[MV_TICK_TEXT], to[MV_TICK_TEXT], kept[MV_SIZE_TEXT], all[MV_SIZE_TEXT];
 
-    p->maker->out->note =
-        mv_listing_say(p->maker, "events %s to %s: %s of the %s allocated in them remain",
-                       mv_axis_exact(p->a, from), mv_axis_exact(p->b, to),
-                       mv_size_text(kept, p->all.kept), mv_size_text(all, p->all.allocated));
+    p->maker->out->note = mv_listing_say(
+        p->maker, "events %s to %s: %s of the %s %s in them remain", mv_axis_exact(p->a, from),
+        mv_axis_exact(p->b, to), mv_size_text(kept, p->all.kept),
+        mv_size_text(all, p->all.allocated), p->maker->ask->of_segments ? "reserved" : "allocated");
 }
 
 static bool fill_area(area *p, const mv_listing_column *columns)
@@ -213,35 +213,50 @@ static bool fill_area(area *p, const mv_listing_column *columns)
     return fill_total(p);
 }
 
-#define AREA_NUMBERS                                                      \
-    {"held at end", MV_CELL_BYTES, 94}, {"of it new", MV_CELL_BYTES, 84}, \
-        {"allocated", MV_CELL_BYTES, 84}, {"freed", MV_CELL_BYTES, 84},   \
-        {"net", MV_CELL_CHANGE, 84}, {"new blocks", MV_CELL_COUNT, 90},   \
-    {                                                                     \
-        "highest", MV_CELL_BYTES, 84                                      \
+#define AREA_COLUMNS(allocated, freed, blocks, name)                          \
+    {                                                                         \
+        {"held at end", MV_CELL_BYTES, 94}, {"of it new", MV_CELL_BYTES, 84}, \
+            {allocated, MV_CELL_BYTES, 84}, {freed, MV_CELL_BYTES, 84},       \
+            {"net", MV_CELL_CHANGE, 84}, {blocks, MV_CELL_COUNT, 100},        \
+            {"highest", MV_CELL_BYTES, 84},                                   \
+        {                                                                     \
+            name, MV_CELL_TEXT, 0                                             \
+        }                                                                     \
     }
+
+static area open_area(mv_listing_maker *maker)
+{
+    const mv_document_device *d = maker->ask->device;
+    bool of_segments = maker->ask->of_segments;
+
+    return (area){.maker = maker,
+                  .index = of_segments ? &d->segment_index : &d->index,
+                  .allocs = of_segments ? &d->segment_lives.allocs : &d->lives.allocs,
+                  .a = maker->ask->a,
+                  .b = maker->ask->b};
+}
 
 bool mv_listing_fill_lines(mv_listing_maker *maker)
 {
-    static const mv_listing_column columns[] = {AREA_NUMBERS, {"line of code", MV_CELL_TEXT, 0}};
-    area p = {.maker = maker,
-              .index = &maker->ask->device->index,
-              .a = maker->ask->a,
-              .b = maker->ask->b};
+    static const mv_listing_column columns[] =
+        AREA_COLUMNS("allocated", "freed", "new blocks", "line of code");
+    static const mv_listing_column segment_columns[] =
+        AREA_COLUMNS("reserved", "given back", "new segments", "line of code");
+    area p = open_area(maker);
 
-    return make_places(&p, false) && fill_area(&p, columns);
+    return make_places(&p, false) &&
+           fill_area(&p, maker->ask->of_segments ? segment_columns : columns);
 }
 
 bool mv_listing_fill_categories(mv_listing_maker *maker)
 {
-    static const mv_listing_column columns[] = {AREA_NUMBERS, {"category", MV_CELL_TEXT, 0}};
-    area p = {.maker = maker,
-              .index = &maker->ask->device->index,
-              .a = maker->ask->a,
-              .b = maker->ask->b};
+    static const mv_listing_column columns[] =
+        AREA_COLUMNS("allocated", "freed", "new blocks", "category");
+    area p = open_area(maker);
 
-    if (!maker->ask->is_judged) {
-        maker->out->note = "categories are still being found";
+    if (maker->ask->of_segments || !maker->ask->is_judged) {
+        maker->out->note = maker->ask->of_segments ? "segments have no category"
+                                                   : "categories are still being found";
         return mv_listing_reserve(maker, columns, 8, 0);
     }
     return make_places(&p, true) && fill_area(&p, columns);

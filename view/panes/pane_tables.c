@@ -29,8 +29,10 @@ static mv_listing_question question_of(mv_view *view)
     /* The other tables do not depend on the cursor: moving it does not rebuild them. */
     if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS || q.kind == MV_LISTING_SIZES)
         q.event = view->now->cursor;
-    if (q.kind == MV_LISTING_LINES || q.kind == MV_LISTING_CATEGORIES)
+    if (q.kind == MV_LISTING_LINES || q.kind == MV_LISTING_CATEGORIES) {
         mv_panels_interval(view, &q.a, &q.b);
+        q.of_segments = now->main == MV_MAIN_SEGMENTS;
+    }
     return q;
 }
 
@@ -200,6 +202,17 @@ static void paint_rows(tables_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
+/* Tables count all blocks, also when the picture shows the hits of a search alone. */
+static const char *note_of(tables_frame *p)
+{
+    const mv_view_state *now = p->view->now;
+    const char *note = p->answer->table.note;
+
+    if (now->show != MV_SHOW_ISOLATE || !*now->search)
+        return note;
+    return mv_panel_say(p->view, "hits and all others: %s", note);
+}
+
 static void paint_head(tables_frame *p, mv_box head)
 {
     mv_box button;
@@ -219,8 +232,7 @@ static void paint_head(tables_frame *p, mv_box head)
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
     head.w -= mv_ui_px(p->ui, MV_UI_PAD);
     if (p->answer)
-        mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END,
-                   p->answer->table.note);
+        mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, note_of(p));
 }
 
 void mv_tables_paint(mv_view *view, mv_box box)

@@ -159,6 +159,7 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
                               .event = q->event,
                               .a = q->a,
                               .b = q->b,
+                              .of_segments = q->of_segments,
                               .sort = q->sort,
                               .is_ascending = q->is_ascending};
     if (q->kind == MV_LISTING_FRAGMENTS || q->kind == MV_LISTING_SIZES) {

@@ -100,7 +100,7 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint32_t kind, is_judged, event, sort, is_ascending;
-    uint32_t a, b, unused; /* LINES, CATEGORIES */
+    uint32_t a, b, of_segments; /* LINES, CATEGORIES */
 } mv_listing_question;
 
 typedef struct {

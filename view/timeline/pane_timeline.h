@@ -75,7 +75,8 @@ typedef struct {
 typedef struct {
     const mv_index *index;
     const mv_pyramid *pyramid;
-    uint32_t a, b; /* events [a, b) */
+    uint32_t a, b;        /* events [a, b) */
+    uint64_t of_segments; /* the index is of segments */
 } mv_interval_ask;
 
 typedef struct {
@@ -109,7 +110,8 @@ typedef struct {
     uint32_t allocs, frees;
     uint64_t held; /* of what was allocated in it: bytes still alive at its end */
     uint32_t held_blocks;
-    uint64_t most; /* the highest allocated level, from the moment before it on */
+    uint64_t
+        most; /* the highest allocated level, of segments reserved, from the moment before it on */
     uint32_t most_event;
 } mv_interval_sums;
 

@@ -42,8 +42,8 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
     add_walk(what.index, &what, out);
     mv_pyramid_reader_init(&reader, what.pyramid);
     extent = mv_pyramid_range(&reader, what.a ? what.a - 1 : MV_BEFORE, what.b);
-    out->most = extent.most.allocated;
-    out->most_event = extent.allocated_event;
+    out->most = what.of_segments ? extent.most.reserved : extent.most.allocated;
+    out->most_event = what.of_segments ? extent.reserved_event : extent.allocated_event;
     return out;
 }
 
@@ -82,20 +82,22 @@ static const char *summary_line(mv_plot *p)
 static const char *sums_line(mv_plot *p, const mv_interval_sums *sums)
 {
     char in[MV_SIZE_TEXT], out[MV_SIZE_TEXT], held[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
+    char allocs[MV_TICK_TEXT], frees[MV_TICK_TEXT], blocks[MV_TICK_TEXT];
+    const char *noun = p->of_segments ? "segment" : "block";
 
     return mv_scene_format(
         &p->ui->scene,
-        "+%s in %u blocks, \xe2\x88\x92%s in %u; %s in %u of the new blocks remain;  "
-        "highest %s",
-        mv_size_text(in, sums->allocated), sums->allocs, mv_size_text(out, sums->freed),
-        sums->frees, mv_size_text(held, sums->held), sums->held_blocks,
-        mv_size_text(most, sums->most));
+        "%s+%s in %s %ss, \xe2\x88\x92%s in %s; %s in %s of the new %ss remain;  highest %s",
+        p->rows->only ? "hits and all others: " : "", mv_size_text(in, sums->allocated),
+        mv_axis_exact(sums->allocs, allocs), noun, mv_size_text(out, sums->freed),
+        mv_axis_exact(sums->frees, frees), mv_size_text(held, sums->held),
+        mv_axis_exact(sums->held_blocks, blocks), noun, mv_size_text(most, sums->most));
 }
 
 static const char *interval_line(mv_plot *p)
 {
     const mv_view_state *now = p->view->now;
-    mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b};
+    mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b, p->of_segments};
     const char *from = mv_plot_time(p, now->a), *to = mv_plot_time(p, now->b);
     bool is_to_end = now->b >= p->lives->events.count;
     char a[MV_TICK_TEXT], b[MV_TICK_TEXT];
