@@ -4,7 +4,7 @@
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/index.h"
-#include "viz/pictures/segment_timeline.h"
+#include "viz/core/segment_rows.h"
 
 static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
                                             MV_INDEX_REQUESTED};

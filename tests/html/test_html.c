@@ -7,7 +7,7 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 #include "viz/html/html.h"
-#include "viz/pictures/segment_timeline.h"
+#include "viz/core/segment_rows.h"
 
 typedef struct {
     const char *text;   /* the file, NUL-terminated */

@@ -4,7 +4,7 @@
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
 #include "viz/pictures/fullness.h"
-#include "viz/pictures/segment_timeline.h"
+#include "viz/core/segment_rows.h"
 #include "viz/scene/palette.h"
 
 /* Bytes of living blocks that lie in [addr, addr + size). */

@@ -5,7 +5,7 @@
 
 #include "analyze/leaks/leaks.h"
 #include "tests/fixture/fixture.h"
-#include "viz/pictures/timeline.h"
+#include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
 typedef struct {
@@ -472,20 +472,17 @@ Test(raster, shapes_are_those_of_the_golden_picture)
 /* A whole timeline, small and dark. */
 Test(raster, a_timeline_is_that_of_the_golden_picture)
 {
-    mv_timeline_opts opts = {.width = 800, .height = 420, .is_dark = true};
-    mv_timeline timeline;
+    mv_paper_opts opts = {.width = 800, .height = 420, .is_dark = true};
+    mv_paper timeline;
     mv_trace trace;
     mv_lives lives;
-    mv_leaks leaks;
     drawing d;
 
     begin(&d, 0, 0);
     trace = mvt_load(d.arena, "leak_in_training");
     lives = mvt_lives(d.arena, &trace, 0);
-    mvt_ok(mv_leaks_find(d.arena, &trace, &lives, &leaks, mvt_err()));
     opts.title = "leak_in_training.pickle";
-    opts.leaks = &leaks;
-    mvt_ok(mv_timeline_find(d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
+    mvt_ok(mv_paper_find(d.arena, &trace, &lives, &mv_paper_timeline, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;
     check_golden(&d, "timeline");
 }

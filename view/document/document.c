@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "parse/model/sums.h"
-#include "viz/pictures/segment_timeline.h"
+#include "viz/core/segment_rows.h"
 
 static uint64_t events_of(const mv_document *d)
 {

@@ -25,6 +25,7 @@ typedef struct {
     mv_paper_opts opts;
     uint8_t main;            /* mv_main_view */
     bool is_of_moment;       /* the cursor is at opts.event, else where the window has its peak */
+    uint32_t hover_bytes;    /* left for texts for the pointer: a file may not have any size */
     uint32_t events;         /* in the window */
     uint32_t rows;           /* in the window: allocations, or segments */
     uint32_t matches;        /* of them, those that opts.only has, or all */

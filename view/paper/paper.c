@@ -5,6 +5,8 @@
 
 #include "view/intents/intents.h"
 
+enum { HOVER_BYTES = 1400000 };
+
 /* Texts and paddings are as large as in a window on a screen of that size: whole factors only, so
  * that lines stay sharp. */
 static float scale_of(const mv_scene *scene)
@@ -70,7 +72,7 @@ mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
                       const mv_paper_kind *kind, const mv_paper_opts *opts, mv_paper *out,
                       mv_err *err)
 {
-    mv_sheet sheet = {.opts = *opts};
+    mv_sheet sheet = {.opts = *opts, .hover_bytes = HOVER_BYTES};
     mv_view *view;
 
     if (sheet.opts.window.end == 0 || sheet.opts.window.end > lives->events.count)

@@ -113,12 +113,14 @@ static uint64_t level_of(const mv_plot *p, mv_levels levels)
 static const char *largest_text(const mv_plot *p)
 {
     const mv_sheet *sheet = p->view->sheet;
-    char top[MV_TICK_TEXT];
+    char top[MV_TICK_TEXT], all[MV_TICK_TEXT];
 
     if (!sheet->opts.top || sheet->opts.top >= sheet->matches)
         return NULL;
-    return mv_scene_format(&p->ui->scene, "one by one the %s largest, all others as a grey band",
-                           mv_axis_exact(sheet->opts.top, top));
+    return mv_scene_format(&p->ui->scene,
+                           "one by one the %s largest of %s %s, all others as a grey band on top",
+                           mv_axis_exact(sheet->opts.top, top), mv_axis_exact(sheet->matches, all),
+                           p->of_segments ? "segments" : "allocations");
 }
 
 /* "only size>1M: 12 of 5,402 allocations, ...". At the moment when most is allocated of all. */
@@ -219,8 +221,10 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     uint64_t used = most_used(view, reserved);
     char most[MV_SIZE_TEXT], part[MV_SIZE_TEXT];
 
-    if (reserved == 0)
+    if (reserved == 0) {
+        add_verdict(out, "nothing was reserved", false);
         return;
+    }
     add_verdict(out,
                 mv_scene_format(&view->ui.scene,
                                 "%s was reserved at the peak; tensors used at most %s of it "

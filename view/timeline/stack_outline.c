@@ -24,7 +24,7 @@ enum {
 
 const char *mv_stack_take(mv_stack *s, const char *text)
 {
-    return mv_hover_take(&s->hover_bytes, text);
+    return mv_hover_take(&s->plot->view->sheet->hover_bytes, text);
 }
 
 static const char *label_of(mv_stack *s, const mv_stack_site *site)

@@ -3,7 +3,6 @@
 #include "analyze/filter/isolate.h"
 
 enum {
-    HOVER_BYTES = 1400000,
     ONE_BY_ONE = 4000 /* up to this many of the largest, small ones also have a shape each */
 };
 
@@ -206,7 +205,7 @@ static bool paint(mv_stack *s)
 
 void mv_plot_stack_shapes(mv_plot *p)
 {
-    mv_stack s = {.plot = p, .hover_bytes = HOVER_BYTES};
+    mv_stack s = {.plot = p};
 
     mv_arena_init(&s.scratch, p->view->budget);
     if (!paint(&s))

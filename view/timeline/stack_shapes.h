@@ -31,7 +31,6 @@ typedef struct {
     uint32_t site_count;
     uint32_t largest; /* rows one by one, if the others are a band; 0: all */
     mv_layout layout;
-    uint32_t hover_bytes; /* left for texts for the pointer */
 } mv_stack;
 
 static inline uint32_t mv_stack_rank(const mv_stack *s, uint32_t row)

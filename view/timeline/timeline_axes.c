@@ -94,6 +94,16 @@ static const char *place_label(mv_plot *p, double place, double step)
     return mv_scene_format(&p->ui->scene, "%s", mv_axis_exact((uint64_t)place, text));
 }
 
+/* Below its event, but not below the title at the left. */
+static void paint_time(mv_plot *p, float x, const char *text)
+{
+    float width = mv_ui_text_width(p->ui, MV_UI_SMALL, text) + 2;
+    mv_box box = {fmaxf(x - width / 2, p->plot.x - mv_ui_px(p->ui, 4)), p->times.y, width,
+                  p->times.h};
+
+    mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE, text);
+}
+
 static void place_axis(mv_plot *p)
 {
     double width = p->at.dx * (double)p->plot.w, right = p->at.x + width;
@@ -114,8 +124,7 @@ static void place_axis(mv_plot *p)
         last = box.x + box.w;
         mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_MIDDLE, text);
         if (p->times.h > 0)
-            mv_ui_text(p->ui, (mv_box){x - gap / 2, p->times.y, gap, p->times.h}, MV_UI_SMALL,
-                       p->ui->theme->faint_text, MV_ANCHOR_MIDDLE, mv_plot_time(p, (uint32_t)at));
+            paint_time(p, x, mv_plot_time(p, (uint32_t)at));
     }
 }
 

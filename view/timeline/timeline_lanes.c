@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
+#include "viz/scene/heading.h"
 
 enum { LANE_HEIGHT = 15 };
 
@@ -30,8 +31,8 @@ static const char *row_tip(mv_plot *p, const mv_lane *lane, uint32_t row)
     mv_axis_exact(r->to, to);
     if (r->from == r->to)
         return mv_scene_format(&p->ui->scene, "%.300s: before event %s", name, from);
-    return mv_scene_format(&p->ui->scene, "%.300s: events %s to %s; click to select them", name,
-                           from, to);
+    return mv_scene_format(&p->ui->scene, "%.300s: events %s to %s%s", name, from, to,
+                           p->view->sheet ? "" : "; click to select them");
 }
 
 /* Names that do not fit are shown in a tip; of a step the number may fit. */
@@ -58,6 +59,19 @@ static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box
                MV_ANCHOR_START, name);
 }
 
+/* On paper, whoever reads the file can point at a range. */
+static void fill_titled(mv_plot *p, mv_box box, const char *text)
+{
+    mv_sheet *sheet = p->view->sheet;
+
+    mv_scene_point(&p->ui->scene, box.x, box.y);
+    mv_scene_point(&p->ui->scene, box.x + box.w, box.y + box.h);
+    mv_scene_add(&p->ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS,
+                                           .is_crisp = true,
+                                           .fill = p->ui->theme->lane,
+                                           .title = mv_hover_take(&sheet->hover_bytes, text)});
+}
+
 /* Where the next row may begin: rows narrower than a pixel are skipped. */
 static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lane_box)
 {
@@ -73,7 +87,10 @@ static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lan
         x1 = x0 + mv_ui_px(p->ui, 2);
     box.w = fmaxf(1, roundf(x1) - box.x - (x1 - x0 > 4 ? 1 : 0));
     is_hot = mv_ui_is_hot(p->ui, box);
-    mv_ui_fill(p->ui, box, is_hot ? theme->reserved : theme->lane);
+    if (p->view->sheet)
+        fill_titled(p, box, row_tip(p, lane, row));
+    else
+        mv_ui_fill(p->ui, box, is_hot ? theme->reserved : theme->lane);
     mv_ui_zone(p->ui, box, MV_DO_select_range, r->from | (uint64_t)r->to << 32,
                is_hot ? row_tip(p, lane, row) : "");
     paint_name(p, lane, row, box, x1);

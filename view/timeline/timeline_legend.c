@@ -461,7 +461,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     for (uint32_t level = 0; level < MV_FULLNESS_LEVELS; level++)
         all->bytes += bytes[level];
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
-               has_bytes ? mv_scene_format(&p->ui->scene, "How full the %s %s are",
+               has_bytes ? mv_scene_format(&p->ui->scene, "%s %s, by how full",
                                            mv_size_text(size, all_bytes(p)), moment_of(p))
                          : "How full segments are");
     for (uint32_t level = MV_FULLNESS_LEVELS; level-- > 0;) {

@@ -8,7 +8,7 @@
 #include "analyze/leaks/leak_words.h"
 #include "analyze/lives/alive.h"
 #include "viz/html/html_parts.h"
-#include "viz/pictures/segment_timeline.h"
+#include "viz/core/segment_rows.h"
 #include "viz/pictures/timeline_painter.h"
 
 enum { LABEL_SIZE = 256, LEAKED = 1, INEXACT = 2, WAS_PENDING = 4, MATCHES = 1, LARGEST = 2 };

@@ -12,12 +12,6 @@
 
 #include "viz/pictures/timeline.h"
 
-/* The lives of segments in the form of allocations, in order of birth: `block` and `requested` are
- * sizes, `segment` is the row of lives->segments. Events and segments are those of `lives`,
- * alloc_of is NULL. For mv_layout_find. O(n log n). Fails only when memory runs out. */
-mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_lives *out,
-                                   mv_err *err);
-
 /* Like mv_timeline_find; `only` is by row of lives->segments, `leaks` are not shown. `drawn` counts
  * segments, or parts that were mapped or unmapped by themselves. */
 mv_code mv_segment_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

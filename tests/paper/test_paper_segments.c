@@ -1,0 +1,143 @@
+/* Segments over time on paper. */
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_scene.h"
+#include "view/paper/paper.h"
+
+typedef struct {
+    mv_arena *arena;
+    mv_lives lives;
+    mv_paper timeline;
+} picture;
+
+static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_opts opts)
+{
+    *p = (picture){.arena = mvt_memory()};
+    p->lives = mvt_lives(p->arena, trace, device);
+    if (!opts.title)
+        opts.title = "test";
+    mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_segments, &opts, &p->timeline,
+                         mvt_err()));
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
+        for (int i = 0; i < 2; i++) {
+            picture p;
+            draw(&p, trace, device, (mv_paper_opts){.is_dark = i, .by_line = true});
+            mvt_scene_check(&p.timeline.scene, name);
+            draw(&p, trace, device, (mv_paper_opts){.is_dark = i});
+            mvt_scene_check(&p.timeline.scene, name);
+            cr_expect_leq(p.timeline.drawn, p.lives.segments.count);
+        }
+}
+
+Test(paper_segments, pictures_of_every_snapshot_can_be_read)
+{
+    mvt_each_snapshot(check_snapshot);
+}
+
+/* Segments that come and go below others, which slide and change their colour all the time. */
+Test(paper_segments, restless_segments_stay_a_small_file)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t held[600] = {0}, state = 5;
+    picture p;
+
+    for (uint32_t e = 0; e < 12000; e++) {
+        uint32_t i;
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        i = (uint32_t)(state >> 40) % 600;
+        if (held[i]) {
+            mvt_free(t, .addr = held[i]);
+            mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                      (mvt_event_args){.addr = held[i], .bytes = 2 << 20});
+            held[i] = 0;
+            continue;
+        }
+        held[i] = (uint64_t)(i + 1) << 21;
+        mvt_segment_alloc(t, .addr = held[i], .bytes = 2 << 20, .stack = "f:a.py:1");
+        mvt_alloc(t, .addr = held[i], .bytes = 512 + state % (2 << 20) / 512 * 512);
+    }
+    for (int by_line = 0; by_line < 2; by_line++) {
+        draw(&p, mvt_done(t), 0, (mv_paper_opts){.height = 2000, .by_line = by_line});
+        mvt_scene_check(&p.timeline.scene, "restless");
+    }
+}
+
+Test(paper_segments, says_what_is_there)
+{
+    picture p;
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train_expandable");
+
+    draw(&p, &trace, 0, (mv_paper_opts){0});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "peak reserved 1.18 GiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "was reserved at the peak; tensors used"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "1.18 GiB at their peak, by how full"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "75 to 100 % in use"));
+    cr_expect(mvt_scene_hovers(&p.timeline.scene, "\nhere empty"));
+    cr_expect(mvt_scene_hovers(&p.timeline.scene, "mapped range of 20.0 MiB"));
+    draw(&p, &trace, 0, (mv_paper_opts){.by_line = true});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "1.18 GiB at their peak, by line"));
+    draw(&p, &trace, 0, (mv_paper_opts){.window = {100, 200}});
+    cr_expect_eq(p.timeline.events, 100);
+    mvt_scene_check(&p.timeline.scene, "window");
+}
+
+Test(paper_segments, traces_of_nearly_nothing_are_drawn)
+{
+    mvt_trace *empty = mvt_new(), *one = mvt_new(), *nothing = mvt_new();
+    picture p;
+
+    draw(&p, mvt_done(empty), 0, (mv_paper_opts){0});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "nothing was reserved"));
+    mvt_scene_check_texts(&p.timeline.scene, "empty");
+    mvt_segment_alloc(one, .addr = 1 << 21, .bytes = 2 << 20);
+    draw(&p, mvt_done(one), 0, (mv_paper_opts){.width = 1, .height = 1});
+    cr_expect_eq(p.timeline.drawn, 1);
+    mvt_scene_check(&p.timeline.scene, "one segment");
+    for (uint64_t i = 0; i < 4; i++)
+        mvt_segment_alloc(nothing, .addr = i << 21);
+    draw(&p, mvt_done(nothing), 0, (mv_paper_opts){0});
+    mvt_scene_check(&p.timeline.scene, "no bytes");
+}
+
+Test(paper_segments, fails_when_memory_is_out)
+{
+    mvt_trace *t = mvt_small();
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+
+    draw(&p, trace, 0, (mv_paper_opts){0});
+    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
+        mv_paper_opts opts = {.title = "x"};
+        mv_paper paper;
+        l.code =
+            mv_paper_find(&l.arena, trace, &p.lives, &mv_paper_segments, &opts, &paper, mvt_err());
+    }
+}
+
+Test(paper_segments, scene_of_a_small_trace)
+{
+    mvt_trace *t = mvt_small();
+    picture p;
+
+    draw(&p, mvt_done(t), 0, (mv_paper_opts){.title = "small"});
+    mvt_scene_golden(&p.timeline.scene, "small_segment_timeline");
+}
+
+Test(paper_segments, command_draws_segments)
+{
+    cJSON *json = mvt_json(
+        0, "$MEMVIZ segment_plot --json --from 10 --to 110 $SNAPS/gpt_train.pickle -o x.svg");
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot --view segments $SNAPS/oom.pickle -o a.svg; "
+                       "$MEMVIZ segment_plot $SNAPS/oom.pickle -o b.svg; cmp a.svg b.svg; "
+                       "$MEMVIZ segment_plot --at oom $SNAPS/oom.pickle -o c.svg; "
+                       "$MEMVIZ segment_plot --view segments --at oom $SNAPS/oom.pickle -o d.svg");
+
+    mvt_json_has(json, "written events drawn");
+    cr_expect_eq(mvt_json_number(json, "events"), 100);
+    cr_expect_eq(r.status, 2);
+    cr_expect_str_eq(r.out, "a.svg\nb.svg\nc.svg\n");
+    cr_expect(strstr(r.err, "--at names a moment"));
+}

@@ -1,0 +1,20 @@
+/* Segments as rows of a stack: what PyTorch holds on the device, in place of allocations.
+ *
+ *     bytes
+ *       │   ┌─────────┐
+ *       │   │ segment └────────      in order of birth: segment_alloc and segment_map put one on
+ *       │ ┌─┴──────────────────      top, segment_free and segment_unmap take it (or a part) away
+ *       │ │ segment
+ *       └────────────────────── events */
+#ifndef MV_SEGMENT_ROWS_H
+#define MV_SEGMENT_ROWS_H
+
+#include "analyze/lives/lives.h"
+
+/* The lives of segments in the form of allocations, in order of birth: `block` and `requested` are
+ * sizes, `segment` is the row of lives->segments. Events and segments are those of `lives`,
+ * alloc_of is NULL. O(n log n). Fails only when memory runs out. */
+mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_lives *out,
+                                   mv_err *err);
+
+#endif
