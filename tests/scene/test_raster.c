@@ -3,7 +3,6 @@
 #include <math.h>
 #include <png.h>
 
-#include "analyze/leaks/leaks.h"
 #include "tests/fixture/fixture.h"
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
