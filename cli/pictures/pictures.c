@@ -24,7 +24,7 @@ const mv_picture mv_pictures[MV_PICTURE_COUNT] = {
                           .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
                           .paint = mv_paint_state},
     [MV_PICTURE_POOLS] = {.tab = MV_PAGE_POOLS,
-                          .main = MV_MAIN_TIMELINE,
+                          .main = MV_MAIN_POOLS,
                           .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN) | MV_FIGURES(MATCHES),
                           .paint = mv_paint_pools},
     [MV_PICTURE_STACKS] = {.tab = MV_PAGE_STACKS,

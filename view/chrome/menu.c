@@ -10,14 +10,21 @@ enum { ROW = 22, TITLE = 170, WIDTH = 560 };
 
 static uint32_t view_rows(mv_view *view, mv_menu_row *rows)
 {
-    static const mv_command_id ids[] = {MV_DO_show_timeline, MV_DO_show_segments, MV_DO_show_state};
-    uint32_t count = sizeof ids / sizeof *ids;
+    static const struct {
+        mv_command_id id;
+        mv_main_view main;
+    } views[] = {{MV_DO_show_timeline, MV_MAIN_TIMELINE},
+                 {MV_DO_show_segments, MV_MAIN_SEGMENTS},
+                 {MV_DO_show_state, MV_MAIN_STATE},
+                 {MV_DO_show_pools, MV_MAIN_POOLS},
+                 {MV_DO_show_ranks, MV_MAIN_RANKS}};
+    uint32_t count = mv_view_device_count(view) > 1 ? 5 : 4;
 
     for (uint32_t i = 0; i < count; i++)
-        rows[i] = (mv_menu_row){.command = ids[i],
-                                .is_on = view->now->main == i,
-                                .title = mv_view_commands[ids[i]].title,
-                                .help = mv_view_commands[ids[i]].help};
+        rows[i] = (mv_menu_row){.command = views[i].id,
+                                .is_on = view->now->main == (uint8_t)views[i].main,
+                                .title = mv_view_commands[views[i].id].title,
+                                .help = mv_view_commands[views[i].id].help};
     return count;
 }
 

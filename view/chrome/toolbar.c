@@ -135,6 +135,7 @@ static void views(bar *b)
     button(b, false, main == MV_MAIN_TIMELINE, MV_DO_show_timeline, "Timeline");
     button(b, false, main == MV_MAIN_SEGMENTS, MV_DO_show_segments, "Segments");
     button(b, false, main == MV_MAIN_STATE, MV_DO_show_state, "State");
+    button(b, false, main == MV_MAIN_POOLS, MV_DO_show_pools, "Pools");
     if (mv_view_device_count(b->view) > 1)
         button(b, false, main == MV_MAIN_RANKS, MV_DO_show_ranks, "Ranks");
 }
@@ -147,9 +148,9 @@ static void looks(bar *b)
            b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == MV_MENU_COLOURS,
            MV_DO_colour_menu,
            mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now->colour)));
-    button(
-        b, false, b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == MV_MENU_CLOCKS,
-        MV_DO_clock_menu, mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock)));
+    button(b, false, b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == MV_MENU_CLOCKS,
+           MV_DO_clock_menu,
+           mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock)));
 }
 
 static void helpers(bar *b)
@@ -181,7 +182,7 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
         return;
     }
     helpers(&b);
-    chooser(&b, fmaxf(mv_ui_px(ui, 100), fminf(mv_ui_px(ui, 220), b.left.w - mv_ui_px(ui, 210))));
+    chooser(&b, fmaxf(mv_ui_px(ui, 100), fminf(mv_ui_px(ui, 220), b.left.w - mv_ui_px(ui, 270))));
     if (!has_device)
         return;
     views(&b);

@@ -30,7 +30,8 @@ typedef struct {
     uint32_t rows;           /* in the window: allocations, or segments */
     uint32_t matches;        /* of them, those that opts.only has, or all */
     const uint64_t *largest; /* a bit for each rank, of those drawn one by one; NULL: all are */
-    uint64_t drawn;          /* rows with a shape of their own or of their line's */
+    uint32_t others; /* rows without a colour of their own; 0: all after the largest of `matches` */
+    uint64_t drawn;  /* rows with a shape of their own or of their line's */
 } mv_sheet;
 
 #endif

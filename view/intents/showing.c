@@ -42,6 +42,12 @@ void mv_do_show_ranks(mv_view *view, uint64_t arg)
     show_main(view, MV_MAIN_RANKS);
 }
 
+void mv_do_show_pools(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    show_main(view, MV_MAIN_POOLS);
+}
+
 void mv_do_show_flame(mv_view *view, uint64_t arg)
 {
     (void)arg;

@@ -6,6 +6,7 @@
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 #include "viz/pictures/state_scene.h"
+#include "viz/scene/heading.h"
 
 enum {
     LINE = 16,   /* of the texts above the rows, in pixels at scale 1 */
@@ -37,10 +38,12 @@ static uint32_t event_lines(const mv_view *view, mv_box box)
     return box.w >= mv_ui_px(&view->ui, WIDEST) ? 1 : 2;
 }
 
-/* Cuts off the lines of text. Their number depends on the width alone: the rows stay where they are
- * while the cursor moves. */
+/* Cuts off the lines of text, which paper does not have. Their number depends on the width alone:
+ * the rows stay where they are while the cursor moves. */
 static mv_box cut_head(const mv_view *view, mv_box *box)
 {
+    if (view->sheet) /* the heading of the paper has them */
+        return (mv_box){0};
     uint32_t lines = event_lines(view, *box) + (is_wide(view, *box) ? 1 : 2);
 
     return mv_box_cut_top(box, (float)lines * mv_ui_px(&view->ui, LINE) + mv_ui_px(&view->ui, 4));
@@ -49,7 +52,11 @@ static mv_box cut_head(const mv_view *view, mv_box *box)
 /* Cuts off the space of the legend: none in a narrow pane. */
 static mv_box cut_legend(const mv_view *view, mv_box *box)
 {
-    return mv_box_cut_right(box, mv_legend_width(view, box->w));
+    float width = mv_legend_width(view, box->w);
+
+    if (view->sheet) /* it is always there, as the only place of names */
+        width = fminf(fmaxf(box->w * 0.26f, mv_ui_px(&view->ui, 236)), mv_ui_px(&view->ui, 340));
+    return mv_box_cut_right(box, width);
 }
 
 static mv_box rows_of(const mv_view *view, mv_box box)
@@ -119,6 +126,8 @@ static void set_marks(state_frame *p)
     uint32_t pinned = p->view->now->pinned, hover = p->view->hover, event = p->answer->ask.event;
     const mv_lives *lives = &p->device->lives;
 
+    if (p->view->sheet)
+        return;
     p->scene.marks[0] = event_mark(p);
     if (hover < lives->allocs.count && mv_alloc_is_active(lives, hover, event))
         p->scene.marks[1] = block_mark(p, hover, MV_STATE_HOVER);
@@ -128,9 +137,12 @@ static void set_marks(state_frame *p)
 
 /* ---- the scene's questions --------------------------------------------------------------- */
 
-/* Whether there is a search and the block does not match it. */
+/* Whether there is a search and the block does not match it; on paper, whether it is left out. */
 static bool is_dimmed(const state_frame *p, uint32_t alloc)
 {
+    if (p->view->sheet)
+        return p->view->sheet->largest &&
+               !(p->view->sheet->largest[alloc >> 6] >> (alloc & 63) & 1);
     return p->view->matches && p->view->now->show != MV_SHOW_ALL &&
            !mv_filter_has(p->view->matches, alloc);
 }
@@ -149,6 +161,14 @@ static const char *label(void *user, uint32_t alloc)
 
     return mv_culprit_label(&p->document->trace, p->document->sites.kinds,
                             p->device->lives.allocs.stack[alloc], p->label, sizeof p->label);
+}
+
+/* On paper, for the pointer. */
+static const char *title(void *user, const mv_state_box *box)
+{
+    state_frame *p = user;
+
+    return mv_hover_take(&p->view->sheet->hover_bytes, mv_state_scene_describe(&p->scene, box));
 }
 
 /* ---- the lines above --------------------------------------------------------------------- */
@@ -259,6 +279,7 @@ static void paint_legend(state_frame *p, mv_box box)
                     .trace = &p->document->trace,
                     .document = p->document,
                     .device = p->device,
+                    .levels = &p->view->levels,
                     .lives = &p->device->lives,
                     .index = &p->device->index};
     mv_box legend;
@@ -315,7 +336,8 @@ static bool open_frame(mv_view *view, mv_box box, state_frame *p)
                                 .scene = &view->ui.scene,
                                 .user = p,
                                 .colour = colour,
-                                .label = label};
+                                .label = label,
+                                .title = view->sheet ? title : NULL};
     view->panels->heap_shown = p->answer;
     view->panels->heap_place = p->scene.place;
     return true;
@@ -347,7 +369,8 @@ void mv_state_paint(mv_view *view, mv_box box)
                    "laying out the heap ...");
         return;
     }
-    paint_head(&p, cut_head(view, &rest));
+    if (!view->sheet)
+        paint_head(&p, cut_head(view, &rest));
     if (p.answer->state.group_count == 0) {
         mv_ui_text(p.ui, p.scene.place.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    "nothing is reserved at this moment");
@@ -356,6 +379,8 @@ void mv_state_paint(mv_view *view, mv_box box)
     paint_hover(&p);
     set_marks(&p);
     mv_state_scene_paint(&p.scene);
+    if (view->sheet)
+        view->sheet->drawn = p.scene.seen.drawn;
     paint_legend(&p, box);
 }
 

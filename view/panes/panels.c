@@ -272,7 +272,8 @@ bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
 {
     *document = mv_view_document(view);
     *device = mv_view_device(view);
-    mv_ui_fill(&view->ui, box, view->ui.theme->plot);
+    if (!view->sheet)
+        mv_ui_fill(&view->ui, box, view->ui.theme->plot);
     if (*document && *device)
         return true;
     mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,

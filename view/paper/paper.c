@@ -5,7 +5,10 @@
 
 #include "view/intents/intents.h"
 
-enum { HOVER_BYTES = 1400000 };
+enum {
+    HOVER_BYTES = 1400000,
+    MARGIN = 20 /* below the last shape of a picture that is cropped */
+};
 
 /* Texts and paddings are as large as in a window on a screen of that size: whole factors only, so
  * that lines stay sharp. */
@@ -53,6 +56,17 @@ static void copy_scene(const mv_scene *frame, mv_scene *out)
     out->failed = out->failed || frame->failed;
 }
 
+/* Cuts off what is below the last shape. */
+static void crop(mv_scene *scene)
+{
+    float bottom = MV_PAPER_LEAST_HEIGHT;
+
+    for (uint32_t i = 0; i < scene->point_count; i++)
+        bottom = fmaxf(bottom, scene->points[i].y + MARGIN);
+    scene->height = fminf(scene->height, ceilf(bottom));
+    scene->shown_height = fminf(scene->shown_height, scene->height);
+}
+
 static void paint(mv_view *view, const mv_paper_kind *kind, mv_scene *out)
 {
     mv_ui *ui = &view->ui;
@@ -65,6 +79,8 @@ static void paint(mv_view *view, const mv_paper_kind *kind, mv_scene *out)
     if (box.w >= 1 && box.h >= 1)
         kind->paint(view, box);
     copy_scene(&ui->scene, out);
+    if (kind->is_cropped && view->sheet->opts.height == 0)
+        crop(out);
     out->failed = out->failed || ui->lacks_memory;
 }
 

@@ -46,6 +46,15 @@ typedef struct {
  * on all sides. Texts without room are cut with an ellipsis; verdicts have two lines at most. */
 mv_box mv_paper_heading_paint(mv_ui *ui, mv_box paper, const mv_paper_heading *heading);
 
+/* Adds a verdict; there is room for MV_PAPER_VERDICTS. */
+void mv_paper_add_verdict(mv_paper_heading *heading, const char *text, bool is_alarm);
+
+/* Adds the verdicts of all reports, and what the first of them is about. */
+void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *heading);
+
+/* What is in private pools (pools.c). */
+void mv_paper_add_pools(mv_view *view, mv_paper_heading *heading);
+
 /* Adds a figure; empty texts are left out. */
 void mv_paper_heading_add(mv_paper_heading *heading, const char *figure);
 
@@ -59,12 +68,13 @@ typedef struct {
 typedef struct {
     mv_main_view main;
     bool is_of_moment;
+    bool is_cropped; /* a picture without a given height is as high as it needs to be */
     /* What is above the pane. Sets view->sheet's figures that are known before it is painted. */
     void (*describe)(mv_view *view, mv_paper_heading *out);
     void (*paint)(mv_view *view, mv_box box); /* like that of a mv_pane */
 } mv_paper_kind;
 
-extern const mv_paper_kind mv_paper_timeline, mv_paper_segments;
+extern const mv_paper_kind mv_paper_timeline, mv_paper_segments, mv_paper_pools, mv_paper_state;
 
 /* `arena` keeps the scene. Fails only when memory is out. */
 mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

@@ -152,7 +152,7 @@ static void add_part(mv_plot *p, mv_paper_heading *out)
 
 /* ---- verdicts ---------------------------------------------------------------------------- */
 
-static void add_verdict(mv_paper_heading *out, const char *text, bool is_alarm)
+void mv_paper_add_verdict(mv_paper_heading *out, const char *text, bool is_alarm)
 {
     out->verdict[out->verdict_count].text = text;
     out->verdict[out->verdict_count++].is_alarm = is_alarm;
@@ -173,8 +173,7 @@ static const char *reason(mv_view *view, const mv_headline *headline)
     return mv_scene_format(&view->ui.scene, "%s", line);
 }
 
-/* The verdicts of all reports, and what the first of them is about. */
-static void add_verdicts(mv_view *view, mv_paper_heading *out)
+void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out)
 {
     const mv_document *d = mv_view_document(view);
     const mv_document_device *v = mv_view_device(view);
@@ -187,9 +186,9 @@ static void add_verdicts(mv_view *view, mv_paper_heading *out)
         return;
     }
     if (*headline.line)
-        add_verdict(out, headline.line, headline.alarms > 0);
-    if (*reason(view, &headline))
-        add_verdict(out, reason(view, &headline), false);
+        mv_paper_add_verdict(out, headline.line, headline.alarms > 0);
+    if (has_reason && *reason(view, &headline))
+        mv_paper_add_verdict(out, reason(view, &headline), false);
 }
 
 /* The most that was allocated while `reserved` bytes were reserved. Most stretches are skipped. */
@@ -222,16 +221,17 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     char most[MV_SIZE_TEXT], part[MV_SIZE_TEXT];
 
     if (reserved == 0) {
-        add_verdict(out, "nothing was reserved", false);
+        mv_paper_add_verdict(out, "nothing was reserved", false);
         return;
     }
-    add_verdict(out,
-                mv_scene_format(&view->ui.scene,
-                                "%s was reserved at the peak; tensors used at most %s of it "
-                                "(%.0f %%)",
-                                mv_size_text(most, reserved), mv_size_text(part, used),
-                                100.0 * (double)used / (double)reserved),
-                false);
+    mv_paper_add_verdict(
+        out,
+        mv_scene_format(&view->ui.scene,
+                        "%s was reserved at the peak; tensors used at most %s of it "
+                        "(%.0f %%)",
+                        mv_size_text(most, reserved), mv_size_text(part, used),
+                        100.0 * (double)used / (double)reserved),
+        false);
 }
 
 /* ---- the kinds --------------------------------------------------------------------------- */
@@ -253,10 +253,14 @@ static void describe(mv_view *view, mv_paper_heading *out)
     if (p.of_segments)
         add_use(view, out);
     else
-        add_verdicts(view, out);
+        mv_paper_add_headline(view, true, out);
+    if (p.of_pools)
+        mv_paper_add_pools(view, out);
 }
 
 const mv_paper_kind mv_paper_timeline = {
     .main = MV_MAIN_TIMELINE, .describe = describe, .paint = mv_timeline_paint};
+const mv_paper_kind mv_paper_pools = {
+    .main = MV_MAIN_POOLS, .describe = describe, .paint = mv_timeline_paint};
 const mv_paper_kind mv_paper_segments = {
     .main = MV_MAIN_SEGMENTS, .describe = describe, .paint = mv_timeline_paint};

@@ -14,6 +14,7 @@ typedef enum {
     MV_MAIN_SEGMENTS,
     MV_MAIN_STATE,
     MV_MAIN_RANKS,
+    MV_MAIN_POOLS,
     MV_MAIN_COUNT
 } mv_main_view;
 typedef enum { MV_TAB_FLAME, MV_TAB_TABLES, MV_TAB_DETAILS, MV_TAB_REPORTS, MV_TAB_COUNT } mv_tab;

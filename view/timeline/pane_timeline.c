@@ -38,7 +38,9 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
     pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_ask));
     pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
     pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
-    return pane->marks_slot && pane->interval_slot && pane->use_slot && pane->use_all_slot;
+    pane->pools_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
+    return pane->marks_slot && pane->interval_slot && pane->use_slot && pane->use_all_slot &&
+           pane->pools_slot;
 }
 
 bool mv_timeline_pane_open(mv_view *view)
@@ -241,7 +243,7 @@ static void place(mv_plot *p, mv_box box)
     p->ruler.x = rest.x;
     p->ruler.w = rest.w;
     p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
-    p->spikes = mv_box_cut_top(&rest, p->of_segments ? gap : mv_ui_px(ui, SPIKES));
+    p->spikes = mv_box_cut_top(&rest, p->of_segments || p->of_pools ? gap : mv_ui_px(ui, SPIKES));
     p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
 }
 
@@ -268,7 +270,9 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
                    .document = mv_view_document(view),
                    .device = d,
                    .of_segments = view->now->main == MV_MAIN_SEGMENTS,
-                   .of_ranks = view->now->main == MV_MAIN_RANKS};
+                   .of_ranks = view->now->main == MV_MAIN_RANKS,
+
+                   .of_pools = view->now->main == MV_MAIN_POOLS};
     if (!d)
         return false;
     p->trace = &p->document->trace;
@@ -323,11 +327,18 @@ static void paint_no_events(mv_plot *p)
         box = mv_ui_paragraph(p->ui, box, &style, lines[i]);
 }
 
-static void paint_plot(mv_plot *p)
+/* What is in the plot. */
+static void paint_picture(mv_plot *p)
 {
     mv_scene *scene = &p->ui->scene;
 
-    mv_ui_fill(p->ui, p->plot, p->ui->theme->plot);
+    if (p->of_pools) {
+        mv_plot_axes(p);
+        mv_plot_pools(p);
+        mv_plot_lanes(p);
+        mv_plot_interval(p);
+        return;
+    }
     mv_scene_clip(scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
     if (p->view->sheet)
         mv_plot_stack_shapes(p);
@@ -340,6 +351,12 @@ static void paint_plot(mv_plot *p)
     mv_plot_interval(p);
     mv_plot_peaks(p);
     mv_plot_other_peak(p);
+}
+
+static void paint_plot(mv_plot *p)
+{
+    mv_ui_fill(p->ui, p->plot, p->ui->theme->plot);
+    paint_picture(p);
     if (!p->view->sheet) {
         mv_plot_cursor(p);
         mv_bookmark_flags(p->view, &p->at, p->plot.y + p->plot.h);

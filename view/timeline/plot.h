@@ -4,6 +4,7 @@
 #define MV_PLOT_H
 
 #include "view/timeline/pane_timeline.h"
+#include "view/timeline/pools.h"
 #include "viz/scene/callouts.h"
 
 typedef struct {
@@ -21,6 +22,7 @@ typedef struct {
     const mv_segment_use *use;  /* NULL: the plot is not of segments, or not known yet */
     bool of_segments;
     bool of_ranks;    /* lanes of several devices: `plot` is around all of them */
+    bool of_pools;    /* an envelope for each pool, instead of a stack */
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
     mv_box times; /* of the events, below the ruler; only on paper */
@@ -99,6 +101,10 @@ void mv_plot_stack_shapes(mv_plot *p); /* stack_shapes.h: the same on paper */
 mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
 uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and sets its colours */
+
+/* ---- timeline_pools.c: in place of the stack, the curves and the axis of bytes ---- */
+void mv_plot_pools(mv_plot *p);
+mv_pools_ask mv_plot_pools_ask(const mv_plot *p);
 
 /* ---- timeline_labels.c ---- */
 void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);

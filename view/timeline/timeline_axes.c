@@ -134,7 +134,7 @@ void mv_plot_axes(mv_plot *p)
     float width = fminf(p->scale.w, mv_ui_px(p->ui, CLOCK_WIDTH));
     mv_box name = {p->plot.x - width, p->ruler.y, width - mv_ui_px(p->ui, 4), p->ruler.h};
 
-    if (!p->of_ranks)
+    if (!p->of_ranks && !p->of_pools) /* lanes have their own */
         byte_axis(p);
     place_axis(p);
     if (p->times.h > 0)

@@ -41,7 +41,7 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out)
     point = mv_tile_point_at(&tiles, p->levels, (double)floorf(x - p->plot.x),
                              (double)floorf(y - p->plot.y));
     *event = point.instant.event;
-    stack = hit_stack(p);
+    stack = p->of_pools ? NULL : hit_stack(p);
     if (stack && point.byte != MV_NO_BYTES)
         *out = mv_hit_find(stack, point.instant, point.byte, point.low, point.high);
     return true;
@@ -329,9 +329,10 @@ void mv_plot_hover(mv_plot *p)
     uint32_t event = MV_BEFORE;
     mv_hit hit;
     tip t = {0};
-    bool is_hit = is_looking(p) && mv_plot_hit(p, p->ui->pointer_x, p->ui->pointer_y, &event, &hit);
+    bool is_hit = !p->of_pools && is_looking(p) &&
+                  mv_plot_hit(p, p->ui->pointer_x, p->ui->pointer_y, &event, &hit);
 
-    if (pinned < p->index->count)
+    if (pinned < p->index->count && !p->of_pools)
         paint_outline(p, pinned, true);
     if (!is_hit)
         return;

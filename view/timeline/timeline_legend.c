@@ -237,7 +237,7 @@ static void paint_band(mv_plot *p, mv_box box)
     swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
     swatch.y += roundf((box.h - swatch.h) / 2);
     mv_ui_fill(p->ui, swatch, p->ui->theme->rest);
-    mv_axis_exact(sheet->matches - sheet->opts.top, count);
+    mv_axis_exact(sheet->others ? sheet->others : sheet->matches - sheet->opts.top, count);
     paint_bytes(p, box,
                 mv_scene_format(&p->ui->scene, "%s other %s", count,
                                 p->of_segments ? "segments" : "blocks"),
@@ -288,6 +288,8 @@ static const char *moment_of(const mv_plot *p)
 
     if (p->device->lives.events.count == 0)
         return "in use";
+    if (sheet && sheet->is_of_moment)
+        return "at this moment";
     if (sheet && (sheet->opts.only || p->of_segments))
         return "at their peak";
     if (ask->event == p->device->peak_event)
@@ -420,12 +422,12 @@ static void paint_keys(mv_plot *p, mv_box *box)
         mv_plot_key_line(p, box, theme->active, true, "allocated: in use");
     } else {
         mv_plot_key_line(p, box, theme->outline, false, "allocated: in use");
-        if (p->has_pending)
+        if (p->has_pending && !p->of_pools)
             mv_plot_key_line(p, box, theme->active, true, "active: a stream may use it");
         if (!p->rows->only)
             mv_plot_key_line(p, box, theme->reserved, true, "reserved by PyTorch");
     }
-    if (p->view->sheet)
+    if (p->view->sheet && !p->of_pools)
         paint_area_keys(p, box);
     mv_plot_other_key(p, box);
     mv_box_cut_top(box, mv_ui_px(p->ui, 6));

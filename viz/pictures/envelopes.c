@@ -1,4 +1,4 @@
-/* Which pool holds how much when, as numbers. envelopes_painter.c draws them. */
+/* Which pool holds how much when, as numbers. */
 #include "viz/pictures/envelopes.h"
 
 #include <string.h>
@@ -165,7 +165,7 @@ static void group_pools(const sums *s, const candidate *list, uint32_t count, ui
         group[i] = s->pools;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = i < own ? i : own;
-        mv_envelope *e = &out->envelopes[at];
+        mv_pool_envelope *e = &out->envelopes[at];
         group[list[i].pool] = at;
         e->pool = list[i].pool < s->pools - 1 ? (mv_pool_id){list[i].pool} : MV_NO_POOL;
         e->pools++;
@@ -199,7 +199,7 @@ static uint32_t list_candidates(const sums *s, const level *levels, candidate *l
 static void set_envelopes(const level *levels, mv_envelopes *out)
 {
     for (uint32_t i = 0; i < out->count; i++) {
-        mv_envelope *e = &out->envelopes[i];
+        mv_pool_envelope *e = &out->envelopes[i];
         e->held = levels[i].most_held;
         e->held_at = levels[i].held_at;
         e->allocated = levels[i].most_allocated;
@@ -229,7 +229,7 @@ static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
     candidate *list = mv_push_array(&s->scratch, candidate, s->pools);
     uint32_t count, own;
 
-    out->envelopes = mv_push_array(arena, mv_envelope, s->pools);
+    out->envelopes = mv_push_array(arena, mv_pool_envelope, s->pools);
     if (!group || !levels || !grouped || !list || !out->envelopes)
         return false;
     for (uint32_t i = 0; i < s->pools; i++)

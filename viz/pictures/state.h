@@ -13,10 +13,7 @@
 #ifndef MV_STATE_H
 #define MV_STATE_H
 
-#include "analyze/filter/filter.h"
 #include "analyze/heap/heap.h"
-#include "analyze/leaks/leaks.h"
-#include "viz/scene/scene.h"
 
 /* Segments of one pool, kind and stream; the last group may merge all that are too many to tell
  * apart. */
@@ -66,27 +63,5 @@ typedef struct {
 /* O(n log n) in pieces of the map. Fails only when memory runs out. */
 mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *map, uint32_t event,
                      const mv_state_opts *opts, mv_state *out, mv_err *err);
-
-typedef struct {
-    uint32_t width, height; /* pixels; 0: 1400 x as high as needed */
-    bool is_dark;
-    const char *title;          /* the file's name; not NULL */
-    uint32_t event;             /* the moment is after it, or MV_BEFORE */
-    const mv_leaks *leaks;      /* of these lives: their blocks are red; NULL: none */
-    uint32_t top;               /* only this many blocks, the largest, have a colour; 0: all */
-    const mv_filter_bits *only; /* only these have a colour, by row of lives->allocs, the others are
-                                   grey; NULL: all */
-    const char *filter;         /* what chose `only` */
-} mv_state_picture_opts;
-
-typedef struct {
-    mv_scene scene;
-    uint32_t drawn; /* pieces with a box of their own */
-} mv_state_picture;
-
-/* Only the scene's height depends on anything but opts. `arena` keeps the scene. */
-mv_code mv_state_picture_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                              const mv_state_picture_opts *opts, mv_state_picture *out,
-                              mv_err *err);
 
 #endif

@@ -11,6 +11,7 @@
 #define MV_STATE_PLACE_H
 
 #include "viz/pictures/state.h"
+#include "viz/scene/scene.h"
 
 /* All zero: everything. */
 typedef struct {

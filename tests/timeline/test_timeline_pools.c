@@ -1,0 +1,125 @@
+/* The timeline by pool in the viewer: its levels are those of the device, and it answers the
+ * pointer and the search. */
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/timeline/plot.h"
+#include "view/timeline/pools.h"
+
+static mv_view *pools_of(const char *name)
+{
+    mv_view *view = mvt_view(name);
+
+    mv_view_do(view, MV_DO_show_pools, 0);
+    mvt_view_frame(view);
+    return view;
+}
+
+/* What the last frame painted. */
+static const mv_pools_answer *answer_of(mv_view *view)
+{
+    const mv_pools_answer *a;
+    mv_pools_ask ask;
+    bool is_current;
+    mv_plot p;
+
+    cr_assert(mv_plot_open(&p, view, view->main_box));
+    mv_plot_look(&p);
+    ask = mv_plot_pools_ask(&p);
+    a = mv_slot_ask(view->timeline->pools_slot, &ask, &is_current);
+    cr_assert(a && is_current);
+    return a;
+}
+
+/* In columns of one moment, all pools together hold what the device does. */
+static void check_levels(mv_view *view)
+{
+    const mv_pools_answer *a = answer_of(view);
+    uint32_t moments = 0;
+
+    for (uint32_t c = 0; c < a->levels.columns; c++) {
+        mv_levels levels = mv_pyramid_at(&view->levels, a->columns[c].first);
+        uint64_t held = 0, allocated = 0, stacked = 0;
+        if (a->columns[c].end != a->columns[c].first + 1)
+            continue;
+        moments++;
+        for (uint32_t e = 0; e < a->levels.envelopes; e++) {
+            held += mv_pool_level_of(&a->levels, e, c)->held;
+            allocated += mv_pool_level_of(&a->levels, e, c)->allocated;
+            for (uint32_t g = 0; g < a->levels.groups; g++)
+                stacked += mv_pool_stack_of(&a->levels, e, c)[g];
+        }
+        cr_assert_eq(held, levels.reserved, "column %u", c);
+        cr_assert_eq(allocated, levels.allocated, "column %u", c);
+        cr_assert_eq(stacked, levels.allocated, "column %u", c);
+    }
+    cr_assert_gt(moments, 0);
+}
+
+Test(timeline_pools, levels_of_all_pools_are_those_of_the_device)
+{
+    static const char *const names[] = {"graphs", "mempool", "streams"};
+
+    for (int i = 0; i < 3; i++) {
+        mv_view *view = pools_of(names[i]);
+        check_levels(view);
+        mv_view_write(view)->clock = MV_CLOCK_TIME;
+        mvt_view_frame(view);
+        check_levels(view);
+        mv_view_do(view, MV_DO_zoom_in, 0);
+        mvt_view_frame(view);
+        check_levels(view);
+    }
+}
+
+Test(timeline_pools, says_what_each_pool_holds)
+{
+    mv_view *view = pools_of("graphs");
+
+    cr_expect(mvt_scene_says(&view->ui.scene,
+                             "private pool (1, 0): at most 40.0 MiB reserved, at most 39.5 MiB "
+                             "allocated"));
+    cr_expect(mvt_scene_says(&view->ui.scene, "default pool: at most 84.0 MiB reserved"));
+    view = pools_of("no_history");
+    cr_expect(mvt_scene_says(&view->ui.scene, "default pool: at most "));
+}
+
+/* Over all columns. */
+static uint64_t allocated_in(const mv_pools_answer *a)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t e = 0; e < a->levels.envelopes; e++)
+        for (uint32_t c = 0; c < a->levels.columns; c++)
+            bytes += mv_pool_level_of(&a->levels, e, c)->allocated;
+    return bytes;
+}
+
+/* Isolated hits are alone, also here; highlighted ones keep the others in grey. */
+Test(timeline_pools, follows_the_search)
+{
+    mv_view *view = pools_of("gpt_train");
+    uint64_t all = allocated_in(answer_of(view)), some;
+    uint32_t groups;
+
+    mv_search_set(view, "train.py:62");
+    mvt_view_frame(view);
+    cr_expect_eq(allocated_in(answer_of(view)), all);
+    groups = answer_of(view)->levels.groups;
+    mv_view_do(view, MV_DO_isolate, 0);
+    mvt_view_frame(view);
+    some = allocated_in(answer_of(view));
+    cr_expect_lt(some, all);
+    cr_expect_gt(some, 0);
+    cr_expect_lt(groups, 4, "only the hits have colours");
+}
+
+Test(timeline_pools, a_click_moves_the_cursor_and_pins_nothing)
+{
+    mv_view *view = pools_of("gpt_train");
+
+    mvt_view_click(view, 500, 250);
+    mvt_view_frame(view);
+    cr_expect_eq(view->now->pinned, MV_NO_ROW);
+    cr_expect_gt(view->now->cursor, 1000);
+    cr_expect_lt(view->now->cursor, 5000);
+}

@@ -1,0 +1,39 @@
+/* What pools hold over a window of the timeline: asked of a worker (viz/pictures/pool_levels.h).
+ *
+ * Columns are those of the plot's pixels on the clocks of events and time; on the clock of ticks
+ * they have equal numbers of events. */
+#ifndef MV_VIEW_POOLS_H
+#define MV_VIEW_POOLS_H
+
+#include "view/frame/colour_groups.h"
+#include "viz/pictures/pool_levels.h"
+
+/* Plain data, compared byte by byte. */
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    const mv_filter_bits *only; /* of a sheet; NULL: all */
+    double x, dx;               /* place on the clock at the left edge, and of a pixel */
+    uint32_t first, end;        /* events that are shown */
+    uint32_t columns;
+    uint32_t envelopes; /* at most; 0: all pools are one, and have no groups */
+    uint32_t clock, mode, is_judged;
+    uint32_t show; /* mv_show */
+    uint32_t top;  /* of a sheet: only so many rows have a colour; 0: all */
+    char search[MV_SEARCH_TEXT];
+} mv_pools_ask;
+
+typedef struct {
+    mv_pools_ask ask;
+    mv_envelopes pools;
+    mv_window *columns; /* [ask.columns] moments */
+    mv_pool_levels levels;
+    const uint64_t *largest;        /* a bit for each row that has a colour; NULL: all have */
+    uint64_t group[MV_POOL_GROUPS]; /* keys of mv_colour_group: most of the picture first; the last
+                                       of levels.groups is for all others, and has none */
+} mv_pools_answer;
+
+/* A mv_job_fn; NULL when memory is out. */
+void *mv_pools_find(mv_arena *arena, void *context, const void *ask);
+
+#endif
