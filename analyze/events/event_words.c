@@ -298,13 +298,17 @@ static void tell_annotation(telling *t, uint32_t event)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
+enum { MOST_OF_CALL = 4096 }; /* events of a call that are looked at; real calls have a few */
+
 /* The alloc of the same call, which a segment was made for; MV_NO_ROW: not known. */
 static uint32_t needed_by(const telling *t, uint32_t event)
 {
     const mv_events *e = t->events;
+    uint32_t left = e->count - event - 1, most = left < MOST_OF_CALL ? left : MOST_OF_CALL;
 
-    for (uint32_t i = event + 1;
-         i < e->count && e->call[event] != MV_NO_CALL && e->call[i] == e->call[event]; i++)
+    if (e->call[event] == MV_NO_CALL)
+        return MV_NO_ROW;
+    for (uint32_t i = event + 1; i <= event + most && e->call[i] == e->call[event]; i++)
         if (e->action[i] == MV_ACTION_ALLOC)
             return i;
     return MV_NO_ROW;

@@ -337,6 +337,26 @@ Test(panes, links_of_a_block_lead_along_its_address)
     cr_expect_eq(view->now->pinned, users.next[alloc]);
 }
 
+/* The users of all addresses of a long trace take a while to find: the stack does not wait. */
+Test(panes, details_tell_what_is_known_at_once)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    const mv_event_story *now;
+    mv_address_users users;
+    mv_story_question q;
+
+    mvt_ok(mv_address_users_find(mvt_memory(), lives, &users, mvt_err()));
+    mv_view_do(view, MV_DO_pin, block_between(lives, &users));
+    mvt_view_frame(view);
+    q = mv_details_question(view);
+    now = mv_panels_tell(view, &q);
+    cr_assert_not_null(now);
+    cr_expect_str_eq(now->what, mv_details_story(view)->what);
+    cr_expect_eq(now->next, MV_NO_ROW);
+    cr_expect_neq(mv_details_story(view)->next, MV_NO_ROW);
+}
+
 Test(panes, without_a_pin_details_tell_the_event_of_the_cursor)
 {
     mv_view *view = mvt_view("gpt_train");

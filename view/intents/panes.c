@@ -26,8 +26,8 @@ static void pin_user(mv_view *view, bool is_next)
         mv_view_say(view, false, "still looking for users of the address");
     else if ((is_next ? s->next : s->previous) == MV_NO_ROW)
         mv_view_say(view, false,
-                    is_next ? "no other block uses the address after it"
-                            : "no other block used the address before it");
+                    is_next ? "no recorded block uses the address after it"
+                            : "no recorded block used the address before it");
     else
         mv_view_point(view, is_next ? s->next : s->previous);
 }

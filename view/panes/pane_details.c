@@ -20,7 +20,7 @@ typedef struct {
     const mv_document_device *device;
     const mv_lives *lives;
     const mv_event_story *story;
-    const mv_allocation_history *history; /* NULL: the story is not about an allocation */
+    const mv_allocation_history *history; /* NULL: not known yet, or it is about no allocation */
     mv_panel_lines lines;                 /* of the column being painted */
     uint32_t longest;                     /* of the columns, in lines */
 } details_frame;
@@ -105,6 +105,9 @@ static void put_event(details_frame *p, const char *name, uint32_t event, const 
              MV_DO_go_to_event, event, "Go there");
 }
 
+/* What takes longer is known a moment later; its line is there at once, so that nothing moves. */
+static const char waiting[] = "\xe2\x80\xa6";
+
 /* Another user of the address: a click pins it. */
 static void put_user(details_frame *p, const char *name, uint32_t alloc)
 {
@@ -112,8 +115,10 @@ static void put_user(details_frame *p, const char *name, uint32_t alloc)
         .trace = &p->document->trace, .kinds = p->document->sites.kinds, .lives = p->lives};
     const char *text;
 
-    if (alloc == MV_NO_ROW)
+    if (alloc == MV_NO_ROW) {
+        put_fact(p, name, p->history ? "by no recorded block" : waiting);
         return;
+    }
     text = mv_event_user_text(p->view->ui.frame, &facts, alloc);
     put_link(p, name, text ? text : "", MV_DO_pin, alloc, "Pin it");
 }
@@ -205,7 +210,11 @@ static void put_tags(details_frame *p)
     if (p->story->born >= p->lives->events.count)
         return;
     tag = p->lives->events.tag[p->story->born];
-    put_fact(p, "within", mv_string_text(t, p->history->within));
+    if (t->annotations.count)
+        put_fact(p, "within",
+                 !p->history                           ? waiting
+                 : p->history->within.row == MV_NO_ROW ? "no annotation"
+                                                       : mv_string_text(t, p->history->within));
     put_fact(p, "metadata", mv_string_text(t, tags->user_metadata[tag.row]));
     region = mv_string_text(t, tags->compile_context[tag.row]);
     put_fact(p, "compiled in", strcmp(region, "N/A") == 0 ? "" : region);
@@ -223,10 +232,11 @@ static void put_sizes(details_frame *p)
              mv_panel_say(p->view, "%s%s bytes, rounding %s", a->inexact[alloc] ? "at least " : "",
                           mv_axis_exact(block, exact),
                           mv_panel_size(p->view, block > requested ? block - requested : 0)));
-    put_fact(
-        p, "address",
-        mv_panel_say(p->view, "0x%llx%s", (unsigned long long)a->addr[alloc],
-                     p->history->version ? mv_panel_say(p->view, "#%u", p->history->version) : ""));
+    put_fact(p, "address",
+             mv_panel_say(p->view, "0x%llx%s", (unsigned long long)a->addr[alloc],
+                          p->history && p->history->version
+                              ? mv_panel_say(p->view, "#%u", p->history->version)
+                              : ""));
 }
 
 static void put_alloc_facts(details_frame *p)
@@ -244,7 +254,7 @@ static void put_alloc_facts(details_frame *p)
     put_tags(p);
     put_sizes(p);
     put_place(p);
-    put_fact(p, "total then", exact_size(p, p->history->total));
+    put_fact(p, "total then", p->history ? exact_size(p, p->history->total) : waiting);
 }
 
 static void put_segment_facts(details_frame *p)
@@ -490,14 +500,12 @@ static bool is_question(const mv_story_question *q)
            q->event < lives->events.count;
 }
 
-/* While another event is stepped to, the last answer stays; another block is not mixed up. */
 static const mv_story_answer *ask(mv_view *view, const mv_story_question *q)
 {
     bool is_current;
     const mv_story_answer *a = mv_slot_ask(view->panels->details, q, &is_current);
 
-    if (a &&
-        (a->ask.device != q->device || a->ask.alloc != q->alloc || a->ask.segment != q->segment))
+    if (!is_current)
         a = NULL;
     view->panels->details_shown = a;
     return a;
@@ -610,13 +618,10 @@ void mv_details_paint(mv_view *view, mv_box box)
         panels->details_first = 0;
     }
     a = ask(view, &q);
-    if (!a) {
-        mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "looking it up ...");
+    p.story = a ? &a->story : mv_panels_tell(view, &q);
+    if (!p.story)
         return;
-    }
-    p.story = &a->story;
-    p.history = a->story.alloc != MV_NO_ROW ? &a->history : NULL;
+    p.history = a && a->story.alloc != MV_NO_ROW ? &a->history : NULL;
     paint_columns(&p, box);
     mv_ui_scroll(&view->ui, box, p.longest, mv_panel_room(view, box), &panels->details_first);
 }

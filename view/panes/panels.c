@@ -48,7 +48,7 @@ const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_dev
     mv_panel_users *found;
     mv_err err;
 
-    pthread_mutex_lock(&panels->lock);
+    pthread_mutex_lock(&panels->users_lock);
     for (found = panels->users; found && found->device != device; found = found->next)
         continue;
     if (!found) {
@@ -64,7 +64,7 @@ const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_dev
             panels->users = found;
         }
     }
-    pthread_mutex_unlock(&panels->lock);
+    pthread_mutex_unlock(&panels->users_lock);
     return found && found->is_made ? &found->users : NULL;
 }
 
@@ -189,32 +189,35 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     return a->places ? a : NULL;
 }
 
-static bool find_story_of(mv_arena *arena, const mv_event_facts *facts, const mv_story_question *q,
-                          mv_event_story *out)
+/* `users` NULL: without what used the address before and next, which takes no time. */
+static bool tell(mv_arena *arena, const mv_story_question *q, const mv_address_users *users,
+                 mv_event_story *out)
 {
+    mv_event_facts facts = {.trace = &q->document->trace,
+                            .kinds = q->document->sites.kinds,
+                            .lives = &q->device->lives,
+                            .users = users};
+
     if (q->event != MV_NO_ROW)
-        return mv_event_story_find(arena, facts, q->event, out);
+        return mv_event_story_find(arena, &facts, q->event, out);
     if (q->alloc != MV_NO_ROW)
-        return mv_alloc_story_find(arena, facts, q->alloc, out);
-    return mv_segment_story_find(arena, facts, q->segment, out);
+        return mv_alloc_story_find(arena, &facts, q->alloc, out);
+    return mv_segment_story_find(arena, &facts, q->segment, out);
 }
 
 static void *find_story(mv_arena *arena, void *context, const void *ask)
 {
     const mv_story_question *q = ask;
     mv_story_answer *a = mv_push_struct(arena, mv_story_answer);
-    mv_event_facts facts = {.trace = &q->document->trace,
-                            .kinds = q->document->sites.kinds,
-                            .lives = &q->device->lives,
-                            .users = mv_panels_users(context, q->device)};
+    const mv_address_users *users = mv_panels_users(context, q->device);
     mv_err err;
 
-    if (!a || !facts.users || !find_story_of(arena, &facts, q, &a->story))
+    if (!a || !users || !tell(arena, q, users, &a->story))
         return NULL;
     a->ask = *q;
     if (q->has_history && a->story.alloc != MV_NO_ROW &&
-        mv_allocation_history_find(arena, facts.trace, q->device, a->story.alloc, &a->history,
-                                   &err) != MV_OK)
+        mv_allocation_history_find(arena, &q->document->trace, q->device, a->story.alloc,
+                                   &a->history, &err) != MV_OK)
         return NULL;
     return a;
 }
@@ -230,6 +233,7 @@ bool mv_panels_open(mv_view *view)
     view->panels = p;
     p->view = view;
     pthread_mutex_init(&p->lock, NULL);
+    pthread_mutex_init(&p->users_lock, NULL);
     mv_arena_init(&p->filter_arena, view->budget);
     p->table_cursor = MV_BEFORE;
     p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_ask));
@@ -263,6 +267,7 @@ void mv_panels_close(mv_view *view)
     mv_filter_release(&p->filter);
     mv_arena_release(&p->filter_arena);
     pthread_mutex_destroy(&p->lock);
+    pthread_mutex_destroy(&p->users_lock);
 }
 
 /* ---- for the panes ----------------------------------------------------------------------- */
@@ -415,5 +420,12 @@ const mv_event_story *mv_panels_cursor_story(mv_view *view)
     if (!device || q.event >= device->lives.events.count)
         return NULL;
     a = mv_slot_ask(view->panels->cursor_story, &q, &is_current);
-    return a && is_current ? &a->story : NULL;
+    return a && is_current ? &a->story : mv_panels_tell(view, &q);
+}
+
+const mv_event_story *mv_panels_tell(mv_view *view, const mv_story_question *question)
+{
+    mv_event_story *story = mv_push_struct(view->ui.frame, mv_event_story);
+
+    return story && tell(view->ui.frame, question, NULL, story) ? story : NULL;
 }

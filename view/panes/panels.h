@@ -146,7 +146,8 @@ typedef struct {
 
 struct mv_panels {
     mv_view *view;
-    pthread_mutex_t lock; /* guards `facts` and `users` */
+    pthread_mutex_t lock;       /* guards `facts` and `changes` */
+    pthread_mutex_t users_lock; /* guards `users`, which take longest */
     mv_panel_facts *facts;
     mv_panel_change *changes;
     mv_panel_users *users;
@@ -241,15 +242,19 @@ const char *mv_panel_size(mv_view *view, uint64_t bytes); /* "2.00 MiB" */
 /* "after event 8,407, 1.204 s". */
 const char *mv_panel_moment(mv_view *view, uint32_t event);
 
-/* What the event before the cursor's moment did (analyze/events/event_words.h); NULL: there is no
- * such event, or the answer is not ready yet. Valid until the next call. */
+/* What the event before the cursor's moment did (analyze/events/event_words.h), at first without
+ * who uses the address next; NULL: there is no such event. Valid until the next frame. */
 const mv_event_story *mv_panels_cursor_story(mv_view *view);
 
 /* What Details is about: what is pinned, else what is under the pointer, else the cursor's event.
  */
 mv_story_question mv_details_question(const mv_view *view);
 
-/* Its story; NULL: it is not known yet, or there is nothing to tell. */
+/* The story of a question, as far as it is known at once: without who used the address before and
+ * next. NULL: memory is out. Valid for this frame. */
+const mv_event_story *mv_panels_tell(mv_view *view, const mv_story_question *question);
+
+/* Its story with all that is in it; NULL: it is not known yet, or there is nothing to tell. */
 const mv_event_story *mv_details_story(mv_view *view);
 
 mv_heap_ask mv_state_question(const mv_view *view, mv_box box);
