@@ -1,5 +1,5 @@
-#include "analyze/advice/recording.h"
 #include "analyze/advice/findings.h"
+#include "analyze/advice/recording.h"
 
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leak_words.h"
@@ -313,8 +313,8 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
     add_ooms(&g);
     add_leaks(&g);
     add_fragmentation(&g);
-    add_peak(&g);
     add_doubts(&g);
+    add_peak(&g);
     add_fine(&g);
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
     return g.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;

@@ -171,3 +171,21 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
         out->line = say(&h, "%s%s%s", out->line, i ? " \xc2\xb7 " : "", out->rows[i].text);
     return h.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "headline") : MV_OK;
 }
+
+const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
+                              const mv_headline *headline)
+{
+    static const char *const names[MV_FINDING_COUNT] = {[MV_FINDING_OOM] = "out of memory",
+                                                        [MV_FINDING_LEAK] = "leak",
+                                                        [MV_FINDING_FRAGMENTED] = "fragmented"};
+    const mv_headline_row *worst = &headline->rows[0];
+    uint32_t count = (reports->ooms ? reports->ooms->count : 0) +
+                     (reports->leaks ? reports->leaks->count : 0) +
+                     (reports->fragmentation && reports->fragmentation->fragmented);
+
+    if (headline->count == 0)
+        return "";
+    if (headline->alarms > 0)
+        return mv_arena_printf(arena, "%u: %s", count, names[worst->kind]);
+    return worst->level == MV_HEADLINE_FINE ? "fine" : "unknown";
+}

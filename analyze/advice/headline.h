@@ -38,4 +38,9 @@ typedef struct {
  * only when memory is out. */
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err);
 
+/* The least that a badge says: how many findings are wrong and which is the worst ("3: leak"), or
+ * "fine", or "unknown". The headline is of the same reports. NULL when memory is out. */
+const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
+                              const mv_headline *headline);
+
 #endif

@@ -1,6 +1,8 @@
 #include "analyze/advice/headline.h"
 
 #include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
 
 typedef struct {
     mv_sites sites;
@@ -161,4 +163,42 @@ Test(headline, memory_runs_out_at_every_place)
     judge(&b, &trace, 0);
     for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
         l.code = mv_headline_find(&l.arena, &b.reports, &found, mvt_err());
+}
+
+/* ---- the badge --------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *badge;
+} badges[] = {{"gpt_train", "fine"},
+              {"leak_in_training", "1: leak"},
+              {"frag_pinned_by_small", "2: fragmented"},
+              {"oom", "1: out of memory"},
+              {"no_history", "unknown"}};
+
+/* The number is that of the findings which are wrong, and it is shown on every tab; a click shows
+ * the reports. */
+Test(headline, badge_of_the_viewer)
+{
+    for (size_t i = 0; i < sizeof badges / sizeof *badges; i++) {
+        mv_view *view = mvt_view(badges[i].name);
+        const mv_findings *f;
+        const mv_zone *zone;
+        uint32_t alarms = 0;
+        mvt_view_frame(view);
+        f = &view->panels->findings_shown->findings;
+        for (uint32_t row = 0; row < f->count; row++)
+            alarms += f->rows[row].kind <= MV_FINDING_FRAGMENTED;
+        cr_assert_eq(atoi(mv_view_device(view)->badge), (int)alarms, "%s", badges[i].name);
+        cr_assert_str_eq(mv_view_device(view)->badge, badges[i].badge, "%s", badges[i].name);
+        mv_view_do(view, MV_DO_show_tables, 0);
+        mvt_view_frame(view);
+        zone = NULL;
+        for (uint32_t z = 0; z < view->ui.zone_count; z++)
+            if (view->ui.zones[z].tip == mv_view_device(view)->headline.line)
+                zone = &view->ui.zones[z];
+        cr_assert_not_null(zone);
+        mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
+        cr_assert_eq(view->now->tab, MV_TAB_REPORTS);
+        mvt_end_now(view);
+    }
 }

@@ -126,6 +126,28 @@ static void search(bar *b)
                MV_ANCHOR_START, hits);
 }
 
+/* What all reports say, as long as there are any; a click shows them. */
+static void badge(bar *b)
+{
+    mv_view *view = b->view;
+    mv_ui *ui = &view->ui;
+    const mv_document_device *d = mv_view_device(view);
+    uint32_t colour;
+    mv_box box;
+
+    if (!mv_view_is_judged(view) || !*d->badge)
+        return;
+    colour = d->headline.alarms ? ui->theme->alarm : ui->theme->faint_text;
+    box =
+        take(b, ceilf(mv_ui_text_width(ui, MV_UI_TEXT, d->badge)) + 2 * mv_ui_px(ui, MV_UI_PAD) + 2,
+             true);
+    if (mv_ui_is_hot(ui, box))
+        mv_ui_fill(ui, box, ui->theme->plot);
+    mv_ui_frame(ui, box, colour);
+    mv_ui_text(ui, box, MV_UI_TEXT, colour, MV_ANCHOR_MIDDLE, d->badge);
+    mv_ui_zone(ui, box, MV_DO_show_reports, 0, d->headline.line);
+}
+
 /* ---- all --------------------------------------------------------------------------------- */
 
 static void views(bar *b)
@@ -176,6 +198,7 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
         helpers(&b);
         if (!has_device)
             return;
+        badge(&b);
         views(&b);
         looks(&b);
         search(&b);
@@ -189,6 +212,7 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
     b.left = (mv_box){row.x + mv_ui_px(ui, GAP), rest.y - mv_ui_px(ui, 2),
                       row.w - 2 * mv_ui_px(ui, GAP), rest.h};
     looks(&b);
+    badge(&b);
     search(&b);
 }
 

@@ -259,6 +259,28 @@ static mv_code attribute_peak(const mv_document *d, mv_document_device *v, mv_er
     return code;
 }
 
+mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device)
+{
+    return (mv_reports){.trace = &document->trace,
+                        .sites = &document->sites,
+                        .lives = &device->lives,
+                        .leaks = &device->leaks,
+                        .ooms = &device->ooms,
+                        .fragmentation = &device->fragmentation,
+                        .peak = &device->attribution};
+}
+
+static mv_code find_headline(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    const mv_reports reports = mv_document_reports(d, v);
+    mv_code code = mv_headline_find(&v->arena, &reports, &v->headline, err);
+
+    if (code != MV_OK)
+        return code;
+    v->badge = mv_headline_badge(&v->arena, &reports, &v->headline);
+    return v->badge ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "badge");
+}
+
 static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
 {
     const mv_trace *t = &d->trace;
@@ -274,7 +296,8 @@ static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
         (code = mv_ooms_find(arena, t, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err)) !=
             MV_OK)
         return code;
-    return attribute_peak(d, v, err);
+    code = attribute_peak(d, v, err);
+    return code == MV_OK ? find_headline(d, v, err) : code;
 }
 
 void mv_document_judge(mv_document *d, uint32_t device_row)

@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 
+#include "analyze/advice/headline.h"
 #include "analyze/advice/recording.h"
 #include "analyze/code/sites.h"
 #include "analyze/fragmentation/fragmentation.h"
@@ -70,6 +71,8 @@ typedef struct {
     mv_ooms ooms;
     mv_attribution attribution; /* at the peak, without its curve and parts; its categories are
                                    those of all allocations */
+    mv_headline headline;       /* of all reports */
+    const char *badge;          /* short: "3: leak" */
     mv_err failure;
 } mv_document_device;
 
@@ -108,6 +111,9 @@ mv_code mv_document_borrow(mv_document *document, const mv_trace *trace, const m
                            mv_budget *budget, mv_err *err); /* instead of reading */
 void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
 void mv_document_judge(mv_document *document, uint32_t device_row);
+/* The reports of a device at MV_DEVICE_JUDGED. */
+mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device);
+
 void mv_document_release(mv_document *document);
 
 /* For a document of at least `least_events`: moves what the trace and a device have made so far to

@@ -56,17 +56,6 @@ static bool find_search(mv_arena *arena, const mv_trace *trace, const mv_finding
     return out->search != NULL;
 }
 
-mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device)
-{
-    return (mv_reports){.trace = &document->trace,
-                        .sites = &document->sites,
-                        .lives = &device->lives,
-                        .leaks = &device->leaks,
-                        .ooms = &device->ooms,
-                        .fragmentation = &device->fragmentation,
-                        .peak = &device->attribution};
-}
-
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
                                          const mv_document_device *d, const mv_findings *findings)
 {

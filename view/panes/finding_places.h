@@ -12,9 +12,6 @@ typedef struct {
     const char *search; /* words of a filter; "": none */
 } mv_finding_place;
 
-/* The reports of a device at MV_DEVICE_JUDGED. */
-mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device);
-
 /* [findings->count] places in `arena`; NULL when memory is out. O(rows of its lives) for each. */
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
                                          const mv_document_device *device,
