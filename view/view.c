@@ -245,6 +245,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
     mv_scene_clear(&ui->scene, width, height, ui->theme->background);
     ui->zones = NULL;
     ui->zone_count = ui->zone_capacity = ui->list_count = 0;
+    ui->has_no_buttons = view->chrome->only_panes;
     ui->is_animating = false;
     ui->lacks_memory = false;
     view->chrome->hover_before = view->hover;
@@ -268,7 +269,10 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
         view->hover = view->hover_segment = MV_NO_ROW;
     if (!mv_loading_paint(view, c->layout.main))
         paint_panes(view);
-    mv_toolbar_paint(view, c->layout.toolbar);
+    if (c->only_panes)
+        mv_file_heading_paint(view, c->layout.toolbar);
+    else
+        mv_toolbar_paint(view, c->layout.toolbar);
     if (c->layout.banner.h > 0)
         mv_loading_banner(view, c->layout.banner);
     mv_status_bar_paint(view, c->layout.status);

@@ -188,7 +188,7 @@ Test(headline, badge_of_the_viewer)
         f = &view->panels->findings_shown->findings;
         for (uint32_t row = 0; row < f->count; row++)
             alarms += f->rows[row].kind <= MV_FINDING_FRAGMENTED;
-        cr_assert_eq(atoi(mv_view_device(view)->badge), (int)alarms, "%s", badges[i].name);
+        cr_assert_eq(strtoul(mv_view_device(view)->badge, NULL, 10), alarms, "%s", badges[i].name);
         cr_assert_str_eq(mv_view_device(view)->badge, badges[i].badge, "%s", badges[i].name);
         mv_view_do(view, MV_DO_show_tables, 0);
         mvt_view_frame(view);

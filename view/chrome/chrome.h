@@ -23,11 +23,11 @@ struct mv_chrome {
     mv_arena_mark frame_start;
 
     mv_field search, palette, open, export, go, bookmark;
-    uint8_t menu;       /* mv_menu: that is open, or was */
-    mv_box search_box;  /* of the last frame */
-    uint32_t row;       /* the chosen row of an overlay's list: arrows move it */
-    uint32_t first;     /* first row that is shown */
-    bool only_panes;    /* the frame is for a file: no overlay, no tip */
+    uint8_t menu;      /* mv_menu: that is open, or was */
+    mv_box search_box; /* of the last frame */
+    uint32_t row;      /* the chosen row of an overlay's list: arrows move it */
+    uint32_t first;    /* first row that is shown */
+    bool only_panes;   /* the frame is for a file: no overlay, no tip */
 
     /* The pointer. */
     mv_pane captured; /* gets the pointer until the button is released */
@@ -72,6 +72,7 @@ void mv_spot_paint(mv_view *view);
 /* Bars. Heights are those of the layout. */
 float mv_toolbar_height(const mv_view *view, float width);
 void mv_toolbar_paint(mv_view *view, mv_box box);
+void mv_file_heading_paint(mv_view *view, mv_box box); /* in its place in a file */
 void mv_tabs_paint(mv_view *view, mv_box box);
 void mv_status_bar_paint(mv_view *view, mv_box box);
 

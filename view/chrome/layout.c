@@ -10,7 +10,9 @@ void mv_chrome_lay_out(mv_view *view, float width, float height)
     mv_view_layout *l = &c->layout;
     mv_box rest = {0, 0, width, height};
 
-    *l = (mv_view_layout){.toolbar = mv_box_cut_top(&rest, mv_toolbar_height(view, width))};
+    *l = (mv_view_layout){.toolbar = mv_box_cut_top(&rest, c->only_panes
+                                                               ? mv_ui_px(ui, 28)
+                                                               : mv_toolbar_height(view, width))};
     l->status = mv_box_cut_bottom(&rest, mv_ui_px(ui, 22));
     if (mv_loading_failure(view))
         l->banner = mv_box_cut_top(&rest, mv_ui_px(ui, 24));

@@ -39,7 +39,7 @@ static const char *hint(mv_view *view)
         return mv_scene_format(scene, "wheel: zoom" DOT "drag: select" DOT "click: pin" DOT "%s",
                                keys);
     if (c->under == MV_PANE_MINIMAP)
-        return "drag: move the window" DOT "double-click: everything";
+        return "drag: move the window" DOT "outside: a new one" DOT "double-click: everything";
     if (c->under == MV_PANE_STATE)
         return mv_scene_format(scene,
                                "wheel: zoom" DOT "drag: move" DOT "click: pin" DOT "%s" DOT "%s",
@@ -125,7 +125,7 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
 {
     mv_ui *ui = &view->ui;
     const mv_document_device *device = mv_view_device(view);
-    bool has_message = *view->message;
+    bool has_message = *view->message && !view->chrome->only_panes;
 
     mv_ui_fill(ui, box, ui->theme->plot);
     mv_ui_fill(ui, (mv_box){box.x, box.y, box.w, 1}, ui->theme->grid);
@@ -134,6 +134,8 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
     if (device && !(has_message && box.w < 900 * ui->scale))
         right_text(ui, &box, ui->theme->text, cursor_text(view, device));
     right_text(ui, &box, ui->theme->faint_text, work_text(view));
+    if (view->chrome->only_panes)
+        return;
     if (!has_message && mv_ui_text_width(ui, MV_UI_TEXT, hint(view)) > box.w)
         return;
     mv_ui_text(ui, box, MV_UI_TEXT,

@@ -216,6 +216,25 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
     search(&b);
 }
 
+/* The file, and what its reports say. */
+void mv_file_heading_paint(mv_view *view, mv_box box)
+{
+    mv_ui *ui = &view->ui;
+    float gap = mv_ui_px(ui, 16);
+    mv_box name = box;
+
+    mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
+    mv_box_cut_right(&box, mv_ui_px(ui, MV_UI_PAD));
+    name = box;
+    mv_box_cut_left(&box, mv_ui_text(ui, name, MV_UI_TEXT + 2, ui->theme->text, MV_ANCHOR_START,
+                                     device_text(view)) +
+                              gap);
+    if (mv_view_is_judged(view))
+        mv_ui_text(ui, box, MV_UI_TEXT,
+                   mv_view_device(view)->headline.alarms ? ui->theme->alarm : ui->theme->faint_text,
+                   MV_ANCHOR_START, mv_view_device(view)->headline.line);
+}
+
 void mv_tabs_paint(mv_view *view, mv_box box)
 {
     static const struct {

@@ -274,6 +274,11 @@ void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint
     float pad = fminf(mv_ui_px(ui, MV_UI_PAD), box.w / 4);
     mv_box inner = {box.x + pad, box.y, box.w - 2 * pad, box.h};
 
+    if (ui->has_no_buttons) {
+        if (is_on)
+            mv_ui_text(ui, inner, MV_UI_TEXT, theme->text, MV_ANCHOR_MIDDLE, text);
+        return;
+    }
     if (fill)
         mv_ui_fill(ui, box, fill);
     mv_ui_text(ui, inner, MV_UI_TEXT, is_on ? mv_text_on(fill) : theme->text, MV_ANCHOR_MIDDLE,

@@ -38,6 +38,7 @@ typedef struct {
     uint32_t list_count;
     mv_row_list lists[MV_UI_LISTS];
     float pointer_x, pointer_y; /* negative: there is no pointer */
+    bool has_no_buttons;        /* the frame is for a file: what can only be clicked is left out */
     bool is_animating;          /* a pane wants another frame soon */
     bool lacks_memory; /* a part of the frame is missing, and will not come: memory is out */
 } mv_ui;
@@ -93,7 +94,8 @@ typedef struct {
 /* At the top of the box; returns what is left of it. */
 mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *lines, const char *text);
 
-/* A button: its text, lit up under the pointer and when `is_on`. */
+/* A button: its text, lit up under the pointer and when `is_on`. In a frame for a file only the
+ * text of those that are on is left. */
 void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,
                   const char *text);
 

@@ -1,11 +1,12 @@
-/* The pointer in the minimap: drags the window of the timeline, or one of its edges. */
+/* The pointer in the minimap: drags the window of the timeline or one of its edges; outside of it,
+ * and when all is shown, a drag makes a new one. */
 #include <math.h>
 
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/plot.h"
 
-enum { GRIP = 5 };
+enum { GRIP = 5, CLICK = 3 };
 
 static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
 {
@@ -24,10 +25,9 @@ static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
         drag->kind = MV_DRAG_WINDOW_FROM;
     else if (fabsf(input->x - x1) <= grip)
         drag->kind = MV_DRAG_WINDOW_TO;
-    else if (input->x < x0 || input->x > x1) { /* outside the window: the window jumps there */
-        double by = (double)((input->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0));
-        mv_timeline_pan(view, by);
-    }
+    else if (input->x < x0 || input->x > x1 ||
+             (view->now->from <= 0 && view->now->to >= at->scale->events))
+        drag->kind = MV_DRAG_WINDOW_NEW;
     drag->shown = (mv_stretch){view->now->from, view->now->to};
 }
 
@@ -40,7 +40,12 @@ static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *in
     double x1 = mv_stretch_place(scale, drag->shown.to);
     mv_stretch shown = drag->shown;
 
-    if (drag->kind == MV_DRAG_WINDOW)
+    if (drag->kind == MV_DRAG_WINDOW_NEW) {
+        double a = mv_viewport_event(at, drag->x), b = mv_viewport_event(at, input->x);
+        if (fabsf(input->x - drag->x) < mv_ui_px(&view->ui, CLICK))
+            return;
+        shown = (mv_stretch){fmin(a, b), fmax(a, b)};
+    } else if (drag->kind == MV_DRAG_WINDOW)
         shown = mv_stretch_pan(scale, shown, moved / (x1 - x0));
     else if (drag->kind == MV_DRAG_WINDOW_FROM)
         shown.from = fmin(mv_stretch_event(scale, x0 + moved), shown.to);
@@ -52,9 +57,21 @@ static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *in
     view->timeline->jumps = true;
 }
 
+/* A click outside of the window: it jumps there. */
+static void release(mv_view *view, const mv_viewport *at, const mv_input *input)
+{
+    const mv_drag *drag = &view->timeline->drag;
+    float x0 = mv_viewport_x(at, view->now->from), x1 = mv_viewport_x(at, view->now->to);
+
+    if (drag->kind == MV_DRAG_WINDOW_NEW && drag->shown.from == view->now->from &&
+        drag->shown.to == view->now->to && input->kind == MV_INPUT_RELEASE)
+        mv_timeline_pan(view, (double)((drag->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0)));
+    view->timeline->drag.kind = MV_DRAG_NONE;
+}
+
 static bool is_window_drag(mv_drag_kind kind)
 {
-    return kind >= MV_DRAG_WINDOW && kind <= MV_DRAG_WINDOW_TO;
+    return kind >= MV_DRAG_WINDOW && kind <= MV_DRAG_WINDOW_NEW;
 }
 
 bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input)
@@ -77,7 +94,7 @@ bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input)
     case MV_INPUT_RELEASE:
     case MV_INPUT_LEAVE:
         if (is_window_drag(pane->drag.kind))
-            pane->drag.kind = MV_DRAG_NONE;
+            release(view, &at, input);
         return true;
     case MV_INPUT_WHEEL:
         mv_change_is(view, MV_STEPS_WINDOW);

@@ -242,8 +242,10 @@ void mv_do_fit_selection(mv_view *view, uint64_t arg)
 
 void mv_do_zoom_interval(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    mv_view_show(view, view->now->a, view->now->b);
+    if (view->now->has_interval)
+        mv_view_show(view, view->now->a, view->now->b);
+    else
+        mv_do_fit_selection(view, arg);
 }
 
 static void select_events(mv_view *view, uint32_t a, uint32_t b)

@@ -75,7 +75,7 @@ static void paint_finding(reports_frame *p, uint32_t row)
         if (*f->advice)
             mv_panel_wrap(&p->lines, left, width, p->ui->theme->text, 3,
                           mv_panel_say(p->view, "-> %s", f->advice));
-        if (f->has_place && line.h > 0)
+        if (f->has_place && line.h > 0 && !p->ui->has_no_buttons)
             mv_panel_wrap(&p->lines, left, width, p->ui->theme->faint_text, 1,
                           f->is_about_heap ? "click: show it in the allocator's state"
                                            : "click: show it in the timeline");

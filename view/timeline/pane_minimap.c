@@ -112,7 +112,7 @@ void mv_minimap_paint(mv_view *view, mv_box box)
     window_box(view, &at);
     mv_ui_zone(&view->ui, box, MV_DO_NOTHING, 0,
                pane->drag.kind == MV_DRAG_NONE
-                   ? "Drag the window, or its edges; double-click: everything"
+                   ? "Drag the window, or its edges; outside: a new one; double-click: everything"
                    : "");
     mv_bookmark_flags(view, &at, at.box.y + mv_ui_px(&view->ui, 12));
 }

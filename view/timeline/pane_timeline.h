@@ -59,7 +59,8 @@ typedef enum {
     MV_DRAG_LEGEND, /* the legend's edge follows the pointer */
     MV_DRAG_WINDOW, /* in the minimap: drags the window, or one edge of it */
     MV_DRAG_WINDOW_FROM,
-    MV_DRAG_WINDOW_TO
+    MV_DRAG_WINDOW_TO,
+    MV_DRAG_WINDOW_NEW /* or makes a new one; a click moves the window here */
 } mv_drag_kind;
 
 typedef struct {

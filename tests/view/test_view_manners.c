@@ -1,0 +1,132 @@
+/* The minimap's window, zooming to the selection, exported pictures, the help. */
+#include <unistd.h>
+
+#include "tests/fixture/fixture_view.h"
+#include "view/chrome/chrome.h"
+#include "view/intents/intents.h"
+#include "view/timeline/pane_timeline.h"
+
+static void point(mv_view *view, uint8_t kind, float x)
+{
+    mv_box map = view->minimap_box;
+
+    mv_view_input(
+        view,
+        &(mv_input){
+            .kind = kind, .button = MV_BUTTON_LEFT, .clicks = 1, .x = x, .y = map.y + map.h / 2});
+}
+
+static float x_of(const mv_view *view, double event)
+{
+    return mv_viewport_x(&view->timeline->map_at, event);
+}
+
+static void drag(mv_view *view, float from, float to)
+{
+    point(view, MV_INPUT_PRESS, from);
+    point(view, MV_INPUT_MOVE, (from + to) / 2);
+    point(view, MV_INPUT_MOVE, to);
+    point(view, MV_INPUT_RELEASE, to);
+    mvt_view_frame(view);
+}
+
+/* Where no window can be moved, a drag makes one: over all of the trace, and outside of the window.
+ */
+Test(minimap, a_drag_makes_a_window)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mvt_view_frame(view);
+    drag(view, x_of(view, 1000), x_of(view, 2000));
+    cr_assert_float_eq(view->now->from, 1000, 10);
+    cr_assert_float_eq(view->now->to, 2000, 10);
+    drag(view, x_of(view, 5000), x_of(view, 3000)); /* from right to left */
+    cr_assert_float_eq(view->now->from, 3000, 10);
+    cr_assert_float_eq(view->now->to, 5000, 10);
+    drag(view, x_of(view, 4000), x_of(view, 4500)); /* inside: it moves */
+    cr_assert_float_eq(view->now->from, 3500, 20);
+    cr_assert_float_eq(view->now->to, 5500, 20);
+    point(view, MV_INPUT_PRESS, x_of(view, 1500)); /* a click outside: it jumps there */
+    point(view, MV_INPUT_RELEASE, x_of(view, 1500));
+    cr_assert_float_eq((view->now->from + view->now->to) / 2, 1500, 20);
+    cr_assert_float_eq(view->now->to - view->now->from, 2000, 5);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_neq(view->now->from, 500);
+}
+
+/* Z shows the interval, or without one the life of what is pinned. */
+Test(zoom, to_the_selection)
+{
+    mv_view *view = mvt_view("gpt_train");
+    uint32_t birth;
+
+    mv_view_pin(view, 900);
+    birth = mv_view_device(view)->lives.allocs.birth[900];
+    mv_view_do(view, MV_DO_zoom_interval, 0);
+    cr_assert(view->now->from <= birth && view->now->to - view->now->from < 6000);
+    mv_view_do(view, MV_DO_select_range, 100 | (uint64_t)300 << 32);
+    mv_view_do(view, MV_DO_zoom_interval, 0);
+    cr_assert_eq(view->now->from, 100);
+    cr_assert_eq(view->now->to, 300);
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+/* A picture has the file's name and verdict, and nothing that can only be clicked. */
+Test(export, has_no_buttons)
+{
+    mv_view *view = mvt_view("leak_in_training");
+    static const char *const buttons[] = {
+        "Commands", "Dark", "Light", "Search: ", "Colour: ", "Flame graph", "Tables", "all keys"};
+    const char *path = mvt_temp_file((mv_span){0});
+    char name[4096];
+    char *text;
+
+    mvt_view_frame(view);
+    snprintf(name, sizeof name, "%s.svg", path);
+    cr_assert(mv_export_write(view, name), "%s", view->message);
+    text = mvt_text(name);
+    unlink(name);
+    cr_assert(strstr(text, "leak_in_training.pickle"));
+    cr_assert(strstr(text, mv_view_device(view)->headline.line), "%s",
+              mv_view_device(view)->headline.line);
+    cr_assert(strstr(text, "Reports")); /* what the lower pane shows */
+    for (size_t i = 0; i < sizeof buttons / sizeof *buttons; i++)
+        cr_assert_null(strstr(text, buttons[i]), "%s", buttons[i]);
+    mvt_view_frame(view); /* and they are back in the window */
+    cr_assert_not_null(mvt_view_zone(view, MV_DO_palette, 0));
+}
+
+/* ---- help -------------------------------------------------------------------------------- */
+
+static bool shows(const mv_scene *scene, const char *text)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++)
+        if (scene->shapes[i].kind == MV_SHAPE_TEXT && strcmp(scene->shapes[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+/* All of it can be seen at any size, by scrolling. */
+Test(help, explains_the_picture)
+{
+    static const char *const texts[] = {
+        "there before the first event", "reserved by PyTorch", "a leak",  "no stack was recorded",
+        "the cursor: a moment",         "In the picture:",     "Not now:"};
+    static const float sizes[][2] = {{640, 400}, {1280, 720}, {3840, 2160}};
+    mv_view *view = mvt_view("gpt_train");
+
+    for (int s = 0; s < 3; s++)
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            bool is_shown = false;
+            mv_view_do(view, MV_DO_help, 0);
+            for (int page = 0; page < 40 && !is_shown; page++) {
+                const mv_scene *scene = mv_view_frame(view, sizes[s][0], sizes[s][1], 0);
+                is_shown = shows(scene, texts[i]);
+                for (int k = 0; k < 4; k++)
+                    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_DOWN});
+            }
+            cr_assert(is_shown, "%s at %g", texts[i], (double)sizes[s][0]);
+            mv_view_do(view, MV_DO_cancel, 0);
+        }
+}
