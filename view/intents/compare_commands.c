@@ -45,8 +45,8 @@ void mv_do_show_rank(mv_view *view, uint64_t arg)
         mv_view_say(view, false, "%s", "this file is not ready, or has no memory of a GPU");
         return;
     }
+    mv_view_write(view)->main = MV_MAIN_TIMELINE; /* or State, where nothing was recorded */
     mv_view_choose(view, (uint32_t)(arg >> MV_FILE_SHIFT), (uint32_t)(arg & 0xffff));
-    mv_view_write(view)->main = MV_MAIN_TIMELINE;
 }
 
 /* The timeline of the lane that was clicked, with the cursor at that place. */

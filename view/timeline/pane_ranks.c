@@ -14,7 +14,9 @@ enum {
     LEAST_NAME = 150,
     MARK = 4,
     GAP = 3,
-    MOST_EVENTS_OOM = 1000
+    MOST_EVENTS_OOM = 1000,
+    FIRST_COLUMNS = 60000, /* of all lanes, in the first frame of a window */
+    EXACT_COLUMNS = 6000   /* made exact in each frame after it */
 };
 
 typedef struct {
@@ -27,6 +29,7 @@ typedef struct {
     float high;    /* of a lane */
     uint32_t room; /* lanes that fit */
     double top;    /* bytes of one scale for all */
+    uint32_t left; /* columns that this frame may make exact */
     double place;  /* whose values are shown: the pointer's, or else the cursor's */
     const mv_judged_ranks *found;
 } ranks_frame;
@@ -181,30 +184,31 @@ typedef struct {
     mv_extent all;
 } lane_frame;
 
-static float column_y(const lane_frame *l, uint32_t column, bool of_reserved)
+/* In half pixels. */
+static float column_y(const lane_frame *l, uint32_t column)
 {
-    const mv_levels *most = &l->lane->columns.columns[column].most;
-    double bytes = (double)(of_reserved ? most->reserved : most->allocated);
+    double bytes = (double)l->lane->columns.columns[column].most.allocated;
 
-    return roundf(mv_viewport_y(&l->at, bytes) * 2) / 2;
+    return (float)(int)(mv_viewport_y(&l->at, bytes) * 2 + 0.5f) / 2;
 }
 
 static void paint_area(const lane_frame *l)
 {
     mv_scene *scene = &l->f->p.ui->scene;
     const mv_envelope *e = &l->lane->columns;
-    float bottom = l->plot.y + l->plot.h;
+    float bottom = l->plot.y + l->plot.h, y = e->from < e->end ? column_y(l, e->from) : 0;
+    uint32_t first = e->from;
 
     for (uint32_t c = e->from; c < e->end; c++) {
-        float x = l->plot.x + (float)c, y = column_y(l, c, false);
-        if (c == e->from || y != column_y(l, c - 1, false)) {
-            mv_scene_point(scene, x, y);
-            mv_scene_point(scene, x, bottom);
-        }
-        if (c + 1 == e->end || y != column_y(l, c + 1, false)) {
-            mv_scene_point(scene, x + 1, y);
-            mv_scene_point(scene, x + 1, bottom);
-        }
+        float next = c + 1 < e->end ? column_y(l, c + 1) : -1;
+        if (next == y) /* one wide step instead of many narrow ones */
+            continue;
+        mv_scene_point(scene, l->plot.x + (float)first, y);
+        mv_scene_point(scene, l->plot.x + (float)first, bottom);
+        mv_scene_point(scene, l->plot.x + (float)c + 1, y);
+        mv_scene_point(scene, l->plot.x + (float)c + 1, bottom);
+        first = c + 1;
+        y = next;
     }
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = mv_site_colour(0)});
 }
@@ -218,7 +222,7 @@ static void paint_peak(const lane_frame *l)
     if (!mv_envelope_column(&l->lane->columns, l->all.allocated_event, &column))
         return;
     x = l->plot.x + (float)column + 0.5f;
-    y = fmaxf(column_y(l, column, false), l->plot.y + 1.5f * side);
+    y = fmaxf(column_y(l, column), l->plot.y + 1.5f * side);
     mv_scene_point(&p->ui->scene, x - side, y - 1.5f * side);
     mv_scene_point(&p->ui->scene, x + side, y - 1.5f * side);
     mv_scene_point(&p->ui->scene, x, y);
@@ -251,13 +255,12 @@ static void paint_more(const lane_frame *l, bool is_left)
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = ui->theme->text});
 }
 
+/* Many lanes share what a frame has time for. */
 static void find_columns(const lane_frame *l)
 {
     const mv_plot *p = &l->f->p;
     bool is_moving = p->pane->is_easing || p->pane->is_zooming || p->pane->drag.kind == MV_DRAG_PAN;
-    uint32_t most = !p->view->opts.is_threaded ? UINT32_MAX
-                    : is_moving                ? 0
-                                               : MV_EXACT_COLUMNS / l->f->room + 1;
+    uint32_t most = !p->view->opts.is_threaded ? UINT32_MAX : is_moving ? 0 : l->f->left, before;
     mv_rank_lane *lane = l->lane;
 
     if (lane->device != l->row->shown) {
@@ -265,8 +268,14 @@ static void find_columns(const lane_frame *l)
         lane->columns.count = 0;
     }
     lane->device = l->row->shown;
-    if (!mv_envelope_find(p->pane, &lane->columns, &lane->levels, p->at, &l->to, most) && most > 0)
+    lane->columns.coarse = (uint32_t)((double)l->f->room * (double)p->plot.w / FIRST_COLUMNS) + 1;
+    before = lane->columns.exact;
+    if (!mv_envelope_find(p->pane, &lane->columns, &lane->levels, p->at, &l->to, most) &&
+        !is_moving)
         p->ui->is_animating = true;
+    if (lane->columns.exact > before)
+        l->f->left -=
+            lane->columns.exact - before < l->f->left ? lane->columns.exact - before : l->f->left;
 }
 
 static void paint_picture(lane_frame *l)
@@ -518,6 +527,7 @@ void mv_ranks_paint(mv_view *view, mv_box box)
     }
     lay_out(&f);
     f.top = common_top(&f);
+    f.left = EXACT_COLUMNS;
     f.found = ask_ranks(&f);
     paint_lanes(&f);
 }

@@ -37,7 +37,8 @@ typedef struct {
     mv_alignment to;    /* of another device; else zeros */
     uint32_t from, end; /* columns [from, end): outside the other one has not begun, or has ended */
     uint32_t count, capacity;
-    uint32_t exact; /* the first columns that are exact; others may be off by less than a column */
+    uint32_t coarse; /* of another device: so many columns are one at first; 0: 1 */
+    uint32_t exact;  /* the first columns that are exact; others may be off by less than a column */
     mv_extent *columns; /* [count] */
 } mv_envelope;
 

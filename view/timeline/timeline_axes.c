@@ -119,7 +119,7 @@ static void place_axis(mv_plot *p)
         float half = mv_ui_text_width(p->ui, MV_UI_SMALL, text) / 2 + 4;
         mv_box box = {x - half, p->ruler.y + 5, 2 * half, p->ruler.h - 5};
         mv_ui_fill(p->ui, (mv_box){x, p->ruler.y, 1, 5}, p->ui->theme->faint_text);
-        if (box.x < last || box.x + box.w > p->plot.x + p->plot.w + half)
+        if (box.x < last || box.x + box.w > fminf(p->plot.x + p->plot.w + half, p->ui->scene.width))
             continue;
         last = box.x + box.w;
         mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_MIDDLE, text);

@@ -41,16 +41,21 @@ static mv_window rounded(mv_window moments)
     return moments;
 }
 
-/* The moments of a column; false: the other device has none there. */
-static bool column_of(const mv_envelope *e, uint32_t column, mv_window *out)
+/* The moments of columns [column, end); false: the other device has none there. */
+static bool columns_of(const mv_envelope *e, uint32_t column, uint32_t end, mv_window *out)
 {
     const mv_viewport *at = &e->at;
 
     if (e->to.there)
         return mv_alignment_column(&e->to, mv_viewport_border(at, column),
-                                   mv_viewport_border(at, column + 1), out);
+                                   mv_viewport_border(at, end), out);
     *out = mv_viewport_column(at, column);
     return true;
+}
+
+static bool column_of(const mv_envelope *e, uint32_t column, mv_window *out)
+{
+    return columns_of(e, column, column + 1, out);
 }
 
 /* All columns at once, approximately where that is quicker; `exact` of them are exact. */
@@ -58,6 +63,7 @@ static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_re
                            mv_viewport at, const mv_alignment *to)
 {
     uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
+    uint32_t step = e->coarse && to ? e->coarse : 1;
     mv_window moments;
 
     e->at = at;
@@ -65,30 +71,46 @@ static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_re
     e->to = to ? *to : (mv_alignment){0};
     e->from = e->end = 0;
     e->count = make_columns(pane, e, columns) ? columns : 0;
-    for (uint32_t c = 0; c < e->count; c++) {
-        if (!column_of(e, c, &moments))
+    for (uint32_t c = 0, end; c < e->count; c = end) {
+        end = c + step < e->count ? c + step : e->count;
+        if (!columns_of(e, c, end, &moments))
             continue;
         if (e->end == 0)
             e->from = c;
-        e->end = c + 1;
+        e->end = end;
         moments = rounded(moments);
         e->columns[c] = mv_pyramid_range(reader, moments.first, moments.end);
+        for (uint32_t i = c + 1; i < end; i++)
+            e->columns[i] = e->columns[c];
     }
     e->exact = e->from;
+}
+
+/* One column exactly. At its ends the other device may have none where several were taken as one.
+ */
+static void refine(mv_envelope *e, mv_pyramid_reader *reader)
+{
+    uint32_t c = e->exact++;
+    mv_window moments;
+
+    if (column_of(e, c, &moments))
+        e->columns[c] = mv_pyramid_range(reader, moments.first, moments.end);
+    else if (c == e->from)
+        e->from++;
+    else
+        e->end = c;
 }
 
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
                       mv_viewport at, const mv_alignment *to, uint32_t most)
 {
     uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
-    mv_window moments;
 
     if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at) ||
         !mv_alignment_is_same(&e->to, to ? to : &(mv_alignment){0}))
         begin_envelope(pane, e, reader, at, to);
-    for (; e->exact < e->end && most > 0; e->exact++, most--)
-        if (column_of(e, e->exact, &moments))
-            e->columns[e->exact] = mv_pyramid_range(reader, moments.first, moments.end);
+    for (; e->exact < e->end && most > 0; most--)
+        refine(e, reader);
     return e->exact >= e->end;
 }
 
@@ -159,13 +181,14 @@ static void solid_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, 
                         mv_shape shape)
 {
     mv_scene *scene = &ui->scene;
-    float half = shape.width / 2, before = e->from < e->end ? curve_y(at, e, which, e->from) : 0;
+    float half = shape.width / 2, next = e->from < e->end ? curve_y(at, e, which, e->from) : 0;
+    float before = next;
     uint32_t end;
 
     for (uint32_t c = e->from; c < e->end && !scene->failed; c = end) {
-        float x = at->box.x + (float)c, y = curve_y(at, e, which, c);
+        float x = at->box.x + (float)c, y = next;
         add_step(scene, x, x + 1, fminf(y, before) - half, fmaxf(y, before) + half);
-        for (end = c + 1; end < e->end && curve_y(at, e, which, end) == y; end++)
+        for (end = c + 1; end < e->end && (next = curve_y(at, e, which, end)) == y; end++)
             ;
         if (end > c + 1)
             add_step(scene, x + 1, at->box.x + (float)end, y - half, y + half);
