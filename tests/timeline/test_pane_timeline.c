@@ -240,6 +240,26 @@ Test(pane_timeline, an_interval_adds_up)
     cr_assert_eq(view->now->to, view->now->b);
 }
 
+/* The middle was cut out of the sums: "+174 Mi\xe2\x80\xa6n 210". */
+Test(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mv_view_do(view, MV_DO_select_range, 1001 | (uint64_t)5432 << 32);
+    for (float width = 500; width < 1700; width += 70) {
+        bool is_whole = false;
+        const mv_scene *scene = mv_view_frame(view, width, 720, 0);
+        for (uint32_t i = 0; i < scene->shape_count; i++) {
+            const char *text = scene->shapes[i].kind == MV_SHAPE_TEXT ? scene->shapes[i].text : "";
+            if (strstr(text, "highest") && strchr(text, '+')) {
+                is_whole = true;
+                cr_expect_not(strstr(text, "\xe2\x80\xa6"), "%.0f pixels: %s", (double)width, text);
+            }
+        }
+        cr_expect(is_whole, "%.0f pixels", (double)width);
+    }
+}
+
 /* As in Perfetto: an area that is selected has its table at once. */
 Test(pane_timeline, a_selected_interval_opens_its_table)
 {

@@ -79,40 +79,65 @@ static const char *summary_line(mv_plot *p)
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why);
 }
 
-static const char *sums_line(mv_plot *p, const mv_interval_sums *sums)
+/* What happened, in many words or in few. */
+static const char *sums_line(mv_plot *p, const mv_interval_sums *sums, bool is_short)
 {
     char in[MV_SIZE_TEXT], out[MV_SIZE_TEXT], held[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
     char allocs[MV_TICK_TEXT], frees[MV_TICK_TEXT], blocks[MV_TICK_TEXT];
     const char *noun = p->of_segments ? "segment" : "block";
+    const char *whose = p->rows->only ? "hits and all others: " : "";
 
+    mv_size_text(in, sums->allocated);
+    mv_size_text(out, sums->freed);
+    mv_size_text(held, sums->held);
+    mv_size_text(most, sums->most);
+    if (is_short)
+        return mv_scene_format(&p->ui->scene,
+                               "%s+%s, \xe2\x88\x92%s; %s of the new remain; highest %s", whose, in,
+                               out, held, most);
     return mv_scene_format(
         &p->ui->scene,
-        "%s+%s in %s %ss, \xe2\x88\x92%s in %s; %s in %s of the new %ss remain;  highest %s",
-        p->rows->only ? "hits and all others: " : "", mv_size_text(in, sums->allocated),
-        mv_axis_exact(sums->allocs, allocs), noun, mv_size_text(out, sums->freed),
-        mv_axis_exact(sums->frees, frees), mv_size_text(held, sums->held),
-        mv_axis_exact(sums->held_blocks, blocks), noun, mv_size_text(most, sums->most));
+        "%s+%s in %s %ss, \xe2\x88\x92%s in %s; %s in %s of the new %ss remain;  highest %s", whose,
+        in, mv_axis_exact(sums->allocs, allocs), noun, out, mv_axis_exact(sums->frees, frees), held,
+        mv_axis_exact(sums->held_blocks, blocks), noun, most);
 }
 
-static const char *interval_line(mv_plot *p)
+/* "selected events 613 to 1,218 (15.63 ms to 20.88 ms): ", or without the times. */
+static const char *interval_part(mv_plot *p, bool has_times)
 {
     const mv_view_state *now = p->view->now;
-    mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b, p->of_segments};
-    const char *from = mv_plot_time(p, now->a), *to = mv_plot_time(p, now->b);
+    const char *from = has_times ? mv_plot_time(p, now->a) : "", *to = mv_plot_time(p, now->b);
     bool is_to_end = now->b >= p->lives->events.count;
     char a[MV_TICK_TEXT], b[MV_TICK_TEXT];
-    bool is_current;
-    const mv_interval_sums *sums = mv_slot_ask(p->pane->interval_slot, &ask, &is_current);
 
     mv_axis_exact(now->a, a);
     mv_axis_exact(now->b, b);
-    return mv_scene_format(&p->ui->scene, "selected events %s to %s%s%s%s%s%s: %s", a,
+    return mv_scene_format(&p->ui->scene,
+                           "%sevents %s to %s%s%s%s%s%s: ", has_times ? "selected " : "", a,
                            is_to_end ? "the end" : b, *from ? " (" : "", from, *from ? " to " : "",
                            !*from      ? ""
                            : is_to_end ? "the end"
                                        : to,
-                           *from ? ")" : "",
-                           sums && is_current ? sums_line(p, sums) : "\xe2\x80\xa6");
+                           *from ? ")" : "");
+}
+
+/* The longest of four texts that fits. */
+static const char *interval_line(mv_plot *p, float width)
+{
+    const mv_view_state *now = p->view->now;
+    mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b, p->of_segments};
+    bool is_current;
+    const mv_interval_sums *sums = mv_slot_ask(p->pane->interval_slot, &ask, &is_current);
+    const char *text = "";
+
+    for (int words = 0; words < 4; words++) {
+        const char *part = words < 3 ? interval_part(p, words == 0) : "";
+        text = mv_scene_format(&p->ui->scene, "%s%s", part,
+                               sums && is_current ? sums_line(p, sums, words > 1) : "\xe2\x80\xa6");
+        if (mv_ui_text_width(p->ui, MV_UI_TEXT, text) <= width)
+            break;
+    }
+    return text;
 }
 
 void mv_plot_readout(mv_plot *p)
@@ -124,7 +149,7 @@ void mv_plot_readout(mv_plot *p)
     box.x += mv_ui_px(p->ui, MV_UI_PAD);
     box.w -= 2 * mv_ui_px(p->ui, MV_UI_PAD);
     if (now->has_interval)
-        text = interval_line(p);
+        text = interval_line(p, box.w);
     else
         text = summary_line(p);
     mv_ui_text(p->ui, box, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_START, text);
