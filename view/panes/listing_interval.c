@@ -1,6 +1,5 @@
 /* What happened in an interval: by line of code, and by category. */
 #include "base/grow.h"
-#include "base/size.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
 
@@ -195,12 +194,10 @@ static bool fill_total(area *p)
 
 static void say_note(area *p)
 {
-    char from[MV_TICK_TEXT], to[MV_TICK_TEXT], kept[MV_SIZE_TEXT], all[MV_SIZE_TEXT];
+    char from[MV_TICK_TEXT], to[MV_TICK_TEXT];
 
-    p->maker->out->note = mv_listing_say(
-        p->maker, "events %s to %s: %s of the %s %s in them remain", mv_axis_exact(p->a, from),
-        mv_axis_exact(p->b, to), mv_size_text(kept, p->all.kept),
-        mv_size_text(all, p->all.allocated), p->maker->ask->of_segments ? "reserved" : "allocated");
+    p->maker->out->note = mv_listing_say(p->maker, "events %s to %s", mv_axis_exact(p->a, from),
+                                         mv_axis_exact(p->b, to));
 }
 
 static bool fill_area(area *p, const mv_listing_column *columns)
