@@ -144,9 +144,7 @@ Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
     cr_assert(mvt_scene_says(scene, found->found.verdict), "no text %s", found->found.verdict);
     for (uint32_t i = 0; i < found->found.count; i++) {
         const mv_rank_outlier *o = &found->found.outliers[i];
-        const mv_device_row *row = &rows[o->rank];
-        const mv_zone *zone = mvt_view_zone(view, MV_DO_show_rank,
-                                            (uint64_t)row->file << MV_FILE_SHIFT | row->device);
+        const mv_zone *zone = mvt_view_zone(view, MV_DO_show_rank, o->rank);
         cr_assert_not_null(zone);
         cr_assert(strstr(zone->tip, o->text), "%s: %s", zone->tip, o->text);
     }
@@ -195,14 +193,41 @@ Test(pane_ranks, many_lanes_scroll)
     shown = lanes_in(view);
     cr_assert_gt(shown, 10);
     cr_assert_lt(shown, 120);
-    cr_assert_null(mvt_view_zone(view, MV_DO_show_rank, (uint64_t)119 << MV_FILE_SHIFT));
+    cr_assert_null(mvt_view_zone(view, MV_DO_show_rank, 119));
     for (int i = 0; i < 60; i++)
         mv_view_input(
             view,
             &(mv_input){.kind = MV_INPUT_WHEEL, .x = plot.x - 40, .y = plot.y + 20, .dy = -1});
     mvt_view_frame(view);
-    cr_assert_not_null(mvt_view_zone(view, MV_DO_show_rank, (uint64_t)119 << MV_FILE_SHIFT));
+    cr_assert_not_null(mvt_view_zone(view, MV_DO_show_rank, 119));
     cr_assert_eq(lanes_in(view), shown);
+}
+
+/* The keyboard goes to lanes that are not shown, and Enter opens one. */
+Test(pane_ranks, keys_reach_every_lane)
+{
+    mv_view *view = many(120);
+
+    mvt_view_frame(view);
+    for (int i = 0; i < 5 && view->spot.command != MV_DO_show_rank; i++) {
+        mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_TAB});
+        for (int k = 0; k < 4 && view->spot.place == MV_PART_MAIN; k++)
+            if (view->spot.command != MV_DO_show_rank)
+                mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_DOWN});
+        mvt_view_frame(view);
+    }
+    cr_assert_eq(view->spot.command, MV_DO_show_rank);
+    for (int i = 0; i < 200; i++) {
+        mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_DOWN});
+        if (view->spot.arg == 119)
+            break;
+    }
+    mvt_view_frame(view);
+    cr_assert_eq(view->spot.arg, 119);
+    cr_assert_not_null(mvt_view_zone(view, MV_DO_show_rank, 119));
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_ENTER});
+    cr_assert_eq(view->now->file, 119);
+    cr_assert_eq(view->now->main, MV_MAIN_TIMELINE);
 }
 
 Test(pane_ranks, texts_are_readable)

@@ -39,14 +39,23 @@ void mv_do_own_scales(mv_view *view, uint64_t arg)
 
 /* ---- ranks ------------------------------------------------------------------------------- */
 
-void mv_do_show_rank(mv_view *view, uint64_t arg)
+static void show_row(mv_view *view, const mv_device_row *row)
 {
-    if ((arg & 0xffff) == 0xffff) {
+    if (row->device == MV_NO_ROW) {
         mv_view_say(view, false, "%s", "this file is not ready, or has no memory of a GPU");
         return;
     }
     mv_view_write(view)->main = MV_MAIN_TIMELINE; /* or State, where nothing was recorded */
-    mv_view_choose(view, (uint32_t)(arg >> MV_FILE_SHIFT), (uint32_t)(arg & 0xffff));
+    mv_view_choose(view, row->file, row->device);
+}
+
+void mv_do_show_rank(mv_view *view, uint64_t arg)
+{
+    uint32_t count;
+    const mv_device_row *rows = mv_device_rows(view, &count);
+
+    if (rows && arg < count)
+        show_row(view, &rows[arg]);
 }
 
 /* The timeline of the lane that was clicked, with the cursor at that place. */
@@ -60,7 +69,7 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
     if (!mv_rank_at(view, box, input->x, input->y, &row, &place))
         return;
     to = mv_rank_alignment(view, &row);
-    mv_do_show_rank(view, (uint64_t)row.file << MV_FILE_SHIFT | row.device);
+    show_row(view, &row);
     if (mv_alignment_moment(&to, place, &moment))
         mv_view_move_cursor(view, moment);
 }

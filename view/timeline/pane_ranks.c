@@ -367,8 +367,7 @@ static void paint_names(lane_frame *l)
 
     if (outlier)
         mv_ui_fill(ui, (mv_box){box.x, box.y, mv_ui_px(ui, 3), box.h - 1}, theme->alarm);
-    mv_ui_zone(ui, box, MV_DO_show_rank,
-               (uint64_t)l->row->file << MV_FILE_SHIFT | (l->row->device & 0xffff), tip_of(l));
+    mv_ui_zone(ui, box, MV_DO_show_rank, (uint64_t)(l->row - l->f->rows), tip_of(l));
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     line = mv_box_cut_top(&box, has_two ? mv_ui_px(ui, MV_UI_LINE) : box.h);
     value = mv_box_cut_right(&line, mv_ui_px(ui, VALUE_COLUMN));
@@ -435,7 +434,8 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
     mv_ui *ui = f->p.ui;
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD);
 
-    mv_ui_button(ui, mv_box_cut_right(box, width), is_on, command, 0, text);
+    /* On paper they still say how the lanes are laid. */
+    mv_ui_button(ui, mv_box_cut_right(box, width), is_on || ui->has_no_buttons, command, 0, text);
 }
 
 static void paint_head(ranks_frame *f)
@@ -492,14 +492,29 @@ static bool find_place(ranks_frame *f)
     return is_pointer;
 }
 
+/* The keyboard may have gone to a lane that is not shown. */
+static void scroll_to(ranks_frame *f)
+{
+    uint32_t *first = &f->pane->first, row;
+
+    if (mv_spot_came_to(f->p.view, MV_DO_show_rank, &row)) {
+        if (row >= *first + f->room)
+            *first = row + 1 - f->room;
+        if (row < *first)
+            *first = row;
+    }
+    if (*first + f->room > f->count)
+        *first = f->count > f->room ? f->count - f->room : 0;
+}
+
 static void paint_lanes(ranks_frame *f)
 {
     mv_ui *ui = f->p.ui;
     mv_box all = {f->p.scale.x, f->p.plot.y, f->p.plot.x + f->p.plot.w - f->p.scale.x, f->p.plot.h};
     bool is_pointer = find_place(f);
 
-    if (f->pane->first + f->room > f->count)
-        f->pane->first = f->count > f->room ? f->count - f->room : 0;
+    scroll_to(f);
+    mv_ui_list(ui, MV_DO_show_rank, f->count, f->room);
     paint_head(f);
     paint_titles(f, is_pointer);
     mv_plot_axes(&f->p);

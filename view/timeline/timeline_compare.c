@@ -160,5 +160,5 @@ void mv_plot_other_key(mv_plot *p, mv_box *box)
     mv_box_cut_left(&row, mv_ui_px(p->ui, 26 - MV_UI_PAD));
     row.w =
         fminf(row.w, mv_ui_text_width(p->ui, MV_UI_TEXT, text) + 2 * mv_ui_px(p->ui, MV_UI_PAD));
-    mv_ui_button(p->ui, row, false, MV_DO_next_align, 0, text);
+    mv_ui_button(p->ui, row, p->ui->has_no_buttons, MV_DO_next_align, 0, text);
 }
