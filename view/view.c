@@ -40,10 +40,13 @@ static bool open_parts(mv_view *view)
     uint32_t workers = worker_count(&view->opts);
 
     view->chrome = mv_push_struct(&view->arena, mv_chrome);
+    if (!view->chrome)
+        return false;
+    mv_arena_init(&view->chrome->open.arena, view->budget);
     view->documents = mv_push_array(&view->arena, mv_document *, MV_MOST_FILES);
     view->loader = mv_loader_open(&view->arena, view->budget, workers, wake, view);
     view->jobs = mv_jobs_open(&view->arena, view->budget, workers, wake, view);
-    if (!view->chrome || !view->documents || !view->loader || !view->jobs)
+    if (!view->documents || !view->loader || !view->jobs)
         return false;
     return mv_intents_open(view) && mv_search_open(view) && mv_timeline_pane_open(view) &&
            mv_panels_open(view);
@@ -102,6 +105,8 @@ void mv_view_close(mv_view *view)
     mv_loader_close(view->loader);
     if (view->panels)
         mv_panels_close(view);
+    if (view->chrome)
+        mv_arena_release(&view->chrome->open.arena);
     mv_arena_release(&view->names.arena);
     mv_arena_release(&view->frame_arena);
     arena = view->arena;
@@ -123,6 +128,8 @@ void mv_view_add(mv_view *view, const char *path)
         return;
     }
     view->documents[view->document_count++] = document;
+    if (view->opts.files)
+        view->opts.files->remember(path);
     if (view->document_count == 1)
         mv_view_choose(view, 0, MV_NO_ROW);
 }

@@ -9,6 +9,7 @@
 #define MV_CHROME_H
 
 #include "view/chrome/field.h"
+#include "view/chrome/open_dialogue.h"
 #include "view/frame/view.h"
 
 enum { MV_MOST_FILES = 1024 };
@@ -22,8 +23,8 @@ struct mv_chrome {
     mv_view_layout layout;
     mv_arena_mark frame_start;
 
-    mv_field search, palette, open, export, go, bookmark;
-    uint8_t menu;      /* mv_menu: that is open, or was */
+    mv_field search, palette, export, go, bookmark;
+    mv_open_dialogue open;
     mv_box search_box; /* of the last frame */
     uint32_t row;      /* the chosen row of an overlay's list: arrows move it */
     uint32_t first;    /* first row that is shown */
@@ -89,7 +90,6 @@ void mv_help_paint(mv_view *view, mv_box box);
 enum { MV_COMMANDS_SHOWN = 12 }; /* rows of the list of commands */
 void mv_command_list_paint(mv_view *view, mv_box box);
 void mv_device_list_paint(mv_view *view, mv_box box);
-void mv_open_paint(mv_view *view, mv_box box);
 void mv_export_paint(mv_view *view, mv_box box);
 void mv_go_paint(mv_view *view, mv_box box);
 void mv_bookmark_paint(mv_view *view, mv_box box);

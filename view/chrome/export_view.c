@@ -29,12 +29,6 @@ static void paint_field(mv_view *view, mv_box box, const char *title, mv_field *
                    view->message);
 }
 
-void mv_open_paint(mv_view *view, mv_box box)
-{
-    paint_field(view, box, "Open a file", &view->chrome->open,
-                "Its name, then Enter. Files can also be dropped on the window.");
-}
-
 void mv_export_paint(mv_view *view, mv_box box)
 {
     paint_field(view, box, "Export this view", &view->chrome->export,

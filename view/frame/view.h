@@ -18,6 +18,7 @@
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
+#include "view/document/file_system.h"
 #include "view/document/jobs.h"
 #include "view/frame/sheet.h"
 #include "view/frame/ui.h"
@@ -58,7 +59,8 @@ typedef struct {
     void (*copy)(void *user, const char *text); /* to the clipboard */
     const char *(*paste)(void *user); /* from it, valid until the next call; may be NULL */
     void *user;
-    const char *keys; /* lines of the user's own (view/state/keymap.h); NULL: none */
+    const mv_file_system *files; /* for the dialogue that opens files; NULL: it has no list */
+    const char *keys;            /* lines of the user's own (view/state/keymap.h); NULL: none */
 } mv_view_opts;
 
 /* What a view shows at first, in the words of the command line (--from, --to, --at, --filter,

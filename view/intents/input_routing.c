@@ -21,7 +21,7 @@ static mv_field *field_of(mv_view *view)
     case MV_FOCUS_PALETTE:
         return &c->palette;
     case MV_FOCUS_OPEN:
-        return &c->open;
+        return &c->open.field;
     case MV_FOCUS_EXPORT:
         return &c->export;
     case MV_FOCUS_GO:
@@ -46,11 +46,6 @@ static void enter(mv_view *view, const mv_input *input)
     switch (view->desk->focus) {
     case MV_FOCUS_SEARCH:
         mv_search_go(view, input->mods & MV_MOD_SHIFT);
-        break;
-    case MV_FOCUS_OPEN:
-        if (*c->open.text)
-            mv_view_add(view, c->open.text);
-        mv_chrome_focus(view, MV_FOCUS_PANES);
         break;
     case MV_FOCUS_EXPORT:
         if (mv_export_write(view, c->export.text))
@@ -104,6 +99,8 @@ static bool field_input(mv_view *view, const mv_input *input)
         return mv_device_list_input(view, input);
     if (view->desk->focus == MV_FOCUS_MENU)
         return mv_menu_input(view, input);
+    if (view->desk->focus == MV_FOCUS_OPEN && mv_open_input(view, input))
+        return true;
     if (!field)
         return false;
     if (input->kind == MV_INPUT_KEY && input->key == MV_KEY_ENTER) {
@@ -116,6 +113,7 @@ static bool field_input(mv_view *view, const mv_input *input)
         return false;
     if (view->desk->focus == MV_FOCUS_SEARCH)
         mv_search_typed(view);
+    view->chrome->open.is_read = view->chrome->open.is_chosen = false;
     view->chrome->row = view->chrome->first = 0;
     return true;
 }
@@ -307,6 +305,8 @@ static void wheel(mv_view *view, const mv_input *input)
         mv_device_list_input(view, input);
     else if (view->desk->focus == MV_FOCUS_MENU)
         mv_menu_input(view, input);
+    else if (view->desk->focus == MV_FOCUS_OPEN)
+        mv_open_input(view, input);
     else if (!mv_chrome_is_covered(view))
         mv_pane_give(view, mv_chrome_pane_at(view, input->x, input->y, &box), box, input);
 }

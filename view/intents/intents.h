@@ -77,6 +77,7 @@ bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, 
 bool mv_command_list_input(mv_view *view, const mv_input *input);
 bool mv_device_list_input(mv_view *view, const mv_input *input);
 bool mv_menu_input(mv_view *view, const mv_input *input);
+bool mv_open_input(mv_view *view, const mv_input *input);
 
 /* The keyboard in the window (view/state/spot.h): uses arrows, Enter and their like; a click takes
  * it along, without a mark. */

@@ -65,8 +65,6 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
     c->row = c->first = 0;
     if (focus == MV_FOCUS_PALETTE)
         mv_field_set(&c->palette, "");
-    if (focus == MV_FOCUS_OPEN)
-        mv_field_set(&c->open, "");
     if (focus == MV_FOCUS_GO)
         mv_field_select_all(&c->go);
     if (focus == MV_FOCUS_EXPORT)
@@ -94,12 +92,6 @@ void mv_do_export_view(mv_view *view, uint64_t arg)
 {
     (void)arg;
     mv_chrome_focus(view, MV_FOCUS_EXPORT);
-}
-
-void mv_do_open_file(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_chrome_focus(view, MV_FOCUS_OPEN);
 }
 
 void mv_do_help(mv_view *view, uint64_t arg)

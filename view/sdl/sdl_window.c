@@ -145,6 +145,7 @@ static mv_code open_view(shell *s, mv_err *err)
                          .copy = copy,
                          .paste = paste,
                          .keys = s->opts->keys,
+                         .files = &mv_disk_files,
                          .user = s};
 
     s->view = mv_view_open(s->opts->budget, &opts);

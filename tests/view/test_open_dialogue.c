@@ -1,0 +1,191 @@
+/* The dialogue that opens files: its list, completion, recent files. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include "tests/fixture/fixture_view.h"
+#include "view/chrome/chrome.h"
+
+/* A folder with two snapshots (a older than b), one other file, a hidden one and a folder with one.
+ */
+static const char *make_folder(void)
+{
+    static char folder[64];
+    char path[200];
+    static const char *const names[] = {"a.pickle", "b.pickle", "notes.txt", ".hidden.pickle",
+                                        "runs/gpt_long_name.pickle"};
+
+    snprintf(folder, sizeof folder, "/tmp/memviz-open-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/runs", folder);
+    cr_assert_eq(mkdir(path, 0700), 0);
+    for (int i = 0; i < 5; i++) {
+        char command[600];
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        snprintf(command, sizeof command, "cp %s %s", mvt_snapshot("no_history"), path);
+        cr_assert_eq(system(command), 0);
+        utime(path, &(struct utimbuf){1000000 + i * 1000, 1000000 + i * 1000});
+    }
+    setenv("XDG_CACHE_HOME", folder, 1);
+    return folder;
+}
+
+static void remove_folder(const char *folder)
+{
+    char command[200];
+
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+static void key(mv_view *view, uint32_t code)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = code});
+    mvt_view_frame(view);
+}
+
+static void type(mv_view *view, const char *text)
+{
+    for (; *text; text++)
+        mv_view_input(view, &(mv_input){.kind = MV_INPUT_TEXT, .text = {*text}});
+    mvt_view_frame(view);
+}
+
+static const char *name_of(const mv_view *view, uint32_t row)
+{
+    const mv_open_dialogue *open = &view->chrome->open;
+
+    return row >= open->count      ? "(none)"
+           : open->rows[row].entry ? open->rows[row].entry->name
+                                   : "..";
+}
+
+Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
+{
+    const char *folder = make_folder();
+    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
+    static const char *const expected[] = {"..", "b.pickle", "a.pickle", "runs", "notes.txt"};
+
+    mv_view_do(view, MV_DO_open_file, 0);
+    type(view, folder);
+    type(view, "/");
+    cr_assert_eq(view->chrome->open.count, 5);
+    for (uint32_t i = 0; i < 5; i++)
+        cr_assert_str_eq(name_of(view, i), expected[i]);
+    for (int i = 0; i < 4; i++)
+        key(view, MV_KEY_DOWN);
+    key(view, MV_KEY_ENTER); /* into runs */
+    cr_assert_eq(view->desk->focus, MV_FOCUS_OPEN);
+    cr_assert_eq(view->chrome->open.count, 2);
+    cr_assert_str_eq(name_of(view, 1), "gpt_long_name.pickle");
+    key(view, MV_KEY_DOWN);
+    key(view, MV_KEY_ENTER); /* and up again */
+    cr_assert_eq(view->chrome->open.count, 5);
+    type(view, "B");
+    cr_assert_eq(view->chrome->open.count, 1);
+    key(view, MV_KEY_DOWN);
+    key(view, MV_KEY_ENTER);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_PANES);
+    cr_assert_eq(view->document_count, 1);
+    cr_assert_str_eq(view->documents[0]->name, "b.pickle");
+    remove_folder(folder);
+}
+
+Test(open_dialogue, tab_completes_and_rows_are_clicked)
+{
+    const char *folder = make_folder();
+    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
+    char text[200];
+    const mv_zone *zone;
+
+    mv_view_do(view, MV_DO_open_file, 0);
+    snprintf(text, sizeof text, "%s/r", folder);
+    type(view, text);
+    key(view, MV_KEY_TAB);
+    snprintf(text, sizeof text, "%s/runs/", folder);
+    cr_assert_str_eq(view->chrome->open.field.text, text);
+    key(view, MV_KEY_TAB);
+    snprintf(text, sizeof text, "%s/runs/gpt_long_name.pickle", folder);
+    cr_assert_str_eq(view->chrome->open.field.text, text);
+    type(view, "x");
+    key(view, MV_KEY_TAB); /* nothing begins like that: nothing changes */
+    cr_assert_eq(strlen(view->chrome->open.field.text), strlen(text) + 1);
+    zone = mvt_view_zone(view, MV_DO_open_row, 0);
+    cr_assert_null(zone);
+    key(view, MV_KEY_BACKSPACE);
+    zone = mvt_view_zone(view, MV_DO_open_row, 0);
+    cr_assert_not_null(zone);
+    mvt_view_click(view, zone->box.x + 4, zone->box.y + 4);
+    cr_assert_eq(view->document_count, 1);
+    remove_folder(folder);
+}
+
+/* The latest first, each once, at most twenty, and only the user can read the list. */
+Test(open_dialogue, recent_files)
+{
+    const char *folder = make_folder();
+    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
+    char path[200];
+    struct stat st;
+
+    snprintf(path, sizeof path, "%s/a.pickle", folder);
+    mvt_view_open(view, path);
+    snprintf(path, sizeof path, "%s/b.pickle", folder);
+    mvt_view_open(view, path);
+    snprintf(path, sizeof path, "%s/a.pickle", folder);
+    mv_view_add(view, path);
+    mv_view_add(view, "/no/such/file.pickle");
+    mv_view_do(view, MV_DO_open_file, 0);
+    mvt_view_frame(view);
+    cr_assert_str_eq(name_of(view, 0), path);
+    cr_assert(strstr(name_of(view, 1), "/b.pickle"));
+    cr_assert_eq(view->chrome->open.rows[1].kind, MV_OPEN_RECENT);
+    cr_assert_neq(view->chrome->open.rows[2].kind, MV_OPEN_RECENT);
+    snprintf(path, sizeof path, "%s/memviz/recent", folder);
+    cr_assert_eq(stat(path, &st), 0);
+    cr_assert_eq(st.st_mode & 0777, 0600);
+    for (int i = 0; i < 30; i++) {
+        char other[200], command[600];
+        snprintf(other, sizeof other, "%s/n%d.pickle", folder, i);
+        snprintf(command, sizeof command, "touch %s", other);
+        cr_assert_eq(system(command), 0);
+        mv_disk_files.remember(other);
+    }
+    mv_view_do(view, MV_DO_open_file, 0);
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < 20; i++)
+        cr_assert_eq(view->chrome->open.rows[i].kind, MV_OPEN_RECENT);
+    cr_assert_neq(view->chrome->open.rows[20].kind, MV_OPEN_RECENT);
+    cr_assert(strstr(name_of(view, 0), "/n29.pickle"));
+    setenv("MEMVIZ_CACHE", "off", 1); /* and then none are shown */
+    mv_view_do(view, MV_DO_open_file, 0);
+    mvt_view_frame(view);
+    cr_assert_neq(view->chrome->open.rows[0].kind, MV_OPEN_RECENT);
+    remove_folder(folder);
+}
+
+/* Without a table of files, as in a build that has none, the field still takes a name. */
+Test(open_dialogue, works_without_a_file_system)
+{
+    mv_view *view = mvt_view_new(NULL);
+
+    mv_view_do(view, MV_DO_open_file, 0);
+    type(view, mvt_snapshot("no_history"));
+    key(view, MV_KEY_DOWN);
+    key(view, MV_KEY_ENTER);
+    cr_assert_eq(view->document_count, 1);
+}
+
+Test(open_dialogue, says_what_cannot_be_read)
+{
+    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
+    bool is_said = false;
+
+    mv_view_do(view, MV_DO_open_file, 0);
+    type(view, "/no/such/folder/");
+    for (uint32_t i = 0; i < view->ui.scene.shape_count; i++)
+        is_said |= view->ui.scene.shapes[i].kind == MV_SHAPE_TEXT &&
+                   strcmp(view->ui.scene.shapes[i].text, "this folder cannot be read") == 0;
+    cr_assert(is_said);
+}

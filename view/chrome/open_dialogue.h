@@ -1,0 +1,44 @@
+/* The dialogue for opening a file: a field, and the files that are meant by what is in it.
+ *
+ *     runs/gp            what begins with "gp" in runs/; .. goes up
+ *     (empty)            recent files, then the folder where the program runs
+ *
+ * Tab completes, arrows and Enter choose, a folder is entered. */
+#ifndef MV_OPEN_DIALOGUE_H
+#define MV_OPEN_DIALOGUE_H
+
+#include "view/chrome/field.h"
+#include "view/document/file_system.h"
+#include "view/frame/view.h"
+
+typedef enum { MV_OPEN_UP, MV_OPEN_RECENT, MV_OPEN_ENTRY } mv_open_kind;
+
+typedef struct {
+    uint8_t kind;               /* mv_open_kind */
+    const mv_file_entry *entry; /* NULL: MV_OPEN_UP */
+} mv_open_row;
+
+typedef struct {
+    mv_field field;
+    mv_arena arena; /* of the rows */
+    bool is_read;   /* the rows are those of the field's text */
+    bool is_chosen; /* an arrow chose a row: Enter takes that and not the text */
+    bool is_unreadable;
+    char folder[MV_FIELD_TEXT]; /* the part of the text up to its last slash, without ~ */
+    uint32_t count;
+    mv_open_row *rows; /* [count] */
+} mv_open_dialogue;
+
+/* Finds the rows anew if the text was changed (is_read is false). */
+void mv_open_rows(mv_open_dialogue *open, const mv_file_system *files);
+
+/* The path of a row, in `path`. */
+void mv_open_path(const mv_open_dialogue *open, uint32_t row, char path[MV_FILE_PATH]);
+
+/* The longest text that all rows which begin with the field's text have in common, written into the
+ * field; a folder with its slash. */
+void mv_open_complete(mv_open_dialogue *open, const mv_file_system *files);
+
+void mv_open_paint(mv_view *view, mv_box box);
+
+#endif

@@ -1,0 +1,184 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sort.h"
+#include "view/document/file_system.h"
+#include "view/document/saved_index.h"
+
+/* ---- folders ----------------------------------------------------------------------------- */
+
+bool mv_is_snapshot_name(const char *name)
+{
+    static const char *const endings[] = {".pickle",     ".pkl",     ".msgpack",     ".bin",
+                                          ".pickle.zst", ".pkl.zst", ".msgpack.zst", ".bin.zst",
+                                          ".pickle.gz",  ".pkl.gz",  ".msgpack.gz",  ".bin.gz"};
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t tail = strlen(endings[i]);
+        if (length > tail && strcasecmp(name + length - tail, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int rank_of(const mv_file_entry *e)
+{
+    return e->is_snapshot ? 0 : e->is_folder ? 1 : 2;
+}
+
+static int by_use(const void *left, const void *right, const void *context)
+{
+    const mv_file_entry *a = left, *b = right;
+
+    (void)context;
+    if (rank_of(a) != rank_of(b))
+        return rank_of(a) - rank_of(b);
+    if (a->is_snapshot && a->modified != b->modified)
+        return a->modified > b->modified ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static bool add(mv_arena *arena, mv_file_listing *out, const char *name, const struct stat *st)
+{
+    mv_file_entry *e = &out->rows[out->count];
+
+    *e = (mv_file_entry){.name = mv_arena_text(arena, name, strlen(name)),
+                         .bytes = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
+                         .modified = st->st_mtim.tv_sec,
+                         .is_folder = S_ISDIR(st->st_mode),
+                         .is_snapshot = S_ISREG(st->st_mode) && mv_is_snapshot_name(name)};
+    out->count += e->name != NULL;
+    return e->name != NULL;
+}
+
+static bool list_folder(mv_arena *arena, const char *folder, mv_file_listing *out)
+{
+    DIR *dir = opendir(*folder ? folder : ".");
+    struct dirent *entry;
+    struct stat st;
+
+    *out = (mv_file_listing){.rows = mv_push_array(arena, mv_file_entry, MV_MOST_LISTED)};
+    if (!dir)
+        return false;
+    while (out->rows && out->count < MV_MOST_LISTED && (entry = readdir(dir))) {
+        if (*entry->d_name == '.' || fstatat(dirfd(dir), entry->d_name, &st, 0) != 0)
+            continue;
+        if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+            continue;
+        if (!add(arena, out, entry->d_name, &st))
+            break;
+    }
+    closedir(dir);
+    mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_use, NULL);
+    return out->rows != NULL;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static const char *home(void)
+{
+    const char *path = getenv("HOME");
+
+    return path && *path == '/' ? path : NULL;
+}
+
+/* ---- recent files ------------------------------------------------------------------------ */
+
+enum { RECENT_BYTES = MV_MOST_RECENT * MV_FILE_PATH };
+
+static bool path_of_recent(char path[MV_FILE_PATH], const char *ending)
+{
+    char folder[MV_SAVED_PATH];
+
+    return mv_saved_folder(folder) &&
+           snprintf(path, MV_FILE_PATH, "%s/recent%s", folder, ending) < MV_FILE_PATH;
+}
+
+/* Their paths, a line each; "" when there are none. `text` has RECENT_BYTES. */
+static void read_recent(char *text)
+{
+    char path[MV_FILE_PATH];
+    int file = path_of_recent(path, "") ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    ssize_t bytes = file >= 0 ? read(file, text, RECENT_BYTES - 1) : 0;
+
+    if (file >= 0)
+        close(file);
+    text[bytes > 0 ? bytes : 0] = '\0';
+}
+
+/* The next line of *text; false at its end. */
+static bool next_path(const char **text, char path[MV_FILE_PATH])
+{
+    size_t length = strcspn(*text, "\n");
+
+    if (length == 0)
+        return false;
+    snprintf(path, MV_FILE_PATH, "%.*s", (int)length, *text);
+    *text += length + ((*text)[length] == '\n');
+    return true;
+}
+
+static void list_recent(mv_arena *arena, mv_file_listing *out)
+{
+    char *text = mv_push_array(arena, char, RECENT_BYTES), path[MV_FILE_PATH];
+    struct stat st;
+
+    *out = (mv_file_listing){.rows = mv_push_array(arena, mv_file_entry, MV_MOST_RECENT)};
+    if (!text || !out->rows)
+        return;
+    read_recent(text);
+    for (const char *at = text; out->count < MV_MOST_RECENT && next_path(&at, path);)
+        if (*path == '/' && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+            add(arena, out, path, &st);
+}
+
+/* A new list takes the place of the old one at once, so that another window finds one of both. */
+static void write_recent(const char *first, const char *others)
+{
+    char path[MV_FILE_PATH], made[MV_FILE_PATH], folder[MV_SAVED_PATH], other[MV_FILE_PATH];
+    uint32_t count = 1;
+    FILE *out;
+    int file;
+
+    if (!path_of_recent(path, "") || !path_of_recent(made, ".new") || !mv_saved_folder(folder))
+        return;
+    mkdir(folder, 0700);
+    unlink(made);
+    file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    out = file >= 0 ? fdopen(file, "w") : NULL;
+    if (!out)
+        return;
+    fprintf(out, "%s\n", first);
+    while (count < MV_MOST_RECENT && next_path(&others, other))
+        if (strcmp(other, first) != 0) {
+            fprintf(out, "%s\n", other);
+            count++;
+        }
+    if (fclose(out) != 0 || rename(made, path) != 0)
+        unlink(made);
+}
+
+static void remember(const char *path)
+{
+    char whole[PATH_MAX], text[RECENT_BYTES];
+
+    if (!realpath(path, whole) || strchr(whole, '\n') || strlen(whole) >= MV_FILE_PATH)
+        return;
+    read_recent(text);
+    write_recent(whole, text);
+}
+
+const mv_file_system mv_disk_files = {list_folder, list_recent, remember, is_folder, home};
