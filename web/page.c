@@ -156,7 +156,8 @@ uint32_t EXPORT(mv_web_state)(void)
 {
     return (mv_view_is_animating(page.view) ? 1u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
            (page.view->is_closing ? 4u : 0) | (page.view->desk->is_dark ? 8u : 0) |
-           (mv_view_is_idle(page.view) ? 16u : 0) | (lacks_reports(page.view) ? 32u : 0);
+           (mv_view_is_idle(page.view) ? 16u : 0) | (lacks_reports(page.view) ? 32u : 0) |
+           (mv_view_device(page.view) ? 64u : 0);
 }
 
 /* 0 to 3: a file waits, is being read, is open, has failed, and the texts say why; -1: there is no

@@ -2,7 +2,7 @@
 // The page: it starts the workers, hands them files and events, and shows what is text.
 const byId = id => document.getElementById(id);
 const picture = byId('picture'), status = byId('status'), root = document.documentElement;
-const REPORTS = [['leaks'], ['peak'], ['oom'], ['fragmentation'], ['whatif'], ['lines'], ['stats'], ['info'], ['ledger'], ['summarize'],
+const REPORTS = [['leaks'], ['peak'], ['oom'], ['fragmentation'], ['whatif'], ['lines'], ['stats'], ['info'], ['ledger'],
                  ['diff', 2], ['ranks', 2]];
 const files = []; // {name, blob}
 let viewer, compiled, embedded = null, wantsText = false, isStopped = false;

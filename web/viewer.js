@@ -3,7 +3,7 @@
 const TURN_MS = 8;      // work without a look at the events
 const QUIET_MS = 150;   // after an event, the slow stages of loading wait this long
 let core, painter, canvas, context, width = 1, height = 1, files = [], pasted = '';
-let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '';
+let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', isMeasured = false;
 
 const say = message => self.postMessage(message);
 const frame = self.requestAnimationFrame ? f => self.requestAnimationFrame(f) : f => setTimeout(f, 16);
@@ -25,6 +25,7 @@ function guarded(work) {
 }
 
 const paint = guarded(() => {
+  const begin = isMeasured ? performance.now() : 0;
   wantsFrame = false;
   if (!core) return;
   const list = core.exports.mv_web_frame(width, height, performance.now()) >>> 0;
@@ -33,6 +34,7 @@ const paint = guarded(() => {
   const state = core.exports.mv_web_state();
   if (state & 1) askFrame();
   report(state);
+  if (isMeasured) say({timing: performance.now() - begin, shown: !!(state & 64)});
   turnSoon();
 });
 
@@ -102,6 +104,7 @@ const does = {
     width = canvas.width = Math.max(1, size[0]);
     height = canvas.height = Math.max(1, size[1]);
   },
+  measure(value) { isMeasured = value; }, // scripts/test-web: how long frames take
   start({words, device, main}) {
     core.put(...words);
     core.exports.mv_web_begin(device, main);

@@ -5,10 +5,14 @@
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
 const [wasm, memviz, ...files] = process.argv.slice(2).map(name => path.resolve(name));
+if (!fs.existsSync(wasm)) {
+  console.error('skipped: ' + wasm + ' is not built: scripts/web');
+  process.exit(77);
+}
 const compiled = new WebAssembly.Module(fs.readFileSync(wasm));
 const Core = new Function(fs.readFileSync(path.join(__dirname, '../../web/core.js'), 'utf8') + 'return Core;')();
 const ONE = [['leaks'], ['leaks', '--json'], ['peak'], ['peak', '--json'], ['fragmentation'], ['fragmentation', '--json'], ['oom'], ['oom', '--json'],
-             ['lines'], ['info'], ['info', '--json'], ['stats'], ['ledger'], ['whatif'], ['trace', '--limit', '50'], ['summarize'],
+             ['lines'], ['info'], ['info', '--json'], ['stats'], ['ledger'], ['whatif'], ['trace', '--limit', '50'], 
              ['leaks', '--csv'], ['peak', '--at', 'nowhere']];
 const TWO = [['diff'], ['diff', '--json'], ['ranks'], ['ranks', '--json']];
 let compared = 0, faults = 0;
