@@ -370,7 +370,8 @@ const mv_command mv_commands[] = {
         .help =
             "Opens a window: allocations and segments over time, the allocator's state, flame\n"
             "graphs, tables and the findings of the reports, all linked. The wheel zooms, a drag\n"
-            "selects, / searches, ? shows all keys. It opens on --from, --to, --at, --filter,\n"
+            "selects, / searches, ? shows all keys; Tab, arrows and Enter reach everything\n"
+            "without a mouse. It opens on --from, --to, --at, --filter,\n"
             "--device and --view; several files are lanes, side by side. --headless draws without\n"
             "a window: --script runs a session from a file (docs/viewer.md), --shot writes a PNG,\n"
             "and --bench times frames. SDL 2.0.20 or newer must be installed.\n",

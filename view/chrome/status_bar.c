@@ -35,6 +35,10 @@ static const char *hint(mv_view *view)
         return hint_of(view, MV_DO_quit, "quit");
     if (c->captured)
         return "";
+    if (view->spot.is_shown && view->spot.command != MV_DO_NOTHING)
+        return mv_scene_format(scene, "Enter: %s" DOT "arrows: move" DOT "%s",
+                               mv_view_commands[view->spot.command].title,
+                               hint_of(view, MV_DO_next_focus, "next part of the window"));
     if (c->under == MV_PANE_TIMELINE)
         return mv_scene_format(scene, "wheel: zoom" DOT "drag: select" DOT "click: pin" DOT "%s",
                                keys);

@@ -3,7 +3,7 @@
 #include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
-enum { WIDE = 1060, ROW = 32, ITEM = 24, GAP = 4, SEARCH_LEAST = 120 };
+enum { WIDE = 1240, ROW = 32, ITEM = 24, GAP = 4, SEARCH_LEAST = 120 };
 
 /* Items from left to right, and from right to left, in one row. */
 typedef struct {
