@@ -117,6 +117,34 @@ static void print_timing(mv_out *out, const mv_viewer_timing *t)
                   t->events ? (double)t->rss_bytes / (double)t->events : 0);
 }
 
+/* Reads --session or --state into `session`, and lets the viewer begin with it; false, with a
+ * message, when it is none. */
+static bool read_session(mv_cli *cli, mv_viewer_opts *opts, mv_session *session)
+{
+    const mv_options *o = &cli->options;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_span text;
+
+    if (o->state) {
+        if (mv_session_read_line(&cli->arena, mv_text_span(o->state), session, &err) != MV_OK) {
+            mv_complain("--state", &err);
+            return false;
+        }
+        opts->start.session = session;
+    }
+    if (!o->session)
+        return true;
+    if (mv_text_file_read(&cli->arena, o->session, &text, &err) != MV_OK ||
+        mv_session_read(&cli->arena, text, session, &err) != MV_OK) {
+        mv_complain(o->session, &err);
+        return false;
+    }
+    opts->start.session = session;
+    opts->files = session->files;
+    opts->file_count = session->file_count;
+    return true;
+}
+
 /* Text of the script of --script; false, with a message, when it cannot be read. */
 static bool read_script(mv_cli *cli, const char **text)
 {
@@ -189,13 +217,22 @@ int mv_cmd_view(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
     mv_viewer_opts opts = viewer_opts(cli);
+    mv_session session;
     mv_err err = {.offset = MV_NO_OFFSET};
 
+    if (o->session &&
+        (o->files || mv_option_given(o, MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
+                                            MV_HAS(DEVICE) | MV_HAS(VIEW) | MV_HAS(THEME) |
+                                            MV_HAS(STATE) | MV_HAS(SCALE))))
+        return mv_complain_usage("view", "--session says which files are shown, and how: it goes "
+                                         "with neither");
+    if (!read_session(cli, &opts, &session))
+        return MV_EXIT_FAILED;
     for (int i = 0; i < o->files; i++)
         if (strcmp(o->file[i], "-") == 0 && o->files > 1)
             return mv_complain_usage("view", "standard input is read alone");
     if (mv_option_given(o, MV_HAS(HEADLESS))) {
-        if (o->files == 0 && !o->script)
+        if (opts.file_count == 0 && !o->script)
             return mv_complain_usage(
                 "view", "expected FILE: with --headless no file can be dropped on the window");
         return play(cli, &opts);

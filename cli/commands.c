@@ -362,7 +362,7 @@ const mv_command mv_commands[] = {
         .options = MV_HAS(JSON) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(VIEW) | MV_HAS(THEME) |
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
                    MV_HAS(HEADLESS) | MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH) |
-                   MV_HAS(FRAMES) | RANGE_OPTIONS,
+                   MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | RANGE_OPTIONS,
         .least_files = 0,
         .most_files = 1024,
         .arguments = "[FILE...]",
@@ -372,11 +372,14 @@ const mv_command mv_commands[] = {
             "graphs, tables and the findings of the reports, all linked. The wheel zooms, a drag\n"
             "selects, / searches, ? shows all keys; Tab, arrows and Enter reach everything\n"
             "without a mouse. It opens on --from, --to, --at, --filter,\n"
-            "--device and --view; several files are lanes, side by side. --headless draws without\n"
+            "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
+            "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
+            "the same, with the rest of it in --state. --headless draws without\n"
             "a window: --script runs a session from a file (docs/viewer.md), --shot writes a PNG,\n"
             "and --bench times frames. SDL 2.0.20 or newer must be installed.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
+                   "memviz view --session leak.session\n"
                    "memviz view --headless --shot view.png --size 1600x900 train.pickle\n"
                    "memviz view --headless --bench panzoom --frames 600 --json train.bin\n",
     },

@@ -189,6 +189,8 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_FAIL_ON] = {.kind = IS_OTHER, .take = take_gate},
     [MV_OPTION_CONF] = {.kind = IS_OTHER, .take = take_conf},
     [MV_OPTION_SCRIPT] = {.kind = IS_TEXT, INTO(script)},
+    [MV_OPTION_SESSION] = {.kind = IS_TEXT, INTO(session)},
+    [MV_OPTION_STATE] = {.kind = IS_TEXT, INTO(state)},
     [MV_OPTION_SHOT] = {.kind = IS_TEXT, INTO(shot)},
     [MV_OPTION_BENCH] = {.kind = IS_WORD_TEXT, INTO(bench)},
     [MV_OPTION_RENDERER] = {.kind = IS_TEXT, INTO(renderer)}, /* SDL knows which there are */

@@ -49,6 +49,9 @@
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
     X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
+    X(SESSION, "session", 0, "FILE", NULL, "open what a saved session has, and where it was")      \
+    X(STATE, "state", 0, "TEXT", NULL,                                                             \
+      "members of a session to begin with, with ; between: 'colour category; tab tables'")         \
     X(SHOT, "shot", 0, "FILE", NULL, "write what is shown to FILE, a PNG, and exit")               \
     X(BENCH, "bench", 0, "WHICH", "panzoom", "play a fixed path of inputs and time the frames")    \
     X(RENDERER, "renderer", 0, "NAME", "software opengl opengles2",                                \
@@ -147,6 +150,7 @@ typedef struct {
     bool all_frames;
     uint32_t frame_count;                 /* of --bench; 0 when not given */
     const char *script, *shot, *renderer; /* NULL when not given */
+    const char *session, *state;          /* of the viewer; NULL: not given */
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     mv_color color;

@@ -113,6 +113,14 @@ void mv_view_close(mv_view *view)
     mv_arena_release(&arena);
 }
 
+/* The row of the file that is shown first. */
+static uint32_t first_file(const mv_view *view)
+{
+    const mv_session *session = view->chrome->start.session;
+
+    return view->chrome->has_start && session ? session->now.file : 0;
+}
+
 void mv_view_add(mv_view *view, const char *path)
 {
     mv_document *document = NULL;
@@ -130,8 +138,8 @@ void mv_view_add(mv_view *view, const char *path)
     view->documents[view->document_count++] = document;
     if (view->opts.files)
         view->opts.files->remember(path);
-    if (view->document_count == 1)
-        mv_view_choose(view, 0, MV_NO_ROW);
+    if (view->document_count == first_file(view) + 1)
+        mv_view_choose(view, view->document_count - 1, MV_NO_ROW);
 }
 
 /* ---- the frame --------------------------------------------------------------------------- */

@@ -109,6 +109,9 @@ void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown);
 /* Writes the view, without overlays, to a file; its ending says which format. */
 bool mv_export_write(mv_view *view, const char *path);
 
+/* What a session has of the view, with full paths; in `arena`. False: memory is out. */
+bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out);
+
 /* The words of a command line that shows the same view; in `arena`. NULL: memory is out. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
 

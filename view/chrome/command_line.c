@@ -6,13 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/advice/recording.h"
 #include "view/chrome/chrome.h"
 
-enum { LINE = 65536 };
-
 typedef struct {
-    char *text; /* [LINE] */
-    size_t length;
+    char *text; /* [size] */
+    size_t length, size;
 } words;
 
 static void add(words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -23,10 +22,11 @@ static void add(words *w, const char *format, ...)
     int length;
 
     va_start(args, format);
-    length = vsnprintf(w->text + w->length, LINE - w->length, format, args);
+    length = vsnprintf(w->text + w->length, w->size - w->length, format, args);
     va_end(args);
     if (length > 0)
-        w->length += (size_t)length < LINE - w->length ? (size_t)length : LINE - 1 - w->length;
+        w->length +=
+            (size_t)length < w->size - w->length ? (size_t)length : w->size - 1 - w->length;
 }
 
 /* A word of a shell, in quotes where it needs them. */
@@ -48,44 +48,123 @@ static void add_quoted(words *w, const char *text)
     add(w, "'");
 }
 
-/* Wherever the line is typed. */
-static void add_file(words *w, const mv_document *document)
-{
-    char path[PATH_MAX];
+/* ---- a session ---------------------------------------------------------------------------- */
 
-    add_quoted(w, realpath(document->path, path) ? path : document->path);
+/* Wherever it is opened from. */
+static char *full_path(mv_arena *arena, const char *path)
+{
+    char full[PATH_MAX];
+    const char *text = realpath(path, full) ? full : path;
+
+    return mv_arena_text(arena, text, strlen(text));
+}
+
+bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out)
+{
+    *out = (mv_session){.now = *view->now,
+                        .desk = *view->desk,
+                        .bookmarks = *view->bookmarks,
+                        .file_count = view->document_count,
+                        .files = mv_push_array(arena, char *, view->document_count + 1)};
+    for (uint32_t i = 0; out->files && i < out->file_count; i++) {
+        out->files[i] = full_path(arena, view->documents[i]->path);
+        if (!out->files[i])
+            return false;
+    }
+    return out->files != NULL;
+}
+
+/* ---- a command line ----------------------------------------------------------------------- */
+
+/* Adds the options that say a part of the view in words, and puts what they say to `said`. */
+static void add_options(words *w, const mv_view *view, mv_session *said)
+{
+    static const char *const mains[MV_MAIN_COUNT] = {
+        [MV_MAIN_SEGMENTS] = "segments", [MV_MAIN_STATE] = "state", [MV_MAIN_POOLS] = "pools"};
+    const mv_document_device *d = mv_view_device(view);
+    const mv_view_state *now = view->now;
+    mv_view_state *then = &said->now;
+    uint32_t from = (uint32_t)now->from, to = (uint32_t)ceil(now->to);
+
+    then->device = now->device; /* without an option: the one with the most events */
+    if (mv_view_document(view)->device_count > 1)
+        add(w, " --device %u", d->device);
+    then->main = view->document_count > 1                ? MV_MAIN_RANKS
+                 : mv_recording_is_state_only(&d->lives) ? MV_MAIN_STATE
+                                                         : MV_MAIN_TIMELINE;
+    if (mains[now->main]) {
+        add(w, " --view %s", mains[now->main]);
+        then->main = now->main;
+    }
+    if (from > 0)
+        add(w, " --from %u", from);
+    if (to < d->lives.events.count)
+        add(w, " --to %u", to > 0 ? to - 1 : 0);
+    then->from = from;
+    then->to = to;
+    if (now->cursor != MV_BEFORE)
+        add(w, " --at %u", now->cursor);
+    then->cursor = now->cursor != MV_BEFORE ? now->cursor : d->peak_event;
+    if (*now->search) {
+        add(w, " --filter ");
+        add_quoted(w, now->search);
+        memcpy(then->search, now->search, sizeof then->search);
+        then->show = MV_SHOW_HIGHLIGHT;
+    }
+    if (view->desk->is_dark)
+        add(w, " --theme dark");
+    said->desk.is_dark = view->desk->is_dark;
+}
+
+/* The members that differ from what the options say are in --state. */
+static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_session *said)
+{
+    const char *line;
+    bool is_all = session->bookmarks.count == 0;
+
+    for (uint32_t i = 0; i < mv_state_member_count; i++) {
+        const mv_state_member *m = &mv_state_members[i];
+        const char *is = m->is_of_desk ? (const char *)&session->desk : (const char *)&session->now;
+        const char *was = m->is_of_desk ? (const char *)&said->desk : (const char *)&said->now;
+        session->is_given[i] =
+            m->is_kept && memcmp(is + m->offset, was + m->offset, m->size * m->count) != 0;
+        is_all &= !session->is_given[i];
+    }
+    line = is_all ? NULL : mv_session_line(arena, session);
+    if (!line)
+        return;
+    add(w, " --state ");
+    add_quoted(w, line);
+}
+
+/* Bytes that the line has at most: texts in quotes have four for each of theirs. */
+static size_t most_bytes(const mv_session *session)
+{
+    size_t bytes = 16384 + 4 * sizeof session->now.search +
+                   session->bookmarks.count * (4 * MV_BOOKMARK_NAME + 160);
+
+    for (uint32_t i = 0; i < session->file_count; i++)
+        bytes += 4 * strlen(session->files[i]) + 4;
+    return bytes;
 }
 
 const char *mv_command_line(const mv_view *view, mv_arena *arena)
 {
-    const mv_document_device *d = mv_view_device(view);
-    const mv_view_state *now = view->now;
-    static const char *const mains[MV_MAIN_COUNT] = {
-        [MV_MAIN_SEGMENTS] = "segments", [MV_MAIN_STATE] = "state", [MV_MAIN_POOLS] = "pools"};
-    words w = {.text = mv_push_array(arena, char, LINE)};
-    uint32_t from = (uint32_t)now->from, to = (uint32_t)ceil(now->to);
-    if (!w.text || !d)
+    mv_session session, said = {.now = mv_view_state_first, .desk = mv_view_desk_first};
+    words w = {0};
+
+    if (!mv_view_device(view) || !mv_view_session(view, arena, &session))
         return NULL;
-    add(&w, "memviz view ");
-    add_file(&w, mv_view_document(view));
-    for (uint32_t i = 0; now->main == MV_MAIN_RANKS && i < view->document_count; i++)
-        if (i != now->file) {
-            add(&w, " ");
-            add_file(&w, view->documents[i]);
-        }
-    if (mv_view_document(view)->device_count > 1)
-        add(&w, " --device %u", d->device);
-    if (now->main != MV_MAIN_TIMELINE && now->main != MV_MAIN_RANKS)
-        add(&w, " --view %s", mains[now->main]);
-    if (from > 0)
-        add(&w, " --from %u", from);
-    if (to < d->lives.events.count)
-        add(&w, " --to %u", to > 0 ? to - 1 : 0);
-    if (now->cursor != MV_BEFORE)
-        add(&w, " --at %u", now->cursor);
-    if (*now->search) {
-        add(&w, " --filter ");
-        add_quoted(&w, now->search);
+    w.size = most_bytes(&session);
+    w.text = mv_push_array(arena, char, w.size);
+    if (!w.text)
+        return NULL;
+    add(&w, "memviz view");
+    for (uint32_t i = 0; i < session.file_count; i++) {
+        add(&w, " ");
+        add_quoted(&w, session.files[i]);
     }
+    add_options(&w, view, &said);
+    add_state(&w, arena, &session, &said);
     return w.text;
 }

@@ -32,7 +32,8 @@ static void paint_field(mv_view *view, mv_box box, const char *title, mv_field *
 void mv_export_paint(mv_view *view, mv_box box)
 {
     paint_field(view, box, "Export this view", &view->chrome->export,
-                "The ending decides: .png .svg the picture, .html the trace, .tsv the table.");
+                "The ending decides: .png .svg the picture, .html the trace, .tsv the table, "
+                ".session the session.");
 }
 
 void mv_go_paint(mv_view *view, mv_box box)
@@ -107,11 +108,26 @@ static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *
     return MV_OK;
 }
 
+static mv_code write_session(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+{
+    mv_session session;
+    const char *text =
+        mv_view_session(view, arena, &session) ? mv_session_text(arena, &session) : NULL;
+
+    if (!text)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    mv_sink_write(sink, text, strlen(text));
+    return MV_OK;
+}
+
 static const struct {
     const char *ending;
     write_fn *write;
-} writers[] = {
-    {".png", write_png}, {".svg", write_svg}, {".html", write_html}, {".tsv", write_tsv}};
+} writers[] = {{".png", write_png},
+               {".svg", write_svg},
+               {".html", write_html},
+               {".tsv", write_tsv},
+               {".session", write_session}};
 enum { WRITERS = sizeof writers / sizeof *writers };
 
 static write_fn *writer_of(const char *path)
@@ -134,7 +150,7 @@ bool mv_export_write(mv_view *view, const char *path)
     mv_sink sink;
 
     if (!write) {
-        mv_view_say(view, true, "the name must end in .png, .svg, .html or .tsv");
+        mv_view_say(view, true, "the name must end in .png, .svg, .html, .tsv or .session");
         return false;
     }
     for (uint32_t i = 0; i < view->document_count; i++)

@@ -24,6 +24,7 @@
 #include "view/frame/ui.h"
 #include "view/state/bookmarks.h"
 #include "view/state/keymap.h"
+#include "view/state/session.h"
 #include "view/state/spot.h"
 #include "view/state/user_input.h"
 #include "view/state/view_state.h"
@@ -69,8 +70,9 @@ typedef struct {
     const char *from, *to; /* analyze/lives/position.h */
     const char *at;        /* analyze/totals/moment.h */
     const char *filter;
-    uint32_t device; /* ordinal; MV_NO_ROW: the first that has events */
-    uint8_t main;    /* mv_main_view */
+    uint32_t device;           /* ordinal; MV_NO_ROW: the first that has events */
+    uint8_t main;              /* mv_main_view */
+    const mv_session *session; /* what it has comes last; its files are added by the caller */
 } mv_view_start;
 
 /* What the devices of all files are called (device_rows.h). */

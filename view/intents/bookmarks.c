@@ -60,6 +60,10 @@ void mv_do_bookmark_go(mv_view *view, uint64_t arg)
         return;
     }
     b = &view->bookmarks->rows[arg];
+    if (b->file >= view->document_count) {
+        mv_view_say(view, false, "the file of this bookmark is not open");
+        return;
+    }
     if (b->file != view->now->file || b->device != view->now->device)
         mv_view_choose(view, b->file, b->device);
     mv_view_write(view)->from = b->from;
@@ -68,6 +72,7 @@ void mv_do_bookmark_go(mv_view *view, uint64_t arg)
     mv_view_write(view)->has_interval = b->has_interval;
     mv_view_write(view)->a = b->a;
     mv_view_write(view)->b = b->b;
+    mv_view_fit(view);
 }
 
 void mv_do_bookmark_delete(mv_view *view, uint64_t arg)

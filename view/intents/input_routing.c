@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "view/intents/intents.h"
@@ -250,9 +251,9 @@ static void split(mv_view *view, float y)
 {
     const mv_view_layout *l = &view->chrome->layout;
     float top = l->main.y, bottom = l->lower.y + l->lower.h;
-    float share = bottom > top ? (bottom - y) / (bottom - top) : 0;
+    double share = bottom > top ? (double)((bottom - y) / (bottom - top)) : 0;
 
-    mv_view_write_desk(view)->lower_share = share < 0.12f ? 0.12f : share > 0.75f ? 0.75f : share;
+    mv_view_write_desk(view)->lower_share = fmin(fmax(share, MV_LEAST_LOWER), MV_MOST_LOWER);
 }
 
 static void move(mv_view *view, const mv_input *input)

@@ -155,6 +155,8 @@ static void settle_device(mv_view *view)
     for (uint32_t i = 0; view->chrome->has_start && i < d->device_count; i++)
         if (d->devices[i].device == start->device)
             most = i;
+    if (view->chrome->has_start && start->session && start->session->now.device < d->device_count)
+        most = start->session->now.device;
     mv_view_write(view)->device = most;
     mv_loader_prefer(view->loader, d, most);
 }
@@ -165,6 +167,8 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
 {
     view->chrome->start = *start;
     view->chrome->has_start = true;
+    if (start->session)
+        mv_session_set_desk(view, start->session);
 }
 
 /* The command line asked for something that cannot be shown: the window says so; without a window
@@ -218,7 +222,6 @@ static void begin(mv_view *view, const mv_document_device *device)
     if (s->filter)
         mv_search_set(view, s->filter);
     mv_view_write(view)->main = s->main;
-    c->has_start = false;
 }
 
 void mv_navigation_update(mv_view *view)
@@ -242,4 +245,7 @@ void mv_navigation_update(mv_view *view)
     /* Without a run of events a timeline is a flat line. */
     if (is_new && view->now->main == MV_MAIN_TIMELINE && mv_recording_is_state_only(&device->lives))
         mv_view_write(view)->main = MV_MAIN_STATE;
+    if (c->has_start && c->start.session)
+        mv_session_set_place(view, c->start.session);
+    c->has_start = false;
 }

@@ -114,7 +114,9 @@ static void resize(mv_view *view, double factor)
 {
     double scale = view->desk->scale * factor;
 
-    mv_view_write_desk(view)->scale = scale < 0.8 ? 0.8 : scale > 4 ? 4 : scale;
+    mv_view_write_desk(view)->scale = scale < 0.8             ? 0.8
+                                      : scale > MV_MOST_SCALE ? MV_MOST_SCALE
+                                                              : scale;
     mv_view_say(view, false, "texts at %.0f %%", view->desk->scale * 100);
 }
 

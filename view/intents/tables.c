@@ -1,9 +1,15 @@
 /* Which table is shown, and what a click on a row does. */
+#include <assert.h>
+
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
 
 enum { COPY_MOST = 1000000 };
+
+static_assert((int)MV_LISTING_COUNT <= (int)MV_MOST_TABLES &&
+                  (int)MV_LISTING_COLUMNS <= (int)MV_MOST_COLUMNS,
+              "the state has a place for each");
 
 void mv_do_table_kind(mv_view *view, uint64_t arg)
 {
@@ -30,6 +36,8 @@ void mv_do_table_sort(mv_view *view, uint64_t arg)
     uint32_t kind = now->table_kind, column = (uint32_t)arg;
     bool is_again = now->table_sort[kind] == column;
 
+    if (column >= MV_LISTING_COLUMNS)
+        return;
     now->is_sort_turned[kind] = mv_tables_is_turned(
         kind, is_again && !mv_tables_is_ascending(kind, now->is_sort_turned[kind]));
     now->table_sort[kind] = column;

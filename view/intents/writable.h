@@ -44,6 +44,13 @@ void mv_change_input(mv_view *view, const mv_input *input);
 /* What an input does (input_routing.c). */
 void mv_view_route(mv_view *view, const mv_input *input);
 
+/* Keeps what the state names within the shown device: events, rows, a clock that it has. */
+void mv_view_fit(mv_view *view);
+
+/* What a session says: how the window is set and bookmarks; the place, once its device is shown. */
+void mv_session_set_desk(mv_view *view, const mv_session *session);
+void mv_session_set_place(mv_view *view, const mv_session *session);
+
 /* Shows a state of this view, whatever device it is of. */
 void mv_view_put(mv_view *view, const mv_view_state *state);
 

@@ -1,5 +1,6 @@
 #include "view/state/view_state.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- first values ------------------------------------------------------------------------- */
@@ -48,6 +49,8 @@ const mv_state_member mv_state_members[] = {
     MEMBER(mv_view_desk, kind, name, 1, words, true, false)
 #include "view/state/view_state.def"
 };
+
+static_assert(sizeof mv_state_members / sizeof *mv_state_members <= MV_STATE_MOST, "raise it");
 
 const uint32_t mv_state_member_count = sizeof mv_state_members / sizeof *mv_state_members;
 

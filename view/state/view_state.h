@@ -61,7 +61,18 @@ typedef enum {
     MV_MENU_COUNT
 } mv_menu;
 
-enum { MV_SEARCH_TEXT = 2048 /* most bytes of a search */, MV_MOST_TABLES = 8 };
+enum {
+    MV_SEARCH_TEXT = 2048 /* most bytes of a search */,
+    MV_MOST_TABLES = 8,
+    MV_MOST_COLUMNS = 8,
+    MV_STATE_MOST = 96
+};
+
+/* How large texts can be, and how high the lower pane. */
+#define MV_LEAST_SCALE 0.5
+#define MV_MOST_SCALE  4.0
+#define MV_LEAST_LOWER 0.12
+#define MV_MOST_LOWER  0.75
 
 /* Kinds of members. */
 #define MV_STATE_FLAG(name)   bool name;

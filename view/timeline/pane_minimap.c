@@ -4,6 +4,13 @@
 
 #include "view/timeline/plot.h"
 
+/* Whether the timeline or the segments are shown above it: what the pane keeps is of this frame. */
+static bool is_below_plot(const mv_view *view)
+{
+    return view->timeline->has_viewport &&
+           (view->now->main == MV_MAIN_TIMELINE || view->now->main == MV_MAIN_SEGMENTS);
+}
+
 /* The minimap has the same clock as the plot above it, and shows all of the trace. */
 bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out)
 {
@@ -15,7 +22,7 @@ bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out)
 
     if (!rows || box.w < 4 || box.h < 4)
         return false;
-    if (view->timeline->has_viewport && view->now->main != MV_MAIN_STATE) {
+    if (is_below_plot(view)) {
         box.x = view->timeline->plot.x;
         box.w = view->timeline->plot.w;
     }
@@ -51,8 +58,9 @@ static void window_box(mv_view *view, const mv_viewport *at)
 {
     mv_ui *ui = &view->ui;
     uint32_t veil = (ui->theme->background & ~0xffu) | 0xb0;
-    float x0 = roundf(mv_viewport_x(at, view->timeline->shown.from));
-    float x1 = roundf(mv_viewport_x(at, view->timeline->shown.to));
+    mv_stretch shown =
+        is_below_plot(view) ? view->timeline->shown : (mv_stretch){view->now->from, view->now->to};
+    float x0 = roundf(mv_viewport_x(at, shown.from)), x1 = roundf(mv_viewport_x(at, shown.to));
     float right = at->box.x + at->box.w;
     mv_box box;
 

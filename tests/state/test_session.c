@@ -1,0 +1,358 @@
+/* Sessions: a state as text, read back, shows the same picture; wrong texts are refused with the
+ * place of what is wrong, and change nothing. */
+#include "tests/fixture/fixture_lives.h"
+#include "tests/fixture/fixture_program.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
+#include "view/timeline/alignment.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static mv_span span_of(const char *text)
+{
+    return (mv_span){(const uint8_t *)text, strlen(text)};
+}
+
+static const char *text_of(mv_view *view)
+{
+    mv_session session;
+    const char *text;
+
+    cr_assert(mv_view_session(view, mvt_memory(), &session));
+    text = mv_session_text(mvt_memory(), &session);
+    cr_assert_not_null(text);
+    return text;
+}
+
+static mv_session read(const char *text)
+{
+    mv_session session;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_session_read(mvt_memory(), span_of(text), &session, &err), MV_OK,
+                 "byte %llu: %s in:\n%s", (unsigned long long)err.offset, err.detail, text);
+    return session;
+}
+
+/* ---- the same again ------------------------------------------------------------------------ */
+
+/* No overlay, no pointer, no message, lists at their start: what a session does not have. */
+static const char *picture(mv_view *view)
+{
+    mv_panels *p = view->panels;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *copy;
+
+    mv_chrome_focus(view, MV_FOCUS_PANES);
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_LEAVE});
+    mv_view_say(view, false, "%s", "");
+    view->spot = (mv_spot){.place = MV_PART_LOWER};
+    p->flame_first = p->details_first = p->report_first = 0;
+    memset(p->table_first, 0, sizeof p->table_first);
+    mvt_view_frame(view);
+    mv_scene_print(mvt_view_frame(view), out);
+    fclose(out);
+    copy = mv_arena_text(mvt_memory(), text, size);
+    free(text);
+    return copy;
+}
+
+/* Fails with the first lines that differ. */
+static void expect_equal(const char *is, const char *want, const char *name, const char *how)
+{
+    size_t at = 0;
+
+    while (want[at] && want[at] == is[at])
+        at++;
+    while (at > 0 && want[at - 1] != '\n')
+        at--;
+    cr_assert(strcmp(want, is) == 0, "%s by %s:\n%.200s\nis\n%.200s", name, how, want + at,
+              is + at);
+}
+
+static void expect_same(mv_view *view, mv_view *again, const char *name, const char *how)
+{
+    expect_equal(text_of(again), text_of(view), name, how);
+    cr_assert(mv_view_state_is_equal(again->now, view->now), "%s by %s", name, how);
+    expect_equal(picture(again), picture(view), name, how);
+}
+
+static mv_view *begin(const mv_view_start *start, uint32_t count, char *const *files)
+{
+    mv_view *view = mvt_view_new(&(mv_view_opts){.is_dark = false});
+
+    mv_view_begin_at(view, start);
+    for (uint32_t i = 0; i < count; i++)
+        mvt_view_open(view, files[i]);
+    return view;
+}
+
+static void check_session(mv_view *view, const char *name)
+{
+    mv_session session = read(text_of(view));
+    mv_view_start start = {.device = MV_NO_ROW, .session = &session};
+
+    expect_same(view, begin(&start, session.file_count, session.files), name, "session");
+}
+
+/* The words of a command line; quotes as mv_command_line makes them. */
+static uint32_t words_of(const char *line, char **words, uint32_t most)
+{
+    uint32_t count = 0;
+
+    while (*line && count < most) {
+        char *word = mv_push_array(mvt_memory(), char, strlen(line) + 1), *to = word;
+        bool is_quoted = false;
+        for (; *line && (is_quoted || *line != ' '); line++)
+            if (*line == '\'')
+                is_quoted = !is_quoted;
+            else if (*line == '\\' && !is_quoted)
+                *to++ = *++line;
+            else
+                *to++ = *line;
+        *to = 0;
+        words[count++] = word;
+        line += *line == ' ';
+    }
+    return count;
+}
+
+static mv_main_view main_of(const char *word)
+{
+    return strcmp(word, "state") == 0   ? MV_MAIN_STATE
+           : strcmp(word, "pools") == 0 ? MV_MAIN_POOLS
+                                        : MV_MAIN_SEGMENTS;
+}
+
+static const mv_session *read_line(const char *line)
+{
+    mv_session *session = mv_push_struct(mvt_memory(), mv_session);
+    mv_err err = {0};
+
+    cr_assert_eq(mv_session_read_line(mvt_memory(), span_of(line), session, &err), MV_OK,
+                 "byte %llu: %s in: %s", (unsigned long long)err.offset, err.detail, line);
+    return session;
+}
+
+static void check_command_line(mv_view *view, const char *name)
+{
+    const char *line = mv_command_line(view, mvt_memory());
+    mv_view_start start = {.device = MV_NO_ROW};
+    char *words[40];
+    uint32_t count = words_of(line, words, 40), files = 0;
+
+    while (2 + files < count && words[2 + files][0] != '-')
+        files++;
+    for (uint32_t i = 2 + files; i + 1 < count; i += 2) {
+        if (strcmp(words[i], "--from") == 0)
+            start.from = words[i + 1];
+        else if (strcmp(words[i], "--to") == 0)
+            start.to = words[i + 1];
+        else if (strcmp(words[i], "--at") == 0)
+            start.at = words[i + 1];
+        else if (strcmp(words[i], "--filter") == 0)
+            start.filter = words[i + 1];
+        else if (strcmp(words[i], "--device") == 0)
+            start.device = (uint32_t)strtoul(words[i + 1], NULL, 10);
+        else if (strcmp(words[i], "--view") == 0)
+            start.main = (uint8_t)main_of(words[i + 1]);
+        else if (strcmp(words[i], "--theme") == 0)
+            mv_view_write_desk(view)->is_dark = false; /* that of `begin` */
+        else if (strcmp(words[i], "--state") == 0)
+            start.session = read_line(words[i + 1]);
+        else
+            cr_assert_fail("%s", words[i]);
+    }
+    expect_same(view, begin(&start, files, words + 2), name, line);
+}
+
+static void walk(const char *name, uint64_t random, uint32_t steps)
+{
+    mv_view *view = mvt_view(name);
+
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < steps; i++)
+        mvt_view_random(view, &random);
+    check_session(view, name);
+    check_command_line(view, name);
+}
+
+Test(session, random_states_are_shown_again, .timeout = 300)
+{
+    static const char *const names[] = {"gpt_train", "two_devices", "oom", "leak_in_training",
+                                        "frag_varying_batch"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (uint64_t seed = 1; seed <= 4; seed++)
+            walk(names[i], seed * 7919 + i, 30);
+}
+
+/* A word for each choice there is. */
+Test(session, choices_have_words)
+{
+    static const struct {
+        const char *name;
+        uint32_t count;
+    } choices[] = {{"main", MV_MAIN_COUNT},          {"tab", MV_TAB_COUNT},
+                   {"colour", MV_COLOUR_COUNT},      {"clock", MV_CLOCK_TICKS + 1},
+                   {"show", MV_SHOW_COUNT},          {"flame_source", MV_FLAMES_COUNT},
+                   {"table_kind", MV_LISTING_COUNT}, {"align", MV_ALIGN_COUNT},
+                   {"focus", MV_FOCUS_COUNT}};
+
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        for (uint32_t m = 0; m < mv_state_member_count; m++) {
+            uint32_t words = 1;
+            if (strcmp(mv_state_members[m].name, choices[i].name) != 0)
+                continue;
+            for (const char *c = mv_state_members[m].words; *c; c++)
+                words += *c == ' ';
+            cr_expect_eq(words, choices[i].count, "%s", choices[i].name);
+        }
+}
+
+/* ---- wrong texts --------------------------------------------------------------------------- */
+
+static void expect_wrong(const char *text, uint64_t offset, const char *why)
+{
+    mv_session session, before;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    memset(&session, 7, sizeof session);
+    memcpy(&before, &session, sizeof session);
+    cr_assert_neq(mv_session_read(mvt_memory(), span_of(text), &session, &err), MV_OK, "%s", text);
+    cr_expect(strstr(err.detail, why), "'%s' in '%s'", why, err.detail);
+    cr_expect_eq(err.offset, offset, "%s: byte %llu", err.detail, (unsigned long long)err.offset);
+    cr_expect_eq(memcmp(&session, &before, sizeof session), 0);
+}
+
+#define HEAD "memviz session 1\n"
+
+Test(session, wrong_texts_are_refused)
+{
+    expect_wrong("", 0, "the first line");
+    expect_wrong("memviz session 2\nend\n", 0, "the first line");
+    expect_wrong(HEAD "cursor 5\n", 26, "end");
+    expect_wrong(HEAD "end", 20, "end");
+    expect_wrong(HEAD "end\ncursor 5\n", 21, "after the end");
+    expect_wrong(HEAD "cursr 5\nend\n", 17, "cursr");
+    expect_wrong(HEAD "cursor -5\nend\n", 24, "cursor");
+    expect_wrong(HEAD "cursor 4294967296\nend\n", 24, "cursor");
+    expect_wrong(HEAD "cursor 5 6\nend\n", 26, "more values");
+    expect_wrong(HEAD "cursor 5\ncursor 5\nend\n", 33, "twice");
+    expect_wrong(HEAD "colour purple\nend\n", 24, "one of: line stack");
+    expect_wrong(HEAD "is_dark 1\nend\n", 25, "is_dark");
+    expect_wrong(HEAD "from nan\nend\n", 22, "from");
+    expect_wrong(HEAD "from 9\nto 3\nend\n", 27, "to is out");
+    expect_wrong(HEAD "scale 1e30\nend\n", 23, "scale");
+    expect_wrong(HEAD "table_sort 1 2\nend\n", 31, "table_sort");
+    expect_wrong(HEAD "table_sort 0 0 0 0 0 0 0 99\nend\n", 28, "table_sort");
+    expect_wrong(HEAD "path a\nfile 1\nend\n", 29, "file");
+    expect_wrong(HEAD "path \nend\n", 22, "empty");
+    expect_wrong(HEAD "search a\\n\nend\n", 25, "backslash");
+    expect_wrong(HEAD "search a\\x00\nend\n", 25, "NUL");
+    expect_wrong(HEAD "search a\tb\nend\n", 25, "control");
+    expect_wrong(HEAD "focus open\nend\n", 17, "focus");
+    expect_wrong(HEAD "bookmark 0 0 1 5 2 none x\nend\n", 26, "a bookmark is");
+    expect_wrong(HEAD "bookmark 0 0 1 2 5 none \nend\n", 26, "no name");
+}
+
+Test(session, texts_are_kept_byte_by_byte)
+{
+    mv_session session = read(HEAD "search a;b \\x5c\\x0a\\xff \xc3\xa4 \nend\n"), again;
+
+    cr_assert_str_eq(session.now.search, "a;b \\\n\xff \xc3\xa4 ");
+    again = read(mv_session_text(mvt_memory(), &session));
+    cr_assert_str_eq(again.now.search, session.now.search);
+    cr_assert_eq(again.file_count, 0);
+}
+
+/* Whatever is read shows something. */
+static void show(mv_session *session)
+{
+    mv_view_start start = {.device = MV_NO_ROW, .session = session};
+    char *files[] = {(char *)mvt_snapshot("two_devices")};
+    mv_view *view = begin(&start, 1, files);
+
+    cr_assert_not_null(mv_view_device(view));
+    for (uint32_t i = 0; i < view->bookmarks->count; i++) {
+        mv_view_do(view, MV_DO_bookmark_go, i);
+        mvt_view_frame(view);
+    }
+    mvt_end_now(view);
+}
+
+Test(session, damaged_texts_do_no_harm, .timeout = 300)
+{
+    mv_view *view = mvt_view("two_devices");
+    uint64_t random = 99;
+    const char *text;
+    size_t length;
+    char *bytes;
+    uint32_t shown = 0;
+
+    mv_view_do(view, MV_DO_pin, 3);
+    mv_bookmark_set(view, "here");
+    text = text_of(view);
+    length = strlen(text);
+    bytes = mv_push_array(mvt_memory(), char, length + 1);
+    for (size_t cut = 0; cut < length; cut++) {
+        mv_session session;
+        mv_err err = {0};
+        mv_span part = {(const uint8_t *)text, cut};
+        cr_assert_neq(mv_session_read(mvt_memory(), part, &session, &err), MV_OK, "%zu", cut);
+        cr_assert_leq(err.offset, cut);
+        cr_assert(*err.detail, "%zu", cut);
+    }
+    for (uint32_t i = 0; i < 20000; i++) {
+        mv_session session;
+        mv_err err = {0};
+        memcpy(bytes, text, length + 1);
+        for (uint32_t k = mvt_random(&random, 3); k-- + 1 > 0;)
+            bytes[mvt_random(&random, (uint32_t)length)] =
+                (char)(mvt_random(&random, 2) ? '0' + mvt_random(&random, 10)
+                                              : mvt_random(&random, 256));
+        if (mv_session_read(mvt_memory(), (mv_span){(const uint8_t *)bytes, length}, &session,
+                            &err) == MV_OK) {
+            if (++shown % 40 == 0)
+                show(&session);
+        } else {
+            cr_assert(*err.detail && err.offset <= length);
+        }
+    }
+    cr_assert_gt(shown, 400);
+}
+
+/* ---- the program --------------------------------------------------------------------------- */
+
+/* But for the line that says what was written, or which keys there are. */
+Test(session, the_program_saves_and_opens_one)
+{
+    mvt_run run = mvt_sh(
+        "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
+        "Ctrl+A' "
+        "'text a.session' 'key Enter' 'wait idle' dump > a.vzs; printf '%%s\\n' 'wait idle' dump > "
+        "b.vzs;"
+        "$MEMVIZ view --headless --script a.vzs $SNAPS/gpt_train.pickle | grep -v written: > a &&"
+        "$MEMVIZ view --headless --script b.vzs --session a.session | grep -v 'all keys' > b && "
+        "wc -l < a && cmp a b");
+
+    cr_assert_eq(run.status, 0, "%s%s", run.out, run.err);
+    cr_assert_gt((int)strtol(run.out, NULL, 10), 100);
+}
+
+Test(session, the_program_refuses_what_is_none)
+{
+    mvt_run run = mvt_sh("$MEMVIZ view --headless --shot x.png --session $SNAPS/gpt_train.pickle");
+
+    cr_assert_eq(run.status, 1);
+    cr_assert(strstr(run.err, "byte 0") && strstr(run.err, "first line"), "%s", run.err);
+    run = mvt_sh("$MEMVIZ view --session a.session b.pickle");
+    cr_assert_eq(run.status, 2);
+    run = mvt_sh("$MEMVIZ view --headless --shot x.png --state 'colour catgory' "
+                 "$SNAPS/gpt_train.pickle");
+    cr_assert_eq(run.status, 1);
+    cr_assert(strstr(run.err, "--state: byte 7"), "%s", run.err);
+}
