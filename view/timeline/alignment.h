@@ -15,7 +15,7 @@
 
 #define MV_ALIGN_LIST(X)            \
     X(AUTO, "automatic")            \
-    X(CLOCK, "same time")           \
+    X(CLOCK, "the clock")           \
     X(STEPS, "steps")               \
     X(START, "time from the start") \
     X(SHARE, "share of events")
@@ -57,6 +57,6 @@ bool mv_alignment_shows(const mv_alignment *a, uint32_t event);
 
 bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b);
 
-const char *mv_align_name(mv_align by); /* "same time" */
+const char *mv_align_name(mv_align by); /* "the clock" */
 
 #endif

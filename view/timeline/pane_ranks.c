@@ -492,6 +492,25 @@ static bool find_place(ranks_frame *f)
     return is_pointer;
 }
 
+/* Where the outliers are, beside the scroll bar. */
+static void paint_outlier_ticks(ranks_frame *f, mv_box all)
+{
+    mv_ui *ui = f->p.ui;
+    float width = mv_ui_px(ui, MARK), high = mv_ui_px(ui, 2);
+    const mv_judged_ranks *j = f->found;
+    uint32_t row = 0, rank = 0;
+
+    for (uint32_t i = 0; j && f->count > f->room && i < j->found.count; i++) {
+        const mv_rank_outlier *o = &j->found.outliers[i]; /* by rank, as the rows are */
+        for (; row < f->count && (!f->rows[row].shown || rank < o->rank); row++)
+            rank += f->rows[row].shown != NULL;
+        mv_ui_fill(ui,
+                   (mv_box){all.x + all.w - width,
+                            all.y + (all.h - high) * (float)row / (float)f->count, width, high},
+                   ui->theme->alarm);
+    }
+}
+
 /* The keyboard may have gone to a lane that is not shown. */
 static void scroll_to(ranks_frame *f)
 {
@@ -524,7 +543,9 @@ static void paint_lanes(ranks_frame *f)
     mv_plot_interval(&f->p);
     mv_scene_unclip(&ui->scene);
     mv_plot_cursor(&f->p);
+    all.w += mv_ui_px(ui, MV_RANK_BAR);
     mv_ui_scroll(ui, all, f->count, f->room, &f->pane->first);
+    paint_outlier_ticks(f, all);
     if (is_pointer)
         mv_ui_fill(ui, (mv_box){floorf(ui->pointer_x), f->p.plot.y, 1, f->p.plot.h},
                    ui->theme->faint_text);

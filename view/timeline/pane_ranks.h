@@ -13,7 +13,11 @@
 #include "view/frame/device_rows.h"
 #include "view/timeline/plot.h"
 
-enum { MV_RANK_LEAST = 14, MV_RANK_LANES = 256 /* most that are shown at a time */ };
+enum {
+    MV_RANK_LEAST = 14,
+    MV_RANK_LANES = 256, /* most that are shown at a time */
+    MV_RANK_BAR = 12     /* to the right of the lanes: a scroll bar, and ticks of outliers */
+};
 
 /* What `memviz ranks` says of them. */
 typedef struct {

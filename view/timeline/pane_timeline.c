@@ -205,7 +205,7 @@ static void place_ranks(mv_plot *p, mv_box rest)
     const mv_ui *ui = p->ui;
     float names = roundf(fminf(mv_ranks_names_width(p->view), rest.w * 0.45f));
 
-    mv_box_cut_right(&rest, mv_ui_px(ui, MV_UI_PAD));
+    mv_box_cut_right(&rest, mv_ui_px(ui, MV_RANK_BAR));
     p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
     p->lanes = mv_box_cut_top(&rest, mv_ui_px(ui, MV_UI_LINE));
     p->lanes.w = names;
