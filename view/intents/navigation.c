@@ -215,6 +215,7 @@ static void begin(mv_view *view, const mv_document_device *device)
     mv_chrome *c = view->chrome;
     const mv_view_start *s = &c->start;
     mv_window window = start_window(view, device);
+    char why[MV_WHY];
 
     set_window(view, window.first, window.end);
     if (s->at)
@@ -222,6 +223,11 @@ static void begin(mv_view *view, const mv_document_device *device)
     if (s->filter)
         mv_search_set(view, s->filter);
     mv_view_write(view)->main = s->main;
+    if (s->device != MV_NO_ROW && s->device != device->device) {
+        snprintf(why, sizeof why, "no device %u; the file has %u", s->device,
+                 mv_view_document(view)->device_count);
+        say_start(view, why);
+    }
 }
 
 void mv_navigation_update(mv_view *view)
