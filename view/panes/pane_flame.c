@@ -5,7 +5,6 @@
 
 #include "base/size.h"
 #include "view/document/search_text.h"
-#include "view/frame/device_rows.h"
 #include "view/panes/panels.h"
 #include "viz/pictures/icicle.h"
 #include "viz/scene/axis.h"
@@ -260,13 +259,6 @@ static void button(flame_frame *p, mv_box *head, float width, bool is_on, mv_com
     mv_ui_button(p->ui, at, is_on, command, arg, text);
 }
 
-static const char *other_name(const flame_frame *p)
-{
-    const mv_view_state *now = p->view->now;
-
-    return mv_device_name(p->view, now->other_file, now->other_device);
-}
-
 /* What the widths add up to. */
 static const char *sum_of(const flame_frame *p)
 {
@@ -284,7 +276,7 @@ static const char *sum_of(const flame_frame *p)
                             a->ask.a, a->ask.b);
     case MV_FLAMES_CHANGE:
         mv_size_change_text(change, mv_flame_change(root));
-        return mv_panel_say(p->view, "%s: peak %s, here %s: %s", other_name(p),
+        return mv_panel_say(p->view, "peaks: %s to %s, %s",
                             mv_panel_size(p->view, a->level[0].allocated),
                             mv_panel_size(p->view, a->level[1].allocated), change);
     default:
