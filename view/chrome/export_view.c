@@ -4,7 +4,6 @@
 
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
-#include "view/panes/finding_places.h"
 #include "view/panes/panes.h"
 #include "viz/html/html.h"
 #include "viz/scene/png.h"

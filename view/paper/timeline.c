@@ -1,8 +1,6 @@
 /* Memory over time, and segments over time: what is said above them. */
-#include "analyze/advice/headline.h"
 #include "analyze/leaks/leak_words.h"
 #include "base/size.h"
-#include "view/panes/finding_places.h"
 #include "view/paper/paper.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
@@ -175,20 +173,13 @@ static const char *reason(mv_view *view, const mv_headline *headline)
 
 void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out)
 {
-    const mv_document *d = mv_view_document(view);
-    const mv_document_device *v = mv_view_device(view);
-    mv_reports reports = mv_document_reports(d, v);
-    mv_headline headline;
-    mv_err err;
+    const mv_headline *headline = &mv_view_device(view)->headline;
 
-    if (mv_headline_find(&view->frame_arena, &reports, &headline, &err) != MV_OK) {
-        view->ui.scene.failed = true;
+    if (!mv_view_is_judged(view) || !*headline->line)
         return;
-    }
-    if (*headline.line)
-        mv_paper_add_verdict(out, headline.line, headline.alarms > 0);
-    if (has_reason && *reason(view, &headline))
-        mv_paper_add_verdict(out, reason(view, &headline), false);
+    mv_paper_add_verdict(out, headline->line, headline->alarms > 0);
+    if (has_reason && *reason(view, headline))
+        mv_paper_add_verdict(out, reason(view, headline), false);
 }
 
 /* The most that was allocated while `reserved` bytes were reserved. Most stretches are skipped. */
