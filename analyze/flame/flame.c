@@ -92,11 +92,29 @@ static mv_flame_row row_of_piece(const mv_lives *lives, uint32_t event, const mv
     return row.part == MV_FLAME_ALLOCATED && is_other && is_other[alloc] ? other(row) : row;
 }
 
+mv_code mv_flame_of_map(mv_arena *arena, const mv_lives *lives, uint32_t event,
+                        const mv_heap_map *map, const mv_sites *sites, const uint8_t *is_other,
+                        mv_flame *out, mv_err *err)
+{
+    *out = (mv_flame){.map = *map};
+    if (map->count == 0)
+        return MV_OK;
+    out->rows = mv_push_array(arena, mv_flame_row, map->first_piece[map->count]);
+    if (!out->rows)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "pieces of segments");
+    for (uint32_t s = 0; s < map->count; s++)
+        for (uint32_t i = map->first_piece[s]; i < map->first_piece[s + 1]; i++)
+            out->rows[out->count++] = row_of_piece(lives, event, sites, is_other, map, s, i);
+    merge(arena, out);
+    return MV_OK;
+}
+
 mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           uint32_t event, const mv_sites *sites, const uint8_t *is_other,
                           mv_flame *out, mv_err *err)
 {
     mv_arena scratch;
+    mv_heap_map map;
     mv_heap heap;
     mv_code code;
 
@@ -105,19 +123,12 @@ mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives
     code = mv_heap_init(&scratch, trace, lives, &heap, err);
     if (code == MV_OK) {
         mv_heap_advance(&heap, event);
-        code = mv_heap_map_make(arena, &heap, &out->map, err);
+        code = mv_heap_map_make(arena, &heap, &map, err);
     }
     mv_arena_release(&scratch);
     if (code != MV_OK)
         return code;
-    out->rows = mv_push_array(arena, mv_flame_row, out->map.first_piece[out->map.count]);
-    if (!out->rows)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "pieces of segments");
-    for (uint32_t s = 0; s < out->map.count; s++)
-        for (uint32_t i = out->map.first_piece[s]; i < out->map.first_piece[s + 1]; i++)
-            out->rows[out->count++] = row_of_piece(lives, event, sites, is_other, &out->map, s, i);
-    merge(arena, out);
-    return MV_OK;
+    return mv_flame_of_map(arena, lives, event, &map, sites, is_other, out, err);
 }
 
 void mv_flame_keep_top(mv_flame *flame, uint32_t top)

@@ -41,6 +41,11 @@ mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives
                           uint32_t event, const mv_sites *sites, const uint8_t *is_other,
                           mv_flame *out, mv_err *err);
 
+/* The same from a map that the caller has: of the heap after `event`. */
+mv_code mv_flame_of_map(mv_arena *arena, const mv_lives *lives, uint32_t event,
+                        const mv_heap_map *map, const mv_sites *sites, const uint8_t *is_other,
+                        mv_flame *out, mv_err *err);
+
 /* Keeps the `top` allocated rows with most bytes; the others become MV_FLAME_OTHER, one row for
  * each segment. */
 void mv_flame_keep_top(mv_flame *flame, uint32_t top);

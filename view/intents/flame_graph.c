@@ -39,7 +39,8 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
     mv_arena scratch;
     uint32_t alloc;
 
-    if (a->flames.tree.nodes[node].child || a->ask.source == MV_FLAMES_CHANGE)
+    if (a->flames.tree.nodes[node].child || a->ask.source == MV_FLAMES_CHANGE ||
+        a->ask.source == MV_FLAMES_SEGMENTS)
         return;
     mv_arena_init(&scratch, view->budget);
     alloc = mv_flames_largest(&scratch, &d->trace, &d->sites, &a->ask.device->index,
@@ -83,4 +84,93 @@ void mv_do_flame_focus(mv_view *view, uint64_t arg)
     }
     mv_view_write(view)->flame_focus = a->flames.path[node];
     show_node(view, a, node);
+}
+
+/* ---- the keyboard ------------------------------------------------------------------------ */
+
+/* The box of a node; NULL: it has none of its own. */
+static const mv_icicle_box *box_of(const mv_flames_answer *a, uint32_t node)
+{
+    for (uint32_t i = 0; i < a->boxes.count; i++)
+        if (!a->boxes.boxes[i].rest && a->boxes.boxes[i].node == node)
+            return &a->boxes.boxes[i];
+    return NULL;
+}
+
+/* The next box of the same level to the left or right. */
+static const mv_icicle_box *box_beside(const mv_flames_answer *a, const mv_icicle_box *from,
+                                       bool is_left)
+{
+    const mv_icicle_box *best = NULL;
+
+    for (uint32_t i = 0; i < a->boxes.count; i++) {
+        const mv_icicle_box *box = &a->boxes.boxes[i];
+        if (box->rest || box->depth != from->depth ||
+            (is_left ? box->offset >= from->offset : box->offset <= from->offset))
+            continue;
+        if (!best || (is_left ? box->offset > best->offset : box->offset < best->offset))
+            best = box;
+    }
+    return best;
+}
+
+/* The heaviest box below, or the one above. */
+static const mv_icicle_box *box_beyond(const mv_flames_answer *a, const mv_icicle_box *from,
+                                       bool is_up)
+{
+    const mv_flame_node *nodes = a->flames.tree.nodes;
+
+    if (is_up)
+        return from->depth ? box_of(a, nodes[from->node].parent) : NULL;
+    return nodes[from->node].child ? box_of(a, nodes[from->node].child) : NULL;
+}
+
+static const mv_icicle_box *box_for(const mv_flames_answer *a, const mv_icicle_box *from,
+                                    uint32_t key)
+{
+    switch (key) {
+    case MV_KEY_LEFT:
+    case MV_KEY_RIGHT:
+        return box_beside(a, from, key == MV_KEY_LEFT);
+    case MV_KEY_UP:
+    case MV_KEY_DOWN:
+        return box_beyond(a, from, key == MV_KEY_UP);
+    default:
+        return NULL;
+    }
+}
+
+static void go_to_box(mv_view *view, const mv_icicle_box *box)
+{
+    mv_panels *p = view->panels;
+
+    p->flame_spot = p->flames_shown->flames.path[box->node];
+    if (box->depth < p->flame_first)
+        p->flame_first = box->depth;
+    if (box->depth >= p->flame_first + p->flame_room)
+        p->flame_first = box->depth - p->flame_room + 1;
+}
+
+bool mv_flame_key(mv_view *view, const mv_input *input)
+{
+    const mv_flames_answer *a = view->panels->flames_shown;
+    const mv_icicle_box *from, *to;
+    uint32_t key = input->key;
+    bool was_inside;
+
+    if (!a || a->boxes.count == 0)
+        return false;
+    from = box_of(a, mv_flames_node(&a->flames, view->panels->flame_spot));
+    was_inside = from != NULL && view->spot.is_shown;
+    if (!from)
+        from = &a->boxes.boxes[0];
+    if (key == MV_KEY_ENTER)
+        return mv_view_do(view, MV_DO_flame_focus, from->node);
+    if (key == MV_KEY_BACKSPACE)
+        return a->focus && mv_view_do(view, MV_DO_flame_focus, a->focus);
+    to = was_inside ? box_for(a, from, key) : from;
+    if (!to)
+        return key == MV_KEY_LEFT || key == MV_KEY_RIGHT || key == MV_KEY_DOWN;
+    go_to_box(view, to);
+    return true;
 }

@@ -96,6 +96,8 @@ bool mv_timeline_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_ranks_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_state_pointer(mv_view *view, mv_box box, const mv_input *input);
+/* Arrows go from box to box of the flame graph, Enter shows one alone, Backspace its caller. */
+bool mv_flame_key(mv_view *view, const mv_input *input);
 bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input);

@@ -6,6 +6,8 @@ bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
     uint32_t node;
 
+    if (input->kind == MV_INPUT_KEY)
+        return mv_flame_key(view, input);
     if (mv_panel_wheel(input, &view->panels->flame_first))
         return true;
     if (input->kind != MV_INPUT_PRESS || input->button != MV_BUTTON_LEFT)

@@ -128,6 +128,32 @@ mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *s
     return code;
 }
 
+mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
+                              const mv_lives *lives, const mv_heap_map *map, mv_flames_ask ask,
+                              mv_flames *out, mv_err *err)
+{
+    mv_flame_tree_opts opts = {.by_blocks = ask.by_blocks};
+    const mv_sites *shown = ask.has_all_frames ? NULL : sites;
+    mv_flame flame = {0};
+    mv_arena scratch;
+    mv_code code;
+
+    *out = (mv_flames){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_flame_of_map(&scratch, lives, ask.event, map, shown, NULL, &flame, err);
+    if (code == MV_OK)
+        code = mv_flame_tree_make_as(arena, trace, lives, &flame, shown, sites->kinds, opts,
+                                     &out->tree, err);
+    if (code == MV_OK && !number_paths(arena, out))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
+    for (uint32_t i = 0; code == MV_OK && i < flame.count; i++) {
+        out->bytes += flame.rows[i].bytes;
+        out->blocks += flame.rows[i].blocks;
+    }
+    mv_arena_release(&scratch);
+    return code;
+}
+
 mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
                             mv_flames_ask ask, mv_flames *out, mv_err *err)
 {

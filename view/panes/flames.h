@@ -5,7 +5,8 @@
  *     held allocated in the interval, and still alive at its end
  *     temporary   allocated in the interval and freed within it; these bytes are a sum over time,
  *                 not a level
- *     change      what changed from the peak of the compared device to the peak of this one
+ *     segments    reserved at the cursor: each segment, how much of it is free, and who uses the
+ * rest change      what changed from the peak of the compared device to the peak of this one
  *                 (analyze/flame/flame_change.h), as `memviz diff` tells it
  *
  * A tree of analyze/flame/flame_tree.h, whose root is the exact sum. */
@@ -13,6 +14,7 @@
 #define MV_FLAMES_H
 
 #include "analyze/flame/flame_change.h"
+#include "analyze/heap/heap.h"
 #include "viz/core/index.h"
 
 #define MV_FLAMES_LIST(X)               \
@@ -20,6 +22,7 @@
     X(PEAK, "at the peak in view")      \
     X(HELD, "held over the interval")   \
     X(TEMPORARY, "temporary within it") \
+    X(SEGMENTS, "by segment")           \
     X(CHANGE, "difference")
 
 typedef enum {
@@ -33,7 +36,7 @@ typedef struct {
     mv_flames_source source;
     bool by_blocks, is_inverted;
     bool has_all_frames; /* native and interpreter frames too */
-    uint32_t event;      /* CURSOR, PEAK: the event before the moment, or MV_BEFORE */
+    uint32_t event;      /* CURSOR, PEAK, SEGMENTS: the event before the moment, or MV_BEFORE */
     uint32_t a, b;       /* HELD, TEMPORARY: events [a, b) */
 } mv_flames_ask;
 
@@ -49,6 +52,11 @@ typedef struct {
  * when memory or rows run out. */
 mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                        const mv_index *index, mv_flames_ask ask, mv_flames *out, mv_err *err);
+
+/* MV_FLAMES_SEGMENTS, which is never inverted: of the heap at that moment. */
+mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
+                              const mv_lives *lives, const mv_heap_map *map, mv_flames_ask ask,
+                              mv_flames *out, mv_err *err);
 
 /* MV_FLAMES_CHANGE, of which only is_inverted and has_all_frames count. */
 mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,

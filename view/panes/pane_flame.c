@@ -39,7 +39,9 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
     q.has_all_frames = now->has_all_frames;
     q.width = box.w > 16 ? (uint32_t)box.w : 16;
     mv_panels_interval(view, &a, &b);
-    if (q.source == MV_FLAMES_CURSOR)
+    if (q.source == MV_FLAMES_SEGMENTS)
+        q.is_inverted = 0;
+    if (q.source == MV_FLAMES_CURSOR || q.source == MV_FLAMES_SEGMENTS)
         q.event = view->now->cursor;
     else if (q.source == MV_FLAMES_PEAK)
         q.event = mv_pyramid_range(&view->levels, a ? a - 1 : MV_BEFORE, b).allocated_event;
@@ -155,8 +157,10 @@ static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
     uint64_t blocks = p->answer->ask.by_blocks ? weight : other;
     char count[MV_TICK_TEXT];
 
-    return mv_panel_say(p->view, "%s in %s block%s", mv_panel_size(p->view, bytes),
-                        mv_axis_exact(blocks, count), blocks == 1 ? "" : "s");
+    /* Holes of segments are pieces as well. */
+    return mv_panel_say(
+        p->view, "%s in %s %s%s", mv_panel_size(p->view, bytes), mv_axis_exact(blocks, count),
+        p->answer->ask.source == MV_FLAMES_SEGMENTS ? "piece" : "block", blocks == 1 ? "" : "s");
 }
 
 /* What a node holds; of a change, by how much it changed: "+42.0 MiB", and if both more and less
@@ -173,6 +177,14 @@ static const char *amount_of(const flame_frame *p, const mv_flame_node *node)
     return mv_panel_say(p->view, "%s (%s more, %s less)", change,
                         mv_panel_size(p->view, node->bytes - node->less),
                         mv_panel_size(p->view, node->less));
+}
+
+/* In a box: segments have no room for the number of their pieces. */
+static const char *short_amount(const flame_frame *p, const mv_flame_node *node)
+{
+    if (p->answer->ask.source != MV_FLAMES_SEGMENTS)
+        return amount_of(p, node);
+    return mv_panel_size(p->view, p->answer->ask.by_blocks ? node->blocks : node->bytes);
 }
 
 static const char *describe(const flame_frame *p, const mv_icicle_box *box)
@@ -199,33 +211,43 @@ static uint32_t colour_of(const flame_frame *p, const mv_flame_node *node)
                         : mv_icicle_colour(p->ui->theme, p->document->sites.kinds, node);
 }
 
+/* Where the keyboard is. */
+static bool is_marked(const flame_frame *p, const mv_icicle_box *box)
+{
+    const mv_view *view = p->view;
+
+    return view->spot.is_shown && view->spot.is_inside && view->spot.place == MV_PART_LOWER &&
+           box->node == mv_flames_node(&p->answer->flames, view->panels->flame_spot);
+}
+
+/* A frame inside the box: of a match, or of the keyboard. */
+static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
+{
+    mv_scene_point(&p->ui->scene, at.x + 1, at.y + 1);
+    mv_scene_point(&p->ui->scene, at.x + at.w - 2, at.y + at.h - 2);
+    mv_scene_add(&p->ui->scene,
+                 (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = colour, .width = width});
+}
+
 static void paint_box(flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
-    mv_box at = place_of(p, box), inner;
-    uint32_t fill = box->rest ? p->ui->theme->rest : colour_of(p, node);
+    mv_box at = place_of(p, box);
+    mv_icicle_shape shape = {.at = at,
+                             .fill = box->rest ? p->ui->theme->rest : colour_of(p, node),
+                             .is_idle = !box->rest && mv_icicle_is_idle(node),
+                             .size = MV_UI_SMALL * p->ui->scale};
 
     if (!is_in_sight(p, at))
         return;
-    at.h -= 1;
-    if (at.w > 3)
-        at.w -= 1;
-    mv_scene_point(&p->ui->scene, at.x, at.y);
-    mv_scene_point(&p->ui->scene, at.x + at.w, at.y + at.h);
-    mv_scene_add(&p->ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .fill = fill, .is_crisp = true});
-    inner = (mv_box){at.x + 3, at.y, at.w - 6, at.h};
     if (!box->rest && at.w > mv_ui_px(p->ui, NARROW))
-        mv_ui_text(p->ui, inner, MV_UI_SMALL, mv_text_on(fill), MV_ANCHOR_START,
-                   at.w > mv_ui_px(p->ui, 260)
-                       ? mv_panel_say(p->view, "%s \xc2\xb7 %s", node->label, amount_of(p, node))
-                       : node->label);
-    if (!box->rest && is_match(p, node)) {
-        mv_scene_point(&p->ui->scene, at.x + 1, at.y + 1);
-        mv_scene_point(&p->ui->scene, at.x + at.w - 1, at.y + at.h - 1);
-        mv_scene_add(
-            &p->ui->scene,
-            (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = p->ui->theme->outline, .width = 2});
-    }
+        shape.label =
+            mv_icicle_label(&p->ui->scene, node, short_amount(p, node), shape.size, at.w - 8);
+    mv_icicle_paint(&p->ui->scene, p->ui->theme, &shape);
+    if (!box->rest && is_match(p, node))
+        mark_box(p, at, p->ui->theme->outline, 2);
+    if (!box->rest && is_marked(p, box))
+        mark_box(p, at, p->ui->theme->alarm, 3);
 }
 
 static void paint_boxes(flame_frame *p)
@@ -234,6 +256,7 @@ static void paint_boxes(flame_frame *p)
     uint32_t room = (uint32_t)(p->box.h / mv_ui_px(p->ui, LEVEL));
     const mv_icicle_box *hot = NULL;
 
+    p->view->panels->flame_room = room ? room : 1;
     mv_ui_scroll(p->ui, p->box, b->depth + 1, room ? room : 1, &p->view->panels->flame_first);
     if (b->depth + 1 > room)
         p->box.w -= mv_ui_px(p->ui, 10);
@@ -279,6 +302,10 @@ static const char *sum_of(const flame_frame *p)
         return mv_panel_say(p->view, "peaks: %s to %s, %s",
                             mv_panel_size(p->view, a->level[0].allocated),
                             mv_panel_size(p->view, a->level[1].allocated), change);
+    case MV_FLAMES_SEGMENTS:
+        return mv_panel_say(p->view, "%s reserved %s",
+                            mv_panel_size(p->view, a->ask.by_blocks ? root->blocks : root->bytes),
+                            mv_panel_moment(p->view, a->ask.event));
     default:
         return mv_panel_say(p->view, "%s allocated %s", all,
                             mv_panel_moment(p->view, a->ask.event));
@@ -304,7 +331,7 @@ static void paint_change_key(flame_frame *p, mv_box *head)
 
 static void paint_head(flame_frame *p, mv_box head)
 {
-    static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92};
+    static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92, 92};
     const mv_view_state *now = p->view->now;
     bool has_change = mv_view_other(p->view) || now->flame_source == MV_FLAMES_CHANGE;
 
@@ -314,7 +341,8 @@ static void paint_head(flame_frame *p, mv_box head)
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
     if (now->flame_source != MV_FLAMES_CHANGE)
         button(p, &head, 58, now->by_blocks, MV_DO_flame_weight, 0, "blocks");
-    button(p, &head, 72, now->is_inverted, MV_DO_flame_invert, 0, "inverted");
+    if (now->flame_source != MV_FLAMES_SEGMENTS)
+        button(p, &head, 72, now->is_inverted, MV_DO_flame_invert, 0, "inverted");
     button(p, &head, 82, now->has_all_frames, MV_DO_flame_frames, 0, "all frames");
     if (now->flame_focus)
         button(p, &head, 64, false, MV_DO_flame_focus, 0, "show all");

@@ -110,6 +110,20 @@ static bool find_held(mv_arena *arena, mv_flames_answer *a)
                           mv_flames_question_ask(q), &a->flames, &err) == MV_OK;
 }
 
+static bool find_segments(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
+{
+    const mv_flames_question *q = &a->ask;
+    const mv_panel_facts *facts = mv_panels_facts(panels, q->device);
+    mv_heap_moment heap;
+    mv_err err;
+
+    return facts &&
+           mv_heap_moment_find(arena, &q->device->lives, &facts->active, q->event, &heap, &err) ==
+               MV_OK &&
+           mv_flames_of_segments(arena, &q->document->trace, &q->document->sites, &q->device->lives,
+                                 &heap.map, mv_flames_question_ask(q), &a->flames, &err) == MV_OK;
+}
+
 static bool find_change(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
 {
     const mv_panel_change *change = a->ask.other_device ? mv_panels_change(panels, &a->ask) : NULL;
@@ -133,7 +147,9 @@ static void *find_flames(mv_arena *arena, void *context, const void *ask)
     if (!a)
         return NULL;
     a->ask = *q;
-    if (!(q->source == MV_FLAMES_CHANGE ? find_change(arena, context, a) : find_held(arena, a)))
+    if (!(q->source == MV_FLAMES_CHANGE     ? find_change(arena, context, a)
+          : q->source == MV_FLAMES_SEGMENTS ? find_segments(arena, context, a)
+                                            : find_held(arena, a)))
         return NULL;
     a->focus = mv_flames_node(&a->flames, q->focus);
     least = a->flames.tree.nodes[a->focus].bytes / (q->width ? q->width : 1);

@@ -157,6 +157,8 @@ struct mv_panels {
     mv_heap_drag heap_drag;
 
     uint32_t flame_first; /* the level at the top of the pane */
+    uint32_t flame_room;  /* levels that fit */
+    uint64_t flame_spot;  /* path of the box where the keyboard is; 0: the root */
     mv_filter filter;     /* made from filter_text: which boxes match */
     mv_arena filter_arena;
     char filter_text[MV_SEARCH_TEXT];

@@ -162,10 +162,8 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
 {
     uint32_t fill = key_colour(theme, key_of(node, kinds));
 
-    return node->depth % 2 ? mv_lighter(fill) : fill;
+    return node->depth % 2 && !mv_icicle_is_idle(node) ? mv_lighter(fill) : fill;
 }
-
-/* ---- painting ---------------------------------------------------------------------------- */
 
 uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node)
 {
@@ -177,6 +175,64 @@ uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *nod
         return theme->rest;
     return other > node->bytes / 4 ? mv_lighter(mv_lighter(mv_lighter(colour))) : colour;
 }
+
+/* ---- a box ------------------------------------------------------------------------------- */
+
+bool mv_icicle_is_idle(const mv_flame_node *node)
+{
+    return node->kind == MV_FLAME_STATE && node->part != MV_FLAME_ALLOCATED &&
+           node->part != MV_FLAME_OTHER;
+}
+
+/* As much of a label as is useful in that width, or "". */
+static const char *short_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
+                               float size, float w)
+{
+    const char *space = strrchr(node->label, ' '), *place;
+
+    if (mv_text_width(node->label, size) <= w)
+        return node->label;
+    if (node->kind == MV_FLAME_PLACE && node->depth == 1)
+        return mv_text_width(amount, size) <= w ? amount : "";
+    if (node->kind == MV_FLAME_PLACE)
+        space = strstr(node->label, " pool");
+    if (space && node->kind != MV_FLAME_NO_FRAME) {
+        place = mv_scene_format(scene, "%.*s", (int)(space - node->label), node->label);
+        if (mv_text_width(place, size) <= w)
+            return place;
+    }
+    return w > 5 * size ? mv_text_fit(scene, node->label, size, w) : "";
+}
+
+const char *mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
+                            float size, float width)
+{
+    const char *whole = mv_scene_format(scene, "%s \xc2\xb7 %s", node->label, amount);
+
+    if (mv_text_width(whole, size) <= width)
+        return whole;
+    return mv_scene_format(scene, "%s", short_label(scene, node, amount, size, width));
+}
+
+void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_shape *shape)
+{
+    mv_box at = shape->at;
+    float gap = at.w > 3 ? 1 : 0, inside = at.w - 8;
+
+    mv_scene_point(scene, at.x, at.y);
+    mv_scene_point(scene, at.x + at.w - gap, at.y + at.h - 1);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECTS,
+                                   .fill = shape->fill,
+                                   .stroke = shape->is_idle ? theme->faint_text : 0,
+                                   .width = shape->is_idle ? 0.6f : 0,
+                                   .title = shape->title});
+    if (inside >= NARROW && shape->label && *shape->label &&
+        mv_text_width(shape->label, shape->size) <= inside)
+        mv_scene_text(scene, at.x + 4, at.y + at.h / 2 + shape->size * 0.34f, shape->size,
+                      mv_text_on(shape->fill), MV_ANCHOR_START, shape->label);
+}
+
+/* ---- painting ---------------------------------------------------------------------------- */
 
 typedef struct {
     const mv_trace *trace;
@@ -235,69 +291,26 @@ static const char *hover(icicle *p, const mv_icicle_box *box)
     return mv_hover_take(&p->hover_bytes, text);
 }
 
-/* In the scene's arena: as much of a label as is useful in that width, or "". */
-static const char *short_label(icicle *p, const mv_flame_node *node, const char *size, float w)
-{
-    const char *space = strrchr(node->label, ' '), *place;
-
-    if (mv_text_width(node->label, 11) <= w)
-        return mv_scene_format(p->scene, "%s", node->label);
-    if (node->kind == MV_FLAME_PLACE && node->depth == 1)
-        return mv_text_width(size, 11) <= w ? mv_scene_format(p->scene, "%s", size) : "";
-    if (node->kind == MV_FLAME_PLACE)
-        space = strstr(node->label, " pool");
-    if (space && node->kind != MV_FLAME_NO_FRAME) {
-        place = mv_scene_format(p->scene, "%.*s", (int)(space - node->label), node->label);
-        if (mv_text_width(place, 11) <= w)
-            return place;
-    }
-    return w > 48 ? mv_text_fit(p->scene, node->label, 11, w) : "";
-}
-
-static void paint_label(icicle *p, const mv_icicle_box *box, float x, float w, uint32_t fill)
-{
-    const mv_flame_node *node = &p->tree->nodes[box->node];
-    char size[MV_SIZE_TEXT], count[MV_TICK_TEXT];
-    const char *label, *whole;
-
-    w -= 8;
-    if (w < NARROW)
-        return;
-    mv_size_text(size, box->bytes);
-    if (box->rest)
-        label = mv_scene_format(p->scene, "%s more", mv_axis_exact(box->rest, count));
-    else
-        label = node->label;
-    whole = mv_scene_format(p->scene, "%s \xc2\xb7 %s", label, size);
-    if (mv_text_width(whole, 11) <= w)
-        label = whole;
-    else if (!box->rest)
-        label = short_label(p, node, size, w);
-    if (*label && mv_text_width(label, 11) <= w)
-        mv_scene_text(p->scene, x + 4, y_of(box->depth) + 13, 11, mv_text_on(fill), MV_ANCHOR_START,
-                      label);
-}
-
 static void paint_box(icicle *p, const mv_icicle_box *box)
 {
     const mv_flame_node *node = &p->tree->nodes[box->node];
-    key k = box->rest ? KEY_REST : key_of(node, p->kinds);
     float x = x_of(p, box->offset), w = x_of(p, box->offset + box->bytes) - x;
-    float gap = w > 3 ? 1 : 0;
-    uint32_t fill = key_colour(p->theme, k);
+    char size[MV_SIZE_TEXT], count[MV_TICK_TEXT];
+    mv_icicle_shape shape = {.at = {x, y_of(box->depth), w, ROW},
+                             .fill = box->rest ? p->theme->rest
+                                               : mv_icicle_colour(p->theme, p->kinds, node),
+                             .is_idle = !box->rest && mv_icicle_is_idle(node),
+                             .size = 11,
+                             .title = hover(p, box)};
 
-    p->keys |= 1u << k;
-    /* Every other level is a shade lighter. */
-    if (box->depth % 2 && k != KEY_REST && k != KEY_IDLE)
-        fill = mv_lighter(fill);
-    mv_scene_point(p->scene, x, y_of(box->depth));
-    mv_scene_point(p->scene, x + w - gap, y_of(box->depth) + ROW - 1);
-    mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_RECTS,
-                                      .fill = fill,
-                                      .stroke = k == KEY_IDLE ? p->theme->faint_text : 0,
-                                      .width = k == KEY_IDLE ? 0.6f : 0,
-                                      .title = hover(p, box)});
-    paint_label(p, box, x, w, fill);
+    p->keys |= 1u << (box->rest ? KEY_REST : key_of(node, p->kinds));
+    mv_size_text(size, box->bytes);
+    if (box->rest)
+        shape.label =
+            mv_scene_format(p->scene, "%s more \xc2\xb7 %s", mv_axis_exact(box->rest, count), size);
+    else
+        shape.label = mv_icicle_label(p->scene, node, size, shape.size, w - 8);
+    mv_icicle_paint(p->scene, p->theme, &shape);
 }
 
 static void paint_legend(icicle *p)

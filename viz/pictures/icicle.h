@@ -50,6 +50,26 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
  * see no red or no green tell them apart. */
 uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node);
 
+/* A part of a segment that holds nothing: an outline instead of a colour. */
+bool mv_icicle_is_idle(const mv_flame_node *node);
+
+/* "train.py:62 forward · 64.0 MiB", or as much of it as is useful in that width; "". In the scene's
+ * arena. */
+const char *mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
+                            float size, float width);
+
+/* A box as it is painted everywhere. */
+typedef struct {
+    mv_box at; /* with the gaps to its neighbours */
+    uint32_t fill;
+    bool is_idle;
+    float size;        /* of the letters */
+    const char *label; /* NULL, or too wide: none */
+    const char *title; /* shown on hover; NULL: none */
+} mv_icicle_shape;
+
+void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_shape *shape);
+
 typedef struct {
     uint32_t width;  /* pixels; 0: 1400 */
     uint32_t height; /* pixels: deeper boxes are cut, and the picture says so; 0: as high as needed,

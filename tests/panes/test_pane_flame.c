@@ -1,0 +1,103 @@
+/* The flame graph under the keyboard, and by segment. */
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
+
+static void key(mv_view *view, uint32_t key)
+{
+    mv_input in = {.kind = MV_INPUT_KEY, .key = key};
+
+    mv_view_input(view, &in);
+    mvt_view_frame(view);
+}
+
+static const mv_flame_node *node_at(const mv_view *view)
+{
+    const mv_flames *f = &view->panels->flames_shown->flames;
+
+    return &f->tree.nodes[mv_flames_node(f, view->panels->flame_spot)];
+}
+
+static mv_view *flames_of(const char *name)
+{
+    mv_view *view = mvt_view(name);
+
+    mv_view_do(view, MV_DO_show_flame, 0);
+    view->spot.place = MV_PART_LOWER;
+    mvt_view_frame(view);
+    return view;
+}
+
+/* From the buttons down into the boxes; down to the heaviest, to the side, and up again. */
+Test(pane_flame, arrows_go_from_box_to_box)
+{
+    mv_view *view = flames_of("gpt_train");
+    const mv_flame_tree *tree = &view->panels->flames_shown->flames.tree;
+    const mv_flame_node *at;
+
+    for (int i = 0; i < 12 && !view->spot.is_inside; i++)
+        key(view, MV_KEY_DOWN);
+    cr_assert(view->spot.is_inside, "the boxes can be reached");
+    for (int i = 0; i < 3; i++)
+        key(view, MV_KEY_DOWN);
+    at = node_at(view);
+    cr_expect_geq(at->depth, 2);
+    cr_expect_eq(at, &tree->nodes[tree->nodes[at->parent].child], "the heaviest");
+    for (int i = 0; i < 6 && at == node_at(view); i++) {
+        key(view, MV_KEY_DOWN);
+        key(view, MV_KEY_RIGHT);
+        at = node_at(view);
+    }
+    cr_expect_gt(at->depth, 2);
+    key(view, MV_KEY_UP);
+    cr_expect_eq(node_at(view), &tree->nodes[at->parent]);
+}
+
+Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
+{
+    mv_view *view = flames_of("gpt_train");
+    uint64_t spot;
+
+    for (int i = 0; i < 16 && view->panels->flame_spot == 0; i++)
+        key(view, MV_KEY_DOWN);
+    for (int i = 0; i < 2; i++)
+        key(view, MV_KEY_DOWN);
+    spot = view->panels->flame_spot;
+    cr_assert_neq(spot, 0);
+    key(view, MV_KEY_ENTER);
+    cr_expect_eq(view->now->flame_focus, spot);
+    key(view, MV_KEY_BACKSPACE);
+    cr_expect_neq(view->now->flame_focus, spot);
+    cr_expect_eq(
+        view->panels->flames_shown->flames.tree.nodes[view->panels->flames_shown->focus].depth + 1,
+        node_at(view)->depth);
+}
+
+/* All of what is reserved: segments add up to it, and their free parts to what is free. */
+static void check_segments(mv_view *view, const char *name)
+{
+    const mv_fragmentation *f = &mv_view_device(view)->fragmentation;
+    const mv_flame_tree *tree;
+    uint64_t idle = 0, waiting = 0;
+
+    mv_view_do(view, MV_DO_show_flame, 0);
+    mv_view_do(view, MV_DO_flame_source, MV_FLAMES_SEGMENTS);
+    mv_view_move_cursor(view, f->at.event);
+    mvt_view_frame(view);
+    cr_assert_not_null(view->panels->flames_shown);
+    tree = &view->panels->flames_shown->flames.tree;
+    for (uint32_t i = 1; i < tree->count; i++) {
+        if (tree->nodes[i].kind != MV_FLAME_STATE)
+            continue;
+        idle += tree->nodes[i].part == MV_FLAME_FREE ? tree->nodes[i].bytes : 0;
+        waiting += tree->nodes[i].part == MV_FLAME_PENDING ? tree->nodes[i].bytes : 0;
+    }
+    cr_expect_eq(tree->nodes[0].bytes, f->bytes.reserved, "%s", name);
+    cr_expect_eq(idle, f->bytes.free, "%s", name);
+    cr_expect_eq(waiting, f->bytes.pending, "%s", name);
+}
+
+Test(pane_flame, segments_add_up_to_what_is_reserved)
+{
+    mvt_each_view(check_segments);
+}
