@@ -166,11 +166,13 @@ static void paint_panes(mv_view *view)
     const mv_view_layout *l = &view->chrome->layout;
     mv_ui *ui = &view->ui;
 
+    mv_scroll_show(view);
     paint_pane(view, mv_chrome_main(view), l->main);
     paint_pane(view, MV_PANE_MINIMAP, l->minimap);
     mv_ui_fill(ui, l->splitter, ui->theme->grid);
     mv_tabs_paint(view, l->tabs);
     paint_pane(view, mv_chrome_lower(view), l->lower);
+    mv_scroll_keep(view);
 }
 
 static void paint_overlay(mv_view *view, mv_box box)

@@ -3,7 +3,7 @@
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/panes/panels.h"
+#include "view/panes/flames.h"
 #include "view/timeline/alignment.h"
 
 #include <criterion/criterion.h>
@@ -37,10 +37,9 @@ static mv_session read(const char *text)
 
 /* ---- the same again ------------------------------------------------------------------------ */
 
-/* No overlay, no pointer, no message, lists at their start: what a session does not have. */
+/* No overlay, no pointer, no message: what a session does not have. */
 static const char *picture(mv_view *view)
 {
-    mv_panels *p = view->panels;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -50,8 +49,6 @@ static const char *picture(mv_view *view)
     mv_view_input(view, &(mv_input){.kind = MV_INPUT_LEAVE});
     mv_view_say(view, false, "%s", "");
     view->spot = (mv_spot){.place = MV_PART_LOWER};
-    p->flame_first = p->details_first = p->report_first = 0;
-    memset(p->table_first, 0, sizeof p->table_first);
     mvt_view_frame(view);
     mv_scene_print(mvt_view_frame(view), out);
     fclose(out);

@@ -76,12 +76,11 @@ static void click(mv_view *view, mv_box box, const mv_input *input)
 
 static bool scroll(mv_view *view, const mv_input *input)
 {
-    mv_ranks_pane *pane = view->timeline->ranks;
+    uint32_t *first = &mv_view_write_desk(view)->ranks_scroll;
     float lines = -3 * input->dy;
 
-    pane->first = lines < 0 && (float)pane->first < -lines
-                      ? 0
-                      : (uint32_t)((float)pane->first + lines); /* painting keeps it in range */
+    /* Painting keeps it in range. */
+    *first = lines < 0 && (float)*first < -lines ? 0 : (uint32_t)((float)*first + lines);
     return true;
 }
 

@@ -7,7 +7,7 @@
 void mv_do_flame_source(mv_view *view, uint64_t arg)
 {
     mv_view_write(view)->flame_source = (uint8_t)(arg % MV_FLAMES_COUNT);
-    view->panels->flame_first = 0;
+    mv_view_write_desk(view)->flame_scroll = 0;
 }
 
 void mv_do_flame_weight(mv_view *view, uint64_t arg)
@@ -21,7 +21,7 @@ void mv_do_flame_invert(mv_view *view, uint64_t arg)
     (void)arg;
     mv_view_write(view)->is_inverted = !view->now->is_inverted;
     mv_view_write(view)->flame_focus = 0;
-    view->panels->flame_first = 0;
+    mv_view_write_desk(view)->flame_scroll = 0;
 }
 
 void mv_do_flame_frames(mv_view *view, uint64_t arg)
@@ -29,7 +29,7 @@ void mv_do_flame_frames(mv_view *view, uint64_t arg)
     (void)arg;
     mv_view_write(view)->has_all_frames = !view->now->has_all_frames;
     mv_view_write(view)->flame_focus = 0;
-    view->panels->flame_first = 0;
+    mv_view_write_desk(view)->flame_scroll = 0;
 }
 
 /* Where a path ends, the largest block is the one that is meant. */
@@ -73,7 +73,7 @@ void mv_do_flame_focus(mv_view *view, uint64_t arg)
     const mv_flames_answer *a = p->flames_shown;
     uint32_t node = (uint32_t)arg;
 
-    p->flame_first = 0;
+    mv_view_write_desk(view)->flame_scroll = 0;
     if (arg == 0 || !a || arg >= a->flames.tree.count) {
         mv_view_write(view)->flame_focus = 0;
         return;

@@ -49,6 +49,10 @@ void mv_view_begin_paper(mv_view *view);
 void mv_view_settle(mv_view *view);
 void mv_navigation_update(mv_view *view);
 
+/* Before and after the panes are painted: where their lists are scrolled to. */
+void mv_scroll_show(mv_view *view);
+void mv_scroll_keep(mv_view *view);
+
 /* Zooms and pans. Shares count from the left, and from below. */
 void mv_timeline_zoom(mv_view *view, double share, double factor);
 void mv_timeline_zoom_y(mv_view *view, double share, double factor);

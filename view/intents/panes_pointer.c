@@ -1,5 +1,6 @@
 /* The pointer in the panes beside the timeline. */
 #include "view/intents/intents.h"
+#include "view/intents/writable.h"
 #include "view/panes/panels.h"
 
 bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
@@ -8,7 +9,7 @@ bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
 
     if (input->kind == MV_INPUT_KEY)
         return mv_flame_key(view, input);
-    if (mv_panel_wheel(input, &view->panels->flame_first))
+    if (mv_panel_wheel(input, &mv_view_write_desk(view)->flame_scroll))
         return true;
     if (input->kind != MV_INPUT_PRESS || input->button != MV_BUTTON_LEFT)
         return false;
@@ -19,17 +20,17 @@ bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
     (void)box;
-    return mv_panel_wheel(input, &view->panels->table_first[view->now->table_kind]);
+    return mv_panel_wheel(input, &mv_view_write_desk(view)->table_scroll[view->now->table_kind]);
 }
 
 bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
     (void)box;
-    return mv_panel_wheel(input, &view->panels->details_first);
+    return mv_panel_wheel(input, &mv_view_write_desk(view)->details_scroll);
 }
 
 bool mv_reports_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
     (void)box;
-    return mv_panel_wheel(input, &view->panels->report_first);
+    return mv_panel_wheel(input, &mv_view_write_desk(view)->report_scroll);
 }

@@ -30,6 +30,7 @@ void mv_session_set_desk(mv_view *view, const mv_session *session)
 void mv_session_set_place(mv_view *view, const mv_session *session)
 {
     set_members(view, session, false);
+    set_members(view, session, true); /* choosing the device may have scrolled */
     mv_view_fit(view);
     mv_field_set(&view->chrome->search, view->now->search);
 }

@@ -155,7 +155,7 @@ static bool cancel_flame(mv_view *view)
     if (view->now->tab != MV_TAB_FLAME || view->now->flame_focus == 0)
         return false;
     mv_view_write(view)->flame_focus = 0;
-    view->panels->flame_first = 0;
+    mv_view_write_desk(view)->flame_scroll = 0;
     return true;
 }
 

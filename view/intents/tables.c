@@ -41,7 +41,7 @@ void mv_do_table_sort(mv_view *view, uint64_t arg)
     now->is_sort_turned[kind] = mv_tables_is_turned(
         kind, is_again && !mv_tables_is_ascending(kind, now->is_sort_turned[kind]));
     now->table_sort[kind] = column;
-    view->panels->table_first[kind] = 0;
+    mv_view_write_desk(view)->table_scroll[kind] = 0;
 }
 
 void mv_do_table_row(mv_view *view, uint64_t arg)
@@ -57,7 +57,8 @@ void mv_do_table_row(mv_view *view, uint64_t arg)
     mv_listing_row(&scratch, &a->ask, &a->table, (uint32_t)arg, cells, &place);
     mv_view_go(view, &place);
     mv_arena_release(&scratch);
-    view->panels->table_cursor = view->now->cursor; /* the list stays where it was clicked */
+    mv_view_write_desk(view)->table_cursor =
+        view->now->cursor; /* the list stays where it was clicked */
 }
 
 void mv_do_table_copy(mv_view *view, uint64_t arg)

@@ -614,8 +614,9 @@ void mv_details_paint(mv_view *view, mv_box box)
         return;
     }
     if (memcmp(&panels->details_of, &q, sizeof q) != 0) {
+        if (panels->details_of.device) /* else it is where a session began */
+            panels->details_first = 0;
         panels->details_of = q;
-        panels->details_first = 0;
     }
     a = ask(view, &q);
     p.story = a ? &a->story : mv_panels_tell(view, &q);

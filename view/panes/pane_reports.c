@@ -128,10 +128,9 @@ void mv_reports_paint(mv_view *view, mv_box box)
                    "looking for leaks, fragmentation and what holds the peak ...");
         return;
     }
-    if (panels->report_of != device) {
-        panels->report_of = device;
+    if (panels->report_of && panels->report_of != device)
         panels->report_first = 0;
-    }
+    panels->report_of = device;
     p.findings = &answer->findings;
     p.lines =
         (mv_panel_lines){.view = view, .box = box, .y = box.y + 2, .first = panels->report_first};

@@ -9,21 +9,25 @@ const mv_view_state mv_view_state_first = {
 #define MV_STATE_PLACE(kind, name, first, words) .name = first,
 #define MV_STATE_PLACES                          MV_STATE_NONE
 #define MV_STATE_DESK                            MV_STATE_NONE
+#define MV_STATE_DESKS                           MV_STATE_NONE
 #define MV_STATE_MOMENT                          MV_STATE_NONE
 #include "view/state/view_state.def"
 #undef MV_STATE_PLACE
 #undef MV_STATE_DESK
+#undef MV_STATE_DESKS
 #undef MV_STATE_MOMENT
 };
 
 const mv_view_desk mv_view_desk_first = {
 #define MV_STATE_PLACE                            MV_STATE_NONE
 #define MV_STATE_DESK(kind, name, first, words)   .name = first,
+#define MV_STATE_DESKS                            MV_STATE_NONE
 #define MV_STATE_MOMENT(kind, name, first, words) .name = first,
 #include "view/state/view_state.def"
 #undef MV_STATE_PLACE
 #undef MV_STATE_PLACES
 #undef MV_STATE_DESK
+#undef MV_STATE_DESKS
 #undef MV_STATE_MOMENT
 };
 
@@ -45,6 +49,7 @@ const mv_state_member mv_state_members[] = {
 #define MV_STATE_PLACES(kind, name, count) MEMBER(mv_view_state, kind, name, count, "", false, true)
 #define MV_STATE_DESK(kind, name, first, words) \
     MEMBER(mv_view_desk, kind, name, 1, words, true, true)
+#define MV_STATE_DESKS(kind, name, count) MEMBER(mv_view_desk, kind, name, count, "", true, true)
 #define MV_STATE_MOMENT(kind, name, first, words) \
     MEMBER(mv_view_desk, kind, name, 1, words, true, false)
 #include "view/state/view_state.def"

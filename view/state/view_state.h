@@ -89,11 +89,13 @@ typedef struct {
 #define MV_STATE_PLACE(kind, name, first, words) MV_STATE_##kind(name)
 #define MV_STATE_PLACES(kind, name, count)       MV_STATE_##kind(name[count])
 #define MV_STATE_DESK                            MV_STATE_NONE
+#define MV_STATE_DESKS                           MV_STATE_NONE
 #define MV_STATE_MOMENT                          MV_STATE_NONE
 #include "view/state/view_state.def"
 #undef MV_STATE_PLACE
 #undef MV_STATE_PLACES
 #undef MV_STATE_DESK
+#undef MV_STATE_DESKS
 #undef MV_STATE_MOMENT
 } mv_view_state;
 
@@ -102,11 +104,13 @@ typedef struct {
 #define MV_STATE_PLACE                            MV_STATE_NONE
 #define MV_STATE_PLACES                           MV_STATE_NONE
 #define MV_STATE_DESK(kind, name, first, words)   MV_STATE_##kind(name)
+#define MV_STATE_DESKS(kind, name, count)         MV_STATE_##kind(name[count])
 #define MV_STATE_MOMENT(kind, name, first, words) MV_STATE_##kind(name)
 #include "view/state/view_state.def"
 #undef MV_STATE_PLACE
 #undef MV_STATE_PLACES
 #undef MV_STATE_DESK
+#undef MV_STATE_DESKS
 #undef MV_STATE_MOMENT
 } mv_view_desk;
 

@@ -1,0 +1,35 @@
+/* Where lists are scrolled to. A frame paints from a copy in the panes, and keeps it in range and a
+ * row in sight; what it came to is taken into the state afterwards, so that painting writes no
+ * state. */
+#include <string.h>
+
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+#include "view/panes/panels.h"
+#include "view/timeline/pane_ranks.h"
+
+void mv_scroll_show(mv_view *view)
+{
+    const mv_view_desk *desk = view->desk;
+    mv_panels *p = view->panels;
+
+    p->flame_first = desk->flame_scroll;
+    p->details_first = desk->details_scroll;
+    p->report_first = desk->report_scroll;
+    p->table_cursor = desk->table_cursor;
+    memcpy(p->table_first, desk->table_scroll, sizeof p->table_first);
+    view->timeline->ranks->first = desk->ranks_scroll;
+}
+
+void mv_scroll_keep(mv_view *view)
+{
+    mv_view_desk *desk = mv_view_write_desk(view);
+    const mv_panels *p = view->panels;
+
+    desk->flame_scroll = p->flame_first;
+    desk->details_scroll = p->details_first;
+    desk->report_scroll = p->report_first;
+    desk->table_cursor = p->table_cursor;
+    memcpy(desk->table_scroll, p->table_first, sizeof p->table_first);
+    desk->ranks_scroll = view->timeline->ranks->first;
+}
