@@ -4,6 +4,7 @@
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
+#include "cli/pictures/viewer_page.h"
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/writers.h"
@@ -18,6 +19,7 @@ static const struct {
 } formats[] = {
     {".bin", mv_snapshot_write, NULL},
     {".msgpack", mv_compact_write, mv_plain_write},
+    {".html", mv_viewer_page_write, NULL},
 };
 
 /* The writer that OUT's ending asks for; NULL, with a message, when there is none. */
@@ -36,13 +38,14 @@ static write_fn *choose(const mv_cli *cli)
     if (mv_text_has_ending(path, ".pickle") || mv_text_has_ending(path, ".pkl"))
         mv_complain_usage("convert", "%s: pickles are only read; write .bin or .msgpack", path);
     else
-        mv_complain_usage("convert", "%s: the name must end in .bin or .msgpack", path);
+        mv_complain_usage("convert", "%s: the name must end in .bin, .msgpack or .html", path);
     return NULL;
 }
 
 static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint64_t *bytes)
 {
-    const char *path = cli->options.file[1];
+    const char *path = cli->options.file[1], *input = mv_input_name(cli);
+    const char *slash = strrchr(input, '/');
     mv_progress progress;
     mv_sink sink;
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -52,7 +55,9 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint
         return false;
     }
     mv_progress_start(&progress, "memviz: writing", mv_option_given(&cli->options, MV_HAS(QUIET)));
-    mv_write_opts opts = {.progress = mv_progress_show, .user = &progress};
+    mv_write_opts opts = {.progress = mv_progress_show,
+                          .user = &progress,
+                          .name = slash && slash[1] ? slash + 1 : input};
     if (write(&cli->scratch, trace, &opts, &sink, &err) == MV_OK)
         mv_sink_commit(&sink, &err);
     else

@@ -416,11 +416,13 @@ const mv_command mv_commands[] = {
         .help =
             "The ending of OUT chooses the format. .bin is memviz's own container, small and\n"
             "quick to open. .msgpack is msgpack with stack tables, or with --plain PyTorch's\n"
-            "own dict, as msgpack.packb(pickle.load(f)) writes it. Nothing that memviz models\n"
-            "is lost. A live file from another machine is read without the names in its native\n"
+            "own dict, as msgpack.packb(pickle.load(f)) writes it. .html is the viewer and all\n"
+            "reports as one page for any browser, with the snapshot inside. Nothing that memviz\n"
+            "models is lost. A live file from another machine is read without the names in its native\n"
             "stacks; with --symbols its libraries are searched for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"
-                   "memviz convert --plain train.bin train.msgpack\n",
+                   "memviz convert --plain train.bin train.msgpack\n"
+                   "memviz convert train.pickle train.html\n",
     },
     {
         .name = "export",

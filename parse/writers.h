@@ -9,6 +9,7 @@
 typedef struct {
     mv_progress_fn *progress; /* NULL: none; gets the events written so far and in all */
     void *user;
+    const char *name; /* of the file that was read, for a format that keeps it; NULL: none */
 } mv_write_opts;
 
 /* memviz's own container (docs/snapshot-format.md). Lossless for the whole model. */

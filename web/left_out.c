@@ -1,6 +1,7 @@
 /* Commands and files of the program that a page does not have, and says so. */
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/pictures/viewer_page.h"
 #include "export/export.h"
 #include "parse/writers.h"
 #include "view/viewer.h"
@@ -34,6 +35,13 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     (void)opts, (void)play;
     *out = (mv_viewer_timing){0};
     return refuse_window(err);
+}
+
+mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                             mv_sink *sink, mv_err *err)
+{
+    (void)scratch, (void)trace, (void)opts, (void)sink;
+    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
 }
 
 /* zstd's compressor would be a fifth of the page. */

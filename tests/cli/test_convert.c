@@ -69,9 +69,9 @@ Test(convert, names_that_say_no_format_are_refused)
     } all[] = {
         {"$SNAPS/oom.pickle x.pickle", "pickles are only read"},
         {"$SNAPS/oom.pickle x.pkl", "pickles are only read"},
-        {"$SNAPS/oom.pickle x.json", "must end in .bin or .msgpack"},
-        {"$SNAPS/oom.pickle .bin", "must end in .bin or .msgpack"},
-        {"$SNAPS/oom.pickle -", "must end in .bin or .msgpack"},
+        {"$SNAPS/oom.pickle x.json", "must end in .bin, .msgpack or .html"},
+        {"$SNAPS/oom.pickle .bin", "must end in .bin, .msgpack or .html"},
+        {"$SNAPS/oom.pickle -", "must end in .bin, .msgpack or .html"},
         {"--plain $SNAPS/oom.pickle x.bin", "--plain writes .msgpack, not .bin"},
         {"$SNAPS/oom.pickle", "expected IN OUT"},
     };

@@ -2,15 +2,16 @@
 // window, print, a damaged file; no request but the page itself, nothing on the console, hostile
 // names are text. Screenshots are left in FOLDER.
 //
-//     browser.cjs PLAYWRIGHT CHROMIUM PAGE FOLDER [LARGE FILE...]
+//     browser.cjs PLAYWRIGHT CHROMIUM PAGE FOLDER MEMVIZ [LARGE FILE...]
 'use strict';
+const {spawnSync} = require('child_process');
 const fs = require('fs'), path = require('path'), assert = require('assert');
-const [playwright, executablePath, pagePath, folder, ...large] = process.argv.slice(2);
+const [playwright, executablePath, pagePath, folder, memviz, ...large] = process.argv.slice(2);
 const {chromium} = require(playwright);
 const snapshots = path.join(__dirname, '../../testdata/snapshots');
 const snapshot = name => path.join(snapshots, name);
 
-async function open(browser, options) {
+async function open(browser, options, its = pagePath) {
   const context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
   const page = await context.newPage();
   page.said = [];
@@ -19,7 +20,7 @@ async function open(browser, options) {
   page.on('pageerror', error => page.said.push(String(error)));
   page.on('request', request => { if (!request.url().startsWith('blob:')) page.asked.push(request.url()); });
   page.on('dialog', dialog => { page.said.push('dialog'); dialog.dismiss(); });
-  await page.goto('file://' + pagePath);
+  await page.goto('file://' + its);
   await page.waitForFunction(() => viewer);
   return page;
 }
@@ -38,8 +39,8 @@ const report = async (page, name) => {
   await page.waitForFunction(n => !byId('text').textContent.startsWith(n + ' …') && byId('text').textContent, name, {timeout: 60000});
   return page.textContent('#text');
 };
-async function end(page) {
-  assert.deepStrictEqual(page.asked, ['file://' + pagePath]);
+async function end(page, its = pagePath) {
+  assert.deepStrictEqual(page.asked, ['file://' + its]);
   assert.deepStrictEqual(page.said, []);
   await page.context().close();
 }
@@ -118,6 +119,18 @@ const tests = {
     await page.click('#texts');
     await report(page, 'info');
     await end(page);
+  },
+
+  async 'a page with a snapshot inside opens it, and reports on it'(browser) {
+    const its = path.join(folder, 'inside.html');
+    assert.strictEqual(spawnSync(memviz, ['convert', '-q', snapshot('gpt_train.pickle'), its]).status, 0);
+    const page = await open(browser, {}, its);
+    await page.waitForFunction(() => byId('status').textContent === 'gpt_train.pickle', null, {timeout: 60000});
+    await page.waitForTimeout(1000);
+    await shot(page, 'inside');
+    await page.click('#texts');
+    assert.strictEqual(await report(page, 'leaks'), spawnSync(memviz, ['leaks', snapshot('gpt_train.pickle')]).stdout.toString());
+    await end(page, its);
   },
 
   async 'an exported picture is offered'(browser) {

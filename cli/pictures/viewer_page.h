@@ -1,0 +1,14 @@
+/* A snapshot as a page: memviz.html (web/, docs/web.md) with the trace inside, as memviz's own
+ * container in base64. */
+#ifndef MV_VIEWER_PAGE_H
+#define MV_VIEWER_PAGE_H
+
+#include "parse/writers.h"
+
+/* Writes the page to the sink, like the writers of parse/writers.h. opts->name is what the page
+ * calls the snapshot. MV_IO when memviz.html is not there: it is looked for where $MEMVIZ_PAGE
+ * says, beside the program's build folder, and where it is installed. */
+mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                             mv_sink *sink, mv_err *err);
+
+#endif
