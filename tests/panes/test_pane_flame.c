@@ -73,6 +73,29 @@ Test(pane_flame, enter_shows_a_box_alone_and_backspace_its_caller)
         node_at(view)->depth);
 }
 
+/* In a pane of few levels the box stays in sight on its way down. */
+Test(pane_flame, the_box_of_the_keyboard_is_in_sight)
+{
+    mv_view *view = flames_of("gpt_train");
+    const mv_panels *p = view->panels;
+    uint32_t deepest = 0;
+
+    mv_view_write_desk(view)->lower_share = MV_LEAST_LOWER;
+    mv_view_do(view, MV_DO_flame_frames, 0);
+    mvt_view_frame(view);
+    for (int i = 0; i < 40; i++) {
+        uint32_t depth;
+        key(view, MV_KEY_DOWN);
+        if (p->flame_spot == 0)
+            continue;
+        depth = node_at(view)->depth;
+        deepest = depth > deepest ? depth : deepest;
+        cr_assert(depth >= p->flame_first && depth < p->flame_first + p->flame_room,
+                  "level %u, shown from %u: %u", depth, p->flame_first, p->flame_room);
+    }
+    cr_assert_gt(deepest, p->flame_room, "%u", deepest);
+}
+
 /* All of what is reserved: segments add up to it, and their free parts to what is free. */
 static void check_segments(mv_view *view, const char *name)
 {

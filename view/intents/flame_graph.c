@@ -143,12 +143,13 @@ static const mv_icicle_box *box_for(const mv_flames_answer *a, const mv_icicle_b
 static void go_to_box(mv_view *view, const mv_icicle_box *box)
 {
     mv_panels *p = view->panels;
+    uint32_t *first = &mv_view_write_desk(view)->flame_scroll;
 
     p->flame_spot = p->flames_shown->flames.path[box->node];
-    if (box->depth < p->flame_first)
-        p->flame_first = box->depth;
-    if (box->depth >= p->flame_first + p->flame_room)
-        p->flame_first = box->depth - p->flame_room + 1;
+    if (box->depth < *first)
+        *first = box->depth;
+    if (box->depth >= *first + p->flame_room)
+        *first = box->depth - p->flame_room + 1;
 }
 
 bool mv_flame_key(mv_view *view, const mv_input *input)
