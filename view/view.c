@@ -256,6 +256,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
     mv_ui *ui = &view->ui;
 
     view->ms = ms;
+    view->requested = MV_NO_BYTES;
     mv_arena_rewind(&view->frame_arena, view->chrome->frame_start);
     ui->theme = mv_theme_of(view->desk->is_dark);
     ui->scale = (float)view->desk->scale;

@@ -83,6 +83,9 @@ static const char *cursor_text(mv_view *view, const mv_document_device *d)
     else if (event != MV_BEFORE)
         where = mv_scene_format(&view->ui.scene, "event %s of %s%s", mv_axis_exact(event, number),
                                 mv_axis_exact(count, all), time_text(view, d, event));
+    if (view->requested != MV_NO_BYTES)
+        where = mv_scene_format(&view->ui.scene, "%s \xc2\xb7 requested %s", where,
+                                mv_size_text(allocated, view->requested));
     return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 allocated %s \xc2\xb7 reserved %s", where,
                            mv_size_text(allocated, levels.allocated),
                            mv_size_text(reserved, levels.reserved));

@@ -107,6 +107,7 @@ struct mv_view {
     /* What is under the pointer, set by the pane that painted it; MV_NO_ROW: nothing. */
     uint32_t hover;
     uint32_t hover_segment;
+    uint64_t requested; /* bytes at the cursor, while their curve is shown; else MV_NO_BYTES */
 
     mv_slot *search_slot;
     /* What now.search matches on the shown device; NULL: there is no search, it is wrong, or the

@@ -48,6 +48,12 @@ void mv_do_show_pools(mv_view *view, uint64_t arg)
     show_main(view, MV_MAIN_POOLS);
 }
 
+void mv_do_show_requested(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_view_write(view)->shows_requested = !view->now->shows_requested;
+}
+
 void mv_do_show_flame(mv_view *view, uint64_t arg)
 {
     (void)arg;

@@ -38,9 +38,11 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
     pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_ask));
     pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
     pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
+    pane->requested_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
+    pane->requested_at_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
     pane->pools_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
     return pane->marks_slot && pane->interval_slot && pane->use_slot && pane->use_all_slot &&
-           pane->pools_slot;
+           pane->pools_slot && pane->requested_slot && pane->requested_at_slot;
 }
 
 bool mv_timeline_pane_open(mv_view *view)
@@ -348,6 +350,7 @@ static void paint_picture(mv_plot *p)
     mv_plot_axes(p);
     mv_plot_lanes(p);
     mv_plot_curves(p);
+    mv_plot_requested(p);
     mv_plot_interval(p);
     mv_plot_peaks(p);
     mv_plot_other_peak(p);

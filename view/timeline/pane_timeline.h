@@ -128,6 +128,7 @@ struct mv_timeline_pane {
     uint32_t shown_rows[2];
     uint64_t last_rows;
     mv_slot *marks_slot, *interval_slot, *use_slot, *use_all_slot, *pools_slot;
+    mv_slot *requested_slot, *requested_at_slot; /* mv_pools_find, of all pools together */
 
     mv_isolated isolated[2];       /* allocations, segments */
     mv_pyramid_reader part_levels; /* of the shown rows, if they are a part */

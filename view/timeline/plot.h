@@ -106,6 +106,13 @@ uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and sets its colours */
 void mv_plot_pools(mv_plot *p);
 mv_pools_ask mv_plot_pools_ask(const mv_plot *p);
 
+/* ---- timeline_requested.c ---- */
+#define MV_REQUESTED_COLOUR 0x009e73ff
+bool mv_plot_shows_requested(const mv_plot *p);
+void mv_plot_requested(mv_plot *p); /* sets view->requested too */
+/* The most in the column of a pixel; MV_NO_BYTES: not shown, or not known yet. */
+uint64_t mv_plot_requested_at(mv_plot *p, float x);
+
 /* ---- timeline_labels.c ---- */
 void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);
 

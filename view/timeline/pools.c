@@ -36,7 +36,7 @@ static void equal_columns(finder *f)
         uint32_t to = f->ask->first + (uint32_t)(events * (c + 1) / f->ask->columns);
         f->out->columns[c] = (mv_window){from, to > from ? to : from + 1};
     }
-    if (f->ask->first == 0)
+    if (f->ask->first == 0 && f->ask->columns > 1)
         f->out->columns[0].first = MV_BEFORE;
 }
 

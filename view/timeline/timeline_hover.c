@@ -262,6 +262,7 @@ static void describe_pixel(mv_plot *p, const mv_hit *hit, tip *t)
 static void describe_moment(mv_plot *p, uint32_t event, tip *t)
 {
     mv_levels levels = mv_pyramid_at(&p->view->levels, event);
+    uint64_t requested = mv_plot_requested_at(p, p->ui->pointer_x);
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], hits[MV_SIZE_TEXT];
 
     if (p->rows->only)
@@ -271,6 +272,9 @@ static void describe_moment(mv_plot *p, uint32_t event, tip *t)
     say(t, mv_scene_format(&p->ui->scene, "here %s of %s in use, %s",
                            mv_size_text(allocated, levels.allocated),
                            mv_size_text(reserved, levels.reserved), mv_plot_moment(p, event)));
+    if (requested != MV_NO_BYTES)
+        say(t, mv_scene_format(&p->ui->scene, "%s requested in this column",
+                               mv_size_text(hits, requested)));
 }
 
 static void paint_tip(mv_plot *p, const tip *t)

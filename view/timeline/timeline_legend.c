@@ -424,6 +424,8 @@ static void paint_keys(mv_plot *p, mv_box *box)
         mv_plot_key_line(p, box, theme->outline, false, "allocated: in use");
         if (p->has_pending && !p->of_pools)
             mv_plot_key_line(p, box, theme->active, true, "active: a stream may use it");
+        if (mv_plot_shows_requested(p))
+            mv_plot_key_line(p, box, MV_REQUESTED_COLOUR, false, "requested by the program");
         if (!p->rows->only)
             mv_plot_key_line(p, box, theme->reserved, true, "reserved by PyTorch");
     }
