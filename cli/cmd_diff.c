@@ -3,8 +3,10 @@
 
 #include "analyze/code/labels.h"
 #include "analyze/diff/diff.h"
+#include "analyze/ranks/rank_names.h"
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
@@ -13,6 +15,8 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
+#include "viz/pictures/change_icicle.h"
+#include "viz/scene/png.h"
 
 /* Rows in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   10
@@ -445,6 +449,59 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
 }
 
+/* ---- as a picture ------------------------------------------------------------------------ */
+
+static bool is_picture(const mv_cli *cli)
+{
+    const char *path = cli->options.output;
+
+    return path && !mv_table_is_wanted(cli) &&
+           (mv_text_has_ending(path, ".svg") || mv_text_has_ending(path, ".png"));
+}
+
+static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
+{
+    const mv_options *o = &c->cli->options;
+    const mv_diff *found = &c->pairs[0].found;
+    char before[MV_SIZE_TEXT], after[MV_SIZE_TEXT], change[MV_SIZE_TEXT];
+    const char *at = !o->at ? "peak" : o->at;
+    mv_change_icicle_opts opts = {.width = o->width, .height = o->height, .is_dark = o->is_dark};
+    const mv_rank_place places[2] = {{c->name[0], 0}, {c->name[1], 0}};
+    const char **names = mv_rank_names(&c->cli->arena, places, 2);
+    mv_flame_tree tree;
+
+    if (names)
+        opts.title = mv_arena_printf(&c->cli->arena, "%s compared with %s", names[1], names[0]);
+    opts.what = mv_arena_printf(&c->cli->arena, "%s allocated at %s%s: %s before, %s after",
+                                mv_size_change_text(change, found->delta),
+                                strcmp(at, "peak") == 0 ? "the " : "", at,
+                                mv_size_text(before, found->level[0].allocated),
+                                mv_size_text(after, found->level[1].allocated));
+    if (!opts.title || !opts.what)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    if (mv_flame_change_find(&c->cli->arena, &c->code, found, o->all_frames,
+                             (mv_flame_tree_opts){0}, &tree, err) != MV_OK)
+        return err->code;
+    return mv_change_icicle_find(&c->cli->arena, &tree, &opts, scene, err);
+}
+
+/* The flame graph of the difference, into the file that -o names. */
+static int put_picture(diff_report *c)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_scene scene;
+    mv_code code;
+
+    if (c->count != 1)
+        return mv_complain_of(NULL, "%s", "a picture is of one device: choose it with --device");
+    code = draw(c, &scene, &err);
+    if (code == MV_OK)
+        code = mv_text_has_ending(c->cli->options.output, ".png")
+                   ? mv_scene_write_png(&c->cli->budget, &scene, &c->out->sink, &err)
+                   : mv_svg_write(&scene, &c->out->sink, &err);
+    return code == MV_OK ? MV_EXIT_DONE : mv_complain(NULL, &err);
+}
+
 static int put_report(diff_report *c)
 {
     int status = MV_EXIT_DONE;
@@ -452,7 +509,9 @@ static int put_report(diff_report *c)
     judge_growth(c, MV_GATE_DELTA, 0, c->level[0].allocated, c->level[1].allocated, "allocated");
     judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
                  "reserved");
-    if (mv_table_is_wanted(c->cli)) {
+    if (is_picture(c->cli)) {
+        status = put_picture(c);
+    } else if (mv_table_is_wanted(c->cli)) {
         status = mv_table_put(c->cli, c);
     } else {
         put_verdict(c);

@@ -87,7 +87,7 @@ const mv_command mv_commands[] = {
         .report = &mv_report_diff,
         .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
+                   MV_HAS(OUTPUT) | MV_HAS(SIZE) | MV_HAS(THEME) | RANGE_OPTIONS,
         .least_files = 2,
         .most_files = 2,
         .arguments = "BEFORE AFTER",
@@ -98,9 +98,10 @@ const mv_command mv_commands[] = {
             "matched even if they moved within their file or the files are in another folder. The\n"
             "rows add up to the difference exactly. Reserved memory is compared at its own peak,\n"
             "and its difference is split into need, rounding, streams and pools, holes, and\n"
-            "unused segments.\n",
+            "unused segments. -o X.svg or X.png draws the difference as a flame graph instead.\n",
         .example = "memviz diff before.pickle after.pickle\n"
-                   "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n",
+                   "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n"
+                   "memviz diff before.pickle after.pickle -o change.svg\n",
     },
     {
         .name = "peak",

@@ -6,7 +6,8 @@
  *     temporary   allocated in the interval and freed within it; these bytes are a sum over time,
  *                 not a level
  *     segments    reserved at the cursor: each segment, how much of it is free, and who uses the
- * rest change      what changed from the peak of the compared device to the peak of this one
+ *                 rest
+ *     change      what changed from the peak of the compared device to the peak of this one
  *                 (analyze/flame/flame_change.h), as `memviz diff` tells it
  *
  * A tree of analyze/flame/flame_tree.h, whose root is the exact sum. */

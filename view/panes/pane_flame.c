@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "view/document/search_text.h"
 #include "view/panes/panels.h"
+#include "viz/pictures/change_icicle.h"
 #include "viz/pictures/icicle.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
@@ -163,20 +164,11 @@ static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
         p->answer->ask.source == MV_FLAMES_SEGMENTS ? "piece" : "block", blocks == 1 ? "" : "s");
 }
 
-/* What a node holds; of a change, by how much it changed: "+42.0 MiB", and if both more and less
- * are below it, "+42.0 MiB (50.0 MiB more, 8.00 MiB less)". */
+/* What a node holds; of a change, by how much it changed. */
 static const char *amount_of(const flame_frame *p, const mv_flame_node *node)
 {
-    char change[MV_SIZE_TEXT];
-
-    if (!is_change(p))
-        return amount(p, node->bytes, node->blocks);
-    mv_size_change_text(change, mv_flame_change(node));
-    if (node->less == 0 || node->less == node->bytes)
-        return mv_panel_say(p->view, "%s", change);
-    return mv_panel_say(p->view, "%s (%s more, %s less)", change,
-                        mv_panel_size(p->view, node->bytes - node->less),
-                        mv_panel_size(p->view, node->less));
+    return is_change(p) ? mv_change_amount(&p->ui->scene, node)
+                        : amount(p, node->bytes, node->blocks);
 }
 
 /* In a box: segments have no room for the number of their pieces. */

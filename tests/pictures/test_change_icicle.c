@@ -1,0 +1,100 @@
+/* The difference of two recordings as a picture: its sums are those of the report, and its texts
+ * can be read. */
+#include "viz/pictures/change_icicle.h"
+
+#include "base/size.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_scene.h"
+
+typedef struct {
+    mv_arena *arena;
+    mv_trace trace[2];
+    mv_lives lives[2];
+    mv_diff_code code;
+    mv_diff found;
+    mv_flame_tree tree;
+} change;
+
+static void open_change(change *c, const char *before, const char *after)
+{
+    const char *const names[2] = {before, after};
+    mv_diff_sides sides = {0};
+
+    c->arena = mvt_memory();
+    for (int s = 0; s < 2; s++) {
+        mv_window all;
+        c->trace[s] = mvt_load(c->arena, names[s]);
+        c->lives[s] = mvt_lives(c->arena, &c->trace[s], 0);
+        all = (mv_window){0, mv_trace_events(&c->trace[s], 0).count};
+        sides.lives[s] = &c->lives[s];
+        sides.reserved[s] = (mv_moment_ask){.kind = MV_MOMENT_PEAK, .window = all};
+        mvt_ok(
+            mv_moment_find(c->arena, &c->lives[s], sides.reserved[s], &sides.moment[s], mvt_err()));
+    }
+    mvt_ok(mv_diff_code_find(c->arena, &c->trace[0], &c->trace[1], &c->code, mvt_err()));
+    mvt_ok(mv_diff_find(c->arena, &c->code, &sides, &c->found, mvt_err()));
+    mvt_ok(mv_flame_change_find(c->arena, &c->code, &c->found, false, (mv_flame_tree_opts){0},
+                                &c->tree, mvt_err()));
+}
+
+Test(change_icicle, says_the_change_and_can_be_read)
+{
+    static const char *const pairs[][2] = {{"leak_in_training", "gpt_train"},
+                                           {"gpt_train", "leak_in_training"},
+                                           {"mlp_train", "oom"},
+                                           {"gpt_train", "gpt_train"}};
+    static const uint32_t widths[] = {400, 800, 1400, 3840};
+
+    for (uint32_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        change c;
+        open_change(&c, pairs[i][0], pairs[i][1]);
+        for (uint32_t k = 0; k < 8; k++) {
+            mv_change_icicle_opts opts = {.width = widths[k / 2],
+                                          .is_dark = k % 2,
+                                          .title = pairs[i][1],
+                                          .what = "what changed"};
+            char change_text[MV_SIZE_TEXT];
+            mv_scene scene;
+            mvt_ok(mv_change_icicle_find(c.arena, &c.tree, &opts, &scene, mvt_err()));
+            mvt_scene_check(&scene, pairs[i][0]);
+            mv_size_change_text(change_text, c.found.delta);
+            cr_assert(mvt_scene_says(&scene, c.found.count ? change_text : "nothing changed"),
+                      "%s at %u: no %s", pairs[i][0], opts.width, change_text);
+        }
+    }
+}
+
+/* A height cuts what is deep, and nothing leaves the picture. */
+Test(change_icicle, fits_a_height)
+{
+    change c;
+    mv_scene scene;
+
+    open_change(&c, "leak_in_training", "gpt_train");
+    mvt_ok(mv_change_icicle_find(
+        c.arena, &c.tree,
+        &(mv_change_icicle_opts){.width = 800, .height = 240, .title = "a", .what = "b"}, &scene,
+        mvt_err()));
+    cr_assert_eq((int)scene.height, 240);
+    mvt_scene_check(&scene, "cut");
+}
+
+Test(change_icicle, the_command_writes_it)
+{
+    mvt_run r =
+        mvt_sh("$MEMVIZ diff -q $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle -o x.svg && "
+               "grep -c '926 MiB' x.svg && $MEMVIZ diff -q $SNAPS/leak_in_training.pickle "
+               "$SNAPS/gpt_train.pickle -o x.png --size 800x600 && head -c 4 x.png | tail -c 3");
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_assert(strstr(r.out, "PNG"), "%s", r.out);
+    cr_assert_eq(
+        mvt_sh("$MEMVIZ diff -q --device 0 $SNAPS/two_devices.pickle $SNAPS/gpt_train.pickle "
+               "-o x.svg")
+            .status,
+        0);
+    r = mvt_sh("$MEMVIZ diff -q $SNAPS/two_devices.pickle $SNAPS/gpt_train.pickle -o x.svg; ls");
+    cr_assert(strstr(r.err, "--device"), "%s", r.err);
+    cr_assert(!strstr(r.out, "x.svg"), "%s", r.out);
+    mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle $SNAPS/oom.pickle");
+}
