@@ -296,7 +296,8 @@ static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
         (code = mv_ooms_find(arena, t, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err)) !=
             MV_OK)
         return code;
-    code = attribute_peak(d, v, err);
+    if (!v->has_lives) /* a picture has no categories */
+        code = attribute_peak(d, v, err);
     return code == MV_OK ? find_headline(d, v, err) : code;
 }
 

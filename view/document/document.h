@@ -69,8 +69,8 @@ typedef struct {
     mv_leak_outlook outlook;
     mv_fragmentation fragmentation;
     mv_ooms ooms;
-    mv_attribution attribution; /* at the peak, without its curve and parts; its categories are
-                                   those of all allocations */
+    mv_attribution attribution; /* empty if has_lives; at the peak, without its curve and parts; its
+                                   categories are those of all allocations */
     mv_headline headline;       /* of all reports */
     const char *badge;          /* short: "3: leak" */
     mv_err failure;

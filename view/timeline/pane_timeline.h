@@ -87,6 +87,7 @@ typedef struct {
     mv_timeline_rows plain;   /* the part that is known at once */
     uint64_t only_key;        /* key of the isolated rows; 0: all rows are shown */
     bool is_found;            /* the question is answered */
+    bool is_plain;            /* by what is known at once: paper has no outlines of single blocks */
 } mv_asked_rows;
 
 /* The isolated rows: a copy, until the worker has used it. */

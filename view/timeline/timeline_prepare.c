@@ -61,8 +61,11 @@ static bool is_asked(const mv_asked_rows *g, const mv_index *index, uint32_t clo
  * also stand in when memory is out. NULL: not yet. */
 static const mv_timeline_rows *answer(mv_asked_rows *g)
 {
-    const mv_timeline_rows *rows = mv_slot_ask(g->slot, &g->ask, &g->is_found);
+    const mv_timeline_rows *rows;
 
+    if (g->is_plain)
+        return &g->plain;
+    rows = mv_slot_ask(g->slot, &g->ask, &g->is_found);
     if (rows && g->is_found)
         return rows;
     return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->only_key == 0) ? &g->plain : NULL;
@@ -88,7 +91,7 @@ static void ask_anew(mv_view *view, mv_asked_rows *g, uint32_t k, const mv_index
                                     .clock = view->now->clock,
                                     .of_segments = k};
     g->only_key = only_key;
-    g->is_found = false;
+    g->is_found = g->is_plain = view->sheet && only_key == 0 && view->now->clock == MV_CLOCK_EVENTS;
     mv_timeline_rows_make_plain(&g->ask, &g->plain);
 }
 
