@@ -55,17 +55,6 @@ mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter
     return is_done ? MV_OK : no_memory(err);
 }
 
-uint8_t *mv_isolate_marks(mv_arena *arena, const mv_filter_bits *kept, const uint8_t *marks)
-{
-    uint8_t *out = mv_push_array(arena, uint8_t, kept->matches);
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; out && i < kept->rows; i++)
-        if (mv_filter_has(kept, i))
-            out[count++] = marks[i];
-    return out;
-}
-
 /* ---- the largest ------------------------------------------------------------------------- */
 
 static bool is_in_window(const mv_alloc_lives *a, uint32_t row, uint32_t from, uint32_t to)

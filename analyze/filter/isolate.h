@@ -11,9 +11,6 @@
 mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept,
                          mv_lives *out, mv_err *err);
 
-/* The kept rows of a column with a value for each allocation; NULL when memory is out. */
-uint8_t *mv_isolate_marks(mv_arena *arena, const mv_filter_bits *kept, const uint8_t *marks);
-
 /* The `top` largest blocks of those alive in events [from, to); among equal ones the first born.
  * All if there are fewer. O(rows). Fails only when memory is out. */
 mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from, uint32_t to,

@@ -1,5 +1,6 @@
 /* Segments as rows of a stack, compared with a literal allocator. */
 #include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"
 #include "viz/pictures/layout.h"
 
@@ -20,7 +21,9 @@ static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
     for (uint32_t i = 1; i < a->count; i++)
         cr_assert_leq(a->birth[i - 1] + 1, a->birth[i] + 1);
     opts.site_of = mv_push_array(arena, uint32_t, a->count);
-    mvt_ok(mv_layout_find(arena, &segments, series.reserved, &opts, &layout, mvt_err()));
+    opts.instant =
+        mvt_instants(arena, (mv_window){0, truth->events}, truth->events, series.reserved);
+    mvt_ok(mv_layout_find(arena, &segments, &opts, &layout, mvt_err()));
     for (uint32_t e = 0; e < truth->events; e++) {
         uint64_t bytes = 0;
         for (uint32_t i = 0; i < a->count; i++)

@@ -3,8 +3,9 @@
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
-#include "viz/pictures/fullness.h"
+#include "tests/fixture/fixture_lives.h"
 #include "viz/core/segment_rows.h"
+#include "viz/pictures/fullness.h"
 #include "viz/scene/palette.h"
 
 /* Bytes of living blocks that lie in [addr, addr + size). */
@@ -46,7 +47,8 @@ static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives
 
     opts.site_of = mv_push_array(arena, uint32_t, rows->allocs.count);
     mvt_ok(mv_totals_series(arena, lives, &series, mvt_err()));
-    mvt_ok(mv_layout_find(arena, rows, series.reserved, &opts, &layout, mvt_err()));
+    opts.instant = mvt_instants(arena, (mv_window){0, events}, events, series.reserved);
+    mvt_ok(mv_layout_find(arena, rows, &opts, &layout, mvt_err()));
     used = mv_fullness_of_samples(arena, lives, rows, &layout);
     cr_assert(used);
     cr_assert(events == 0 || layout.sample_count > 0);
@@ -56,19 +58,6 @@ static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives
                                       layout.instant[layout.samples[i].column]));
         cr_assert_leq(used[i], layout.samples[i].bytes);
     }
-}
-
-/* All rows together use what is allocated. */
-static void check_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows)
-{
-    mv_series series;
-    uint64_t before, *used = mv_fullness_of_all(arena, lives, rows, &before);
-
-    cr_assert(used);
-    mvt_ok(mv_totals_series(arena, lives, &series, mvt_err()));
-    cr_assert_eq(before, series.before.allocated);
-    for (uint32_t e = 0; e < lives->events.count; e++)
-        cr_assert_eq(used[e], series.allocated[e]);
 }
 
 static void compare(mvt_heap_opts opts)
@@ -82,7 +71,6 @@ static void compare(mvt_heap_opts opts)
     mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &rows, mvt_err()));
     for (uint32_t e = 0; e <= lives.events.count; e += 5)
         check_after(arena, &lives, &rows, e - 1);
-    check_all(arena, &lives, &rows);
     if (lives.events.count > 0)
         check_samples(arena, &lives, &rows);
 }

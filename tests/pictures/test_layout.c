@@ -104,22 +104,6 @@ static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t 
     return sum;
 }
 
-/* The columns tile the window, and each shows the moment with most bytes. */
-static void check_columns(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
-{
-    cr_assert_eq(l->start[0], opts->from);
-    cr_assert_eq(l->start[l->column_count], opts->to);
-    cr_assert_leq(l->column_count, opts->columns);
-    for (uint32_t c = 0; c < l->column_count; c++) {
-        if (opts->to == opts->from)
-            continue;
-        cr_assert_lt(l->start[c], l->start[c + 1]);
-        cr_assert(l->instant[c] >= l->start[c] && l->instant[c] < l->start[c + 1]);
-        for (uint32_t e = l->start[c]; e < l->start[c + 1]; e++)
-            cr_assert_leq(h->allocated[e], l->allocated[c]);
-    }
-}
-
 /* Elements are consecutive allocations; allocations that are left out are never alive in the
  * window. */
 static void check_elements(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
@@ -201,8 +185,8 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
     mv_layout l;
 
     opts.visible = 1 + below(h, (uint32_t)opts.least);
-    mvt_ok(mv_layout_find(h->arena, &h->lives, h->allocated, &opts, &l, mvt_err()));
-    check_columns(h, &l, &opts);
+    opts.instant = mvt_instants(h->arena, (mv_window){from, to}, opts.columns, h->allocated);
+    mvt_ok(mv_layout_find(h->arena, &h->lives, &opts, &l, mvt_err()));
     check_elements(h, &l, &opts);
     check_samples(h, &l, &opts);
 }
@@ -237,7 +221,8 @@ Test(layout, small_neighbours_share_an_element)
 
     for (uint32_t i = 0; i < 6; i++)
         allocated[i] = block[i] + (i ? allocated[i - 1] : 0);
-    mvt_ok(mv_layout_find(mvt_memory(), &lives, allocated, &opts, &l, mvt_err()));
+    opts.instant = mvt_instants(mvt_memory(), (mv_window){0, opts.to}, opts.columns, allocated);
+    mvt_ok(mv_layout_find(mvt_memory(), &lives, &opts, &l, mvt_err()));
     cr_assert_eq(l.element_count, 4);
     cr_expect_eq(l.elements[0].count, 3);
     cr_expect_eq(l.elements[0].site, 7);
@@ -275,7 +260,8 @@ Test(layout, a_run_takes_the_site_that_fills_it)
             alloc_of[freed[i]] = i;
         }
     }
-    mvt_ok(mv_layout_find(mvt_memory(), &lives, allocated, &opts, &l, mvt_err()));
+    opts.instant = mvt_instants(mvt_memory(), (mv_window){0, opts.to}, opts.columns, allocated);
+    mvt_ok(mv_layout_find(mvt_memory(), &lives, &opts, &l, mvt_err()));
     cr_assert_eq(l.element_count, 1);
     cr_expect_eq(l.elements[0].site, 4);
     cr_expect_not(l.elements[0].is_one_site);
@@ -292,6 +278,7 @@ Test(layout, fails_when_memory_is_out)
     make_heap(&h, 7);
     opts.to = h.lives.events.count;
     opts.site_of = h.site_of;
+    opts.instant = mvt_instants(h.arena, (mv_window){0, opts.to}, opts.columns, h.allocated);
     for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
-        l.code = mv_layout_find(&l.arena, &h.lives, h.allocated, &opts, &layout, mvt_err());
+        l.code = mv_layout_find(&l.arena, &h.lives, &opts, &layout, mvt_err());
 }

@@ -49,15 +49,18 @@ static const char *events_figure(mv_view *view)
 }
 
 /* What of the past the picture cannot show. */
-static const char *history_figure(const mv_lives *lives)
+static const char *history_figure(const mv_lives *lives, bool has_hatch)
 {
     switch (lives->history) {
     case MV_HISTORY_COMPLETE:
         return "complete history";
     case MV_HISTORY_LATE:
-        return "recording began late: hatched blocks existed before";
+        return has_hatch ? "recording began late: hatched blocks existed before"
+                         : "recording began late";
     case MV_HISTORY_TRUNCATED:
-        return "history truncated: earlier events were overwritten, hatched blocks are from them";
+        return has_hatch ? "history truncated: earlier events were overwritten, hatched blocks are "
+                           "from them"
+                         : "history truncated: earlier events were overwritten";
     default:
         return "";
     }
@@ -88,7 +91,7 @@ static void add_figures(mv_view *view, mv_paper_heading *out)
     mv_paper_heading_add(
         out, mv_scene_format(scene, "%sreserved %s", peak, mv_size_text(size, most.reserved)));
     mv_paper_heading_add(out, events_figure(view));
-    mv_paper_heading_add(out, history_figure(lives));
+    mv_paper_heading_add(out, history_figure(lives, view->now->main != MV_MAIN_SEGMENTS));
 }
 
 /* ---- what part of it --------------------------------------------------------------------- */
@@ -241,10 +244,9 @@ static void describe(mv_view *view, mv_paper_heading *out)
         sheet->matches = count_in_window(&p.rows->part.allocs, sheet->opts.window);
     add_figures(view, out);
     add_part(&p, out);
+    mv_paper_add_headline(view, !p.of_segments, out);
     if (p.of_segments)
         add_use(view, out);
-    else
-        mv_paper_add_headline(view, true, out);
     if (p.of_pools)
         mv_paper_add_pools(view, out);
 }

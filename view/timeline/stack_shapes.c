@@ -168,7 +168,7 @@ static bool lay_out(mv_stack *s)
                                s->largest && s->largest <= ONE_BY_ONE ? 1 : pixel - pixel / 4 + 1,
                            .visible = pixel / 3 + 1,
                            .site_of = s->site_of};
-    return mv_layout_find(&s->scratch, s->lives, NULL, &opts, &s->layout, &err) == MV_OK;
+    return mv_layout_find(&s->scratch, s->lives, &opts, &s->layout, &err) == MV_OK;
 }
 
 /* The others are alive too: the grey area below all shapes is as high as everything that matches.

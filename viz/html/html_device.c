@@ -7,9 +7,9 @@
 #include "analyze/filter/isolate.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/lives/alive.h"
-#include "viz/html/html_parts.h"
 #include "viz/core/segment_rows.h"
-#include "viz/pictures/timeline_painter.h"
+#include "viz/html/html_parts.h"
+#include "viz/html/page_sites.h"
 
 enum { LABEL_SIZE = 256, LEAKED = 1, INEXACT = 2, WAS_PENDING = 4, MATCHES = 1, LARGEST = 2 };
 
@@ -125,7 +125,7 @@ static void add_references(device *d, const mv_leaks *leaks)
 /* ---- call sites: colours and names as in the other pictures ------------------------------ */
 
 /* A colour that depends on the theme is stored as its name: 1 leak, 2 no stack, 3 no frames. */
-static uint64_t colour_of(const mv_painter *p, uint32_t caller)
+static uint64_t colour_of(const mv_page_sites *p, uint32_t caller)
 {
     const mv_caller *row = &p->callers.callers[caller];
 
@@ -136,7 +136,7 @@ static uint64_t colour_of(const mv_painter *p, uint32_t caller)
     return row->colour >> 8;
 }
 
-static void add_sites(device *d, const mv_painter *p)
+static void add_sites(device *d, const mv_page_sites *p)
 {
     const mv_callers *s = &p->callers;
     const mv_alloc_lives *a = &d->lives->allocs;
@@ -145,7 +145,7 @@ static void add_sites(device *d, const mv_painter *p)
 
     open_of_rows(d, MV_CODING_TEXT, "site.label");
     for (uint32_t i = 0; i < s->count; i++) {
-        mv_caller_label(p, &s->callers[i], label, sizeof label);
+        mv_page_site_label(p, &s->callers[i], label, sizeof label);
         mv_packed_add_text(c, (mv_span){(const uint8_t *)label, strlen(label)});
     }
     mv_packed_close(c);
@@ -165,16 +165,15 @@ static void add_sites(device *d, const mv_painter *p)
 
 /* What the page shows at first: bits of each row. */
 static mv_code add_chosen(device *d, mv_arena *scratch, const mv_html *page,
-                          const mv_html_opening *opening, const mv_painter *p, mv_err *err)
+                          const mv_html_opening *opening, const mv_page_sites *p, mv_err *err)
 {
     const mv_alloc_lives *a = &d->lives->allocs;
     uint32_t to = opening->to ? opening->to : d->lives->events.count;
     mv_filter_bits matches, largest;
     mv_code code = MV_OK;
 
-    if (page->filter && p->opts->leaks)
-        code = mv_filter_allocs(scratch, p->trace, d->lives, p->opts->leaks, page->filter, &matches,
-                                err);
+    if (page->filter && p->leaks)
+        code = mv_filter_allocs(scratch, p->trace, d->lives, p->leaks, page->filter, &matches, err);
     else if (page->filter)
         code = mv_filter_segments(scratch, p->trace, d->lives, page->filter, &matches, err);
     if (code == MV_OK && page->top)
@@ -183,7 +182,7 @@ static mv_code add_chosen(device *d, mv_arena *scratch, const mv_html *page,
         return code;
     open_of_rows(d, MV_CODING_PLAIN, "chosen");
     for (uint32_t i = 0; (page->filter || page->top) && i < a->count; i++) {
-        uint32_t row = p->opts->leaks ? i : a->segment[i]; /* filters know segments by their row */
+        uint32_t row = p->leaks ? i : a->segment[i]; /* filters know segments by their row */
         mv_packed_add(d->columns, (page->filter && mv_filter_has(&matches, row) ? MATCHES : 0) |
                                       (page->top && mv_filter_has(&largest, i) ? LARGEST : 0));
     }
@@ -191,9 +190,9 @@ static mv_code add_chosen(device *d, mv_arena *scratch, const mv_html *page,
     return MV_OK;
 }
 
-static void add_rows(device *d, const mv_painter *p)
+static void add_rows(device *d, const mv_page_sites *p)
 {
-    const mv_leaks *leaks = p->opts->leaks;
+    const mv_leaks *leaks = p->leaks;
 
     d->lives = p->lives;
     d->prefix = leaks ? "" : "segments.";
@@ -342,7 +341,8 @@ static uint32_t highest(const uint64_t *levels, uint32_t count, uint64_t before)
     return event;
 }
 
-static mv_code find_peaks(mv_arena *scratch, mv_painter *allocs, mv_painter *segments, mv_err *err)
+static mv_code find_peaks(mv_arena *scratch, mv_page_sites *allocs, mv_page_sites *segments,
+                          mv_err *err)
 {
     mv_series series;
     mv_code code = mv_totals_series(scratch, allocs->lives, &series, err);
@@ -354,38 +354,27 @@ static mv_code find_peaks(mv_arena *scratch, mv_painter *allocs, mv_painter *seg
     return MV_OK;
 }
 
-/* The parts of a painter that the sites of a page need. */
-static mv_painter painter_of(const mv_html *page, const mv_lives *lives,
-                             const mv_timeline_opts *opts, const uint8_t *kinds)
-{
-    return (mv_painter){.trace = page->trace,
-                        .lives = lives,
-                        .opts = opts,
-                        .theme = mv_theme_of(false),
-                        .frame_kinds = kinds};
-}
-
 mv_code mv_html_add_device(mv_html *page, const mv_reports *reports, const mv_html_opening *opening,
                            mv_err *err)
 {
     const mv_lives *lives = reports->lives;
     device d = {.columns = &page->columns, .number = page->devices};
-    mv_timeline_opts opts = {.leaks = reports->leaks, .title = page->title};
-    mv_timeline_opts segment_opts = {.title = page->title};
+    mv_page_sites p = {
+        .trace = page->trace, .lives = lives, .leaks = reports->leaks, .theme = mv_theme_of(false)};
+    mv_page_sites s = p;
     mv_lives segments;
-    mv_painter p, s;
     mv_arena scratch;
     mv_code code;
 
     mv_arena_init(&scratch, page->arena->budget);
-    p = painter_of(page, lives, &opts, mv_frame_kinds(&scratch, page->trace));
-    s = painter_of(page, &segments, &segment_opts, p.frame_kinds);
-    s.of_segments = true;
+    p.frame_kinds = s.frame_kinds = mv_frame_kinds(&scratch, page->trace);
+    s.lives = &segments;
+    s.leaks = NULL;
     code = find_peaks(&scratch, &p, &s, err);
     if (code == MV_OK)
         code = mv_segment_lives_as_allocs(&scratch, lives, &segments, err);
     if (code == MV_OK &&
-        (!p.frame_kinds || !mv_callers_find(&scratch, &p) || !mv_callers_find(&scratch, &s)))
+        (!p.frame_kinds || !mv_page_sites_find(&scratch, &p) || !mv_page_sites_find(&scratch, &s)))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
     if (code == MV_OK) {
         add_rows(&d, &s);

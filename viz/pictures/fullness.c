@@ -219,25 +219,3 @@ uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const m
     mv_arena_release(&f.scratch);
     return is_ready ? out : NULL;
 }
-
-uint64_t *mv_fullness_of_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
-                             uint64_t *before)
-{
-    uint64_t *out = mv_push_array(arena, uint64_t, lives->events.count), used = 0;
-    fill_sweep f = {.lives = lives, .used = &used};
-    agendas on;
-    bool is_ready;
-
-    mv_arena_init(&f.scratch, arena->budget);
-    f.element_of = mv_push_array(&f.scratch, uint32_t, rows->allocs.count); /* all are 0 */
-    is_ready = out && f.element_of && prepare(&f, rows) && make_agendas(&f, &on);
-    if (is_ready)
-        begin(&f);
-    *before = used;
-    for (uint32_t e = 0; is_ready && e < lives->events.count; e++) {
-        apply(&f, &on, e);
-        out[e] = used;
-    }
-    mv_arena_release(&f.scratch);
-    return is_ready ? out : NULL;
-}

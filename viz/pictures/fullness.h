@@ -14,7 +14,7 @@
 #include "viz/pictures/layout.h"
 #include "viz/scene/fullness_scale.h"
 
-/* Of `rows`, which has segments in the form of allocations (viz/pictures/segment_timeline.h), or
+/* Of `rows`, which has segments in the form of allocations (viz/core/segment_rows.h), or
  * some of them: the bytes in use of each after `event`. [rows.allocs.count]; NULL when memory is
  * out. */
 uint64_t *mv_fullness_after(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
@@ -24,10 +24,5 @@ uint64_t *mv_fullness_after(mv_arena *arena, const mv_lives *lives, const mv_liv
  * O(n log n). */
 uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                                  const mv_layout *layout);
-
-/* The bytes in use of all rows together after each event, and before the first: [events.count].
- * NULL when memory is out. */
-uint64_t *mv_fullness_of_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
-                             uint64_t *before);
 
 #endif

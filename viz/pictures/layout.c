@@ -27,53 +27,14 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- columns ----------------------------------------------------------------------------- */
 
-static bool take_columns(mv_arena *arena, sweep *s)
+static bool make_columns(mv_arena *arena, sweep *s)
 {
     mv_layout *l = s->out;
 
     l->column_count = s->opts->columns;
-    l->instant = mv_push_array(arena, uint32_t, l->column_count);
-    for (uint32_t c = 0; l->instant && c < l->column_count; c++)
-        l->instant[c] = s->opts->instant[c];
-    return l->instant != NULL;
-}
-
-static bool cut_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
-{
-    mv_layout *l = s->out;
-    uint32_t events = l->to - l->from;
-
-    l->column_count = events < s->opts->columns ? events : s->opts->columns;
-    if (l->column_count == 0)
-        l->column_count = 1;
-    l->start = mv_push_array(arena, uint32_t, (uint64_t)l->column_count + 1);
-    l->instant = mv_push_array(arena, uint32_t, l->column_count);
-    if (!l->start || !l->instant)
-        return false;
-    for (uint32_t c = 0; c <= l->column_count; c++)
-        l->start[c] = l->from + (uint32_t)((uint64_t)events * c / l->column_count);
-    for (uint32_t c = 0; c < l->column_count; c++) {
-        uint32_t best = l->start[c];
-        if (events == 0) {
-            l->instant[c] = l->from > 0 ? l->from - 1 : MV_BEFORE;
-            continue;
-        }
-        for (uint32_t e = best; e < l->start[c + 1]; e++)
-            if (allocated[e] > allocated[best])
-                best = e;
-        l->instant[c] = best;
-    }
-    return true;
-}
-
-static bool make_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
-{
-    mv_layout *l = s->out;
-
-    if (!(s->opts->instant ? take_columns(arena, s) : cut_columns(arena, s, allocated)))
-        return false;
     l->allocated = mv_push_array(arena, uint64_t, l->column_count);
     l->preexisting = mv_push_array(arena, uint64_t, l->column_count);
+    l->instant = s->opts->instant;
     return l->allocated && l->preexisting;
 }
 
@@ -302,16 +263,16 @@ static bool sort_samples(mv_arena *arena, sweep *s)
     return true;
 }
 
-mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *allocated,
-                       const mv_layout_opts *opts, mv_layout *out, mv_err *err)
+mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const mv_layout_opts *opts,
+                       mv_layout *out, mv_err *err)
 {
     sweep s = {.lives = lives, .opts = opts, .out = out};
     bool done;
 
     *out = (mv_layout){.from = opts->from, .to = opts->to};
     mv_arena_init(&s.scratch, arena->budget);
-    done = make_columns(arena, &s, allocated) && make_elements(arena, &s) && prepare(&s) &&
-           run(&s) && sort_samples(arena, &s);
+    done = make_columns(arena, &s) && make_elements(arena, &s) && prepare(&s) && run(&s) &&
+           sort_samples(arena, &s);
     mv_arena_release(&s.scratch);
     return done ? MV_OK : no_memory(err);
 }

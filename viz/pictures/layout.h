@@ -1,8 +1,8 @@
 /* Where the allocations of a timeline are: numbers only, with columns but no pixels.
  *
  * Allocations stack in order of birth, so the offset of one is the sum of the living ones before
- * it. A window of events is cut into columns; each shows the heap at one instant, the one in it
- * where most bytes are allocated, so that no peak is lost.
+ * it. The caller cuts a window of events into columns; each shows the heap at one instant, the one
+ * in it where most bytes are allocated, so that no peak is lost.
  *
  * An element is an allocation of at least `least` bytes, or a run of smaller ones that were born
  * one after another: nothing is between them, so they are one shape at every instant.
@@ -37,11 +37,9 @@ typedef struct {
 typedef struct {
     uint32_t from, to; /* events of the window */
     uint32_t column_count;
-    uint32_t *start;       /* [column_count + 1] first event of a column */
-    uint32_t *instant;     /* [column_count] the heap after this event is shown; MV_BEFORE: before
-                            * the first */
-    uint64_t *allocated;   /* [column_count] bytes at that instant: the height of the stack */
-    uint64_t *preexisting; /* [column_count] of that, bytes from before the first event */
+    const uint32_t *instant; /* [column_count] the caller's */
+    uint64_t *allocated;     /* [column_count] bytes at that instant: the height of the stack */
+    uint64_t *preexisting;   /* [column_count] of that, bytes from before the first event */
     uint32_t element_count;
     mv_element *elements; /* [element_count] in order of birth */
     uint32_t sample_count;
@@ -50,19 +48,18 @@ typedef struct {
 
 typedef struct {
     uint32_t from, to; /* window of events */
-    uint32_t columns;  /* at most; fewer when there are fewer events */
-    uint64_t least;    /* bytes from which an allocation has an element of its own, at least 1 */
-    uint64_t visible;  /* an element has no sample in a column where it has fewer bytes than this */
-    const uint32_t *instant; /* [columns] the instant of each, if the caller has cut them; `start`
-                                is NULL then. NULL: cut evenly */
+    uint32_t columns;
+    uint64_t least;   /* bytes from which an allocation has an element of its own, at least 1 */
+    uint64_t visible; /* an element has no sample in a column where it has fewer bytes than this */
+    const uint32_t *instant; /* [columns] the heap after this event is shown, ascending; MV_BEFORE:
+                                before the first. Outlives the layout */
     const uint32_t *site_of; /* [allocs.count] the call site of each allocation: any numbers */
 } mv_layout_opts;
 
-/* Of `lives` only the allocations, in order of birth, and the number of events are used.
- * `allocated` is the level after each event (mv_series.allocated). Time O(n log n) in allocations,
- * and for a column at most the number of its samples times 16 x log n. Fails when memory runs out.
- */
-mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *allocated,
-                       const mv_layout_opts *opts, mv_layout *out, mv_err *err);
+/* Of `lives` only the allocations, in order of birth, and the number of events are used. Time O(n
+ * log n) in allocations, and for a column at most the number of its samples times 16 x log n. Fails
+ * when memory runs out. */
+mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const mv_layout_opts *opts,
+                       mv_layout *out, mv_err *err);
 
 #endif

@@ -48,17 +48,6 @@ uint64_t mv_axis_count_step(uint64_t count, uint32_t ticks)
                 return power * factors[i];
 }
 
-const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT])
-{
-    if (count < 10000)
-        snprintf(text, MV_TICK_TEXT, "%llu", (unsigned long long)count);
-    else if (count < 1000000)
-        snprintf(text, MV_TICK_TEXT, "%.6gk", (double)count / 1e3);
-    else
-        snprintf(text, MV_TICK_TEXT, "%.6gM", (double)count / 1e6);
-    return text;
-}
-
 const char *mv_axis_time(int64_t microseconds, int64_t longest, char text[MV_TICK_TEXT])
 {
     double us = (double)microseconds;

@@ -25,9 +25,6 @@ const char *mv_axis_bytes(uint64_t bytes, char text[MV_TICK_TEXT]);
  * largest such step in 64 bits when no step is large enough (2^63 and 1 tick). */
 uint64_t mv_axis_count_step(uint64_t count, uint32_t ticks);
 
-/* "950", "12k", "1.5M". */
-const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT]);
-
 /* "1,977,515". */
 static inline const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT])
 {
