@@ -155,6 +155,8 @@ static void add_part(mv_plot *p, mv_paper_heading *out)
 
 void mv_paper_add_verdict(mv_paper_heading *out, const char *text, bool is_alarm)
 {
+    if (out->verdict_count == MV_PAPER_VERDICTS)
+        return;
     out->verdict[out->verdict_count].text = text;
     out->verdict[out->verdict_count++].is_alarm = is_alarm;
 }
