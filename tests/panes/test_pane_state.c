@@ -99,6 +99,8 @@ static void check_head(mv_view *view, const char *name)
 
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         const mv_scene *scene = mv_view_frame(view, widths[i], widths[i] * 0.6f, view->ms + 1000);
+        if (view->panels->heap_shown->heap.sums.reserved)
+            cr_expect(mvt_scene_says(scene, " reserved = "), "%s at %.0f", name, (double)widths[i]);
         for (uint32_t k = 0; k < scene->shape_count; k++) {
             const mv_shape *s = &scene->shapes[k];
             mv_point at = scene->points[s->first];

@@ -10,8 +10,7 @@
 
 enum {
     LINE = 16,   /* of the texts above the rows, in pixels at scale 1 */
-    WIDE = 1400, /* so wide, sums and holes have one line; wider still, the event too */
-    WIDEST = 1800,
+    WIDE = 1800, /* so wide, what the event did has one line, else two */
     BUTTON = 118,
     ROW = 15 /* of a row, approximately */
 };
@@ -28,14 +27,9 @@ typedef struct {
 
 /* ---- where everything is ----------------------------------------------------------------- */
 
-static bool is_wide(const mv_view *view, mv_box box)
-{
-    return box.w >= mv_ui_px(&view->ui, WIDE);
-}
-
 static uint32_t event_lines(const mv_view *view, mv_box box)
 {
-    return box.w >= mv_ui_px(&view->ui, WIDEST) ? 1 : 2;
+    return box.w >= mv_ui_px(&view->ui, WIDE) ? 1 : 2;
 }
 
 /* Cuts off the lines of text, which paper does not have. Their number depends on the width alone:
@@ -44,9 +38,9 @@ static mv_box cut_head(const mv_view *view, mv_box *box)
 {
     if (view->sheet) /* the heading of the paper has them */
         return (mv_box){0};
-    uint32_t lines = event_lines(view, *box) + (is_wide(view, *box) ? 1 : 2);
 
-    return mv_box_cut_top(box, (float)lines * mv_ui_px(&view->ui, LINE) + mv_ui_px(&view->ui, 4));
+    return mv_box_cut_top(box, (float)(event_lines(view, *box) + 2) * mv_ui_px(&view->ui, LINE) +
+                                   mv_ui_px(&view->ui, 4));
 }
 
 /* Cuts off the space of the legend: none in a narrow pane. */
@@ -245,7 +239,6 @@ static void paint_head(state_frame *p, mv_box head)
         oom ? oom
             : mv_state_holes_text(&p->ui->scene, &p->device->lives, &heap->sums, heap->largest);
     uint32_t most = event_lines(p->view, head);
-    bool wide = is_wide(p->view, head);
     mv_panel_lines lines = {.view = p->view, .size = MV_UI_SMALL};
     mv_box event;
 
@@ -261,13 +254,8 @@ static void paint_head(state_frame *p, mv_box head)
     lines.box = event;
     lines.y = event.y;
     mv_panel_wrap(&lines, 0, event.w, theme->text, most, event_text(p));
-    if (wide && !oom && *holes) {
-        paint_line(p, &head, theme->text, mv_panel_say(p->view, "%s \xc2\xb7 %s", sums, holes));
-        return;
-    }
-    if (!wide)
-        paint_line(p, &head, theme->text, sums);
-    paint_line(p, &head, oom ? theme->alarm : theme->text, *holes ? holes : sums);
+    paint_line(p, &head, theme->text, sums);
+    paint_line(p, &head, oom ? theme->alarm : theme->text, holes);
 }
 
 /* The keys of the picture, and below them those of the colours. */
