@@ -50,8 +50,15 @@ static const char *lack(uint32_t needs)
     return "not now";
 }
 
-static void (*const runs[MV_DO_COUNT])(mv_view *, uint64_t) = {
-#define MV_VIEW_COMMAND(name, keys, needs, past, title, help) [MV_DO_##name] = mv_do_##name,
+static const struct {
+    void (*run)(mv_view *, uint64_t);
+    bool has_arg; /* of its own */
+    uint64_t arg;
+} runs[MV_DO_COUNT] = {
+#define MV_VIEW_COMMAND(name, keys, needs, past, title, help) \
+    [MV_DO_##name] = {.run = mv_do_##name},
+#define MV_VIEW_COMMAND_AS(name, keys, needs, past, title, help, does, number) \
+    [MV_DO_##name] = {.run = mv_do_##does, .has_arg = true, .arg = (uint64_t)(number)},
 #include "view/state/commands.def"
 #undef MV_VIEW_COMMAND
 };
@@ -69,7 +76,7 @@ bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg)
     }
     mv_change_begin(view);
     mv_change_is(view, (mv_change_kind)mv_view_commands[id].past);
-    runs[id](view, arg);
+    runs[id].run(view, runs[id].has_arg ? runs[id].arg : arg);
     mv_change_end(view);
     return true;
 }

@@ -6,10 +6,23 @@
 #include "view/chrome/chrome.h"
 #include "view/panes/listing.h"
 
+/* What commands do; those that are several commands have a number in the table. */
 #define MV_VIEW_COMMAND(name, keys, needs, past, title, help) \
     void mv_do_##name(mv_view *view, uint64_t arg);
+#define MV_VIEW_COMMAND_AS(name, keys, needs, past, title, help, run, arg)
 #include "view/state/commands.def"
 #undef MV_VIEW_COMMAND
+void mv_do_zoom(mv_view *view, uint64_t arg);
+void mv_do_zoom_y(mv_view *view, uint64_t arg);
+void mv_do_pan(mv_view *view, uint64_t arg);
+void mv_do_pan_y(mv_view *view, uint64_t arg);
+void mv_do_step(mv_view *view, uint64_t arg);
+void mv_do_show_main(mv_view *view, uint64_t arg);
+void mv_do_show_tab(mv_view *view, uint64_t arg);
+void mv_do_turn_tab(mv_view *view, uint64_t arg);
+void mv_do_show_hits(mv_view *view, uint64_t arg);
+void mv_do_go_to_hit(mv_view *view, uint64_t arg);
+void mv_do_resize(mv_view *view, uint64_t arg);
 
 /* The state that a view begins with; false: memory is out. */
 bool mv_intents_open(mv_view *view);

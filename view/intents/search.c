@@ -79,14 +79,7 @@ void mv_search_go(mv_view *view, bool is_back)
         mv_view_pin(view, row);
 }
 
-void mv_do_next_hit(mv_view *view, uint64_t arg)
+void mv_do_go_to_hit(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    mv_search_go(view, false);
-}
-
-void mv_do_previous_hit(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    mv_search_go(view, true);
+    mv_search_go(view, (int64_t)arg < 0);
 }

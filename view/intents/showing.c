@@ -5,47 +5,12 @@
 
 /* ---- what is shown ----------------------------------------------------------------------- */
 
-static void show_main(mv_view *view, mv_main_view main)
+void mv_do_show_main(mv_view *view, uint64_t arg)
 {
-    if (view->now->main == (uint8_t)main)
+    if (view->now->main == arg)
         return;
-    mv_view_write(view)->main = (uint8_t)main;
+    mv_view_write(view)->main = (uint8_t)arg;
     mv_view_write(view)->fits_height = true;
-}
-
-static void show_tab(mv_view *view, mv_tab tab)
-{
-    mv_view_write(view)->tab = (uint8_t)tab;
-}
-
-void mv_do_show_timeline(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_main(view, MV_MAIN_TIMELINE);
-}
-
-void mv_do_show_segments(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_main(view, MV_MAIN_SEGMENTS);
-}
-
-void mv_do_show_state(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_main(view, MV_MAIN_STATE);
-}
-
-void mv_do_show_ranks(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_main(view, MV_MAIN_RANKS);
-}
-
-void mv_do_show_pools(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_main(view, MV_MAIN_POOLS);
 }
 
 void mv_do_show_requested(mv_view *view, uint64_t arg)
@@ -54,58 +19,20 @@ void mv_do_show_requested(mv_view *view, uint64_t arg)
     mv_view_write(view)->shows_requested = !view->now->shows_requested;
 }
 
-void mv_do_show_flame(mv_view *view, uint64_t arg)
+void mv_do_show_tab(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    show_tab(view, MV_TAB_FLAME);
+    mv_view_write(view)->tab = (uint8_t)arg;
 }
 
-void mv_do_show_tables(mv_view *view, uint64_t arg)
+void mv_do_turn_tab(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    show_tab(view, MV_TAB_TABLES);
-}
-
-void mv_do_show_details(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_tab(view, MV_TAB_DETAILS);
-}
-
-void mv_do_show_reports(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_tab(view, MV_TAB_REPORTS);
-}
-
-void mv_do_next_tab(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_tab(view, (mv_tab)((view->now->tab + 1) % (MV_TAB_REPORTS + 1)));
-}
-
-void mv_do_previous_tab(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    show_tab(view, (mv_tab)((view->now->tab + MV_TAB_REPORTS) % (MV_TAB_REPORTS + 1)));
+    mv_view_write(view)->tab = (uint8_t)((view->now->tab + MV_TAB_COUNT + arg) % MV_TAB_COUNT);
 }
 
 /* Turns something on, or off when it is on. */
-static void set_show(mv_view *view, mv_show show)
+void mv_do_show_hits(mv_view *view, uint64_t arg)
 {
-    mv_view_write(view)->show = view->now->show == (uint8_t)show ? MV_SHOW_ALL : (uint8_t)show;
-}
-
-void mv_do_highlight(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    set_show(view, MV_SHOW_HIGHLIGHT);
-}
-
-void mv_do_isolate(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    set_show(view, MV_SHOW_ISOLATE);
+    mv_view_write(view)->show = view->now->show == arg ? MV_SHOW_ALL : (uint8_t)arg;
 }
 
 /* ---- looks ------------------------------------------------------------------------------- */
@@ -116,26 +43,14 @@ void mv_do_theme(mv_view *view, uint64_t arg)
     mv_view_write_desk(view)->is_dark = !view->desk->is_dark;
 }
 
-static void resize(mv_view *view, double factor)
+void mv_do_resize(mv_view *view, uint64_t arg)
 {
-    double scale = view->desk->scale * factor;
+    double scale = view->desk->scale * ((int64_t)arg > 0 ? 1.125 : 1 / 1.125);
 
     mv_view_write_desk(view)->scale = scale < 0.8             ? 0.8
                                       : scale > MV_MOST_SCALE ? MV_MOST_SCALE
                                                               : scale;
     mv_view_say(view, false, "texts at %.0f %%", view->desk->scale * 100);
-}
-
-void mv_do_larger(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    resize(view, 1.125);
-}
-
-void mv_do_smaller(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    resize(view, 1 / 1.125);
 }
 
 /* ---- ending things ----------------------------------------------------------------------- */

@@ -87,58 +87,33 @@ static double pointer_height(const mv_view *view)
     return (double)((plot->y + plot->h - view->ui.pointer_y) / plot->h);
 }
 
-void mv_do_zoom_in(mv_view *view, uint64_t arg)
+void mv_do_zoom(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    if (!mv_heap_zoom(view, zoom_step))
-        mv_timeline_zoom(view, pointer_share(view), 1 / zoom_step);
+    double factor = (int64_t)arg > 0 ? zoom_step : 1 / zoom_step;
+
+    if (!mv_heap_zoom(view, factor))
+        mv_timeline_zoom(view, pointer_share(view), 1 / factor);
 }
 
-void mv_do_zoom_out(mv_view *view, uint64_t arg)
+void mv_do_zoom_y(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    if (!mv_heap_zoom(view, 1 / zoom_step))
-        mv_timeline_zoom(view, pointer_share(view), zoom_step);
+    mv_timeline_zoom_y(view, pointer_height(view), (int64_t)arg > 0 ? 1 / zoom_step : zoom_step);
 }
 
-void mv_do_zoom_in_y(mv_view *view, uint64_t arg)
+void mv_do_pan(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    mv_timeline_zoom_y(view, pointer_height(view), 1 / zoom_step);
+    double by = 0.25 * (double)(int64_t)arg;
+
+    if (!mv_heap_pan(view, by, 0))
+        mv_timeline_pan(view, by);
 }
 
-void mv_do_zoom_out_y(mv_view *view, uint64_t arg)
+void mv_do_pan_y(mv_view *view, uint64_t arg)
 {
-    (void)arg;
-    mv_timeline_zoom_y(view, pointer_height(view), zoom_step);
-}
+    double by = 0.25 * (double)(int64_t)arg;
 
-void mv_do_pan_left(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    if (!mv_heap_pan(view, -0.25, 0))
-        mv_timeline_pan(view, -0.25);
-}
-
-void mv_do_pan_right(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    if (!mv_heap_pan(view, 0.25, 0))
-        mv_timeline_pan(view, 0.25);
-}
-
-void mv_do_pan_up(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    if (!mv_heap_pan(view, 0, -0.25))
-        pan_bytes(view, 0.25);
-}
-
-void mv_do_pan_down(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    if (!mv_heap_pan(view, 0, 0.25))
-        pan_bytes(view, -0.25);
+    if (!mv_heap_pan(view, 0, -by))
+        pan_bytes(view, by);
 }
 
 void mv_do_fit_all(mv_view *view, uint64_t arg)
@@ -285,38 +260,14 @@ void mv_do_select_range(mv_view *view, uint64_t arg)
 
 /* ---- the cursor --------------------------------------------------------------------------- */
 
-static void step(mv_view *view, int64_t by)
+void mv_do_step(mv_view *view, uint64_t arg)
 {
     int64_t events = mv_view_device(view)->lives.events.count;
     int64_t at = view->now->cursor == MV_BEFORE ? -1 : (int64_t)view->now->cursor;
 
-    at = at + by < -1 ? -1 : at + by;
+    at = at + (int64_t)arg < -1 ? -1 : at + (int64_t)arg;
     at = at < events ? at : events - 1;
     mv_view_move_cursor(view, at < 0 ? MV_BEFORE : (uint32_t)at);
-}
-
-void mv_do_event_back(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    step(view, -1);
-}
-
-void mv_do_event_on(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    step(view, 1);
-}
-
-void mv_do_event_far_back(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    step(view, -100);
-}
-
-void mv_do_event_far_on(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    step(view, 100);
 }
 
 void mv_do_go_to_event(mv_view *view, uint64_t arg)
