@@ -225,7 +225,12 @@ function listen() {
     document.body.classList.remove('over');
     open(event.dataTransfer.files);
   });
-  new ResizeObserver(() => viewer.postMessage({resize: sizeNow()})).observe(picture);
+  // In pixels of the screen where the browser tells them: then no pixel of the picture is stretched.
+  const resized = new ResizeObserver(([entry]) => {
+    const [box] = entry.devicePixelContentBoxSize || [];
+    viewer.postMessage({resize: box ? [box.inlineSize, box.blockSize] : sizeNow()});
+  });
+  try { resized.observe(picture, {box: 'device-pixel-content-box'}); } catch (error) { resized.observe(picture); }
   for (const id of ['open', 'choose']) byId(id).onclick = () => byId('files').click();
   byId('files').onchange = event => { open(event.target.files); event.target.value = ''; };
   byId('texts').onclick = () => toggleReports(byId('side').hidden);

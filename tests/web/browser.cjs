@@ -133,6 +133,36 @@ const tests = {
     await end(page, its);
   },
 
+  async 'the picture is that of the window, but for letters and dashes'(browser) {
+    const file = snapshot('leak_in_training.pickle'), window = path.join(folder, 'window.png');
+    const drawn = spawnSync(memviz, ['view', '--headless', '--theme', 'dark', '--size', '1280x720', '--shot', window, file],
+                            {env: {...process.env, MEMVIZ_CACHE: 'off'}});
+    assert.strictEqual(drawn.status, 0, drawn.stderr.toString());
+    const page = await open(browser, {colorScheme: 'dark', viewport: {width: 1280, height: 756}});
+    await hear(page);
+    await files(page, [file]);
+    await idle(page, 1);
+    await page.evaluate(() => picture.blur());
+    await page.waitForTimeout(500);
+    const picture = await page.locator('#picture').screenshot({path: path.join(folder, 'page.png')});
+    const blank = await (await browser.newContext()).newPage();
+    const share = await blank.evaluate(async pictures => {
+      const [a, b] = await Promise.all(pictures.map(async text => {
+        const image = await createImageBitmap(await (await fetch('data:image/png;base64,' + text)).blob());
+        const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+        context.drawImage(image, 0, 0);
+        return context.getImageData(0, 0, image.width, image.height);
+      }));
+      if (a.width !== b.width || a.height !== b.height) return 1;
+      let other = 0;
+      for (let i = 0; i < a.data.length; i += 4)
+        other += [0, 1, 2].some(part => Math.abs(a.data[i + part] - b.data[i + part]) > 8);
+      return other / (a.width * a.height);
+    }, [picture.toString('base64'), fs.readFileSync(window).toString('base64')]);
+    assert(share < 0.1, 'pixels that differ: ' + share);
+    await end(page);
+  },
+
   async 'an exported picture is offered'(browser) {
     const page = await open(browser);
     await hear(page);
