@@ -100,6 +100,21 @@ Test(trace_plot, size_and_theme_of_svg)
     check_png(&r, 900, 800);
 }
 
+/* The words of a search in the window are fewer. */
+Test(trace_plot, a_filter_may_be_long)
+{
+    cJSON *report = mvt_json(0,
+                             "$MEMVIZ trace_plot --json --filter \"forward %s\" "
+                             "$SNAPS/gpt_train.pickle -o x.svg",
+                             "size>1 size>2 size>3 size>4 size>5 size>6 size>7 size>8 size>9 "
+                             "size>10 size>11 size>12 size>13 size>14 size>15 size>16 size>17 "
+                             "size>18 size>19 size>20 size>21 size>22 size>23 size>24 size>25 "
+                             "size>26 size>27 size>28 size>29 size>30 size>31 size>100M");
+
+    cr_expect_eq(mvt_json_number(report, "matches"), 0);
+    cr_expect_eq(mvt_json_number(report, "drawn"), 0);
+}
+
 /* The same file gives the same bytes. */
 Test(trace_plot, png_is_deterministic)
 {

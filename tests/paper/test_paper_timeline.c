@@ -396,6 +396,38 @@ Test(paper_timeline, pictures_of_every_snapshot_can_be_read)
     mvt_each_snapshot(check_snapshot);
 }
 
+/* Figures are whole: they go into another line instead. */
+static void check_figures(const mv_scene *scene, const char *name)
+{
+    const mv_theme *theme = mv_theme_of(false);
+
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_TEXT && s->fill == theme->faint_text && s->width >= 13)
+            cr_expect_not(strstr(s->text, "\xe2\x80\xa6"), "%s: %s", name, s->text);
+    }
+}
+
+static void check_narrow(const mv_trace *trace, const char *name)
+{
+    const mv_paper_kind *kinds[] = {&mv_paper_timeline, &mv_paper_segments};
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+
+    for (int i = 0; i < 2; i++) {
+        mv_paper_opts opts = {.title = name, .width = 800, .height = 360};
+        mv_paper paper;
+        mvt_ok(mv_paper_find(mvt_memory(), trace, &lives, kinds[i], &opts, &paper, mvt_err()));
+        mvt_scene_check_inside(&paper.scene, name);
+        mvt_scene_check_texts(&paper.scene, name);
+        check_figures(&paper.scene, name);
+    }
+}
+
+Test(paper_timeline, narrow_pictures_of_every_snapshot_can_be_read)
+{
+    mvt_each_snapshot(check_narrow);
+}
+
 static void check_part_of_snapshot(const mv_trace *trace, const char *name)
 {
     uint64_t state = 11;
