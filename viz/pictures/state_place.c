@@ -3,7 +3,7 @@
 #include <math.h>
 
 enum {
-    GROUP = 20,    /* pixels of a heading at scale 1 */
+    GROUP = 25,    /* pixels of a heading at scale 1, with room for a sign below its text */
     LEAST_ROW = 5, /* pixels of a row, whatever the scale */
     MOST_ROW = 40, /* likewise, at scale 1, when everything is shown */
     ZOOMED_ROW = 64,

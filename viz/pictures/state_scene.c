@@ -228,7 +228,7 @@ static void head_group(mv_state_scene *s, uint32_t group)
 
     if (y + s->place.head < s->place.box.y || y > s->place.box.y + s->place.box.h)
         return;
-    mv_scene_text(s->scene, s->place.box.x, y + s->place.head - 6 * s->place.scale, size,
+    mv_scene_text(s->scene, s->place.box.x, y + s->place.head - 11 * s->place.scale, size,
                   s->theme->text, MV_ANCHOR_START,
                   mv_text_fit(s->scene, head_text(s, group, size), size, s->place.box.w));
 }
