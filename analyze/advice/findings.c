@@ -229,10 +229,14 @@ static void add_peak(gathering *g)
 
     for (uint32_t i = 0; i < peak->count && i < MV_PEAK_FINDINGS; i++)
         add_site(g, &peak->sites[i]);
-    if (peak->unattributed && peak->unattributed >= peak->at.bytes.allocated / 4)
-        add_text(g, MV_FINDING_NOTE, peak->unattributed,
-                 say(g, "%s of the peak have no stack", size_of(g, peak->unattributed)),
-                 "they were allocated before recording began, or their stacks were not recorded");
+    if (peak->unattributed && peak->unattributed >= peak->at.bytes.allocated / 4) {
+        mv_finding f = finding(MV_FINDING_NOTE, peak->unattributed);
+        f.title = say(g, "%s of the peak have no stack", size_of(g, peak->unattributed));
+        f.what = "they were allocated before recording began, or their stacks were not recorded";
+        f.advice =
+            mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
+        add(g, f);
+    }
 }
 
 /* ---- what is missing, what is fine ------------------------------------------------------- */

@@ -29,6 +29,14 @@ const char *mv_recording_advice(const mv_lives *lives)
     return "";
 }
 
+const char *mv_recording_stack_advice(const mv_trace *trace)
+{
+    return trace->frames.count > 0
+               ? ""
+               : "recorded without stacks: call torch.cuda.memory._record_memory_history() with "
+                 "context='all' and stacks='all', which are its defaults";
+}
+
 /* ---- files without memory of PyTorch -------------------------------------------------------- */
 
 static const char *add(mv_arena *arena, mv_recording_contents *out, const char *text)

@@ -8,6 +8,9 @@
 /* One sentence without a full stop on how to record all events; "" when they are all there. */
 const char *mv_recording_advice(const mv_lives *lives);
 
+/* Likewise, on how to record stacks; "" when there are some. */
+const char *mv_recording_stack_advice(const mv_trace *trace);
+
 /* Whether there is no run of events to see, only the heap at one moment. */
 bool mv_recording_is_state_only(const mv_lives *lives);
 

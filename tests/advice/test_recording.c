@@ -13,6 +13,8 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
 
     cr_assert_eq(mv_recording_is_state_only(lives), is_state_only, "%s", name);
     cr_assert(words ? strstr(advice, words) != NULL : !*advice, "%s: %s", name, advice);
+    cr_assert_eq(strcmp(view->message, advice) == 0, is_state_only || !*advice, "%s",
+                 view->message);
     cr_assert_eq(view->now->main, is_state_only ? MV_MAIN_STATE : MV_MAIN_TIMELINE, "%s", name);
 }
 
@@ -68,6 +70,53 @@ Test(recording, calls_without_pytorch)
     cr_assert(strstr(out.lines[1], "device 0: ") && strstr(out.lines[1], "768 MiB"), "%s",
               out.lines[1]);
     cr_assert(strstr(out.lines[2], "memviz ledger run.bin"), "%s", out.lines[2]);
+}
+
+static bool shows(const mv_view *view, const char *words)
+{
+    for (uint32_t i = 0; i < view->ui.scene.shape_count; i++)
+        if (view->ui.scene.shapes[i].kind == MV_SHAPE_TEXT &&
+            strstr(view->ui.scene.shapes[i].text, words))
+            return true;
+    return false;
+}
+
+/* The viewer tells it in place of an empty window, at any width whole. */
+Test(recording, viewer_of_calls_without_pytorch)
+{
+    static const float widths[] = {800, 1280, 3840};
+    mvt_calls *c = mvt_calls_new();
+    mv_view *view = mvt_view_new(NULL);
+
+    for (uint64_t i = 0; i < 1093; i++)
+        mvt_call(c, MV_API_ALLOC, .addr = (i + 1) << 24, .size = 1 << 20,
+                 .library = "/lib/libxla.so");
+    mv_view_add(view, mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c))));
+    for (int i = 0; i < 3; i++) {
+        mv_view_frame(view, widths[i], 600, 0);
+        cr_assert(shows(view, "1093 calls of CUDA"));
+        cr_assert(shows(view, "1.07 GiB"));
+        cr_assert(shows(view, "shows who holds it"));
+    }
+}
+
+/* An event of a trace without a single frame: the advice is about stacks. */
+Test(recording, no_stacks)
+{
+    mvt_trace *t = mvt_new();
+    mv_view *view;
+    bool is_said = false;
+
+    for (uint64_t i = 1; i < 9; i++)
+        mvt_alloc(t, .addr = i << 20, .bytes = 1 << 20);
+    view = mvt_view_of(t);
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < view->panels->findings_shown->findings.count; i++)
+        is_said |=
+            strstr(view->panels->findings_shown->findings.rows[i].advice, "stacks='all'") != NULL;
+    cr_assert(is_said);
+    cr_assert_str_eq(mv_recording_stack_advice(&mv_view_document(mvt_view("gpt_train"))->trace),
+                     "");
 }
 
 Test(recording, nothing_at_all)

@@ -85,8 +85,8 @@ static void check_view(const char *name)
 
     mvt_view_frame(view);
     mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
-    for (uint32_t i = 0; i < 7; i++) {
-        static const char keys[] = "1234567";
+    for (uint32_t i = 0; i < 9; i++) {
+        static const char keys[] = "123456789";
         key(view, (uint32_t)keys[i]);
         snprintf(what, sizeof what, "%s after %c", name, keys[i]);
         check_zones(view, what);
@@ -96,6 +96,11 @@ static void check_view(const char *name)
 Test(spot, every_zone_is_reached_in_training)
 {
     check_view("gpt_train");
+}
+
+Test(spot, every_zone_is_reached_of_two_devices)
+{
+    check_view("two_devices");
 }
 
 Test(spot, every_zone_is_reached_in_fragmentation)

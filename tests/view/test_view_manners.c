@@ -54,6 +54,43 @@ Test(minimap, a_drag_makes_a_window)
     cr_assert_neq(view->now->from, 500);
 }
 
+/* A drag selects in every view that has a time axis. */
+Test(drag, selects_in_all_views_alike)
+{
+    mv_view *view = mvt_view("two_devices");
+    static const mv_command_id views[] = {MV_DO_show_timeline, MV_DO_show_segments,
+                                          MV_DO_show_pools, MV_DO_show_ranks};
+    uint32_t a = 0, b = 0;
+
+    for (int i = 0; i < 4; i++) {
+        mv_box plot;
+        mv_view_do(view, MV_DO_show_timeline, 0);
+        mv_view_do(view, MV_DO_fit_all, 0);
+        mv_view_do(view, views[i], 0);
+        mvt_view_frame(view);
+        plot = view->timeline->plot;
+        for (int step = 0; step < 4; step++)
+            mv_view_input(view, &(mv_input){.kind = step == 0   ? MV_INPUT_PRESS
+                                                    : step == 3 ? MV_INPUT_RELEASE
+                                                                : MV_INPUT_MOVE,
+                                            .button = MV_BUTTON_LEFT,
+                                            .clicks = 1,
+                                            .x = plot.x + plot.w * (0.2f + 0.1f * (float)step),
+                                            .y = plot.y + plot.h / 2});
+        cr_assert(view->now->has_interval, "%s", mv_view_commands[views[i]].title);
+        if (i > 0) {
+            cr_assert_leq(abs((int)view->now->a - (int)a), 2, "%s",
+                          mv_view_commands[views[i]].title);
+            cr_assert_leq(abs((int)view->now->b - (int)b), 2, "%s",
+                          mv_view_commands[views[i]].title);
+        }
+        a = view->now->a;
+        b = view->now->b;
+        mv_view_do(view, MV_DO_cancel, 0);
+        cr_assert_not(view->now->has_interval);
+    }
+}
+
 /* Z shows the interval, or without one the life of what is pinned. */
 Test(zoom, to_the_selection)
 {

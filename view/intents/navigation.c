@@ -249,8 +249,12 @@ void mv_navigation_update(mv_view *view)
     if (c->has_start)
         begin(view, device);
     /* Without a run of events a timeline is a flat line. */
-    if (is_new && view->now->main == MV_MAIN_TIMELINE && mv_recording_is_state_only(&device->lives))
+    if (is_new && view->now->main == MV_MAIN_TIMELINE &&
+        mv_recording_is_state_only(&device->lives)) {
         mv_view_write(view)->main = MV_MAIN_STATE;
+        if (!*view->message)
+            mv_view_say(view, false, "%s", mv_recording_advice(&device->lives));
+    }
     if (c->has_start && c->start.session)
         mv_session_set_place(view, c->start.session);
     c->has_start = false;
