@@ -148,7 +148,7 @@ uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_
 {
     static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)",
                                         "(other allocations)"};
-    const mv_segment_lives *s = &lives->segments;
+    const mv_segment_lives *s;
     const mv_pools *pools = &trace->pools;
     mv_pool_id pool;
     uint32_t segment;
@@ -159,6 +159,7 @@ uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_
         snprintf(text[0], MV_FLAME_TEXT, "%s", parts[row->part]);
         return 1;
     }
+    s = &lives->segments;
     segment = flame->map.segment[row->segment];
     pool = s->pool[segment].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[segment];
     snprintf(text[0], MV_FLAME_TEXT, "%ssegment 0x%llx of %llu bytes",
