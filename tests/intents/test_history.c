@@ -7,8 +7,8 @@
 enum { ACTIONS = 120 };
 
 typedef struct {
-    mv_view_state at[ACTIONS + 1]; /* after each action */
-    bool is_left[ACTIONS + 1];     /* and then left for another place */
+    mv_view_state at[ACTIONS + 1];      /* after each action */
+    mv_command_id left_by[ACTIONS + 1]; /* and then left for another place by it; MV_DO_NOTHING */
     uint32_t count;
 } walk;
 
@@ -18,7 +18,8 @@ static void act(mv_view *view, uint64_t *random, walk *w)
     mv_command_id id = mvt_view_random(view, random);
     bool is_place = id != MV_DO_NOTHING && mv_view_commands[id].past == MV_GOES;
 
-    w->is_left[w->count] = is_place && !mv_view_state_is_equal(&before, view->now);
+    w->left_by[w->count] =
+        is_place && !mv_view_state_is_equal(&before, view->now) ? id : MV_DO_NOTHING;
     w->at[++w->count] = *view->now;
 }
 
@@ -28,6 +29,14 @@ static uint32_t find(const walk *w, uint32_t end, const mv_view_state *state)
     while (end > 0 && !mv_view_state_is_equal(&w->at[end - 1], state))
         end--;
     return end > 0 ? end - 1 : UINT32_MAX;
+}
+
+static bool is_among(const mv_view_state *states, uint32_t count, const mv_view_state *state)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (mv_view_state_is_equal(&states[i], state))
+            return true;
+    return false;
 }
 
 static void check_walk(mv_view *view, const char *name, uint64_t seed)
@@ -46,16 +55,16 @@ static void check_walk(mv_view *view, const char *name, uint64_t seed)
     while (mv_view_do(view, MV_DO_back, 0)) {
         uint32_t found = find(&w, at + 1, view->now);
         cr_assert_neq(found, UINT32_MAX, "%s: Back %u shows what never was", name, steps);
-        for (uint32_t i = found + 1; i < at; i++)
-            cr_assert(!w.is_left[i] || mv_view_state_is_equal(&w.at[i], &seen[steps]) ||
-                          mv_view_state_is_equal(&w.at[i], view->now),
-                      "%s: Back %u passes by a place", name, steps);
         at = found;
         mvt_view_frame(view);
         cr_assert(mv_view_state_is_equal(&w.at[at], view->now), "%s: a frame changed it", name);
         seen[++steps] = *view->now;
     }
     cr_assert(mv_view_state_is_equal(&seen[steps], &w.at[0]), "%s: not at the start", name);
+    for (uint32_t i = 0; i < w.count; i++)
+        cr_assert(w.left_by[i] == MV_DO_NOTHING || is_among(seen, steps + 1, &w.at[i]),
+                  "%s: Back passes by the place that %s left", name,
+                  mv_view_commands[w.left_by[i]].name);
     for (uint32_t i = steps; i-- > 0;) {
         cr_assert(mv_view_do(view, MV_DO_forward, 0));
         mvt_view_frame(view);

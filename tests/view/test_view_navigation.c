@@ -286,6 +286,20 @@ Test(view_going, a_pin_is_made_visible)
     }
 }
 
+/* Choosing the shown device again shows all of it. */
+Test(view_going, the_same_device_again_has_a_window)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "two_devices");
+    double to = view->now->to;
+
+    show(view, 3, 9);
+    choose(view, view->now->file, view->now->device);
+    cr_assert_eq(view->now->from, 0);
+    cr_assert_eq(view->now->to, to);
+    cr_assert_eq(view->now->cursor, mv_view_device(view)->peak_event);
+}
+
 /* A segment has a start and an end too. */
 Test(view_going, goes_to_the_ends_of_a_segment)
 {

@@ -238,7 +238,7 @@ void mv_navigation_update(mv_view *view)
 
     settle_device(view);
     device = mv_view_arrived(view);
-    if (!device || device == view->levels_of)
+    if (!device || (device == view->levels_of && !is_new))
         return;
     mv_pyramid_reader_init(&view->levels, &device->pyramid);
     view->levels_of = device;
