@@ -51,7 +51,7 @@ typedef struct {
     double cpu_p50_ms, cpu_p99_ms; /* likewise, of its thread alone: without the time of others */
     double scene_p50_ms, scene_p99_ms; /* of that, until the scene is complete */
     uint32_t frames;
-    uint64_t events;  /* of the device that was shown */
+    uint64_t events; /* of the device that was shown */
     uint64_t rss_bytes, peak_rss_bytes;
     uint32_t script_line;    /* line that failed, from 1; 0: none. `err` has the reason */
     const char *failed_file; /* that the error is about; NULL: none, or the viewer's own */

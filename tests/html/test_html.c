@@ -6,8 +6,8 @@
 #include "analyze/code/culprit.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
-#include "viz/html/html.h"
 #include "viz/core/segment_rows.h"
+#include "viz/html/html.h"
 
 typedef struct {
     const char *text;   /* the file, NUL-terminated */

@@ -40,5 +40,6 @@ Test(rank_names, devices_of_one_file)
 Test(rank_names, names_do_not_depend_on_the_order)
 {
     check((mv_rank_place[]){{"y/r.pickle", 0}, {"b.pickle", 1}, {"x/r.pickle", 0}, {"b.pickle", 0}},
-          (const char *[]){"y/r.pickle", "b.pickle device 1", "x/r.pickle", "b.pickle device 0"}, 4);
+          (const char *[]){"y/r.pickle", "b.pickle device 1", "x/r.pickle", "b.pickle device 0"},
+          4);
 }
