@@ -188,7 +188,7 @@ Test(field, the_pointer)
     key(view, '/', 0);
     type(view, "train.py:62 forward");
     key(view, MV_KEY_ESCAPE, 0);
-    mvt_view_frame(view);
+    mv_view_frame(view, 1920, 720, 0); /* there is room for all of the text */
     wide = mv_ui_text_width(&view->ui, MV_UI_TEXT, "train.py:62 ");
     point(view, MV_INPUT_PRESS, f->box.x + wide + 1, 1);
     cr_assert_eq(view->desk->focus, MV_FOCUS_SEARCH);

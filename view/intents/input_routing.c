@@ -233,8 +233,11 @@ static void press(mv_view *view, const mv_input *input)
     if (zone && zone->command != MV_DO_NOTHING && input->button == MV_BUTTON_LEFT) {
         if (zone->command != MV_DO_search && view->desk->focus == MV_FOCUS_SEARCH)
             mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
-        if (zone->command != MV_DO_search || view->desk->focus != MV_FOCUS_SEARCH)
+        if (zone->command != MV_DO_search || view->desk->focus != MV_FOCUS_SEARCH) {
             mv_view_do(view, zone->command, zone->arg);
+            if (zone->command == MV_DO_search) /* it was painted from its beginning */
+                c->search.at = c->search.anchor = 0;
+        }
         press_field(view, input);
         return;
     }
