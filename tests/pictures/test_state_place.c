@@ -68,6 +68,8 @@ Test(state_place, rows_of_a_whole_state_fill_the_box_and_do_not_leave_it)
         mv_state_place p = mv_state_place_make(&h.state, pane, 1, (mv_state_shown){0});
         float bottom = mv_state_row_y(&p, h.state.rows - 1) + p.row;
         cr_expect(!mv_state_is_cut(&p));
+        cr_expect_eq(mv_state_share(&p).w, 1);
+        cr_expect_eq(mv_state_share(&p).h, 1);
         cr_expect_leq(bottom, pane.y + pane.h);
         cr_expect(is_near(bottom, pane.y + mv_state_height(&h.state, 1, p.row)));
         cr_expect(is_near(mv_state_x(&p, 0), pane.x));
@@ -110,6 +112,8 @@ Test(state_place, moving_shows_other_bytes_and_ends_at_the_edges)
     to = mv_state_place_make(&h.state, pane, 1, mv_state_pan(&p, -100, 0));
     cr_expect(is_near(mv_state_x(&to, h.state.row_bytes / 2), x - 100));
     to = mv_state_place_make(&h.state, pane, 1, mv_state_pan(&p, -1e6f, -1e6f));
+    cr_expect_float_eq(mv_state_share(&to).x + mv_state_share(&to).w, 1, 1e-5);
+    cr_expect_float_eq(mv_state_share(&to).y + mv_state_share(&to).h, 1, 1e-5);
     cr_expect(is_near(mv_state_x(&to, h.state.row_bytes), pane.x + pane.w));
     cr_expect(is_near(mv_state_row_y(&to, h.state.rows - 1) + to.row, pane.y + pane.h) ||
               to.shown.top == 0);

@@ -343,6 +343,25 @@ static void paint_hover(state_frame *p)
                mv_state_scene_describe(&p->scene, box));
 }
 
+/* Which part is shown, when it is not everything: at the edges, as scroll bars are. */
+static void paint_share(state_frame *p)
+{
+    const mv_box *box = &p->scene.place.box;
+    mv_box share = mv_state_share(&p->scene.place);
+    float thick = mv_ui_px(p->ui, 3);
+
+    if (share.w < 1)
+        mv_ui_fill(p->ui,
+                   (mv_box){box->x + share.x * box->w, box->y + box->h - thick,
+                            fmaxf(share.w * box->w, thick), thick},
+                   p->ui->theme->faint_text);
+    if (share.h < 1)
+        mv_ui_fill(p->ui,
+                   (mv_box){box->x + box->w + 1, box->y + share.y * box->h, thick,
+                            fmaxf(share.h * box->h, thick)},
+                   p->ui->theme->faint_text);
+}
+
 void mv_state_paint(mv_view *view, mv_box box)
 {
     const mv_document *document;
@@ -369,6 +388,8 @@ void mv_state_paint(mv_view *view, mv_box box)
     mv_state_scene_paint(&p.scene);
     if (view->sheet)
         view->sheet->drawn = p.scene.seen.drawn;
+    else
+        paint_share(&p);
     paint_legend(&p, box);
 }
 

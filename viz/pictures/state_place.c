@@ -116,6 +116,14 @@ bool mv_state_is_cut(const mv_state_place *p)
     return p->shown.zoom > 1 || all_pixels(p) > (double)p->box.h;
 }
 
+mv_box mv_state_share(const mv_state_place *p)
+{
+    double all = fmax(all_pixels(p), (double)p->box.h), top = pixels_of(p, p->shown.top);
+
+    return (mv_box){(float)p->shown.left, (float)(top / all), (float)(1 / p->shown.zoom),
+                    (float)((double)p->box.h / all)};
+}
+
 /* ---- places ------------------------------------------------------------------------------ */
 
 float mv_state_x(const mv_state_place *p, uint64_t bytes)

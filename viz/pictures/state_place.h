@@ -37,6 +37,9 @@ float mv_state_height(const mv_state *state, float scale, float row);
 /* Whether a part of the state is outside the box. */
 bool mv_state_is_cut(const mv_state_place *p);
 
+/* What of everything is in the box, as shares of it: 0, 0, 1, 1 when that is all. */
+mv_box mv_state_share(const mv_state_place *p);
+
 float mv_state_x(const mv_state_place *p, uint64_t bytes);   /* of bytes of a row */
 float mv_state_row_y(const mv_state_place *p, uint32_t row); /* its upper edge */
 float mv_state_head_y(const mv_state_place *p, uint32_t group);
