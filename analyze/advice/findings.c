@@ -241,6 +241,13 @@ static void add_peak(gathering *g)
 
 /* ---- what is missing, what is fine ------------------------------------------------------- */
 
+static const char *history_title(mv_history_kind kind)
+{
+    return kind == MV_HISTORY_LATE        ? "recording began late"
+           : kind == MV_HISTORY_TRUNCATED ? "earlier events are lost"
+                                          : "no events were recorded";
+}
+
 static void add_doubts(gathering *g)
 {
     const mv_lives *lives = g->of->lives;
@@ -249,7 +256,7 @@ static void add_doubts(gathering *g)
 
     if (lives->history != MV_HISTORY_COMPLETE) {
         mv_finding f = finding(MV_FINDING_NOTE, 0);
-        f.title = say(g, "history: %s", mv_history_name(lives->history));
+        f.title = history_title(lives->history);
         f.what = lives->history_why;
         f.advice = mv_recording_advice(lives);
         add(g, f);

@@ -207,10 +207,45 @@ Test(column_stack, events_are_in_order_on_every_clock)
             if (mv_bitmap_has(&x.ends, e) && mvt_random(&random, 2))
                 mv_bitmap_set(&slides, e);
         mv_bitmap_tally(&slides);
-        for (int clock = 0; clock < 3; clock++) {
+        for (int clock = 0; clock < MV_CLOCKS; clock++) {
             mvt_ok(mv_timescale_make(arena, &x, (mv_clock)clock, &slides, &s, mvt_err()));
             check_scale(&s, &random);
         }
+    }
+}
+
+/* Only pauses are shortened: all other distances are those of the clock of time. */
+Test(column_stack, the_clock_of_busy_time_cuts_pauses)
+{
+    mv_arena *arena = mvt_memory();
+    mv_timescale time, busy;
+    uint64_t random = 5;
+    int64_t at = 0;
+    mv_lives lives;
+    mv_index x;
+
+    mvt_random_lives(arena, (mvt_lives_opts){9, 1200, false}, &lives);
+    cr_assert_gt(lives.events.count, 120);
+    for (uint32_t e = 0; e < lives.events.count; e++)
+        lives.events.time_us[e] = at += e == 40 ? 100000 : e == 90 ? 7000000 : (int64_t)e % 7;
+    mvt_ok(mv_index_make(arena, &lives, MV_INDEX_ALLOCATED, &x, mvt_err()));
+    mvt_ok(mv_timescale_make(arena, &x, MV_CLOCK_TIME, NULL, &time, mvt_err()));
+    mvt_ok(mv_timescale_make(arena, &x, MV_CLOCK_BUSY, NULL, &busy, mvt_err()));
+    cr_assert(time.cut_count == 0 && busy.cut_count == 1, "a pause of 1.4 %% stays");
+    cr_assert(busy.cuts[0].event == 90 && busy.cuts[0].us == 7000000);
+    cr_assert_lt(busy.length, time.length / 50);
+    for (uint32_t e = 1; e < x.events; e++) {
+        double width = mv_timescale_at(&busy, e) - mv_timescale_at(&busy, e - 1);
+        if (e == 90)
+            cr_assert_float_eq(width, busy.cuts[0].to - busy.cuts[0].from, 1e-9);
+        else
+            cr_assert_eq(width, mv_timescale_at(&time, e) - mv_timescale_at(&time, e - 1));
+    }
+    for (int i = 0; i < 400; i++) {
+        double us = (double)mvt_random(&random, 7100000);
+        double place = mv_timescale_place_of(&busy, us);
+        cr_assert_float_eq(mv_timescale_us_at(&busy, place), us, 1e-3);
+        cr_assert_eq(mv_timescale_place_of(&time, us), us);
     }
 }
 

@@ -44,7 +44,7 @@ static void open_stand(stand *s, uint32_t seed, mv_clock clock)
 static void each_stand(void (*check)(stand *s))
 {
     for (uint32_t seed = 1; seed <= 6; seed++)
-        for (mv_clock clock = MV_CLOCK_EVENTS; clock <= MV_CLOCK_TICKS; clock++) {
+        for (mv_clock clock = MV_CLOCK_EVENTS; clock < MV_CLOCKS; clock++) {
             stand s;
             open_stand(&s, seed, clock);
             check(&s);
@@ -96,7 +96,8 @@ static void check_zoom(stand *s)
         double z0 = mv_stretch_place(&s->scale, z.from), z1 = mv_stretch_place(&s->scale, z.to);
         double fixed = x0 + x * (x1 - x0);
         cr_assert(z.from >= 0 && z.to <= s->scale.events && z.from < z.to);
-        if (z0 > mv_timescale_at(&s->scale, 0) && z1 < s->scale.length) /* no end is in the way */
+        if (z0 > mv_timescale_at(&s->scale, 0) + 1e-6 &&
+            z1 < s->scale.length - 1e-6) /* no end is in the way */
             cr_assert_float_eq((fixed - z0) / (z1 - z0), x, 1e-6);
     }
 }

@@ -259,7 +259,7 @@ Test(menus, choose_colour_clock_and_view)
     mv_view *view = mvt_view("gpt_train");
 
     check_menu(view, MV_DO_colour_menu, MV_COLOUR_COUNT, &view->now->colour);
-    check_menu(view, MV_DO_clock_menu, 3, &view->now->clock);
+    check_menu(view, MV_DO_clock_menu, MV_CLOCKS, &view->now->clock);
     check_menu(view, MV_DO_view_menu, 3, &view->now->main);
     key(view, 'C', 0); /* cycles */
     cr_assert_eq(view->now->colour, 1);

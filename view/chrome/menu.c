@@ -53,7 +53,8 @@ static uint32_t clock_rows(mv_view *view, mv_menu_row *rows)
     static const char *const helps[] = {
         [MV_CLOCK_EVENTS] = "each event takes the same room",
         [MV_CLOCK_TIME] = "real time; pauses take room too",
-        [MV_CLOCK_TICKS] = "as in PyTorch's viewer: only changes of the stack take room"};
+        [MV_CLOCK_TICKS] = "as in PyTorch's viewer: only changes of the stack take room",
+        [MV_CLOCK_BUSY] = "real time; a long pause is a narrow band that says how long"};
     uint32_t count = sizeof helps / sizeof *helps;
 
     for (uint32_t i = 0; i < count; i++)

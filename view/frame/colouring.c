@@ -15,9 +15,9 @@ const char *mv_colour_name(uint8_t mode)
 
 const char *mv_clock_name(uint8_t clock)
 {
-    static const char *const names[] = {"events", "time", "ticks"};
+    static const char *const names[] = {"events", "time", "ticks", "busy"};
 
-    return names[clock % 3];
+    return names[clock % MV_CLOCKS];
 }
 
 /* ---- one allocation ---------------------------------------------------------------------- */

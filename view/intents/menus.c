@@ -79,18 +79,27 @@ static bool has_times(const mv_view *view)
     return e->count > 0 && e->time_us[0] != MV_NO_TIME;
 }
 
+static bool is_of_time(uint64_t clock)
+{
+    return clock == MV_CLOCK_TIME || clock == MV_CLOCK_BUSY;
+}
+
 void mv_do_clock(mv_view *view, uint64_t arg)
 {
-    if (arg % 3 == MV_CLOCK_TIME && !has_times(view))
+    arg %= MV_CLOCKS;
+    if (is_of_time(arg) && !has_times(view))
         mv_view_say(view, false, "the events of this file have no times");
     else
-        mv_view_write(view)->clock = (uint8_t)(arg % 3);
+        mv_view_write(view)->clock = (uint8_t)arg;
 }
 
 void mv_do_next_clock(mv_view *view, uint64_t arg)
 {
-    uint32_t next = (view->now->clock + 1u) % 3;
+    uint32_t next = view->now->clock;
 
     (void)arg;
-    mv_do_clock(view, next == MV_CLOCK_TIME && !has_times(view) ? MV_CLOCK_TICKS : next);
+    do
+        next = (next + 1u) % MV_CLOCKS;
+    while (is_of_time(next) && !has_times(view));
+    mv_do_clock(view, next);
 }

@@ -5,6 +5,7 @@
 #include "analyze/lives/alive.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
+#include "view/frame/colour_groups.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
 
@@ -21,13 +22,12 @@ static const char *pool_name(mv_listing_maker *m, uint32_t segment)
     const mv_trace *t = m->trace;
     mv_pool_id pool = s->pool[segment];
     const char *kind = mv_segment_kind_name((mv_segment_kind)s->kind[segment]);
-    unsigned long long stream =
-        s->stream[segment].row < t->streams.count ? t->streams.value[s->stream[segment].row] : 0;
+    char stream[MV_GROUP_LABEL];
 
+    mv_stream_label(t, s->stream[segment], stream);
     if (pool.row >= t->pools.count || (!t->pools.a[pool.row] && !t->pools.b[pool.row]))
-        return mv_listing_say(m, "%s, stream %llu", kind, stream);
-    return mv_listing_say(m, "%s (%llu, %llu), stream %llu", kind,
-                          (unsigned long long)t->pools.a[pool.row],
+        return mv_listing_say(m, "%s, %s", kind, stream);
+    return mv_listing_say(m, "%s (%llu, %llu), %s", kind, (unsigned long long)t->pools.a[pool.row],
                           (unsigned long long)t->pools.b[pool.row], stream);
 }
 

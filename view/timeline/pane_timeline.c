@@ -341,6 +341,7 @@ static void paint_picture(mv_plot *p)
         mv_plot_interval(p);
         return;
     }
+    mv_plot_keep_off_cuts(p);
     mv_scene_clip(scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
     if (p->view->sheet)
         mv_plot_stack_shapes(p);
@@ -351,6 +352,7 @@ static void paint_picture(mv_plot *p)
     mv_plot_lanes(p);
     mv_plot_curves(p);
     mv_plot_requested(p);
+    mv_plot_cuts(p);
     mv_plot_interval(p);
     mv_plot_peaks(p);
     mv_plot_other_peak(p);

@@ -8,6 +8,7 @@
  *     timeline_labels.c     names inside allocations
  *     timeline_curves.c     levels over time, peaks, out of memory
  *     timeline_axes.c       scales at the edges; callouts
+ *     timeline_cuts.c       pauses that the clock of busy time leaves out
  *     timeline_lanes.c      annotations, steps, marks, spikes
  *     timeline_select.c     cursor and interval
  *     timeline_hover.c      the allocation under the pointer, the pinned one

@@ -120,6 +120,10 @@ void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);
 float mv_lanes_height(const mv_ui *ui, const mv_mark_lanes *marks);
 void mv_plot_lanes(mv_plot *p);
 
+/* ---- timeline_cuts.c ---- */
+void mv_plot_cuts(mv_plot *p);          /* pauses that the clock leaves out */
+void mv_plot_keep_off_cuts(mv_plot *p); /* no text goes there */
+
 /* ---- timeline_select.c ---- */
 void mv_plot_interval(mv_plot *p);
 void mv_plot_cursor(mv_plot *p);

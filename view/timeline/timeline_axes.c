@@ -67,7 +67,7 @@ static double axis_begin(const mv_plot *p)
 {
     int64_t first = mv_event_time(p->trace, &p->device->lives.events, 0);
 
-    return p->rows->scale.clock == MV_CLOCK_TIME && first != MV_NO_TIME ? (double)first : 0;
+    return mv_timescale_is_time(&p->rows->scale) && first != MV_NO_TIME ? (double)first : 0;
 }
 
 /* Seconds, with as many digits as the step needs. */
@@ -89,7 +89,7 @@ static const char *place_label(mv_plot *p, double place, double step)
 
     if (place <= 0)
         return "0";
-    if (p->rows->scale.clock == MV_CLOCK_TIME)
+    if (mv_timescale_is_time(&p->rows->scale))
         return time_label(p, place, step);
     return mv_scene_format(&p->ui->scene, "%s", mv_axis_exact((uint64_t)place, text));
 }
@@ -104,33 +104,81 @@ static void paint_time(mv_plot *p, float x, const char *text)
     mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE, text);
 }
 
-static void place_axis(mv_plot *p)
-{
-    double width = p->at.dx * (double)p->plot.w, right = p->at.x + width;
-    float gap = mv_ui_px(p->ui, TICK_GAP), last = p->plot.x - gap;
-    uint32_t ticks = (uint32_t)fmaxf(2, p->plot.w / gap);
-    double step = (double)mv_axis_count_step((uint64_t)ceil(width), ticks);
-    double begin = axis_begin(p), first = ceil((p->at.x + begin) / step) * step - begin;
+typedef struct {
+    mv_plot *p;
+    double begin, step;
+    float last; /* right edge of the last text */
+} tick_row;
 
-    for (uint32_t i = 0; i < ticks_between(first, right, step); i++) {
-        double at = first + i * step;
-        float x = roundf(p->plot.x + (float)((at - p->at.x) / p->at.dx));
-        const char *text = place_label(p, at + begin, step);
+/* Ticks from one number of the axis to another; on the clocks of time these are times, which cuts
+ * leave out. */
+static void tick_run(tick_row *row, double from, double to)
+{
+    mv_plot *p = row->p;
+    double first = ceil((from + row->begin) / row->step) * row->step - row->begin;
+
+    for (uint32_t i = 0; i < ticks_between(first, to, row->step); i++) {
+        double at = first + i * row->step, place = mv_timescale_place_of(&p->rows->scale, at);
+        float x = roundf(p->plot.x + (float)((place - p->at.x) / p->at.dx));
+        const char *text = place_label(p, at + row->begin, row->step);
         float half = mv_ui_text_width(p->ui, MV_UI_SMALL, text) / 2 + 4;
         mv_box box = {x - half, p->ruler.y + 5, 2 * half, p->ruler.h - 5};
         mv_ui_fill(p->ui, (mv_box){x, p->ruler.y, 1, 5}, p->ui->theme->faint_text);
-        if (box.x < last || box.x + box.w > fminf(p->plot.x + p->plot.w + half, p->ui->scene.width))
+        if (box.x < row->last ||
+            box.x + box.w > fminf(p->plot.x + p->plot.w + half, p->ui->scene.width))
             continue;
-        last = box.x + box.w;
+        row->last = box.x + box.w;
         mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_MIDDLE, text);
         if (p->times.h > 0)
             paint_time(p, x, mv_plot_time(p, (uint32_t)at));
     }
 }
 
+/* Under a band: how long the pause is. */
+static void cut_label(tick_row *row, const mv_time_cut *cut)
+{
+    mv_plot *p = row->p;
+    char time[MV_TICK_TEXT];
+    const char *text =
+        mv_scene_format(&p->ui->scene, "idle %s", mv_axis_time(cut->us, cut->us, time));
+    double middle = ((cut->from + cut->to) / 2 - p->at.x) / p->at.dx;
+    float half = mv_ui_text_width(p->ui, MV_UI_SMALL, text) / 2 + 4;
+    mv_box box = {p->plot.x + (float)fmin(fmax(middle, -1e6), 1e6) - half, p->ruler.y + 5, 2 * half,
+                  p->ruler.h - 5};
+
+    if (box.x < row->last || box.x < p->plot.x || box.x + box.w > p->plot.x + p->plot.w)
+        return;
+    row->last = box.x + box.w;
+    mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE, text);
+}
+
+static void place_axis(mv_plot *p)
+{
+    const mv_timescale *scale = &p->rows->scale;
+    double width = p->at.dx * (double)p->plot.w;
+    double from = mv_timescale_us_at(scale, p->at.x),
+           to = mv_timescale_us_at(scale, p->at.x + width);
+    float gap = mv_ui_px(p->ui, TICK_GAP);
+    uint32_t ticks = (uint32_t)fmaxf(2, p->plot.w / gap);
+    tick_row row = {.p = p,
+                    .begin = axis_begin(p),
+                    .step = (double)mv_axis_count_step((uint64_t)ceil(width), ticks),
+                    .last = p->plot.x - gap};
+
+    for (uint32_t i = 0; i < scale->cut_count; i++) {
+        double end = mv_timescale_us_at(scale, scale->cuts[i].from);
+        if (end > from)
+            tick_run(&row, from, fmin(end, to));
+        cut_label(&row, &scale->cuts[i]);
+        from = fmax(from, end + (double)scale->cuts[i].us);
+    }
+    if (to >= from)
+        tick_run(&row, from, to);
+}
+
 void mv_plot_axes(mv_plot *p)
 {
-    static const char *const clocks[] = {"events", "time", "ticks"};
+
     float width = fminf(p->scale.w, mv_ui_px(p->ui, CLOCK_WIDTH));
     mv_box name = {p->plot.x - width, p->ruler.y, width - mv_ui_px(p->ui, 4), p->ruler.h};
 
@@ -141,7 +189,8 @@ void mv_plot_axes(mv_plot *p)
         mv_ui_text(p->ui,
                    (mv_box){name.x, p->times.y, name.w - mv_ui_px(p->ui, MV_UI_PAD), p->times.h},
                    MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_END, "time");
-    mv_ui_button(p->ui, name, false, MV_DO_next_clock, 0, clocks[p->rows->scale.clock]);
+    mv_ui_button(p->ui, name, false, MV_DO_next_clock, 0,
+                 mv_clock_name((uint8_t)p->rows->scale.clock));
 }
 
 /* ---- moments ------------------------------------------------------------------------------ */

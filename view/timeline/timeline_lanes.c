@@ -35,7 +35,7 @@ static const char *row_tip(mv_plot *p, const mv_lane *lane, uint32_t row)
                            p->view->sheet ? "" : "; click to select them");
 }
 
-/* Names that do not fit are shown in a tip; of a step the number may fit. */
+/* Names that do not fit are shown in a tip. */
 static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box, float end)
 {
     const mv_lane_row *r = &lane->rows[row];
@@ -48,11 +48,7 @@ static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box
         float next = row + 1 < lane->count ? mv_viewport_x(&p->at, r[1].from) : right;
         text = (mv_box){end + 3, box.y, fminf(next, right) - end - 6, box.h};
     }
-    if (r->name.row == MV_NO_ROW && width > text.w) {
-        name = mv_scene_format(&p->ui->scene, "%u", row + 1);
-        width = mv_ui_text_width(p->ui, MV_UI_SMALL, name);
-    }
-    if (width > text.w && text.w < mv_ui_px(p->ui, 60))
+    if (width > text.w && (r->name.row == MV_NO_ROW || text.w < mv_ui_px(p->ui, 60)))
         return;
     mv_ui_text(p->ui, text, MV_UI_SMALL,
                is_hot && r->from != r->to ? p->ui->theme->plot : p->ui->theme->text,
@@ -97,13 +93,22 @@ static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lan
     return fmaxf(x1, x0 + 1);
 }
 
+/* "12 steps": their names are numbers, which do not fit everywhere. */
+static const char *lane_title(mv_plot *p, const mv_lane *lane)
+{
+    if (lane->count == 0 || lane->rows[0].name.row != MV_NO_ROW)
+        return lane->title;
+    return mv_scene_format(&p->ui->scene, lane->count == 1 ? "%u step" : "%u steps", lane->count);
+}
+
 static void paint_lane(mv_plot *p, const mv_lane *lane, mv_box box)
 {
     float right = p->plot.x + p->plot.w;
     mv_box title = {p->scale.x, box.y, p->scale.w - mv_ui_px(p->ui, MV_UI_PAD), box.h - 2};
     uint32_t row = mv_lane_after(lane, p->shown.first);
 
-    mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_END, lane->title);
+    mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_END,
+               lane_title(p, lane));
     while (row < lane->count && lane->rows[row].from < p->shown.end) {
         float x = paint_row(p, lane, row, box);
         uint32_t next;

@@ -72,10 +72,11 @@ static const char *summary_line(mv_plot *p)
 
     mv_events_duration(&d->lives.events, time);
     return mv_scene_format(
-        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s events%s%s%s%s", d->device,
+        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s event%s%s%s%s%s", d->device,
         hits_part(p), mv_size_text(peak, all.most.allocated),
         mv_size_text(reserved, all.most.reserved), mv_axis_exact(events, count),
-        *time ? " in " : "", time, d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
+        events == 1 ? "" : "s", events > 1 && *time ? " in " : "", events > 1 ? time : "",
+        d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why);
 }
 

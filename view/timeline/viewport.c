@@ -5,7 +5,7 @@
 /* The narrowest window, in units of each clock: narrower ones are useless, and fractions stay
  * exact. */
 static const double narrowest[] = {
-    [MV_CLOCK_EVENTS] = 4, [MV_CLOCK_TIME] = 4, [MV_CLOCK_TICKS] = 8};
+    [MV_CLOCK_EVENTS] = 4, [MV_CLOCK_TIME] = 4, [MV_CLOCK_TICKS] = 8, [MV_CLOCK_BUSY] = 4};
 
 /* ---- windows ------------------------------------------------------------------------------ */
 

@@ -1,10 +1,14 @@
 #include "viz/core/timescale.h"
 
+#include <math.h>
+
 #include "base/search.h"
 
 /* An event is as wide as the slide and a rest, in which the heap does not move. */
 #define EVENT_SLIDE 0.7
-#define TICK_SLIDE  3.0 /* process_alloc_data.js of PyTorch's viewer */
+#define CUT_SHARE   0.05  /* of the trace: a pause that is longer is cut */
+#define CUT_WIDTH   0.015 /* of what remains: how wide a cut is */
+#define TICK_SLIDE  3.0   /* process_alloc_data.js of PyTorch's viewer */
 
 /* ---- making ------------------------------------------------------------------------------- */
 
@@ -42,13 +46,46 @@ static double tick_of(const mv_timescale *s, uint32_t event)
            TICK_SLIDE * (double)mv_bitmap_below(s->slides, event);
 }
 
+static double since_first(const mv_timescale *s, uint32_t event)
+{
+    return (double)((uint64_t)s->time_us[event] - (uint64_t)s->time_us[0]);
+}
+
+/* The pauses that are longer than their share. */
+static bool find_cuts(mv_arena *arena, mv_timescale *s)
+{
+    double all = since_first(s, s->events - 1), busy = all, width, removed = 0;
+    mv_time_cut *cuts = mv_push_array(arena, mv_time_cut, MV_MOST_TIME_CUTS);
+
+    if (!cuts)
+        return false;
+    for (uint32_t e = 1; e < s->events && s->cut_count < MV_MOST_TIME_CUTS; e++) {
+        int64_t us = s->time_us[e] - s->time_us[e - 1];
+        if (us > 1 && (double)us > CUT_SHARE * all) {
+            cuts[s->cut_count++] = (mv_time_cut){.event = e, .us = us};
+            busy -= (double)us;
+        }
+    }
+    width = fmax(1, floor(CUT_WIDTH * busy)); /* places are whole numbers, hence exact */
+    for (uint32_t i = 0; i < s->cut_count; i++) {
+        mv_time_cut *cut = &cuts[i];
+        double shown = fmin(width, (double)cut->us);
+        cut->from = since_first(s, cut->event) - (double)cut->us - removed;
+        cut->to = cut->from + shown;
+        removed += (double)cut->us - shown;
+        cut->removed = removed;
+    }
+    s->cuts = cuts;
+    return true;
+}
+
 mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock,
                           const mv_bitmap *slides, mv_timescale *out, mv_err *err)
 {
     const mv_events *events = &index->lives->events;
     double last;
 
-    if (clock == MV_CLOCK_TIME && !has_times(events))
+    if ((clock == MV_CLOCK_TIME || clock == MV_CLOCK_BUSY) && !has_times(events))
         clock = MV_CLOCK_EVENTS;
     *out = (mv_timescale){.clock = clock,
                           .events = events->count,
@@ -60,10 +97,10 @@ mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock
         out->slide = TICK_SLIDE;
         out->length = tick_of(out, events->count);
     }
-    if (clock == MV_CLOCK_TIME) {
+    if (mv_timescale_is_time(out)) {
         out->slide = 0;
         out->time_us = ascending(arena, events);
-        if (!out->time_us)
+        if (!out->time_us || (clock == MV_CLOCK_BUSY && !find_cuts(arena, out)))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "times of %u events", events->count);
         /* There is room for what the last event leaves. */
         last = mv_timescale_at(out, events->count - 1);
@@ -91,6 +128,48 @@ uint64_t mv_timescale_height(const mv_timescale *s, const mv_levels *levels)
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
+/* The microseconds that are cut before an event. */
+static double removed_before(const mv_timescale *s, uint32_t event)
+{
+    uint32_t i = s->cut_count;
+
+    while (i > 0 && s->cuts[i - 1].event > event)
+        i--;
+    return i > 0 ? s->cuts[i - 1].removed : 0;
+}
+
+double mv_timescale_place_of(const mv_timescale *s, double us)
+{
+    double removed = 0;
+
+    for (uint32_t i = 0; i < s->cut_count; i++) {
+        const mv_time_cut *cut = &s->cuts[i];
+        double begin = cut->from + removed;
+        if (us < begin)
+            break;
+        if (us < begin + (double)cut->us)
+            return cut->from + (us - begin) / (double)cut->us * (cut->to - cut->from);
+        removed = cut->removed;
+    }
+    return us - removed;
+}
+
+double mv_timescale_us_at(const mv_timescale *s, double place)
+{
+    double removed = 0;
+
+    for (uint32_t i = 0; i < s->cut_count; i++) {
+        const mv_time_cut *cut = &s->cuts[i];
+        if (place < cut->from)
+            break;
+        if (place < cut->to)
+            return cut->from + removed +
+                   (place - cut->from) / (cut->to - cut->from) * (double)cut->us;
+        removed = cut->removed;
+    }
+    return place + removed;
+}
+
 double mv_timescale_at(const mv_timescale *s, uint32_t event)
 {
     if (event == MV_BEFORE)
@@ -99,10 +178,13 @@ double mv_timescale_at(const mv_timescale *s, uint32_t event)
         return s->length;
     switch (s->clock) {
     case MV_CLOCK_TIME:
-        return (double)((uint64_t)s->time_us[event] - (uint64_t)s->time_us[0]);
+        return since_first(s, event);
+    case MV_CLOCK_BUSY:
+        return since_first(s, event) - removed_before(s, event);
     case MV_CLOCK_TICKS:
         return tick_of(s, event) + mv_bitmap_has(&s->index->ends, event);
     case MV_CLOCK_EVENTS:
+    case MV_CLOCKS:
         break;
     }
     return event;
@@ -159,7 +241,7 @@ static mv_instant middle_of(const mv_timescale *s, double x)
 mv_instant mv_timescale_instant_of(const mv_timescale *s, mv_pyramid_reader *levels, double x0,
                                    double x1, uint32_t first, uint32_t end)
 {
-    bool is_dense = s->clock == MV_CLOCK_TIME || x1 - x0 > 1;
+    bool is_dense = mv_timescale_is_time(s) || x1 - x0 > 1;
     mv_extent extent;
 
     if (first >= end || !is_dense)

@@ -2,6 +2,8 @@
  *
  *     EVENTS   one unit an event: event e is at e
  *     TIME     microseconds since the first event
+ *     BUSY     the same, but what is longer than a share of the trace and has no event in it is cut
+ *              to a narrow band
  *     TICKS    the clock of PyTorch's viewer: 1 for an allocation, 1 for a free, 3 for the slide of
  *              what is above it
  *
@@ -13,14 +15,27 @@
 #include "viz/core/index.h"
 #include "viz/core/pyramid.h"
 
-typedef enum { MV_CLOCK_EVENTS, MV_CLOCK_TIME, MV_CLOCK_TICKS } mv_clock;
+typedef enum { MV_CLOCK_EVENTS, MV_CLOCK_TIME, MV_CLOCK_TICKS, MV_CLOCK_BUSY, MV_CLOCKS } mv_clock;
+
+/* A pause that is cut: before `event`, [from, to) on the axis. */
+typedef struct {
+    uint32_t event;
+    double from, to;
+    int64_t us;     /* how long it is */
+    double removed; /* microseconds that it and those before it are shorter on the axis */
+} mv_time_cut;
+
+/* No more than this many are longer than their share. */
+enum { MV_MOST_TIME_CUTS = 20 };
 
 typedef struct {
     mv_clock clock;
     uint32_t events;
     double length;          /* the axis is [0, length); at least 1 */
     double slide;           /* how long a slide takes: 0 where none is shown */
-    const int64_t *time_us; /* TIME: [events] non-decreasing */
+    const int64_t *time_us; /* TIME, BUSY: [events] non-decreasing */
+    uint32_t cut_count;
+    const mv_time_cut *cuts; /* BUSY: [cut_count] ascending */
     const mv_index *index;
     bool of_segments;        /* heights are reserved bytes, instead of the index's measure */
     const mv_bitmap *slides; /* TICKS */
@@ -56,6 +71,17 @@ uint64_t mv_timescale_height(const mv_timescale *scale, const mv_levels *levels)
 
 /* The place of an event; 0 for MV_BEFORE, `length` for events beyond the trace. */
 double mv_timescale_at(const mv_timescale *scale, uint32_t event);
+
+/* On the clocks of time: the place of a time since the first event, and back. In a cut, places are
+ * spread evenly over the time that is cut. */
+double mv_timescale_place_of(const mv_timescale *scale, double us);
+double mv_timescale_us_at(const mv_timescale *scale, double place);
+
+/* Whether places are times: TIME or BUSY. */
+static inline bool mv_timescale_is_time(const mv_timescale *scale)
+{
+    return scale->clock == MV_CLOCK_TIME || scale->clock == MV_CLOCK_BUSY;
+}
 
 /* The first event at `x` or after it; `events` when there is none. */
 uint32_t mv_timescale_from(const mv_timescale *scale, double x);
