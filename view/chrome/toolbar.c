@@ -3,7 +3,7 @@
 #include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
-enum { WIDE = 1240, ROW = 32, ITEM = 24, GAP = 4, SEARCH_LEAST = 120 };
+enum { WIDE = 1240, ROW = 32, ITEM = 24, GAP = 4, SEARCH_AND_HIGHLIGHT = 320 };
 
 /* Items from left to right, and from right to left, in one row. */
 typedef struct {
@@ -110,7 +110,8 @@ static void search(bar *b)
 
     if (*view->now->search) {
         button(b, true, view->now->show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
-        button(b, true, view->now->show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
+        if (b->left.w > mv_ui_px(ui, SEARCH_AND_HIGHLIGHT)) /* else only its key has it */
+            button(b, true, view->now->show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
     }
     box = take(b, b->left.w, false);
     view->chrome->search_box = box;

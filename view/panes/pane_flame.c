@@ -295,12 +295,11 @@ static const char *sum_of(const flame_frame *p)
                             mv_panel_size(p->view, a->level[0].allocated),
                             mv_panel_size(p->view, a->level[1].allocated), change);
     case MV_FLAMES_SEGMENTS:
-        return mv_panel_say(p->view, "%s reserved %s",
-                            mv_panel_size(p->view, a->ask.by_blocks ? root->blocks : root->bytes),
-                            mv_panel_moment(p->view, a->ask.event));
-    default:
-        return mv_panel_say(p->view, "%s allocated %s", all,
-                            mv_panel_moment(p->view, a->ask.event));
+        return mv_panel_say(p->view, "%s: %s reserved", mv_panel_moment(p->view, a->ask.event),
+                            mv_panel_size(p->view, a->ask.by_blocks ? root->blocks : root->bytes));
+    default: /* the moment first: "allocated after event 5" would be later than it */
+        return mv_panel_say(p->view, "%s: %s allocated", mv_panel_moment(p->view, a->ask.event),
+                            all);
     }
 }
 

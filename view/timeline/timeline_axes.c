@@ -251,13 +251,22 @@ static bool is_above_stack(const mv_plot *p, mv_box box)
     return true;
 }
 
+/* Whether the line of what is available runs through the box. */
+static bool meets_capacity(const mv_plot *p, mv_box box)
+{
+    uint64_t capacity = mv_plot_capacity(p);
+    float y = mv_viewport_y(&p->at, (double)capacity);
+
+    return capacity != MV_NO_BYTES && y >= box.y - 1 && y <= box.y + box.h + 1;
+}
+
 /* A text there would hide no part of the stack, no line and no peak. */
 static bool is_clear(const void *picture, mv_box box)
 {
     const mv_plot *p = picture;
     const mv_envelope *e = &p->pane->envelope;
 
-    if (!is_above_stack(p, box))
+    if (!is_above_stack(p, box) || meets_capacity(p, box))
         return false;
     if (!p->of_segments && ((p->has_pending && meets(p, e, MV_ACTIVE, box)) ||
                             (!p->rows->only && meets(p, e, MV_RESERVED, box))))

@@ -7,6 +7,8 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
+enum { MOST_OOM_LINES = 32 };
+
 /* ---- the envelope ------------------------------------------------------------------------- */
 
 static bool is_same(const mv_viewport *a, const mv_viewport *b)
@@ -235,29 +237,39 @@ void mv_plot_curves(mv_plot *p)
 
 /* ---- the device --------------------------------------------------------------------------- */
 
+/* The last failed request that tells what was available; NULL: none does. */
+static const mv_oom_outlook *last_limit(const mv_plot *p)
+{
+    const mv_ooms *ooms = &p->device->ooms;
+
+    for (uint32_t i = ooms->count; i-- > 0;)
+        if (ooms->ooms[i].device_free != MV_NO_BYTES)
+            return &ooms->ooms[i].outlook;
+    return NULL;
+}
+
 uint64_t mv_plot_capacity(const mv_plot *p)
 {
+    const mv_oom_outlook *o;
+
     if (!mv_view_is_judged(p->view))
         return MV_NO_BYTES;
-    return p->device->outlook.capacity;
+    o = last_limit(p);
+    return o ? o->limit_least : p->device->outlook.capacity;
 }
 
 /* Where a limit of the process refused a request, it is only known to be between what was reserved
  * and what was refused. */
 static const char *capacity_text(mv_plot *p, uint64_t capacity)
 {
-    const mv_ooms *ooms = &p->device->ooms;
+    const mv_oom_outlook *o = last_limit(p);
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
 
-    for (uint32_t i = 0; i < ooms->count; i++) {
-        const mv_oom_outlook *o = &ooms->ooms[i].outlook;
-        if (o->limit_least == capacity && o->limit_most > capacity)
-            return mv_scene_format(&p->ui->scene, "available to PyTorch: %s to %s",
-                                   mv_size_text(least, capacity),
-                                   mv_size_text(most, o->limit_most));
-    }
-    return mv_scene_format(&p->ui->scene, "available to PyTorch: %s",
-                           mv_size_text(least, capacity));
+    mv_size_text(least, capacity);
+    if (o && o->limit_most > capacity)
+        return mv_scene_format(&p->ui->scene, "available to PyTorch: %s to %s", least,
+                               mv_size_text(most, o->limit_most));
+    return mv_scene_format(&p->ui->scene, "available to PyTorch: %s", least);
 }
 
 static void paint_capacity(mv_plot *p)
@@ -345,6 +357,14 @@ static void hollow_bar(mv_plot *p, float x, uint64_t from, uint64_t bytes, uint3
         mv_ui_frame(p->ui, (mv_box){x, y0, w, y1 - y0}, colour);
 }
 
+/* Texts keep off its line, unless there are so many that no place would be left. */
+static void take_oom_line(mv_plot *p, uint32_t event)
+{
+    if (p->callouts.count < MOST_OOM_LINES)
+        mv_callouts_take(&p->callouts,
+                         (mv_box){mv_viewport_x(&p->at, event) - 1, p->plot.y, 2, p->plot.h});
+}
+
 static void paint_oom(mv_plot *p, uint32_t event)
 {
     const mv_events *e = &p->lives->events;
@@ -372,7 +392,8 @@ static void paint_oom(mv_plot *p, uint32_t event)
     mv_plot_callout(p, x, top, alarm, text, mv_scene_format(scene, "out of memory: %s", asked));
 }
 
-static void paint_ooms(mv_plot *p)
+/* Calls `each` with the failed requests in view; many in one place are one. */
+static void for_ooms(mv_plot *p, void (*each)(mv_plot *p, uint32_t event))
 {
     const mv_trace_marks *l = &p->device->trace_marks;
     float last = -2;
@@ -384,8 +405,8 @@ static void paint_ooms(mv_plot *p)
         if (event == MV_NO_ROW || event >= p->shown.end)
             return;
         x = mv_viewport_x(&p->at, event);
-        if (x >= last + 2) /* many in one place are one line */
-            paint_oom(p, event);
+        if (x >= last + 2)
+            each(p, event);
         last = x >= last + 2 ? x : last;
     }
 }
@@ -398,11 +419,12 @@ void mv_plot_peaks(mv_plot *p)
     const mv_document_device *d = p->device;
     bool is_of_allocs = !p->of_segments && p->lives->events.count > 0;
 
+    for_ooms(p, take_oom_line);
     if (is_of_allocs && p->rows->only)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, true);
     else if (is_of_allocs)
         paint_peak(p, d->peak, d->peak_event, true);
-    paint_ooms(p);
+    for_ooms(p, paint_oom);
     if (is_of_allocs && !p->rows->only && p->most.allocated_event != d->peak_event &&
         p->most.most.allocated < d->peak)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);

@@ -154,8 +154,7 @@ static bool put_piece(mv_arena *arena, state_builder *l, mv_state_group *group, 
 {
     uint64_t left = l->map->piece_size[piece];
     uint32_t alloc = l->map->piece_row[piece];
-    bool is_allocated = alloc != MV_NO_ROW && mv_alloc_is_allocated(l->lives, alloc, l->event),
-         is_begun = false;
+    bool is_allocated = alloc != MV_NO_ROW && mv_alloc_is_allocated(l->lives, alloc, l->event);
 
     if (alloc == MV_NO_ROW && left > group->largest)
         group->largest = left;
@@ -170,14 +169,13 @@ static bool put_piece(mv_arena *arena, state_builder *l, mv_state_group *group, 
                             .bytes = bytes,
                             .allocated = is_allocated ? bytes : 0,
                             .pending = alloc != MV_NO_ROW && !is_allocated ? bytes : 0,
-                            .is_begun = is_begun,
+                            .before = l->map->piece_size[piece] - left,
                             .goes_on = bytes < left};
         group->allocated += box.allocated;
         group->pending += box.pending;
         group->free += bytes - box.allocated - box.pending;
         if (!put(arena, l, box))
             return false;
-        is_begun = true;
         offset += bytes;
         left -= bytes;
     }

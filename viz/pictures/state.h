@@ -35,8 +35,8 @@ typedef struct {
     uint64_t offset;       /* bytes of the row to its left */
     uint64_t bytes;        /* = allocated + pending + free */
     uint64_t allocated, pending;
-    bool is_begun; /* the piece begins in an earlier row */
-    bool goes_on;  /* and ends in a later one */
+    uint64_t before; /* bytes of the piece in earlier rows */
+    bool goes_on;    /* and ends in a later one */
 } mv_state_box;
 
 typedef struct {

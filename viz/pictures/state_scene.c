@@ -36,6 +36,15 @@ static mv_box seen_part(const mv_state_scene *s, mv_box at)
     return (mv_box){left, at.y, right - left, at.h};
 }
 
+/* Whether an earlier row has a part of the piece that is wide enough for its label. */
+static bool is_labelled_before(const mv_state_scene *s, const mv_state_box *box)
+{
+    if (s->place.shown.zoom > 1)
+        return false; /* that row may be out of sight */
+    return box->before >= s->place.state->row_bytes ||
+           mv_state_x(&s->place, box->before) - mv_state_x(&s->place, 0) >= LABEL * s->place.scale;
+}
+
 /* As much of "train.py:62 forward, 4.00 MiB" as fits. */
 static void label_box(mv_state_scene *s, const mv_state_box *box, mv_box at, uint32_t colour)
 {
@@ -46,7 +55,7 @@ static void label_box(mv_state_scene *s, const mv_state_box *box, mv_box at, uin
 
     at = seen_part(s, at);
     if (at.w < LABEL * s->place.scale || at.h < LABEL_HIGH * s->place.scale ||
-        (box->is_begun && s->place.shown.zoom <= 1))
+        is_labelled_before(s, box))
         return;
     mv_size_text(bytes, s->map->piece_size[box->piece]);
     text = mv_scene_format(s->scene, "%s, %s",
