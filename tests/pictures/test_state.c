@@ -55,6 +55,8 @@ static void check_group(const mv_lives *lives, const mv_heap_map *map, const mv_
         cr_assert_leq(b->offset + b->bytes, state->row_bytes);
         cr_assert_eq(b->piece, first);
         cr_assert_eq(b->count == 1, first == last);
+        cr_assert_eq(piece_at(map, state, g, at - b->before), first);
+        cr_assert(at == b->before || piece_at(map, state, g, at - b->before - 1) != first);
         if (b->count == 1) {
             uint32_t alloc = map->piece_row[first];
             bool is_allocated = alloc != MV_NO_ROW && mv_alloc_is_allocated(lives, alloc, event);

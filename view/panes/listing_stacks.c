@@ -93,8 +93,9 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
             add_stack_row(maker, found, from, i, all);
             from = i;
         }
-    maker->out->note = mv_listing_say(maker, "%s in %u blocks by %u lines, at the cursor",
-                                      mv_size_text(size, all), count, rows);
+    maker->out->note = mv_listing_say(maker, "%s in %u block%s by %u line%s, at the cursor",
+                                      mv_size_text(size, all), count, count == 1 ? "" : "s", rows,
+                                      rows == 1 ? "" : "s");
     return true;
 }
 

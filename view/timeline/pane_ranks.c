@@ -1,6 +1,7 @@
 #include "view/timeline/pane_ranks.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "viz/scene/axis.h"
@@ -356,6 +357,30 @@ static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
                            mv_size_text(reserved, l->all.most.reserved));
 }
 
+/* A reason that is too long for the line continues in the next one after its colon, or, where the
+ * lane has no room for that, lacks what is between a comma and the colon. */
+static void paint_note(lane_frame *l, mv_box box, const char *text)
+{
+    mv_ui *ui = l->f->p.ui;
+    float high = mv_ui_px(ui, MV_UI_LINE - 3);
+    uint32_t colour = ui->theme->faint_text;
+    const char *rest = strstr(text, ": ");
+    mv_box line = mv_box_cut_top(&box, high);
+
+    if (rest && mv_ui_text_width(ui, MV_UI_SMALL, text) > line.w) {
+        if (box.h >= high) {
+            mv_ui_text(ui, line, MV_UI_SMALL, colour, MV_ANCHOR_START,
+                       mv_scene_format(&ui->scene, "%.*s:", (int)(rest - text), text));
+            line = mv_box_cut_top(&box, high);
+            text = rest + 2;
+        } else {
+            int first = (int)strcspn(text, ",:");
+            text = mv_scene_format(&ui->scene, "%.*s%s", first, text, rest);
+        }
+    }
+    mv_ui_text(ui, line, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
+}
+
 static void paint_names(lane_frame *l)
 {
     mv_ui *ui = l->f->p.ui;
@@ -383,9 +408,8 @@ static void paint_names(lane_frame *l)
     }
     if (!has_two)
         return;
-    line = mv_box_cut_top(&box, mv_ui_px(ui, MV_UI_LINE - 3));
-    line.w -= mv_ui_px(ui, MV_UI_PAD);
-    mv_ui_text(ui, line, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_START, note_of(l, outlier));
+    box.w -= mv_ui_px(ui, MV_UI_PAD);
+    paint_note(l, box, note_of(l, outlier));
 }
 
 static lane_frame open_lane(ranks_frame *f, uint32_t i)
