@@ -1,6 +1,7 @@
 /* The flame graph under the keyboard, and by segment. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
+#include "view/intents/intents.h"
 #include "view/panes/panels.h"
 
 static void key(mv_view *view, uint32_t key)
@@ -123,4 +124,37 @@ static void check_segments(mv_view *view, const char *name)
 Test(pane_flame, segments_add_up_to_what_is_reserved)
 {
     mvt_each_view(check_segments);
+}
+
+/* Isolated hits alone are counted at the cursor; of segments, all blocks, and that is said. */
+static void check_isolated(mv_view *view, const char *name)
+{
+    const mv_index *index = &mv_view_device(view)->index;
+    const mv_flame_node *root;
+    uint64_t bytes = 0;
+    uint32_t blocks = 0;
+
+    mv_view_do(view, MV_DO_show_flame, 0);
+    mv_search_set(view, "size>100K");
+    mvt_view_frame(view);
+    if (!view->matches || !view->matches->matches)
+        return;
+    mv_view_do(view, MV_DO_isolate, 0);
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < index->count; i++)
+        if (mv_filter_has(view->matches, i) && mv_index_is_alive(index, i, view->now->cursor)) {
+            bytes += index->bytes[i];
+            blocks++;
+        }
+    root = &view->panels->flames_shown->flames.tree.nodes[0];
+    cr_expect(root->bytes == bytes && root->blocks == blocks, "%s: %llu in %u, not %llu in %u",
+              name, (unsigned long long)root->bytes, (uint32_t)root->blocks,
+              (unsigned long long)bytes, blocks);
+    mv_view_do(view, MV_DO_flame_source, MV_FLAMES_SEGMENTS);
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "hits and all others: "), "%s", name);
+}
+
+Test(pane_flame, isolated_hits_are_counted_alone)
+{
+    mvt_each_view(check_isolated);
 }

@@ -48,6 +48,22 @@ static void *find(mv_arena *arena, void *context, const void *of)
     return found;
 }
 
+bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
+                      bool is_judged, const char *search, mv_filter_bits *out)
+{
+    const mv_leaks *leaks = is_judged ? &device->leaks : NULL;
+    mv_filter filter = {0};
+    char why[MV_FILTER_WHY];
+    mv_err err = {0};
+    bool is_found;
+
+    if (!mv_filter_read(arena, search, &filter, why))
+        return false;
+    is_found = mv_filter_allocs(arena, trace, &device->lives, leaks, &filter, out, &err) == MV_OK;
+    mv_filter_release(&filter);
+    return is_found;
+}
+
 bool mv_search_open(mv_view *view)
 {
     view->search_slot = mv_slot_open(view->jobs, find, NULL, sizeof(search_question));

@@ -210,6 +210,10 @@ uint64_t mv_view_colour_key(const mv_view *view);
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 
+/* The allocations that a search matches, for workers. False when it is wrong, or memory is out. */
+bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
+                      bool is_judged, const char *search, mv_filter_bits *out);
+
 /* Finds what the search matches: once a frame. */
 bool mv_search_open(mv_view *view);
 void mv_search_update(mv_view *view);

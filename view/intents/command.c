@@ -27,7 +27,17 @@ bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id)
     return id > MV_DO_NOTHING && id < MV_DO_COUNT && (mv_view_commands[id].needs & ~has(view)) == 0;
 }
 
-static const char *lack(uint32_t needs)
+/* Why hits cannot be gone through. */
+static const char *lack_of_hits(const mv_view *view)
+{
+    if (!*view->now->search)
+        return "search for something first";
+    if (*view->search_why)
+        return view->search_why;
+    return view->matches ? "nothing matches the search" : "still searching";
+}
+
+static const char *lack(const mv_view *view, uint32_t needs)
 {
     static const struct {
         uint32_t need;
@@ -36,7 +46,6 @@ static const char *lack(uint32_t needs)
         {MV_NEEDS_DEVICE, "nothing is shown yet"},
         {MV_NEEDS_PIN, "click an allocation first"},
         {MV_NEEDS_INTERVAL, "drag over the timeline first, to select an interval"},
-        {MV_NEEDS_FILTER, "search for something first"},
         {MV_NEEDS_OOM, "no request ran out of memory in this trace"},
         {MV_NEEDS_MARKS, "this trace has no markers"},
         {MV_NEEDS_DEVICES, "only one device is open"},
@@ -44,6 +53,8 @@ static const char *lack(uint32_t needs)
         {MV_NEEDS_FUTURE, "there is no later view"},
     };
 
+    if (needs & MV_NEEDS_FILTER)
+        return lack_of_hits(view);
     for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
         if (needs & lacks[i].need)
             return lacks[i].text;
@@ -71,7 +82,7 @@ bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg)
         return false;
     lacking = mv_view_commands[id].needs & ~has(view);
     if (lacking) {
-        mv_view_say(view, false, "%s: %s", mv_view_commands[id].title, lack(lacking));
+        mv_view_say(view, false, "%s: %s", mv_view_commands[id].title, lack(view, lacking));
         return false;
     }
     mv_change_begin(view);

@@ -24,7 +24,7 @@ static uint32_t moment_before(uint32_t event)
     return event ? event - 1 : MV_BEFORE;
 }
 
-mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
+static mv_code rows_of(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
                        mv_err *err)
 {
     uint32_t before = moment_before(ask.a), after = moment_before(ask.b), first, limit;
@@ -41,6 +41,20 @@ mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask
     for (uint32_t i = first; i < limit; i++)
         if (index->end[i] <= after)
             out->row[out->count++] = i;
+    return MV_OK;
+}
+
+mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
+                       mv_err *err)
+{
+    uint32_t kept = 0;
+
+    if (rows_of(arena, index, ask, out, err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < out->count; i++)
+        if (!ask.only || mv_filter_has(ask.only, out->row[i]))
+            out->row[kept++] = out->row[i];
+    out->count = kept;
     return MV_OK;
 }
 

@@ -14,6 +14,7 @@
 #ifndef MV_FLAMES_H
 #define MV_FLAMES_H
 
+#include "analyze/filter/filter.h"
 #include "analyze/flame/flame_change.h"
 #include "analyze/heap/heap.h"
 #include "viz/core/index.h"
@@ -39,6 +40,8 @@ typedef struct {
     bool has_all_frames; /* native and interpreter frames too */
     uint32_t event;      /* CURSOR, PEAK, SEGMENTS: the event before the moment, or MV_BEFORE */
     uint32_t a, b;       /* HELD, TEMPORARY: events [a, b) */
+    const mv_filter_bits *only; /* by row: CURSOR, PEAK, HELD, TEMPORARY count these alone; NULL:
+                                   all */
 } mv_flames_ask;
 
 typedef struct {

@@ -24,6 +24,12 @@ typedef struct {
 
 /* ---- the question ------------------------------------------------------------------------ */
 
+/* Segments and differences are of all blocks, whatever is isolated. */
+static bool counts_hits(uint32_t source)
+{
+    return source != MV_FLAMES_SEGMENTS && source != MV_FLAMES_CHANGE;
+}
+
 static mv_flames_question question_of(mv_view *view, mv_box box)
 {
     const mv_view_state *now = view->now;
@@ -54,6 +60,10 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
     if (q.source == MV_FLAMES_HELD || q.source == MV_FLAMES_TEMPORARY) {
         q.a = a;
         q.b = b;
+    }
+    if (view->matches && now->show == MV_SHOW_ISOLATE && counts_hits(q.source)) {
+        memcpy(q.only, now->search, sizeof q.only);
+        q.is_judged = mv_view_is_judged(view);
     }
     return q;
 }
@@ -277,29 +287,32 @@ static void button(flame_frame *p, mv_box *head, float width, bool is_on, mv_com
 /* What the widths add up to. */
 static const char *sum_of(const flame_frame *p)
 {
+    mv_view *view = p->view;
     const mv_flames_answer *a = p->answer;
     const mv_flame_node *root = &a->flames.tree.nodes[0];
-    const char *all = amount(p, root->bytes, root->blocks);
+    const char *whose = view->now->show != MV_SHOW_ISOLATE || !view->matches ? ""
+                        : *a->ask.only                                       ? "hits: "
+                                       : "hits and all others: ";
+    const char *all = mv_panel_say(view, "%s%s", whose, amount(p, root->bytes, root->blocks));
     char change[MV_SIZE_TEXT];
 
     switch ((mv_flames_source)a->ask.source) {
     case MV_FLAMES_HELD:
-        return mv_panel_say(p->view, "%s, allocated in events %u to %u and still alive", all,
-                            a->ask.a, a->ask.b);
+        return mv_panel_say(view, "%s, allocated in events %u to %u and still alive", all, a->ask.a,
+                            a->ask.b);
     case MV_FLAMES_TEMPORARY:
-        return mv_panel_say(p->view, "%s over time, allocated and freed in events %u to %u", all,
+        return mv_panel_say(view, "%s over time, allocated and freed in events %u to %u", all,
                             a->ask.a, a->ask.b);
     case MV_FLAMES_CHANGE:
         mv_size_change_text(change, mv_flame_change(root));
-        return mv_panel_say(p->view, "peaks: %s to %s, %s",
-                            mv_panel_size(p->view, a->level[0].allocated),
-                            mv_panel_size(p->view, a->level[1].allocated), change);
+        return mv_panel_say(view, "%speaks: %s to %s, %s", whose,
+                            mv_panel_size(view, a->level[0].allocated),
+                            mv_panel_size(view, a->level[1].allocated), change);
     case MV_FLAMES_SEGMENTS:
-        return mv_panel_say(p->view, "%s: %s reserved", mv_panel_moment(p->view, a->ask.event),
-                            mv_panel_size(p->view, a->ask.by_blocks ? root->blocks : root->bytes));
+        return mv_panel_say(view, "%s: %s%s reserved", mv_panel_moment(view, a->ask.event), whose,
+                            mv_panel_size(view, a->ask.by_blocks ? root->blocks : root->bytes));
     default: /* the moment first: "allocated after event 5" would be later than it */
-        return mv_panel_say(p->view, "%s: %s allocated", mv_panel_moment(p->view, a->ask.event),
-                            all);
+        return mv_panel_say(view, "%s: %s allocated", mv_panel_moment(view, a->ask.event), all);
     }
 }
 

@@ -90,15 +90,18 @@ static void *find_heap(mv_arena *arena, void *context, const void *ask)
     return a;
 }
 
-mv_flames_ask mv_flames_question_ask(const mv_flames_question *q)
+mv_flames_ask mv_flames_answer_ask(const mv_flames_answer *a)
 {
+    const mv_flames_question *q = &a->ask;
+
     return (mv_flames_ask){.source = (mv_flames_source)q->source,
                            .by_blocks = q->by_blocks,
                            .is_inverted = q->is_inverted,
                            .has_all_frames = q->has_all_frames,
                            .event = q->event,
                            .a = q->a,
-                           .b = q->b};
+                           .b = q->b,
+                           .only = *q->only ? &a->only : NULL};
 }
 
 static bool find_held(mv_arena *arena, mv_flames_answer *a)
@@ -106,8 +109,11 @@ static bool find_held(mv_arena *arena, mv_flames_answer *a)
     const mv_flames_question *q = &a->ask;
     mv_err err;
 
+    if (*q->only &&
+        !mv_search_allocs(arena, &q->document->trace, q->device, q->is_judged, q->only, &a->only))
+        return false;
     return mv_flames_find(arena, &q->document->trace, &q->document->sites, &q->device->index,
-                          mv_flames_question_ask(q), &a->flames, &err) == MV_OK;
+                          mv_flames_answer_ask(a), &a->flames, &err) == MV_OK;
 }
 
 static bool find_segments(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
@@ -121,7 +127,7 @@ static bool find_segments(mv_arena *arena, mv_panels *panels, mv_flames_answer *
            mv_heap_moment_find(arena, &q->device->lives, &facts->active, q->event, &heap, &err) ==
                MV_OK &&
            mv_flames_of_segments(arena, &q->document->trace, &q->document->sites, &q->device->lives,
-                                 &heap.map, mv_flames_question_ask(q), &a->flames, &err) == MV_OK;
+                                 &heap.map, mv_flames_answer_ask(a), &a->flames, &err) == MV_OK;
 }
 
 static bool find_change(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
@@ -133,8 +139,8 @@ static bool find_change(mv_arena *arena, mv_panels *panels, mv_flames_answer *a)
         return false;
     a->level[0] = change->found.level[0];
     a->level[1] = change->found.level[1];
-    return mv_flames_of_change(arena, &change->code, &change->found,
-                               mv_flames_question_ask(&a->ask), &a->flames, &err) == MV_OK;
+    return mv_flames_of_change(arena, &change->code, &change->found, mv_flames_answer_ask(a),
+                               &a->flames, &err) == MV_OK;
 }
 
 static void *find_flames(mv_arena *arena, void *context, const void *ask)

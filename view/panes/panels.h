@@ -80,21 +80,23 @@ typedef struct {
     uint32_t source, by_blocks, is_inverted, has_all_frames;
     uint32_t event, a, b;
     uint32_t width; /* pixels */
-    uint32_t unused;
+    uint32_t is_judged;
     const mv_document *other; /* of MV_FLAMES_CHANGE: from which */
     const mv_document_device *other_device;
+    char only[MV_SEARCH_TEXT]; /* a search: its hits alone are counted; "": all */
 } mv_flames_question;
-
-/* What it asks of the device's allocations. */
-mv_flames_ask mv_flames_question_ask(const mv_flames_question *question);
 
 typedef struct {
     mv_flames_question ask;
+    mv_filter_bits only; /* of ask.only */
     mv_flames flames;
     mv_levels level[2];    /* of MV_FLAMES_CHANGE: before and after */
     uint32_t focus;        /* node */
     mv_icicle_boxes boxes; /* depths are below the focus */
 } mv_flames_answer;
+
+/* What was asked of the device's allocations. */
+mv_flames_ask mv_flames_answer_ask(const mv_flames_answer *answer);
 
 typedef struct {
     const mv_document *document;
