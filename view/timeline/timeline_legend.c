@@ -461,8 +461,9 @@ static void paint_use(mv_plot *p, mv_box *box)
     bool has_bytes = add_use(p, bytes);
     char size[MV_SIZE_TEXT];
 
-    *all = (mv_legend_sum){0};
-    for (uint32_t level = 0; level < MV_FULLNESS_LEVELS; level++)
+    if (has_bytes) /* else the sum is that of the views with colours, which keep it */
+        *all = (mv_legend_sum){0};
+    for (uint32_t level = 0; has_bytes && level < MV_FULLNESS_LEVELS; level++)
         all->bytes += bytes[level];
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
                has_bytes ? mv_scene_format(&p->ui->scene, "%s %s, by how full",
