@@ -195,8 +195,7 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
     mv_code code;
 
     *out = (mv_fragmentation){0};
-    if (opts.window.end > lives->events.count)
-        opts.window.end = lives->events.count;
+    opts.window = mv_window_cut(opts.window, lives->events.count);
     mv_arena_init(&q.scratch, arena->budget);
     code = look(&q, opts, err);
     if (code == MV_OK && !list_domains(&q))

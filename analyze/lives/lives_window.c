@@ -154,17 +154,16 @@ static void tell_history(const window_cut *c)
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err)
 {
-    window_cut c = {.arena = arena, .lives = lives, .window = window, .out = out};
+    window_cut c = {.arena = arena,
+                    .lives = lives,
+                    .window = mv_window_cut(window, lives->events.count),
+                    .out = out};
     mv_arena scratch;
     bool is_cut;
 
     *out = *lives;
     if (window.first == 0 && window.end >= lives->events.count)
         return MV_OK;
-    if (c.window.end > lives->events.count)
-        c.window.end = lives->events.count;
-    if (c.window.first > c.window.end)
-        c.window.first = c.window.end;
     out->events = events_of(&lives->events, c.window);
     out->allocs = (mv_alloc_lives){0};
     out->segments = (mv_segment_lives){0};

@@ -16,6 +16,14 @@ typedef struct {
 
 #define MV_ALL_EVENTS ((mv_window){0, UINT32_MAX})
 
+/* The part of a window that a device with `events` events has. */
+static inline mv_window mv_window_cut(mv_window window, uint32_t events)
+{
+    window.end = window.end < events ? window.end : events;
+    window.first = window.first < window.end ? window.first : window.end;
+    return window;
+}
+
 /* Earliest time of any device's first event; MV_NO_TIME when no event has a time. Times on the
  * command line and in text count from here. */
 int64_t mv_position_start_us(const mv_trace *trace);

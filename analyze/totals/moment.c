@@ -50,6 +50,7 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
     uint64_t k = oom_number(at);
     mv_position position;
 
+    window = mv_window_cut(window, events.count);
     *out = (mv_moment_ask){MV_MOMENT_AFTER, event_before(window.end), window};
     if (strcmp(at, "end") == 0)
         return true;
@@ -101,6 +102,7 @@ static uint64_t height(const mv_levels *levels, mv_moment_kind kind)
 /* Walks the events up to the window's end and keeps the highest moment in it. */
 static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask ask, mv_moment *out)
 {
+    mv_window window = mv_window_cut(ask.window, lives->events.count);
     mv_levels now = mv_moment_levels(lives, MV_BEFORE);
     mv_level_steps steps;
     mv_level_step step;
@@ -108,11 +110,11 @@ static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask as
     if (!mv_level_steps_init(scratch, lives, &steps))
         return false;
     *out = (mv_moment){.event = MV_BEFORE, .bytes = now};
-    for (uint32_t i = 0; i < ask.window.end; i++) {
+    for (uint32_t i = 0; i < window.end; i++) {
         while (mv_level_steps_next(&steps, i, &step))
             mv_levels_apply(&now, lives, &step);
-        if (i + 1 == ask.window.first ||
-            (i >= ask.window.first && height(&now, ask.kind) > height(&out->bytes, ask.kind)))
+        if (i + 1 == window.first ||
+            (i >= window.first && height(&now, ask.kind) > height(&out->bytes, ask.kind)))
             *out = (mv_moment){.event = i, .bytes = now};
     }
     return true;

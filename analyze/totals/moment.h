@@ -16,7 +16,8 @@
  *     @NAME, @NAME#K  as that annotation begins: after the last event before its start
  *
  * Within a window (--from, --to), peaks and ooms are those of the window, including its first
- * moment (after the event before the window), and `end` is the window's end. */
+ * moment (after the event before the window), and `end` is the window's end. A window may be longer
+ * than the trace, as MV_ALL_EVENTS is: it is cut to the events that there are. */
 #ifndef MV_MOMENT_H
 #define MV_MOMENT_H
 

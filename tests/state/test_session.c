@@ -5,6 +5,7 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/flames.h"
 #include "view/timeline/alignment.h"
+#include "view/timeline/pane_timeline.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -183,8 +184,36 @@ Test(session, random_states_are_shown_again, .timeout = 300)
                                         "frag_varying_batch"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (uint64_t seed = 1; seed <= 4; seed++)
+        for (uint64_t seed = 1; seed <= 6; seed++)
             walk(names[i], seed * 7919 + i, 30);
+}
+
+/* Rounding adds up while a window is moved; the scale is that of the window, however it came. */
+Test(session, a_window_that_was_moved_is_shown_again, .timeout = 60)
+{
+    mv_view *view = mvt_view("oom");
+    uint64_t random = 5;
+
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < 12; i++) {
+        mv_session session;
+        mv_view_start start = {.device = MV_NO_ROW, .session = &session};
+        const mv_viewport *is, *want = &view->timeline->at;
+        mv_view_do(view, MV_DO_clock, i / 4);
+        mv_view_do(view, i % 4 == 0 ? MV_DO_fit_all : MV_DO_zoom_in, 0);
+        for (uint32_t k = 0; k < 40; k++) {
+            mv_view_input(view, &(mv_input){.kind = MV_INPUT_WHEEL,
+                                            .x = 600,
+                                            .y = 200,
+                                            .dx = mvt_random(&random, 2) ? 1 : -1});
+            mvt_view_frame(view);
+        }
+        session = read(text_of(view));
+        is = &begin(&start, session.file_count, session.files)->timeline->at;
+        cr_expect(is->x == want->x && is->dx == want->dx && is->y == want->y && is->dy == want->dy,
+                  "%u: from %.17g, a pixel %.17g, is %.17g %.17g; %.17g %.17g", i, want->x,
+                  want->dx, is->x, is->dx, want->dy, is->dy);
+    }
 }
 
 /* A word for each choice there is. */

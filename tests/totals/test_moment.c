@@ -138,6 +138,32 @@ Test(moment, peak_is_that_of_the_totals)
     cr_expect_eq(reserved.bytes.reserved, totals.peak.bytes.reserved);
 }
 
+/* As MV_ALL_EVENTS is, and as a window is that begins after the last event. */
+Test(moment, a_window_may_be_longer_than_the_trace)
+{
+    static const char *const names[] = {"peak", "reserved-peak", "end"};
+    run r = run_of((mvt_heap_opts){.seed = 11, .calls = 300});
+    uint32_t count = r.truth.events;
+    const mv_window windows[][2] = {{MV_ALL_EVENTS, {0, count}},
+                                    {{count / 2, UINT32_MAX}, {count / 2, count}},
+                                    {{count + 5, UINT32_MAX}, {count, count}}};
+    mv_moment_ask ask;
+    char why[200];
+
+    for (unsigned w = 0; w < sizeof windows / sizeof *windows; w++)
+        for (unsigned n = 0; n < sizeof names / sizeof *names; n++) {
+            mv_moment is = moment_of(&r, names[n], windows[w][0]);
+            mv_moment want = moment_of(&r, names[n], windows[w][1]);
+            cr_expect_eq(is.event, want.event, "%s: %u", names[n], is.event);
+            cr_expect_eq(is.time_us, want.time_us);
+            expect_levels(&r, want.event, is.bytes);
+        }
+    mvt_ok(mv_moment_find(mvt_arena(r.t), &r.lives,
+                          (mv_moment_ask){.kind = MV_MOMENT_PEAK, .window = MV_ALL_EVENTS},
+                          &(mv_moment){0}, mvt_err()));
+    cr_expect(!mv_moment_read(r.trace, 0, "oom#1000", MV_ALL_EVENTS, &ask, why, sizeof why));
+}
+
 Test(moment, names_of_moments_are_read)
 {
     static const struct {

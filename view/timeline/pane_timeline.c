@@ -10,7 +10,9 @@
 enum {
     EASE_MS = 110,
     FRAME_MS = 16,
-    REST_MS = 80, /* when the scale has not changed for this long, tiles are exact */
+    REST_MS = 80,    /* when the scale has not changed for this long, tiles are exact */
+    SCALE_BITS = 24, /* of the units of a pixel: within 10,000 pixels 0.001 of one is lost */
+    HEIGHT_BITS = 30,
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
@@ -160,20 +162,29 @@ static void ease(mv_plot *p)
         p->ui->is_animating = true;
 }
 
-/* Rounding must not turn a pan into a zoom. */
+static double rounded(double scale, int bits)
+{
+    int exponent;
+    double mantissa = frexp(scale, &exponent);
+
+    return ldexp(nearbyint(ldexp(mantissa, bits)), exponent - bits);
+}
+
+/* A window that is panned changes its width by the last bits of its numbers, which must not turn
+ * the pan into a zoom. So those bits are left out: the scale is the same for the same window,
+ * wherever it came from. */
 static void settle_scale(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
     bool is_threaded = p->view->opts.is_threaded;
 
-    if (fabs(p->at.dx - pane->dx) > 1e-7 * pane->dx ||
-        fabs(p->at.dy - pane->dy) > 1e-9 * pane->dy) {
+    p->at.dx = rounded(p->at.dx, SCALE_BITS);
+    p->at.dy = rounded(p->at.dy, HEIGHT_BITS);
+    if (p->at.dx != pane->dx || p->at.dy != pane->dy) {
         pane->zoomed_ms = p->view->ms;
         pane->dx = p->at.dx;
         pane->dy = p->at.dy;
     }
-    p->at.dx = pane->dx;
-    p->at.dy = pane->dy;
     pane->is_zooming = is_threaded && p->view->ms < pane->zoomed_ms + REST_MS;
     if (pane->is_zooming)
         p->ui->is_animating = true;

@@ -142,7 +142,7 @@ struct mv_timeline_pane {
     double y_from, y_to, start_y_from, start_y_to, goal_y_from, goal_y_to;
     double start_ms;
     double zoomed_ms; /* when the scale changed last: tiles become exact a little later */
-    double dx, dy;    /* units and bytes of a pixel, kept while only panning */
+    double dx, dy;    /* units and bytes of a pixel in the last frame */
     bool jumps;       /* the next change is not eased */
     bool is_zooming;
     bool is_easing;
