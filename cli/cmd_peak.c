@@ -9,7 +9,6 @@
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
-#include "cli/input/text_file.h"
 #include "cli/input/window.h"
 #include "cli/report/by_group.h"
 #include "cli/report/captured.h"
@@ -17,6 +16,7 @@
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
+#include "parse/source/text_file.h"
 
 /* Rows of the table of sites in text when --limit says nothing; lines beside it. */
 #define TEXT_ROWS   12

@@ -5,9 +5,9 @@
 
 #include "base/texts.h"
 #include "cli/complain.h"
-#include "cli/input/text_file.h"
 #include "cli/pictures/pictures.h"
 #include "cli/report/table.h"
+#include "parse/source/text_file.h"
 #include "view/viewer.h"
 
 enum { BENCH_FRAMES = 600 };
@@ -117,9 +117,22 @@ static void print_timing(mv_out *out, const mv_viewer_timing *t)
                   t->events ? (double)t->rss_bytes / (double)t->events : 0);
 }
 
-/* Reads --session or --state into `session`, and lets the viewer begin with it; false, with a
- * message, when it is none. */
-static bool read_session(mv_cli *cli, mv_viewer_opts *opts, mv_session *session)
+static bool is_session(const char *file)
+{
+    return strcmp(file, "-") != 0 && mv_text_file_begins(file, MV_SESSION_BEGINS);
+}
+
+/* The session that is opened: that of --session, or the only FILE when it is one. NULL: none. */
+static const char *session_of(const mv_options *o)
+{
+    if (o->session)
+        return o->session;
+    return o->files == 1 && is_session(o->file[0]) ? o->file[0] : NULL;
+}
+
+/* Reads the session at `path`, or --state, into `session`, and lets the viewer begin with it;
+ * false, with a message, when it is none. */
+static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv_session *session)
 {
     const mv_options *o = &cli->options;
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -132,11 +145,11 @@ static bool read_session(mv_cli *cli, mv_viewer_opts *opts, mv_session *session)
         }
         opts->start.session = session;
     }
-    if (!o->session)
+    if (!path)
         return true;
-    if (mv_text_file_read(&cli->arena, o->session, &text, &err) != MV_OK ||
+    if (mv_text_file_read(&cli->arena, path, &text, &err) != MV_OK ||
         mv_session_read(&cli->arena, text, session, &err) != MV_OK) {
-        mv_complain(o->session, &err);
+        mv_complain(path, &err);
         return false;
     }
     opts->start.session = session;
@@ -217,20 +230,22 @@ int mv_cmd_view(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
     mv_viewer_opts opts = viewer_opts(cli);
+    const char *path = session_of(o);
     mv_session session;
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (o->session &&
-        (o->files || mv_option_given(o, MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
-                                            MV_HAS(DEVICE) | MV_HAS(VIEW) | MV_HAS(THEME) |
-                                            MV_HAS(STATE) | MV_HAS(SCALE))))
-        return mv_complain_usage("view", "--session says which files are shown, and how: it goes "
+    if (path && ((o->session && o->files) ||
+                 mv_option_given(o, MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
+                                        MV_HAS(DEVICE) | MV_HAS(VIEW) | MV_HAS(THEME) |
+                                        MV_HAS(STATE) | MV_HAS(SCALE))))
+        return mv_complain_usage("view", "a session says which files are shown, and how: it goes "
                                          "with neither");
-    if (!read_session(cli, &opts, &session))
+    for (int i = 0; o->files > 1 && i < o->files; i++)
+        if (strcmp(o->file[i], "-") == 0 || is_session(o->file[i]))
+            return mv_complain_usage("view", "%s is read alone",
+                                     strcmp(o->file[i], "-") == 0 ? "standard input" : "a session");
+    if (!read_session(cli, path, &opts, &session))
         return MV_EXIT_FAILED;
-    for (int i = 0; i < o->files; i++)
-        if (strcmp(o->file[i], "-") == 0 && o->files > 1)
-            return mv_complain_usage("view", "standard input is read alone");
     if (mv_option_given(o, MV_HAS(HEADLESS))) {
         if (opts.file_count == 0 && !o->script)
             return mv_complain_usage(

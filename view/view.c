@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/processors.h"
+#include "parse/source/text_file.h"
 #include "view/chrome/menu.h"
 #include "view/intents/intents.h"
 #include "view/panes/panes.h"
@@ -121,7 +122,7 @@ static uint32_t first_file(const mv_view *view)
     return view->chrome->has_start && session ? session->now.file : 0;
 }
 
-void mv_view_add(mv_view *view, const char *path)
+bool mv_view_add_file(mv_view *view, const char *path)
 {
     mv_document *document = NULL;
 
@@ -133,12 +134,19 @@ void mv_view_add(mv_view *view, const char *path)
     }
     if (!document) {
         mv_view_say(view, true, "%s: not opened: memory is out", path);
-        return;
+        return false;
     }
     view->documents[view->document_count++] = document;
     if (view->opts.files)
         view->opts.files->remember(path);
-    if (view->document_count == first_file(view) + 1)
+    return true;
+}
+
+void mv_view_add(mv_view *view, const char *path)
+{
+    if (mv_text_file_begins(path, MV_SESSION_BEGINS))
+        mv_view_open_session(view, path);
+    else if (mv_view_add_file(view, path) && view->document_count == first_file(view) + 1)
         mv_view_choose(view, view->document_count - 1, MV_NO_ROW);
 }
 

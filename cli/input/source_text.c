@@ -8,7 +8,7 @@
 #include "analyze/code/culprit.h"
 #include "base/grow.h"
 
-#include "cli/input/text_file.h"
+#include "parse/source/text_file.h"
 
 mv_code mv_source_text_init(mv_source_text *source, mv_arena *arena, const char *where, mv_err *err)
 {

@@ -382,3 +382,102 @@ Test(session, the_program_refuses_what_is_none)
     cr_assert_eq(run.status, 1);
     cr_assert(strstr(run.err, "--state: byte 7"), "%s", run.err);
 }
+
+/* The first line tells, not the name; a path that is open already is not read again. */
+Test(session, the_program_opens_one_as_a_file)
+{
+    mvt_run run = mvt_sh(
+        "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "
+        "Ctrl+A' 'text a.session' 'key Enter' 'wait idle' dump > a.vzs;"
+        "printf '%%s\\n' 'wait idle' dump > b.vzs;"
+        "printf '%%s\\n' \"open $SNAPS/two_devices.pickle\" 'wait idle' 'drop a.pickle' 'wait "
+        "idle' "
+        "'expect selection train.py' 'key Ctrl+O' 'text a.pickle' 'key Enter' 'wait idle' 'expect "
+        "selection train.py' > c.vzs;"
+        "$MEMVIZ view --headless --script a.vzs $SNAPS/gpt_train.pickle | grep -v written: > a &&"
+        "mv a.session a.pickle && $MEMVIZ view --headless --script b.vzs a.pickle | grep -v 'all "
+        "keys' > b && wc -l < a && cmp a b && $MEMVIZ view --headless --script c.vzs");
+
+    cr_assert_eq(run.status, 0, "%s%s", run.out, run.err);
+    cr_assert_gt((int)strtol(run.out, NULL, 10), 100);
+    run = mvt_sh("printf 'memviz session 1\\nend\\n' > x; $MEMVIZ view --headless --shot y.png x "
+                 "$SNAPS/oom.pickle");
+    cr_assert_eq(run.status, 2, "%s", run.err);
+    cr_assert(strstr(run.err, "a session is read alone"), "%s", run.err);
+    run = mvt_sh("printf 'memviz session 2\\nend\\n' > x; $MEMVIZ view --headless --shot y.png x");
+    cr_assert_eq(run.status, 1);
+    cr_assert(strstr(run.err, "x: byte 0") && strstr(run.err, "first line"), "%s", run.err);
+    run = mvt_sh(
+        "printf 'memviz session 1\\nend\\n' > x; $MEMVIZ view --headless --shot y.png --at 5 x");
+    cr_assert_eq(run.status, 2, "%s", run.err);
+}
+
+static void drop(mv_view *view, const char *path)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_DROP, .path = path});
+    mvt_view_frame(view);
+}
+
+/* A view with a pin, colours and a bookmark. */
+static mv_view *changed_view(void)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mvt_view_frame(view);
+    mv_view_do(view, MV_DO_theme, 0);
+    mv_view_do(view, MV_DO_next_colour, 0);
+    mv_view_do(view, MV_DO_zoom_in, 0);
+    mv_view_do(view, MV_DO_pin, 77);
+    mv_bookmark_set(view, "here");
+    mvt_view_frame(view);
+    return view;
+}
+
+Test(session, one_that_is_dropped_is_opened)
+{
+    mv_view *view = changed_view(), *again = mvt_view_new(&(mv_view_opts){.is_dark = false});
+
+    drop(again, mvt_temp_file(span_of(text_of(view))));
+    expect_same(view, again, "gpt_train", "drop");
+}
+
+/* Its file gets another row; the device that was shown is one step back. */
+Test(session, one_is_opened_beside_other_files)
+{
+    mv_view *view = changed_view(), *other = mvt_view("two_devices");
+    const char *path = mvt_temp_file(span_of(text_of(view)));
+    mv_view_state want = *view->now;
+
+    mvt_view_frame(other);
+    for (int i = 0; i < 2; i++) {
+        drop(other, path);
+        cr_assert_eq(other->document_count, 2);
+        want.file = 1;
+        cr_expect(mv_view_state_is_equal(other->now, &want));
+        cr_expect_eq(other->bookmarks->count, 1);
+        cr_expect_eq(other->bookmarks->rows[0].file, 1);
+        cr_expect_eq(other->desk->is_dark, view->desk->is_dark);
+    }
+    mv_view_do(other, MV_DO_back, 0);
+    mvt_view_frame(other);
+    cr_expect_eq(other->now->file, 0);
+    mv_view_do(other, MV_DO_bookmark_go, 0);
+    cr_expect_eq(other->now->file, 1);
+    cr_expect_eq(other->now->cursor, want.cursor);
+}
+
+Test(session, a_wrong_one_that_is_dropped_changes_nothing)
+{
+    static const char *const wrong[] = {HEAD "cursr 5\nend\n", HEAD "path a\n", HEAD "end\n",
+                                        "memviz session 2\nend\n"};
+    static const char *const why[] = {"byte 17: nothing has the name cursr", "missing",
+                                      "names no file", "first line"};
+    mv_view *view = changed_view();
+    const char *before = text_of(view);
+
+    for (int i = 0; i < 4; i++) {
+        drop(view, mvt_temp_file(span_of(wrong[i])));
+        cr_expect(view->is_alarm && strstr(view->message, why[i]), "%s", view->message);
+        cr_expect_str_eq(text_of(view), before);
+    }
+}

@@ -132,8 +132,13 @@ struct mv_view {
 mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts);
 void mv_view_close(mv_view *view);
 
-/* Adds a file; the first one is shown. */
+/* Adds a file; the first one is shown. A session (view/state/session.h), which is known by its
+ * first line, is opened: the files of it that are not open yet are added, and it says what is
+ * shown. */
 void mv_view_add(mv_view *view, const char *path);
+
+/* Adds a file, whatever it is, and shows nothing of it; false: there is no room. */
+bool mv_view_add_file(mv_view *view, const char *path);
 
 /* Goes there as soon as the first file is shown; the status bar reports what is not a position. To
  * be called before the files are added: one of them may be ready at once. */

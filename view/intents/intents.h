@@ -57,6 +57,10 @@ void mv_view_show_interval(mv_view *view);
 /* Sets the state that view->sheet asks for, on the first device of the first document. */
 void mv_view_begin_paper(mv_view *view);
 
+/* Opens a file that is a session; when it cannot be read, nothing changes and the message says why.
+ */
+void mv_view_open_session(mv_view *view, const char *path);
+
 /* Before a frame: a device that is ready now gets its window, its cursor, and where the command
  * line asked to begin. */
 void mv_view_settle(mv_view *view);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parse/source/same_file.h"
+#include "parse/source/text_file.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
@@ -71,6 +73,86 @@ void mv_view_fit(mv_view *view)
     if (!*now->search)
         now->show = MV_SHOW_ALL;
 }
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+/* The row of an open file: by its name too, since a page has no files. MV_NO_ROW: it is not open.
+ */
+static uint32_t open_row(const mv_view *view, const char *path)
+{
+    for (uint32_t i = 0; i < view->document_count; i++)
+        if (strcmp(view->documents[i]->path, path) == 0 ||
+            mv_is_same_file(view->documents[i]->path, path))
+            return i;
+    return MV_NO_ROW;
+}
+
+static uint32_t row_of(const mv_session *session, const uint32_t *rows, uint32_t file)
+{
+    return file < session->file_count ? rows[file] : MV_NO_ROW;
+}
+
+/* Opens its files; then all that names one of them has its row in the view. */
+static void place_files(mv_view *view, mv_session *session)
+{
+    uint32_t rows[MV_SESSION_FILES];
+
+    for (uint32_t i = 0; i < session->file_count; i++) {
+        rows[i] = open_row(view, session->files[i]);
+        if (rows[i] == MV_NO_ROW && mv_view_add_file(view, session->files[i]))
+            rows[i] = view->document_count - 1;
+    }
+    session->now.file = row_of(session, rows, session->now.file);
+    session->now.other_file = row_of(session, rows, session->now.other_file);
+    for (uint32_t i = 0; i < session->bookmarks.count; i++)
+        session->bookmarks.rows[i].file = row_of(session, rows, session->bookmarks.rows[i].file);
+}
+
+static mv_code read_session(mv_view *view, const char *path, mv_session *out, mv_err *err)
+{
+    mv_arena scratch;
+    mv_span text;
+    mv_code code;
+
+    mv_arena_init(&scratch, view->budget);
+    code = mv_text_file_read(&scratch, path, &text, err);
+    if (code == MV_OK)
+        code = mv_session_read(&view->arena, text, out, err);
+    mv_arena_release(&scratch);
+    return code;
+}
+
+void mv_view_open_session(mv_view *view, const char *path)
+{
+    mv_session *session = mv_push_struct(&view->arena, mv_session);
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!session) {
+        mv_view_say(view, true, "%s: not opened: memory is out", path);
+        return;
+    }
+    if (read_session(view, path, session, &err) != MV_OK) {
+        if (err.offset == MV_NO_OFFSET)
+            mv_view_say(view, true, "not opened: %s", err.detail);
+        else
+            mv_view_say(view, true, "%.150s: byte %llu: %s", path, (unsigned long long)err.offset,
+                        err.detail);
+        return;
+    }
+    if (session->file_count == 0) {
+        mv_view_say(view, true, "%s: the session names no file", path);
+        return;
+    }
+    mv_change_begin(view);
+    place_files(view, session);
+    if (view->opts.files)
+        view->opts.files->remember(path);
+    mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .session = session});
+    mv_view_choose(view, session->now.file, MV_NO_ROW);
+    mv_change_end(view);
+}
+
+/* ---- saving ------------------------------------------------------------------------------- */
 
 /* Asks for a name, as for any other file that is written. */
 void mv_do_save_session(mv_view *view, uint64_t arg)

@@ -6,7 +6,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 
-static const char first_line[] = "memviz session 1";
+static const char first_line[] = MV_SESSION_BEGINS "1";
 
 /* ---- writing ------------------------------------------------------------------------------ */
 

@@ -26,6 +26,9 @@
 #include "view/state/bookmarks.h"
 #include "view/state/view_state.h"
 
+/* What a file of any version of the format begins with. */
+#define MV_SESSION_BEGINS "memviz session "
+
 enum { MV_SESSION_MOST = 4 << 20 /* bytes of a text */, MV_SESSION_FILES = 1024 };
 
 typedef struct {

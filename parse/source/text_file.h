@@ -1,4 +1,4 @@
-/* Small text files that a user names or a snapshot mentions: rules, sources. */
+/* Small text files that a user names or a snapshot mentions: rules, sources, sessions. */
 #ifndef MV_TEXT_FILE_H
 #define MV_TEXT_FILE_H
 
@@ -12,5 +12,9 @@
  * counted. Anything else (folders, devices, pipes, larger files) fails with MV_IO or MV_LIMIT: a
  * path from a snapshot must not make memviz wait or fill its memory. */
 mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err);
+
+/* Whether a regular file begins with that text, of at most 64 bytes. Nothing else is opened for
+ * reading: a pipe keeps its bytes. */
+bool mv_text_file_begins(const char *path, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/input/text_file.h"
+#include "parse/source/text_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,10 +40,15 @@ static mv_code read_open(mv_arena *arena, int fd, const char *path, mv_span *out
     return MV_OK;
 }
 
+/* Opening a pipe that has no writer would wait forever. */
+static int open_quietly(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err)
 {
-    /* Opening a pipe that has no writer would wait forever. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open_quietly(path);
     mv_code code;
 
     *out = (mv_span){(const uint8_t *)"", 0};
@@ -52,4 +57,23 @@ mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_er
     code = read_open(arena, fd, path, out, err);
     close(fd);
     return code;
+}
+
+bool mv_text_file_begins(const char *path, const char *text)
+{
+    size_t length = strlen(text);
+    struct stat st;
+    char start[64];
+    bool is_so = false;
+    int fd;
+
+    if (length > sizeof start || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    fd = open_quietly(path);
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        is_so = read_bytes(fd, start, length) == length && memcmp(start, text, length) == 0;
+    close(fd);
+    return is_so;
 }
