@@ -223,7 +223,7 @@ Test(session, choices_have_words)
         const char *name;
         uint32_t count;
     } choices[] = {{"main", MV_MAIN_COUNT},          {"tab", MV_TAB_COUNT},
-                   {"colour", MV_COLOUR_COUNT},      {"clock", MV_CLOCK_TICKS + 1},
+                   {"colour", MV_COLOUR_COUNT},      {"clock", MV_CLOCKS},
                    {"show", MV_SHOW_COUNT},          {"flame_source", MV_FLAMES_COUNT},
                    {"table_kind", MV_LISTING_COUNT}, {"align", MV_ALIGN_COUNT},
                    {"focus", MV_FOCUS_COUNT}};
