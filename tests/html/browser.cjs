@@ -95,15 +95,22 @@ function differ(have, want) {
   return "";
 }
 
+// "100 MiB by ..." or "1.53 MiB (1,600,512 bytes) by ...": sizes that are not round are given twice.
+function exactBytes(line) {
+  const bytes = line.match(/([0-9][0-9,]*) bytes/), round = line.match(/(\d+) ([KMGT])iB/);
+  if (bytes) return Number(bytes[1].replace(/,/g, ""));
+  return round ? round[1] * 1024 ** ("KMGT".indexOf(round[2]) + 1) : 0;
+}
+
 // The pieces that the drawing of the same moment names, with their kind, bytes and address.
 function drawnPieces(file, at, device) {
   const out = path.join(folder, "state.svg");
   run("segment_plot", "--view", "state", "--at", at, "--device", device, file, "-o", out);
   const titles = fs.readFileSync(out, "utf8").match(/<title>[^<]*<\/title>/g) || [];
-  const found = titles.map((title) => [title.match(/([0-9][0-9,]*) bytes/), title.match(/\bat (0x[0-9a-f]+)/), title])
+  const found = titles.map((title) => [exactBytes(title.split("\n")[0]), title.match(/\bat (0x[0-9a-f]+)/), title])
     .filter(([bytes, addr, title]) => bytes && addr && !/small pieces/.test(title));
   return found.map(([bytes, addr, title]) => (title.startsWith("<title>free:") ? "free" :
-    title.startsWith("<title>freed, waiting") ? "pending" : "allocated") + ` ${bytes[1].replace(/,/g, "")} ${addr[1]}`);
+    title.startsWith("<title>freed, waiting") ? "pending" : "allocated") + ` ${bytes} ${addr[1]}`);
 }
 
 // Heap and flame graphs of the page against those of the commands, to the byte.
@@ -279,6 +286,92 @@ async function checkOdd(browser) {
   }
 }
 
+// Searches of the page find what --filter finds; what cannot be read is said, and greys nothing.
+async function checkSearch(browser, name, expressions) {
+  const file = path.join(SNAPSHOTS, `${name}.pickle`), page = await open(browser, pageOf(file, name).out, `${name} search`);
+  const plot = async () => (await page.locator("#plot").boundingBox()).y, before = await plot();
+  const ordinal = String(await page.evaluate(() => window.memviz.base.ordinal));
+  const search = async (text) => {
+    await page.locator("#search").fill(text);
+    await page.waitForTimeout(250);
+    await settled(page, name);
+    return page.locator("#found").innerText();
+  };
+  for (const expression of expressions) {
+    const { matches } = JSON.parse(run("trace_plot", "--device", ordinal, "--filter", expression, "--json", file, "-o", path.join(folder, "filter.svg")));
+    const found = await search(expression), count = `${matches.toLocaleString("en-US")} allocation`;
+    check(matches > 0 ? found.includes(`: ${count}`) : found.includes("no allocation matches"), `${name} ${expression}: '${found}' for ${matches}`);
+    const lit = await page.evaluate(() => {
+      const { icicle, model, moment, match } = window.memviz;
+      let alive = 0;
+      model.eachAlive(moment, (i) => { alive += match.has(model.device, i); });
+      const leaves = Array.from(icicle.own.keys()).filter((n) => icicle.own[n] > 0);
+      return { alive, lit: leaves.filter((n) => icicle.lit[n]).length, root: icicle.lit[0] };
+    });
+    check((lit.alive > 0) === (lit.root === 1) && (lit.alive > 0) === (lit.lit > 0), `${name} ${expression}: flame ${JSON.stringify(lit)}`);
+    check(await plot() === before, `${name} ${expression}: the plot moved from ${before} to ${await plot()}`);
+  }
+  for (const [text, words] of [["cat:optimizer", "does not know categories"], ["size>much", "expected bytes"],
+    ["/forward", "closing"], ["forward|attention", "a regular expression is written"], ["zzz", "no allocation matches"]]) {
+    const found = await search(text), grey = await page.evaluate(() => window.memviz.match !== null);
+    check(found.includes(words), `${name}: '${text}' says '${found}'`);
+    check(grey === /allocation matches/.test(found), `${name}: '${text}' greys: ${grey}`);
+  }
+  for (const tab of ["segments", "state", "flame", "active"]) {
+    await page.locator(`#tab-${tab}`).click();
+    check(await plot() === before, `${name} ${tab}: the plot moved from ${before} to ${await plot()}`);
+  }
+  await page.context().close();
+}
+
+// The wheel, a pointer that is still, and what the page says then; a line's key; focus; paper.
+async function checkManners(browser, name, width, colorScheme) {
+  const file = path.join(folder, `${name}.html`), what = `${name} ${width} ${colorScheme}`;
+  const page = await open(browser, file, what, { viewport: { width, height: 720 }, colorScheme });
+  const box = await page.locator("#plot").boundingBox();
+  await page.mouse.move(box.x + 84 + (box.width - 98) * 0.37, box.y + box.height * 0.6);
+  await settled(page, what);
+  for (let i = 0; i < 25; i++) await page.mouse.wheel(0, -120);
+  await settled(page, what);
+  const told = await page.evaluate(() => {
+    const { memviz: app } = window, at = app.input.at(app.input.pointer, app.canvas), { event, found } = app.plot.hit(at.x, at.y);
+    return { event, found, moment: app.moment, hovered: app.hovered, tip: document.getElementById("tip").textContent,
+      sites: document.getElementById("sites").textContent, flame: document.getElementById("flame-bar").textContent };
+  });
+  check(told.event === told.moment && told.found === told.hovered, `${what}: after the wheel ${JSON.stringify(told)}`);
+  check(told.tip.includes(`event ${told.event.toLocaleString("en-US")}`), `${what}: tip ${told.tip} of event ${told.event}`);
+  for (const text of [told.sites, told.flame]) check(text.includes(`event ${told.event.toLocaleString("en-US")}`) ||
+    /at the (peak|end)/.test(text), `${what}: '${text.slice(0, 60)}' of event ${told.event}`);
+  await page.waitForTimeout(500);
+  const spoken = await page.locator("#spoken").textContent(), label = await page.locator("#plot").getAttribute("aria-label");
+  check(/allocated .*reserved/.test(spoken) && /peak allocated/.test(label), `${what}: says '${spoken}', '${label}'`);
+  const key = await page.locator("#key").innerText(), sites = await page.locator("#sites").boundingBox();
+  check(/reserved/.test(key), `${what}: the key is '${key}'`);
+  check(sites.y < 720 && sites.x + 100 < width, `${what}: the legend is at ${JSON.stringify(sites)}`);
+  await page.locator("#tab-state").focus();
+  await page.keyboard.press("5");
+  await page.keyboard.press("1");
+  const ring = await page.evaluate(() => getComputedStyle(document.getElementById("plot")).outlineStyle);
+  check(ring !== "none", `${what}: focus has no ring`);
+  await page.screenshot({ path: path.join(folder, `${name}_${width}_${colorScheme}.png`) });
+  await page.locator("#tab-state").click();
+  await settled(page, what);
+  await page.screenshot({ path: path.join(folder, `${name}_${width}_${colorScheme}_state.png`) });
+  await page.locator("#tab-active").click();
+  await page.pdf({ path: path.join(folder, `${name}_${width}_${colorScheme}.pdf`) });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print" });
+  const paper = await page.evaluate(() => {
+    const canvas = document.getElementById("plot"), b = canvas.getBoundingClientRect();
+    return { stretch: b.width / b.height / (canvas.width / canvas.height), theme: document.documentElement.dataset.theme,
+      swatch: getComputedStyle(document.querySelector(".swatch")).printColorAdjust };
+  });
+  check(Math.abs(paper.stretch - 1) < 0.02 && paper.theme === "light" && paper.swatch === "exact", `${what}: paper ${JSON.stringify(paper)}`);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  check(await page.evaluate(() => document.documentElement.dataset.theme) === colorScheme, `${what}: the theme after printing`);
+  await page.context().close();
+}
+
 async function useIt(page, name, shot) {
   const box = await page.locator("#plot").boundingBox();
   await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.7);
@@ -292,7 +385,7 @@ async function useIt(page, name, shot) {
   await page.mouse.click(box.x + box.width * 0.6, box.y + box.height * 0.7);
   await shot("hover");
   await page.keyboard.press("/");
-  await page.keyboard.type("forward|attention");
+  await page.keyboard.type("/forward|attention/");
   await page.waitForTimeout(300);
   await settled(page, name);
   check(/\d+ frames, [1-9]/.test(await page.locator("#found").innerText()), `${name}: nothing was found`);
@@ -354,6 +447,14 @@ async function main() {
   await page.context().close();
 
   await checkOdd(browser);
+  await checkSearch(browser, "gpt_train", ["size>64M", "size<=4k", "attention size>1M -backward", "life:never", "life<10", "stream:0",
+    "pool:0,0", "site:train.py:62", "site:train.py", "stack:17", "nostack", "nopython", "/[Bb]ackward/ size>=1.5M", "leak", "-train.py"]);
+  await checkSearch(browser, "two_devices", ["size>1M", "nostack"]);
+  await checkSearch(browser, "streams", ["stream:0", "-stream:0", "stream:unknown", "pool:unknown"]);
+  await checkSearch(browser, "leak_in_training", ["leak", "-leak size>1M"]);
+  for (const name of ["gpt_train", "two_devices", "oom"])
+    for (const width of [800, 1280, 1920])
+      for (const theme of ["light", "dark"]) await checkManners(browser, name, width, theme);
   await checkFilter(browser, "gpt_train", "attention size>1M");
   await checkFilter(browser, "leak_in_training", "leak");
   await checkFilter(browser, "oom", "never_called");

@@ -8,6 +8,9 @@
 #include "tests/fixture/fixture_program.h"
 #include "viz/core/segment_rows.h"
 #include "viz/html/html.h"
+#include "viz/pictures/icicle.h"
+#include "viz/scene/fullness_scale.h"
+#include "viz/scene/palette.h"
 
 typedef struct {
     const char *text;   /* the file, NUL-terminated */
@@ -382,6 +385,29 @@ static void expect_times(const opened *o, const mv_lives *lives, const char *nam
     cr_expect_eq(next(&facts), 0, "no moment was given");
 }
 
+/* The colours of the page are those of the pictures. */
+static void expect_palette(const opened *o, const char *name)
+{
+    const uint8_t package = MV_FRAME_PACKAGE;
+    const mv_flame_node node = {.kind = MV_FLAME_FRAME, .depth = 1};
+    column palette = find(o, "palette");
+
+    cr_assert_eq(palette.count, 2 * (13 + 10 + MV_FULLNESS_LEVELS), "%s", name);
+    for (int dark = 0; dark < 2; dark++) {
+        const mv_theme *theme = mv_theme_of(dark);
+        uint64_t colours[13 + 10 + MV_FULLNESS_LEVELS];
+        for (size_t i = 0; i < sizeof colours / sizeof *colours; i++)
+            colours[i] = next(&palette);
+        cr_expect_eq(colours[0], theme->background >> 8);
+        cr_expect_eq(colours[6], theme->reserved >> 8);
+        cr_expect_eq(colours[10], theme->leak >> 8);
+        cr_expect_eq(colours[12], theme->native >> 8);
+        cr_expect_eq(colours[13 + 3], mv_icicle_colour(theme, &package, &node) >> 8);
+        for (uint32_t i = 0; i < MV_FULLNESS_LEVELS; i++)
+            cr_expect_eq(colours[13 + 10 + i], mv_fullness_colour(i, dark) >> 8);
+    }
+}
+
 /* Nothing is loaded, nothing is sent, and nothing of the trace is made markup. */
 static void expect_alone(const opened *o, const char *name)
 {
@@ -410,6 +436,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     expect_stacks(&o, trace, name);
     expect_times(&o, &lives, name);
     expect_alone(&o, name);
+    expect_palette(&o, name);
     cr_expect_lt(strlen(o.text), 1u << 20, "%s: %zu bytes", name, strlen(o.text));
 }
 

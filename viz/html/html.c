@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "viz/html/html_parts.h"
+#include "viz/pictures/icicle.h"
+#include "viz/scene/fullness_scale.h"
 #include "viz/scene/markup.h"
+#include "viz/scene/palette.h"
 
 void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title)
 {
@@ -51,6 +54,41 @@ static void write_titles(const mv_html *page, mv_sink *sink)
               "off here.</noscript>\n<main id=\"main\"></main>\n");
 }
 
+/* ---- colours ----------------------------------------------------------------------------- */
+
+static void add_frame_colours(mv_packed *columns, const mv_theme *theme)
+{
+    static const uint8_t kinds[] = {MV_FRAME_USER, MV_FRAME_PACKAGE, MV_FRAME_FRAMEWORK,
+                                    MV_FRAME_NATIVE};
+    enum { KINDS = sizeof kinds };
+
+    for (uint32_t i = 0; i <= KINDS; i++)
+        for (uint32_t depth = 0; depth < 2; depth++) {
+            mv_flame_node node = {
+                .kind = i < KINDS ? MV_FLAME_FRAME : MV_FLAME_PLACE, .frame = {i}, .depth = depth};
+            mv_packed_add(columns, mv_icicle_colour(theme, kinds, &node) >> 8);
+        }
+}
+
+/* Those of all pictures, light and then dark: THEME_COLOURS of html_page.js, frames, fullness. */
+static void add_palette(mv_packed *columns)
+{
+    mv_packed_open(columns, MV_CODING_PLAIN, "palette");
+    for (int dark = 0; dark < 2; dark++) {
+        const mv_theme *t = mv_theme_of(dark);
+        uint32_t colours[] = {t->background, t->plot,     t->grid,   t->text,  t->faint_text,
+                              t->outline,    t->reserved, t->active, t->alarm, t->lane,
+                              t->leak,       t->unknown,  t->native};
+
+        for (size_t i = 0; i < sizeof colours / sizeof *colours; i++)
+            mv_packed_add(columns, colours[i] >> 8);
+        add_frame_colours(columns, t);
+        for (uint32_t i = 0; i < MV_FULLNESS_LEVELS; i++)
+            mv_packed_add(columns, mv_fullness_colour(i, dark) >> 8);
+    }
+    mv_packed_close(columns);
+}
+
 mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err)
 {
     mv_code code = mv_html_tables(page, err);
@@ -63,6 +101,7 @@ mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err)
     mv_packed_add(&page->columns, page->all_frames);
     mv_packed_add(&page->columns, page->top);
     mv_packed_close(&page->columns);
+    add_palette(&page->columns);
     mv_packed_open(&page->columns, MV_CODING_TEXT, "filter"); /* its words, if there is one */
     if (page->filter)
         mv_packed_add_text(&page->columns, (mv_span){(const uint8_t *)page->filter_text,

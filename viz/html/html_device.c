@@ -157,6 +157,10 @@ static void add_sites(device *d, const mv_page_sites *p)
     for (uint32_t i = 0; i < s->count; i++)
         mv_packed_add(c, s->callers[i].rank);
     mv_packed_close(c);
+    open_of_rows(d, MV_CODING_PLAIN, "site.frame");
+    for (uint32_t i = 0; i < s->count; i++)
+        mv_packed_add(c, s->callers[i].frame.row == MV_NO_ROW ? 0 : s->callers[i].frame.row + 1ull);
+    mv_packed_close(c);
     open_of_rows(d, MV_CODING_PLAIN, "site"); /* of each row */
     for (uint32_t i = 0; i < a->count; i++)
         mv_packed_add(c, s->of_alloc[i]);
@@ -211,10 +215,9 @@ static void add_place(device *d, const mv_trace *trace, uint32_t segment, bool i
     uint32_t stream = s->stream[segment].row, pool = s->pool[segment].row;
     char text[64] = "";
 
-    if (!is_pool)
-        snprintf(text, sizeof text, "%" PRIu64,
-                 stream < trace->streams.count ? trace->streams.value[stream] : 0);
-    else if (pool < trace->pools.count)
+    if (!is_pool && stream < trace->streams.count)
+        snprintf(text, sizeof text, "%" PRIu64, trace->streams.value[stream]);
+    else if (is_pool && pool < trace->pools.count)
         snprintf(text, sizeof text, "(%" PRIu64 ", %" PRIu64 ")", trace->pools.a[pool],
                  trace->pools.b[pool]);
     mv_packed_add_text(d->columns, (mv_span){(const uint8_t *)text, strlen(text)});
@@ -233,7 +236,7 @@ static void add_places(device *d, const mv_trace *trace)
     for (uint32_t i = 0; i < s->count; i++)
         mv_packed_add(d->columns, s->is_expandable[i]);
     mv_packed_close(d->columns);
-    begin_column(d, MV_CODING_TEXT, "place.stream");
+    begin_column(d, MV_CODING_TEXT, "place.stream"); /* empty: not known */
     for (uint32_t i = 0; i < s->count; i++)
         add_place(d, trace, i, false);
     mv_packed_close(d->columns);

@@ -46,6 +46,7 @@ class Device {
     this.siteLabel = texts(columns, prefix + "site.label");
     this.siteColour = column("site.colour", Uint32Array);
     this.siteRank = column("site.rank", Uint32Array);
+    this.siteFrame = column("site.frame", Uint32Array); // + 1; 0: none
     this.chosen = column("chosen", Uint8Array); // 1: matches the filter given, 2: among the largest
   }
 
@@ -122,7 +123,7 @@ class Device {
   place(segment) {
     const pool = this.placePool[segment], isPrivate = pool && pool !== "(0, 0)";
     return `${isPrivate ? "private " : ""}${["large", "small", "unknown"][this.placeKind[segment]]} ` +
-      `pool${isPrivate ? " " + pool : ""} \u00b7 stream ${this.placeStream[segment]}`;
+      `pool${isPrivate ? " " + pool : ""} \u00b7 stream ${this.placeStream[segment] || "unknown"}`;
   }
 }
 

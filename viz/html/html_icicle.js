@@ -55,43 +55,48 @@ class Icicle {
   // ---- what is counted ----
 
   // What is alive after an event, by stack.
-  weighStacks(model, event) {
+  weighStacks(model, event, match) {
     const { stack } = model.device, sums = new Map();
     model.eachAlive(event, (i) => {
-      const s = stack[i] < this.tables.stacks ? stack[i] : -1, sum = sums.get(s) || [0, 0];
+      const s = stack[i] < this.tables.stacks ? stack[i] : -1, sum = sums.get(s) || [0, 0, false];
       sum[0] += model.size[i];
       sum[1]++;
+      sum[2] ||= match?.has(model.device, i);
       sums.set(s, sum);
     });
-    this.add(Array.from(sums, ([s, [bytes, blocks]]) => [this.leafOf(0, s), bytes, blocks]));
+    this.add(Array.from(sums, ([s, sum]) => [this.leafOf(0, s), ...sum]), match);
   }
 
   // What is reserved: by segment, pool, stream and part, then by stack. There are many segments, so
   // the tree is rebuilt; the focus is found again by its path.
-  weighSegments(heap) {
+  weighSegments(heap, match) {
     const { device } = heap, path = this.pathTo(this.focus), list = [];
     this.clear();
     for (const run of heap.runs) {
       const pool = device.placePool[run.segment] || "(0, 0)";
       const kind = ["large", "small", "unknown"][device.placeKind[run.segment]];
-      const place = [heap.runName(run), `${kind} pool ${pool}`, `stream ${device.placeStream[run.segment]}`]
+      const place = [heap.runName(run), `${kind} pool ${pool}`, `stream ${device.placeStream[run.segment] || 0}`]
         .reduce((node, text) => this.step(node, this.word(text)), 0);
       for (let p = run.first; p < run.stop; p++) {
         const node = this.step(place, this.word(PARTS[heap.part[p]])), i = heap.row[p];
-        list.push([i === HOLE ? node : this.leafOf(node, device.stack[i]), heap.size[p], 1]);
+        list.push([i === HOLE ? node : this.leafOf(node, device.stack[i]), heap.size[p], 1,
+          i !== HOLE && match?.has(device, i)]);
       }
     }
     this.focus = path.reduce((node, key) =>
       node < 0 ? node : this.children.get(node * 4294967296 + key) ?? -1, 0);
-    this.add(list);
+    this.add(list, match);
   }
 
-  add(leaves) {
+  // Leaves: [node, bytes, blocks, whether some block of it matches].
+  add(leaves, match) {
     const nodes = this.parent.length;
     this.bytes = new Float64Array(nodes);
     this.blocks = new Float64Array(nodes);
     this.own = new Float64Array(nodes); // bytes that end here
-    for (const [leaf, bytes, blocks] of leaves) {
+    this.lit = match ? new Uint8Array(nodes) : null; // boxes with a block that matches
+    for (const [leaf, bytes, blocks, isLit] of leaves) {
+      if (isLit) this.lit[leaf] = 1;
       this.bytes[leaf] += bytes;
       this.own[leaf] += bytes;
       this.blocks[leaf] += blocks;
@@ -99,6 +104,7 @@ class Icicle {
     for (let node = nodes - 1; node > 0; node--) {
       this.bytes[this.parent[node]] += this.bytes[node];
       this.blocks[this.parent[node]] += this.blocks[node];
+      if (this.lit?.[node]) this.lit[this.parent[node]] = 1;
     }
     this.weight = this.counts ? this.blocks : this.bytes;
     this.below = Array.from({ length: nodes }, () => null);
@@ -141,10 +147,16 @@ class Icicle {
 
   colour(node, theme) {
     const key = this.key[node], kind = key >= 0 ? this.tables.kind[key] : key >= NO_FRAMES ? 3 : 5;
-    return theme.frameKinds[Math.min(kind, 5)][node % 2];
+    return theme.frameKinds[kind][node % 2];
   }
 
   // ---- painting ----
+
+  // Nothing in the box matches; or frames were searched, and it is none of those found.
+  isFaint(node, hit) {
+    const frame = this.frameOf(node);
+    return this.lit !== null && (!this.lit[node] || (hit && !(frame >= 0 && hit[frame])));
+  }
 
   draw(g, width, height, theme, hit, hovered) {
     const ROW = 19, path = [];
@@ -154,7 +166,7 @@ class Icicle {
     g.font = "12px system-ui, sans-serif";
     g.textBaseline = "middle";
     const cell = (node, x, w, row) => {
-      const y = row * ROW, frame = this.frameOf(node), isFaint = hit && !(frame >= 0 && hit[frame]);
+      const y = row * ROW, isFaint = this.isFaint(node, hit);
       const isFree = node > 0 && this.label(node) === PARTS[2];
       this.rows.push({ node, x, y, w, h: ROW });
       g.fillStyle = node === 0 ? theme.frameRoot : isFaint ? theme.frameFaint :
@@ -166,7 +178,7 @@ class Icicle {
         g.strokeRect(x + 1, y + 1, Math.max(0.5, w - 3), ROW - 3);
       }
       if (w < 28) return;
-      g.fillStyle = isFaint || isFree || node === 0 ? theme.text : "#16191d";
+      g.fillStyle = isFaint || isFree || node === 0 ? theme.text : textOn(toPixel(parseInt(g.fillStyle.slice(1), 16)));
       const text = node === 0 ? `all: ${this.amount(0)}` : this.label(node);
       g.fillText(fitText(g, text, w - 8), x + 4, y + ROW / 2);
     };

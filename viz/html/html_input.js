@@ -14,7 +14,7 @@ const KEYS = [
   ["Y", "bytes of what is in view"],
   ["X", "x axis: events, time, PyTorch's ticks"],
   ["M", "blocks, or requested bytes as PyTorch draws them"],
-  ["/", "search frames (regular expression); Enter goes through hits"],
+  ["/", "search: text of a frame, /regular expression/, size>64M, life<10, site:, stream:, pool:, addr:, stack:, leak, nostack, nopython; - excludes; Enter goes through hits"],
   ["I", "only what matches, stacked without the others"],
   ["V", "flame graph: the frames that allocate on top, or the outermost"],
   ["U, Backspace", "flame graph: a level up"],
@@ -70,6 +70,8 @@ class Input {
     addEventListener("resize", () => { app.plot.resize(); app.drawFlame(); app.dirty(); });
     matchMedia("(prefers-color-scheme: dark)").addEventListener?.("change", (e) =>
       app.setTheme(e.matches ? "dark" : "light"));
+    addEventListener("beforeprint", () => app.beginPrint());
+    addEventListener("afterprint", () => app.setTheme(app.shownTheme));
     choose(app.axisBox, (mode) => app.setAxis(mode));
     choose(app.measureBox, (measure) => app.setMeasure(measure));
     choose(app.deviceBox, (index) => app.setDevice(Number(index)));
@@ -188,6 +190,7 @@ class Input {
     else if (e.shiftKey && app.isTimeline) app.zoomY(2 ** ((e.deltaY || e.deltaX) * unit / 400), y);
     else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) app.panX(e.deltaX * unit);
     else app.zoomX(2 ** (e.deltaY * unit / 300), x);
+    if (!this.held) this.place = { x, y }; // something else is at the pointer now
     app.dirty();
   }
 
@@ -242,6 +245,7 @@ class Input {
     const { app, held } = this, at = this.at(e, app.canvas);
     this.held = null;
     app.canvas.classList.remove("moving");
+    if (held?.moved) { this.place = at; app.dirty(); }
     if (!held || held.moved || held.where === "map") return;
     if (held.where === "strip") { this.pickMoment(at); return; }
     if (held.where === "state") app.pinned = this.blockAt(at);
@@ -289,10 +293,11 @@ class Input {
       return;
     }
     if (e.target instanceof HTMLSelectElement) return;
-    const action = this.moveOf(e) || this.actionOf(e);
+    const move = this.moveOf(e), action = move || this.actionOf(e);
     if (!action) return;
     e.preventDefault();
     action();
+    if (move && this.pointer?.target === app.canvas && !this.held) this.place = this.at(this.pointer, app.canvas);
     app.dirty();
   }
 

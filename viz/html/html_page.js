@@ -1,20 +1,28 @@
 // The page: what is shown now. All views look at one device and one moment; keys and the pointer
 // are in html_input.js.
 
+// The colours of all pictures are in the column "palette"; these are the page's own.
 const THEMES = {
-  light: { background: "#ffffff", plot: "#fafafa", grid: "#e2e2e2", text: "#1c1c1c", faint: "#595959",
-    outline: "#202020", reserved: "#8a1538", active: "#6a3d9a", alarm: "#c00000", map: "#8fa3b5",
-    veil: "#ffffffb0", lanes: ["#b7c5d1", "#cfd9e2"], laneText: "#1c1c1c", leak: 0xc91e11, unknown: 0xa8a4a1,
-    native: 0x6a757b, frameRoot: "#dfe3e7", frameFaint: "#e6e8ea" },
-  dark: { background: "#16191d", plot: "#1d2126", grid: "#333940", text: "#f0f0f0", faint: "#b4bac0",
-    outline: "#f5f5f5", reserved: "#ff8fa8", active: "#c9a6ff", alarm: "#ff7878", map: "#5b7389",
-    veil: "#16191db0", lanes: ["#3f5161", "#34424f"], laneText: "#f0f0f0", leak: 0xfe3733, unknown: 0x6d797b,
-    native: 0xb8b6b2, frameRoot: "#333940", frameFaint: "#2b3036" },
+  light: { map: "#8fa3b5", veil: "#ffffffb0", lane: "#cfd9e2", laneText: "#1c1c1c", frameRoot: "#dfe3e7", frameFaint: "#e6e8ea" },
+  dark: { map: "#5b7389", veil: "#16191db0", lane: "#34424f", laneText: "#f0f0f0", frameRoot: "#333940", frameFaint: "#2b3036" },
 };
-// By kind: the user's own code is the brightest; packages, framework, native, interpreter, segments. Each
-// in two shades, for neighbours. The colours are those of the flame graphs in other files.
-const FRAME_KINDS = [["#e69f00", "#e9ab1f"], ["#b5b288", "#beb797"], ["#56b4e9", "#6bbdeb"],
-  ["#b9c2ca", "#c1c9d0"], ["#b9c2ca", "#c1c9d0"], ["#cc79a7", "#d289b2"]];
+const THEME_COLOURS = ["background", "plot", "grid", "text", "faint", "outline", "reserved", "active", "alarm", "lane",
+  "leak", "unknown", "native"], FRAMES = 5, FULLNESS = 5;
+
+function toCss(rgb) { return "#" + rgb.toString(16).padStart(6, "0"); }
+
+// {light, dark}. By kind of a frame: the user's own code, packages, framework, native, interpreter,
+// segments; each in two shades, for neighbours.
+function readPalette(columns) {
+  const all = Array.from(numbers(columns, "palette")), read = (name) => {
+    const theme = { ...THEMES[name] }, take = (count) => all.splice(0, count);
+    take(THEME_COLOURS.length).forEach((rgb, i) => { theme[THEME_COLOURS[i]] = i < 10 ? toCss(rgb) : rgb; });
+    const kinds = Array.from({ length: FRAMES }, () => take(2).map(toCss));
+    kinds.splice(4, 0, kinds[3]);
+    return { ...theme, lanes: [theme.lane, THEMES[name].lane], frameKinds: kinds, fullness: take(FULLNESS).map(toCss) };
+  };
+  return { light: read("light"), dark: read("dark") };
+}
 
 // Names in the file (mv_page_view), as tabs, with the names that PyTorch's viewer has for them.
 const TABS = [
@@ -42,10 +50,12 @@ function mix(rgb, other, share) {
 class App {
   constructor(columns) {
     this.tables = new Tables(columns);
+    this.themes = readPalette(columns);
     this.devices = [];
     for (let i = 0; columns.has(`${i}.facts`); i++) this.devices.push(new Device(columns, i));
     const [theme, view, allFrames, top] = numbers(columns, "opening"), [filter] = texts(columns, "filter");
     this.frameTimes = [];
+    this.problem = ""; // of the search
     this.version = 0;
     this.isShort = !allFrames;
     this.tab = VIEWS[view];
@@ -76,8 +86,9 @@ class App {
     this.deviceBox = choice("device", this.devices.map((d, i) => [i, `device ${d.ordinal}`]));
     this.axisBox = choice("axis", [["event", "events"], ["time", "time"], ["tick", "PyTorch's ticks"]]);
     this.measureBox = choice("measure", [["block", "allocated blocks"], ["requested", "requested (PyTorch's)"]]);
-    this.searchBox = element("input", { id: "search", type: "search", placeholder: "search frames: /", spellcheck: false });
-    this.searchBox.setAttribute("aria-label", "search frames");
+    this.searchBox = element("input", { id: "search", type: "search", placeholder: "search: /",
+      title: "text of a frame, /regular expression/, size>64M, site:, stream:, leak ... (? has all)", spellcheck: false });
+    this.searchBox.setAttribute("aria-label", "search");
     this.sourceBox = choice("source", [["stacks", "by stack"], ["segments", "by segment"]]);
     this.weightBox = choice("weight", [["bytes", "bytes"], ["blocks", "blocks"]]);
     this.invertBox = element("input", { id: "invert", type: "checkbox" });
@@ -90,7 +101,11 @@ class App {
 
   buildPage() {
     this.main = document.getElementById("main");
+    this.key = element("span", { id: "key" });
     this.found = element("span", { id: "found" });
+    this.found.setAttribute("role", "status");
+    this.spoken = element("p", { id: "spoken" });
+    this.spoken.setAttribute("aria-live", "polite");
     this.tabs = element("nav", { id: "tabs" }, ...TABS.map(([name, text, title]) =>
       element("button", { id: `tab-${name}`, title, onclick: () => this.setTab(name) }, text)));
     this.helpButton = element("button", { id: "help-button", title: "keys" }, "? keys");
@@ -99,9 +114,10 @@ class App {
     this.aloneLabel = element("label", { title: "stack only what matches (I)" }, this.aloneBox, "alone");
     this.bar = element("div", { id: "bar" }, this.tabs, ...(this.devices.length > 1 ? [this.deviceBox] : []),
       this.wholeButton, element("label", {}, "x:", this.axisBox), this.measureLabel, this.searchBox,
-      this.aloneLabel, this.givenButton, this.topButton, this.found, this.helpButton);
+      this.aloneLabel, this.givenButton, this.topButton, this.helpButton);
     this.canvas = element("canvas", { id: "plot", tabIndex: 0 });
     this.flame = element("canvas", { id: "flame" });
+    for (const canvas of [this.canvas, this.flame]) canvas.setAttribute("role", "img");
     this.flameTitle = element("h2", {});
     this.flameBox = element("div", { id: "flame-box" }, this.flame);
     this.details = element("section", { id: "details" });
@@ -110,18 +126,31 @@ class App {
     this.help = element("div", { id: "help", hidden: true });
     const flameBar = element("div", { id: "flame-bar" }, this.flameTitle, this.sourceBox, this.weightBox,
       element("label", {}, this.invertBox, "inverted"), element("label", {}, this.framesBox, "all frames"));
-    this.main.append(this.bar, element("div", { id: "plot-box" }, this.canvas),
+    this.main.append(this.bar, element("div", { id: "line" }, this.key, this.found), element("div", { id: "plot-box" }, this.canvas),
       element("div", { id: "below" }, flameBar, this.flameBox), element("aside", {}, this.details, this.sites));
-    document.body.append(this.tip, this.help);
+    document.body.append(this.tip, this.help, this.spoken);
   }
 
   // ---- what is shown ----
 
   setTheme(name) {
     this.themeName = name;
-    this.theme = { ...THEMES[name], frameKinds: FRAME_KINDS };
+    this.theme = this.themes[name];
     document.documentElement.dataset.theme = name;
-    if (this.model) { this.recolour(); this.plot.map = null; this.showMoment(); }
+    if (!this.model) return;
+    this.recolour();
+    this.plot.map = null;
+    this.showControls();
+    this.showDetails();
+    this.showMoment();
+  }
+
+  // Paper is white; the whole picture is drawn now, as there is no other frame.
+  beginPrint() {
+    this.shownTheme = this.themeName;
+    this.setTheme("light");
+    this.moved = -1000;
+    while (!this.plot.draw(performance.now()));
   }
 
   setDevice(index) {
@@ -202,12 +231,15 @@ class App {
 
   showControls() {
     this.main.dataset.tab = this.tab;
-    this.canvas.setAttribute("aria-label", TABS.find(([name]) => name === this.tab)[1]);
-    document.getElementById("tab-pools").hidden = this.tab !== "pools" && new Set(this.base.placePool).size < 2;
+    this.canvas.setAttribute("aria-label", `${TABS.find(([name]) => name === this.tab)[1]}: ` +
+      document.getElementById("figures").textContent);
+    document.getElementById("tab-pools").hidden = this.tab !== "pools" &&
+      this.devices.every((device) => new Set(device.placePool).size < 2);
+    showKey(this.key, this);
     for (const [name] of TABS)
       document.getElementById(`tab-${name}`).setAttribute("aria-pressed", String(name === this.tab));
     this.measureBox.value = this.model.measure;
-    this.measureLabel.hidden = this.device.isSegments || this.tab === "state";
+    this.measureBox.disabled = this.device.isSegments || this.tab === "state";
     this.sourceBox.value = this.source;
     this.weightBox.value = this.counts ? "blocks" : "bytes";
     this.invertBox.checked = this.isInverted;
@@ -277,7 +309,7 @@ class App {
     return colour === 1 ? theme.leak : colour === 2 ? theme.unknown : colour === 3 ? theme.native : colour;
   }
 
-  cssSite(site) { return "#" + this.siteRgb(site).toString(16).padStart(6, "0"); }
+  cssSite(site) { return toCss(this.siteRgb(site)); }
   cssColour(i) { return this.cssSite(this.device.site[i]); }
 
   isFaint(i) {
@@ -343,13 +375,26 @@ class App {
   showMoment() {
     this.staleMoment = false;
     if (this.tab !== "state") {
-      if (this.source === "segments") this.icicle.weighSegments(this.heap());
-      else this.icicle.weighStacks(this.model, this.moment);
+      if (this.source === "segments") this.icicle.weighSegments(this.heap(), this.match);
+      else this.icicle.weighStacks(this.model, this.moment, this.match);
       this.drawFlame();
     }
     showSites(this.sites, this, this.moment);
-    if (this.match) this.showFound();
+    this.showFound();
+    this.speak();
     this.dirty();
+  }
+
+  // Says the moment, and what is pointed at or pinned, to those who cannot see the picture; once the
+  // view rests.
+  speak() {
+    clearTimeout(this.speaking);
+    this.speaking = setTimeout(() => {
+      const { base, moment } = this, shown = this.pinned >= 0 ? this.pinned : this.hovered;
+      this.spoken.textContent = (this.tab === "state" ? this.plot.state.summary() : `${this.momentText(moment)}: ` +
+        `allocated ${size(this.used.at(moment))}, reserved ${size(base.reserved.at(moment))}`) +
+        (shown < 0 ? "" : `; ${this.device.siteLabel[this.device.site[shown]]}, ${size(this.device.block[shown])}`);
+    }, 400);
   }
 
   // The heap at the moment.
@@ -378,10 +423,12 @@ class App {
     const what = this.source === "segments" ? "What is in segments of" : this.device.isSegments ?
       "Stacks that asked for segments of" : "Stacks that hold";
     this.flameTitle.textContent = `${what} ${size(icicle.bytes[0])} ${this.momentText(this.moment)}`;
+    this.flame.setAttribute("aria-label", `flame graph: ${this.flameTitle.textContent}`);
   }
 
   showDetails() {
     const shown = this.pinned >= 0 ? this.pinned : this.hovered;
+    this.speak();
     if (shown >= 0) showAllocation(this.details, this, shown, this.pinned >= 0);
     else this.details.replaceChildren(element("p", { className: "faint" }, this.tab === "flame" ?
       "Point at the strip for another moment, at a box for its bytes. A click on a box makes it as wide as " +
@@ -482,7 +529,9 @@ class App {
   // ---- search ----
 
   search(text) {
-    this.setMatch(text ? this.tables.search(text) : null);
+    const match = text.trim() ? this.tables.search(text) : null;
+    this.problem = match?.why || "";
+    this.setMatch(this.problem ? null : match);
   }
 
   // What matches is in colour, or shown alone.
@@ -495,19 +544,35 @@ class App {
       this.showRows(this.axis.mode);
       Object.assign(this.view, { y0: 0, y1: this.most * 1.06 });
     } else this.showControls();
-    this.showFound();
     this.recolour();
-    this.drawFlame();
+    this.showMoment();
     this.showDetails();
   }
 
   showFound() {
-    const { match } = this;
-    if (!match) { this.found.textContent = ""; return; }
+    const { match, found } = this;
+    found.className = this.problem || (match && !this.countMatches()) ? "alarm" : "";
+    found.textContent = found.title = this.problem || (match ? `${match.name}: ${this.foundText()}` : "");
+  }
+
+  // Rows of the device that match, at any time.
+  countMatches() {
+    const { match, device } = this;
+    if (match.countedIn === device) return match.count;
+    match.countedIn = device;
+    match.count = 0;
+    for (let i = 0; i < device.count; i++) if (match.has(device, i)) match.count++;
+    return match.count;
+  }
+
+  foundText() {
+    const { match, model, device } = this, noun = device.isSegments ? "segment" : "allocation", count = this.countMatches();
+    if (!count)
+      return `no ${noun} matches` + (/[|*+?()[\]^$\\]/.test(match.text || "") && !/(^|\s)-?\//.test(match.text) ?
+        "; a regular expression is written /.../" : "");
     let bytes = 0;
-    this.model.eachAlive(this.moment, (i) => { if (match.has(this.device, i)) bytes += this.model.size[i]; });
-    this.found.textContent = `${match.name}: ` + (this.device.isPart && !this.device.count ? "nothing matches" :
-      `${size(bytes)} ${this.momentText(this.moment)}`);
+    model.eachAlive(this.moment, (i) => { if (match.has(device, i)) bytes += model.size[i]; });
+    return `${counted(count, noun)}, ${size(bytes)} ${this.momentText(this.moment)}`;
   }
 
   // The next allocation that matches, after the moment.
@@ -537,7 +602,7 @@ class App {
     if (node > 0 && this.source === "stacks") icicle.leafOfAll();
     this.drawFlame();
     if (this.isAlone) return;
-    this.searchBox.value = "";
+    this.searchBox.value = this.problem = "";
     this.setMatch(node > 0 ? { name: icicle.label(node), ...ofStacks(icicle.stacksBelow(node)) } : null, false);
   }
 

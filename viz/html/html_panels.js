@@ -142,3 +142,26 @@ function siteRow(app, site, bytes, all) {
   row.onclick = () => app.chooseSite(app.site === site ? -1 : site);
   return row;
 }
+
+// What the lines of the picture are: each as it is drawn, and its name.
+function keyLines(app) {
+  const { theme, device } = app, lines = [];
+  if (app.tab === "state")
+    return theme.fullness.map((colour, level) => ["bar", colour, level ? level < 4 ? `to ${25 * level} %` : "fuller" : "below a segment: empty"]);
+  if (app.tab === "flame") return [["solid", theme.map, "allocated"], ["solid", theme.reserved, "reserved"]];
+  lines.push(["solid", theme.outline, device.isSegments ? "reserved" : device.isPart ? "matching" : "allocated"]);
+  if (device.isSegments) lines.push(["dotted", theme.active, "allocated"]);
+  else lines.push(["dashed", theme.reserved, app.tab === "pools" ? "held by the pool" : "reserved"]);
+  if (!device.isSegments && app.tab !== "pools") {
+    if (app.active) lines.push(["dotted", theme.active, "and waiting to be freed"]);
+    if (device.isPart) lines.push(["dotted", theme.faint, "all that is allocated"]);
+  }
+  return lines;
+}
+
+function showKey(box, app) {
+  const marks = [...keyLines(app), ["upright", app.theme.faint, "the moment"]];
+  if (app.device.ooms.length) marks.push(["upright", app.theme.alarm, "out of memory"]);
+  box.replaceChildren(...marks.map(([kind, colour, name]) => element("span", {},
+    element("i", { className: kind, style: `border-color:${colour}` }), name)));
+}

@@ -2,7 +2,7 @@
 // of one pool, kind and stream are a group, the largest first; a group's bytes run through rows of
 // one scale. Each pixel of a row belongs to the piece that covers its middle.
 
-const GROUP = 24, ROW_GAP = 3, SIDE = 16, HEAD = 30;
+const GROUP = 24, ROW_GAP = 4, SIDE = 16, HEAD = 13, HEAD_LINE = 17;
 
 class StatePicture {
   constructor(plot) {
@@ -26,8 +26,8 @@ class StatePicture {
     const key = `${plot.width} ${plot.height} ${plot.ratio} ${this.zoom}`;
     if (this.laid === key) return;
     this.laid = key;
-    this.y = HEAD;
-    this.height = Math.max(40, plot.height - HEAD - plot.stripHeight - 6);
+    this.y = this.head;
+    this.height = Math.max(40, plot.height - this.head - plot.stripHeight - 6);
     this.width = plot.width - 2 * SIDE;
     this.columns = Math.max(1, Math.round(this.width * plot.ratio));
     this.findGroups();
@@ -74,7 +74,13 @@ class StatePicture {
 
   get whole() { return this.groups.length * GROUP + this.rows * this.rowHeight; }
 
-  covers(y) { return y >= HEAD && y < this.plot.height - this.plot.stripHeight - 6; }
+  // The sums above may need several lines, as many at each moment.
+  get head() {
+    const { width } = this.plot;
+    return HEAD + HEAD_LINE * (width > 1000 ? 1 : width > 620 ? 2 : 3);
+  }
+
+  covers(y) { return y >= this.head && y < this.plot.height - this.plot.stripHeight - 6; }
 
   scrollBy(pixels) { this.scrollTo(this.scroll + pixels); }
 
@@ -187,8 +193,7 @@ class StatePicture {
     this.outline(g, plot.app.pinned, 2.4);
     if (plot.app.hovered !== plot.app.pinned) this.outline(g, plot.app.hovered, 1.4);
     g.restore();
-    plot.text(fitText(g, this.summary(), plot.width - 2 * SIDE), SIDE, 19, "left", theme.text,
-      "13px system-ui, sans-serif");
+    this.drawSummary(g);
     if (!heap.runs.length)
       plot.text("Nothing is reserved at this moment.", SIDE, this.y + 24, "left", theme.faint);
     if (this.whole > this.height) {
@@ -196,6 +201,24 @@ class StatePicture {
       g.fillStyle = theme.faint;
       g.fillRect(plot.width - 7, this.y + this.scroll * share, 4, this.height * share);
     }
+  }
+
+  drawSummary(g) {
+    const { plot } = this, wide = plot.width - 2 * SIDE, lines = [""], most = (this.head - HEAD) / HEAD_LINE;
+    g.font = "13px system-ui, sans-serif";
+    for (const part of this.summary().split(" \u00b7 ")) {
+      const last = lines.length - 1, longer = lines[last] ? `${lines[last]} \u00b7 ${part}` : part;
+      if (g.measureText(longer).width <= wide || lines.length === most) lines[last] = longer; else lines.push(part);
+    }
+    lines.forEach((line, i) => plot.text(fitText(g, line, wide), SIDE, 19 + HEAD_LINE * i, "left",
+      plot.app.theme.text, "13px system-ui, sans-serif"));
+  }
+
+  // How full a segment is: 0 empty, 1 to 4 by quarters (viz/scene/fullness_scale.h).
+  fullness(run) {
+    let used = 0;
+    for (let p = run.first; p < run.stop; p++) if (this.heap.part[p] === ALLOCATED) used += this.heap.size[p];
+    return used === 0 ? 0 : Math.min(4, 1 + Math.floor(4 * used / (run.end - run.addr)));
   }
 
   summary() {
@@ -218,19 +241,25 @@ class StatePicture {
     const { plot } = this, { theme } = plot.app;
     const y = this.y + i * GROUP + group.first * this.rowHeight - this.scroll;
     const [allocated, pending, free] = group.parts;
-    const text = `${group.name} \u00b7 ${size(group.bytes)} in ${counted(group.runs.length, "segment")}: ` +
-      `${size(allocated)} allocated` + (pending ? `, waiting ${size(pending)}` : "") + `, ${size(free)} free` +
-      (free ? `, largest hole ${size(group.largest)}` : "");
+    const short = `${group.name} \u00b7 ${size(group.bytes)}`, long = `${short} in ${counted(group.runs.length, "segment")}: ` +
+      `${size(allocated)} allocated` + (pending ? `, waiting ${size(pending)}` : "") + `, ${size(free)} free`;
+    g.font = "12px system-ui, sans-serif";
+    const text = [long + (free ? `, largest hole ${size(group.largest)}` : ""), long, `${short}, ${size(free)} free`]
+      .find((words) => g.measureText(words).width <= this.width) || short;
     if (y > this.y - GROUP && y < this.y + this.height)
       plot.text(fitText(g, text, this.width), SIDE, y + 17, "left", theme.text);
     g.strokeStyle = theme.faint;
     g.lineWidth = 1;
-    for (const run of group.runs)
+    for (const run of group.runs) {
+      g.fillStyle = theme.fullness[this.fullness(run)];
       this.eachSpan(run.at, run.at + run.end - run.addr, (row, low, high) => {
         const x = this.px(low), wide = this.px(high) - x, top = this.rowTop(row);
         if (wide > 3 && top > this.y - this.rowHeight && top < this.y + this.height)
           g.strokeRect(Math.round(x) + 0.5, Math.round(top) + 0.5, Math.round(wide) - 1, this.rowHeight - ROW_GAP);
+        if (top > this.y - this.rowHeight && top < this.y + this.height)
+          g.fillRect(x, Math.round(top) + this.rowHeight - ROW_GAP + 1, Math.max(1, wide - 1), ROW_GAP - 1);
       });
+    }
   }
 
   // Rows that are in view, as pixels.
