@@ -95,22 +95,15 @@ function differ(have, want) {
   return "";
 }
 
-// "100 MiB by ..." or "1.53 MiB (1,600,512 bytes) by ...": sizes that are not round are given twice.
-function exactBytes(line) {
-  const bytes = line.match(/([0-9][0-9,]*) bytes/), round = line.match(/(\d+) ([KMGT])iB/);
-  if (bytes) return Number(bytes[1].replace(/,/g, ""));
-  return round ? round[1] * 1024 ** ("KMGT".indexOf(round[2]) + 1) : 0;
-}
-
-// The pieces that the drawing of the same moment names, with their kind, bytes and address.
+// The pieces that the drawing of the same moment names, with their kind, size and address.
 function drawnPieces(file, at, device) {
   const out = path.join(folder, "state.svg");
   run("segment_plot", "--view", "state", "--at", at, "--device", device, file, "-o", out);
   const titles = fs.readFileSync(out, "utf8").match(/<title>[^<]*<\/title>/g) || [];
-  const found = titles.map((title) => [exactBytes(title.split("\n")[0]), title.match(/\bat (0x[0-9a-f]+)/), title])
+  const found = titles.map((title) => [title.match(/([0-9.]+ (?:[KMGT]i)?B)\b/), title.match(/\bat (0x[0-9a-f]+)/), title])
     .filter(([bytes, addr, title]) => bytes && addr && !/small pieces/.test(title));
   return found.map(([bytes, addr, title]) => (title.startsWith("<title>free:") ? "free" :
-    title.startsWith("<title>freed, waiting") ? "pending" : "allocated") + ` ${bytes} ${addr[1]}`);
+    title.startsWith("<title>freed, ") ? "pending" : "allocated") + ` ${bytes[1]} ${addr[1]}`);
 }
 
 // Heap and flame graphs of the page against those of the commands, to the byte.

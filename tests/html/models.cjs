@@ -124,7 +124,7 @@ function tellMoment([index, event]) {
   const { memviz: app } = window, device = app.devices[index], heap = new Heap(device, event);
   const pieces = [], [allocated, pending, free] = heap.bytes;
   for (let p = 0; p < heap.count; p++)
-    pieces.push(`${["allocated", "pending", "free"][heap.part[p]]} ${heap.size[p]} 0x${heap.addr[p].toString(16)}`);
+    pieces.push(`${["allocated", "pending", "free"][heap.part[p]]} ${size(heap.size[p])} 0x${heap.addr[p].toString(16)}`);
   const fold = (weigh) => {
     const icicle = new Icicle(app.tables, { isShort: true });
     weigh(icicle);
