@@ -3,6 +3,7 @@
 
 #include "analyze/code/labels.h"
 #include "analyze/diff/diff.h"
+#include "analyze/flame/flame_change.h"
 #include "analyze/ranks/rank_names.h"
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
@@ -11,11 +12,12 @@
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/input/window.h"
+#include "cli/report/folded.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
-#include "viz/pictures/change_icicle.h"
+#include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
 /* Rows in text when --limit says nothing; lines beside them. */
@@ -451,12 +453,16 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
 
 /* ---- as a picture ------------------------------------------------------------------------ */
 
+/* The file that -o names has that ending, and the report is not wanted as a table. */
+static bool is_written_as(const mv_cli *cli, const char *ending)
+{
+    return cli->options.output && !mv_table_is_wanted(cli) &&
+           mv_text_has_ending(cli->options.output, ending);
+}
+
 static bool is_picture(const mv_cli *cli)
 {
-    const char *path = cli->options.output;
-
-    return path && !mv_table_is_wanted(cli) &&
-           (mv_text_has_ending(path, ".svg") || mv_text_has_ending(path, ".png"));
+    return is_written_as(cli, ".svg") || is_written_as(cli, ".png");
 }
 
 static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
@@ -465,10 +471,11 @@ static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
     const mv_diff *found = &c->pairs[0].found;
     char before[MV_SIZE_TEXT], after[MV_SIZE_TEXT], change[MV_SIZE_TEXT];
     const char *at = !o->at ? "peak" : o->at;
-    mv_change_icicle_opts opts = {.width = o->width, .height = o->height, .is_dark = o->is_dark};
+    mv_paper_opts opts = {.width = o->width, .height = o->height, .is_dark = o->is_dark};
     const mv_rank_place places[2] = {{c->name[0], 0}, {c->name[1], 0}};
     const char **names = mv_rank_names(&c->cli->arena, places, 2);
     mv_flame_tree tree;
+    mv_paper paper;
 
     if (names)
         opts.title = mv_arena_printf(&c->cli->arena, "%s compared with %s", names[1], names[0]);
@@ -482,7 +489,11 @@ static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
     if (mv_flame_change_find(&c->cli->arena, &c->code, found, o->all_frames,
                              (mv_flame_tree_opts){0}, &tree, err) != MV_OK)
         return err->code;
-    return mv_change_icicle_find(&c->cli->arena, &tree, &opts, scene, err);
+    opts.flame = &tree;
+    if (mv_paper_find(&c->cli->arena, NULL, NULL, &mv_paper_change, &opts, &paper, err) != MV_OK)
+        return err->code;
+    *scene = paper.scene;
+    return MV_OK;
 }
 
 /* The flame graph of the difference, into the file that -o names. */
@@ -496,10 +507,31 @@ static int put_picture(diff_report *c)
         return mv_complain_of(NULL, "%s", "a picture is of one device: choose it with --device");
     code = draw(c, &scene, &err);
     if (code == MV_OK)
-        code = mv_text_has_ending(c->cli->options.output, ".png")
+        code = is_written_as(c->cli, ".png")
                    ? mv_scene_write_png(&c->cli->budget, &scene, &c->out->sink, &err)
                    : mv_svg_write(&scene, &c->out->sink, &err);
     return code == MV_OK ? MV_EXIT_DONE : mv_complain(NULL, &err);
+}
+
+/* A line for each stack: "main;step;forward 4096 8192", bytes before and after. */
+static void put_folded(const diff_report *c)
+{
+    bool all_frames = c->cli->options.all_frames;
+
+    for (uint32_t p = 0; p < c->count; p++) {
+        const device_pair *pair = &c->pairs[p];
+        for (uint32_t i = 0; i < pair->found.count; i++) {
+            const mv_diff_row *row = &pair->found.sites[i];
+            int side = row->bytes[1] != 0;
+            if (c->count > 1)
+                mv_sink_printf(&c->out->sink, "device %u",
+                               pair->device[pair->device[1] != NO_DEVICE]);
+            mv_folded_put_stack(&c->out->sink, &c->trace[side], c->code.sites[side].kinds,
+                                row->stack[side], all_frames, c->count == 1);
+            mv_sink_printf(&c->out->sink, " %llu %llu\n", (unsigned long long)row->bytes[0],
+                           (unsigned long long)row->bytes[1]);
+        }
+    }
 }
 
 static int put_report(diff_report *c)
@@ -511,6 +543,8 @@ static int put_report(diff_report *c)
                  "reserved");
     if (is_picture(c->cli)) {
         status = put_picture(c);
+    } else if (is_written_as(c->cli, ".folded")) {
+        put_folded(c);
     } else if (mv_table_is_wanted(c->cli)) {
         status = mv_table_put(c->cli, c);
     } else {

@@ -98,7 +98,8 @@ const mv_command mv_commands[] = {
             "matched even if they moved within their file or the files are in another folder. The\n"
             "rows add up to the difference exactly. Reserved memory is compared at its own peak,\n"
             "and its difference is split into need, rounding, streams and pools, holes, and\n"
-            "unused segments. -o X.svg or X.png draws the difference as a flame graph instead.\n",
+            "unused segments. -o X.svg or X.png draws the difference as a flame graph instead;\n"
+            "X.folded takes each stack with its bytes before and after, for flame graph tools.\n",
         .example = "memviz diff before.pickle after.pickle\n"
                    "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n"
                    "memviz diff before.pickle after.pickle -o change.svg\n",

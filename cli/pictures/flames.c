@@ -1,10 +1,6 @@
-#include <stdio.h>
-
 #include "analyze/filter/isolate.h"
-#include "analyze/lives/alive.h"
-#include "base/utf8.h"
 #include "cli/pictures/pictures.h"
-#include "viz/pictures/icicle.h"
+#include "cli/report/folded.h"
 
 /* ---- what is in them --------------------------------------------------------------------- */
 
@@ -58,88 +54,28 @@ static mv_code find_flame(mv_drawing *d, const mv_lives *lives, uint32_t event, 
 
 /* ---- as a picture ------------------------------------------------------------------------ */
 
-/* What the filter leaves of what is allocated at the moment. */
-static mv_heading_part part_of(const mv_drawing *d, const mv_lives *lives, uint32_t event,
-                               const mv_filter_bits *kept)
-{
-    mv_heading_part part = {.filter = d->cli->options.filter};
-
-    for (uint32_t i = 0; kept && i < kept->rows; i++) {
-        if (!mv_alloc_is_allocated(lives, i, event))
-            continue;
-        part.rows++;
-        part.all += lives->allocs.block[i];
-        part.matches += mv_filter_has(kept, i);
-        part.bytes += mv_filter_has(kept, i) ? lives->allocs.block[i] : 0;
-    }
-    return part;
-}
-
 mv_code mv_paint_flame(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                        mv_scene *out, mv_err *err)
 {
-    const mv_options *o = &d->cli->options;
-    const mv_filter_bits *kept = NULL;
+    mv_paper_opts opts = mv_drawing_paper(d, place);
     mv_flame flame = {0};
     mv_flame_tree tree;
-    mv_icicle icicle;
 
-    if (find_flame(d, lives, place->event, work, &kept, &flame, err) != MV_OK ||
+    if (find_flame(d, lives, place->event, work, &opts.only, &flame, err) != MV_OK ||
         mv_flame_tree_make(work, d->trace, lives, &flame, sites_of(d), d->sites.kinds, &tree,
                            err) != MV_OK)
         return err->code;
-    mv_icicle_opts opts = {.width = o->width,
-                           .height = o->height,
-                           .is_dark = o->is_dark,
-                           .title = d->name,
-                           .event = place->event,
-                           .measure = flame.map.addr ? "reserved" : "allocated",
-                           .part = part_of(d, lives, place->event, kept)};
-    if (mv_icicle_find(&d->cli->arena, d->trace, lives, d->sites.kinds, &tree, &opts, &icicle,
-                       err) != MV_OK)
-        return err->code;
+    opts.flame = &tree;
     for (uint32_t i = 0; i < flame.count; i++)
         d->figure[MV_FIGURE_STACKS] += flame.rows[i].bytes > 0;
     d->figure[MV_FIGURE_BYTES] += tree.nodes[0].bytes;
-    d->figure[MV_FIGURE_DRAWN] += icicle.drawn;
-    *out = icicle.scene;
-    return MV_OK;
+    return mv_drawing_put(d, lives,
+                          d->picture->flame == mv_flame_of_segments ? &mv_paper_segment_stacks
+                                                                    : &mv_paper_stacks,
+                          &opts, out, err);
 }
 
 /* ---- as folded stacks -------------------------------------------------------------------- */
-
-/* A frame must not contain what separates frames and lines, nor control characters. */
-static void put_frame(mv_drawing *d, bool is_first, const char *text)
-{
-    char clean[512];
-
-    snprintf(clean, sizeof clean, "%s", text);
-    mv_utf8_tame(clean);
-    for (char *c = clean; *c; c++)
-        if (*c == ';')
-            *c = ':';
-    if (!is_first)
-        mv_sink_write(&d->sink, ";", 1);
-    mv_sink_write(&d->sink, clean, strlen(clean));
-}
-
-static void put_stack(mv_drawing *d, mv_stack_id stack, bool is_first)
-{
-    uint32_t count, shown = 0;
-    const mv_frame_id *frames = mv_stack_frames(d->trace, stack, &count);
-    char label[512];
-
-    for (uint32_t i = count; i-- > 0;) {
-        if (!d->cli->options.all_frames && !mv_frame_is_shown(d->trace, d->sites.kinds, stack, i))
-            continue;
-        put_frame(d, is_first && shown == 0,
-                  mv_frame_label(d->trace, frames[i], label, sizeof label));
-        shown++;
-    }
-    if (shown == 0)
-        put_frame(d, is_first,
-                  mv_culprit_label(d->trace, d->sites.kinds, stack, label, sizeof label));
-}
 
 static void put_row(mv_drawing *d, const mv_lives *lives, const mv_flame *flame,
                     const mv_flame_row *row)
@@ -151,11 +87,12 @@ static void put_row(mv_drawing *d, const mv_lives *lives, const mv_flame *flame,
     if (!is_first)
         mv_sink_printf(&d->sink, "device %u", lives->device);
     for (uint32_t i = 0; i < count; i++) {
-        put_frame(d, is_first, prefix[i]);
+        mv_folded_put_frame(&d->sink, prefix[i], is_first);
         is_first = false;
     }
     if (row->part != MV_FLAME_FREE && row->part != MV_FLAME_OTHER)
-        put_stack(d, row->stack, is_first);
+        mv_folded_put_stack(&d->sink, d->trace, d->sites.kinds, row->stack,
+                            d->cli->options.all_frames, is_first);
     mv_sink_printf(&d->sink, " %llu\n", (unsigned long long)row->bytes);
     d->figure[MV_FIGURE_STACKS]++;
     d->figure[MV_FIGURE_BYTES] += row->bytes;

@@ -1,8 +1,7 @@
 #include "cli/pictures/pictures.h"
-#include "view/paper/paper.h"
 
-static mv_code paint_paper(mv_drawing *d, const mv_lives *lives, const mv_paper_kind *kind,
-                           const mv_paper_opts *opts, mv_scene *out, mv_err *err)
+mv_code mv_drawing_put(mv_drawing *d, const mv_lives *lives, const mv_paper_kind *kind,
+                       const mv_paper_opts *opts, mv_scene *out, mv_err *err)
 {
     mv_paper paper;
 
@@ -15,7 +14,7 @@ static mv_code paint_paper(mv_drawing *d, const mv_lives *lives, const mv_paper_
     return MV_OK;
 }
 
-static mv_paper_opts paper_opts(const mv_drawing *d, const mv_place *place)
+mv_paper_opts mv_drawing_paper(const mv_drawing *d, const mv_place *place)
 {
     const mv_options *o = &d->cli->options;
 
@@ -27,21 +26,20 @@ static mv_paper_opts paper_opts(const mv_drawing *d, const mv_place *place)
                            .event = place->event,
                            .filter = o->filter,
                            .top = o->top,
-                           .by_line = o->by == MV_BY_LINE,
-                           .all_frames = o->all_frames};
+                           .by_line = o->by == MV_BY_LINE};
 }
 
 /* A picture of blocks, which --filter can choose by leaks as well. */
 static mv_code paint_blocks(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                             const mv_paper_kind *kind, mv_arena *work, mv_scene *out, mv_err *err)
 {
-    mv_paper_opts opts = paper_opts(d, place);
+    mv_paper_opts opts = mv_drawing_paper(d, place);
     mv_leaks leaks;
 
     if ((d->filter.has_leaks && mv_leaks_find(work, d->trace, lives, &leaks, err) != MV_OK) ||
         mv_drawing_filter(d, work, lives, &leaks, &opts.only, err) != MV_OK)
         return err->code;
-    return paint_paper(d, lives, kind, &opts, out, err);
+    return mv_drawing_put(d, lives, kind, &opts, out, err);
 }
 
 mv_code mv_paint_active(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
@@ -65,9 +63,9 @@ mv_code mv_paint_state(mv_drawing *d, const mv_lives *lives, const mv_place *pla
 mv_code mv_paint_segments(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                           mv_arena *work, mv_scene *out, mv_err *err)
 {
-    mv_paper_opts opts = paper_opts(d, place);
+    mv_paper_opts opts = mv_drawing_paper(d, place);
 
     if (mv_drawing_filter(d, work, lives, NULL, &opts.only, err) != MV_OK)
         return err->code;
-    return paint_paper(d, lives, &mv_paper_segments, &opts, out, err);
+    return mv_drawing_put(d, lives, &mv_paper_segments, &opts, out, err);
 }

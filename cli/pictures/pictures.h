@@ -14,7 +14,7 @@
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame.h"
 #include "cli/commands.h"
-#include "view/frame/view.h"
+#include "view/paper/paper.h"
 #include "viz/html/html.h"
 #include "viz/scene/scene.h"
 
@@ -104,6 +104,13 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending);
 /* The rows that --filter leaves; *kept is NULL without it. `leaks` may be NULL. */
 mv_code mv_drawing_filter(mv_drawing *d, mv_arena *arena, const mv_lives *lives,
                           const mv_leaks *leaks, const mv_filter_bits **kept, mv_err *err);
+
+/* What the command's options ask of a picture on paper. */
+mv_paper_opts mv_drawing_paper(const mv_drawing *d, const mv_place *place);
+
+/* The scene of a device as a kind of picture on paper; adds to d->figure. */
+mv_code mv_drawing_put(mv_drawing *d, const mv_lives *lives, const mv_paper_kind *kind,
+                       const mv_paper_opts *opts, mv_scene *out, mv_err *err);
 
 mv_paint_fn mv_paint_active, mv_paint_pools, mv_paint_segments, mv_paint_state, mv_paint_flame;
 mv_flame_fn mv_flame_of_memory, mv_flame_of_segments;

@@ -1,10 +1,10 @@
 /* The difference of two recordings as a picture: its sums are those of the report, and its texts
  * can be read. */
-#include "viz/pictures/change_icicle.h"
-
+#include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
+#include "view/paper/paper.h"
 
 typedef struct {
     mv_arena *arena;
@@ -49,16 +49,17 @@ Test(change_icicle, says_the_change_and_can_be_read)
         change c;
         open_change(&c, pairs[i][0], pairs[i][1]);
         for (uint32_t k = 0; k < 8; k++) {
-            mv_change_icicle_opts opts = {.width = widths[k / 2],
-                                          .is_dark = k % 2,
-                                          .title = pairs[i][1],
-                                          .what = "what changed"};
+            mv_paper_opts opts = {.width = widths[k / 2],
+                                  .is_dark = k % 2,
+                                  .title = pairs[i][1],
+                                  .what = "what changed"};
             char change_text[MV_SIZE_TEXT];
-            mv_scene scene;
-            mvt_ok(mv_change_icicle_find(c.arena, &c.tree, &opts, &scene, mvt_err()));
-            mvt_scene_check(&scene, pairs[i][0]);
+            mv_paper paper;
+            opts.flame = &c.tree;
+            mvt_ok(mv_paper_find(c.arena, NULL, NULL, &mv_paper_change, &opts, &paper, mvt_err()));
+            mvt_scene_check(&paper.scene, pairs[i][0]);
             mv_size_change_text(change_text, c.found.delta);
-            cr_assert(mvt_scene_says(&scene, c.found.count ? change_text : "nothing changed"),
+            cr_assert(mvt_scene_says(&paper.scene, c.found.count ? change_text : "nothing changed"),
                       "%s at %u: no %s", pairs[i][0], opts.width, change_text);
         }
     }
@@ -68,15 +69,30 @@ Test(change_icicle, says_the_change_and_can_be_read)
 Test(change_icicle, fits_a_height)
 {
     change c;
-    mv_scene scene;
+    mv_paper paper;
 
     open_change(&c, "leak_in_training", "gpt_train");
-    mvt_ok(mv_change_icicle_find(
-        c.arena, &c.tree,
-        &(mv_change_icicle_opts){.width = 800, .height = 240, .title = "a", .what = "b"}, &scene,
-        mvt_err()));
-    cr_assert_eq((int)scene.height, 240);
-    mvt_scene_check(&scene, "cut");
+    mvt_ok(mv_paper_find(
+        c.arena, NULL, NULL, &mv_paper_change,
+        &(mv_paper_opts){.width = 800, .height = 360, .title = "a", .what = "b", .flame = &c.tree},
+        &paper, mvt_err()));
+    cr_assert_eq((int)paper.scene.height, 360);
+    mvt_scene_check(&paper.scene, "cut");
+}
+
+/* A line for each stack that changed; the bytes after less those before add up to the report. */
+Test(change_icicle, the_command_folds_it)
+{
+    cJSON *report =
+        mvt_json(0, "$MEMVIZ diff --json $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle");
+    mvt_run r = mvt_sh("$MEMVIZ diff -q $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle "
+                       "-o x.folded && awk '{d += $NF - $(NF-1); if ($NF == $(NF-1)) same++} "
+                       "END {print d, (NR > 1), same + 0}' x.folded");
+    char want[64];
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    snprintf(want, sizeof want, "%.0f 1 0\n", mvt_json_number(report, "delta"));
+    cr_assert_str_eq(r.out, want);
 }
 
 Test(change_icicle, the_command_writes_it)

@@ -2,6 +2,7 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
+#include "view/paper/paper.h"
 #include "viz/pictures/icicle.h"
 
 typedef struct {
@@ -10,11 +11,11 @@ typedef struct {
     mv_sites sites;
     mv_flame flame;
     mv_flame_tree tree;
-    mv_icicle icicle;
+    mv_paper paper;
 } picture;
 
 static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_segments,
-                 mv_icicle_opts opts)
+                 mv_paper_opts opts)
 {
     *p = (picture){.arena = mvt_memory()};
     p->lives = mvt_lives(p->arena, trace, device);
@@ -28,9 +29,10 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_seg
                               &p->tree, mvt_err()));
     if (!opts.title)
         opts.title = "test";
-    opts.measure = is_segments ? "reserved" : "allocated";
-    mvt_ok(mv_icicle_find(p->arena, trace, &p->lives, p->sites.kinds, &p->tree, &opts, &p->icicle,
-                          mvt_err()));
+    opts.flame = &p->tree;
+    mvt_ok(mv_paper_find(p->arena, trace, &p->lives,
+                         is_segments ? &mv_paper_segment_stacks : &mv_paper_stacks, &opts,
+                         &p->paper, mvt_err()));
 }
 
 static uint64_t random_next(uint64_t *state)
@@ -200,15 +202,15 @@ Test(icicle, trees_and_boxes_are_those_of_literal_models)
         picture p;
 
         draw(&p, trace, 0, false,
-             (mv_icicle_opts){.event = seed % 3 ? events - 1 : (uint32_t)seed % events});
+             (mv_paper_opts){.event = seed % 3 ? events - 1 : (uint32_t)seed % events});
         check_nodes(&p, trace);
         check_children(&p.tree);
         check_boxes(&p, 0, 100000, 100);
         check_boxes(&p, 1 << 20, 100000, 100);
         check_boxes(&p, 1, 7, 100);
         check_boxes(&p, 1, 100000, 2);
-        mvt_scene_check(&p.icicle.scene, "random");
-        draw(&p, trace, 0, true, (mv_icicle_opts){.event = events - 1});
+        mvt_scene_check(&p.paper.scene, "random");
+        draw(&p, trace, 0, true, (mv_paper_opts){.event = events - 1});
         check_children(&p.tree);
         cr_assert_eq(p.tree.nodes[0].bytes, mv_moment_levels(&p.lives, events - 1).reserved);
     }
@@ -222,8 +224,8 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         for (int i = 0; i < 4; i++) {
             uint32_t events = mv_trace_events(trace, device).count;
             picture p;
-            draw(&p, trace, device, i % 2, (mv_icicle_opts){.is_dark = i < 2, .event = events - 1});
-            mvt_scene_check(&p.icicle.scene, name);
+            draw(&p, trace, device, i % 2, (mv_paper_opts){.is_dark = i < 2, .event = events - 1});
+            mvt_scene_check(&p.paper.scene, name);
         }
 }
 
@@ -239,18 +241,18 @@ Test(icicle, says_what_is_missing)
     mvt_trace *empty = mvt_new(), *bare = mvt_new();
     picture p;
 
-    draw(&p, mvt_done(empty), 0, false, (mv_icicle_opts){.event = MV_BEFORE});
+    draw(&p, mvt_done(empty), 0, false, (mv_paper_opts){.event = MV_BEFORE});
     cr_expect(
-        mvt_scene_says(&p.icicle.scene, "nothing to draw: no bytes are allocated at this moment"));
-    cr_expect_eq(p.icicle.drawn, 0);
-    mvt_scene_check(&p.icicle.scene, "empty");
+        mvt_scene_says(&p.paper.scene, "nothing to draw: no bytes are allocated at this moment"));
+    cr_expect_eq(p.paper.drawn, 0);
+    mvt_scene_check(&p.paper.scene, "empty");
     mvt_alloc(bare, .addr = 512, .bytes = 512);
-    draw(&p, mvt_done(bare), 0, false, (mv_icicle_opts){.event = 0, .width = 1, .height = 1});
-    cr_expect(mvt_scene_says(&p.icicle.scene, "no stacks were recorded"));
-    cr_expect_eq(p.icicle.drawn, 2);
-    mvt_scene_check(&p.icicle.scene, "bare");
-    draw(&p, mvt_done(bare), 0, false, (mv_icicle_opts){.event = MV_BEFORE});
-    cr_expect(mvt_scene_says(&p.icicle.scene, "before the first event"));
+    draw(&p, mvt_done(bare), 0, false, (mv_paper_opts){.event = 0, .width = 1, .height = 1});
+    cr_expect(mvt_scene_says(&p.paper.scene, "no stacks were recorded"));
+    cr_expect_eq(p.paper.drawn, 2);
+    mvt_scene_check(&p.paper.scene, "bare");
+    draw(&p, mvt_done(bare), 0, false, (mv_paper_opts){.event = MV_BEFORE});
+    cr_expect(mvt_scene_says(&p.paper.scene, "before the first event"));
 }
 
 Test(icicle, blocks_of_no_bytes_leave_nothing)
@@ -260,8 +262,8 @@ Test(icicle, blocks_of_no_bytes_leave_nothing)
 
     for (uint64_t i = 0; i < 4; i++)
         mvt_alloc(t, .addr = 4096 * i, .stack = "f:a.py:1");
-    draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 3});
-    mvt_scene_check(&p.icicle.scene, "zero");
+    draw(&p, mvt_done(t), 0, false, (mv_paper_opts){.event = 3});
+    mvt_scene_check(&p.paper.scene, "zero");
 }
 
 /* 1,500 stacks of 120 frames that have little in common, with labels as bad as can be. */
@@ -280,13 +282,13 @@ Test(icicle, a_picture_of_anything_stays_small)
         mvt_alloc(t, .addr = addr, .bytes = 512 + 512 * (random_next(&state) % 8), .stack = stack);
         addr += 1 << 20;
     }
-    draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 1499});
-    mvt_scene_check(&p.icicle.scene, "anything");
-    cr_expect_gt(p.icicle.drawn, 500);
-    draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 1499, .height = 240});
-    mvt_scene_check(&p.icicle.scene, "anything");
-    cr_expect(mvt_scene_says(&p.icicle.scene, "more levels do not fit"));
-    cr_expect_eq(p.icicle.scene.height, 240);
+    draw(&p, mvt_done(t), 0, false, (mv_paper_opts){.event = 1499});
+    mvt_scene_check(&p.paper.scene, "anything");
+    cr_expect_gt(p.paper.drawn, 500);
+    draw(&p, mvt_done(t), 0, false, (mv_paper_opts){.event = 1499, .height = 240});
+    mvt_scene_check(&p.paper.scene, "anything");
+    cr_expect(mvt_scene_says(&p.paper.scene, "more levels do not fit"));
+    cr_expect_eq(p.paper.scene.shown_height, 240);
 }
 
 Test(icicle, fails_when_memory_is_out)
@@ -295,16 +297,17 @@ Test(icicle, fails_when_memory_is_out)
     const mv_trace *trace = mvt_done(t);
     picture p;
 
-    draw(&p, trace, 0, false, (mv_icicle_opts){.event = 59});
+    draw(&p, trace, 0, false, (mv_paper_opts){.event = 59});
     for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
-        mv_icicle_opts opts = {.title = "x", .measure = "allocated", .event = 59};
+        mv_paper_opts opts = {.title = "x", .event = 59};
         mv_flame_tree tree;
-        mv_icicle icicle;
+        mv_paper paper;
         l.code = mv_flame_tree_make(&l.arena, trace, &p.lives, &p.flame, &p.sites, p.sites.kinds,
                                     &tree, mvt_err());
+        opts.flame = &tree;
         if (l.code == MV_OK)
-            l.code = mv_icicle_find(&l.arena, trace, &p.lives, p.sites.kinds, &tree, &opts, &icicle,
-                                    mvt_err());
+            l.code = mv_paper_find(&l.arena, trace, &p.lives, &mv_paper_stacks, &opts, &paper,
+                                   mvt_err());
     }
 }
 
@@ -315,8 +318,8 @@ Test(icicle, scene_of_a_small_trace)
     picture p;
 
     draw(&p, trace, 0, true,
-         (mv_icicle_opts){.title = "small", .event = mv_trace_events(trace, 0).count - 1});
-    mvt_scene_golden(&p.icicle.scene, "small_segments");
+         (mv_paper_opts){.title = "small", .event = mv_trace_events(trace, 0).count - 1});
+    mvt_scene_golden(&p.paper.scene, "small_segments");
 }
 
 /* ---- the commands ------------------------------------------------------------------------ */

@@ -1,9 +1,10 @@
 /* What a frame for paper shows besides the state of the view (view/paper/paper.h), and what became
  * of it. A window has no sheet. */
-#ifndef MV_SHEET_H
-#define MV_SHEET_H
+#ifndef MV_FRAME_SHEET_H
+#define MV_FRAME_SHEET_H
 
 #include "analyze/filter/filter.h"
+#include "analyze/flame/flame_tree.h"
 #include "analyze/lives/position.h"
 
 typedef struct {
@@ -16,9 +17,10 @@ typedef struct {
                                    lives->segments if the kind shows segments; NULL: all */
     const char *filter;         /* its words; NULL without `only` */
     uint32_t top;               /* only the largest are drawn one by one; 0: all */
-    bool by_line;    /* segments have the colour of the line that requested them, else of how full
-                        they are */
-    bool all_frames; /* of flame graphs: those of packages too */
+    bool by_line; /* segments have the colour of the line that requested them, else of how full
+                     they are */
+    const mv_flame_tree *flame; /* of flame graphs */
+    const char *what;           /* kinds without a document: the first figure of their heading */
 } mv_paper_opts;
 
 typedef struct {
@@ -32,6 +34,6 @@ typedef struct {
     const uint64_t *largest; /* a bit for each rank, of those drawn one by one; NULL: all are */
     uint32_t others; /* rows without a colour of their own; 0: all after the largest of `matches` */
     uint64_t drawn;  /* rows with a shape of their own or of their line's */
-} mv_sheet;
+} mv_paper_sheet;
 
 #endif

@@ -93,7 +93,7 @@ struct mv_view {
     mv_document **documents; /* [document_count] */
     mv_device_names names;
 
-    mv_sheet *sheet;          /* the frame is for paper; NULL: for a window */
+    mv_paper_sheet *sheet;    /* the frame is for paper; NULL: for a window */
     const mv_view_state *now; /* both are written by view/intents/ only */
     const mv_view_desk *desk;
     const mv_bookmarks *bookmarks;

@@ -21,7 +21,7 @@ static uint32_t highest_moment(mv_view *view)
 void mv_view_begin_paper(mv_view *view)
 {
     mv_view_state *now = mv_view_write(view);
-    const mv_sheet *sheet = view->sheet;
+    const mv_paper_sheet *sheet = view->sheet;
 
     mv_view_choose(view, 0, 0);
     now->main = sheet->main;

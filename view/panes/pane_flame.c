@@ -6,12 +6,11 @@
 #include "base/size.h"
 #include "view/document/search_text.h"
 #include "view/panes/panels.h"
-#include "viz/pictures/change_icicle.h"
 #include "viz/pictures/icicle.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
 
-enum { HEAD = 22, LEVEL = 18, NARROW = 24, MATCH_MOST = 1024 };
+enum { HEAD = 22, NARROW = 24, MATCH_MOST = 1024 };
 
 typedef struct {
     mv_view *view;
@@ -135,7 +134,7 @@ static bool is_match(const flame_frame *p, const mv_flame_node *node)
 static mv_box place_of(const flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_node *root = &p->answer->flames.tree.nodes[p->answer->focus];
-    float level = mv_ui_px(p->ui, LEVEL);
+    float level = mv_ui_px(p->ui, MV_FLAME_LEVEL);
     double all = root->bytes ? (double)root->bytes : 1;
     float x = p->box.x + p->box.w * (float)((double)box->offset / all);
     float end = p->box.x + p->box.w * (float)((double)(box->offset + box->bytes) / all);
@@ -177,7 +176,7 @@ static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
 /* What a node holds; of a change, by how much it changed. */
 static const char *amount_of(const flame_frame *p, const mv_flame_node *node)
 {
-    return is_change(p) ? mv_change_amount(&p->ui->scene, node)
+    return is_change(p) ? mv_icicle_change_amount(&p->ui->scene, node)
                         : amount(p, node->bytes, node->blocks);
 }
 
@@ -189,22 +188,47 @@ static const char *short_amount(const flame_frame *p, const mv_flame_node *node)
     return mv_panel_size(p->view, p->answer->ask.by_blocks ? node->blocks : node->bytes);
 }
 
-static const char *describe(const flame_frame *p, const mv_icicle_box *box)
+/* "27.1 %"; never "0.0 %" of anything but zero. */
+static const char *share_of(const flame_frame *p, uint64_t weight)
 {
-    const mv_flame_tree *tree = &p->answer->flames.tree;
-    const mv_flame_node *node = &tree->nodes[box->node];
-    const mv_trace *trace = trace_of(p, node);
-    double share =
-        tree->nodes[0].bytes ? 100.0 * (double)box->bytes / (double)tree->nodes[0].bytes : 0;
-    const char *file = "";
+    uint64_t all = p->answer->flames.tree.nodes[0].bytes;
+    double share = all ? 100.0 * (double)weight / (double)all : 0;
 
-    if (box->rest)
-        return mv_panel_say(p->view, "%u frames too narrow to show, %.1f %%", box->rest, share);
+    return weight && share < 0.1 ? "<0.1 %" : mv_panel_say(p->view, "%.1f %%", share);
+}
+
+/* "\n71,303,168 bytes\n/home/me/train.py", as much of it as is known. */
+static const char *more_of(const flame_frame *p, const mv_flame_node *node)
+{
+    uint64_t bytes = p->answer->ask.by_blocks ? node->blocks : node->bytes;
+    const mv_trace *trace;
+    const char *file = "";
+    char exact[MV_TICK_TEXT];
+
+    if (is_change(p) && !p->document)
+        return "";
+    trace = trace_of(p, node);
     if (node->kind == MV_FLAME_FRAME && trace->frames.file[node->frame.row].row != MV_NO_ROW)
         file = mv_string_text(trace, trace->frames.file[node->frame.row]);
-    return mv_panel_say(
-        p->view, "%s\n%s, %.1f %% of all%s%s%s\nclick: show it alone, search for it", node->label,
-        amount_of(p, node), share, is_change(p) ? " changes" : "", *file ? "\n" : "", file);
+    if (is_change(p))
+        return mv_panel_say(p->view, "%s%s", *file ? "\n" : "", file);
+    return mv_panel_say(p->view, "\n%s bytes%s%s", mv_axis_exact(bytes, exact), *file ? "\n" : "",
+                        file);
+}
+
+static const char *describe(const flame_frame *p, const mv_icicle_box *box)
+{
+    const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
+    const char *share = share_of(p, box->bytes), *of = is_change(p) ? " of all changes" : " of all";
+    char count[MV_TICK_TEXT];
+
+    if (box->rest)
+        return mv_panel_say(p->view, "%s %s too narrow to show, %s%s",
+                            mv_axis_exact(box->rest, count), box->rest == 1 ? "frame" : "frames",
+                            share, of);
+    return mv_panel_say(p->view, "%s\n%s, %s%s%s%s", node->label, amount_of(p, node), share, of,
+                        more_of(p, node),
+                        p->view->sheet ? "" : "\nclick: show it alone, search for it");
 }
 
 static uint32_t colour_of(const flame_frame *p, const mv_flame_node *node)
@@ -231,9 +255,21 @@ static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
                  (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = colour, .width = width});
 }
 
+/* What is written in a box. */
+static const char *text_of(const flame_frame *p, const mv_icicle_box *box, float size, float width)
+{
+    const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
+    char count[MV_TICK_TEXT];
+
+    if (box->rest)
+        return mv_panel_say(p->view, "%s more", mv_axis_exact(box->rest, count));
+    return mv_icicle_label(&p->ui->scene, node, short_amount(p, node), size, width);
+}
+
 static void paint_box(flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
+    mv_paper_sheet *sheet = p->view->sheet;
     mv_box at = place_of(p, box);
     mv_icicle_shape shape = {.at = at,
                              .fill = box->rest ? p->ui->theme->rest : colour_of(p, node),
@@ -242,9 +278,10 @@ static void paint_box(flame_frame *p, const mv_icicle_box *box)
 
     if (!is_in_sight(p, at))
         return;
-    if (!box->rest && at.w > mv_ui_px(p->ui, NARROW))
-        shape.label =
-            mv_icicle_label(&p->ui->scene, node, short_amount(p, node), shape.size, at.w - 8);
+    if (at.w > mv_ui_px(p->ui, NARROW))
+        shape.label = text_of(p, box, shape.size, at.w - 8);
+    if (sheet)
+        shape.title = mv_hover_take(&sheet->hover_bytes, describe(p, box));
     mv_icicle_paint(&p->ui->scene, p->ui->theme, &shape);
     if (!box->rest && is_match(p, node))
         mark_box(p, at, p->ui->theme->outline, 2);
@@ -255,21 +292,99 @@ static void paint_box(flame_frame *p, const mv_icicle_box *box)
 static void paint_boxes(flame_frame *p)
 {
     const mv_icicle_boxes *b = &p->answer->boxes;
-    uint32_t room = (uint32_t)(p->box.h / mv_ui_px(p->ui, LEVEL));
+
+    for (uint32_t i = 0; i < b->count; i++)
+        paint_box(p, &b->boxes[i]);
+}
+
+static uint32_t room_of(const flame_frame *p)
+{
+    return (uint32_t)(p->box.h / mv_ui_px(p->ui, MV_FLAME_LEVEL));
+}
+
+/* The boxes with what the pointer and the wheel do to them. */
+static void paint_live_boxes(flame_frame *p)
+{
+    const mv_icicle_boxes *b = &p->answer->boxes;
+    uint32_t room = room_of(p);
     const mv_icicle_box *hot = NULL;
 
     p->view->panels->flame_room = room ? room : 1;
     mv_ui_scroll(p->ui, p->box, b->depth + 1, room ? room : 1, &p->view->panels->flame_first);
     if (b->depth + 1 > room)
         p->box.w -= mv_ui_px(p->ui, 10);
-    for (uint32_t i = 0; i < b->count; i++)
-        paint_box(p, &b->boxes[i]);
+    paint_boxes(p);
     if (mv_ui_is_hot(p->ui, p->box))
         hot = box_at(p, p->ui->pointer_x, p->ui->pointer_y);
     if (!hot)
         return;
     mv_ui_frame(p->ui, place_of(p, hot), p->ui->theme->text);
     mv_ui_zone(p->ui, place_of(p, hot), MV_DO_NOTHING, 0, describe(p, hot));
+}
+
+/* ---- the key ----------------------------------------------------------------------------- */
+
+enum { SIGN = 11, SIGN_GAP = 6, KEY_GAP = 16 };
+
+static float key_width(const flame_frame *p, const mv_icicle_key *key)
+{
+    return mv_ui_px(p->ui, SIGN + SIGN_GAP + KEY_GAP) +
+           mv_ui_text_width(p->ui, MV_UI_SMALL, key->text);
+}
+
+static uint32_t keys_of(const flame_frame *p, mv_icicle_key keys[MV_ICICLE_KEYS])
+{
+    const uint8_t *kinds = is_change(p) ? NULL : p->document->sites.kinds;
+
+    return mv_icicle_keys(p->ui->theme, kinds, &p->answer->flames.tree, &p->answer->boxes, keys);
+}
+
+/* Whether all of the key has room in a line. */
+static bool has_room(const flame_frame *p, float width)
+{
+    mv_icicle_key keys[MV_ICICLE_KEYS];
+    uint32_t count = keys_of(p, keys);
+
+    for (uint32_t i = 0; i < count; i++)
+        width -= key_width(p, &keys[i]);
+    return count > 0 && width >= 0;
+}
+
+/* What the colours mean, as much of it as has room; returns what is left of the line. */
+static mv_box paint_key(flame_frame *p, mv_box line)
+{
+    mv_icicle_key keys[MV_ICICLE_KEYS];
+    uint32_t count = keys_of(p, keys);
+    float side = mv_ui_px(p->ui, SIGN), width = p->ui->scale;
+
+    for (uint32_t i = 0; i < count; i++) {
+        mv_box at = line, sign;
+        if (key_width(p, &keys[i]) > line.w)
+            break;
+        at = mv_box_cut_left(&line, key_width(p, &keys[i]));
+        sign = (mv_box){at.x, at.y + (at.h - side) / 2, side, side};
+        mv_scene_point(&p->ui->scene, sign.x, sign.y);
+        mv_scene_point(&p->ui->scene, sign.x + sign.w, sign.y + sign.h);
+        mv_scene_add(&p->ui->scene,
+                     (mv_shape){.kind = MV_SHAPE_RECTS,
+                                .fill = keys[i].fill,
+                                .stroke = keys[i].is_idle ? p->ui->theme->faint_text : 0,
+                                .width = keys[i].is_idle ? 0.6f * width : 0});
+        mv_box_cut_left(&at, side + mv_ui_px(p->ui, SIGN_GAP));
+        mv_ui_text(p->ui, at, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START, keys[i].text);
+    }
+    return line;
+}
+
+/* In the window: in the head if all of it has room there, else in an empty line below the boxes. */
+static void paint_live_key(flame_frame *p, mv_box room_in_head)
+{
+    mv_box foot = p->box;
+
+    if (has_room(p, room_in_head.w))
+        paint_key(p, room_in_head);
+    else if (p->answer->boxes.depth + 1 < room_of(p))
+        paint_key(p, mv_box_cut_bottom(&foot, mv_ui_px(p->ui, MV_FLAME_LEVEL)));
 }
 
 /* ---- the head ---------------------------------------------------------------------------- */
@@ -316,24 +431,8 @@ static const char *sum_of(const flame_frame *p)
     }
 }
 
-/* What the colours of a change mean. */
-static void paint_change_key(flame_frame *p, mv_box *head)
-{
-    const mv_flame_node more = {.bytes = 1}, less = {.bytes = 1, .less = 1};
-    const mv_flame_node *const nodes[] = {&more, &less};
-    static const char *const texts[] = {"more", "less"};
-
-    for (int i = 0; i < 2; i++) {
-        mv_box sign = mv_box_cut_left(head, mv_ui_px(p->ui, 16));
-        mv_box text = mv_box_cut_left(head, mv_ui_px(p->ui, 36));
-        sign =
-            (mv_box){sign.x, sign.y + mv_ui_px(p->ui, 6), mv_ui_px(p->ui, 11), mv_ui_px(p->ui, 11)};
-        mv_ui_fill(p->ui, sign, mv_icicle_change_colour(p->ui->theme, nodes[i]));
-        mv_ui_text(p->ui, text, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START, texts[i]);
-    }
-}
-
-static void paint_head(flame_frame *p, mv_box head)
+/* Returns the space between the buttons and the sum. */
+static mv_box paint_head(flame_frame *p, mv_box head)
 {
     static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 136, 92, 92};
     const mv_view_state *now = p->view->now;
@@ -352,10 +451,9 @@ static void paint_head(flame_frame *p, mv_box head)
         button(p, &head, 64, false, MV_DO_flame_focus, 0, "show all");
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
     head.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    if (p->answer && is_change(p))
-        paint_change_key(p, &head);
     if (p->answer)
-        mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, sum_of(p));
+        head.w -= mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, sum_of(p));
+    return head;
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */
@@ -385,7 +483,7 @@ void mv_flame_paint(mv_view *view, mv_box box)
 {
     const mv_document *document;
     const mv_document_device *device;
-    mv_box head = box;
+    mv_box head = box, room;
     flame_frame p;
     bool is_there;
 
@@ -393,18 +491,42 @@ void mv_flame_paint(mv_view *view, mv_box box)
         return;
     read_search(view);
     is_there = open_frame(view, box, &p);
-    paint_head(&p, mv_box_cut_top(&head, mv_ui_px(&view->ui, HEAD)));
-    if (!is_there)
+    room = paint_head(&p, mv_box_cut_top(&head, mv_ui_px(&view->ui, HEAD)));
+    if (!is_there) {
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    view->now->flame_source == MV_FLAMES_CHANGE && !mv_view_other(view)
                        ? "nothing is compared: Shift+C chooses another device or file"
                        : "adding up ...");
-    else if (p.answer->flames.tree.nodes[0].bytes == 0)
+    } else if (p.answer->flames.tree.nodes[0].bytes == 0) {
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    is_change(&p) ? "nothing changed between the two peaks"
                                  : "nothing is allocated there");
-    else
-        paint_boxes(&p);
+    } else {
+        paint_live_key(&p, room);
+        paint_live_boxes(&p);
+    }
+}
+
+void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *answer)
+{
+    const mv_flame_tree *tree = &answer->flames.tree;
+    flame_frame p = {.view = view,
+                     .ui = &view->ui,
+                     .document = answer->ask.document,
+                     .device = answer->ask.device,
+                     .answer = answer,
+                     .box = box};
+    float used = mv_ui_px(p.ui, MV_FLAME_LEVEL) * (float)(answer->boxes.depth + 1);
+
+    if (tree->nodes[0].bytes == 0)
+        return;
+    mv_box_cut_bottom(&p.box, mv_ui_px(p.ui, MV_FLAME_FOOT));
+    paint_boxes(&p);
+    box = paint_key(&p, (mv_box){box.x, box.y + used, box.w, mv_ui_px(p.ui, MV_FLAME_FOOT)});
+    if (answer->boxes.depth < tree->depth && answer->boxes.depth + 1 >= answer->levels)
+        mv_ui_text(
+            p.ui, box, MV_UI_SMALL, p.ui->theme->text, MV_ANCHOR_END,
+            mv_panel_say(view, "%u more levels do not fit", tree->depth - answer->boxes.depth));
 }
 
 uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y)
@@ -417,7 +539,7 @@ uint32_t mv_flame_at(mv_view *view, mv_box box, float x, float y)
 
     if (!p.answer)
         return MV_NO_ROW;
-    if (p.answer->boxes.depth + 1 > (uint32_t)(p.box.h / mv_ui_px(p.ui, LEVEL)))
+    if (p.answer->boxes.depth + 1 > (uint32_t)(p.box.h / mv_ui_px(p.ui, MV_FLAME_LEVEL)))
         p.box.w -= mv_ui_px(p.ui, 10);
     hit = box_at(&p, x, y);
     return hit && !hit->rest ? hit->node : MV_NO_ROW;

@@ -93,6 +93,7 @@ typedef struct {
     mv_levels level[2];    /* of MV_FLAMES_CHANGE: before and after */
     uint32_t focus;        /* node */
     mv_icicle_boxes boxes; /* depths are below the focus */
+    uint32_t levels;       /* on paper: how many fit */
 } mv_flames_answer;
 
 /* What was asked of the device's allocations. */
@@ -190,6 +191,9 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
 const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_device *device);
 
 /* ---- for the panes ------------------------------------------------------------------------ */
+
+/* The boxes of an answer, and below them the key of their colours, for paper. */
+void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *answer);
 
 /* The allocation that Details is about; MV_NO_ROW: it is about a segment or an event. */
 uint32_t mv_details_alloc(const mv_view *view);

@@ -11,6 +11,8 @@ bool mv_panels_open(mv_view *view);
 void mv_panels_close(mv_view *view);
 void mv_state_paint(mv_view *view, mv_box box);
 void mv_flame_paint(mv_view *view, mv_box box);
+/* How high a level of the flame graph is, at scale 1, and what is below the levels on paper. */
+enum { MV_FLAME_LEVEL = 18, MV_FLAME_FOOT = 30 };
 void mv_tables_paint(mv_view *view, mv_box box);
 void mv_details_paint(mv_view *view, mv_box box);
 void mv_reports_paint(mv_view *view, mv_box box);

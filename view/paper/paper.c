@@ -12,9 +12,9 @@ enum {
 
 /* Texts and paddings are as large as in a window on a screen of that size: whole factors only, so
  * that lines stay sharp. */
-static float scale_of(const mv_scene *scene)
+static float scale_of(const mv_scene *scene, bool has_height)
 {
-    float x = scene->width / MV_PAPER_WIDTH, y = scene->height / MV_PAPER_HEIGHT;
+    float x = scene->width / MV_PAPER_WIDTH, y = has_height ? scene->height / MV_PAPER_HEIGHT : 1;
 
     return fmaxf(1, floorf(fminf(x, y)));
 }
@@ -88,24 +88,26 @@ mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
                       const mv_paper_kind *kind, const mv_paper_opts *opts, mv_paper *out,
                       mv_err *err)
 {
-    mv_sheet sheet = {.opts = *opts, .hover_bytes = HOVER_BYTES};
+    mv_paper_sheet sheet = {.opts = *opts, .hover_bytes = HOVER_BYTES};
+    uint32_t height = kind->height ? kind->height(opts) : MV_PAPER_HEIGHT;
     mv_view *view;
 
-    if (sheet.opts.window.end == 0 || sheet.opts.window.end > lives->events.count)
+    if (lives && (sheet.opts.window.end == 0 || sheet.opts.window.end > lives->events.count))
         sheet.opts.window.end = lives->events.count;
 
     *out = (mv_paper){0};
     mv_scene_init_shown(&out->scene, arena, opts->width ? opts->width : MV_PAPER_WIDTH,
-                        opts->height ? opts->height : MV_PAPER_HEIGHT, MV_PAPER_LEAST_WIDTH,
+                        opts->height ? opts->height : height, MV_PAPER_LEAST_WIDTH,
                         MV_PAPER_LEAST_HEIGHT, mv_theme_of(opts->is_dark)->background);
     view = mv_view_open(arena->budget,
-                        &(mv_view_opts){.is_dark = opts->is_dark, .scale = scale_of(&out->scene)});
+                        &(mv_view_opts){.is_dark = opts->is_dark,
+                                        .scale = scale_of(&out->scene, opts->height > 0)});
     out->scene.failed = !view;
     if (view) {
         view->sheet = &sheet;
         sheet.main = kind->main;
         sheet.is_of_moment = kind->is_of_moment;
-        out->scene.failed = !has_document(view, trace, lives);
+        out->scene.failed = trace && !has_document(view, trace, lives);
         if (!out->scene.failed)
             paint(view, kind, &out->scene);
         mv_view_close(view);

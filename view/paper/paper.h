@@ -18,7 +18,9 @@
 #ifndef MV_PAPER_H
 #define MV_PAPER_H
 
+#include "view/frame/sheet.h"
 #include "view/frame/view.h"
+#include "viz/scene/heading.h"
 
 enum {
     MV_PAPER_WIDTH = 1400, /* of a picture whose size was not given */
@@ -55,13 +57,16 @@ void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *hea
 /* What is in private pools (pools.c). */
 void mv_paper_add_pools(mv_view *view, mv_paper_heading *heading);
 
+/* What opts.only leaves of the blocks that are allocated at opts.event. O(allocations). */
+mv_heading_part mv_paper_part(const mv_view *view);
+
 /* Adds a figure; empty texts are left out. */
 void mv_paper_heading_add(mv_paper_heading *heading, const char *figure);
 
 typedef struct {
     mv_scene scene; /* in the caller's arena */
     uint32_t events, matches;
-    uint64_t drawn; /* these as in mv_sheet */
+    uint64_t drawn; /* these as in mv_paper_sheet */
 } mv_paper;
 
 /* view->sheet has what was asked, and takes the figures. */
@@ -69,6 +74,8 @@ typedef struct {
     mv_main_view main;
     bool is_of_moment;
     bool is_cropped; /* a picture without a given height is as high as it needs to be */
+    /* Lays a picture without a given height out as high; NULL: MV_PAPER_HEIGHT. */
+    uint32_t (*height)(const mv_paper_opts *opts);
     /* What is above the pane. Sets view->sheet's figures that are known before it is painted. */
     void (*describe)(mv_view *view, mv_paper_heading *out);
     void (*paint)(mv_view *view, mv_box box); /* like that of a mv_pane */
@@ -76,7 +83,12 @@ typedef struct {
 
 extern const mv_paper_kind mv_paper_timeline, mv_paper_segments, mv_paper_pools, mv_paper_state;
 
-/* `arena` keeps the scene. Fails only when memory is out. */
+/* Flame graphs of opts->flame: of what is allocated; of segments; of a change, which has no
+ * document. The first two from `kinds` of mv_frame_kinds, as the document finds them. */
+extern const mv_paper_kind mv_paper_stacks, mv_paper_segment_stacks, mv_paper_change;
+
+/* `trace` and `lives` are NULL for a kind without a document. `arena` keeps the scene. Fails only
+ * when memory is out. */
 mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const mv_paper_kind *kind, const mv_paper_opts *opts, mv_paper *out,
                       mv_err *err);

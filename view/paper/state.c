@@ -9,24 +9,36 @@
 
 /* ---- which blocks ------------------------------------------------------------------------ */
 
-/* Rows that are allocated, and match, the largest first. */
-static bool list_rows(mv_arena *scratch, mv_view *view, uint32_t **list, mv_heading_part *part)
+mv_heading_part mv_paper_part(const mv_view *view)
 {
-    const mv_sheet *sheet = view->sheet;
+    const mv_paper_sheet *sheet = view->sheet;
     const mv_lives *lives = &mv_view_device(view)->lives;
+    mv_heading_part part = {.filter = sheet->opts.filter};
 
-    *list = mv_push_array(scratch, uint32_t, lives->allocs.count);
-    for (uint32_t i = 0; *list && i < lives->allocs.count; i++) {
+    for (uint32_t i = 0; i < lives->allocs.count; i++) {
+        bool is_kept = !sheet->opts.only || mv_filter_has(sheet->opts.only, i);
         if (!mv_alloc_is_allocated(lives, i, sheet->opts.event))
             continue;
-        part->rows++;
-        part->all += lives->allocs.block[i];
-        if (sheet->opts.only && !mv_filter_has(sheet->opts.only, i))
-            continue;
-        (*list)[part->matches++] = i;
-        part->bytes += lives->allocs.block[i];
+        part.rows++;
+        part.all += lives->allocs.block[i];
+        part.matches += is_kept;
+        part.bytes += is_kept ? lives->allocs.block[i] : 0;
     }
-    return *list != NULL;
+    return part;
+}
+
+/* Rows that are allocated, and match. */
+static uint32_t *list_rows(mv_arena *scratch, mv_view *view)
+{
+    const mv_paper_sheet *sheet = view->sheet;
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    uint32_t *list = mv_push_array(scratch, uint32_t, lives->allocs.count), count = 0;
+
+    for (uint32_t i = 0; list && i < lives->allocs.count; i++)
+        if (mv_alloc_is_allocated(lives, i, sheet->opts.event) &&
+            (!sheet->opts.only || mv_filter_has(sheet->opts.only, i)))
+            list[count++] = i;
+    return list;
 }
 
 static int largest_first(const void *left, const void *right, const void *context)
@@ -40,14 +52,14 @@ static int largest_first(const void *left, const void *right, const void *contex
 }
 
 /* The blocks that --filter and --top leave have a colour; the others are grey. */
-static bool choose(mv_arena *scratch, mv_view *view, mv_heading_part *part)
+static bool choose(mv_arena *scratch, mv_view *view, const mv_heading_part *part)
 {
-    mv_sheet *sheet = view->sheet;
+    mv_paper_sheet *sheet = view->sheet;
     const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
     uint64_t *bits = mv_push_array(&view->arena, uint64_t, (uint64_t)a->count / 64 + 1);
-    uint32_t *list, count;
+    uint32_t *list = list_rows(scratch, view), count;
 
-    if (!bits || !list_rows(scratch, view, &list, part))
+    if (!bits || !list)
         return false;
     count = (uint32_t)part->matches;
     if (sheet->opts.top && sheet->opts.top < count) {
@@ -107,8 +119,8 @@ static void say(mv_view *view, const mv_heap_answer *a, mv_paper_heading *out)
 
 static void describe(mv_view *view, mv_paper_heading *out)
 {
-    mv_sheet *sheet = view->sheet;
-    mv_heading_part part = {.filter = sheet->opts.filter};
+    mv_paper_sheet *sheet = view->sheet;
+    mv_heading_part part = mv_paper_part(view);
     const mv_heap_answer *a = heap_of(view);
     mv_arena scratch;
 

@@ -113,7 +113,7 @@ static uint64_t level_of(const mv_plot *p, mv_levels levels)
 
 static const char *largest_text(const mv_plot *p)
 {
-    const mv_sheet *sheet = p->view->sheet;
+    const mv_paper_sheet *sheet = p->view->sheet;
     char top[MV_TICK_TEXT], all[MV_TICK_TEXT];
 
     if (!sheet->opts.top || sheet->opts.top >= sheet->matches)
@@ -128,7 +128,7 @@ static const char *largest_text(const mv_plot *p)
 static const char *filter_text(mv_plot *p)
 {
     mv_view *view = p->view;
-    const mv_sheet *sheet = view->sheet;
+    const mv_paper_sheet *sheet = view->sheet;
     mv_extent all = most_of(view, &view->levels);
     uint32_t event = p->of_segments ? all.reserved_event : all.allocated_event;
     mv_heading_part part = {sheet->opts.filter ? sheet->opts.filter : "", sheet->matches,
@@ -235,7 +235,7 @@ static void add_use(mv_view *view, mv_paper_heading *out)
 static void describe(mv_view *view, mv_paper_heading *out)
 {
     mv_box any = {0, 0, view->ui.scene.width, view->ui.scene.height};
-    mv_sheet *sheet = view->sheet;
+    mv_paper_sheet *sheet = view->sheet;
     mv_plot p;
 
     if (!mv_plot_open(&p, view, any))

@@ -67,7 +67,7 @@ static bool mark_largest(mv_stack *s)
 
 static bool choose_largest(mv_stack *s)
 {
-    mv_sheet *sheet = s->plot->view->sheet;
+    mv_paper_sheet *sheet = s->plot->view->sheet;
     mv_lives *largest = mv_push_struct(&s->scratch, mv_lives);
     mv_window window = sheet->opts.window;
     mv_filter_bits kept;

@@ -58,7 +58,7 @@ static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box
 /* On paper, whoever reads the file can point at a range. */
 static void fill_titled(mv_plot *p, mv_box box, const char *text)
 {
-    mv_sheet *sheet = p->view->sheet;
+    mv_paper_sheet *sheet = p->view->sheet;
 
     mv_scene_point(&p->ui->scene, box.x, box.y);
     mv_scene_point(&p->ui->scene, box.x + box.w, box.y + box.h);

@@ -229,7 +229,7 @@ static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t byte
 /* What is not drawn one by one: the grey band on top of the others. */
 static void paint_band(mv_plot *p, mv_box box)
 {
-    const mv_sheet *sheet = p->view->sheet;
+    const mv_paper_sheet *sheet = p->view->sheet;
     mv_box swatch = mv_box_cut_left(&box, mv_ui_px(p->ui, SWATCH + 6));
     uint64_t bytes = all_bytes(p) - p->pane->legend.all.bytes;
     char count[MV_TICK_TEXT];
@@ -284,7 +284,7 @@ static const char *sum_text(mv_plot *p, const char *what, mv_legend_sum sum)
 static const char *moment_of(const mv_plot *p)
 {
     const mv_legend_ask *ask = &p->pane->legend.ask;
-    const mv_sheet *sheet = p->view->sheet;
+    const mv_paper_sheet *sheet = p->view->sheet;
 
     if (p->device->lives.events.count == 0)
         return "in use";

@@ -3,21 +3,9 @@
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "base/sort.h"
-#include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
 
-enum {
-    WIDTH = 1400,
-    LEAST_WIDTH = 400,
-    LEAST_HEIGHT = 200,
-    MOST_LEVELS = 100,
-    MOST_BOXES = 6000,
-    HOVER_BYTES = 1400000,
-    SIDE = 24,
-    ROW = 19,   /* from one level to the next */
-    FOOT = 46,  /* the legend */
-    NARROW = 30 /* least width of a useful label, in pixels */
-};
+enum { NARROW = 30 /* least width of a useful label, in pixels */ };
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
@@ -114,6 +102,9 @@ typedef enum {
     KEY_OTHER
 } key;
 
+/* Of a change. */
+typedef enum { CHANGE_MORE, CHANGE_LESS, CHANGE_PALE, CHANGE_REST } change_key;
+
 static uint32_t key_colour(const mv_theme *theme, key k)
 {
     switch (k) {
@@ -165,15 +156,72 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
     return node->depth % 2 && !mv_icicle_is_idle(node) ? mv_lighter(fill) : fill;
 }
 
+/* Whether more than a quarter of it went the other way. */
+static bool is_pale(const mv_flame_node *node)
+{
+    uint64_t other = mv_flame_change(node) < 0 ? node->bytes - node->less : node->less;
+
+    return other > node->bytes / 4;
+}
+
 uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node)
 {
     int64_t change = mv_flame_change(node);
-    uint64_t other = change < 0 ? node->bytes - node->less : node->less;
     uint32_t colour = mv_site_colour(change < 0 ? 4 : 1);
 
     if (change == 0)
         return theme->rest;
-    return other > node->bytes / 4 ? mv_lighter(mv_lighter(mv_lighter(colour))) : colour;
+    return is_pale(node) ? mv_lighter(mv_lighter(mv_lighter(colour))) : colour;
+}
+
+/* ---- the key ----------------------------------------------------------------------------- */
+
+static uint32_t change_keys(const mv_flame_node *node)
+{
+    int64_t change = mv_flame_change(node);
+
+    if (change == 0)
+        return 1u << CHANGE_REST;
+    return 1u << (change < 0 ? CHANGE_LESS : CHANGE_MORE) | (is_pale(node) ? 1u << CHANGE_PALE : 0);
+}
+
+static mv_icicle_key key_at(const mv_theme *theme, key k)
+{
+    static const char *const texts[] = {
+        "your code", "packages",        "PyTorch and Python",           "native code, or no frames",
+        "segments",  "free or waiting", "boxes too narrow for a shape", "other allocations"};
+
+    return (mv_icicle_key){key_colour(theme, k), k == KEY_IDLE, texts[k]};
+}
+
+static mv_icicle_key change_key_at(const mv_theme *theme, change_key k)
+{
+    static const mv_flame_node nodes[] = {
+        {.bytes = 1}, {.bytes = 1, .less = 1}, {.bytes = 3, .less = 1}, {.bytes = 2, .less = 1}};
+    static const char *const texts[] = {"more than before", "less than before",
+                                        "pale: much of it went the other way",
+                                        "no change in sum, or too narrow for a shape"};
+
+    return (mv_icicle_key){mv_icicle_change_colour(theme, &nodes[k]), false, texts[k]};
+}
+
+uint32_t mv_icicle_keys(const mv_theme *theme, const uint8_t *kinds, const mv_flame_tree *tree,
+                        const mv_icicle_boxes *boxes, mv_icicle_key out[MV_ICICLE_KEYS])
+{
+    uint32_t bits = 0, count = 0;
+
+    for (uint32_t i = 0; i < boxes->count; i++) {
+        const mv_icicle_box *box = &boxes->boxes[i];
+        const mv_flame_node *node = &tree->nodes[box->node];
+        if (box->rest)
+            bits |= 1u << (kinds ? (uint32_t)KEY_REST : (uint32_t)CHANGE_REST);
+        else
+            bits |= kinds ? 1u << key_of(node, kinds) : change_keys(node);
+    }
+    for (uint32_t k = 0; k < MV_ICICLE_KEYS; k++)
+        if (bits >> k & 1)
+            out[count++] = kinds ? key_at(theme, (key)k) : change_key_at(theme, (change_key)k);
+    return count;
 }
 
 /* ---- a box ------------------------------------------------------------------------------- */
@@ -214,6 +262,18 @@ const char *mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const ch
     return mv_scene_format(scene, "%s", short_label(scene, node, amount, size, width));
 }
 
+const char *mv_icicle_change_amount(mv_scene *scene, const mv_flame_node *node)
+{
+    char change[MV_SIZE_TEXT], more[MV_SIZE_TEXT], less[MV_SIZE_TEXT];
+
+    mv_size_change_text(change, mv_flame_change(node));
+    if (node->less == 0 || node->less == node->bytes)
+        return mv_scene_format(scene, "%s", change);
+    return mv_scene_format(scene, "%s (%s more, %s less)", change,
+                           mv_size_text(more, node->bytes - node->less),
+                           mv_size_text(less, node->less));
+}
+
 void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_shape *shape)
 {
     mv_box at = shape->at;
@@ -230,255 +290,4 @@ void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_sha
         mv_text_width(shape->label, shape->size) <= inside)
         mv_scene_text(scene, at.x + 4, at.y + at.h / 2 + shape->size * 0.34f, shape->size,
                       mv_text_on(shape->fill), MV_ANCHOR_START, shape->label);
-}
-
-/* ---- painting ---------------------------------------------------------------------------- */
-
-typedef struct {
-    const mv_trace *trace;
-    const uint8_t *kinds;
-    const mv_flame_tree *tree;
-    const mv_icicle_opts *opts;
-    const mv_theme *theme;
-    mv_scene *scene;
-    mv_icicle_boxes boxes;
-    float width;          /* of the root */
-    uint32_t hover_bytes; /* budget: how many may still be added */
-    uint32_t keys;        /* bits: which colours occur */
-    uint32_t levels;      /* that fit */
-} icicle;
-
-static float x_of(const icicle *p, uint64_t offset)
-{
-    return SIDE + p->width * (float)((double)offset / (double)p->tree->nodes[0].bytes);
-}
-
-static float y_of(uint32_t depth)
-{
-    return MV_HEADING_HEIGHT + 4 + ROW * (float)depth;
-}
-
-/* "27.1 %"; never "0.0 %" of anything but zero. */
-static const char *share_text(const icicle *p, uint64_t bytes)
-{
-    double share = 100.0 * (double)bytes / (double)p->tree->nodes[0].bytes;
-
-    return share < 0.1 ? "<0.1 %" : mv_scene_format(p->scene, "%.1f %%", share);
-}
-
-static const char *hover(icicle *p, const mv_icicle_box *box)
-{
-    const mv_flame_node *node = &p->tree->nodes[box->node];
-    const mv_frames *frames = &p->trace->frames;
-    const char *path = NULL, *text;
-    char size[MV_SIZE_TEXT], exact[MV_TICK_TEXT], count[MV_TICK_TEXT];
-
-    if (!box->rest && node->kind == MV_FLAME_FRAME &&
-        frames->file[node->frame.row].row != MV_NO_ROW)
-        path = mv_string_text(p->trace, frames->file[node->frame.row]);
-    mv_axis_exact(box->rest ? box->rest : node->blocks, count);
-    text = mv_scene_format(p->scene, "%s%s\n%s (%s bytes), %s of all%s%s%s%s",
-                           box->rest ? count : node->label,
-                           box->rest == 1 ? " narrower box"
-                           : box->rest    ? " narrower boxes"
-                                          : "",
-                           mv_size_text(size, box->bytes), mv_axis_exact(box->bytes, exact),
-                           share_text(p, box->bytes), box->rest ? "" : ", ", box->rest ? "" : count,
-                           box->rest           ? ""
-                           : node->blocks == 1 ? " piece"
-                                               : " pieces",
-                           path ? mv_scene_format(p->scene, "\n%s", path) : "");
-    return mv_hover_take(&p->hover_bytes, text);
-}
-
-static void paint_box(icicle *p, const mv_icicle_box *box)
-{
-    const mv_flame_node *node = &p->tree->nodes[box->node];
-    float x = x_of(p, box->offset), w = x_of(p, box->offset + box->bytes) - x;
-    char size[MV_SIZE_TEXT], count[MV_TICK_TEXT];
-    mv_icicle_shape shape = {.at = {x, y_of(box->depth), w, ROW},
-                             .fill = box->rest ? p->theme->rest
-                                               : mv_icicle_colour(p->theme, p->kinds, node),
-                             .is_idle = !box->rest && mv_icicle_is_idle(node),
-                             .size = 11,
-                             .title = hover(p, box)};
-
-    p->keys |= 1u << (box->rest ? KEY_REST : key_of(node, p->kinds));
-    mv_size_text(size, box->bytes);
-    if (box->rest)
-        shape.label =
-            mv_scene_format(p->scene, "%s more \xc2\xb7 %s", mv_axis_exact(box->rest, count), size);
-    else
-        shape.label = mv_icicle_label(p->scene, node, size, shape.size, w - 8);
-    mv_icicle_paint(p->scene, p->theme, &shape);
-}
-
-static void paint_legend(icicle *p)
-{
-    static const char *const names[] = {
-        "your code", "packages",        "PyTorch and Python",           "native code, or no frames",
-        "segments",  "free or waiting", "boxes too narrow for a shape", "other allocations"};
-    float x = SIDE, y = p->scene->height - 18;
-
-    for (key k = KEY_USER; k <= KEY_OTHER; k++) {
-        float w = mv_text_width(names[k], 12);
-        if (!(p->keys >> k & 1) || x + w + 20 > p->scene->width - SIDE)
-            continue;
-        mv_scene_point(p->scene, x, y - 10);
-        mv_scene_point(p->scene, x + 12, y + 2);
-        mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_RECTS,
-                                          .fill = key_colour(p->theme, k),
-                                          .stroke = k == KEY_IDLE ? p->theme->faint_text : 0,
-                                          .width = k == KEY_IDLE ? 0.6f : 0});
-        mv_scene_text(p->scene, x + 18, y, 12, p->theme->text, MV_ANCHOR_START, names[k]);
-        x += 18 + w + 22;
-    }
-}
-
-/* How the bytes are used, if the tree distinguishes states. */
-static const char *state_note(icicle *p)
-{
-    uint64_t bytes[MV_FLAME_OTHER + 1] = {0};
-    char used[MV_SIZE_TEXT], waiting[MV_SIZE_TEXT], idle[MV_SIZE_TEXT];
-    bool is_told = false;
-
-    for (uint32_t i = 1; i < p->tree->count; i++)
-        if (p->tree->nodes[i].kind == MV_FLAME_STATE) {
-            bytes[p->tree->nodes[i].part] += p->tree->nodes[i].bytes;
-            is_told |= p->tree->nodes[i].part != MV_FLAME_OTHER;
-        }
-    if (!is_told)
-        return NULL;
-    return mv_scene_format(p->scene, "%s allocated \xc2\xb7 %s%s%s free",
-                           mv_size_text(used, bytes[MV_FLAME_ALLOCATED] + bytes[MV_FLAME_OTHER]),
-                           bytes[MV_FLAME_PENDING] ? mv_size_text(waiting, bytes[MV_FLAME_PENDING])
-                                                   : "",
-                           bytes[MV_FLAME_PENDING] ? " waiting for a stream \xc2\xb7 " : "",
-                           mv_size_text(idle, bytes[MV_FLAME_FREE]));
-}
-
-/* The frame of the user's code below which most bytes were requested, without another such frame
- * between. */
-static const char *heaviest_note(icicle *p, mv_arena *scratch)
-{
-    const mv_flame_tree *tree = p->tree;
-    uint64_t *others = mv_push_array(scratch, uint64_t, tree->count), most = 0;
-    uint32_t best = 0;
-    char size[MV_SIZE_TEXT];
-
-    if (!others) {
-        p->scene->failed = true;
-        return NULL;
-    }
-    for (uint32_t i = tree->count; i-- > 1;) {
-        const mv_flame_node *node = &tree->nodes[i];
-        bool is_user = node->kind == MV_FLAME_FRAME && p->kinds[node->frame.row] == MV_FRAME_USER;
-        if (is_user && node->bytes - others[i] > most) {
-            most = node->bytes - others[i];
-            best = i;
-        }
-        others[node->parent] += is_user ? node->bytes : others[i];
-    }
-    if (best == 0)
-        return NULL;
-    return mv_scene_format(p->scene, "most: %s holds %s, %s", tree->nodes[best].label,
-                           mv_size_text(size, most), share_text(p, most));
-}
-
-/* What the picture cannot show; without that, the answer. */
-static const char *answer_of(icicle *p, mv_arena *scratch)
-{
-    const mv_flame_tree *tree = p->tree;
-    const char *note = state_note(p);
-    char size[MV_SIZE_TEXT];
-
-    if (tree->nodes[0].bytes == 0)
-        return mv_scene_format(p->scene, "nothing to draw: no bytes are %s at this moment",
-                               p->opts->measure);
-    if (tree->unrecorded > 0 && !note && tree->unrecorded == tree->nodes[0].bytes)
-        return "no stacks were recorded: torch.cuda.memory._record_memory_history() records them";
-    if (!note)
-        note = heaviest_note(p, scratch);
-    if (tree->unrecorded > 0)
-        note = mv_scene_format(p->scene, "%s%sno stacks of %s were recorded", note ? note : "",
-                               note ? " \xc2\xb7 " : "", mv_size_text(size, tree->unrecorded));
-    if (p->boxes.depth < tree->depth && p->boxes.depth + 1 >= p->levels)
-        note = mv_scene_format(p->scene, "%s%s%u more levels do not fit below", note ? note : "",
-                               note ? " \xc2\xb7 " : "", tree->depth - p->boxes.depth);
-    return note;
-}
-
-static const char *verdict_of(icicle *p, mv_arena *scratch)
-{
-    const char *answer = answer_of(p, scratch);
-    const char *part = mv_heading_part_line(p->scene, p->opts->part, "blocks", "the allocated");
-
-    if (!part)
-        return answer;
-    return answer && p->opts->part.matches
-               ? mv_scene_format(p->scene, "%s \xc2\xb7 %s", part, answer)
-               : part;
-}
-
-static void paint_heading(icicle *p, mv_arena *scratch, const mv_lives *lives)
-{
-    char size[MV_SIZE_TEXT], count[MV_TICK_TEXT];
-    const mv_flame_node *root = &p->tree->nodes[0];
-    const char *what = mv_scene_format(
-        p->scene, "%s \xc2\xb7 %s %s in %s %s%s",
-        mv_heading_moment(p->scene, p->trace, lives, p->opts->event),
-        mv_size_text(size, root->bytes), p->opts->measure, mv_axis_exact(root->blocks, count),
-        root->blocks == 1 ? "piece" : "pieces", mv_heading_history(lives));
-
-    mv_heading_paint(p->scene, p->theme,
-                     (mv_heading){p->opts->title, what, verdict_of(p, scratch), false});
-}
-
-static void paint(icicle *p, mv_arena *scratch, const mv_lives *lives)
-{
-    paint_heading(p, scratch, lives);
-    if (p->tree->nodes[0].bytes == 0)
-        return;
-    mv_sort_rows(scratch, p->boxes.boxes, p->boxes.count, MV_FALLING(mv_icicle_box, bytes),
-                 MV_RISING(mv_icicle_box, depth), MV_RISING(mv_icicle_box, offset));
-    for (uint32_t i = 0; i < p->boxes.count && !p->scene->failed; i++)
-        paint_box(p, &p->boxes.boxes[i]);
-    paint_legend(p);
-}
-
-mv_code mv_icicle_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                       const uint8_t *kinds, const mv_flame_tree *tree, const mv_icicle_opts *opts,
-                       mv_icicle *out, mv_err *err)
-{
-    icicle p = {.trace = trace,
-                .kinds = kinds,
-                .tree = tree,
-                .opts = opts,
-                .theme = mv_theme_of(opts->is_dark),
-                .scene = &out->scene,
-                .hover_bytes = HOVER_BYTES,
-                .levels = MOST_LEVELS};
-    uint32_t width = opts->width ? opts->width : WIDTH;
-    mv_arena scratch;
-    mv_code code;
-
-    *out = (mv_icicle){0};
-    mv_scene_init_shown(&out->scene, arena, width, opts->height ? opts->height : LEAST_HEIGHT,
-                        LEAST_WIDTH, LEAST_HEIGHT, p.theme->background);
-    if (opts->height)
-        p.levels = (uint32_t)((out->scene.height - MV_HEADING_HEIGHT - 4 - FOOT) / ROW);
-    p.width = out->scene.width - 2 * SIDE;
-    mv_arena_init(&scratch, arena->budget);
-    code = mv_icicle_lay(&scratch, tree, (uint64_t)((double)tree->nodes[0].bytes / p.width / 2),
-                         opts->top ? opts->top : MOST_BOXES, p.levels - 1, &p.boxes, err);
-    if (code == MV_OK) {
-        if (!opts->height)
-            out->scene.height = y_of(p.boxes.depth + 1) + FOOT;
-        out->drawn = tree->nodes[0].bytes ? p.boxes.nodes : 0;
-        paint(&p, &scratch, lives);
-        if (out->scene.failed)
-            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
-    }
-    mv_arena_release(&scratch);
-    return code;
 }

@@ -8,12 +8,12 @@
  *     │ train.py:62 forward     │ loss   │  │             ← grey: boxes too narrow to draw,
  * together └─────────────────────────┴────────┴──┘
  *
- * First numbers (mv_icicle_lay), which tests compare with a literal layout; then a scene. */
+ * First numbers (mv_icicle_lay), which tests compare with a literal layout; then shapes. The pane
+ * of the viewer (view/panes/pane_flame.c) paints both the window's and those on paper. */
 #ifndef MV_ICICLE_H
 #define MV_ICICLE_H
 
 #include "analyze/flame/flame_tree.h"
-#include "viz/scene/heading.h"
 #include "viz/scene/palette.h"
 #include "viz/scene/scene.h"
 
@@ -50,6 +50,19 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
  * see no red or no green tell them apart. */
 uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node);
 
+enum { MV_ICICLE_KEYS = 8 };
+
+/* A colour, and what it means. */
+typedef struct {
+    uint32_t fill;
+    bool is_idle; /* an outline, as of mv_icicle_is_idle */
+    const char *text;
+} mv_icicle_key;
+
+/* The colours that the boxes have; returns how many. `kinds` NULL: of a change. O(boxes). */
+uint32_t mv_icicle_keys(const mv_theme *theme, const uint8_t *kinds, const mv_flame_tree *tree,
+                        const mv_icicle_boxes *boxes, mv_icicle_key out[MV_ICICLE_KEYS]);
+
 /* A part of a segment that holds nothing: an outline instead of a colour. */
 bool mv_icicle_is_idle(const mv_flame_node *node);
 
@@ -57,6 +70,10 @@ bool mv_icicle_is_idle(const mv_flame_node *node);
  * arena. */
 const char *mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
                             float size, float width);
+
+/* By how much a node of a change changed: "+42.0 MiB"; where both more and less are below it,
+ * "+42.0 MiB (50.0 MiB more, 8.00 MiB less)". In the scene's arena. */
+const char *mv_icicle_change_amount(mv_scene *scene, const mv_flame_node *node);
 
 /* A box as it is painted everywhere. */
 typedef struct {
@@ -69,28 +86,5 @@ typedef struct {
 } mv_icicle_shape;
 
 void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_shape *shape);
-
-typedef struct {
-    uint32_t width;  /* pixels; 0: 1400 */
-    uint32_t height; /* pixels: deeper boxes are cut, and the picture says so; 0: as high as needed,
-                        up to 100 levels */
-    uint32_t top;    /* most nodes that have a box, the heaviest; 0: 6000 */
-    bool is_dark;
-    const char *title;    /* the file's name; not NULL */
-    const char *measure;  /* what the bytes are: "allocated" */
-    mv_heading_part part; /* what a filter left, in blocks; zero: all */
-    uint32_t event;       /* the moment is after it, or MV_BEFORE */
-} mv_icicle_opts;
-
-typedef struct {
-    mv_scene scene;
-    uint32_t drawn; /* nodes with a box, the root among them */
-} mv_icicle;
-
-/* The scene's size depends on opts and the depth alone. `kinds` from mv_frame_kinds. `arena` keeps
- * the scene. */
-mv_code mv_icicle_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                       const uint8_t *kinds, const mv_flame_tree *tree, const mv_icicle_opts *opts,
-                       mv_icicle *out, mv_err *err);
 
 #endif

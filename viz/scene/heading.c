@@ -7,30 +7,6 @@
 #include "base/size.h"
 #include "viz/scene/axis.h"
 
-enum { LEFT = 24 };
-
-static void line(mv_scene *scene, float y, float size, uint32_t colour, bool is_bold,
-                 const char *text)
-{
-    const char *cut =
-        mv_text_fit(scene, text, size * (is_bold ? 1.1f : 1), scene->width - 2 * LEFT);
-
-    mv_scene_point(scene, LEFT, y);
-    mv_scene_add(
-        scene,
-        (mv_shape){
-            .kind = MV_SHAPE_TEXT, .is_bold = is_bold, .fill = colour, .width = size, .text = cut});
-}
-
-void mv_heading_paint(mv_scene *scene, const mv_theme *theme, mv_heading heading)
-{
-    line(scene, 32, 17, theme->text, true, heading.title);
-    line(scene, 54, 13, theme->faint_text, false, heading.what);
-    if (heading.verdict)
-        line(scene, 76, 13, heading.is_alarm ? theme->alarm : theme->text, heading.is_alarm,
-             heading.verdict);
-}
-
 const char *mv_heading_part_line(mv_scene *scene, mv_heading_part part, const char *rows,
                                  const char *of)
 {

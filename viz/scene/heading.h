@@ -1,19 +1,9 @@
-/* The head of a picture: its title, what it shows, and what is missing from it. */
+/* Words of the heading of a picture: what it shows, and what is missing from it. */
 #ifndef MV_HEADING_H
 #define MV_HEADING_H
 
 #include "analyze/totals/moment.h"
-#include "viz/scene/palette.h"
 #include "viz/scene/scene.h"
-
-enum { MV_HEADING_HEIGHT = 88 };
-
-typedef struct {
-    const char *title;   /* the file's name */
-    const char *what;    /* one line: figures */
-    const char *verdict; /* one line; NULL: none */
-    bool is_alarm;       /* the verdict is bad news */
-} mv_heading;
 
 /* What a filter left of everything. */
 typedef struct {
@@ -26,9 +16,6 @@ typedef struct {
  * `of` "the allocated". NULL when nothing was left out. */
 const char *mv_heading_part_line(mv_scene *scene, mv_heading_part part, const char *rows,
                                  const char *of);
-
-/* Lines that do not fit the picture are cut. */
-void mv_heading_paint(mv_scene *scene, const mv_theme *theme, mv_heading heading);
 
 /* "device 1 of 2 · after event 8,407 of 9,000, 1.204 s". */
 const char *mv_heading_moment(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,
