@@ -114,10 +114,28 @@ static bool number_paths(mv_arena *arena, mv_flames *out)
     return true;
 }
 
+/* The tree of a flame, and what all of it adds up to. */
+static mv_code make_tree(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
+                         const mv_lives *lives, const mv_flame *flame, mv_flames_ask ask,
+                         mv_flames *out, mv_err *err)
+{
+    mv_flame_tree_opts opts = {.is_inverted = ask.is_inverted, .by_blocks = ask.by_blocks};
+    mv_code code =
+        mv_flame_tree_make_as(arena, trace, lives, flame, ask.has_all_frames ? NULL : sites,
+                              sites->kinds, opts, &out->tree, err);
+
+    if (code == MV_OK && !number_paths(arena, out))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
+    for (uint32_t i = 0; code == MV_OK && i < flame->count; i++) {
+        out->bytes += flame->rows[i].bytes;
+        out->blocks += flame->rows[i].blocks;
+    }
+    return code;
+}
+
 mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                        const mv_index *index, mv_flames_ask ask, mv_flames *out, mv_err *err)
 {
-    mv_flame_tree_opts opts = {.is_inverted = ask.is_inverted, .by_blocks = ask.by_blocks};
     mv_flame flame = {0};
     mv_arena scratch;
     mv_alive rows;
@@ -129,15 +147,7 @@ mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *s
     if (code == MV_OK && !sum_up(&scratch, trace, sites, index, &rows, ask.has_all_frames, &flame))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
     if (code == MV_OK)
-        code = mv_flame_tree_make_as(arena, trace, index->lives, &flame,
-                                     ask.has_all_frames ? NULL : sites, sites->kinds, opts,
-                                     &out->tree, err);
-    if (code == MV_OK && !number_paths(arena, out))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
-    for (uint32_t i = 0; code == MV_OK && i < flame.count; i++) {
-        out->bytes += flame.rows[i].bytes;
-        out->blocks += flame.rows[i].blocks;
-    }
+        code = make_tree(arena, trace, sites, index->lives, &flame, ask, out, err);
     mv_arena_release(&scratch);
     return code;
 }
@@ -146,7 +156,6 @@ mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_s
                               const mv_lives *lives, const mv_heap_map *map, mv_flames_ask ask,
                               mv_flames *out, mv_err *err)
 {
-    mv_flame_tree_opts opts = {.by_blocks = ask.by_blocks};
     const mv_sites *shown = ask.has_all_frames ? NULL : sites;
     mv_flame flame = {0};
     mv_arena scratch;
@@ -155,15 +164,9 @@ mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_s
     *out = (mv_flames){0};
     mv_arena_init(&scratch, arena->budget);
     code = mv_flame_of_map(&scratch, lives, ask.event, map, shown, NULL, &flame, err);
+    ask.is_inverted = false;
     if (code == MV_OK)
-        code = mv_flame_tree_make_as(arena, trace, lives, &flame, shown, sites->kinds, opts,
-                                     &out->tree, err);
-    if (code == MV_OK && !number_paths(arena, out))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
-    for (uint32_t i = 0; code == MV_OK && i < flame.count; i++) {
-        out->bytes += flame.rows[i].bytes;
-        out->blocks += flame.rows[i].blocks;
-    }
+        code = make_tree(arena, trace, sites, lives, &flame, ask, out, err);
     mv_arena_release(&scratch);
     return code;
 }

@@ -376,7 +376,8 @@ static mv_box paint_key(flame_frame *p, mv_box line)
     return line;
 }
 
-/* In the window: in the head if all of it has room there, else in an empty line below the boxes. */
+/* In the window: in the head if all of it has room there, else in an empty line below the boxes,
+ * else as much of it as the head takes. */
 static void paint_live_key(flame_frame *p, mv_box room_in_head)
 {
     mv_box foot = p->box;
@@ -385,6 +386,8 @@ static void paint_live_key(flame_frame *p, mv_box room_in_head)
         paint_key(p, room_in_head);
     else if (p->answer->boxes.depth + 1 < room_of(p))
         paint_key(p, mv_box_cut_bottom(&foot, mv_ui_px(p->ui, MV_FLAME_LEVEL)));
+    else
+        paint_key(p, room_in_head);
 }
 
 /* ---- the head ---------------------------------------------------------------------------- */

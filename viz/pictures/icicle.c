@@ -198,8 +198,7 @@ static mv_icicle_key change_key_at(const mv_theme *theme, change_key k)
 {
     static const mv_flame_node nodes[] = {
         {.bytes = 1}, {.bytes = 1, .less = 1}, {.bytes = 3, .less = 1}, {.bytes = 2, .less = 1}};
-    static const char *const texts[] = {"more than before", "less than before",
-                                        "pale: much of it went the other way",
+    static const char *const texts[] = {"more", "less", "pale: much of it went the other way",
                                         "no change in sum, or too narrow for a shape"};
 
     return (mv_icicle_key){mv_icicle_change_colour(theme, &nodes[k]), false, texts[k]};
