@@ -341,3 +341,14 @@ Test(icicle, commands_draw_flame_graphs)
             cr_expect_gt(mvt_json_number(svg, "drawn"), 1);
         }
 }
+
+/* A filter that leaves nothing does not say that nothing is allocated. */
+Test(icicle, a_filter_without_matches_says_so)
+{
+    mvt_run r = mvt_sh("$MEMVIZ memory -q $SNAPS/gpt_train.pickle --filter nosuchframe -o x.svg && "
+                       "cat x.svg");
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "none of the 407 blocks matches"));
+    cr_expect(!strstr(r.out, "no bytes are allocated"));
+}

@@ -87,6 +87,8 @@ static void describe(mv_view *view, mv_paper_heading *out, const char *measure)
     const mv_flame_node *root = &view->sheet->opts.flame->nodes[0];
     const mv_lives *lives = &mv_view_device(view)->lives;
     const char *history = mv_heading_history(lives), *note = note_of(view, measure);
+    bool is_filtered = view->sheet->opts.only != NULL;
+    mv_heading_part part = {0};
     mv_scene *scene = &view->ui.scene;
     char size[MV_SIZE_TEXT], count[MV_TICK_TEXT];
 
@@ -98,10 +100,11 @@ static void describe(mv_view *view, mv_paper_heading *out, const char *measure)
                                          root->blocks == 1 ? "piece" : "pieces"));
     if (*history) /* " \xc2\xb7 recording began late" */
         mv_paper_heading_add(out, history + 4);
-    if (view->sheet->opts.only)
-        out->part = mv_heading_part_line(scene, mv_paper_part(view), "blocks", "the allocated");
+    if (is_filtered)
+        part = mv_paper_part(view);
+    out->part = mv_heading_part_line(scene, part, "blocks", "the allocated");
     mv_paper_add_headline(view, false, out);
-    if (note)
+    if (note && (!is_filtered || part.matches > 0))
         mv_paper_add_verdict(out, note, false);
 }
 
