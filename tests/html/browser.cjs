@@ -355,6 +355,7 @@ async function checkManners(browser, name, width, colorScheme) {
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.emulateMedia({ media: "print" });
   const paper = await page.evaluate(() => {
+    document.body.style.width = "600px"; // paper is narrower, and the canvas is not made anew for it
     const canvas = document.getElementById("plot"), b = canvas.getBoundingClientRect();
     return { stretch: b.width / b.height / (canvas.width / canvas.height), theme: document.documentElement.dataset.theme,
       swatch: getComputedStyle(document.querySelector(".swatch")).printColorAdjust };
