@@ -2,6 +2,7 @@
 #include "analyze/advice/recording.h"
 
 #include "analyze/code/culprit.h"
+#include "analyze/code/labels.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/peak/peak_words.h"
 #include "base/size.h"
@@ -203,7 +204,8 @@ static void add_fragmentation(gathering *g)
 
 /* ---- the peak ---------------------------------------------------------------------------- */
 
-static void add_site(gathering *g, const mv_peak_site *site)
+/* `label` tells it from the others: they may have the same culprit. */
+static void add_site(gathering *g, const mv_peak_site *site, const char *label)
 {
     const mv_attribution *peak = g->of->peak;
     uint64_t all = peak->at.bytes.allocated;
@@ -211,6 +213,7 @@ static void add_site(gathering *g, const mv_peak_site *site)
     mv_finding f = finding(MV_FINDING_PEAK, site->bytes);
 
     blame(g, &f, site->stack);
+    f.culprit = label;
     f.title = say(g, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
                   all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
                   is_known ? peak->categories.name[site->category] : "");
@@ -223,20 +226,48 @@ static void add_site(gathering *g, const mv_peak_site *site)
     add(g, f);
 }
 
+/* Labels of the first `count` sites, as `memviz peak` has them: a site is told from others by its
+ * category, too. */
+static const char **labels_of(gathering *g, uint32_t count)
+{
+    const mv_attribution *peak = g->of->peak;
+    mv_labelled *rows = mv_push_array(g->arena, mv_labelled, count);
+
+    for (uint32_t i = 0; rows && i < count; i++)
+        rows[i] = (mv_labelled){.trace = g->of->trace,
+                                .kinds = g->of->sites->kinds,
+                                .stack = peak->sites[i].stack,
+                                .key = peak->sites[i].category,
+                                .bytes = peak->sites[i].bytes};
+    return rows ? mv_labels_find(g->arena, rows, count, false) : NULL;
+}
+
+/* Bytes that no site has: first when no site has as much. */
+static void add_unattributed(gathering *g, mv_finding_kind kind)
+{
+    mv_finding f = finding(kind, g->of->peak->unattributed);
+
+    f.title = say(g, "%s of the peak have no stack", size_of(g, f.bytes));
+    f.what = "they were allocated before recording began, or their stacks were not recorded";
+    f.advice =
+        mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
+    add(g, f);
+}
+
 static void add_peak(gathering *g)
 {
     const mv_attribution *peak = g->of->peak;
+    uint32_t count = peak->count < MV_PEAK_FINDINGS ? peak->count : MV_PEAK_FINDINGS;
+    const char **labels = labels_of(g, count);
+    bool is_first = peak->unattributed > (count ? peak->sites[0].bytes : 0);
 
-    for (uint32_t i = 0; i < peak->count && i < MV_PEAK_FINDINGS; i++)
-        add_site(g, &peak->sites[i]);
-    if (peak->unattributed && peak->unattributed >= peak->at.bytes.allocated / 4) {
-        mv_finding f = finding(MV_FINDING_NOTE, peak->unattributed);
-        f.title = say(g, "%s of the peak have no stack", size_of(g, peak->unattributed));
-        f.what = "they were allocated before recording began, or their stacks were not recorded";
-        f.advice =
-            mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
-        add(g, f);
-    }
+    g->failed = g->failed || !labels;
+    if (is_first)
+        add_unattributed(g, MV_FINDING_PEAK);
+    for (uint32_t i = 0; labels && i < count; i++)
+        add_site(g, &peak->sites[i], labels[i]);
+    if (!is_first && peak->unattributed >= peak->at.bytes.allocated / 4 && peak->unattributed)
+        add_unattributed(g, MV_FINDING_NOTE);
 }
 
 /* ---- what is missing, what is fine ------------------------------------------------------- */
@@ -281,13 +312,14 @@ static void add_fine(gathering *g)
     const mv_fragmentation *fragmentation = g->of->fragmentation;
     const mv_leaks *leaks = g->of->leaks;
     const mv_ooms *ooms = g->of->ooms;
+    bool is_fine = fragmentation->is_known && !fragmentation->waits;
 
     if (leaks->verdict == MV_VERDICT_CLEAN)
         add_text(g, MV_FINDING_FINE, 0, "no leak", why_no_leak(g));
     else if (leaks->verdict == MV_VERDICT_UNKNOWN)
         add_text(g, MV_FINDING_NOTE, 0, "leaks unknown", why_no_leak(g));
     if (!fragmentation->fragmented)
-        add_text(g, fragmentation->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, 0,
+        add_text(g, is_fine ? MV_FINDING_FINE : MV_FINDING_NOTE, 0,
                  say(g, "fragmentation %s: %s", fragmentation->answer, fragmentation->figures),
                  fragmentation->why);
     if (ooms->count == 0)

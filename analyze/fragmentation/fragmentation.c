@@ -117,7 +117,7 @@ static const char *why(const mv_fragmentation *f, bool is_far, bool has_events)
         return "what is reserved is close to what is used";
     if (f->beyond == 0)
         return "what is free now was needed at another moment of the run";
-    if (f->bytes.pending > f->bytes.free)
+    if (f->waits)
         return "most of it waits for streams that may still use it";
     return "what it holds beyond the need is no more than a few half-used segments";
 }
@@ -155,6 +155,8 @@ static bool decide(fragmentation_state *q)
     f->is_known =
         f->fragmented ||
         !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed);
+    f->waits = f->is_known && !f->fragmented && f->over_plain && f->beyond > 0 &&
+               f->bytes.pending > f->bytes.free;
     return find_words(q, is_far);
 }
 

@@ -46,6 +46,7 @@ typedef struct {
     bool fragmented; /* the verdict */
     bool is_known;   /* whether the verdict is certain: nothing before the trace could change it */
     bool over_plain; /* at the moment, reserved is above 3/2 of allocated */
+    bool waits;      /* no verdict, but most of what is beyond the need waits for streams */
     const char *answer;  /* "fragmented", "ok", "ok as far as is known" */
     const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed" */
     const char *why;     /* one sentence; never NULL */

@@ -90,6 +90,45 @@ Test(findings, bytes_are_those_of_the_reports)
     cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
 }
 
+/* No two rows about the peak have one name, and the row with most bytes is the first of them. */
+static void check_peak_rows(mv_view *view, const char *name)
+{
+    const mv_document_device *device = mv_view_device(view);
+    const mv_reports reports = mv_document_reports(mv_view_document(view), device);
+    const mv_finding *first = NULL;
+    mv_findings found;
+
+    mvt_ok(mv_findings_find(mvt_memory(), &reports, &found, mvt_err()));
+    for (uint32_t i = 0; i < found.count; i++) {
+        const mv_finding *f = &found.rows[i];
+        if (f->kind != MV_FINDING_PEAK)
+            continue;
+        first = first ? first : f;
+        cr_expect_geq(first->bytes, f->bytes, "%s: %s", name, f->title);
+        for (uint32_t k = 0; k < i; k++)
+            if (found.rows[k].kind == MV_FINDING_PEAK && found.rows[k].category == f->category)
+                cr_expect(!f->culprit || !found.rows[k].culprit ||
+                              strcmp(f->culprit, found.rows[k].culprit) != 0,
+                          "%s: %s", name, f->culprit);
+    }
+}
+
+Test(findings, rows_of_the_peak_are_told_apart)
+{
+    mvt_each_view(check_peak_rows);
+}
+
+Test(findings, what_waits_for_streams_is_a_note)
+{
+    bench b;
+
+    open_bench(&b, "streams");
+    cr_assert(b.device->fragmentation.waits);
+    for (uint32_t i = 0; i < b.found.count; i++)
+        if (strstr(b.found.rows[i].title, "fragmentation"))
+            cr_expect_eq(b.found.rows[i].kind, MV_FINDING_NOTE, "%s", b.found.rows[i].title);
+}
+
 /* ---- places ------------------------------------------------------------------------------ */
 
 /* What is pinned lives at the moment, is seen in the window, and the search finds it. */

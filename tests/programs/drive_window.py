@@ -40,7 +40,7 @@ class Screen:
         self.folder = folder
         self.server = subprocess.Popen(
             ["Xvfb", "-displayfd", str(write), "-screen", "0", "1600x1000x24", "-nolisten", "tcp",
-             "-fbdir", folder], pass_fds=[write], stderr=subprocess.DEVNULL)
+             "-noreset", "-fbdir", folder], pass_fds=[write], stderr=subprocess.DEVNULL)
         os.close(write)
         number = os.read(read, 16).decode().strip()
         os.environ["DISPLAY"] = ":" + number
