@@ -70,8 +70,12 @@ bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *
                      const char *brief);
 enum { MV_CALLOUT_HEIGHT = 18 };
 
+/* Microseconds of a clock that only goes forward: for what a frame may spend. */
+int64_t mv_plot_clock(void);
+
 /* ---- timeline_curves.c ---- */
-/* Finds the unknown columns, and makes at most `most` exact; true when all are. */
+/* Finds the unknown columns, and makes at most `most` exact, for at most a few milliseconds unless
+ * it is UINT32_MAX; true when all are. */
 enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while others wait for it */
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
                       mv_viewport at, const mv_alignment *to, uint32_t most);

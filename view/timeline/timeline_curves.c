@@ -16,6 +16,8 @@ static bool is_same(const mv_viewport *a, const mv_viewport *b)
     return a->scale == b->scale && a->x == b->x && a->dx == b->dx && a->box.w == b->box.w;
 }
 
+enum { EXACT_US = 2000 }; /* in each frame, when other threads make the tiles */
+
 static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t columns)
 {
     mv_extent *grown;
@@ -107,12 +109,17 @@ bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader 
                       mv_viewport at, const mv_alignment *to, uint32_t most)
 {
     uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
+    int64_t until = mv_plot_clock() + EXACT_US;
 
     if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at) ||
         !mv_alignment_is_same(&e->to, to ? to : &(mv_alignment){0}))
         begin_envelope(pane, e, reader, at, to);
-    for (; e->exact < e->end && most > 0; most--)
+    for (; e->exact < e->end && most > 0; most--) {
         refine(e, reader);
+        /* A column of a very long trace may have to be read from a file. */
+        if (most < UINT32_MAX && mv_plot_clock() > until)
+            break;
+    }
     return e->exact >= e->end;
 }
 

@@ -10,7 +10,7 @@
 
 enum { TINT_US = 800 }; /* in each frame, when other threads make the tiles */
 
-static int64_t clock_us(void)
+int64_t mv_plot_clock(void)
 {
     struct timespec t;
 
@@ -125,7 +125,7 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
     mv_timeline_pane *pane = p->pane;
     mv_tinted *entry = entry_of(pane, tile);
     bool is_it = entry->serial == tile->serial && entry->pixels;
-    bool may_tint = !p->view->opts.is_threaded || clock_us() < until;
+    bool may_tint = !p->view->opts.is_threaded || mv_plot_clock() < until;
 
     if (!is_it && entry->turn == pane->turn) /* all are in use in this frame */
         return NULL;
@@ -199,7 +199,7 @@ void mv_plot_stack(mv_plot *p)
 {
     mv_tile_view wanted = mv_plot_tile_view(p);
     mv_tile_frame frame;
-    int64_t until = clock_us() + TINT_US;
+    int64_t until = mv_plot_clock() + TINT_US;
     uint64_t colours;
 
     if (wanted.width == 0 || wanted.height == 0 || p->index->count == 0)
