@@ -254,7 +254,7 @@ Test(pane_ranks, a_click_goes_to_that_device_and_place)
     uint32_t count, moment;
     const mv_device_row *rows = mv_device_rows(view, &count);
     mv_box plot = view->timeline->plot;
-    float x = plot.x + floorf(plot.w / 2), y = plot.y + lane_height(view, count) * 1.5f;
+    float x = plot.x + floorf(plot.w / 2) + 7, y = plot.y + lane_height(view, count) * 1.5f;
     mv_alignment to = mv_rank_alignment(view, &rows[1]);
 
     cr_assert(mv_alignment_moment(
@@ -265,7 +265,7 @@ Test(pane_ranks, a_click_goes_to_that_device_and_place)
     mvt_view_frame(view);
     cr_assert_eq(view->now->file, 1);
     cr_assert_eq(view->now->main, MV_MAIN_TIMELINE);
-    cr_assert_eq(view->now->cursor, moment);
+    cr_assert_eq(view->now->cursor, moment, "%u, not %u", view->now->cursor, moment);
     cr_assert(mv_view_do(view, MV_DO_back, 0));
     mvt_view_frame(view);
     cr_assert_eq(view->now->file, 0);

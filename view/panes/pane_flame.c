@@ -97,10 +97,13 @@ static bool is_change(const flame_frame *p)
     return p->answer->ask.source == MV_FLAMES_CHANGE;
 }
 
-/* Frames of a change may be of the compared file. */
+/* Frames of a change may be of the compared file. NULL: on paper a change is of no document. */
 static const mv_trace *trace_of(const flame_frame *p, const mv_flame_node *node)
 {
-    return is_change(p) && node->side == 0 ? &p->answer->ask.other->trace : &p->document->trace;
+    const mv_document *document =
+        is_change(p) && node->side == 0 ? p->answer->ask.other : p->document;
+
+    return document ? &document->trace : NULL;
 }
 
 /* Whether a term of the search matches this frame. */
@@ -108,12 +111,13 @@ static bool is_match(const flame_frame *p, const mv_flame_node *node)
 {
     const mv_filter *filter = &p->view->panels->filter;
     const mv_trace *trace = trace_of(p, node);
-    const mv_frames *f = &trace->frames;
+    const mv_frames *f;
     char text[MATCH_MOST], line[24] = "";
     const char *file;
 
-    if (filter->count == 0 || node->kind != MV_FLAME_FRAME)
+    if (filter->count == 0 || node->kind != MV_FLAME_FRAME || !trace)
         return false;
+    f = &trace->frames;
     file = mv_string_text(trace, f->file[node->frame.row]);
     if (f->line[node->frame.row] != MV_NO_LINE)
         snprintf(line, sizeof line, "%lld:", (long long)f->line[node->frame.row]);

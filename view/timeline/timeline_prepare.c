@@ -47,7 +47,8 @@ static const uint64_t *copy_isolated(mv_view *view, uint32_t k)
         isolated->words = grown;
         isolated->capacity = bytes;
     }
-    copy_bits(view, k, isolated->words);
+    if (bytes > 0)
+        copy_bits(view, k, isolated->words);
     return isolated->words;
 }
 
