@@ -1,84 +1,28 @@
 #include "cli/pictures/viewer_page.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/page_file.h"
 #include "parse/source/base64.h"
-#include "parse/source/source.h"
 #include "viz/scene/markup.h"
 
 /* Where the snapshot goes. */
 #define PLACE "<!--snapshot-->"
 
-#ifndef MV_INSTALLED_PAGE_FOLDER
-#define MV_INSTALLED_PAGE_FOLDER "../share/memviz"
-#endif
-
-/* ---- the page without a snapshot --------------------------------------------------------- */
-
-/* The folder of the program, with a slash at its end. */
-static void own_folder(char folder[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    char *slash;
-
-    folder[length > 0 ? length : 0] = 0;
-    slash = strrchr(folder, '/');
-    if (slash)
-        slash[1] = 0;
-}
-
-static bool find_page(char path[2 * PATH_MAX])
-{
-    static const char *const places[] = {"../../web/", MV_INSTALLED_PAGE_FOLDER "/"};
-    const char *given = getenv("MEMVIZ_PAGE");
-    char folder[PATH_MAX];
-
-    if (given && *given) {
-        snprintf(path, 2 * PATH_MAX, "%s", given);
-        return true;
-    }
-    own_folder(folder);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, 2 * PATH_MAX, "%s%smemviz.html", folder, places[i]);
-        if (access(path, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The bytes before and after the place of the snapshot. */
 static mv_code read_page(mv_arena *arena, mv_span *head, mv_span *tail, mv_err *err)
 {
-    char path[2 * PATH_MAX];
-    mv_source source = {0};
-    mv_span page, copy;
     const uint8_t *at;
-    mv_code code;
+    mv_span page;
 
-    if (!find_page(path))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                       "memviz.html is not there: scripts/web makes it (docs/web.md)");
-    code = mv_source_open(arena, path, &source, err);
-    if (code == MV_OK)
-        code = mv_source_rest(&source, &page, err);
-    copy = (mv_span){0};
-    if (code == MV_OK) {
-        copy = (mv_span){(uint8_t *)mv_arena_text(arena, (const char *)page.data, page.length),
-                         page.length};
-        if (!copy.data)
-            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
-    }
-    mv_source_close(&source);
-    if (code != MV_OK)
-        return code;
-    at = memmem(copy.data, copy.length, PLACE, strlen(PLACE));
+    if (mv_page_file_read(arena, &page, err) != MV_OK)
+        return err->code;
+    at = memmem(page.data, page.length, PLACE, strlen(PLACE));
     if (!at)
-        return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%.60s has no place for a snapshot", path);
-    *head = (mv_span){copy.data, (uint64_t)(at - copy.data)};
-    *tail = (mv_span){at + strlen(PLACE), copy.length - head->length - strlen(PLACE)};
+        return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "memviz.html has no place for a snapshot");
+    *head = (mv_span){page.data, (uint64_t)(at - page.data)};
+    *tail = (mv_span){at + strlen(PLACE), page.length - head->length - strlen(PLACE)};
     return MV_OK;
 }
 

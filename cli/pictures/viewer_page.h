@@ -6,8 +6,7 @@
 #include "parse/writers.h"
 
 /* Writes the page to the sink, like the writers of parse/writers.h. opts->name is what the page
- * calls the snapshot. MV_IO when memviz.html is not there: it is looked for where $MEMVIZ_PAGE
- * says, beside the program's build folder, and where it is installed. */
+ * calls the snapshot. Fails as mv_page_file_read does when memviz.html is not there. */
 mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                              mv_sink *sink, mv_err *err);
 

@@ -44,5 +44,5 @@ Test(viewer_page, a_page_without_a_place_is_refused)
                        "$SNAPS/gpt_train.pickle x.html; test $? = 1 && test ! -e x.html");
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_not_null(strstr(r.err, "page.html has no place for a snapshot"));
+    cr_assert_not_null(strstr(r.err, "memviz.html has no place for a snapshot"));
 }
