@@ -57,7 +57,7 @@ static void put(mv_sink *sink, const char *text)
 mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                              mv_sink *sink, mv_err *err)
 {
-    mv_span head, tail;
+    mv_span head = {0}, tail = {0};
     size_t length = 0;
     char *bytes;
 

@@ -18,10 +18,10 @@ typedef struct {
     const mv_index *index;
     const mv_alloc_lives *allocs; /* of the index: allocations, or segments in their form */
     uint32_t a, b;
-    const uint16_t *categories; /* of allocations; NULL: by line */
+    const uint16_t *categories; /* of allocations, where `of_category` is there */
     uint32_t *of_stack;         /* [stacks + 1] row + 1; the last is that of no stack */
     uint32_t *of_frame;         /* [frames + 2] row + 1; the last two: no frames, no stack */
-    uint32_t *of_category;      /* [categories] row + 1 */
+    uint32_t *of_category;      /* [categories] row + 1; NULL: by line */
     uint32_t count, capacity;
     area_row *rows;
     area_row all; /* of the device */
@@ -42,7 +42,7 @@ static uint32_t *place_of(area *p, uint32_t alloc)
     uint32_t *row;
     mv_frame_id frame;
 
-    if (p->categories)
+    if (p->of_category)
         return &p->of_category[p->categories[alloc]];
     row = &p->of_stack[stack.row < t->stacks.count ? stack.row : t->stacks.count];
     if (*row)
@@ -57,16 +57,14 @@ static uint32_t *place_of(area *p, uint32_t alloc)
 /* The row of an allocation, made if it is the first; NULL when memory is out. */
 static area_row *row_of(area *p, uint32_t alloc)
 {
-    uint32_t *place = place_of(p, alloc);
+    uint32_t *place = place_of(p, alloc), at = *place ? *place - 1 : p->count;
     area_row *row;
 
-    if (!*place) {
-        if (!mv_append(&p->maker->scratch, p->rows, p->count, p->capacity,
-                       (area_row){.largest = alloc}))
-            return NULL;
-        *place = p->count;
-    }
-    row = &p->rows[*place - 1];
+    if (at >= p->count && !mv_append(&p->maker->scratch, p->rows, p->count, p->capacity,
+                                     (area_row){.largest = alloc}))
+        return NULL;
+    *place = at + 1;
+    row = &p->rows[at];
     if (p->allocs->block[alloc] > p->allocs->block[row->largest])
         row->largest = alloc;
     return row;
@@ -167,7 +165,7 @@ static void add_row(area *p, const area_row *row)
 
     fill_numbers(cells, row);
     place->alloc = m->ask->of_segments ? MV_NO_ROW : row->largest;
-    if (p->categories) {
+    if (p->of_category) {
         const char *name = m->ask->device->attribution.categories.name[p->categories[row->largest]];
         cells[7].text = name;
         place->search = mv_listing_say(m, "cat:%s", name);
@@ -187,7 +185,7 @@ static bool fill_total(area *p)
     if (!total)
         return false;
     fill_numbers(total, &p->all);
-    total[7].text = p->categories ? "all categories" : "all lines";
+    total[7].text = p->of_category ? "all categories" : "all lines";
     p->maker->out->total = total;
     return true;
 }

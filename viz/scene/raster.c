@@ -481,10 +481,8 @@ mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_o
     if (code == MV_OK) {
         uint64_t bytes = (uint64_t)frame.image.width * frame.image.height * 4;
         *out = frame.image;
-        out->pixels = mv_push_array(arena, uint8_t, bytes);
-        if (out->pixels)
-            memcpy(out->pixels, frame.image.pixels, bytes);
-        else
+        out->pixels = (uint8_t *)mv_arena_text(arena, (const char *)frame.image.pixels, bytes);
+        if (!out->pixels)
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     }
     mv_raster_close(r);
