@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/page_file.h"
+#include "view/page/page_file.h"
 #include "parse/source/base64.h"
 #include "viz/scene/markup.h"
 

@@ -1,4 +1,4 @@
-#include "cli/page_file.h"
+#include "view/page/page_file.h"
 
 #include <limits.h>
 #include <stdio.h>
