@@ -4,9 +4,9 @@
 #include "view/intents/writable.h"
 
 /* Opens a menu at the entry that is shown now, or closes it. */
-static void open_menu(mv_view *view, mv_menu menu)
+void mv_do_open_menu(mv_view *view, uint64_t menu)
 {
-    bool was_open = view->desk->focus == MV_FOCUS_MENU && view->desk->menu == (uint8_t)menu;
+    bool was_open = view->desk->focus == MV_FOCUS_MENU && view->desk->menu == menu;
     mv_menu_row rows[MV_MENU_MOST];
     uint32_t count;
 
@@ -16,30 +16,6 @@ static void open_menu(mv_view *view, mv_menu menu)
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].is_on)
             view->chrome->row = i;
-}
-
-void mv_do_view_menu(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    open_menu(view, MV_MENU_VIEWS);
-}
-
-void mv_do_colour_menu(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    open_menu(view, MV_MENU_COLOURS);
-}
-
-void mv_do_clock_menu(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    open_menu(view, MV_MENU_CLOCKS);
-}
-
-void mv_do_bookmarks(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    open_menu(view, MV_MENU_BOOKMARKS);
 }
 
 bool mv_menu_input(mv_view *view, const mv_input *input)
