@@ -33,6 +33,18 @@ char *mv_arena_printf(mv_arena *arena, const char *format, ...)
     return text;
 }
 
+const char *mv_say(mv_telling *words, const char *format, ...)
+{
+    const char *text;
+    va_list args;
+
+    va_start(args, format);
+    text = mv_arena_vprintf(words->arena, format, args);
+    va_end(args);
+    words->failed = words->failed || !text;
+    return text ? text : "";
+}
+
 bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
 {
     uint64_t used = strlen(text);

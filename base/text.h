@@ -16,6 +16,16 @@ char *mv_arena_printf(mv_arena *arena, const char *format, ...)
 char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
+/* Texts in an arena of which each may fail: that is asked once, after the last. */
+typedef struct {
+    mv_arena *arena;
+    bool failed; /* memory ran out */
+} mv_telling;
+
+/* The text; "" when memory is out. */
+const char *mv_say(mv_telling *words, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Adds to the end of a text in a buffer of `size` bytes. False when it was cut to fit, which
  * happens between characters. The text always ends in NUL.
  *

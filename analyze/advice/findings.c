@@ -10,11 +10,10 @@
 #include "base/text.h"
 
 typedef struct {
-    mv_arena *arena;
+    mv_telling words;
     const mv_reports *of;
     mv_findings *out;
     uint32_t capacity;
-    bool failed;
 } gathering;
 
 const char *mv_finding_name(mv_finding_kind kind)
@@ -28,23 +27,11 @@ const char *mv_finding_name(mv_finding_kind kind)
     return kind < MV_FINDING_COUNT ? names[kind] : "";
 }
 
-__attribute__((format(printf, 2, 3))) static const char *say(gathering *g, const char *format, ...)
-{
-    const char *text;
-    va_list args;
-
-    va_start(args, format);
-    text = mv_arena_vprintf(g->arena, format, args);
-    va_end(args);
-    g->failed = g->failed || !text;
-    return text ? text : "";
-}
-
 static const char *size_of(gathering *g, uint64_t bytes)
 {
     char text[MV_SIZE_TEXT];
 
-    return say(g, "%s", mv_size_text(text, bytes));
+    return mv_say(&g->words, "%s", mv_size_text(text, bytes));
 }
 
 static mv_finding finding(mv_finding_kind kind, uint64_t bytes)
@@ -63,7 +50,7 @@ static void add(gathering *g, mv_finding f)
     if (g->out->count < g->capacity)
         g->out->rows[g->out->count++] = f;
     else
-        g->failed = true;
+        g->words.failed = true;
 }
 
 static void add_text(gathering *g, mv_finding_kind kind, uint64_t bytes, const char *title,
@@ -91,7 +78,8 @@ static void blame(gathering *g, mv_finding *f, mv_stack_id stack)
 
     f->stack = stack;
     f->frame = mv_culprit_frame(g->of->trace, kinds, stack);
-    f->culprit = say(g, "%s", mv_culprit_label(g->of->trace, kinds, stack, label, sizeof label));
+    f->culprit =
+        mv_say(&g->words, "%s", mv_culprit_label(g->of->trace, kinds, stack, label, sizeof label));
 }
 
 /* ---- out of memory ----------------------------------------------------------------------- */
@@ -104,18 +92,18 @@ static void add_oom(gathering *g, const mv_oom *oom)
     char label[256];
 
     mv_culprit_label(g->of->trace, g->of->sites->kinds, oom->stack, label, sizeof label);
-    f.title = say(g, "%s asked for at %s: %s", size_of(g, oom->requested), label,
-                  mv_oom_verdict_name(oom->verdict));
-    f.what = say(g, "%s; largest hole %s, free in all %s", oom->why, size_of(g, oom->largest_hole),
-                 size_of(g, oom->bytes.free));
+    f.title = mv_say(&g->words, "%s asked for at %s: %s", size_of(g, oom->requested), label,
+                     mv_oom_verdict_name(oom->verdict));
+    f.what = mv_say(&g->words, "%s; largest hole %s, free in all %s", oom->why,
+                    size_of(g, oom->largest_hole), size_of(g, oom->bytes.free));
     f.advice = oom->advice;
     f.is_about_heap = has_pins;
     set_place(&f, oom->event, line ? line->oldest : 0, oom->event);
     if (line) {
         blame(g, &f, line->stack);
         f.what =
-            say(g, "%s; %s in %u block%s %s by %s", f.what, size_of(g, line->bytes), line->blocks,
-                mv_plural(line->blocks), has_pins ? "pinned" : "held", f.culprit);
+            mv_say(&g->words, "%s; %s in %u block%s %s by %s", f.what, size_of(g, line->bytes),
+                   line->blocks, mv_plural(line->blocks), has_pins ? "pinned" : "held", f.culprit);
     }
     add(g, f);
 }
@@ -128,8 +116,8 @@ static void add_ooms(gathering *g)
         add_oom(g, &found->ooms[i]);
     if (found->count > MV_MOST_FINDINGS)
         add_text(g, MV_FINDING_NOTE, 0,
-                 say(g, "%u more request%s failed", found->count - MV_MOST_FINDINGS,
-                     mv_plural(found->count - MV_MOST_FINDINGS)),
+                 mv_say(&g->words, "%u more request%s failed", found->count - MV_MOST_FINDINGS,
+                        mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz oom lists them all");
     if (found->retries)
         add_text(
@@ -146,16 +134,17 @@ static void add_leak(gathering *g, const mv_leak *leak)
     char label[256];
 
     f.advice = leak->advice;
-    f.culprit =
-        say(g, "%s", mv_leak_label(g->of->trace, g->of->sites->kinds, leak, label, sizeof label));
-    f.title = say(g, "%s a step, %s at the end", size_of(g, leak->bytes_per_step),
-                  size_of(g, leak->bytes));
-    f.what = say(g, "%u block%s from event %u to %u %s alive at the end, confidence %.2f%s%s%s%s",
-                 leak->blocks, mv_plural(leak->blocks), leak->first_event, leak->last_event,
-                 leak->blocks == 1 ? "is" : "are", leak->confidence,
-                 leak->kind == MV_LEAK_UNKNOWN ? "" : "; ",
-                 leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
-                 leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
+    f.culprit = mv_say(&g->words, "%s",
+                       mv_leak_label(g->of->trace, g->of->sites->kinds, leak, label, sizeof label));
+    f.title = mv_say(&g->words, "%s a step, %s at the end", size_of(g, leak->bytes_per_step),
+                     size_of(g, leak->bytes));
+    f.what = mv_say(&g->words,
+                    "%u block%s from event %u to %u %s alive at the end, confidence %.2f%s%s%s%s",
+                    leak->blocks, mv_plural(leak->blocks), leak->first_event, leak->last_event,
+                    leak->blocks == 1 ? "is" : "are", leak->confidence,
+                    leak->kind == MV_LEAK_UNKNOWN ? "" : "; ",
+                    leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
+                    leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
     f.stack = leak->stack;
     f.frame = leak->culprit;
     set_place(&f, (exit < events ? exit : events) - 1, leak->first_event, events);
@@ -170,8 +159,8 @@ static void add_leaks(gathering *g)
         add_leak(g, &found->leaks[i]);
     if (found->count > MV_MOST_FINDINGS)
         add_text(g, MV_FINDING_NOTE, 0,
-                 say(g, "%u more leak%s", found->count - MV_MOST_FINDINGS,
-                     mv_plural(found->count - MV_MOST_FINDINGS)),
+                 mv_say(&g->words, "%u more leak%s", found->count - MV_MOST_FINDINGS,
+                        mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz leaks lists them all");
 }
 
@@ -186,16 +175,18 @@ static void add_fragmentation(gathering *g)
     if (!found->fragmented)
         return;
     f.title = found->figures;
-    f.what = say(g, "%s; %s is stranded beside blocks in use, %s lies in unused segments",
-                 found->why, size_of(g, found->stranded), size_of(g, found->whole));
+    f.what =
+        mv_say(&g->words, "%s; %s is stranded beside blocks in use, %s lies in unused segments",
+               found->why, size_of(g, found->stranded), size_of(g, found->whole));
     f.advice = found->advice_count ? found->advice[0].text : found->trials_note;
     f.is_about_heap = true;
     set_place(&f, found->at.event, 0, found->at.event);
     if (line) {
         blame(g, &f, line->stack);
-        f.what = say(g, "%s; %u block%s of %s strand%s %s in %u segment%s", f.what, line->blocks,
-                     mv_plural(line->blocks), f.culprit, line->blocks == 1 ? "s" : "",
-                     size_of(g, line->stranded), line->segments, mv_plural(line->segments));
+        f.what =
+            mv_say(&g->words, "%s; %u block%s of %s strand%s %s in %u segment%s", f.what,
+                   line->blocks, mv_plural(line->blocks), f.culprit, line->blocks == 1 ? "s" : "",
+                   size_of(g, line->stranded), line->segments, mv_plural(line->segments));
     } else if (found->growths.count) {
         blame(g, &f, found->growths.rows[0].stack);
     }
@@ -214,12 +205,12 @@ static void add_site(gathering *g, const mv_peak_site *site, const char *label)
 
     blame(g, &f, site->stack);
     f.culprit = label;
-    f.title = say(g, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
-                  all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
-                  is_known ? peak->categories.name[site->category] : "");
-    f.what =
-        say(g, "%u block%s at the peak; without %s the peak would be %s lower", site->blocks,
-            mv_plural(site->blocks), site->blocks == 1 ? "it" : "them", size_of(g, site->marginal));
+    f.title = mv_say(&g->words, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
+                     all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
+                     is_known ? peak->categories.name[site->category] : "");
+    f.what = mv_say(&g->words, "%u block%s at the peak; without %s the peak would be %s lower",
+                    site->blocks, mv_plural(site->blocks), site->blocks == 1 ? "it" : "them",
+                    size_of(g, site->marginal));
     f.advice = mv_category_advice(site->category);
     f.category = site->category;
     set_place(&f, peak->at.event, 0, g->of->lives->events.count);
@@ -231,7 +222,7 @@ static void add_site(gathering *g, const mv_peak_site *site, const char *label)
 static const char **labels_of(gathering *g, uint32_t count)
 {
     const mv_attribution *peak = g->of->peak;
-    mv_labelled *rows = mv_push_array(g->arena, mv_labelled, count);
+    mv_labelled *rows = mv_push_array(g->words.arena, mv_labelled, count);
 
     for (uint32_t i = 0; rows && i < count; i++)
         rows[i] = (mv_labelled){.trace = g->of->trace,
@@ -239,7 +230,7 @@ static const char **labels_of(gathering *g, uint32_t count)
                                 .stack = peak->sites[i].stack,
                                 .key = peak->sites[i].category,
                                 .bytes = peak->sites[i].bytes};
-    return rows ? mv_labels_find(g->arena, rows, count, false) : NULL;
+    return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
 /* Bytes that no site has: first when no site has as much. */
@@ -247,7 +238,7 @@ static void add_unattributed(gathering *g, mv_finding_kind kind)
 {
     mv_finding f = finding(kind, g->of->peak->unattributed);
 
-    f.title = say(g, "%s of the peak have no stack", size_of(g, f.bytes));
+    f.title = mv_say(&g->words, "%s of the peak have no stack", size_of(g, f.bytes));
     f.what = "they were allocated before recording began, or their stacks were not recorded";
     f.advice =
         mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
@@ -261,7 +252,7 @@ static void add_peak(gathering *g)
     const char **labels = labels_of(g, count);
     bool is_first = peak->unattributed > (count ? peak->sites[0].bytes : 0);
 
-    g->failed = g->failed || !labels;
+    g->words.failed = g->words.failed || !labels;
     if (is_first)
         add_unattributed(g, MV_FINDING_PEAK);
     for (uint32_t i = 0; labels && i < count; i++)
@@ -283,7 +274,7 @@ static void add_doubts(gathering *g)
 {
     const mv_lives *lives = g->of->lives;
     int64_t residual = lives->doubts.residual;
-    const char *text = mv_residual_text(g->arena, lives);
+    const char *text = mv_residual_text(g->words.arena, lives);
 
     if (lives->history != MV_HISTORY_COMPLETE) {
         mv_finding f = finding(MV_FINDING_NOTE, 0);
@@ -292,7 +283,7 @@ static void add_doubts(gathering *g)
         f.advice = mv_recording_advice(lives);
         add(g, f);
     }
-    g->failed = g->failed || !text;
+    g->words.failed = g->words.failed || !text;
     if (residual != 0 && text)
         add_text(g, MV_FINDING_NOTE, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,
                  "the file contradicts itself", text);
@@ -304,7 +295,7 @@ static const char *why_no_leak(gathering *g)
 
     mv_leaks_why(g->of->leaks, why, sizeof why);
     mv_leaks_under_way(g->of->leaks, under_way, sizeof under_way);
-    return say(g, "%s%s%s", why, *under_way ? "; " : "", under_way);
+    return mv_say(&g->words, "%s%s%s", why, *under_way ? "; " : "", under_way);
 }
 
 static void add_fine(gathering *g)
@@ -320,7 +311,8 @@ static void add_fine(gathering *g)
         add_text(g, MV_FINDING_NOTE, 0, "leaks unknown", why_no_leak(g));
     if (!fragmentation->fragmented)
         add_text(g, is_fine ? MV_FINDING_FINE : MV_FINDING_NOTE, 0,
-                 say(g, "fragmentation %s: %s", fragmentation->answer, fragmentation->figures),
+                 mv_say(&g->words, "fragmentation %s: %s", fragmentation->answer,
+                        fragmentation->figures),
                  fragmentation->why);
     if (ooms->count == 0)
         add_text(g, ooms->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, 0, ooms->verdict,
@@ -345,7 +337,7 @@ static int by_alarm(const void *left, const void *right, const void *context)
 
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err)
 {
-    gathering g = {.arena = arena,
+    gathering g = {.words.arena = arena,
                    .of = reports,
                    .out = out,
                    .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 12};
@@ -360,5 +352,5 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
     add_peak(&g);
     add_fine(&g);
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
-    return g.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
+    return g.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
 }

@@ -9,23 +9,10 @@
 #include "base/text.h"
 
 typedef struct {
-    mv_arena *arena;
+    mv_telling words;
     const mv_reports *of;
     mv_headline *out;
-    bool failed;
 } heading;
-
-__attribute__((format(printf, 2, 3))) static const char *say(heading *h, const char *format, ...)
-{
-    const char *text;
-    va_list args;
-
-    va_start(args, format);
-    text = mv_arena_vprintf(h->arena, format, args);
-    va_end(args);
-    h->failed = h->failed || !text;
-    return text ? text : "";
-}
 
 static void add(heading *h, mv_headline_row row)
 {
@@ -72,7 +59,7 @@ static void add_ooms(heading *h)
         snprintf(times, sizeof times, " %u times", found->count);
     row.level = MV_HEADLINE_ALARM;
     row.bytes = found->ooms[0].requested;
-    row.text = say(h, "out of memory%s: %s", times, reasons);
+    row.text = mv_say(&h->words, "out of memory%s: %s", times, reasons);
     row.why = found->ooms[0].why;
     add(h, row);
 }
@@ -90,7 +77,7 @@ static const char *place_of(heading *h, const mv_leak *leak)
     end = *line ? strstr(label, line) : NULL;
     if (end)
         end[strlen(line)] = 0;
-    return say(h, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
+    return mv_say(&h->words, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
 }
 
 static void add_leaks(heading *h)
@@ -109,8 +96,8 @@ static void add_leaks(heading *h)
         snprintf(more, sizeof more, ", %u more", found->count - 1);
     row.level = MV_HEADLINE_ALARM;
     row.bytes = found->leaked_bytes;
-    row.text = say(h, "leak %s%s%s", mv_size_text(size, found->leaks[0].bytes),
-                   place_of(h, &found->leaks[0]), more);
+    row.text = mv_say(&h->words, "leak %s%s%s", mv_size_text(size, found->leaks[0].bytes),
+                      place_of(h, &found->leaks[0]), more);
     add(h, row);
 }
 
@@ -123,14 +110,15 @@ static void add_fragmentation(heading *h)
 
     if (!found->fragmented) {
         row.level = found->is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
-        row.text = say(h, "fragmentation %s", found->answer);
+        row.text = mv_say(&h->words, "fragmentation %s", found->answer);
         row.bytes = 0;
     } else {
         row.level = MV_HEADLINE_ALARM;
         row.bytes = found->beyond ? found->beyond : found->stranded;
-        row.text = found->beyond
-                       ? say(h, "fragmented: %s beyond the need", mv_size_text(size, found->beyond))
-                       : say(h, "fragmented: %s in holes", mv_size_text(size, found->stranded));
+        row.text = found->beyond ? mv_say(&h->words, "fragmented: %s beyond the need",
+                                          mv_size_text(size, found->beyond))
+                                 : mv_say(&h->words, "fragmented: %s in holes",
+                                          mv_size_text(size, found->stranded));
     }
     add(h, row);
 }
@@ -155,7 +143,7 @@ static int by_alarm(const void *left, const void *right, const void *context)
 
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err)
 {
-    heading h = {.arena = arena, .of = reports, .out = out};
+    heading h = {.words.arena = arena, .of = reports, .out = out};
     uint32_t shown;
 
     *out = (mv_headline){.line = ""};
@@ -168,8 +156,8 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
     shown = out->alarms ? out->alarms : out->count;
     for (uint32_t i = 0; i < shown; i++)
-        out->line = say(&h, "%s%s%s", out->line, i ? " \xc2\xb7 " : "", out->rows[i].text);
-    return h.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "headline") : MV_OK;
+        out->line = mv_say(&h.words, "%s%s%s", out->line, i ? " \xc2\xb7 " : "", out->rows[i].text);
+    return h.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "headline") : MV_OK;
 }
 
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,

@@ -12,37 +12,24 @@
 #include "base/text.h"
 
 typedef struct {
-    mv_arena *arena;
+    mv_telling words;
     const mv_event_facts *of;
     const mv_events *events;
     mv_event_story *out;
-    bool failed;
 } telling;
-
-__attribute__((format(printf, 2, 3))) static const char *say(telling *t, const char *format, ...)
-{
-    const char *text;
-    va_list args;
-
-    va_start(args, format);
-    text = mv_arena_vprintf(t->arena, format, args);
-    va_end(args);
-    t->failed = t->failed || !text;
-    return text ? text : "";
-}
 
 static const char *size_of(telling *t, uint64_t bytes)
 {
     char text[MV_SIZE_TEXT];
 
-    return say(t, "%s", mv_size_text(text, bytes));
+    return mv_say(&t->words, "%s", mv_size_text(text, bytes));
 }
 
 static const char *event_of(telling *t, uint32_t event)
 {
     char text[MV_COUNT_TEXT];
 
-    return say(t, "event %s", mv_count_text(text, event));
+    return mv_say(&t->words, "event %s", mv_count_text(text, event));
 }
 
 static const char no_events[] = "no events were recorded, so its life is not known";
@@ -50,7 +37,7 @@ static const char no_events[] = "no events were recorded, so its life is not kno
 /* Adds to what comes after the first sentence. */
 static void then(telling *t, const char *text)
 {
-    t->out->then = say(t, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
+    t->out->then = mv_say(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
 }
 
 /* ---- pieces of sentences ------------------------------------------------------------------ */
@@ -69,9 +56,9 @@ const char *mv_event_span_text(mv_arena *arena, const mv_events *e, uint32_t fro
 
 static const char *span_of(telling *t, uint32_t from, uint32_t to)
 {
-    const char *text = mv_event_span_text(t->arena, t->events, from, to);
+    const char *text = mv_event_span_text(t->words.arena, t->events, from, to);
 
-    t->failed = t->failed || !text;
+    t->words.failed = t->words.failed || !text;
     return text ? text : "";
 }
 
@@ -84,12 +71,12 @@ static const char *line_of(telling *t, const char *before, mv_stack_id stack, co
     mv_culprit_label(t->of->trace, t->of->kinds, stack, text, sizeof text);
     if (strcmp(label, MV_BACKWARD_LABEL) == 0)
         label = "the backward pass";
-    return *label == '(' ? "" : say(t, "%s%s%s", before, label, after);
+    return *label == '(' ? "" : mv_say(&t->words, "%s%s%s", before, label, after);
 }
 
 static const char *address_of(telling *t, uint64_t addr)
 {
-    return addr == MV_NO_BYTES ? "" : say(t, " at 0x%llx", (unsigned long long)addr);
+    return addr == MV_NO_BYTES ? "" : mv_say(&t->words, " at 0x%llx", (unsigned long long)addr);
 }
 
 /* "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
@@ -101,8 +88,9 @@ static const char *block_of(telling *t, uint32_t alloc)
     const char *requested = size_of(t, a->requested[alloc]);
 
     if (strcmp(block, requested) == 0)
-        return say(t, "%s%s%s", least, block, address_of(t, a->addr[alloc]));
-    return say(t, "%s%s (%s requested)%s", least, block, requested, address_of(t, a->addr[alloc]));
+        return mv_say(&t->words, "%s%s%s", least, block, address_of(t, a->addr[alloc]));
+    return mv_say(&t->words, "%s%s (%s requested)%s", least, block, requested,
+                  address_of(t, a->addr[alloc]));
 }
 
 static const char *user_of(telling *t, uint32_t alloc)
@@ -110,17 +98,18 @@ static const char *user_of(telling *t, uint32_t alloc)
     const mv_alloc_lives *a = &t->of->lives->allocs;
 
     if (a->birth[alloc] == MV_BEFORE)
-        return say(t, "a block from before the first event%s",
-                   line_of(t, " (", a->stack[alloc], ")"));
-    return say(t, "%s%s", event_of(t, a->birth[alloc]), line_of(t, " (", a->stack[alloc], ")"));
+        return mv_say(&t->words, "a block from before the first event%s",
+                      line_of(t, " (", a->stack[alloc], ")"));
+    return mv_say(&t->words, "%s%s", event_of(t, a->birth[alloc]),
+                  line_of(t, " (", a->stack[alloc], ")"));
 }
 
 const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc)
 {
-    telling t = {.arena = arena, .of = facts, .events = &facts->lives->events};
+    telling t = {.words.arena = arena, .of = facts, .events = &facts->lives->events};
     const char *text = user_of(&t, alloc);
 
-    return t.failed ? NULL : text;
+    return t.words.failed ? NULL : text;
 }
 
 /* ---- allocations -------------------------------------------------------------------------- */
@@ -162,8 +151,8 @@ static void tell_completion(telling *t, uint32_t freed, uint32_t completed)
     if (completed == MV_NEVER)
         then(t, "a stream may use it up to the last event, so it cannot be used again");
     else if (completed - freed > 1)
-        then(t, say(t, "its bytes can be used again %s later, after %s",
-                    span_of(t, freed, completed), event_of(t, completed)));
+        then(t, mv_say(&t->words, "its bytes can be used again %s later, after %s",
+                       span_of(t, freed, completed), event_of(t, completed)));
 }
 
 static void tell_next(telling *t)
@@ -173,7 +162,7 @@ static void tell_next(telling *t)
     if (t->out->next == MV_NO_ROW)
         then(t, "the address is not used again up to the last event");
     else
-        then(t, say(t, "the address is used next by %s", user_of(t, t->out->next)));
+        then(t, mv_say(&t->words, "the address is used next by %s", user_of(t, t->out->next)));
 }
 
 static void tell_end(telling *t)
@@ -185,16 +174,19 @@ static void tell_end(telling *t)
         if (t->out->completed == MV_NEVER)
             then(t, "a stream may use it up to the last event, so it cannot be used again");
         else
-            then(t, say(t, "its bytes can be used again after %s", event_of(t, t->out->completed)));
+            then(t, mv_say(&t->words, "its bytes can be used again after %s",
+                           event_of(t, t->out->completed)));
     } else if (freed == MV_NEVER) {
         then(t, "not freed up to the last event");
     } else if (!is_free(t, freed)) {
-        then(t, say(t, "its free is not recorded, but %s uses its bytes", event_of(t, freed)));
+        then(t, mv_say(&t->words, "its free is not recorded, but %s uses its bytes",
+                       event_of(t, freed)));
     } else {
         if (born == MV_BEFORE)
-            then(t, say(t, "freed by %s", event_of(t, freed)));
+            then(t, mv_say(&t->words, "freed by %s", event_of(t, freed)));
         else
-            then(t, say(t, "freed after %s by %s", span_of(t, born, freed), event_of(t, freed)));
+            then(t, mv_say(&t->words, "freed after %s by %s", span_of(t, born, freed),
+                           event_of(t, freed)));
         tell_completion(t, freed, t->out->completed);
     }
     tell_next(t);
@@ -203,8 +195,8 @@ static void tell_end(telling *t)
 /* A block of a heap without events: all that is known is that it was there. */
 static void tell_block(telling *t, uint32_t alloc)
 {
-    t->out->what = say(t, "A block of %s%s", block_of(t, alloc),
-                       line_of(t, ", allocated in ", t->of->lives->allocs.stack[alloc], ""));
+    t->out->what = mv_say(&t->words, "A block of %s%s", block_of(t, alloc),
+                          line_of(t, ", allocated in ", t->of->lives->allocs.stack[alloc], ""));
     then(t, no_events);
 }
 
@@ -215,8 +207,9 @@ static void tell_alloc(telling *t, uint32_t alloc)
         tell_block(t, alloc);
         return;
     }
-    t->out->what = say(
-        t, t->out->born == MV_BEFORE ? "Allocated before the first event: %s%s" : "Allocates %s%s",
+    t->out->what = mv_say(
+        &t->words,
+        t->out->born == MV_BEFORE ? "Allocated before the first event: %s%s" : "Allocates %s%s",
         block_of(t, alloc), line_of(t, " in ", t->of->lives->allocs.stack[alloc], ""));
     tell_end(t);
 }
@@ -238,15 +231,15 @@ static const char *origin(telling *t, uint32_t event)
 
     if (born == MV_BEFORE)
         return ", which was allocated before the first event";
-    return say(t, ", which %s allocated %s before", user_of(t, t->out->alloc),
-               span_of(t, born, event));
+    return mv_say(&t->words, ", which %s allocated %s before", user_of(t, t->out->alloc),
+                  span_of(t, born, event));
 }
 
 static void tell_free(telling *t, uint32_t event)
 {
     set_alloc(t, t->of->lives->alloc_of[event]);
-    t->out->what = say(t, "Frees %s%s%s", block_of(t, t->out->alloc), freeing_line(t, event),
-                       origin(t, event));
+    t->out->what = mv_say(&t->words, "Frees %s%s%s", block_of(t, t->out->alloc),
+                          freeing_line(t, event), origin(t, event));
     tell_completion(t, event, t->out->completed);
     tell_next(t);
 }
@@ -262,21 +255,24 @@ static void tell_completed(telling *t, uint32_t event)
         return;
     }
     if (was_pending(t))
-        t->out->what = say(t,
-                           "Completes a free that was asked for before the first event: %s can be "
-                           "used again",
-                           block_of(t, t->out->alloc));
+        t->out->what =
+            mv_say(&t->words,
+                   "Completes a free that was asked for before the first event: %s can be "
+                   "used again",
+                   block_of(t, t->out->alloc));
     else
-        t->out->what = say(t, "Completes the free that %s asked for: %s can be used again",
-                           freed + 1 == event ? "the event before" : event_of(t, freed),
-                           block_of(t, t->out->alloc));
+        t->out->what =
+            mv_say(&t->words, "Completes the free that %s asked for: %s can be used again",
+                   freed + 1 == event ? "the event before" : event_of(t, freed),
+                   block_of(t, t->out->alloc));
     tell_next(t);
 }
 
 static void tell_unknown_free(telling *t, uint32_t event)
 {
-    t->out->what = say(t, "Frees %s%s, where no allocation is recorded",
-                       size_of(t, t->events->size[event]), address_of(t, t->events->addr[event]));
+    t->out->what =
+        mv_say(&t->words, "Frees %s%s, where no allocation is recorded",
+               size_of(t, t->events->size[event]), address_of(t, t->events->addr[event]));
 }
 
 static void tell_annotation(telling *t, uint32_t event)
@@ -286,14 +282,14 @@ static void tell_annotation(telling *t, uint32_t event)
 
     if (alloc != MV_NO_ROW)
         set_alloc(t, alloc);
-    t->out->what =
-        say(t, "Says of %s: '%s'",
-            alloc != MV_NO_ROW ? block_of(t, alloc)
-                               : say(t, "the bytes%s", address_of(t, t->events->addr[event])),
-            mv_string_text(t->of->trace, text));
+    t->out->what = mv_say(&t->words, "Says of %s: '%s'",
+                          alloc != MV_NO_ROW ? block_of(t, alloc)
+                                             : mv_say(&t->words, "the bytes%s",
+                                                      address_of(t, t->events->addr[event])),
+                          mv_string_text(t->of->trace, text));
     if (alloc != MV_NO_ROW && t->out->born != MV_BEFORE)
-        then(t, say(t, "allocated %s before by %s", span_of(t, t->out->born, event),
-                    user_of(t, alloc)));
+        then(t, mv_say(&t->words, "allocated %s before by %s", span_of(t, t->out->born, event),
+                       user_of(t, alloc)));
 }
 
 /* ---- segments ----------------------------------------------------------------------------- */
@@ -337,9 +333,10 @@ static void tell_return(telling *t)
     if (freed == MV_NEVER)
         then(t, "held up to the last event");
     else if (born == MV_BEFORE)
-        then(t, say(t, "given back by %s", event_of(t, freed)));
+        then(t, mv_say(&t->words, "given back by %s", event_of(t, freed)));
     else
-        then(t, say(t, "given back after %s by %s", span_of(t, born, freed), event_of(t, freed)));
+        then(t, mv_say(&t->words, "given back after %s by %s", span_of(t, born, freed),
+                       event_of(t, freed)));
 }
 
 static void tell_segment_begin(telling *t, uint32_t event)
@@ -349,12 +346,13 @@ static void tell_segment_begin(telling *t, uint32_t event)
     const char *size = size_of(t, t->events->size[event]);
     const char *place = address_of(t, t->events->addr[event]);
 
-    t->out->what =
-        is_map ? say(t, "Maps %s of device memory into an expandable segment%s", size, place)
-               : say(t, "Gets a segment of %s from the device%s", size, place);
+    t->out->what = is_map
+                       ? mv_say(&t->words, "Maps %s of device memory into an expandable segment%s",
+                                size, place)
+                       : mv_say(&t->words, "Gets a segment of %s from the device%s", size, place);
     if (needer != MV_NO_ROW)
-        t->out->what = say(t, "%s, for the %s of %s", t->out->what,
-                           size_of(t, t->events->size[needer]), event_of(t, needer));
+        t->out->what = mv_say(&t->words, "%s, for the %s of %s", t->out->what,
+                              size_of(t, t->events->size[needer]), event_of(t, needer));
     if (row != MV_NO_ROW)
         tell_return(t);
 }
@@ -367,15 +365,16 @@ static void tell_segment_end(telling *t, uint32_t event)
     const char *place = address_of(t, t->events->addr[event]);
 
     t->out->what =
-        is_unmap ? say(t, "Gives %s of an expandable segment%s back to the device", size, place)
-                 : say(t, "Gives a segment of %s%s back to the device", size, place);
+        is_unmap ? mv_say(&t->words, "Gives %s of an expandable segment%s back to the device", size,
+                          place)
+                 : mv_say(&t->words, "Gives a segment of %s%s back to the device", size, place);
     if (t->out->segment == MV_NO_ROW)
         then(t, "nothing is recorded that made it");
     else if (row != MV_NO_ROW && t->out->born == MV_BEFORE)
         then(t, "held since before the first event");
     else if (row != MV_NO_ROW)
-        then(t, say(t, "%s got it %s before", event_of(t, t->out->born),
-                    span_of(t, t->out->born, event)));
+        then(t, mv_say(&t->words, "%s got it %s before", event_of(t, t->out->born),
+                       span_of(t, t->out->born, event)));
 }
 
 /* A row without a segment event of its own. */
@@ -388,15 +387,16 @@ static void tell_segment_row(telling *t, uint32_t row)
     t->out->born = s->birth[row];
     t->out->freed = t->out->completed = s->death[row];
     if (t->events->count == 0) {
-        t->out->what = say(t, "A segment of %s%s", size, place);
+        t->out->what = mv_say(&t->words, "A segment of %s%s", size, place);
         then(t, no_events);
         return;
     }
     if (t->out->born == MV_BEFORE)
-        t->out->what = say(t, "A segment of %s%s, held since before the first event", size, place);
+        t->out->what =
+            mv_say(&t->words, "A segment of %s%s, held since before the first event", size, place);
     else
-        t->out->what = say(t, "%s%s, a part of what %s got from the device", size, place,
-                           event_of(t, t->out->born));
+        t->out->what = mv_say(&t->words, "%s%s, a part of what %s got from the device", size, place,
+                              event_of(t, t->out->born));
     tell_return(t);
 }
 
@@ -406,18 +406,19 @@ static void tell_oom(telling *t, uint32_t event)
 {
     uint64_t free = t->events->addr[event];
 
-    t->out->what = say(t, "Asks for %s%s and does not get it", size_of(t, t->events->size[event]),
-                       line_of(t, " in ", t->events->stack[event], ""));
+    t->out->what =
+        mv_say(&t->words, "Asks for %s%s and does not get it", size_of(t, t->events->size[event]),
+               line_of(t, " in ", t->events->stack[event], ""));
     if (free != MV_NO_BYTES)
-        then(t, say(t, "the device has %s free", size_of(t, free)));
+        then(t, mv_say(&t->words, "the device has %s free", size_of(t, free)));
 }
 
 static void tell_other(telling *t, uint32_t event)
 {
     const mv_tags *tags = &t->of->trace->tags;
 
-    t->out->what = say(t, "'%s': memviz does not know what such an event does",
-                       mv_string_text(t->of->trace, tags->action[t->events->tag[event].row]));
+    t->out->what = mv_say(&t->words, "'%s': memviz does not know what such an event does",
+                          mv_string_text(t->of->trace, tags->action[t->events->tag[event].row]));
 }
 
 static void tell(telling *t, uint32_t event)
@@ -446,8 +447,8 @@ static void tell(telling *t, uint32_t event)
         tell_oom(t, event);
         break;
     case MV_ACTION_SNAPSHOT:
-        t->out->what =
-            say(t, "A snapshot is taken: %s are active", size_of(t, t->events->size[event]));
+        t->out->what = mv_say(&t->words, "A snapshot is taken: %s are active",
+                              size_of(t, t->events->size[event]));
         break;
     case MV_ACTION_ANNOTATE:
         tell_annotation(t, event);
@@ -470,13 +471,15 @@ static telling begin(mv_arena *arena, const mv_event_facts *facts, uint32_t even
                             .next = MV_NO_ROW,
                             .what = "",
                             .then = ""};
-    return (telling){.arena = arena, .of = facts, .events = &facts->lives->events, .out = out};
+    return (telling){
+        .words.arena = arena, .of = facts, .events = &facts->lives->events, .out = out};
 }
 
 static bool end(telling *t)
 {
-    t->out->text = say(t, "%s%s%s", t->out->what, *t->out->then ? "; " : "", t->out->then);
-    return !t->failed;
+    t->out->text =
+        mv_say(&t->words, "%s%s%s", t->out->what, *t->out->then ? "; " : "", t->out->then);
+    return !t->words.failed;
 }
 
 bool mv_event_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,

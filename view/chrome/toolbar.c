@@ -222,7 +222,7 @@ void mv_file_heading_paint(mv_view *view, mv_box box)
 {
     mv_ui *ui = &view->ui;
     float gap = mv_ui_px(ui, 16);
-    mv_box name = box;
+    mv_box name;
 
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     mv_box_cut_right(&box, mv_ui_px(ui, MV_UI_PAD));

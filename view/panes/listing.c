@@ -33,9 +33,9 @@ bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *column
 
     t->columns = columns;
     t->column_count = column_count;
-    t->cells = mv_push_array(maker->arena, mv_cell, (uint64_t)rows * column_count);
-    t->places = mv_push_array(maker->arena, mv_listing_place, rows);
-    t->order = mv_push_array(maker->arena, uint32_t, rows);
+    t->cells = mv_push_array(maker->words.arena, mv_cell, (uint64_t)rows * column_count);
+    t->places = mv_push_array(maker->words.arena, mv_listing_place, rows);
+    t->order = mv_push_array(maker->words.arena, uint32_t, rows);
     maker->capacity = rows;
     return t->cells && t->places && t->order;
 }
@@ -48,35 +48,22 @@ mv_cell *mv_listing_next(mv_listing_maker *maker)
     return t->cells + (uint64_t)t->count * t->column_count;
 }
 
-const char *mv_listing_say(mv_listing_maker *maker, const char *format, ...)
-{
-    const char *copy;
-    va_list args;
-
-    va_start(args, format);
-    copy = mv_arena_vprintf(maker->arena, format, args);
-    va_end(args);
-    maker->failed = maker->failed || !copy;
-    return copy ? copy : "";
-}
-
 const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack)
 {
     char label[256];
 
-    return mv_listing_say(
-        maker, "%s",
-        mv_culprit_label(maker->trace, maker->sites->kinds, stack, label, sizeof label));
+    return mv_say(&maker->words, "%s",
+                  mv_culprit_label(maker->trace, maker->sites->kinds, stack, label, sizeof label));
 }
 
 const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack)
 {
     char text[240];
 
-    return mv_listing_say(
-        maker, "%s",
-        mv_search_of_frame(maker->trace, mv_culprit_frame(maker->trace, maker->sites->kinds, stack),
-                           text, sizeof text));
+    return mv_say(&maker->words, "%s",
+                  mv_search_of_frame(maker->trace,
+                                     mv_culprit_frame(maker->trace, maker->sites->kinds, stack),
+                                     text, sizeof text));
 }
 
 /* ---- order ------------------------------------------------------------------------------- */
@@ -132,8 +119,8 @@ static bool fill_events(mv_listing_maker *maker)
     maker->out->columns = mv_listing_event_columns;
     maker->out->column_count = MV_LISTING_EVENT_COLUMNS;
     maker->out->count = maker->lives->events.count;
-    maker->out->note = mv_listing_say(maker, "%s events, in order; the marked one is the cursor's",
-                                      mv_axis_exact(maker->out->count, count));
+    maker->out->note = mv_say(&maker->words, "%s events, in order; the marked one is the cursor's",
+                              mv_axis_exact(maker->out->count, count));
     return true;
 }
 
@@ -161,7 +148,7 @@ static bool fill(mv_listing_maker *maker)
 
 mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err)
 {
-    mv_listing_maker maker = {.arena = arena,
+    mv_listing_maker maker = {.words.arena = arena,
                               .ask = ask,
                               .trace = &ask->document->trace,
                               .sites = &ask->document->sites,
@@ -171,7 +158,7 @@ mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *
 
     *out = (mv_listing){.kind = ask->kind, .note = ""};
     mv_arena_init(&maker.scratch, arena->budget);
-    is_done = fill(&maker) && !maker.failed;
+    is_done = fill(&maker) && !maker.words.failed;
     mv_arena_release(&maker.scratch);
     if (!is_done)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "table");

@@ -168,7 +168,7 @@ static void add_row(area *p, const area_row *row)
     if (p->of_category) {
         const char *name = m->ask->device->attribution.categories.name[p->categories[row->largest]];
         cells[7].text = name;
-        place->search = mv_listing_say(m, "cat:%s", name);
+        place->search = mv_say(&m->words, "cat:%s", name);
         return;
     }
     cells[7].text = mv_listing_label(m, stack);
@@ -180,7 +180,7 @@ static void add_row(area *p, const area_row *row)
 
 static bool fill_total(area *p)
 {
-    mv_cell *total = mv_push_array(p->maker->arena, mv_cell, p->maker->out->column_count);
+    mv_cell *total = mv_push_array(p->maker->words.arena, mv_cell, p->maker->out->column_count);
 
     if (!total)
         return false;
@@ -194,8 +194,8 @@ static void say_note(area *p)
 {
     char from[MV_TICK_TEXT], to[MV_TICK_TEXT];
 
-    p->maker->out->note = mv_listing_say(p->maker, "events %s to %s", mv_axis_exact(p->a, from),
-                                         mv_axis_exact(p->b, to));
+    p->maker->out->note = mv_say(&p->maker->words, "events %s to %s", mv_axis_exact(p->a, from),
+                                 mv_axis_exact(p->b, to));
 }
 
 static bool fill_area(area *p, const mv_listing_column *columns)

@@ -6,10 +6,11 @@
 #ifndef MV_LISTING_PARTS_H
 #define MV_LISTING_PARTS_H
 
+#include "base/text.h"
 #include "view/panes/listing.h"
 
 typedef struct {
-    mv_arena *arena;
+    mv_telling words; /* its arena is the table's */
     mv_arena scratch;
     const mv_listing_ask *ask;
     const mv_trace *trace;
@@ -17,7 +18,6 @@ typedef struct {
     const mv_lives *lives;
     mv_listing *out;
     uint32_t capacity; /* of rows */
-    bool failed;       /* memory ran out */
 } mv_listing_maker;
 
 /* Makes room for `rows` rows. */
@@ -27,10 +27,6 @@ bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *column
 /* The cells of the next row. Its place is maker->out->places[out->count], empty; incrementing
  * out->count adds the row. */
 mv_cell *mv_listing_next(mv_listing_maker *maker);
-
-/* Formatted into the table's arena; "" when memory is out. */
-const char *mv_listing_say(mv_listing_maker *maker, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack);  /* of its culprit */
 const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack); /* that finds it */

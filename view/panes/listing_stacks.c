@@ -93,9 +93,9 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
             add_stack_row(maker, found, from, i, all);
             from = i;
         }
-    maker->out->note = mv_listing_say(maker, "%s in %u block%s by %u line%s, at the cursor",
-                                      mv_size_text(size, all), count, count == 1 ? "" : "s", rows,
-                                      rows == 1 ? "" : "s");
+    maker->out->note =
+        mv_say(&maker->words, "%s in %u block%s by %u line%s, at the cursor",
+               mv_size_text(size, all), count, count == 1 ? "" : "s", rows, rows == 1 ? "" : "s");
     return true;
 }
 
@@ -115,15 +115,15 @@ static void add_leak_row(mv_listing_maker *m, const mv_leak *leak)
     cells[4].number = leak->last_event;
     cells[5].number = (uint64_t)(leak->confidence * 1e6);
     cells[6].text = mv_leak_kind_name(leak->kind);
-    cells[7].text = mv_listing_say(
-        m, "%s", mv_leak_label(m->trace, m->sites->kinds, leak, label, sizeof label));
+    cells[7].text = mv_say(&m->words, "%s",
+                           mv_leak_label(m->trace, m->sites->kinds, leak, label, sizeof label));
     place->has_event = place->has_window = true;
     place->event = events - 1;
     place->from = leak->first_event > 8 ? leak->first_event - 8 : 0;
     place->to = events;
     if (leak->first_event < events)
         place->alloc = m->lives->alloc_of[leak->first_event];
-    place->search = mv_listing_say(m, "%s leak", mv_listing_search(m, leak->stack));
+    place->search = mv_say(&m->words, "%s leak", mv_listing_search(m, leak->stack));
 }
 
 bool mv_listing_fill_leaks(mv_listing_maker *maker)
@@ -145,13 +145,13 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker)
     for (uint32_t i = 0; i < found->count; i++)
         add_leak_row(maker, &found->leaks[i]);
     if (found->verdict == MV_VERDICT_LEAK)
-        maker->out->note = mv_listing_say(maker, "%s of %s alive at the end are leaked",
-                                          mv_size_text(leaked, found->leaked_bytes),
-                                          mv_size_text(live, found->live_bytes));
+        maker->out->note = mv_say(&maker->words, "%s of %s alive at the end are leaked",
+                                  mv_size_text(leaked, found->leaked_bytes),
+                                  mv_size_text(live, found->live_bytes));
     else
-        maker->out->note = mv_listing_say(
-            maker, "%s",
-            mv_verdict_line(maker->trace, maker->sites->kinds, found, line, sizeof line));
+        maker->out->note =
+            mv_say(&maker->words, "%s",
+                   mv_verdict_line(maker->trace, maker->sites->kinds, found, line, sizeof line));
     return true;
 }
 
@@ -207,8 +207,8 @@ static void add_size_row(mv_listing_maker *m, uint32_t power, const mv_listing_s
     cells[6].number = ever->bytes;
     cells[7].text = mv_listing_label(m, m->lives->allocs.stack[largest]);
     place->alloc = largest;
-    place->search = mv_listing_say(m, "size>=%llu size<%llu", (unsigned long long)cells[0].number,
-                                   (unsigned long long)cells[1].number);
+    place->search = mv_say(&m->words, "size>=%llu size<%llu", (unsigned long long)cells[0].number,
+                           (unsigned long long)cells[1].number);
 }
 
 bool mv_listing_fill_sizes(mv_listing_maker *maker)
@@ -232,9 +232,9 @@ bool mv_listing_fill_sizes(mv_listing_maker *maker)
     for (uint32_t i = MV_LISTING_SIZE_ROWS; i-- > 0;)
         if (maker->ask->ever[i].blocks)
             add_size_row(maker, i, &now[i], all);
-    maker->out->note = mv_listing_say(maker,
-                                      "%s in %llu blocks at the cursor; a block is as large "
-                                      "as the allocator made it",
-                                      mv_size_text(size, all), (unsigned long long)blocks);
+    maker->out->note = mv_say(&maker->words,
+                              "%s in %llu blocks at the cursor; a block is as large "
+                              "as the allocator made it",
+                              mv_size_text(size, all), (unsigned long long)blocks);
     return true;
 }

@@ -30,7 +30,7 @@ mv_box mv_paper_heading_paint(mv_ui *ui, mv_box paper, const mv_paper_heading *h
 
     mv_box_cut_left(&paper, margin);
     mv_box_cut_right(&paper, margin);
-    mv_box_cut_top(&paper, mv_ui_px(ui, MARGIN - TITLE_LINE / 2));
+    mv_box_cut_top(&paper, mv_ui_px(ui, MARGIN) - mv_ui_px(ui, TITLE_LINE) / 2);
     mv_box_cut_bottom(&paper, margin / 2);
     paper = mv_ui_paragraph(ui, paper, &title, heading->title);
     paper = mv_ui_paragraph(ui, paper, &figures, join(&ui->scene, heading));
