@@ -28,7 +28,7 @@ def main(folder, wasm, version, out):
         return text
 
     style = read("style.css")
-    shell = "\n" + read("shell.js")
+    shell = "\n" + read("shell.js") + read("served.js")
     packed = gzip.compress(pathlib.Path(wasm).read_bytes(), 9, mtime=0)
     parts = {
         "POLICY": "default-src 'none'; script-src " + hash_of(shell) + " 'wasm-unsafe-eval'; worker-src blob:; style-src "

@@ -287,6 +287,7 @@ async function begin() {
   viewer.postMessage({begin: {module: compiled, surface, isDark, scale: scale(), size: sizeNow()}}, [surface]);
   listen();
   openEmbedded();
+  if (byId('served')) await beginServed();
 }
 
 begin().catch(error => show('memviz cannot start: ' + (error.message || error)));

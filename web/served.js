@@ -1,0 +1,112 @@
+
+// ---- the page as `memviz serve` sends it ---------------------------------------------------------
+// It lists the snapshots on the server's machine and fetches those that are chosen, as memviz's own
+// container. The program's server (cli/serve/) says what it answers.
+
+const TRIES = 5;    // of a connection that breaks, each from where the last one ended
+const SOON_MS = 300; // until the server is asked again how far it is
+const served = {host: '', rows: new Map()};
+const pause = ms => new Promise(done => setTimeout(done, ms));
+const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : (bytes / (1 << 20)).toFixed(1) + ' MiB';
+
+function make(tag, members, ...inside) {
+  const element = Object.assign(document.createElement(tag), members);
+  element.append(...inside);
+  return element;
+}
+
+async function askServer(path, options) {
+  for (let left = TRIES; ; left--) {
+    try { return await fetch(path, {cache: 'no-store', ...options}); } catch (error) {
+      if (left === 1) throw new Error('no connection to ' + (served.host || 'the server') + ': memviz serve, or the ssh, has ended.');
+    }
+    await pause(SOON_MS);
+  }
+}
+
+// The file as it is sent; `tell` hears how far it is.
+async function receive(row, tell) {
+  const path = 'files/' + row.id + '/' + row.version, parts = [];
+  let got = 0, total = 0;
+  for (let left = TRIES; ; ) {
+    const answer = await askServer(path, got ? {headers: {Range: 'bytes=' + got + '-'}} : {});
+    if (answer.status === 202) { // being made
+      tell(served.host + ' reads it, ' + Math.round((await answer.json()).progress * 100) + ' %');
+      await pause(SOON_MS);
+      continue;
+    }
+    if (!answer.ok) throw Object.assign(new Error((await answer.text()).trim()), {isStale: answer.status === 409});
+    if (answer.status === 200) { got = parts.length = 0; total = Number(answer.headers.get('Content-Length')); }
+    try {
+      for (const reader = answer.body.getReader(); ;) {
+        const {done, value} = await reader.read();
+        if (done) break;
+        parts.push(value);
+        got += value.length;
+        tell(sizeText(got) + ' of ' + sizeText(total));
+      }
+    } catch (error) { tell('the connection broke, again from ' + sizeText(got)); }
+    if (got >= total) return new File(parts, row.name, {lastModified: row.modified_ms});
+    if (--left === 0) throw new Error('the connection breaks again and again');
+    await pause(SOON_MS);
+  }
+}
+
+// Fetches rows side by side and opens them in their order. One that fails says so in the list.
+async function openServed(rows) {
+  let isStale = false;
+  const got = await Promise.all(rows.map(async row => {
+    const tell = text => { row.state.textContent = text; show(row.name + ': ' + text); };
+    try {
+      const file = await receive(row, tell);
+      tell('open');
+      return file;
+    } catch (error) {
+      isStale = isStale || error.isStale;
+      tell(error.message);
+      return null;
+    }
+  }));
+  const whole = got.filter(Boolean);
+  if (whole.length) open(whole);
+  if (whole.length === rows.length) return;
+  const why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state.textContent).join(' · ');
+  if (isStale) await listServed();
+  show(why);
+}
+
+function rowOf(row) {
+  row.box = make('input', {type: 'checkbox', ariaLabel: row.name});
+  row.state = make('td', {});
+  return make('tr', {}, make('td', {}, row.box),
+              make('td', {}, make('button', {type: 'button', textContent: row.name, onclick: () => openServed([row])})),
+              make('td', {textContent: sizeText(row.bytes)}), make('td', {textContent: new Date(row.modified_ms).toLocaleString()}),
+              make('td', {}, make('a', {href: 'originals/' + row.id + '/' + row.version, download: row.name, textContent: 'save as it is'})), row.state);
+}
+
+// Shows the list as it is now. Returns its rows.
+async function listServed() {
+  const list = await (await askServer('files')).json();
+  const chosen = () => list.files.filter(row => row.box.checked);
+  const opens = make('button', {type: 'submit', textContent: 'Open the chosen'});
+  const all = make('input', {type: 'checkbox', onchange: () => { for (const row of list.files) row.box.checked = all.checked; }});
+  served.host = list.host;
+  byId('promise').textContent = 'From ' + list.host + ', through this address alone.';
+  byId('welcome').replaceChildren(make('form', {id: 'served-files', onsubmit: event => { event.preventDefault(); openServed(chosen()); }},
+    make('h1', {textContent: 'Snapshots on ' + list.host}),
+    make('table', {}, make('tbody', {}, ...list.files.map(rowOf))),
+    make('p', {hidden: list.files.length === 0}, make('label', {}, all, ' all '), opens, ' ',
+         make('button', {type: 'button', textContent: 'List again', onclick: () => listServed().catch(error => show(error.message))})),
+    make('p', {textContent: list.files.length === 0 ? 'There is none yet: reload the page when there is.'
+                                                    : 'Several files are ranks, or are compared. Files of this machine can be dropped here too.'}),
+    make('p', {hidden: !list.left_out, textContent: list.left_out + ' more are not listed.'}),
+    make('p', {hidden: files.length === 0}, make('button', {type: 'button', textContent: 'Back', onclick: () => { byId('welcome').hidden = true; picture.focus(); }}))));
+  byId('welcome').hidden = false;
+  return list.files;
+}
+
+async function beginServed() {
+  byId('open').onclick = () => listServed().catch(error => show(error.message));
+  const rows = await listServed();
+  if (rows.length === 1) await openServed(rows);
+}
