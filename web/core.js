@@ -1,5 +1,4 @@
-// The program in WebAssembly, and what it asks of JavaScript. `host` has copy(text), picture(...) and
-// written(name).
+// The program in WebAssembly, and what it asks of JavaScript. `host` has copy(text) and written(name).
 class Core {
   constructor(module, host) {
     const text = (at, length) => new TextDecoder().decode(new Uint8Array(this.memory.buffer, at >>> 0, length));
@@ -8,8 +7,6 @@ class Core {
         now: () => performance.now(),
         stop: status => { throw new Error('memviz ended with status ' + status); },
         copy: (at, length) => host.copy(text(at, length)),
-        picture: (list, width, height, background, at, length) =>
-          host.picture(list >>> 0, width, height, background >>> 0, text(at, length)),
         written: (at, length) => host.written(text(at, length)),
       },
     });
@@ -52,6 +49,18 @@ class Core {
       const part = new Uint8Array(await blob.slice(from, from + (8 << 20)).arrayBuffer());
       new Uint8Array(this.memory.buffer, at + from, part.length).set(part);
     }
+  }
+
+  // Draws a frame. What differs from the one before: [x, y, width, height, ...].
+  frame(width, height, ms) {
+    const count = this.exports.mv_web_frame(width, height, ms);
+    if (count < 0) throw new Error('memory is out');
+    return new Int32Array(this.memory.buffer, this.exports.mv_web_drawn() >>> 0, 4 * count);
+  }
+
+  // The pixels of the last frame, where they are.
+  pixels(width, height) {
+    return new Uint8ClampedArray(this.memory.buffer, this.exports.mv_web_image() >>> 0, width * height * 4);
   }
 
   // A command of the program: {status, out, errors}.

@@ -36,7 +36,7 @@ def main(folder, wasm, version, out):
         "VERSION": version,
         "STYLE": style,
         "CORE": base64.b64encode(packed).decode(),
-        "VIEWER": worker("core.js", "painter.js", "viewer.js"),
+        "VIEWER": worker("core.js", "viewer.js"),
         "REPORTER": worker("core.js", "reporter.js"),
         "SHELL": shell,
     }

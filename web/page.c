@@ -4,7 +4,7 @@
  *     mv_web_file, mv_web_add      room for its bytes, which JavaScript fills; shows it
  *     mv_web_key, _pointer, _wheel  what the user does (web/events.c)
  *     mv_web_turn                   a piece of the work; until it returns 0
- *     mv_web_frame                  a picture, as a list of words (web/draw_list.h)
+ *     mv_web_frame                  a picture: mv_web_image, and what of it is new: mv_web_drawn
  *     mv_web_run                    a command of the program; its output is a file, MV_FILE_OUT
  *
  * Texts go through one buffer, mv_web_texts; numbers are doubles or 32-bit. */
@@ -14,30 +14,25 @@
 
 #include "view/frame/view.h"
 #include "view/timeline/pane_timeline.h"
-#include "web/draw_list.h"
+#include "viz/scene/raster.h"
 #include "web/exports.h"
 #include "web/system/files.h"
-#include "web/system/pictures.h"
 
 #define MOST_MEMORY ((uint64_t)3840 << 20)
 #define TEXTS       (64u << 10)
 
 IMPORT(void, copy) page_copy(const char *text, uint32_t length);
-IMPORT(void, picture)
-page_picture(const uint32_t *list, float width, float height, uint32_t background, const char *name,
-             uint32_t length);
 
 /* main of cli/main.c, under another name. */
 int mv_program(int argc, char **argv);
 
 static struct {
     mv_budget budget;
-    mv_arena arena;
     mv_view *view;
-    mv_draw_list list;
+    mv_raster *raster;
+    mv_raster_frame frame;
     char texts[TEXTS];
     char pasted[TEXTS];
-    bool lacks_memory;
 } page;
 
 char *EXPORT(mv_web_texts)(void)
@@ -75,9 +70,9 @@ bool EXPORT(mv_web_open)(bool is_dark, float scale)
                          .paste = paste};
 
     page.budget.limit = MOST_MEMORY;
-    mv_arena_init(&page.arena, &page.budget);
     page.view = mv_view_open(&page.budget, &opts);
-    return page.view;
+    page.raster = mv_raster_open(&page.budget, &(mv_raster_opts){.order = MV_PIXELS_RGBA});
+    return page.view && page.raster;
 }
 
 /* Where to write the bytes of the file whose name is in the texts; NULL: no memory. */
@@ -130,17 +125,27 @@ bool EXPORT(mv_web_turn)(void)
     return mv_view_turn(page.view);
 }
 
-/* The list of a frame; NULL: memory is out. */
-const uint32_t *EXPORT(mv_web_frame)(float width, float height, double ms)
+/* Draws a frame; the count of rectangles that differ from the one before. -1: memory is out. */
+int EXPORT(mv_web_frame)(float width, float height, double ms)
 {
+    mv_err err;
     const mv_scene *scene = mv_view_frame(page.view, width, height, ms);
 
-    return mv_draw_list_make(&page.arena, scene, &page.list) ? page.list.words : NULL;
+    if (mv_raster_next(page.raster, scene, &page.frame, &err) != MV_OK)
+        return -1;
+    return (int)page.frame.count;
 }
 
-uint32_t EXPORT(mv_web_background)(void)
+/* Four numbers for each rectangle: x, y, width, height. */
+const mv_pixel_rect *EXPORT(mv_web_drawn)(void)
 {
-    return page.view->ui.scene.background;
+    return page.frame.drawn;
+}
+
+/* The pixels of the frame, as a canvas has them. */
+const uint8_t *EXPORT(mv_web_image)(void)
+{
+    return page.frame.image.pixels;
 }
 
 /* A device is shown and nothing but its reports is left to be found: a long piece of work. */
@@ -170,46 +175,6 @@ int EXPORT(mv_web_stage)(uint32_t file)
     if (stage == MV_DOCUMENT_FAILED)
         snprintf(page.texts, sizeof page.texts, "%s", d->why);
     return stage;
-}
-
-/* ---- pictures ---------------------------------------------------------------------------- */
-
-/* Pixels in the order of the browser: red, green, blue, alpha. */
-void EXPORT(mv_web_pixels)(const uint32_t *from, uint32_t count, uint32_t *to)
-{
-    for (uint32_t i = 0; i < count; i++)
-        to[i] = __builtin_bswap32(from[i]);
-}
-
-/* Memory for pixels, kept until the next call. NULL: there is none. */
-void *EXPORT(mv_web_room)(uint32_t bytes)
-{
-    static void *room;
-    static uint32_t room_bytes;
-
-    if (bytes > room_bytes) {
-        void *grown = mv_arena_grow(&page.arena, room, bytes);
-        if (!grown)
-            return NULL;
-        room = grown;
-        room_bytes = bytes;
-    }
-    return room;
-}
-
-mv_code mv_picture_ask(mv_budget *budget, const mv_scene *scene, const char *name, mv_err *err)
-{
-    mv_draw_list list = {0};
-    mv_arena arena;
-    bool is_whole;
-
-    mv_arena_init(&arena, budget);
-    is_whole = mv_draw_list_make(&arena, scene, &list);
-    if (is_whole)
-        page_picture(list.words, scene->width, scene->height, scene->background, name,
-                     (uint32_t)strlen(name));
-    mv_arena_release(&arena);
-    return is_whole ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
 }
 
 /* ---- commands ---------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 // wanted, a piece at a time.
 const TURN_MS = 8;      // work without a look at the events
 const QUIET_MS = 150;   // after an event, the slow stages of loading wait this long
-let core, painter, canvas, context, width = 1, height = 1, files = [], pasted = '';
+let core, canvas, context, width = 1, height = 1, files = [], pasted = '';
 let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', isMeasured = false;
 
 const say = message => self.postMessage(message);
@@ -24,13 +24,22 @@ function guarded(work) {
   };
 }
 
+// Puts what a frame has drawn on the canvas.
+function show(drawn) {
+  if (canvas.width !== width || canvas.height !== height) {
+    canvas.width = width;
+    canvas.height = height;
+    drawn = [0, 0, width, height];
+  }
+  const image = drawn.length > 0 && new ImageData(core.pixels(width, height), width, height);
+  for (let i = 0; i < drawn.length; i += 4) context.putImageData(image, 0, 0, ...drawn.slice(i, i + 4));
+}
+
 const paint = guarded(() => {
   const begin = isMeasured ? performance.now() : 0;
   wantsFrame = false;
   if (!core) return;
-  const list = core.exports.mv_web_frame(width, height, performance.now()) >>> 0;
-  if (!list) throw new Error('memory is out');
-  painter.paint(context, list, width, height, core.exports.mv_web_background() >>> 0);
+  show(core.frame(width, height, performance.now()));
   const state = core.exports.mv_web_state();
   if (state & 1) askFrame();
   report(state);
@@ -84,25 +93,19 @@ const host = {
     core.forget(name);
     if (bytes && bytes.length) say({download: name, bytes});
   },
-  picture(list, w, h, background, name) {
-    const sheet = new OffscreenCanvas(Math.max(1, Math.round(w)), Math.max(1, Math.round(h)));
-    painter.paint(sheet.getContext('2d'), list, sheet.width, sheet.height, background);
-    sheet.convertToBlob({type: 'image/png'}).then(blob => say({download: name, blob}), stop);
-  },
 };
 
 const does = {
   begin({module, surface, isDark, scale, size}) {
     core = new Core(module, host);
-    painter = new Painter(core);
     canvas = surface;
     context = canvas.getContext('2d', {alpha: false});
     if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('memory is out');
     does.resize(size);
   },
   resize(size) {
-    width = canvas.width = Math.max(1, size[0]);
-    height = canvas.height = Math.max(1, size[1]);
+    width = Math.max(1, Math.min(size[0], 16384));
+    height = Math.max(1, Math.min(size[1], 16384));
   },
   measure(value) { isMeasured = value; }, // scripts/test-web: how long frames take
   start({words, device, main}) {

@@ -130,7 +130,7 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
             p->timing->window_ms = ms_since(p);
         if ((has_device || has_outline) && p->timing->first_frame_ms == 0)
             p->timing->first_frame_ms = ms_since(p);
-        if (settles && mv_view_is_idle(p->view) && !mv_view_is_animating(p->view))
+        if (settles && was_idle && mv_view_is_idle(p->view))
             return check_whole(p, err);
         if (!settles && has_device)
             return MV_OK;

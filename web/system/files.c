@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "web/system/fonts.h"
 
 enum { FILES = 1100 };
 
-static mv_file files[FILES];
+static mv_file files[FILES], fonts[MV_PAGE_FONTS];
 
 static uint64_t whole_pages(uint64_t bytes)
 {
@@ -18,12 +19,20 @@ mv_file *mv_file_find(const char *name)
     for (int i = 0; i < FILES; i++)
         if (*files[i].name && strcmp(files[i].name, name) == 0)
             return &files[i];
+    for (int i = 0; i < MV_PAGE_FONTS; i++) {
+        const mv_page_font *font = &mv_page_fonts[i];
+        if (strcmp(font->path + 1, name) != 0)
+            continue;
+        fonts[i].bytes = (uint8_t *)font->bytes; /* no one writes to it */
+        fonts[i].length = font->length;
+        return &fonts[i];
+    }
     return NULL;
 }
 
 static void drop_bytes(mv_file *file)
 {
-    if (file->bytes)
+    if (file->room)
         mv_pages_unmap(file->bytes, file->room);
     file->bytes = NULL;
     file->length = file->room = 0;

@@ -1,12 +1,10 @@
-/* PNG files by zlib alone, for the images inside SVG pictures: no filter, like viz/scene/png.c. A
- * whole picture is painted by the browser, which has fonts: web/system/pictures.h. */
+/* PNG files by zlib alone: no filter, like viz/scene/png.c. */
 #include "viz/scene/png.h"
 
 #include <string.h>
 #include <zlib.h>
 
 #include "base/cursor.h"
-#include "web/system/pictures.h"
 
 enum { EFFORT = 3, CHUNK_FRAME = 12, HEAD = 8 + CHUNK_FRAME + 13 + CHUNK_FRAME + CHUNK_FRAME };
 
@@ -82,5 +80,14 @@ mv_code mv_png_write(mv_budget *budget, const mv_image *image, mv_sink *sink, mv
 
 mv_code mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink, mv_err *err)
 {
-    return mv_picture_ask(budget, scene, sink->path, err);
+    mv_arena arena;
+    mv_image image;
+    mv_code code;
+
+    mv_arena_init(&arena, budget);
+    code = mv_raster_draw(&arena, scene, &(mv_raster_opts){0}, &image, err);
+    if (code == MV_OK)
+        code = mv_png_write(budget, &image, sink, err);
+    mv_arena_release(&arena);
+    return code;
 }

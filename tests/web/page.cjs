@@ -1,0 +1,57 @@
+// memviz.wasm in Node, as the worker of the page has it: what its tests share.
+'use strict';
+const fs = require('fs'), path = require('path'), assert = require('assert'), zlib = require('zlib');
+const Core = new Function(fs.readFileSync(path.join(__dirname, '../../web/core.js'), 'utf8') + 'return Core;')();
+
+function compile(wasm) {
+  if (fs.existsSync(wasm)) return new WebAssembly.Module(fs.readFileSync(wasm));
+  console.error('skipped: ' + wasm + ' is not built: scripts/web');
+  process.exit(77);
+}
+
+function open(compiled, isDark = true, scale = 1) {
+  const core = new Core(compiled, {copy() {}, written() {}});
+  core.ms = 0;
+  assert(core.exports.mv_web_open(isDark ? 1 : 0, scale));
+  return core;
+}
+
+// Puts the bytes of a file into memory, and shows it.
+function add(core, name, bytes) {
+  core.put(name);
+  const at = core.exports.mv_web_file(bytes.length) >>> 0;
+  assert(at, 'memory');
+  new Uint8Array(core.memory.buffer, at, bytes.length).set(bytes);
+  core.put(name);
+  core.exports.mv_web_add();
+}
+
+// Draws until nothing is left to be done.
+function settle(core, width = 1280, height = 720) {
+  for (let turns = 0; turns < 20000; turns++) {
+    const more = core.exports.mv_web_turn();
+    core.frame(width, height, core.ms += 16);
+    if (!more && core.exports.mv_web_state() & 16) return;
+  }
+  throw new Error('not idle after 20000 turns');
+}
+
+// {width, height, pixels} of a PNG file as memviz writes them: RGB or RGBA, no filter.
+function readPng(bytes) {
+  let parts = [], width, height, channels;
+  for (let at = 8; at < bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    const data = bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)), type = bytes.toString('latin1', at + 4, at + 8);
+    if (type === 'IHDR') [width, height, channels] = [data.readUInt32BE(0), data.readUInt32BE(4), data[9] === 6 ? 4 : 3];
+    if (type === 'IDAT') parts.push(data);
+  }
+  const raw = zlib.inflateSync(Buffer.concat(parts)), pixels = new Uint8ClampedArray(width * height * 4).fill(255);
+  for (let y = 0; y < height; y++) {
+    const row = y * (width * channels + 1);
+    assert.strictEqual(raw[row], 0, 'no filter');
+    for (let x = 0; x < width; x++)
+      for (let part = 0; part < channels; part++) pixels[(y * width + x) * 4 + part] = raw[row + 1 + x * channels + part];
+  }
+  return {width, height, pixels};
+}
+
+module.exports = {compile, open, add, settle, readPng};

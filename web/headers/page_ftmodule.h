@@ -1,0 +1,4 @@
+/* The modules of FreeType that the page has. */
+FT_USE_MODULE(FT_Module_Class, autofit_module_class)
+FT_USE_MODULE(FT_Driver_ClassRec, tt_driver_class)
+FT_USE_MODULE(FT_Module_Class, sfnt_module_class)
