@@ -88,7 +88,8 @@ static void add_leaks(heading *h)
 
     if (found->count == 0) {
         row.level = found->verdict == MV_VERDICT_CLEAN ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
-        row.text = row.level == MV_HEADLINE_FINE ? "no leak" : "leaks unknown";
+        row.text =
+            row.level == MV_HEADLINE_FINE ? "no leak" : say(h, "leaks unknown: %s", found->lacks);
         add(h, row);
         return;
     }
@@ -166,7 +167,6 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
     static const char *const names[MV_FINDING_COUNT] = {[MV_FINDING_OOM] = "out of memory",
                                                         [MV_FINDING_LEAK] = "leak",
                                                         [MV_FINDING_FRAGMENTED] = "fragmented"};
-    const mv_headline_row *worst = &headline->rows[0];
     uint32_t count = (reports->ooms ? reports->ooms->count : 0) +
                      (reports->leaks ? reports->leaks->count : 0) +
                      (reports->fragmentation && reports->fragmentation->fragmented);
@@ -174,6 +174,11 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
     if (headline->count == 0)
         return "";
     if (headline->alarms > 0)
-        return mv_arena_printf(arena, "%u: %s", count, names[worst->kind]);
-    return worst->level == MV_HEADLINE_FINE ? "fine" : "unknown";
+        return mv_arena_printf(arena, "%u: %s", count, names[headline->rows[0].kind]);
+    for (uint32_t i = 0; i < headline->count; i++) {
+        const mv_headline_row *row = &headline->rows[i];
+        if (row->level == MV_HEADLINE_UNKNOWN) /* leaks, fragmentation, then failed requests */
+            return row->kind == MV_FINDING_OOM ? "fine as far as recorded" : row->text;
+    }
+    return "fine";
 }

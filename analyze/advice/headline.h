@@ -3,7 +3,7 @@
  *
  *     out of memory: fragmentation · leak 24.0 MiB at train.py:74, 2 more
  *     fragmented: 514 MiB beyond the need
- *     leaks unknown · fragmentation ok as far as is known · no failed request recorded
+ *     leaks unknown: no stacks · fragmentation ok as far as is known · no failed request recorded
  *     no leak · fragmentation ok · no request failed
  *
  * It says no more than the reports do: what they call unknown is unknown here. */
@@ -39,7 +39,8 @@ typedef struct {
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err);
 
 /* The least that a badge says: how many findings are wrong and which is the worst ("3: leak"), or
- * "fine", or "unknown". The headline is of the same reports. NULL when memory is out. */
+ * else the first that is not known, with what is missing ("leaks unknown: no stacks"), or "fine".
+ * The headline is of the same reports. NULL when memory is out. */
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                               const mv_headline *headline);
 

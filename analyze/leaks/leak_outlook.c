@@ -1,20 +1,48 @@
 /* When leaks will have filled the device. */
+#include "analyze/heap/segment_growth.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/moment.h"
 
-/* The capacity as an out-of-memory event shows it: what was reserved then, and the free bytes of
- * the device. If the request would have fitted into these, a limit of the process refused it, and
- * they do not count. */
-static bool capacity_by_oom(const mv_lives *lives, uint64_t *out)
+static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t first, uint32_t end,
+                             uint64_t *out, mv_err *err)
 {
-    const mv_events *e = &lives->events;
+    mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {first, end}};
+    mv_moment moment;
+    mv_code code = mv_moment_find(arena, lives, ask, &moment, err);
 
+    *out = code == MV_OK ? moment.bytes.reserved : 0;
+    return code;
+}
+
+/* The capacity as an out-of-memory event shows it, like `limit_least` of analyze/oom/oom.h: what
+ * was reserved then, and the free bytes of the device. If the segment would have fitted into these,
+ * a limit of the process refused it: it is at least the most that was reserved before, unless that
+ * is more than was refused, as when the limit was lowered. More reserved later counts, too. */
+static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t oom, uint64_t *out,
+                               mv_err *err)
+{
+    uint64_t device_free = lives->events.addr[oom], then, before, later;
+    uint64_t segment = mv_segment_size_for(lives->events.size[oom]);
+
+    if (most_reserved(arena, lives, 0, oom, &before, err) != MV_OK ||
+        most_reserved(arena, lives, oom + 1, lives->events.count, &later, err) != MV_OK)
+        return err->code;
+    then = mv_moment_levels(lives, oom).reserved;
+    if (device_free < segment)
+        *out = then + device_free;
+    else
+        *out = before < then + segment ? before : then;
+    *out = *out > later ? *out : later;
+    return MV_OK;
+}
+
+/* The last one that tells what the device had left; MV_NEVER: none. */
+static uint32_t telling_oom(const mv_events *e)
+{
     for (uint32_t i = e->count; i-- > 0;)
-        if (e->action[i] == MV_ACTION_OOM && e->addr[i] != MV_NO_BYTES) {
-            *out = mv_moment_levels(lives, i).reserved + (e->addr[i] < e->size[i] ? e->addr[i] : 0);
-            return true;
-        }
-    return false;
+        if (e->action[i] == MV_ACTION_OOM && e->addr[i] != MV_NO_BYTES)
+            return i;
+    return MV_NEVER;
 }
 
 /* The capacity as the last sample of a capture shows it: the size of the device, less what is used
@@ -33,20 +61,22 @@ static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, ui
     return false;
 }
 
-static void find_capacity(const mv_trace *trace, const mv_lives *lives, uint64_t given,
-                          mv_leak_outlook *out)
+static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                             uint64_t given, mv_leak_outlook *out, mv_err *err)
 {
+    uint32_t oom = telling_oom(&lives->events);
+
     out->capacity = given;
     out->source = "option";
     if (given != MV_NO_BYTES)
-        return;
+        return MV_OK;
     out->source = "oom";
-    if (capacity_by_oom(lives, &out->capacity))
-        return;
+    if (oom != MV_NEVER)
+        return capacity_by_oom(arena, lives, oom, &out->capacity, err);
     out->source = "samples";
-    if (lives->events.count > 0 && capacity_by_samples(trace, lives, &out->capacity))
-        return;
-    out->source = "";
+    if (lives->events.count == 0 || !capacity_by_samples(trace, lives, &out->capacity))
+        out->source = "";
+    return MV_OK;
 }
 
 /* The first out-of-memory event after all blocks of the leaks. */
@@ -94,7 +124,8 @@ mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives 
 
     *out = (mv_leak_outlook){.steps = MV_NO_BYTES, .time_us = MV_NO_TIME};
     out->oom_event = oom_after(lives, leaks);
-    find_capacity(trace, lives, capacity, out);
+    if (find_capacity(arena, trace, lives, capacity, out, err) != MV_OK)
+        return err->code;
     for (uint32_t i = 0; i < leaks->count; i++)
         grows += leaks->leaks[i].bytes_per_step;
     if (out->capacity == MV_NO_BYTES || grows == 0 || steps->count < 2)

@@ -291,6 +291,12 @@ static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why,
     out->settle = settle;
 }
 
+static void set_unknown(mv_leaks *out, const char *lacks, const char *why, const char *settle)
+{
+    set_verdict(out, MV_VERDICT_UNKNOWN, why, settle);
+    out->lacks = lacks;
+}
+
 static const char *why_nameless(mv_leak_state *w)
 {
     const mv_leak_floor *f = &w->out->floor;
@@ -327,23 +333,23 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
                     "third of the recording to the last",
                     "");
     else if (w->lives->history == MV_HISTORY_TRUNCATED)
-        set_verdict(out, MV_VERDICT_UNKNOWN,
+        set_unknown(out, "too few steps",
                     "the recording holds less than two steps, since older events were dropped",
                     "raise max_entries of torch.cuda.memory._record_memory_history()");
     else if (out->steps.count > 0)
-        set_verdict(out, MV_VERDICT_UNKNOWN,
+        set_unknown(out, "only two steps",
                     "only two steps ended within the recording, which show no habit", RECORD_STEPS);
     else if (out->steps.under_way < w->lives->events.count)
-        set_verdict(out, MV_VERDICT_UNKNOWN,
+        set_unknown(out, "one step at most",
                     "the recording shows one step at most, within one call of the model",
                     RECORD_STEPS ", or " MARK_STEPS);
     else if (o->list != MV_NO_ROW)
-        set_verdict(out, MV_VERDICT_UNKNOWN, why_list(w, o->list), MARK_STEPS);
+        set_unknown(out, "no steps found", why_list(w, o->list), MARK_STEPS);
     else if (o->occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE)
         set_verdict(out, MV_VERDICT_CLEAN,
                     "no steps were found, but no line kept memory on more than two occasions", "");
     else
-        set_verdict(out, MV_VERDICT_UNKNOWN, "no steps were found in the trace", MARK_STEPS);
+        set_unknown(out, "no steps found", "no steps were found in the trace", MARK_STEPS);
 }
 
 static void decide(mv_leak_state *w, const no_growth *o)
@@ -355,15 +361,15 @@ static void decide(mv_leak_state *w, const no_growth *o)
         set_verdict(out, MV_VERDICT_LEAK,
                     "these lines keep more memory with every step, up to the end of the trace", "");
     else if (w->lives->events.count == 0)
-        set_verdict(out, MV_VERDICT_UNKNOWN, "the file has no events",
+        set_unknown(out, "no history", "the file has no events",
                     "call torch.cuda.memory._record_memory_history() before the steps");
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
                     "nothing that was allocated in the trace is alive at its end", "");
     else if (w->is_nameless || !o->has_stacks)
-        set_verdict(out, MV_VERDICT_UNKNOWN, why_nameless(w), RECORD_STACKS);
+        set_unknown(out, "no stacks", why_nameless(w), RECORD_STACKS);
     else if (out->steps.count > 0 && w->is_doubtful)
-        set_verdict(out, MV_VERDICT_UNKNOWN,
+        set_unknown(out, "too few steps",
                     "memory was kept in several steps, but there are too few to tell growth "
                     "from warm-up",
                     RECORD_STEPS);
@@ -415,7 +421,8 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 
-    *out = (mv_leaks){.why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
+    *out =
+        (mv_leaks){.lacks = "", .why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
     code = mv_steps_find(arena, trace, lives, &out->steps, err);
     if (code != MV_OK)
         return code;

@@ -79,6 +79,8 @@ typedef struct {
 typedef struct {
     mv_leak_verdict verdict;
     const char *why;    /* one sentence: the reason for the verdict; never NULL */
+    const char *lacks;  /* what the recording lacks for a verdict, in few words: "no stacks"; "":
+                         * nothing */
     const char *settle; /* what would settle an UNKNOWN verdict; "" otherwise */
     mv_steps steps;
     uint32_t count;

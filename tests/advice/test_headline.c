@@ -1,5 +1,6 @@
 #include "analyze/advice/headline.h"
 
+#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -60,8 +61,9 @@ Test(headline, the_worst_is_first)
                 "fragmented: 516 MiB beyond the need \xc2\xb7 leak 43.8 MiB at train.py:159");
     expect_line("leak_in_training", "leak 24.0 MiB at train.py:62");
     expect_line("gpt_train", "no leak \xc2\xb7 fragmentation ok \xc2\xb7 no request failed");
-    expect_line("no_history",
-                "leaks unknown \xc2\xb7 fragmentation ok \xc2\xb7 no failed request recorded");
+    expect_line(
+        "no_history",
+        "leaks unknown: no history \xc2\xb7 fragmentation ok \xc2\xb7 no failed request recorded");
     expect_line("late_start",
                 "no leak \xc2\xb7 fragmentation ok \xc2\xb7 no failed request recorded");
     expect_line("oom_outside", "out of memory: outside PyTorch");
@@ -105,6 +107,7 @@ static void expect_order(const mv_headline *found, const char *name)
         cr_expect_eq(is_in_line, i < found->alarms || found->alarms == 0, "%s: %s", name,
                      found->line);
         cr_expect_neq(found->rows[i].why, NULL);
+        cr_expect(!mv_text_has_ending(found->rows[i].text, ": "), "%s: %s", name, found->line);
     }
     cr_expect_lt(strlen(found->line), 200, "%s: %s", name, found->line);
 }
@@ -173,7 +176,9 @@ static const struct {
               {"leak_in_training", "1: leak"},
               {"frag_pinned_by_small", "2: fragmented"},
               {"oom", "1: out of memory"},
-              {"no_history", "unknown"}};
+              {"no_history", "leaks unknown: no history"},
+              {"ring", "leaks unknown: too few steps"},
+              {"late_start", "fine as far as recorded"}};
 
 /* The number is that of the findings which are wrong, and it is shown on every tab; a click shows
  * the reports. */

@@ -1,5 +1,6 @@
 /* Why something leaks: each kind with the least evidence for it, and with too little. */
 #include "analyze/leaks/leaks.h"
+#include "analyze/oom/oom.h"
 
 #include "tests/fixture/fixture.h"
 
@@ -159,4 +160,63 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
         MV_OK);
     cr_expect_eq(outlook.steps, MV_NO_BYTES);
     cr_expect_str_eq(outlook.source, "");
+}
+
+/* ---- the capacity ------------------------------------------------------------------------ */
+
+static mv_ooms ooms_of(const mv_trace *trace, const mv_lives *lives)
+{
+    mv_sites sites;
+    mv_ooms found;
+
+    mvt_ok(mv_sites_find(mvt_memory(), trace, &sites, mvt_err()));
+    mvt_ok(mv_ooms_find(mvt_memory(), trace, lives, &sites, MV_ALL_EVENTS, &found, mvt_err()));
+    return found;
+}
+
+/* The same as the out-of-memory report's. It says nothing about what was reserved later. */
+static void capacity_is_the_limit(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < trace->device_count; device++) {
+        mv_lives lives = mvt_lives(mvt_memory(), trace, device);
+        mv_leaks none = {0};
+        mv_leak_outlook outlook;
+        mv_ooms found = ooms_of(trace, &lives);
+        const mv_oom *last = NULL;
+
+        for (uint32_t i = 0; i < found.count; i++)
+            if (found.ooms[i].api_call == MV_NO_ROW && found.ooms[i].device_free != MV_NO_BYTES)
+                last = &found.ooms[i];
+        mvt_ok(
+            mv_leaks_outlook(mvt_memory(), trace, &lives, &none, MV_NO_BYTES, &outlook, mvt_err()));
+        if (last)
+            cr_expect_geq(outlook.capacity, last->outlook.limit_least, "%s", name);
+        if (last && !last->limited)
+            cr_expect_geq(outlook.capacity, last->bytes.reserved + last->device_free, "%s", name);
+    }
+}
+
+Test(leak_kind, capacity_is_the_limit_of_the_last_failure)
+{
+    mvt_each_snapshot(capacity_is_the_limit);
+}
+
+/* Memory is given back before a failure is recorded: the limit is what was reserved before that. */
+Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
+{
+    mvt_trace *t = mvt_new();
+    mv_leak_outlook outlook;
+    mv_leaks none = {0};
+    mv_lives lives;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 60 << 20);
+    mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 40 << 20);
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x20000000, .bytes = 40 << 20});
+    mvt_oom(t, .addr = 4ull << 30, .bytes = 60 << 20);
+    mvt_final_heap(t);
+    lives = mvt_lives(mvt_memory(), mvt_done(t), 0);
+    mvt_ok(mv_leaks_outlook(mvt_memory(), mvt_done(t), &lives, &none, MV_NO_BYTES, &outlook,
+                            mvt_err()));
+    cr_expect_str_eq(outlook.source, "oom");
+    cr_expect_eq(outlook.capacity, 100 << 20);
 }
