@@ -48,6 +48,32 @@ static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
+/* Each reason once: ": leak, out of memory". */
+static void say_reasons(const speaker *s, char text[SENTENCE])
+{
+    static const char *const words[MV_RANK_REASON_COUNT] = {
+        [MV_RANK_LEAK] = "leak",
+        [MV_RANK_OOM] = "out of memory",
+        [MV_RANK_LARGER_BATCH] = "larger batch",
+        [MV_RANK_SMALLER_BATCH] = "smaller batch",
+        [MV_RANK_OWN_SITES] = "memory at other places",
+        [MV_RANK_MISSING_SITES] = "missing memory",
+        [MV_RANK_LARGER] = "more memory",
+        [MV_RANK_SMALLER] = "less memory",
+        [MV_RANK_RESERVED] = "more reserved",
+        [MV_RANK_DIFFERENT_STACKS] = "other order or code",
+    };
+    uint32_t seen = 0;
+
+    for (uint32_t i = 0; i < s->out->count; i++) {
+        uint32_t bit = 1u << s->out->outliers[i].reason;
+        if (!(seen & bit))
+            mv_text_append(text, SENTENCE, "%s %s", seen ? "," : ":",
+                           words[s->out->outliers[i].reason]);
+        seen |= bit;
+    }
+}
+
 /* Ends a sentence about `rank` with the only outlier, if there is exactly one. */
 static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t rank)
 {
@@ -84,9 +110,12 @@ static void say_several(const speaker *s, char text[SENTENCE])
     for (uint32_t i = 0; i < s->out->count; i++)
         off += i == 0 || s->out->outliers[i].rank != s->out->outliers[i - 1].rank;
     if (off) {
-        mv_text_append(text, SENTENCE, "%u of %u ranks %s off", off, s->count,
-                       off == 1 ? "is" : "are");
-        say_only_outlier(s, text, MV_NO_ROW);
+        mv_text_append(text, SENTENCE, "%u of %u ranks %s", off, s->count,
+                       off == 1 ? "differs" : "differ");
+        if (s->out->count == 1)
+            say_only_outlier(s, text, MV_NO_ROW);
+        else
+            say_reasons(s, text);
         return;
     }
     for (uint32_t i = 0; i < s->count; i++) {
@@ -94,8 +123,8 @@ static void say_several(const speaker *s, char text[SENTENCE])
         least = peak < least ? peak : least;
         most = peak > most ? peak : most;
     }
-    mv_text_append(text, SENTENCE, "no rank is off: peaks of %s to %s", mv_size_text(a, least),
-                   mv_size_text(b, most));
+    mv_text_append(text, SENTENCE, "no rank differs from most: peaks of %s to %s",
+                   mv_size_text(a, least), mv_size_text(b, most));
 }
 
 static const char *find_verdict(const speaker *s)

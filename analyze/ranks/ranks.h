@@ -1,7 +1,7 @@
 /* Several ranks (or devices) side by side: which one differs, and why.
  *
  *     rank 0   1.20 GiB  clean        the median rank is the reference;
- *     rank 1   1.20 GiB  clean        rank 3 is off: the same sites as the reference, bytes
+ *     rank 1   1.20 GiB  clean        rank 3 differs: the same sites as the reference, bytes
  *     rank 2   1.21 GiB  clean        scaled by one factor: a larger batch
  *     rank 3   2.31 GiB  clean
  *

@@ -150,6 +150,51 @@ Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
     }
 }
 
+/* The reports are ready: "oom" ran out of memory, and "leak_in_training" leaks. */
+Test(pane_ranks, lanes_are_sorted_by_peak_or_by_verdict)
+{
+    static const char *const by_peak[] = {"oom", "gpt_train", "leak_in_training"};
+    mv_view *view = ranks_of(names, NAMES);
+    uint64_t last = UINT64_MAX;
+    bool has_plain = false;
+    uint32_t count;
+
+    mv_device_rows(view, &count);
+    for (uint32_t i = 0; i < count; i++)
+        cr_assert_eq(mv_rank_row(view, i)->file, i < 4 ? i : i - 1);
+    cr_assert(mv_view_do(view, MV_DO_next_lane_order, 0));
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_device_row *row = mv_rank_row(view, i);
+        cr_assert_leq(row->peak, last);
+        last = row->peak;
+        if (i < 3)
+            cr_assert(mvt_view_zone(view, MV_DO_show_rank, i) &&
+                          strstr(mvt_view_zone(view, MV_DO_show_rank, i)->tip, by_peak[i]),
+                      "lane %u: %s", i, row->name);
+    }
+    cr_assert(mv_view_do(view, MV_DO_next_lane_order, 0));
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < count; i++) { /* the tip of one that differs has its reason */
+        const char *tip = mvt_view_zone(view, MV_DO_show_rank, i)->tip;
+        bool differs = strchr(strstr(strchr(tip, '\n') + 1, "\n") + 1, '\n') != NULL;
+        cr_assert(!differs || !has_plain, "%s", tip);
+        has_plain = has_plain || !differs;
+    }
+    cr_assert(has_plain);
+    cr_assert(mv_view_do(view, MV_DO_show_rank, 0));
+    cr_assert_eq(view->now->file, 0, "%u", view->now->file);
+}
+
+/* It was as wide as the window, while the lanes begin after the names. */
+Test(pane_ranks, minimap_is_as_wide_as_the_lanes)
+{
+    mv_view *view = ranks_of(names, NAMES);
+
+    cr_assert_eq(view->timeline->map_at.box.x, roundf(view->timeline->plot.x));
+    cr_assert_eq(view->timeline->map_at.box.w, floorf(view->timeline->plot.w));
+}
+
 /* ---- many ---------------------------------------------------------------------------------- */
 
 static mvt_trace *small(uint32_t blocks)

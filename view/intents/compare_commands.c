@@ -37,6 +37,12 @@ void mv_do_own_scales(mv_view *view, uint64_t arg)
     mv_view_write(view)->has_own_scales = !view->now->has_own_scales;
 }
 
+void mv_do_next_lane_order(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_view_write(view)->lane_order = (uint8_t)((view->now->lane_order + 1) % MV_LANES_COUNT);
+}
+
 /* ---- ranks ------------------------------------------------------------------------------- */
 
 static void show_row(mv_view *view, const mv_device_row *row)
@@ -51,11 +57,10 @@ static void show_row(mv_view *view, const mv_device_row *row)
 
 void mv_do_show_rank(mv_view *view, uint64_t arg)
 {
-    uint32_t count;
-    const mv_device_row *rows = mv_device_rows(view, &count);
+    const mv_device_row *row = mv_rank_row(view, arg);
 
-    if (rows && arg < count)
-        show_row(view, &rows[arg]);
+    if (row)
+        show_row(view, row);
 }
 
 /* The timeline of the lane that was clicked, with the cursor at that place. */

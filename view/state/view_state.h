@@ -38,6 +38,15 @@ typedef enum {
 /* What is done with the hits of a search. */
 typedef enum { MV_SHOW_ALL, MV_SHOW_HIGHLIGHT, MV_SHOW_ISOLATE, MV_SHOW_COUNT } mv_show;
 
+/* The order of the ranks' lanes: as files were opened, the highest peak first, or those that differ
+ * from most first. */
+typedef enum {
+    MV_LANES_BY_FILE,
+    MV_LANES_BY_PEAK,
+    MV_LANES_DIFFERING,
+    MV_LANES_COUNT
+} mv_lane_order;
+
 /* What has the keyboard instead of the panes. */
 typedef enum {
     MV_FOCUS_PANES,

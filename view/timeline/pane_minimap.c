@@ -7,9 +7,7 @@
 /* Whether a plot over time is shown above it: what the pane keeps is of this frame. */
 static bool is_below_plot(const mv_view *view)
 {
-    return view->timeline->has_viewport &&
-           (view->now->main == MV_MAIN_TIMELINE || view->now->main == MV_MAIN_SEGMENTS ||
-            view->now->main == MV_MAIN_POOLS);
+    return view->timeline->has_viewport && view->now->main != MV_MAIN_STATE;
 }
 
 /* The minimap has the same clock as the plot above it, and shows all of the trace. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/sort.h"
 #include "viz/scene/axis.h"
 
 enum {
@@ -27,11 +28,12 @@ typedef struct {
     uint32_t count, shown;
     uint32_t judged; /* devices of them whose reports are ready */
     mv_align by;
-    float high;    /* of a lane */
-    uint32_t room; /* lanes that fit */
-    double top;    /* bytes of one scale for all */
-    uint32_t left; /* columns that this frame may make exact */
-    double place;  /* whose values are shown: the pointer's, or else the cursor's */
+    float high;        /* of a lane */
+    uint32_t room;     /* lanes that fit */
+    double top;        /* bytes of one scale for all */
+    uint32_t *outlier; /* [count] the first reason why a row is called an outlier; MV_NO_ROW */
+    uint32_t left;     /* columns that this frame may make exact */
+    double place;      /* whose values are shown: the pointer's, or else the cursor's */
     const mv_judged_ranks *found;
 } ranks_frame;
 
@@ -45,7 +47,8 @@ bool mv_ranks_pane_open(mv_view *view)
         return false;
     pane->judged = mv_slot_open(view->jobs, mv_ranks_find, NULL, sizeof(mv_ranks_ask));
     pane->lanes = mv_push_array(&timeline->arena, mv_rank_lane, MV_RANK_LANES);
-    return pane->judged && pane->lanes;
+    pane->order = mv_push_array(&timeline->arena, uint32_t, MV_MOST_DEVICE_ROWS);
+    return pane->judged && pane->lanes && pane->order;
 }
 
 float mv_ranks_names_width(mv_view *view)
@@ -163,20 +166,73 @@ static const mv_judged_ranks *ask_ranks(const ranks_frame *f)
 static const mv_rank_outlier *outlier_of(const ranks_frame *f, const mv_device_row *row,
                                          uint32_t nth)
 {
-    const mv_judged_ranks *j = f->found;
+    uint32_t first = f->outlier[row - f->rows];
+    const mv_rank_outlier *all = first == MV_NO_ROW ? NULL : f->found->found.outliers;
 
-    for (uint32_t i = 0; j && i < j->found.count; i++) {
-        const mv_rank_outlier *o = &j->found.outliers[i];
-        if (j->file[o->rank] == row->file && j->device[o->rank] == row->device && nth-- == 0)
-            return o;
+    return all && first + nth < f->found->found.count && all[first + nth].rank == all[first].rank
+               ? &all[first + nth]
+               : NULL;
+}
+
+/* Ranks are the rows that are shown, and outliers are in order of ranks. */
+static bool find_outliers(ranks_frame *f)
+{
+    const mv_ranks *found = f->found ? &f->found->found : NULL;
+    uint32_t rank = 0, at = 0;
+
+    f->outlier = mv_push_array(f->p.ui->frame, uint32_t, f->count);
+    for (uint32_t i = 0; f->outlier && i < f->count; i++) {
+        while (found && at < found->count && found->outliers[at].rank < rank)
+            at++;
+        f->outlier[i] =
+            f->rows[i].shown && found && at < found->count && found->outliers[at].rank == rank
+                ? at
+                : MV_NO_ROW;
+        rank += f->rows[i].shown != NULL;
     }
-    return NULL;
+    return f->outlier != NULL;
+}
+
+/* ---- the order of the lanes --------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t height; /* the highest lane is the first */
+    uint32_t row;
+} lane_key;
+
+static bool find_order(ranks_frame *f)
+{
+    lane_key *keys = mv_push_array(f->p.ui->frame, lane_key, f->count);
+    uint8_t order = f->p.view->now->lane_order;
+
+    for (uint32_t i = 0; keys && i < f->count; i++)
+        keys[i] = (lane_key){.height = order == MV_LANES_BY_PEAK     ? f->rows[i].peak
+                                       : order == MV_LANES_DIFFERING ? f->outlier[i] != MV_NO_ROW
+                                                                     : 0,
+                             .row = i};
+    if (keys)
+        mv_sort_rows(f->p.ui->frame, keys, f->count, MV_FALLING(lane_key, height));
+    for (uint32_t i = 0; keys && i < f->count; i++)
+        f->pane->order[i] = keys[i].row;
+    f->pane->ordered = keys ? f->count : 0;
+    return keys != NULL;
+}
+
+const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane)
+{
+    const mv_ranks_pane *pane = view->timeline->ranks;
+    uint32_t count;
+    const mv_device_row *rows = mv_device_rows(view, &count);
+
+    return rows && lane < pane->ordered && pane->order[lane] < count ? &rows[pane->order[lane]]
+                                                                     : NULL;
 }
 
 /* ---- one lane: its picture --------------------------------------------------------------- */
 
 typedef struct {
     ranks_frame *f;
+    uint32_t index; /* of the lane */
     const mv_device_row *row;
     mv_rank_lane *lane;
     mv_alignment to;
@@ -392,7 +448,7 @@ static void paint_names(lane_frame *l)
 
     if (outlier)
         mv_ui_fill(ui, (mv_box){box.x, box.y, mv_ui_px(ui, 3), box.h - 1}, theme->alarm);
-    mv_ui_zone(ui, box, MV_DO_show_rank, (uint64_t)(l->row - l->f->rows), tip_of(l));
+    mv_ui_zone(ui, box, MV_DO_show_rank, l->index, tip_of(l));
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     line = mv_box_cut_top(&box, has_two ? mv_ui_px(ui, MV_UI_LINE) : box.h);
     value = mv_box_cut_right(&line, mv_ui_px(ui, VALUE_COLUMN));
@@ -417,7 +473,8 @@ static lane_frame open_lane(ranks_frame *f, uint32_t i)
     const mv_plot *p = &f->p;
     float y = p->plot.y + f->high * (float)(i - f->pane->first), gap = mv_ui_px(p->ui, GAP);
     lane_frame l = {.f = f,
-                    .row = &f->rows[i],
+                    .index = i,
+                    .row = &f->rows[f->pane->order[i]],
                     .lane = &f->pane->lanes[i % MV_RANK_LANES],
                     .names = {p->scale.x, y, p->scale.w, f->high},
                     .plot = {p->plot.x, y + gap, p->plot.w, f->high - gap}};
@@ -464,6 +521,8 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
 
 static void paint_head(ranks_frame *f)
 {
+    static const char *const orders[MV_LANES_COUNT] = {"in order of opening", "highest peak first",
+                                                       "differing first"};
     mv_ui *ui = f->p.ui;
     const mv_view_state *now = f->p.view->now;
     mv_box box = f->p.head;
@@ -477,6 +536,7 @@ static void paint_head(ranks_frame *f)
     button(f, &box, MV_DO_next_align, false,
            mv_scene_format(&ui->scene, "aligned by %s%s", mv_align_name(f->by),
                            now->align == MV_ALIGN_AUTO ? " (auto)" : ""));
+    button(f, &box, MV_DO_next_lane_order, false, orders[now->lane_order]);
     mv_box_cut_left(&box, mv_ui_px(ui, MV_UI_PAD));
     if (f->found)
         text = f->found->found.verdict;
@@ -521,18 +581,13 @@ static void paint_outlier_ticks(ranks_frame *f, mv_box all)
 {
     mv_ui *ui = f->p.ui;
     float width = mv_ui_px(ui, MARK), high = mv_ui_px(ui, 2);
-    const mv_judged_ranks *j = f->found;
-    uint32_t row = 0, rank = 0;
 
-    for (uint32_t i = 0; j && f->count > f->room && i < j->found.count; i++) {
-        const mv_rank_outlier *o = &j->found.outliers[i]; /* by rank, as the rows are */
-        for (; row < f->count && (!f->rows[row].shown || rank < o->rank); row++)
-            rank += f->rows[row].shown != NULL;
-        mv_ui_fill(ui,
-                   (mv_box){all.x + all.w - width,
-                            all.y + (all.h - high) * (float)row / (float)f->count, width, high},
-                   ui->theme->alarm);
-    }
+    for (uint32_t i = 0; f->count > f->room && i < f->count; i++)
+        if (f->outlier[f->pane->order[i]] != MV_NO_ROW)
+            mv_ui_fill(ui,
+                       (mv_box){all.x + all.w - width,
+                                all.y + (all.h - high) * (float)i / (float)f->count, width, high},
+                       ui->theme->alarm);
 }
 
 /* The keyboard may have gone to a lane that is not shown. */
@@ -589,13 +644,17 @@ void mv_ranks_paint(mv_view *view, mv_box box)
     f.top = common_top(&f);
     f.left = EXACT_COLUMNS;
     f.found = ask_ranks(&f);
-    paint_lanes(&f);
+    if (find_outliers(&f) && find_order(&f))
+        paint_lanes(&f);
+    else
+        view->ui.lacks_memory = true;
 }
 
 /* ---- the pointer -------------------------------------------------------------------------- */
 
 bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place)
 {
+    const mv_device_row *row;
     ranks_frame f = {0};
     uint32_t i;
 
@@ -605,9 +664,10 @@ bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out,
     mv_plot_look(&f.p);
     lay_out(&f);
     i = f.pane->first + (uint32_t)((y - f.p.plot.y) / f.high);
-    if (i >= f.count || i >= f.pane->first + f.room || !f.rows[i].shown)
+    row = i < f.pane->first + f.room ? mv_rank_row(view, i) : NULL;
+    if (!row || !row->shown)
         return false;
-    *out = f.rows[i];
+    *out = *row;
     *place = mv_viewport_border(&f.p.at, (uint32_t)(x - f.p.plot.x));
     return true;
 }

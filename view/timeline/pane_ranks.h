@@ -22,7 +22,7 @@ enum {
 /* What `memviz ranks` says of them. */
 typedef struct {
     uint32_t count;
-    uint32_t *file, *device; /* [count] rows, as in mv_device_row */
+    uint32_t *file, *device; /* [count] rows, in the order of mv_device_rows */
     mv_ranks found;
 } mv_judged_ranks;
 
@@ -43,8 +43,10 @@ typedef struct {
 
 struct mv_ranks_pane {
     mv_slot *judged;
-    mv_rank_lane *lanes; /* [MV_RANK_LANES] of row i: i % MV_RANK_LANES */
+    mv_rank_lane *lanes; /* [MV_RANK_LANES] of lane i: i % MV_RANK_LANES */
     uint32_t first;      /* the lane at the top */
+    uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] the row of each lane, as painted last */
+    uint32_t ordered;    /* lanes that have one */
     /* The automatic alignment, and what it was found for. */
     const mv_document_device *best_here;
     uint32_t best_shown, best_judged;
@@ -59,6 +61,9 @@ float mv_ranks_names_width(mv_view *view);
 /* The row under a point of the last frame, and the place there in the events of the shown device;
  * false: no lane of a device that is ready. */
 bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place);
+
+/* The row of a lane of the last frame; NULL: there is none. In the frame's memory. */
+const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane);
 
 /* How that row is laid over the shown device. */
 mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row);
