@@ -88,8 +88,9 @@ static void add_leaks(heading *h)
 
     if (found->count == 0) {
         row.level = found->verdict == MV_VERDICT_CLEAN ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
-        row.text =
-            row.level == MV_HEADLINE_FINE ? "no leak" : say(h, "leaks unknown: %s", found->lacks);
+        row.text = row.level == MV_HEADLINE_FINE
+                       ? "no leak"
+                       : mv_say(&h->words, "leaks unknown: %s", found->lacks);
         add(h, row);
         return;
     }

@@ -1,5 +1,7 @@
 #include "analyze/fragmentation/fragmentation.h"
 
+#include <stdio.h>
+
 #include "analyze/fragmentation/fragmentation_advice.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -102,8 +104,30 @@ static bool is_hollow(const fragmentation_state *q)
            f->stranded > f->bytes.allocated + f->bytes.pending;
 }
 
-static const char *why(const mv_fragmentation *f, bool is_far, bool has_events)
+/* "12 % more than", "3.4 times": `more` bytes beyond `base`. */
+static const char *proportion(char text[32], uint64_t more, uint64_t base)
 {
+    double part = base ? (double)more / (double)base : more ? 100 : 0;
+
+    if (part < 0.005)
+        snprintf(text, 32, "%s", "no more than");
+    else if (part < 1)
+        snprintf(text, 32, "%.0f %% more than", part * 100);
+    else if (part < 100)
+        snprintf(text, 32, "%.1f times", 1 + part);
+    else
+        snprintf(text, 32, "%s", "over 100 times");
+    return text;
+}
+
+/* NULL when memory is out. */
+static const char *why(const fragmentation_state *q, bool is_far, bool has_events)
+{
+    const mv_fragmentation *f = q->out;
+    uint64_t free =
+        f->bytes.reserved > f->bytes.allocated ? f->bytes.reserved - f->bytes.allocated : 0;
+    char more[32];
+
     if (!f->is_known && !has_events)
         return "whether what is free was needed at another moment is unknown: the file has no "
                "history (torch.cuda.memory._record_memory_history() records one)";
@@ -111,10 +135,14 @@ static const char *why(const mv_fragmentation *f, bool is_far, bool has_events)
         return "whether what is free was needed before the trace begins is unknown: record from "
                "the start, with max_entries large enough";
     if (f->fragmented)
-        return is_far ? "the allocator holds far more than the run ever used at once"
-                      : "segments in use are mostly holes";
+        return is_far
+                   ? mv_arena_printf(q->arena, "the allocator %s %s what the run ever used at once",
+                                     f->failed ? "holds and asked for" : "holds",
+                                     proportion(more, f->beyond, needed_by(q)))
+                   : "segments in use are mostly holes";
     if (!f->over_plain)
-        return "what is reserved is close to what is used";
+        return mv_arena_printf(q->arena, "what is reserved is %s what is used",
+                               proportion(more, free, f->bytes.allocated));
     if (f->beyond == 0)
         return "what is free now was needed at another moment of the run";
     if (f->waits)
@@ -128,14 +156,14 @@ static bool find_words(fragmentation_state *q, bool is_far)
     char reserved[MV_SIZE_TEXT], failed[MV_SIZE_TEXT], needed[MV_SIZE_TEXT];
 
     f->answer = f->fragmented ? "fragmented" : f->is_known ? "ok" : "ok as far as is known";
-    f->why = why(f, is_far, q->lives->events.count > 0);
+    f->why = why(q, is_far, q->lives->events.count > 0);
     f->trials_note = f->trust_note = "";
     mv_size_text(failed, f->failed);
     f->figures = mv_arena_printf(
         q->arena, "%s reserved%s%s%s, %s%s needed", mv_size_text(reserved, f->bytes.reserved),
         f->failed ? " + " : "", f->failed ? failed : "", f->failed ? " asked for" : "",
         f->is_known ? "" : "at least ", mv_size_text(needed, f->demand.needed));
-    return f->figures != NULL;
+    return f->why && f->figures;
 }
 
 /* False when memory is out. */
