@@ -32,16 +32,21 @@ static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t column
     return true;
 }
 
-/* Cuts at whole buckets of the pyramid where a column has many: then nothing has to be replayed,
- * and an error of less than a column is not visible in motion. */
-static mv_window rounded(mv_window moments)
+/* Cuts at whole nodes of the pyramid, the larger the more events a column has: then nothing has to
+ * be replayed and few nodes are read, and an error of less than a column is not visible in motion.
+ */
+static mv_window rounded(const mv_pyramid *pyramid, mv_window moments)
 {
-    uint32_t width = moments.end - moments.first;
+    uint32_t first = moments.first == MV_BEFORE ? 0 : moments.first, unit = MV_PYRAMID_CUT;
+    uint32_t width = moments.end - first;
 
-    if (moments.first == MV_BEFORE || width < 4 * MV_PYRAMID_BUCKET)
+    if (width < unit)
         return moments;
-    moments.first -= moments.first % MV_PYRAMID_BUCKET;
-    moments.end -= moments.end % MV_PYRAMID_BUCKET;
+    for (uint64_t node = MV_PYRAMID_BUCKET; node <= width / 4; node *= MV_PYRAMID_FAN)
+        unit = node > unit ? (uint32_t)node : unit;
+    moments.first = first - first % unit - 1; /* of event 0: MV_BEFORE */
+    if (moments.end < pyramid->events)
+        moments.end -= moments.end % unit;
     return moments;
 }
 
@@ -82,7 +87,7 @@ static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_re
         if (e->end == 0)
             e->from = c;
         e->end = end;
-        moments = rounded(moments);
+        moments = rounded(reader->pyramid, moments);
         e->columns[c] = mv_pyramid_range(reader, moments.first, moments.end);
         for (uint32_t i = c + 1; i < end; i++)
             e->columns[i] = e->columns[c];
@@ -114,11 +119,11 @@ bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader 
     if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at) ||
         !mv_alignment_is_same(&e->to, to ? to : &(mv_alignment){0}))
         begin_envelope(pane, e, reader, at, to);
-    for (; e->exact < e->end && most > 0; most--) {
-        refine(e, reader);
-        /* A column of a very long trace may have to be read from a file. */
-        if (most < UINT32_MAX && mv_plot_clock() > until)
+    /* A column of a very long trace may have to be read from a file. */
+    for (uint32_t i = 0; e->exact < e->end && i < most; i++) {
+        if (most < UINT32_MAX && i > 0 && mv_plot_clock() > until)
             break;
+        refine(e, reader);
     }
     return e->exact >= e->end;
 }
