@@ -110,6 +110,8 @@ Test(palette, leaks_and_greys_are_like_no_site)
             }
             for (uint32_t i = 0; i < MV_MUTED_COLOURS; i++)
                 apart(mv_muted_colour(i), t->leak, v, 19.5);
+            for (uint32_t i = 0; i < MV_HASH_COLOURS; i++)
+                apart(mv_hash_colour(i), t->leak, v, 14);
             for (int g = 0; g < 3; g++) {
                 apart(greys[g], t->leak, v, 19.5);
                 apart(greys[g], greys[(g + 1) % 3], v, v == NO_BLUE ? 5 : 9.5);

@@ -121,7 +121,8 @@ static void colour_by_content(const mv_trace *t, mv_site_colours *out)
             mv_frame_label(t, frame[f], label, sizeof label);
             hash = XXH3_64bits_withSeed(label, strlen(label), hash);
         }
-        out->by_content[i] = frames ? (uint8_t)(hash % MV_SITE_COLOURS) : MV_HUE_NATIVE;
+        out->by_content[i] =
+            frames ? (uint8_t)(MV_HUE_HASH + hash % MV_HASH_COLOURS) : MV_HUE_NATIVE;
     }
 }
 
@@ -151,5 +152,7 @@ uint32_t mv_hue_colour(const mv_theme *theme, uint8_t hue)
 {
     if (hue < MV_HUE_MUTED)
         return mv_site_colour(hue);
-    return hue < MV_HUE_NATIVE ? mv_muted_colour(hue - MV_HUE_MUTED) : theme->native;
+    if (hue < MV_HUE_NATIVE)
+        return mv_muted_colour(hue - MV_HUE_MUTED);
+    return hue == MV_HUE_NATIVE ? theme->native : mv_hash_colour(hue - MV_HUE_HASH);
 }

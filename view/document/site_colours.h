@@ -10,9 +10,13 @@
 
 enum { MV_NAMED_SITES = MV_SITE_COLOURS }; /* lines with a colour of their own */
 
-/* A colour independent of the theme: rows of mv_site_colour, then of mv_muted_colour, then that of
- * stacks without Python. */
-enum { MV_HUE_MUTED = MV_SITE_COLOURS, MV_HUE_NATIVE = MV_SITE_COLOURS + MV_MUTED_COLOURS };
+/* A colour independent of the theme: rows of mv_site_colour, then of mv_muted_colour, that of
+ * stacks without Python, and those of mv_hash_colour. */
+enum {
+    MV_HUE_MUTED = MV_SITE_COLOURS,
+    MV_HUE_NATIVE = MV_HUE_MUTED + MV_MUTED_COLOURS,
+    MV_HUE_HASH
+};
 
 typedef struct {
     uint32_t stacks; /* of the trace */

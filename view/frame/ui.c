@@ -134,6 +134,16 @@ float mv_ui_text_width(const mv_ui *ui, float size, const char *text)
     return mv_text_width(text, size * ui->scale);
 }
 
+const char *mv_ui_longest(const mv_ui *ui, float size, float width, const char *const *texts,
+                          uint32_t count)
+{
+    uint32_t i = 0;
+
+    while (i + 1 < count && mv_ui_text_width(ui, size, texts[i]) > width)
+        i++;
+    return texts[i];
+}
+
 /* Bytes of the character at `at`; 1 for an invalid byte. */
 static size_t character(const char *at)
 {

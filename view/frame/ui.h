@@ -82,6 +82,10 @@ float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor a
 /* The width that mv_ui_text would return. */
 float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
 
+/* The first of the texts that is not wider than `width`, longest first; else the last. */
+const char *mv_ui_longest(const mv_ui *ui, float size, float width, const char *const *texts,
+                          uint32_t count);
+
 /* Lines of a text, broken where `gap` is in it. */
 typedef struct {
     float size, line; /* of letters, and from line to line, at scale 1 */

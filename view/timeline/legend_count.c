@@ -27,7 +27,7 @@ static mv_legend_group *group_of(mv_legend *l, uint64_t key)
     return &l->groups[at];
 }
 
-bool mv_legend_begin(mv_legend *l, mv_arena *arena, const mv_legend_ask *ask, const mv_colouring *c)
+bool mv_legend_begin(mv_legend *l, mv_arena *arena, const mv_legend_ask *ask)
 {
     mv_legend_group *groups = l->groups;
     mv_arena labels = l->labels;
@@ -40,8 +40,6 @@ bool mv_legend_begin(mv_legend *l, mv_arena *arena, const mv_legend_ask *ask, co
         mv_arena_init(&labels, arena->budget);
     memset(groups, 0, GROUPS * sizeof *groups);
     *l = (mv_legend){.ask = *ask, .groups = groups, .labels = labels};
-    for (uint32_t step = 0; step < mv_colouring_steps(c); step++)
-        group_of(l, step); /* all of them, as a key */
     return true;
 }
 
@@ -149,9 +147,9 @@ static bool walk_tiles(mv_legend *l, const mv_legend_source *from, uint32_t *mos
     }
     if (from->tiles && l->next < from->tiles->count)
         return false;
-    for (uint32_t i = 0; from->spikes && i < from->spike_count; i++)
-        if (from->spikes[i] != MV_NO_ROW)
-            see(l, from, from->spikes[i]);
+    for (uint32_t i = 0; from->seen && i < from->seen_count; i++)
+        if (from->seen[i] != MV_NO_ROW)
+            see(l, from, from->seen[i]);
     return true;
 }
 
@@ -160,6 +158,21 @@ static bool walk_tiles(mv_legend *l, const mv_legend_source *from, uint32_t *mos
 static uint64_t weight(const mv_legend_group *g)
 {
     return g->bytes > g->high_bytes ? g->bytes : g->high_bytes;
+}
+
+/* Leaves out what has neither bytes nor a pixel. */
+static void sift(mv_legend *l, const mv_legend_source *from)
+{
+    l->rest = from->rest;
+    for (uint32_t i = 0; i < GROUPS; i++) {
+        mv_legend_group *g = &l->groups[i];
+        if (g->is_used && !g->is_seen && weight(g) == 0) {
+            g->is_used = false;
+            l->count--;
+        }
+        g->is_rest = g->key == MV_GROUP_REST || (from->rest && !g->is_seen);
+        l->named += g->is_used && !g->is_rest;
+    }
 }
 
 /* Leaks, then what holds most at either moment, then what has a pixel. */
@@ -171,8 +184,8 @@ static int important_first(const void *left, const void *right, const void *cont
     (void)context;
     if (a->is_used != b->is_used)
         return a->is_used ? -1 : 1;
-    if ((a->key == MV_GROUP_REST) != (b->key == MV_GROUP_REST))
-        return a->key == MV_GROUP_REST ? 1 : -1;
+    if (a->is_rest != b->is_rest)
+        return a->is_rest ? 1 : -1;
     if (leak)
         return leak;
     if (weight(a) != weight(b))
@@ -201,13 +214,11 @@ static bool make_code_labels(mv_legend *l, const mv_colouring *c, uint32_t count
 
 static bool make_labels(mv_legend *l, const mv_colouring *c)
 {
-    uint32_t count = l->count < LABELS ? l->count : LABELS;
+    uint32_t count = l->named < LABELS ? l->named : LABELS;
     char label[MV_GROUP_LABEL];
 
     mv_arena_release(&l->labels);
     mv_arena_init(&l->labels, l->labels.budget);
-    if (count > 0 && l->groups[count - 1].key == MV_GROUP_REST)
-        count--;
     if (count == 0)
         return true;
     if (mv_colouring_is_by_code(c))
@@ -234,6 +245,7 @@ bool mv_legend_count(mv_legend *l, mv_arena *arena, const mv_legend_source *from
         l->next = 0;
         l->part++;
     }
+    sift(l, from);
     mv_sort_by(arena, l->groups, GROUPS, sizeof *l->groups, important_first, NULL);
     make_labels(l, &from->colouring); /* without memory rows have no label */
     l->is_done = true;
@@ -246,7 +258,7 @@ static uint32_t leak_groups(const mv_legend *l)
 {
     uint32_t count = 0;
 
-    while (count < l->count && l->groups[count].key & MV_GROUP_LEAK)
+    while (count < l->named && l->groups[count].key & MV_GROUP_LEAK)
         count++;
     return count;
 }
@@ -257,6 +269,8 @@ static int most_bytes_first(const void *left, const void *right, const void *con
     int leak = !!(b->key & MV_GROUP_LEAK) - !!(a->key & MV_GROUP_LEAK);
 
     (void)context;
+    if ((a->bytes == 0) != (b->bytes == 0))
+        return a->bytes == 0 ? 1 : -1;
     if (leak)
         return leak;
     return a->bytes < b->bytes ? 1 : a->bytes > b->bytes ? -1 : 0;
@@ -311,8 +325,8 @@ void mv_legend_choose(const mv_legend *l, const mv_colouring *c, const mv_theme 
         row->label = mv_scene_format(scene, "leaks of %u %s", leaks, what);
         first = leaks;
     }
-    named = l->count - first;
-    if (out->count + named > most || l->groups[l->count - 1].key == MV_GROUP_REST)
+    named = l->named - first;
+    if (out->count + named + (l->named < l->count) > most)
         named = most - out->count > 0 ? most - out->count - 1 : 0;
     if (first + named > LABELS)
         named = LABELS - first;
@@ -322,7 +336,8 @@ void mv_legend_choose(const mv_legend *l, const mv_colouring *c, const mv_theme 
                mv_colouring_steps(c) ? steps_in_order : most_bytes_first, NULL);
     if (first + named < l->count && out->count < most) {
         mv_legend_row *row = &out->row[out->count++];
-        *row = (mv_legend_row){.is_others = true};
+        *row =
+            (mv_legend_row){.is_others = true, .colour = first + named == l->named ? l->rest : 0};
         take(l, first + named, l->count, row);
         row->label =
             mv_scene_format(scene, *what ? "%u other %s" : "%u others%s", row->groups, what);

@@ -20,6 +20,7 @@ typedef struct {
     uint32_t alloc;      /* one of them */
     bool is_used;        /* the place in the table is taken */
     bool is_seen;        /* it has a pixel */
+    bool is_rest;        /* never a row of its own: no room in the table, or no colour of its own */
     const char *label;   /* of the first groups; NULL: not made */
 } mv_legend_group;
 
@@ -45,11 +46,13 @@ typedef struct {
     uint8_t part;
     uint32_t next;  /* rank, or tile */
     uint32_t count; /* groups */
+    uint32_t named; /* the first of them, which may have a row of their own */
     mv_legend_group
         *groups;          /* a hash table while counting; then [count], the most important first */
     mv_legend_sum all;    /* of all groups, at the moment */
     mv_legend_sum hits;   /* part of it */
     mv_legend_sum hidden; /* alive at the moment, and not drawn */
+    uint32_t rest;        /* the colour of groups without a row of their own; 0: each has its own */
     bool is_done;
     mv_arena labels;
 } mv_legend;
@@ -80,20 +83,20 @@ typedef struct {
     const uint64_t *only;          /* a bit a rank: the rows that are drawn; NULL: all */
     const mv_filter_bits *matches; /* NULL: there is no search */
     const mv_tile_frame *tiles;    /* of this frame; NULL: none */
-    const uint32_t *spikes;        /* [spike_count] ranks; NULL: none */
-    uint32_t spike_count;
+    const uint32_t *seen;          /* [seen_count] ranks that have a pixel besides; NULL: none */
+    uint32_t seen_count;
+    uint32_t rest; /* the colour of all groups that are not seen; 0: each has its own */
 } mv_legend_source;
 
 /* Begins anew; `arena` keeps the table. False when memory is out. */
-bool mv_legend_begin(mv_legend *legend, mv_arena *arena, const mv_legend_ask *ask,
-                     const mv_colouring *colouring);
+bool mv_legend_begin(mv_legend *legend, mv_arena *arena, const mv_legend_ask *ask);
 
 /* Counts on, `most` allocations at most; true when it is done. */
 bool mv_legend_count(mv_legend *legend, mv_arena *arena, const mv_legend_source *from,
                      uint32_t most);
 
-/* At most `most` rows, as they are shown: leaks first, then most bytes first; steps in their own
- * order. What has no row of its own is in the last one. */
+/* At most `most` rows, as they are shown: leaks first, then most bytes first, then what has none;
+ * steps in their own order. What has no row of its own is in the last one. */
 void mv_legend_choose(const mv_legend *legend, const mv_colouring *colouring, const mv_theme *theme,
                       mv_scene *scene, uint32_t most, mv_legend_rows *out);
 

@@ -30,8 +30,9 @@ typedef struct {
     mv_window shown;                 /* events */
     mv_extent most;                  /* of the window */
     uint32_t *spike_of;              /* [plot.w] ranks; NULL: none */
-    uint32_t seen_count;             /* on paper: groups of colours that have a shape */
-    uint32_t *seen;                  /* [seen_count] a rank of each */
+    uint32_t seen_count;             /* groups of colours that have a shape */
+    const uint32_t *seen;            /* [seen_count] a rank of each; NULL: tiles tell */
+    const mv_pools_answer *pools;    /* that is painted; NULL: none */
     mv_callouts callouts;            /* texts in the plot */
     const mv_document_device *other; /* that is compared; NULL: none */
     mv_alignment to;                 /* how it is laid over the shown one */

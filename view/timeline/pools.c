@@ -11,8 +11,9 @@
 
 typedef struct {
     uint64_t key;
-    double area; /* bytes x events in the window */
-    uint32_t row;
+    double area;  /* bytes x events in the window */
+    uint32_t row; /* one of them */
+    bool is_leak;
 } group;
 
 typedef struct {
@@ -98,6 +99,14 @@ static bool is_match(const finder *f, uint32_t alloc)
     return f->matches.rows == 0 || mv_filter_has(&f->matches, alloc);
 }
 
+/* Whether it is in the picture. */
+static bool is_shown(const finder *f, uint32_t alloc)
+{
+    bool is_part = f->ask->only || f->ask->show == MV_SHOW_ISOLATE;
+
+    return !is_part || is_match(f, alloc);
+}
+
 /* The largest rows of those that match. */
 static bool find_largest(finder *f, mv_err *err)
 {
@@ -135,7 +144,8 @@ static bool add_areas(finder *f, const mv_colouring *colouring, group **list, ui
     uint32_t capacity = 0;
 
     for (uint32_t i = 0; i < f->ask->device->lives.allocs.count; i++) {
-        double area = is_coloured(f, i) ? area_of(f, i) : 0;
+        bool has_row = f->out->largest ? is_coloured(f, i) : is_shown(f, i);
+        double area = has_row ? area_of(f, i) : 0;
         uint64_t key;
         uint32_t at;
         if (area <= 0)
@@ -145,7 +155,8 @@ static bool add_areas(finder *f, const mv_colouring *colouring, group **list, ui
         if (at == MV_NOT_IN_MAP) {
             at = *count;
             if (!mv_map_put(&map, key, at) ||
-                !mv_append(&f->scratch, *list, *count, capacity, ((group){.key = key})))
+                !mv_append(&f->scratch, *list, *count, capacity,
+                           ((group){.key = key, .row = i, .is_leak = key & MV_GROUP_LEAK})))
                 return false;
         }
         (*list)[at].area += area;
@@ -153,7 +164,7 @@ static bool add_areas(finder *f, const mv_colouring *colouring, group **list, ui
     return true;
 }
 
-/* The groups with most area have a colour each. */
+/* Leaks and the groups with most area have a colour each, whatever a search finds. */
 static bool find_groups(finder *f)
 {
     const mv_pools_ask *q = f->ask;
@@ -169,18 +180,19 @@ static bool find_groups(finder *f)
     f->group_of = mv_push_array(&f->scratch, uint8_t, allocs);
     if (!f->group_of || !add_areas(f, &colouring, &list, &count))
         return false;
-    mv_sort_rows(&f->scratch, list, count, MV_FALLING(group, area), MV_RISING(group, key));
+    mv_sort_rows(&f->scratch, list, count, MV_FALLING(group, is_leak), MV_FALLING(group, area),
+                 MV_RISING(group, key));
     rest = count < MV_POOL_GROUPS - 1 ? count : MV_POOL_GROUPS - 1;
     f->groups = rest + 1;
     for (uint32_t i = 0; i < rest; i++) {
         f->out->group[i] = list[i].key;
+        f->out->row[i] = list[i].row;
         if (!mv_map_put(&rows, list[i].key, i))
             return false;
     }
     for (uint32_t i = 0; i < allocs; i++) {
         uint32_t at = is_coloured(f, i) ? mv_map_find(&rows, mv_colour_group(&colouring, i)) : rest;
-        bool is_hidden = (q->only || q->show == MV_SHOW_ISOLATE) && !is_match(f, i);
-        f->group_of[i] = is_hidden ? MV_POOL_HIDDEN : at < rest ? (uint8_t)at : (uint8_t)rest;
+        f->group_of[i] = !is_shown(f, i) ? MV_POOL_HIDDEN : at < rest ? (uint8_t)at : (uint8_t)rest;
     }
     return true;
 }

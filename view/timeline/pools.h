@@ -31,6 +31,7 @@ typedef struct {
     const uint64_t *largest;        /* a bit for each row that has a colour; NULL: all have */
     uint64_t group[MV_POOL_GROUPS]; /* keys of mv_colour_group: most of the picture first; the last
                                        of levels.groups is for all others, and has none */
+    uint32_t row[MV_POOL_GROUPS];   /* an allocation of each */
 } mv_pools_answer;
 
 /* A mv_job_fn; NULL when memory is out. */

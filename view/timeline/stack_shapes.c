@@ -138,10 +138,10 @@ void mv_stack_see(mv_stack *s, const mv_element *e)
     mv_stack_site *site = &s->sites[e->site];
 
     p->view->sheet->drawn += e->members;
-    if (!p->seen)
-        p->seen = mv_push_array(p->ui->frame, uint32_t, s->site_count);
-    if (p->seen && !site->is_seen)
-        p->seen[p->seen_count++] = mv_stack_rank(s, site->row);
+    if (!s->seen)
+        p->seen = s->seen = mv_push_array(p->ui->frame, uint32_t, s->site_count);
+    if (s->seen && !site->is_seen)
+        s->seen[p->seen_count++] = mv_stack_rank(s, site->row);
     site->is_seen = true;
 }
 

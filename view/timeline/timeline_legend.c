@@ -75,6 +75,8 @@ static uint64_t tiles_key(const mv_plot *p)
 {
     uint64_t key = 1;
 
+    if (p->of_pools)
+        return p->pools ? XXH3_64bits(&p->pools->ask, sizeof p->pools->ask) | 1 : 0;
     if (p->pane->is_easing || p->pane->is_zooming || p->tiles.missing > 0)
         return 0;
     for (uint32_t i = 0; i < p->tiles.count; i++) {
@@ -135,16 +137,16 @@ static void update(mv_plot *p, const mv_colouring *colouring)
                              .only = shown_rows(p),
                              .matches = p->view->matches,
                              .tiles = p->rows ? &p->tiles : NULL,
-                             .spikes = p->seen ? p->seen : p->spike_of,
-                             .spike_count = p->seen   ? p->seen_count
-                                            : p->rows ? (uint32_t)p->plot.w
-                                                      : 0};
+                             .seen = p->seen ? p->seen : p->spike_of,
+                             .seen_count = p->seen   ? p->seen_count
+                                           : p->rows ? (uint32_t)p->plot.w
+                                                     : 0,
+                             .rest = p->pools ? p->ui->theme->rest : 0};
     mv_legend shown;
 
     if (pane->legend.is_done && is_of(&pane->legend, &ask))
         return;
-    if (!is_of(&pane->counting, &ask) &&
-        !mv_legend_begin(&pane->counting, &pane->arena, &ask, colouring))
+    if (!is_of(&pane->counting, &ask) && !mv_legend_begin(&pane->counting, &pane->arena, &ask))
         return;
     if (!mv_legend_count(&pane->counting, &pane->arena, &from, part)) {
         p->ui->is_animating = true;
@@ -167,10 +169,11 @@ static const char *share_of(mv_plot *p, uint64_t bytes, uint64_t all)
 
 static const char *row_tip(mv_plot *p, const mv_legend_row *row)
 {
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], count[MV_TICK_TEXT];
 
-    return mv_scene_format(&p->ui->scene, "%s: %s in %u blocks; click to search for %s", row->label,
-                           mv_size_text(size, row->bytes), row->blocks,
+    return mv_scene_format(&p->ui->scene, "%s: %s in %s block%s; click to search for %s",
+                           row->label, mv_size_text(size, row->bytes),
+                           mv_axis_exact(row->blocks, count), row->blocks == 1 ? "" : "s",
                            row->blocks == 1 ? "it" : "them");
 }
 
@@ -204,11 +207,12 @@ static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
     swatch.y += roundf((box.h - swatch.h) / 2);
     if (row->colour)
         mv_ui_fill(p->ui, swatch, row->colour);
-    if (row->bytes)
+    if (row->bytes) {
         mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
                    share_of(p, row->bytes, all_bytes(p)));
-    mv_ui_text(p->ui, amount, MV_UI_SMALL, row->bytes ? theme->text : theme->faint_text,
-               MV_ANCHOR_END, mv_size_text(size, row->bytes));
+        mv_ui_text(p->ui, amount, MV_UI_SMALL, theme->text, MV_ANCHOR_END,
+                   mv_size_text(size, row->bytes));
+    }
     mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
 }
 
@@ -244,26 +248,6 @@ static void paint_band(mv_plot *p, mv_box box)
                 bytes);
 }
 
-static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
-{
-    mv_legend_rows *rows = &p->pane->legend_rows;
-    float high = mv_ui_px(p->ui, ROW), room = box->h - (has_band(p) ? high : 0);
-    const char *labels[MV_LEGEND_MOST];
-
-    mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene,
-                     (uint32_t)fmaxf(0, room / high), rows);
-    for (uint32_t i = 0; i < rows->count; i++)
-        labels[i] = rows->row[i].label;
-    mv_labels_fit(&p->ui->scene, labels, rows->count, MV_UI_SMALL * p->ui->scale,
-                  label_width(p, *box));
-    for (uint32_t i = 0; i < rows->count; i++)
-        paint_row(p, mv_box_cut_top(box, high), i, labels[i]);
-    if (has_band(p))
-        paint_band(p, mv_box_cut_top(box, high));
-}
-
-/* ---- what it tells about ------------------------------------------------------------------ */
-
 static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
 {
     mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
@@ -272,13 +256,41 @@ static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
                mv_label_fit(&p->ui->scene, text, MV_UI_SMALL * p->ui->scale, row.w));
 }
 
-static const char *sum_text(mv_plot *p, const char *what, mv_legend_sum sum)
+/* The first row that holds nothing at the moment, where all of these are last; MV_NO_ROW: there is
+ * none. */
+static uint32_t first_empty(const mv_legend_rows *rows, const mv_colouring *colouring)
 {
-    char size[MV_SIZE_TEXT];
-
-    return mv_scene_format(&p->ui->scene, "%s %s in %u block%s", what,
-                           mv_size_text(size, sum.bytes), sum.blocks, sum.blocks == 1 ? "" : "s");
+    for (uint32_t i = 0; i < rows->count && !mv_colouring_steps(colouring); i++)
+        if (rows->row[i].bytes == 0)
+            return i;
+    return MV_NO_ROW;
 }
+
+static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
+{
+    mv_legend_rows *rows = &p->pane->legend_rows;
+    float high = mv_ui_px(p->ui, ROW);
+    uint32_t room = (uint32_t)fmaxf(0, box->h / high - has_band(p)), empty;
+    const char *labels[MV_LEGEND_MOST];
+
+    mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room, rows);
+    empty = first_empty(rows, colouring);
+    if (empty != MV_NO_ROW && rows->count == room) /* a line is above these */
+        mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room - 1, rows);
+    for (uint32_t i = 0; i < rows->count; i++)
+        labels[i] = rows->row[i].label;
+    mv_labels_fit(&p->ui->scene, labels, rows->count, MV_UI_SMALL * p->ui->scale,
+                  label_width(p, *box));
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (i == empty)
+            line(p, box, p->ui->theme->faint_text, "in view at other moments:");
+        paint_row(p, mv_box_cut_top(box, high), i, labels[i]);
+    }
+    if (has_band(p))
+        paint_band(p, mv_box_cut_top(box, high));
+}
+
+/* ---- what it tells about ------------------------------------------------------------------ */
 
 /* "at the peak": the moment whose bytes the rows have. */
 static const char *moment_of(const mv_plot *p)
@@ -297,6 +309,8 @@ static const char *moment_of(const mv_plot *p)
     return ask->event == p->view->now->cursor ? "at the cursor" : "at the highest in view";
 }
 
+/* One line whatever is searched for, so that a click on a row does not move the rows: the longest
+ * text that fits. */
 static void paint_title(mv_plot *p, mv_box *box)
 {
     static const char *const titles[] = {
@@ -305,24 +319,31 @@ static void paint_title(mv_plot *p, mv_box *box)
 #undef MV_LEGEND_TITLE
     };
     const mv_legend *l = &p->pane->legend;
-    const mv_theme *theme = p->ui->theme;
-    char size[MV_SIZE_TEXT];
+    const mv_legend_sum *hits = l->ask.only ? &l->all : &l->hits;
+    mv_scene *scene = &p->ui->scene;
+    char all[MV_SIZE_TEXT], some[MV_SIZE_TEXT], count[MV_TICK_TEXT];
+    const char *when = moment_of(p), *texts[3];
 
-    mv_size_text(size, all_bytes(p));
+    mv_size_text(all, all_bytes(p) + (p->view->sheet ? 0 : l->hidden.bytes));
+    mv_size_text(some, hits->bytes);
     if (p->view->sheet) { /* the heading says of what */
-        line(p, box, theme->faint_text,
-             mv_scene_format(&p->ui->scene, "%s %s, by line", size, moment_of(p)));
-        return;
+        texts[0] = mv_scene_format(scene, "%s %s, by line", all, when);
+        texts[1] = mv_scene_format(scene, "%s, by line", all);
+        texts[2] = all;
+    } else if (l->ask.search || l->ask.only) {
+        texts[0] = mv_scene_format(scene, "hits: %s in %s block%s, of %s %s", some,
+                                   mv_axis_exact(hits->blocks, count), hits->blocks == 1 ? "" : "s",
+                                   all, when);
+        texts[1] = mv_scene_format(scene, "hits: %s of %s %s", some, all, when);
+        texts[2] = mv_scene_format(scene, "hits: %s of %s", some, all);
+    } else {
+        texts[0] = mv_scene_format(scene, "%s, %s %s",
+                                   titles[p->view->now->colour % MV_COLOUR_COUNT], all, when);
+        texts[1] = mv_scene_format(scene, "%s %s", all, when);
+        texts[2] = all;
     }
-    line(p, box, theme->faint_text,
-         mv_scene_format(&p->ui->scene, "%s, %s %s", titles[p->view->now->colour % MV_COLOUR_COUNT],
-                         size, moment_of(p)));
-    if (l->ask.only) {
-        line(p, box, theme->text, sum_text(p, "hits:", l->all));
-        line(p, box, theme->faint_text, sum_text(p, "others, hidden:", l->hidden));
-    } else if (l->ask.search) {
-        line(p, box, theme->text, sum_text(p, "hits:", l->hits));
-    }
+    line(p, box, l->ask.search || l->ask.only ? p->ui->theme->text : p->ui->theme->faint_text,
+         mv_ui_longest(p->ui, MV_UI_SMALL, box->w, texts, 3));
 }
 
 mv_colouring mv_plot_colouring(const mv_plot *p)

@@ -378,6 +378,9 @@ void mv_plot_pools(mv_plot *p)
         p->view->sheet->largest = s.a->largest;
         p->view->sheet->drawn = s.a->largest ? ask.top : p->view->sheet->matches;
     }
+    p->pools = s.a;
+    p->seen = s.a->row;
+    p->seen_count = s.a->levels.groups - 1;
     place_envelopes(&s);
     for (uint32_t i = 0; i < s.a->pools.count; i++)
         paint_envelope(&s, i, &colouring);

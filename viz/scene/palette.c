@@ -83,13 +83,26 @@ uint32_t mv_muted_colour(uint32_t index)
     return colours[index % MV_MUTED_COLOURS];
 }
 
-uint32_t mv_lighter(uint32_t colour)
+/* The colour, some eighths of the way to white. */
+static uint32_t toward_white(uint32_t colour, uint32_t eighths)
 {
     uint32_t lighter = colour & 0xff;
 
     for (int shift = 8; shift < 32; shift += 8) {
         uint32_t part = colour >> shift & 0xff;
-        lighter |= (part + (255 - part) / 8) << shift;
+        lighter |= (part + (255 - part) * eighths / 8) << shift;
     }
     return lighter;
+}
+
+uint32_t mv_lighter(uint32_t colour)
+{
+    return toward_white(colour, 1);
+}
+
+uint32_t mv_hash_colour(uint64_t hash)
+{
+    uint32_t index = (uint32_t)(hash % MV_HASH_COLOURS), colour = mv_site_colour(index);
+
+    return index < MV_SITE_COLOURS ? colour : toward_white(colour, 4);
 }

@@ -40,6 +40,10 @@ uint32_t mv_site_colour(uint32_t index);
  * are left, one of those, then one of their shades. Adds it to *used. */
 uint32_t mv_site_hue(uint64_t hash, uint32_t *used);
 
+/* For what is told apart by a hash alone: the site colours, then pale ones. */
+enum { MV_HASH_COLOURS = 2 * MV_SITE_COLOURS };
+uint32_t mv_hash_colour(uint64_t hash);
+
 /* Steps of sizes and lifetimes, from dark to light, which people who see no red or no green can
  * also tell apart; the last is for what is never freed. */
 enum { MV_STEP_COLOURS = 7 };
