@@ -45,8 +45,9 @@ void mv_callouts_take(mv_callouts *callouts, mv_box box)
 /* Places around a point, row by row, the nearest first: beside it, then up and down. */
 static mv_box candidate(mv_point at, mv_callout_size size, uint32_t row, uint32_t place)
 {
-    float up = row % 2 ? (float)((row + 1) / 2) : -(float)(row / 2);
-    float slide = (float)(place / 2) * size.w / 4;
+    uint32_t rows = (row + 1) / 2, slides = place / 2;
+    float up = row % 2 ? (float)rows : -(float)rows;
+    float slide = (float)slides * size.w / 4;
     float x = place % 2 ? at.x - size.gap - size.w - slide : at.x + size.gap + slide;
 
     if (place >= 2 * PLACES) /* over it */
