@@ -10,23 +10,18 @@ static uint64_t key_of(uint32_t k)
     return (uint64_t)(2 * (k / 3) + 1) << (k % 3 * 20 + 9);
 }
 
-static uint32_t next_random(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 Test(map, against_a_list)
 {
     static uint32_t value[KEYS];
     static bool has[KEYS];
     mv_map map = {.arena = mvt_memory()};
-    uint32_t random = 5, count = 0;
+    uint64_t random = 5;
+    uint32_t count = 0;
 
     for (uint32_t step = 0; step < 200000; step++) {
-        uint32_t k = next_random(&random) % KEYS, v = next_random(&random);
+        uint32_t k = mvt_random(&random, KEYS), v = mvt_random(&random, 1 << 24);
         bool is_growing = step / 20000 % 2 == 0;
-        uint32_t what = next_random(&random) % 8;
+        uint32_t what = mvt_random(&random, 8);
         if (what < (is_growing ? 4u : 1u)) {
             cr_assert(mv_map_put(&map, key_of(k), v));
             count += !has[k];

@@ -22,19 +22,17 @@ static void check(uint32_t count, uint32_t density)
 {
     mv_rankset set;
     bool *member = calloc(count, sizeof *member);
-    uint32_t random = count * 31 + density;
+    uint64_t random = count * 31 + density;
 
     cr_assert(member && mv_rankset_init(mvt_memory(), count, &set));
     for (uint32_t round = 0; round < 3000; round++) {
-        uint32_t rank;
-        random = random * 1664525u + 1013904223u;
-        rank = (random >> 4) % count;
-        member[rank] = (random >> 28) < density;
+        uint32_t rank = mvt_random(&random, count);
+        member[rank] = mvt_random(&random, 16) < density;
         if (member[rank])
             mv_rankset_add(&set, rank);
         else
             mv_rankset_drop(&set, rank);
-        rank = (random >> 9) % count;
+        rank = mvt_random(&random, count);
         cr_assert_eq(mv_rankset_has(&set, rank), member[rank]);
         cr_assert_eq(mv_rankset_next(&set, rank), next_of(member, count, rank));
         cr_assert_eq(mv_rankset_prev(&set, rank), prev_of(member, rank));

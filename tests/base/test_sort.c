@@ -18,12 +18,6 @@ typedef struct {
     mv_span span;
 } row;
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 24;
-}
-
 static const char *const texts[] = {NULL,
                                     "",
                                     "a",
@@ -52,17 +46,17 @@ static row *random_rows(uint32_t count, uint64_t seed)
     for (uint32_t i = 0; i < count; i++) {
         row *r = &rows[i];
         r->id = i;
-        r->small = (uint8_t)(next_random(&seed) % 5 * 60);
-        r->flag = next_random(&seed) % 2;
-        r->half = (uint16_t)(next_random(&seed) % 4 * 20000);
-        r->i32 = (int32_t)(next_random(&seed) % 7) - 3;
-        r->u64 = (next_random(&seed) % 6) << (next_random(&seed) % 3 * 30);
-        r->i64 = ((int64_t)(next_random(&seed) % 7) - 3) * ((int64_t)1 << 40);
-        r->f64 = doubles[next_random(&seed) % 9];
-        r->f32 = (float)doubles[next_random(&seed) % 9];
-        r->text = texts[next_random(&seed) % TEXTS];
-        r->span.length = next_random(&seed) % 20;
-        r->span.data = (const uint8_t *)"aaaaaaaa\0aaaaaaaa\0\0aaaaaa" + next_random(&seed) % 5;
+        r->small = (uint8_t)(mvt_random_next(&seed) % 5 * 60);
+        r->flag = mvt_random_next(&seed) % 2;
+        r->half = (uint16_t)(mvt_random_next(&seed) % 4 * 20000);
+        r->i32 = (int32_t)(mvt_random_next(&seed) % 7) - 3;
+        r->u64 = (mvt_random_next(&seed) % 6) << (mvt_random_next(&seed) % 3 * 30);
+        r->i64 = ((int64_t)(mvt_random_next(&seed) % 7) - 3) * ((int64_t)1 << 40);
+        r->f64 = doubles[mvt_random_next(&seed) % 9];
+        r->f32 = (float)doubles[mvt_random_next(&seed) % 9];
+        r->text = texts[mvt_random_next(&seed) % TEXTS];
+        r->span.length = mvt_random_next(&seed) % 20;
+        r->span.data = (const uint8_t *)"aaaaaaaa\0aaaaaaaa\0\0aaaaaa" + mvt_random_next(&seed) % 5;
     }
     return rows;
 }
@@ -184,7 +178,7 @@ static void check_all(mv_arena *arena)
         for (uint32_t k = 0; k < 6; k++) {
             mv_sort_key three[3];
             for (uint32_t i = 0; i < 3; i++)
-                three[i] = keys[next_random(&seed) % all];
+                three[i] = keys[mvt_random_next(&seed) % all];
             check_sorts(arena, counts[c], seed++, &(key_list){three, 3});
         }
     }
@@ -241,7 +235,7 @@ Test(sort, rows_of_any_size)
         wide *rows = calloc(COUNT, sizeof *rows);
         uint64_t seed = 3;
         for (uint32_t i = 0; i < COUNT; i++) {
-            rows[i] = (wide){.key = (uint32_t)(next_random(&seed) % 9), .id = i};
+            rows[i] = (wide){.key = (uint32_t)(mvt_random_next(&seed) % 9), .id = i};
             memset(rows[i].rest, (int)(i % 251), sizeof rows[i].rest);
         }
         if (round == 0)
@@ -268,7 +262,7 @@ Test(sort, columns)
         mv_key_row *rows = calloc(count + 1, sizeof *rows);
         mv_key_row *spare = calloc(count + 1, sizeof *spare);
         for (uint32_t i = 0; i < count; i++) {
-            keys[i] = next_random(&seed) % (count / 2 + 1) << (next_random(&seed) % 2 * 35);
+            keys[i] = mvt_random_next(&seed) % (count / 2 + 1) << (mvt_random_next(&seed) % 2 * 35);
             rows[i] = (mv_key_row){keys[i], i};
         }
         order = mv_order_u64(arena, keys, count);

@@ -1,8 +1,6 @@
 #include "base/utf8.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/fixture/fixture_test.h"
 
 /* Unicode's own way: encode a code point. 0 bytes when it has no encoding. */
 static uint32_t encode(uint32_t code, uint8_t out[4])
@@ -54,14 +52,13 @@ Test(utf8, every_code_point_is_read_as_it_was_written)
 Test(utf8, no_other_bytes_are_a_character)
 {
     uint8_t c[4], back[4];
-    uint32_t random = 9;
+    uint64_t random = 9;
 
     for (uint32_t i = 0; i < 3000000; i++) {
         uint64_t at = 0;
         uint32_t code, length;
-        random = random * 1664525u + 1013904223u;
         for (uint32_t b = 0; b < 4; b++)
-            c[b] = (uint8_t)(random >> (5 * b + 4));
+            c[b] = (uint8_t)mvt_random(&random, 256);
         if (i < 65536) {
             c[0] = (uint8_t)i;
             c[1] = (uint8_t)(i >> 8);

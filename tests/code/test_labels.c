@@ -146,7 +146,7 @@ Test(labels, random_tables_have_no_two_equal_rows)
                                         "", "c:" PACKAGE "torch/nn/c.py:4;"};
     static const char *const outer[] = {";main:train.py:3", ";main:train.py:4", "",
                                         ";d:x/util.py:5;main:train.py:3"};
-    uint32_t seed = 7;
+    uint64_t seed = 7;
 
     for (int round = 0; round < 200; round++) {
         table t = {.t = mvt_new()};
@@ -154,11 +154,10 @@ Test(labels, random_tables_have_no_two_equal_rows)
 
         for (int i = 0; i < 40; i++) {
             char stack[400];
-            seed = seed * 1664525 + 1013904223;
-            snprintf(stack, sizeof stack, "%s%smake:util.py:%u%s%s", inner[seed >> 30],
-                     inner[seed >> 28 & 3], 1 + (seed >> 27 & 1), outer[seed >> 20 & 3],
-                     outer[seed >> 18 & 3]);
-            add(&t, stack, 512 * (1 + (seed >> 16 & 3)), 0);
+            snprintf(stack, sizeof stack, "%s%smake:util.py:%u%s%s", inner[mvt_random(&seed, 4)],
+                     inner[mvt_random(&seed, 4)], 1 + mvt_random(&seed, 2),
+                     outer[mvt_random(&seed, 4)], outer[mvt_random(&seed, 4)]);
+            add(&t, stack, 512 * (1 + mvt_random(&seed, 4)), 0);
         }
         labels = labels_of(&t, round % 2);
         for (uint32_t i = 0; i < t.count; i++) {

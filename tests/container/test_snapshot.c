@@ -57,14 +57,6 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
 
 /* ---- many chunks ------------------------------------------------------------------------- */
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* Values of every width and sign, in runs, so that chunks are stored in every way. */
 static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
 {
@@ -75,7 +67,7 @@ static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
     mv_build_init(&b, mvt_memory(), out);
     mv_build_stream(&b, 0);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t r = next_random(&seed);
+        uint64_t r = mvt_random_next(&seed);
         unsigned bits = i / 9000 * 7 % 64;
         mv_event_row row = MV_EVENT_ROW;
         row.time_us = bits == 63 ? (int64_t)r : (int64_t)(i * 3 + (r >> 60));

@@ -5,12 +5,6 @@
 #include "analyze/diff/line_pairs.h"
 #include "analyze/diff/pairs.h"
 
-static uint32_t next_random(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return below ? (uint32_t)(*state >> 33) % below : 0;
-}
-
 /* ---- pairs ------------------------------------------------------------------------------- */
 
 static uint32_t times_of(const mv_pairs *p, int side, uint64_t key)
@@ -47,12 +41,12 @@ Test(stack_match, pairs_are_those_of_the_rules)
     for (int run = 0; run < 200; run++) {
         mv_pairs p;
         uint32_t expected[40];
-        cr_assert(mv_pairs_init(&p, mvt_memory(), next_random(&seed, 40), next_random(&seed, 40)));
+        cr_assert(mv_pairs_init(&p, mvt_memory(), mvt_random(&seed, 40), mvt_random(&seed, 40)));
         for (int round = 0; round < 4; round++) {
-            mv_pair_rule rule = (mv_pair_rule)next_random(&seed, 3);
+            mv_pair_rule rule = (mv_pair_rule)mvt_random(&seed, 3);
             for (int s = 0; s < 2; s++)
                 for (uint32_t i = 0; i < p.count[s]; i++)
-                    p.key[s][i] = next_random(&seed, 25);
+                    p.key[s][i] = mvt_random(&seed, 25);
             slow_round(&p, rule, expected);
             mv_pairs_round(&p, rule);
             for (uint32_t i = 0; i < p.count[0]; i++)
@@ -320,7 +314,7 @@ static void make_program(program *p, uint64_t *seed)
         int line = 1;
         for (int g = 0; g < FUNCTIONS; g++)
             for (int l = 0; l < LINES; l++)
-                p->line[f][g][l] = line += 1 + (int)next_random(seed, 6);
+                p->line[f][g][l] = line += 1 + (int)mvt_random(seed, 6);
     }
 }
 
@@ -328,10 +322,10 @@ static void make_program(program *p, uint64_t *seed)
 static void edit_program(program *p, uint64_t *seed)
 {
     for (int f = 0; f < FILES; f++) {
-        int shift = 0, turn = next_random(seed, 3) == 0 ? 2000 : 0;
+        int shift = 0, turn = mvt_random(seed, 3) == 0 ? 2000 : 0;
         for (int g = 0; g < FUNCTIONS; g++)
             for (int l = 0; l < LINES; l++) {
-                shift += next_random(seed, 4) == 0 ? (int)next_random(seed, 9) : 0;
+                shift += mvt_random(seed, 4) == 0 ? (int)mvt_random(seed, 9) : 0;
                 p->line[f][g][l] += shift + (g == 1 ? turn : 0);
             }
     }
@@ -355,11 +349,11 @@ static void spell(const call_path *c, const program *p, const char *home, char *
 static void random_paths(call_path *paths, uint64_t *seed)
 {
     for (int i = 0; i < STACKS; i++) {
-        paths[i].depth = 1 + (int)next_random(seed, 6);
+        paths[i].depth = 1 + (int)mvt_random(seed, 6);
         for (int k = 0; k < paths[i].depth; k++) {
-            paths[i].file[k] = (int)next_random(seed, FILES);
-            paths[i].function[k] = (int)next_random(seed, FUNCTIONS);
-            paths[i].line[k] = (int)next_random(seed, LINES);
+            paths[i].file[k] = (int)mvt_random(seed, FILES);
+            paths[i].function[k] = (int)mvt_random(seed, FUNCTIONS);
+            paths[i].line[k] = (int)mvt_random(seed, LINES);
         }
     }
 }
@@ -428,7 +422,7 @@ Test(stack_match, exchanged_sides_exchange_the_answer)
                 stacks[s][i] = text[s][i];
             }
         }
-        match_stacks(&m, stacks[0], STACKS, stacks[1], 1 + next_random(&seed, STACKS - 1));
+        match_stacks(&m, stacks[0], STACKS, stacks[1], 1 + mvt_random(&seed, STACKS - 1));
         expect_exchange(&m, mvt_arena(m.made[0]));
     }
 }

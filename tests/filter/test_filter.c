@@ -160,12 +160,9 @@ Test(filter, any_bytes_are_safe)
         char why[MV_FILTER_WHY] = "";
         uint32_t length;
         mv_filter f;
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        length = (uint32_t)(state >> 40) % (sizeof text - 1);
-        for (uint32_t i = 0; i < length; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            text[i] = letters[(state >> 33) % (sizeof letters - 1)];
-        }
+        length = mvt_random(&state, sizeof text - 1);
+        for (uint32_t i = 0; i < length; i++)
+            text[i] = letters[mvt_random(&state, sizeof letters - 1)];
         text[length] = 0;
         if (mv_filter_read(mvt_memory(), text, &f, why)) {
             mv_filter_release(&f);
@@ -375,21 +372,15 @@ typedef struct {
     uint64_t value, second;
 } slow_term;
 
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (*state >> 33) % below;
-}
-
 /* Part of a frame's text that needs no quoting in a regular expression. */
 static void draw_word(const mv_trace *trace, uint64_t *state, char word[100])
 {
     const char *text = trace->frames.count
-                           ? text_of(trace, (uint32_t)draw(state, trace->frames.count))
+                           ? text_of(trace, (uint32_t)mvt_random(state, trace->frames.count))
                            : "forward";
-    size_t length = strlen(text), from = length ? draw(state, length) : 0, at = 0;
+    size_t length = strlen(text), from = length ? mvt_random(state, length) : 0, at = 0;
 
-    while (text[from + at] && at < 4 + draw(state, 8) &&
+    while (text[from + at] && at < 4 + mvt_random(state, 8) &&
            (isalnum((unsigned char)text[from + at]) || strchr("_:", text[from + at]))) {
         word[at] = text[from + at];
         at++;
@@ -402,10 +393,10 @@ static const char *const signs[] = {"<", "<=", "=", ">=", ">"};
 static slow_term draw_term(const world *w, uint64_t *state)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
-    uint32_t row = a->count ? (uint32_t)draw(state, a->count) : 0;
-    slow_term t = {.kind = (int)draw(state, MV_FILTER_NO_PYTHON + 1),
-                   .is_negated = draw(state, 3) == 0,
-                   .sign = (int)draw(state, 5) - 2};
+    uint32_t row = a->count ? (uint32_t)mvt_random(state, a->count) : 0;
+    slow_term t = {.kind = (int)mvt_random(state, MV_FILTER_NO_PYTHON + 1),
+                   .is_negated = mvt_random(state, 3) == 0,
+                   .sign = (int)mvt_random(state, 5) - 2};
     const char *minus = t.is_negated ? "-" : "";
 
     draw_word(w->trace, state, t.word);
@@ -425,7 +416,7 @@ static slow_term draw_term(const world *w, uint64_t *state)
                  (unsigned long long)t.value);
         break;
     case MV_FILTER_LIFE:
-        t.value = draw(state, 50);
+        t.value = mvt_random(state, 50);
         if (t.value == 0) {
             t.value = UINT64_MAX;
             t.sign = 0;
@@ -437,13 +428,13 @@ static slow_term draw_term(const world *w, uint64_t *state)
         break;
     case MV_FILTER_STREAM:
         t.value = w->trace->streams.count
-                      ? w->trace->streams.value[draw(state, w->trace->streams.count)]
+                      ? w->trace->streams.value[mvt_random(state, w->trace->streams.count)]
                       : 0;
         snprintf(t.text, sizeof t.text, "%sstream:%#llx", minus, (unsigned long long)t.value);
         break;
     case MV_FILTER_POOL:
         if (w->trace->pools.count) {
-            uint64_t pool = draw(state, w->trace->pools.count);
+            uint64_t pool = mvt_random(state, w->trace->pools.count);
             t.value = w->trace->pools.a[pool];
             t.second = w->trace->pools.b[pool];
         }
@@ -451,14 +442,14 @@ static slow_term draw_term(const world *w, uint64_t *state)
                  (unsigned long long)t.second);
         break;
     case MV_FILTER_ADDR:
-        t.value = a->count ? a->addr[row] + draw(state, 1024) : 0;
+        t.value = a->count ? a->addr[row] + mvt_random(state, 1024) : 0;
         snprintf(t.text, sizeof t.text, "%saddr:%#llx", minus, (unsigned long long)t.value);
         break;
     case MV_FILTER_LEAK:
         snprintf(t.text, sizeof t.text, "%sleak", minus);
         break;
     case MV_FILTER_SITE:
-        t.value = w->trace->frames.count ? draw(state, w->trace->frames.count) : 0;
+        t.value = w->trace->frames.count ? mvt_random(state, w->trace->frames.count) : 0;
         t.text[0] = '-';
         mv_site_term(w->trace, (mv_frame_id){(uint32_t)t.value}, t.text + t.is_negated,
                      sizeof t.text - 1);
@@ -468,7 +459,7 @@ static slow_term draw_term(const world *w, uint64_t *state)
         }
         break;
     case MV_FILTER_STACK:
-        t.value = draw(state, w->trace->stacks.count + 1);
+        t.value = mvt_random(state, w->trace->stacks.count + 1);
         snprintf(t.text, sizeof t.text, "%sstack:%llu", minus, (unsigned long long)t.value);
         break;
     case MV_FILTER_NO_STACK:
@@ -478,7 +469,7 @@ static slow_term draw_term(const world *w, uint64_t *state)
         snprintf(t.text, sizeof t.text, "%snopython", minus);
         break;
     default:
-        t.value = draw(state, MV_CATEGORY_COUNT);
+        t.value = mvt_random(state, MV_CATEGORY_COUNT);
         snprintf(t.text, sizeof t.text, "%scat:%.5s", minus,
                  mv_category_name((mv_category)t.value));
     }
@@ -551,7 +542,7 @@ static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
 static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const char *name)
 {
     slow_term terms[4];
-    uint32_t count = (uint32_t)draw(state, 4), matches = 0;
+    uint32_t count = (uint32_t)mvt_random(state, 4), matches = 0;
     char text[2 * sizeof terms] = "";
     mv_filter_bits bits;
     mv_filter filter;

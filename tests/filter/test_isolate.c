@@ -33,15 +33,15 @@ static void random_part(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_arena(t);
+    uint64_t random = opts.seed;
     mv_filter_bits kept;
     mv_lives lives;
 
     mvt_heap_run(t, opts);
     lives = mvt_lives(arena, mvt_done(t), 0);
     cr_assert(mv_filter_bits_init(arena, lives.allocs.count, &kept));
-    srand(opts.seed);
     for (uint32_t i = 0; i < lives.allocs.count; i++)
-        if (rand() % 3)
+        if (mvt_random(&random, 3))
             mv_filter_bits_add(&kept, i);
     check_part(arena, &lives, &kept);
 }

@@ -257,35 +257,29 @@ Test(heap, after_the_last_event_it_is_the_final_heap)
 
 /* ---- traces that no allocator wrote -------------------------------------------------------- */
 
-static uint32_t draw(uint32_t *state, uint32_t below)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return (uint32_t)((uint64_t)(*state >> 8) * below >> 24);
-}
-
 /* Changes some events: what they do, where, or how much. */
 static void spoil(mv_trace *trace, uint32_t seed)
 {
     mv_events *ev = &trace->devices[0].events;
-    uint32_t state = seed;
+    uint64_t state = seed;
 
     for (uint32_t k = 0; k < 1 + ev->count / 20; k++) {
-        uint32_t i = draw(&state, ev->count), j = draw(&state, ev->count);
-        switch (draw(&state, 6)) {
+        uint32_t i = mvt_random(&state, ev->count), j = mvt_random(&state, ev->count);
+        switch (mvt_random(&state, 6)) {
         case 0:
-            ev->action[i] = (uint8_t)draw(&state, MV_ACTION_COUNT);
+            ev->action[i] = (uint8_t)mvt_random(&state, MV_ACTION_COUNT);
             break;
         case 1:
             ev->addr[i] = ev->addr[j];
             break;
         case 2:
-            ev->addr[i] += 512 * draw(&state, 100000);
+            ev->addr[i] += 512 * mvt_random(&state, 100000);
             break;
         case 3:
             ev->size[i] = ev->size[j];
             break;
         case 4:
-            ev->size[i] = draw(&state, 8) ? ev->size[i] * 3 : UINT64_MAX - 5;
+            ev->size[i] = mvt_random(&state, 8) ? ev->size[i] * 3 : UINT64_MAX - 5;
             break;
         default:
             ev->stream[i] = ev->stream[j];

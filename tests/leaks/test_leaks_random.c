@@ -141,7 +141,7 @@ Test(leaks_random, sums_hold_on_senseless_traces)
 {
     static const char *const stacks[] = {NULL, "", "f:a.py:1", "g:a.py:2;f:a.py:1",
                                          "at::empty:x.cpp:0"};
-    uint64_t r = 88172645463325252u;
+    uint64_t random = 5;
 
     for (int round = 0; round < 200; round++) {
         mvt_trace *t = mvt_new();
@@ -149,9 +149,7 @@ Test(leaks_random, sums_hold_on_senseless_traces)
         mv_leaks found;
 
         for (int i = 0; i < 120; i++) {
-            r ^= r << 13;
-            r ^= r >> 7;
-            r ^= r << 17;
+            uint64_t r = mvt_random_next(&random);
             if (r % 16 == 0)
                 mvt_annotate(t, r & 64 ? "ProfilerStep#3" : "step", true, 1 + (int64_t)(r % 5000));
             else

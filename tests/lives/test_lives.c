@@ -526,15 +526,13 @@ Test(lives, random_traces_have_the_blocks_of_the_literal_allocator)
 
 static void make_nonsense(mvt_trace *t, uint32_t seed)
 {
-    uint32_t random = seed;
+    uint64_t random = seed;
 
     for (uint32_t i = 0; i < 300; i++) {
-        mv_action action;
-        uint64_t addr, bytes;
-        random = random * 1664525u + 1013904223u;
-        action = (mv_action)((random >> 8) % MV_ACTION_COUNT);
-        addr = 0x200000 + (random >> 13) % 64 * 0x40000;
-        bytes = (random >> 20) % 16 == 0 ? UINT64_MAX - (random >> 24) : (random >> 18) % 64 << 17;
+        mv_action action = (mv_action)mvt_random(&random, MV_ACTION_COUNT);
+        uint64_t addr = 0x200000 + 0x40000 * (uint64_t)mvt_random(&random, 64);
+        uint64_t bytes = mvt_random(&random, 16) ? (uint64_t)mvt_random(&random, 64) << 17
+                                                 : UINT64_MAX - mvt_random(&random, 256);
         mvt_event(t, action, (mvt_event_args){.addr = addr, .bytes = bytes});
     }
     if (seed % 2) {

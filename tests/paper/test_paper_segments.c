@@ -45,9 +45,7 @@ Test(paper_segments, restless_segments_stay_a_small_file)
     picture p;
 
     for (uint32_t e = 0; e < 12000; e++) {
-        uint32_t i;
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        i = (uint32_t)(state >> 40) % 600;
+        uint32_t i = mvt_random(&state, 600);
         if (held[i]) {
             mvt_free(t, .addr = held[i]);
             mvt_event(t, MV_ACTION_SEGMENT_FREE,

@@ -78,12 +78,6 @@ static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint3
 
 /* ---- beside a literal model -------------------------------------------------------------- */
 
-static uint64_t random_next(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
 /* Allocations large enough to have a shape each; addresses are never used again. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
@@ -92,15 +86,15 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
     uint32_t count = 0;
 
     for (uint32_t e = 0; e < events; e++) {
-        if (count == 32 || (count > 0 && random_next(&state) % 100 < 45)) {
-            uint32_t i = (uint32_t)(random_next(&state) % count);
+        if (count == 32 || (count > 0 && mvt_random(&state, 100) < 45)) {
+            uint32_t i = mvt_random(&state, count);
             mvt_free(t, .addr = living[i]);
             living[i] = living[--count];
             continue;
         }
         mvt_segment_alloc(t, .addr = addr, .bytes = 40 << 20);
-        mvt_alloc(t, .addr = addr, .bytes = (10 + random_next(&state) % 20) << 20,
-                  .stack = random_next(&state) % 2 ? "f:a.py:1" : "g:b.py:2");
+        mvt_alloc(t, .addr = addr, .bytes = (10 + mvt_random(&state, 20)) << 20,
+                  .stack = mvt_random(&state, 2) ? "f:a.py:1" : "g:b.py:2");
         living[count++] = addr;
         addr += 40 << 20;
     }
@@ -231,7 +225,7 @@ static mv_filter_bits random_rows(mv_arena *arena, uint32_t rows, uint64_t *stat
     mv_filter_bits bits = {.rows = rows, .words = mv_push_array(arena, uint64_t, rows / 64 + 1)};
 
     for (uint32_t i = 0; i < rows; i++)
-        if (random_next(state) % 2) {
+        if (mvt_random(state, 2)) {
             bits.words[i / 64] |= UINT64_C(1) << i % 64;
             bits.matches++;
         }
@@ -593,16 +587,16 @@ Test(paper_timeline, a_picture_of_anything_stays_small)
     picture p;
 
     for (uint32_t e = 0; e < EVENTS; e++) {
-        uint64_t *slot = &living[random_next(&state) % LIVING];
+        uint64_t *slot = &living[mvt_random(&state, LIVING)];
         if (*slot)
             mvt_free(t, .addr = *slot);
         *slot = addr;
         snprintf(stack, sizeof stack,
                  "\"a_function&&&&with<<<<quite>>>>a_long_name_%u:some/folder/file_%u.py:%u;"
                  "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\":m.py:1",
-                 (unsigned)(random_next(&state) % 40), (unsigned)(random_next(&state) % 20),
-                 (unsigned)(random_next(&state) % 50));
-        mvt_alloc(t, .addr = addr, .bytes = (uint64_t)512 << random_next(&state) % 16,
+                 (unsigned)(mvt_random(&state, 40)), (unsigned)(mvt_random(&state, 20)),
+                 (unsigned)(mvt_random(&state, 50)));
+        mvt_alloc(t, .addr = addr, .bytes = (uint64_t)512 << mvt_random(&state, 16),
                   .stack = stack);
         addr += 64 << 20;
     }

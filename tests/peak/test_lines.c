@@ -67,24 +67,23 @@ static void check_line(const run *r, const mv_line *line)
 }
 
 /* Several lines, an empty stack and none at all. */
-static mvt_trace *random_lines(uint32_t seed)
+static mvt_trace *random_lines(uint64_t random)
 {
     static const char *const stacks[] = {"f:/w/a.py:1;main:/w/a.py:9", "g:/w/a.py:2", "", NULL,
                                          "h:/w/b.py:3;main:/w/a.py:9"};
     mvt_trace *t = mvt_new();
     uint64_t held[16] = {0};
 
-    srand(seed);
     for (uint32_t i = 0; i < 100; i++) {
-        uint32_t slot = (uint32_t)rand() % 16;
+        uint32_t slot = mvt_random(&random, 16);
         if (held[slot]) {
             mvt_free(t, .addr = held[slot]);
             held[slot] = 0;
             continue;
         }
         held[slot] = 0x100000 * (slot + 1);
-        mvt_alloc(t, .addr = held[slot], .bytes = 1 + (uint64_t)rand() % 9000,
-                  .stack = stacks[rand() % 5]);
+        mvt_alloc(t, .addr = held[slot], .bytes = 1 + mvt_random(&random, 9000),
+                  .stack = stacks[mvt_random(&random, 5)]);
     }
     return t;
 }

@@ -168,23 +168,22 @@ Test(peak, memory_without_stacks_is_unattributed)
 enum { LINES = 8 };
 
 /* Up to LINES lines that allocate and free at random. */
-static mvt_trace *random_lines(uint32_t seed)
+static mvt_trace *random_lines(uint64_t random)
 {
     mvt_trace *t = mvt_new();
     uint64_t held[24] = {0};
     char stack[32];
 
-    srand(seed);
     for (uint32_t i = 0; i < 120; i++) {
-        uint32_t slot = (uint32_t)rand() % 24;
+        uint32_t slot = mvt_random(&random, 24);
         if (held[slot]) {
             mvt_free(t, .addr = held[slot]);
             held[slot] = 0;
             continue;
         }
         held[slot] = 0x100000 * (slot + 1);
-        snprintf(stack, sizeof stack, "f:a.py:%d", 1 + rand() % LINES);
-        mvt_alloc(t, .addr = held[slot], .bytes = 512 * (1 + (uint64_t)rand() % 100),
+        snprintf(stack, sizeof stack, "f:a.py:%u", 1 + mvt_random(&random, LINES));
+        mvt_alloc(t, .addr = held[slot], .bytes = 512 * (1 + mvt_random(&random, 100)),
                   .stack = stack);
     }
     return t;

@@ -6,12 +6,6 @@
 #include "view/paper/paper.h"
 #include "viz/pictures/envelopes.h"
 
-static uint64_t draw(uint64_t *state, uint64_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (*state >> 33) % below;
-}
-
 enum { POOLS = 5 };
 
 /* Segments of a trace given pools at random; the trace's table of pools is made to fit. */
@@ -23,7 +17,7 @@ static void deal_pools(mv_arena *arena, mv_trace *trace, mv_lives *lives, uint64
     for (uint32_t i = 1; i < POOLS; i++)
         *(i % 2 ? &trace->pools.a[i] : &trace->pools.b[i]) = i;
     for (uint32_t i = 0; i < lives->segments.count; i++) {
-        uint64_t pool = draw(&seed, POOLS + 2);
+        uint64_t pool = mvt_random(&seed, POOLS + 2);
         lives->segments.pool[i] = pool < POOLS ? (mv_pool_id){(uint32_t)pool} : MV_NO_POOL;
     }
 }

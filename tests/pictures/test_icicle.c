@@ -35,12 +35,6 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_seg
                          &p->paper, mvt_err()));
 }
 
-static uint64_t random_next(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
-}
-
 /* Allocations with stacks of up to six frames out of few, so that paths fork and meet. */
 static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 {
@@ -49,14 +43,14 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 
     for (uint32_t e = 0; e < events; e++) {
         char stack[400];
-        int at = 0, frames = (int)(random_next(&state) % 6);
+        int at = 0, frames = mvt_random(&state, 6);
         for (int i = 0; i < frames; i++)
             at += snprintf(stack + at, sizeof stack - (size_t)at, "%sf%u:a.py:%u", i ? ";" : "",
-                           (unsigned)(random_next(&state) % 3), (unsigned)(1 + i));
+                           mvt_random(&state, 3), (unsigned)(1 + i));
         mvt_segment_alloc(t, .addr = addr, .bytes = 40 << 20);
-        mvt_alloc(t, .addr = addr, .bytes = 512 * (1 + random_next(&state) % 5000),
+        mvt_alloc(t, .addr = addr, .bytes = 512 * (1 + mvt_random(&state, 5000)),
                   .stack = frames ? stack : NULL);
-        if (random_next(&state) % 3 == 0)
+        if (mvt_random(&state, 3) == 0)
             mvt_free(t, .addr = addr);
         addr += 40 << 20;
     }
@@ -278,8 +272,8 @@ Test(icicle, a_picture_of_anything_stays_small)
         int at = 0;
         for (uint32_t i = 0; i < 120; i++)
             at += snprintf(stack + at, sizeof stack - (size_t)at, "%s\"\"<<&&>>\"_%u:a.py:%u",
-                           i ? ";" : "", (unsigned)(random_next(&state) % (i > 60 ? 2 : 900)), i);
-        mvt_alloc(t, .addr = addr, .bytes = 512 + 512 * (random_next(&state) % 8), .stack = stack);
+                           i ? ";" : "", mvt_random(&state, i > 60 ? 2 : 900), i);
+        mvt_alloc(t, .addr = addr, .bytes = 512 + 512 * (mvt_random(&state, 8)), .stack = stack);
         addr += 1 << 20;
     }
     draw(&p, mvt_done(t), 0, false, (mv_paper_opts){.event = 1499});

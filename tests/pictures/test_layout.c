@@ -16,8 +16,7 @@ typedef struct {
 
 static uint32_t below(heap *h, uint32_t limit)
 {
-    h->random = h->random * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(h->random >> 33) % limit;
+    return mvt_random(&h->random, limit);
 }
 
 static uint64_t some_size(heap *h)

@@ -224,11 +224,10 @@ Test(state, a_picture_of_anything_stays_small)
         char stack[120];
         mvt_segment_alloc(t, .addr = base, .bytes = (uint64_t)1 << (21 + s % 8), .stream = s % 40);
         for (uint32_t i = 0; i < 20; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            snprintf(stack, sizeof stack, "\"\"<<<<&&&&\"\"%u:a.py:%u", (unsigned)(state >> 60), i);
-            mvt_alloc(t, .addr = at, .bytes = 512 << (state >> 33) % 8, .stream = s % 40,
-                      .stack = stack);
-            at += (512 << (state >> 33) % 8) + 512 * (i % 2);
+            uint64_t bytes = 512 << mvt_random(&state, 8);
+            snprintf(stack, sizeof stack, "\"\"<<<<&&&&\"\"%u:a.py:%u", mvt_random(&state, 16), i);
+            mvt_alloc(t, .addr = at, .bytes = bytes, .stream = s % 40, .stack = stack);
+            at += bytes + 512 * (i % 2);
         }
     }
     draw(&p, mvt_done(t), 0, (mv_paper_opts){.event = mv_trace_events(mvt_done(t), 0).count - 1});

@@ -202,12 +202,6 @@ Test(ranks, the_larger_of_two_is_named)
 
 /* ---- sequences, against a literal comparison --------------------------------------------- */
 
-static uint32_t next_random(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33) % below;
-}
-
 static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
 {
     mvt_trace *t = mvt_new();
@@ -215,9 +209,9 @@ static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
     for (uint32_t i = 0; i < count; i++) {
         char stack[40];
-        snprintf(stack, sizeof stack, "f:a.py:%u", 1 + next_random(&seed, 9) + (i == odd ? 50 : 0));
+        snprintf(stack, sizeof stack, "f:a.py:%u", 1 + mvt_random(&seed, 9) + (i == odd ? 50 : 0));
         mvt_alloc(t, .addr = 0x10000000 + (uint64_t)i * 4096,
-                  .bytes = 512 * (1 + next_random(&seed, 8)), .stack = stack);
+                  .bytes = 512 * (1 + mvt_random(&seed, 8)), .stack = stack);
     }
     mvt_final_heap(t);
     return t;
@@ -227,8 +221,8 @@ Test(ranks, sequences_diverge_at_the_right_event)
 {
     for (uint64_t seed = 1; seed < 80; seed++) {
         uint64_t dice = seed;
-        uint32_t count[2] = {1 + next_random(&dice, 200), 1 + next_random(&dice, 200)};
-        uint32_t odd = next_random(&dice, 250), shorter = count[count[0] > count[1]];
+        uint32_t count[2] = {1 + mvt_random(&dice, 200), 1 + mvt_random(&dice, 200)};
+        uint32_t odd = mvt_random(&dice, 250), shorter = count[count[0] > count[1]];
         mv_summary s[2];
         mv_divergence d;
         mvt_trace *t[2] = {random_rank(seed, count[0], UINT32_MAX),

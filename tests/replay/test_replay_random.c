@@ -9,12 +9,9 @@
 
 static uint64_t state;
 
-static uint64_t random_below(uint64_t bound)
+static uint32_t random_below(uint32_t bound)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state >> 11) % bound;
+    return mvt_random(&state, bound);
 }
 
 enum { LIVE = 160 };

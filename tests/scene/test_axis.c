@@ -9,8 +9,7 @@ static uint64_t random_state = 7;
 
 static uint64_t any_length(void)
 {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return random_state >> (random_state >> 33) % 64;
+    return mvt_random_next(&random_state) >> mvt_random(&random_state, 64);
 }
 
 static void check_ticks(uint64_t most)

@@ -1,8 +1,5 @@
 /* Coverage of pixels, compared with a slow model that looks at 64 x 64 points of each. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/fixture/fixture_test.h"
 #include "viz/scene/coverage.h"
 
 enum { SIDE = 24, POINTS = 64 };
@@ -51,12 +48,6 @@ static picture take(drawing *d)
     return p;
 }
 
-static uint32_t random_below(uint64_t *state, uint32_t most)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 33) % most;
-}
-
 /* How often the corners go around a point, which is between the units. */
 static int winding_of(const corner *c, int count, double x, double y)
 {
@@ -93,18 +84,18 @@ Test(coverage, any_polygon_has_the_mean_of_its_winding)
     uint64_t state = 7;
 
     for (int round = 0; round < 60; round++) {
-        int count = 3 + (int)random_below(&state, 6);
+        int count = 3 + (int)mvt_random(&state, 6);
         corner c[8];
         drawing d;
         picture p;
         begin(&d);
         for (int i = 0; i < count; i++)
-            c[i] = (corner){(int32_t)random_below(&state, 40 * 256) - 8 * 256,
-                            (int32_t)random_below(&state, 40 * 256) - 8 * 256};
+            c[i] = (corner){(int32_t)mvt_random(&state, 40 * 256) - 8 * 256,
+                            (int32_t)mvt_random(&state, 40 * 256) - 8 * 256};
         add(&d, c, count);
         p = take(&d);
         for (int n = 0; n < 60; n++) {
-            int x = (int)random_below(&state, SIDE), y = (int)random_below(&state, SIDE);
+            int x = (int)mvt_random(&state, SIDE), y = (int)mvt_random(&state, SIDE);
             int want = model(c, count, x, y);
             cr_assert_leq(abs(p.mask[y][x] - want), 4, "round %d at %d,%d: %d for %d", round, x, y,
                           p.mask[y][x], want);
@@ -144,8 +135,8 @@ Test(coverage, direction_order_and_repetition_do_not_matter)
         picture p, q, r, twice;
         begin(&d);
         for (int i = 0; i < 3; i++)
-            c[i] = (corner){(int32_t)random_below(&state, SIDE * 256),
-                            (int32_t)random_below(&state, SIDE * 256)};
+            c[i] = (corner){(int32_t)mvt_random(&state, SIDE * 256),
+                            (int32_t)mvt_random(&state, SIDE * 256)};
         for (int i = 0; i < 3; i++) {
             back[i] = c[2 - i];
             turned[i] = c[(i + 1) % 3];
@@ -176,15 +167,15 @@ Test(coverage, a_clip_only_hides)
     uint64_t state = 5;
 
     for (int round = 0; round < 300; round++) {
-        int left = (int)random_below(&state, SIDE), top = (int)random_below(&state, SIDE);
-        int right = left + (int)random_below(&state, SIDE), bottom = top + 5;
+        int left = (int)mvt_random(&state, SIDE), top = (int)mvt_random(&state, SIDE);
+        int right = left + (int)mvt_random(&state, SIDE), bottom = top + 5;
         corner c[4];
         drawing d;
         picture all, part;
         begin(&d);
         for (int i = 0; i < 4; i++)
-            c[i] = (corner){(int32_t)random_below(&state, 40 * 256) - 8 * 256,
-                            (int32_t)random_below(&state, 40 * 256) - 8 * 256};
+            c[i] = (corner){(int32_t)mvt_random(&state, 40 * 256) - 8 * 256,
+                            (int32_t)mvt_random(&state, 40 * 256) - 8 * 256};
         add(&d, c, 4);
         all = take(&d);
         mv_coverage_clip(&d.cover, left, top, right, bottom);

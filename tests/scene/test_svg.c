@@ -163,10 +163,9 @@ Test(svg, any_bytes_make_valid_xml)
         drawing d;
         begin(&d);
         for (size_t i = 0; i < sizeof text - 1; i++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            text[i] = (char)(state >> 56);
-            if (round % 2 && !(state >> 40 & 3))
-                text[i] = "<>&\"'\n\x1b\x7f\xed\xef"[(state >> 48) % 10];
+            text[i] = (char)mvt_random(&state, 256);
+            if (round % 2 && mvt_random(&state, 4) == 0)
+                text[i] = "<>&\"'\n\x1b\x7f\xed\xef"[mvt_random(&state, 10)];
             if (text[i] == 0)
                 text[i] = 'x';
         }
@@ -227,12 +226,12 @@ Test(svg, differences_lead_to_every_corner)
 
     begin(&d);
     for (uint32_t i = 0; i < POINTS; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        points[i] = (mv_point){(float)(state >> 40 & 0xfff) / 13 - 20,
-                               (float)(state >> 20 & 0xfff) / 7 - 100};
-        if (i && state >> 60 < 5)
+        uint32_t what = mvt_random(&state, 16);
+        points[i] = (mv_point){(float)mvt_random(&state, 4096) / 13 - 20,
+                               (float)mvt_random(&state, 4096) / 7 - 100};
+        if (i && what < 5)
             points[i].x = points[i - 1].x;
-        else if (i && state >> 60 < 10)
+        else if (i && what < 10)
             points[i].y = points[i - 1].y;
         mv_scene_point(&d.scene, points[i].x, points[i].y);
     }

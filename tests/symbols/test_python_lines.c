@@ -4,8 +4,8 @@
 
 #include "parse/model/trace.h"
 #include "tests/fixture/fixture_pythons.h"
+#include "tests/fixture/fixture_test.h"
 
-#include <criterion/criterion.h>
 #include <stdlib.h>
 
 enum { MOST_TABLE = 1 << 20, MOST_UNITS = 1 << 20 };
@@ -175,12 +175,12 @@ Test(python_lines, damage_is_told_and_what_comes_before_it_holds)
 Test(python_lines, random_bytes_give_no_false_line)
 {
     static const uint32_t versions[] = {0x308, 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e};
-    uint32_t state = 12345;
+    uint64_t state = 12345;
 
     for (int round = 0; round < 5000; round++) {
         uint32_t length = round % 97;
         for (uint32_t i = 0; i < length; i++)
-            table[i] = (uint8_t)((state = state * 1664525 + 1013904223) >> 24);
+            table[i] = (uint8_t)mvt_random(&state, 256);
         for (uint32_t i = 0; i < 64; i++)
             offsets[i] = i * (1 + round % 9);
         mv_python_lines code = {versions[round % 7], round - 100, {table, length}};

@@ -309,7 +309,7 @@ Test(symbols, damaged_files_do_no_harm)
 {
     const char *path = mvt_temp_file((mv_span){0});
     static uint8_t whole[1 << 20], changed[1 << 20];
-    uint32_t state = 99;
+    uint64_t state = 99;
     size_t bytes;
     FILE *file;
     sample s;
@@ -323,9 +323,9 @@ Test(symbols, damaged_files_do_no_harm)
         size_t length = round % 3 == 0 ? bytes * (size_t)(round + 1) / 600 : bytes;
         memcpy(changed, whole, bytes);
         for (int i = 0; i < 1 + round % 40; i++) {
-            state = state * 1664525 + 1013904223;
-            size_t at = round % 2 ? bytes - 1 - (state >> 8) % (bytes / 3) : (state >> 8) % bytes;
-            changed[at] = (uint8_t)(state >> 3);
+            size_t at = round % 2 ? bytes - 1 - mvt_random(&state, (uint32_t)bytes / 3)
+                                  : mvt_random(&state, (uint32_t)bytes);
+            changed[at] = (uint8_t)mvt_random(&state, 256);
         }
         file = fopen(path, "wb");
         cr_assert_eq(fwrite(changed, 1, length, file), length);

@@ -11,17 +11,17 @@ typedef struct {
     mv_index index;
     mv_drawn drawn;
     mv_timescale scale;
+    uint64_t random;
 } stand;
 
 /* Times repeat, leap and now and then go backwards. */
-static void scatter_times(mv_events *e, uint32_t seed)
+static void scatter_times(mv_events *e, uint64_t *random)
 {
     int64_t at = 1000000;
 
-    srand(seed);
     for (uint32_t i = 0; i < e->count; i++) {
-        at += rand() % 4 == 0 ? rand() % 5000 : rand() % 2;
-        e->time_us[i] = rand() % 20 == 0 ? at - 3 : at;
+        at += mvt_random(random, 4) == 0 ? mvt_random(random, 5000) : mvt_random(random, 2);
+        e->time_us[i] = mvt_random(random, 20) == 0 ? at - 3 : at;
     }
 }
 
@@ -34,7 +34,8 @@ static void open_stand(stand *s, uint32_t seed, mv_clock clock)
                  (mvt_heap_opts){.seed = seed, .calls = 200, .unrecorded = seed % 2 * 30});
     arena = mvt_arena(s->trace);
     s->lives = mvt_lives(arena, mvt_done(s->trace), 0);
-    scatter_times(&s->lives.events, seed);
+    s->random = seed;
+    scatter_times(&s->lives.events, &s->random);
     mvt_ok(mv_index_make(arena, &s->lives, MV_INDEX_ALLOCATED, &s->index, mvt_err()));
     mvt_ok(mv_drawn_all(arena, &s->index, &s->drawn, mvt_err()));
     mvt_ok(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, mvt_err()));
@@ -51,12 +52,18 @@ static void each_stand(void (*check)(stand *s))
         }
 }
 
-static double random_event(const stand *s)
+/* From 0 to below 1. */
+static double share(stand *s)
 {
-    return (double)rand() / RAND_MAX * s->scale.events;
+    return mvt_random(&s->random, 1u << 31) / 2147483648.0;
 }
 
-static mv_stretch random_window(const stand *s)
+static double random_event(stand *s)
+{
+    return share(s) * s->scale.events;
+}
+
+static mv_stretch random_window(stand *s)
 {
     double a = random_event(s), b = random_event(s);
 
@@ -73,7 +80,7 @@ static void check_places(stand *s)
         last = place;
     }
     for (int i = 0; i < 400; i++) {
-        double place = (double)rand() / RAND_MAX * s->scale.length;
+        double place = share(s) * s->scale.length;
         double event = mv_stretch_event(&s->scale, place);
         cr_assert(event >= 0 && event <= s->scale.events);
         if (place >= mv_timescale_at(&s->scale, 0))
@@ -90,7 +97,7 @@ static void check_zoom(stand *s)
 {
     for (int i = 0; i < 200; i++) {
         mv_stretch w = random_window(s);
-        double x = (double)rand() / RAND_MAX, factor = exp2((double)rand() / RAND_MAX * 6 - 3);
+        double x = share(s), factor = exp2(share(s) * 6 - 3);
         mv_stretch z = mv_stretch_zoom(&s->scale, w, x, factor);
         double x0 = mv_stretch_place(&s->scale, w.from), x1 = mv_stretch_place(&s->scale, w.to);
         double z0 = mv_stretch_place(&s->scale, z.from), z1 = mv_stretch_place(&s->scale, z.to);
@@ -111,7 +118,7 @@ static void check_pan(stand *s)
 {
     for (int i = 0; i < 200; i++) {
         mv_stretch w = random_window(s);
-        mv_stretch p = mv_stretch_pan(&s->scale, w, (double)rand() / RAND_MAX * 4 - 2);
+        mv_stretch p = mv_stretch_pan(&s->scale, w, share(s) * 4 - 2);
         double width = mv_stretch_place(&s->scale, w.to) - mv_stretch_place(&s->scale, w.from);
         double kept = mv_stretch_place(&s->scale, p.to) - mv_stretch_place(&s->scale, p.from);
         double begin = mv_timescale_at(&s->scale, 0);
@@ -128,7 +135,7 @@ Test(viewport, pan_keeps_the_width)
 static void check_columns(stand *s)
 {
     mv_stretch w = random_window(s);
-    uint32_t columns = 40 + (uint32_t)rand() % 300;
+    uint32_t columns = 40 + mvt_random(&s->random, 300);
     mv_viewport v = mv_viewport_make(&s->scale, (mv_box){10, 20, (float)columns, 100}, w, 0, 1000);
     mv_window shown = mv_viewport_events(&v), last = {0, 0};
 
