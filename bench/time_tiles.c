@@ -26,7 +26,7 @@ typedef struct {
     mv_tile_subject subject;
     mv_tile_maker maker;
     mv_pyramid_reader levels;
-    uint32_t *ids, *pixels, *classes;
+    uint32_t *ids, *pixels;
     mv_tile last;
     double dy;
     uint64_t random;
@@ -81,11 +81,16 @@ static void time_tiles(timing *t, mv_clock clock, double dx)
     print_times(name, ms, TILES);
 }
 
+static uint32_t colour_of(const void *user, uint32_t rank)
+{
+    (void)user;
+    return rank * 0x9e3779b9u;
+}
+
 /* The last tile that was made, as often. */
 static void time_colours(timing *t, const mv_tile *tile)
 {
-    static const uint32_t colours[256] = {0};
-    mv_tile_paint paint = {.class_of = t->classes, .colours = colours};
+    mv_tile_paint paint = {.colour = colour_of};
     double ms[TILES];
 
     for (int i = 0; i < TILES; i++) {
@@ -190,12 +195,9 @@ static bool prepare(timing *t, const char *path, mv_err *err)
     mv_tile_maker_init(&t->maker, (uint64_t)8 << 30);
     t->ids = mv_push_array(&t->arena, uint32_t, MV_TILE_COLUMNS * (MV_TILE_ROWS + 1));
     t->pixels = mv_push_array(&t->arena, uint32_t, MV_TILE_COLUMNS * MV_TILE_ROWS);
-    t->classes = mv_push_array(&t->arena, uint32_t, t->index.count);
-    for (uint32_t i = 0; t->classes && i < t->index.count; i++)
-        t->classes[i] = i % 256;
     t->dy =
         (double)mv_pyramid_range(&t->levels, MV_BEFORE, t->index.events).most.allocated / HEIGHT;
-    return t->ids && t->pixels && t->classes && t->dy > 0;
+    return t->ids && t->pixels && t->dy > 0;
 }
 
 int main(int argc, char **argv)

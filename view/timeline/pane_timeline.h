@@ -50,7 +50,7 @@ typedef struct {
     mv_pixels image;
 } mv_tinted; /* a tile with colours */
 
-enum { MV_MOST_TINTED = 96, MV_MOST_CLASSES = 1024 };
+enum { MV_MOST_TINTED = 96 };
 
 typedef enum {
     MV_DRAG_NONE,
@@ -154,11 +154,6 @@ struct mv_timeline_pane {
     const mv_document_device *other; /* that the reader belongs to */
 
     mv_tinted tinted[MV_MOST_TINTED];
-    uint32_t *class_of; /* [class_count] 0: not known yet */
-    uint64_t class_key; /* of the colours that the classes were made for */
-    uint32_t class_count;
-    uint32_t colour_count;
-    uint32_t colours[MV_MOST_CLASSES];
 
     mv_arena hit_arena;
     mv_column_stack stack; /* for finding what is under the pointer */

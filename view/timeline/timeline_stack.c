@@ -18,53 +18,6 @@ int64_t mv_plot_clock(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* ---- classes ------------------------------------------------------------------------------ */
-
-/* Begins again when the colours change. False when memory is out. */
-static bool prepare_classes(mv_plot *p)
-{
-    mv_timeline_pane *pane = p->pane;
-    uint64_t key = mv_view_colour_key(p->view) ^ (uint64_t)(uintptr_t)p->index;
-
-    if (pane->class_of && pane->class_key == key && pane->class_count == p->index->count)
-        return true;
-    mv_arena_drop(&pane->arena, pane->class_of);
-    pane->class_of = mv_arena_grow(&pane->arena, NULL, ((uint64_t)p->index->count + 1) * 4);
-    pane->class_key = key;
-    pane->class_count = p->index->count;
-    pane->colours[0] = p->ui->theme->rest;
-    pane->colour_count = 1;
-    return pane->class_of != NULL;
-}
-
-/* The row of `colours`; a mode has few colours. */
-static uint32_t class_of(mv_timeline_pane *pane, uint32_t colour)
-{
-    for (uint32_t i = 1; i < pane->colour_count; i++)
-        if (pane->colours[i] == colour)
-            return i;
-    if (pane->colour_count == MV_MOST_CLASSES)
-        return 0;
-    pane->colours[pane->colour_count] = colour;
-    return pane->colour_count++;
-}
-
-static void classify(mv_plot *p, const mv_tile *tile)
-{
-    mv_timeline_pane *pane = p->pane;
-    uint64_t cells = (uint64_t)MV_TILE_COLUMNS * tile->rows;
-    uint32_t last = MV_NO_ROW;
-
-    for (uint64_t i = 0; i < cells; i++) {
-        uint32_t rank = tile->ids[i];
-        if (rank == last || rank == MV_NO_ROW)
-            continue;
-        last = rank;
-        if (pane->class_of[rank] == 0)
-            pane->class_of[rank] = class_of(pane, mv_view_colour(p->view, rank));
-    }
-}
-
 /* ---- coloured tiles ----------------------------------------------------------------------- */
 
 static uint64_t colours_key(const mv_plot *p)
@@ -79,18 +32,30 @@ static uint64_t colours_key(const mv_plot *p)
     return XXH3_64bits(&parts, sizeof parts);
 }
 
+typedef struct {
+    mv_colouring colouring;
+    const mv_theme *theme;
+} tinting;
+
+static uint32_t colour_of(const void *user, uint32_t rank)
+{
+    const tinting *t = user;
+
+    return mv_group_colour(&t->colouring, t->theme, mv_colour_group(&t->colouring, rank));
+}
+
 static void tint_allocs(mv_plot *p, const mv_tile *tile, uint32_t *pixels)
 {
     const mv_view *view = p->view;
     bool is_dimmed = view->matches && view->now->show == MV_SHOW_HIGHLIGHT;
-    mv_tile_paint paint = {.class_of = p->pane->class_of,
-                           .colours = p->pane->colours,
+    tinting colours = {mv_colouring_of(view), p->ui->theme};
+    mv_tile_paint paint = {.colour = colour_of,
+                           .user = &colours,
                            .preexisting = p->lives->events.count ? p->index->preexisting : 0,
                            .matches = is_dimmed ? view->matches->words : NULL,
                            .ground = p->ui->theme->plot,
                            .empty = p->ui->theme->plot};
 
-    classify(p, tile);
     mv_tile_colour(tile, &paint, pixels);
 }
 
@@ -204,10 +169,6 @@ void mv_plot_stack(mv_plot *p)
 
     if (wanted.width == 0 || wanted.height == 0 || p->index->count == 0)
         return;
-    if (!p->of_segments && !prepare_classes(p)) {
-        p->ui->lacks_memory = true;
-        return;
-    }
     frame = mv_tiles_frame(p->pane->tiles, &wanted, p->pane->turn);
     p->tiles = frame;
     if (frame.failed > 0)

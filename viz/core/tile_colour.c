@@ -29,8 +29,7 @@ static bool has(const uint64_t *bits, uint32_t rank)
 
 static uint32_t colour_of(const mv_tile_paint *p, uint32_t rank)
 {
-    bool is_leak = p->leaks && has(p->leaks, rank);
-    uint32_t colour = is_leak ? p->leak : p->colours[p->class_of[rank]];
+    uint32_t colour = p->colour(p->user, rank);
 
     if (rank % 2)
         colour = mix(colour, 0xffffffff, LIGHTER);

@@ -130,13 +130,11 @@ static inline uint64_t mv_tile_byte(double dy, uint64_t row)
 
 /* ---- colours ------------------------------------------------------------------------------ */
 
-/* What each rank looks like; colours are 0xRRGGBBAA. */
+/* What each rank looks like; colours are 0xRRGGBBAA. A rank is asked for once in each column. */
 typedef struct {
-    const uint32_t *class_of; /* [ranks] row of `colours` */
-    const uint32_t *colours;  /* [classes] */
-    uint32_t preexisting;     /* ranks below are hatched */
-    const uint64_t *leaks;    /* a bit a rank: has the colour `leak`; NULL: none */
-    uint32_t leak;
+    uint32_t (*colour)(const void *user, uint32_t rank);
+    const void *user;
+    uint32_t preexisting;    /* ranks below are hatched */
     const uint64_t *matches; /* a bit a rank: the others are dimmed; NULL: none are */
     uint32_t ground;         /* what they are dimmed towards */
     uint32_t empty;          /* of empty pixels */
