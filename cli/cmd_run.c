@@ -18,28 +18,13 @@ typedef struct {
     bool is_quiet;
 } run;
 
-/* 48,210 */
-static const char *grouped(char text[32], uint64_t value)
-{
-    char digits[MV_DIGITS];
-    uint32_t count = mv_digits(digits, value), at = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        if (i > 0 && (count - i) % 3 == 0)
-            text[at++] = ',';
-        text[at++] = digits[i];
-    }
-    text[at] = 0;
-    return text;
-}
-
 static void put_result(const char *path, const mv_finalised *result)
 {
-    char events[32], bytes[MV_SIZE_TEXT], lost[32];
+    char events[MV_COUNT_TEXT], bytes[MV_SIZE_TEXT], lost[MV_COUNT_TEXT];
 
-    mv_complain_of(NULL, "%s event%s, %s, %s lost: %s", grouped(events, result->events),
+    mv_complain_of(NULL, "%s event%s, %s, %s lost: %s", mv_count_text(events, result->events),
                    mv_plural(result->events), mv_size_text(bytes, result->bytes),
-                   grouped(lost, result->lost), path);
+                   mv_count_text(lost, result->lost), path);
     if (*result->stopped)
         mv_complain_of(NULL, "the recording stopped before the program ended: %s: %s",
                        result->stopped, path);

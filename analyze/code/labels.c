@@ -287,27 +287,26 @@ static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_
     each_run(l, items, count, add_frames, depth + 1);
 }
 
-/* Lines of files with the same name get as many folders as it takes to differ. */
-static void add_folders(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
+/* How many different files so many of their last folders tell apart. */
+static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
 {
     char folders[LABEL_SIZE];
-    uint32_t files, parts = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        put_folders(items[i].row, items[i].frames[items[i].culprit], UINT32_MAX, folders,
+        put_folders(items[i].row, items[i].frames[items[i].culprit], parts, folders,
                     sizeof folders);
         items[i].value = hash_text(folders);
     }
-    files = count_values(items, count);
-    for (uint32_t seen = 1; seen < files && parts < MOST_PARTS;) {
-        parts++;
-        for (uint32_t i = 0; i < count; i++) {
-            put_folders(items[i].row, items[i].frames[items[i].culprit], parts, folders,
-                        sizeof folders);
-            items[i].value = hash_text(folders);
-        }
-        seen = count_values(items, count);
-    }
+    return count_values(items, count);
+}
+
+/* Lines of files with the same name get as many folders as it takes to differ. */
+static void add_folders(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
+{
+    uint32_t files = count_folders(items, count, UINT32_MAX), parts = 0;
+
+    for (uint32_t seen = 1; seen < files && parts < MOST_PARTS;)
+        seen = count_folders(items, count, ++parts);
     for (uint32_t i = 0; i < count; i++)
         items[i].parts = parts;
     each_run(l, items, count, add_frames, depth);

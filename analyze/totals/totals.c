@@ -238,6 +238,14 @@ static void add_current(mv_current *to, const mv_current *c)
     to->allocations += c->allocations;
 }
 
+/* To the device's sum, and to those of its kind of segment and its pool. */
+static void add_of(totals_search *t, uint32_t index, const mv_current *c)
+{
+    add_current(&t->out->current, c);
+    add_current(&t->out->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL].current, c);
+    add_current(&t->out->pools[t->slot_of[index]].current, c);
+}
+
 /* Whether the sums in the file for a segment are those of its blocks. 0 or MV_NO_BYTES: the file
  * has none, like profiler-made files. */
 static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
@@ -253,15 +261,12 @@ static void sum_final(totals_search *t)
     const mv_segments *s = &t->trace->segments;
 
     for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t index = index_of_final(t, i);
         mv_current c;
         if (s->device[i] != (int64_t)t->lives->device)
             continue;
         c = current_of(t->trace, i);
         t->found.uneven_segments += !is_even(s, i, &c);
-        add_current(&t->out->current, &c);
-        add_current(&t->out->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL].current, &c);
-        add_current(&t->out->pools[t->slot_of[index]].current, &c);
+        add_of(t, index_of_final(t, i), &c);
     }
 }
 
@@ -274,15 +279,11 @@ static void sum_segmentless(totals_search *t)
     if (!mv_trace_is_captured(t->trace) || t->lives->segments.count > 0)
         return;
     for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t index = index_of_alloc(t, i);
         mv_current c = {.bytes = {.allocated = a->block[i], .active = a->block[i]},
                         .allocations = 1};
         c.bytes.requested = a->requested[i];
-        if (a->freed[i] != MV_NEVER)
-            continue;
-        add_current(&t->out->current, &c);
-        add_current(&t->out->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL].current, &c);
-        add_current(&t->out->pools[t->slot_of[index]].current, &c);
+        if (a->freed[i] == MV_NEVER)
+            add_of(t, index_of_alloc(t, i), &c);
     }
 }
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -140,31 +139,6 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: it exists and is not a file",
                        path);
     return start(sink, open_replacement(sink), err);
-}
-
-void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes)
-{
-    if (sink->failed || bytes == 0)
-        return;
-    if (fwrite(data, 1, bytes, sink->file) != bytes)
-        sink->failed = true;
-    sink->bytes += bytes;
-}
-
-void mv_sink_printf(mv_sink *sink, const char *format, ...)
-{
-    va_list args;
-    int length;
-
-    if (sink->failed)
-        return;
-    va_start(args, format);
-    length = vfprintf(sink->file, format, args);
-    va_end(args);
-    if (length < 0)
-        sink->failed = true;
-    else
-        sink->bytes += (uint64_t)length;
 }
 
 mv_code mv_sink_commit(mv_sink *sink, mv_err *err)

@@ -3,7 +3,6 @@
 #include "parse/source/sink.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,31 +19,6 @@ mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
     if (!sink->file)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", path, strerror(errno));
     return MV_OK;
-}
-
-void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes)
-{
-    if (sink->failed || bytes == 0)
-        return;
-    if (fwrite(data, 1, (size_t)bytes, sink->file) != bytes)
-        sink->failed = true;
-    sink->bytes += bytes;
-}
-
-void mv_sink_printf(mv_sink *sink, const char *format, ...)
-{
-    va_list args;
-    int length;
-
-    if (sink->failed)
-        return;
-    va_start(args, format);
-    length = vfprintf(sink->file, format, args);
-    va_end(args);
-    if (length < 0)
-        sink->failed = true;
-    else
-        sink->bytes += (uint64_t)length;
 }
 
 mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
