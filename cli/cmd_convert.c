@@ -1,16 +1,37 @@
 /* memviz convert: a snapshot in another format. */
+#include "analyze/ranks/summary.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
-#include "cli/pictures/viewer_page.h"
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/writers.h"
+#include "view/page/viewer_page.h"
 
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                          mv_sink *sink, mv_err *err);
+
+static mv_code write_page(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                          mv_sink *sink, mv_err *err)
+{
+    mv_viewer_page_opts page = {.write = *opts};
+
+    for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
+        mv_arena work;
+        mv_lives lives;
+        if (!mv_device_is_used(trace, i))
+            continue;
+        mv_arena_init(&work, scratch->budget);
+        if (mv_lives_find(&work, trace, i, &lives, err) == MV_OK)
+            mv_viewer_page_judge(scratch, &work, trace, &lives, &page, err);
+        mv_arena_release(&work);
+        if (err->code != MV_OK)
+            return err->code;
+    }
+    return mv_viewer_page_write(scratch, trace, &page, sink, err);
+}
 
 static const struct {
     const char *ending;
@@ -19,7 +40,7 @@ static const struct {
 } formats[] = {
     {".bin", mv_snapshot_write, NULL},
     {".msgpack", mv_compact_write, mv_plain_write},
-    {".html", mv_viewer_page_write, NULL},
+    {".html", write_page, NULL},
 };
 
 /* The writer that OUT's ending asks for; NULL, with a message, when there is none. */

@@ -182,8 +182,8 @@ const mv_command mv_commands[] = {
         .summary = "flame graph of live bytes by stack",
         .help =
             "Draws a flame graph to -o X.svg or X.png: the bytes that are allocated at the end,\n"
-            "or at the moment of --at, by call stack, the largest on the left. X.html is a page\n"
-            "to zoom and search, for every moment of the trace. X.folded gets folded stacks, for\n"
+            "or at the moment of --at, by call stack, the largest on the left. X.html is the\n"
+            "viewer as a page, with the whole trace inside. X.folded gets folded stacks, for\n"
             "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"
             "the bytes. The lines add up to what is allocated.\n",
         .example = "memviz memory --at peak train.pickle -o peak.svg\n"
@@ -321,13 +321,13 @@ const mv_command mv_commands[] = {
             "Who held memory when: allocated bytes stacked by allocation, the reserved line above\n"
             "them, the peak, and the call sites that hold most. It is written to -o X.html, X.svg\n"
             "or X.png, else to FILE.html, and the path is printed. X.html is one file that needs\n"
-            "only a browser: the whole trace to zoom, point at and search, with all stacks, and\n"
-            "tabs for the segments, the allocator's state and flame graphs; it opens on --from\n"
-            "and --to. In X.svg and X.png each device has a panel of the --size, one below the\n"
-            "other; idle devices are left out. -o - writes SVG to standard output. --view pools\n"
-            "draws each memory pool separately; --view segments and --view state draw what\n"
-            "segment_plot draws. --filter draws only what matches, and says how much of the peak\n"
-            "it is. --top N draws the N largest one by one, and all others as one grey band.\n"
+            "only a browser: the viewer and all reports, with the whole trace inside; it opens on\n"
+            "--from and --to, and --filter and --top are its search. In X.svg and X.png each\n"
+            "device has a panel of the --size, one below the other; idle devices are left out.\n"
+            "-o - writes SVG to standard output. --view pools draws each memory pool separately;\n"
+            "--view segments and --view state draw what segment_plot draws. --filter draws only\n"
+            "what matches, and says how much of the peak it is. --top N draws the N largest one\n"
+            "by one, and all others as one grey band.\n"
             "On a terminal with a display, without -o, it is shown in the viewer's window.\n",
         .example = "memviz trace_plot train.pickle\n"
                    "memviz trace_plot train.pickle -o timeline.svg\n"

@@ -1,11 +1,11 @@
 /* Commands and files of the program that a page does not have, and says so. */
 #include "cli/commands.h"
 #include "cli/complain.h"
-#include "cli/pictures/viewer_page.h"
 #include "export/export.h"
 #include "parse/writers.h"
+#include "view/page/page_file.h"
+#include "view/page/viewer_page.h"
 #include "view/viewer.h"
-#include "viz/html/html.h"
 
 int mv_cmd_run(mv_cli *cli)
 {
@@ -37,11 +37,23 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     return refuse_window(err);
 }
 
-mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
-                             mv_sink *sink, mv_err *err)
+bool mv_page_file_is_there(void)
+{
+    return true;
+}
+
+mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
+                             const mv_viewer_page_opts *opts, mv_sink *sink, mv_err *err)
 {
     (void)scratch, (void)trace, (void)opts, (void)sink;
     return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
+}
+
+mv_code mv_viewer_page_judge(mv_arena *arena, mv_arena *work, const mv_trace *trace,
+                             const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err)
+{
+    (void)arena, (void)work, (void)trace, (void)lives, (void)page;
+    return err->code;
 }
 
 /* zstd's compressor would be a fifth of the page. */
@@ -56,22 +68,4 @@ mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err)
 {
     (void)export, (void)sink;
     return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no SQLite: use the program");
-}
-
-void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title)
-{
-    *page = (mv_html){.arena = arena, .trace = trace, .title = title};
-}
-
-mv_code mv_html_add_device(mv_html *page, const mv_reports *reports, const mv_html_opening *opening,
-                           mv_err *err)
-{
-    (void)page, (void)reports, (void)opening;
-    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
-}
-
-mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err)
-{
-    (void)page, (void)sink;
-    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
 }

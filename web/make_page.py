@@ -16,6 +16,22 @@ def hash_of(text):
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
+def letters_of(data):
+    """The text of view/page/letters.h."""
+    letters = [chr(code) for code in range(33, 127) if chr(code) not in "&<\\"]
+    bits = int.from_bytes(data, "little")
+    length = len(data) * 8
+    text = []
+    for at in range(0, length, 13 * 1024):
+        piece = bits >> at & (1 << 13 * 1024) - 1
+        for i in range(0, min(length - at, 13 * 1024), 13):
+            number = piece >> i & 8191
+            text.append(letters[number % 91])
+            if length - at - i > 6:
+                text.append(letters[number // 91])
+    return "".join(text)
+
+
 def main(folder, wasm, version, out):
     folder = pathlib.Path(folder)
 
@@ -35,7 +51,7 @@ def main(folder, wasm, version, out):
                   + hash_of(style) + "; img-src data:; base-uri 'none'; form-action 'none'",
         "VERSION": version,
         "STYLE": style,
-        "CORE": base64.b64encode(packed).decode(),
+        "CORE": letters_of(packed),
         "VIEWER": worker("core.js", "viewer.js"),
         "REPORTER": worker("core.js", "reporter.js"),
         "SHELL": shell,

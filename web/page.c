@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/texts.h"
 #include "view/frame/view.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
@@ -83,23 +84,17 @@ uint8_t *EXPORT(mv_web_file)(double length)
     return file ? file->bytes : NULL;
 }
 
-/* Where the first file opens, as mv_view_begin_at has it: in the texts, each ended by a NUL,
- * --from,
- * --to, --at and --filter, empty where they were not given. `device` MV_NO_ROW: the first. */
-void EXPORT(mv_web_begin)(uint32_t device, uint32_t main_view)
+/* What the first file opens on: the line of a session (view/state/session.h), in the texts. */
+void EXPORT(mv_web_begin)(void)
 {
-    static char words[TEXTS];
-    const char *part[4], *at = words;
+    mv_session *session = mv_push_struct(&page.view->arena, mv_session);
+    mv_err err = {.offset = MV_NO_OFFSET};
 
-    memcpy(words, page.texts, sizeof words - 1);
-    for (int i = 0; i < 4; i++, at += strlen(at) + 1)
-        part[i] = *at ? at : NULL;
-    mv_view_begin_at(page.view, &(mv_view_start){.from = part[0],
-                                                 .to = part[1],
-                                                 .at = part[2],
-                                                 .filter = part[3],
-                                                 .device = device,
-                                                 .main = (uint8_t)main_view});
+    if (session &&
+        mv_session_read_line(&page.view->arena, mv_text_span(page.texts), session, &err) == MV_OK)
+        mv_view_begin_at(page.view, &(mv_view_start){.device = MV_NO_ROW, .session = session});
+    else
+        mv_view_say(page.view, true, "what the page opens on is not known: %s", err.detail);
 }
 
 void EXPORT(mv_web_add)(void)

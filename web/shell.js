@@ -9,10 +9,14 @@ let viewer, compiled, embedded = null, wantsText = false, isStopped = false;
 
 function show(text) { status.textContent = text; }
 
-function fromBase64(text) {
-  const letters = atob(text.replace(/\s+/g, ''));
-  const bytes = new Uint8Array(letters.length);
-  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+// The bytes of view/page/letters.h.
+function fromLetters(text) {
+  const bytes = new Uint8Array(Math.floor(text.length * 13 / 16)), value = new Uint8Array(128);
+  for (let code = 33, next = 0; code < 127; code++) if (!'&<\\'.includes(String.fromCharCode(code))) value[code] = next++;
+  for (let i = 0, at = 0, bits = 0, have = 0; i < text.length; i += 2) {
+    bits |= (value[text.charCodeAt(i)] + (i + 1 < text.length ? 91 * value[text.charCodeAt(i + 1)] : 0)) << have;
+    for (have += i + 1 < text.length ? 13 : 6; have >= 8; have -= 8, bits >>= 8) bytes[at++] = bits;
+  }
   return bytes;
 }
 
@@ -261,24 +265,25 @@ const tells = {
 
 // ---- the beginning -------------------------------------------------------------------------------
 
-// A snapshot that the program has put into the page, and where it opens.
+// A snapshot that the program has put into the page, and what it opens on.
 function openEmbedded() {
   const element = byId('snapshot');
   if (!element) return;
-  const asked = element.dataset, name = asked.name || 'snapshot.bin';
-  viewer.postMessage({start: {words: [asked.from || '', asked.to || '', asked.at || '', asked.filter || ''],
-                              device: asked.device === undefined ? 0xffffffff : Number(asked.device), main: Number(asked.main || 0)}});
-  open([new File([fromBase64(element.textContent)], name)]);
+  const {name, state} = element.dataset, title = document.title;
+  if (byId('verdict')) status.after(byId('verdict'));
+  if (state) viewer.postMessage({start: state});
+  open([new File([fromLetters(element.textContent)], name)]);
+  document.title = title;
   element.remove();
 }
 
 async function begin() {
-  const asked = byId('snapshot') && byId('snapshot').dataset.theme;
-  const isDark = asked ? asked === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+  const [, asked] = byId('snapshot') && /(?:^|;)is_dark (yes|no)/.exec(byId('snapshot').dataset.state) || [];
+  const isDark = asked ? asked === 'yes' : matchMedia('(prefers-color-scheme: dark)').matches;
   setTheme(isDark);
   if (!picture.transferControlToOffscreen || !self.DecompressionStream || !self.WebAssembly)
     throw new Error('this browser is too old: memviz needs one of 2023 or later');
-  compiled = await WebAssembly.compile(await unpacked(fromBase64(byId('core').textContent)));
+  compiled = await WebAssembly.compile(await unpacked(fromLetters(byId('core').textContent)));
   byId('core').remove();
   viewer = startWorker('viewer');
   viewer.onerror = event => tells.stopped(event.message || 'its worker cannot start.');

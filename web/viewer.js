@@ -108,9 +108,9 @@ const does = {
     height = Math.max(1, Math.min(size[1], 16384));
   },
   measure(value) { isMeasured = value; }, // scripts/test-web: how long frames take
-  start({words, device, main}) {
-    core.put(...words);
-    core.exports.mv_web_begin(device, main);
+  start(state) {
+    core.put(state);
+    core.exports.mv_web_begin();
   },
   key({key, mods, isDown, text}) {
     const wanted = core.exports.mv_web_state() & 2;

@@ -6,77 +6,8 @@
 #include "cli/input/overwrite.h"
 #include "cli/pictures/pictures.h"
 #include "cli/report/table.h"
+#include "view/page/page_file.h"
 #include "viz/scene/png.h"
-
-/* ---- pages ------------------------------------------------------------------------------- */
-
-static void begin_page(mv_drawing *d)
-{
-    const mv_options *o = &d->cli->options;
-
-    mv_html_init(&d->page, &d->cli->arena, d->trace, d->name);
-    d->page.view = d->picture->tab;
-    d->page.all_frames = o->all_frames;
-    d->page.filter = o->filter ? &d->filter : NULL;
-    d->page.filter_text = o->filter;
-    d->page.top = o->top;
-    if (mv_option_given(o, MV_HAS(THEME)))
-        d->page.theme = o->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
-}
-
-/* The reports that the page's heading is made of. */
-typedef struct {
-    mv_leaks leaks;
-    mv_ooms ooms;
-    mv_fragmentation fragmentation;
-    mv_sites sites;
-    mv_reports all;
-} page_reports;
-
-static mv_code report(mv_drawing *d, const mv_lives *lives, mv_arena *work, page_reports *r,
-                      mv_err *err)
-{
-    mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS, .no_advice = true};
-    mv_code code = mv_leaks_find(work, d->trace, lives, &r->leaks, err);
-
-    if (code == MV_OK)
-        code = mv_sites_find(work, d->trace, &r->sites, err);
-    if (code == MV_OK)
-        code = mv_ooms_find(work, d->trace, lives, &r->sites, MV_ALL_EVENTS, &r->ooms, err);
-    if (code == MV_OK)
-        code =
-            mv_fragmentation_find(work, d->trace, lives, &r->sites, opts, &r->fragmentation, err);
-    r->all = (mv_reports){.trace = d->trace,
-                          .sites = &r->sites,
-                          .lives = lives,
-                          .leaks = &r->leaks,
-                          .ooms = &r->ooms,
-                          .fragmentation = &r->fragmentation};
-    return code;
-}
-
-static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place *place,
-                           mv_arena *work, mv_err *err)
-{
-    mv_html_opening opening = {.from = place->window.first,
-                               .to = place->window.end,
-                               .has_moment = d->picture->is_of_moment,
-                               .moment = place->event};
-    page_reports reports;
-
-    if (d->page.devices == 0)
-        begin_page(d);
-    if (report(d, lives, work, &reports, err) != MV_OK)
-        return err->code;
-    d->figure[MV_FIGURE_EVENTS] += opening.to ? opening.to - opening.from : lives->events.count;
-    d->figure[MV_FIGURE_DRAWN] += lives->allocs.count;
-    return mv_html_add_device(&d->page, &reports.all, &opening, err);
-}
-
-static mv_code write_page(mv_drawing *d, mv_err *err)
-{
-    return mv_html_write(&d->page, &d->sink, err);
-}
 
 /* ---- scenes ------------------------------------------------------------------------------ */
 
@@ -125,6 +56,54 @@ static mv_code write_png(mv_drawing *d, mv_err *err)
     return mv_scene_write_png(&d->cli->budget, &d->scene, &d->sink, err);
 }
 
+/* ---- pages ------------------------------------------------------------------------------- */
+
+/* A page has all of a device, whatever it opens on. */
+static void count_page(mv_drawing *d, const mv_lives *lives, const mv_place *place)
+{
+    mv_window w = place->window;
+
+    d->figure[MV_FIGURE_EVENTS] += w.end ? w.end - w.first : lives->events.count;
+    d->figure[MV_FIGURE_DRAWN] += lives->allocs.count;
+}
+
+static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place *place,
+                           mv_arena *work, mv_err *err)
+{
+    count_page(d, lives, place);
+    if (mv_page_open_at(d, lives, place, work, err) != MV_OK)
+        return err->code;
+    return mv_viewer_page_judge(&d->cli->arena, work, d->trace, lives, &d->page, err);
+}
+
+static mv_code write_page(mv_drawing *d, mv_err *err)
+{
+    d->page.write.name = d->name;
+    d->page.session = &d->session;
+    return mv_viewer_page_write(&d->cli->scratch, d->trace, &d->page, &d->sink, err);
+}
+
+/* The same picture as in an SVG, with the figures of a page. */
+static mv_code add_still(mv_drawing *d, const mv_lives *lives, const mv_place *place,
+                         mv_arena *work, mv_err *err)
+{
+    uint64_t events = d->figure[MV_FIGURE_EVENTS], drawn = d->figure[MV_FIGURE_DRAWN];
+
+    if (add_panel(d, lives, place, work, err) != MV_OK)
+        return err->code;
+    d->figure[MV_FIGURE_EVENTS] = events;
+    d->figure[MV_FIGURE_DRAWN] = drawn;
+    count_page(d, lives, place);
+    return MV_OK;
+}
+
+static mv_code write_still(mv_drawing *d, mv_err *err)
+{
+    if (!mv_option_given(&d->cli->options, MV_HAS(QUIET)))
+        mv_complain_of(d->path, "a still picture: " MV_PAGE_FILE_ADVICE);
+    return mv_still_page_write(&d->scene, d->name, &d->sink, err);
+}
+
 /* ---- the table --------------------------------------------------------------------------- */
 
 /* Folded stacks are written device by device. */
@@ -139,6 +118,11 @@ static const mv_picture_format html = {.ending = ".html",
                                        .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
                                        .add = add_to_page,
                                        .finish = write_page};
+static const mv_picture_format still = {.ending = ".html",
+                                        .leaves_idle_devices = true,
+                                        .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
+                                        .add = add_still,
+                                        .finish = write_still};
 static const mv_picture_format svg = {.ending = ".svg", .add = add_panel, .finish = write_svg};
 static const mv_picture_format png = {.ending = ".png", .add = add_panel, .finish = write_png};
 static const mv_picture_format folded = {.ending = ".folded",
@@ -218,6 +202,8 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending)
             d->format = formats[i];
     if (!d->format)
         d->format = format_named(d);
+    if (d->format == &html && !mv_page_file_is_there())
+        d->format = &still;
     is_taken = strcmp(d->path, "-") == 0 && mv_table_is_wanted(cli);
     if (is_taken && d->format == &folded)
         mv_complain_usage(command, "--json and the stacks cannot both go to standard output");

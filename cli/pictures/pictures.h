@@ -14,8 +14,8 @@
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame.h"
 #include "cli/commands.h"
+#include "view/page/viewer_page.h"
 #include "view/paper/paper.h"
-#include "viz/html/html.h"
 #include "viz/scene/scene.h"
 
 typedef struct mv_drawing mv_drawing;
@@ -49,8 +49,7 @@ typedef enum {
 #define MV_FIGURES(id) (1u << MV_FIGURE_##id)
 
 typedef struct {
-    mv_page_view tab;        /* on which a page opens */
-    mv_main_view main;       /* on which the viewer opens that is shown instead of a plot */
+    mv_main_view main;       /* on which the viewer opens: a window, or a page */
     bool is_of_moment;       /* of that of --at, or the end; else of --from to --to */
     bool shows_segments;     /* whose rows have no leaks and categories to filter by */
     bool draws_idle_devices; /* in scenes and folded stacks */
@@ -84,8 +83,10 @@ struct mv_drawing {
     mv_sites sites;   /* of flame graphs; NULL kinds: not found yet */
     uint32_t devices; /* added so far */
     uint64_t figure[MV_FIGURE_COUNT];
-    mv_scene scene; /* of svg and png: a panel for each device, one below the other */
-    mv_html page;   /* of html */
+    mv_scene scene;           /* of svg and png: a panel for each device, one below the other */
+    mv_viewer_page_opts page; /* of html: what is known of it so far */
+    mv_session session;       /* what it opens on */
+    uint32_t page_events;     /* of the device that it opens on */
     mv_sink sink;
 };
 
@@ -114,6 +115,11 @@ mv_code mv_drawing_put(mv_drawing *d, const mv_lives *lives, const mv_paper_kind
 
 mv_paint_fn mv_paint_active, mv_paint_pools, mv_paint_segments, mv_paint_state, mv_paint_flame;
 mv_flame_fn mv_flame_of_memory, mv_flame_of_segments;
+
+/* Says in d->session what of a device a page opens on, if the device has more events than those
+ * before it: what the command's options ask for, as far as the viewer begins elsewhere. */
+mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
+                        mv_err *err);
 
 /* Writes the flame graph of a device to d->sink as folded stacks: a line for each stack, its
  * frames, outermost first, joined by ';', then a blank and a number of bytes.

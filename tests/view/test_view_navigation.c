@@ -482,6 +482,7 @@ Test(view_going, views_are_exported)
     char folder[] = "/tmp/memviz-export-XXXXXX";
 
     cr_assert_not_null(mkdtemp(folder));
+    setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/fixture/page.html", 1);
     mv_view_do(view, MV_DO_show_tables, 0);
     mv_view_frame(view, 1280, 720, 0);
     export_as(view, folder, "a.png", "\x89PNG");

@@ -4,8 +4,8 @@
 
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
+#include "view/page/viewer_page.h"
 #include "view/panes/panes.h"
-#include "viz/html/html.h"
 #include "viz/scene/png.h"
 
 enum { MOST_FRAMES = 400, FRAME_MS = 16 };
@@ -31,7 +31,8 @@ static void paint_field(mv_view *view, mv_box box, const char *title, mv_field *
 void mv_export_paint(mv_view *view, mv_box box)
 {
     paint_field(view, box, "Export this view", &view->chrome->export,
-                "The ending decides: .png .svg the picture, .html the trace, .tsv the table, "
+                "The ending decides: .png .svg the picture, .html the viewer with this file "
+                "inside, .tsv the table, "
                 ".session the session.");
 }
 
@@ -80,21 +81,44 @@ static mv_code write_svg(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *
     return mv_svg_write(bare_frame(view), sink, err);
 }
 
+/* The view as a session of its file alone. */
+static bool session_of_file(const mv_view *view, mv_arena *arena, mv_session *out)
+{
+    uint32_t file = view->now->file, kept = 0;
+
+    if (!mv_view_session(view, arena, out))
+        return false;
+    out->now.file = 0;
+    out->now.other_file = out->now.other_device = MV_NO_ROW;
+    if (out->now.main == MV_MAIN_RANKS)
+        out->now.main = MV_MAIN_TIMELINE;
+    for (uint32_t i = 0; i < out->bookmarks.count; i++)
+        if (out->bookmarks.rows[i].file == file) {
+            out->bookmarks.rows[kept] = out->bookmarks.rows[i];
+            out->bookmarks.rows[kept++].file = 0;
+        }
+    out->bookmarks.count = kept;
+    for (uint32_t i = 0; i < mv_state_member_count; i++)
+        out->is_given[i] = mv_state_members[i].offset != offsetof(mv_view_desk, scale) ||
+                           !mv_state_members[i].is_of_desk;
+    return true;
+}
+
 static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
 {
     const mv_document_device *d = mv_view_device(view);
     const mv_document *document = mv_view_document(view);
-    const mv_reports reports = mv_document_reports(document, d);
-    mv_html_opening opening = {.from = (uint32_t)view->now->from, .to = (uint32_t)view->now->to};
-    mv_html page;
-    mv_code code;
+    mv_viewer_page_opts page = {.write.name = document->name};
+    mv_session session;
 
-    if (!mv_view_is_judged(view))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "the reports are not ready yet");
-    mv_html_init(&page, arena, &document->trace, document->name);
-    page.theme = view->desk->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
-    code = mv_html_add_device(&page, &reports, &opening, err);
-    return code == MV_OK ? mv_html_write(&page, sink, err) : code;
+    if (!session_of_file(view, arena, &session))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    page.session = &session;
+    if (mv_view_is_judged(view)) {
+        page.verdict = d->headline.line;
+        page.is_alarm = d->headline.alarms > 0;
+    }
+    return mv_viewer_page_write(arena, &document->trace, &page, sink, err);
 }
 
 static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)

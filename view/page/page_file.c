@@ -26,7 +26,7 @@ static void own_folder(char folder[PATH_MAX])
 
 static bool find_page(char path[2 * PATH_MAX])
 {
-    static const char *const places[] = {"../../web/", MV_INSTALLED_PAGE_FOLDER "/"};
+    static const char *const places[] = {"", "../../web/", MV_INSTALLED_PAGE_FOLDER "/"};
     const char *given = getenv("MEMVIZ_PAGE");
     char folder[PATH_MAX];
 
@@ -43,6 +43,13 @@ static bool find_page(char path[2 * PATH_MAX])
     return false;
 }
 
+bool mv_page_file_is_there(void)
+{
+    char path[2 * PATH_MAX];
+
+    return find_page(path);
+}
+
 mv_code mv_page_file_read(mv_arena *arena, mv_span *page, mv_err *err)
 {
     char path[2 * PATH_MAX];
@@ -51,8 +58,7 @@ mv_code mv_page_file_read(mv_arena *arena, mv_span *page, mv_err *err)
     mv_code code;
 
     if (!find_page(path))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                       "memviz.html is not there: scripts/web makes it (docs/web.md)");
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", MV_PAGE_FILE_ADVICE);
     code = mv_source_open(arena, path, &source, err);
     if (code == MV_OK)
         code = mv_source_rest(&source, &rest, err);

@@ -123,6 +123,13 @@ static const char *member_of(const mv_session *s, const mv_state_member *m)
     return (m->is_of_desk ? (const char *)&s->desk : (const char *)&s->now) + m->offset;
 }
 
+void mv_session_give(mv_session *session, const void *member)
+{
+    for (uint32_t i = 0; i < mv_state_member_count; i++)
+        if (member_of(session, &mv_state_members[i]) == (const char *)member)
+            session->is_given[i] = true;
+}
+
 static void put_member(writer *w, const mv_session *s, const mv_state_member *m)
 {
     put_word(w, m->name);

@@ -40,6 +40,9 @@ typedef struct {
     bool is_given[MV_STATE_MOST]; /* rows of mv_state_members that the text has */
 } mv_session;
 
+/* Notes that the text has the member of session->now or session->desk that is at `member`. */
+void mv_session_give(mv_session *session, const void *member);
+
 /* NULL when memory is out. mv_session_line writes only members that are given, and bookmarks. */
 const char *mv_session_text(mv_arena *arena, const mv_session *session);
 const char *mv_session_line(mv_arena *arena, const mv_session *session);

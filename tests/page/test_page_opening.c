@@ -1,31 +1,10 @@
-/* Pages as commands write them: where to, and what they show at first. test_html.c checks what is
- * in them. */
+/* Pages as commands write them: where to, and what they open on. tests/page/test_viewer_page.c
+ * checks what is in them. */
 #include "tests/fixture/fixture_json.h"
 
-/* Prints columns of a page: all of "opening", the moment of each device. */
+/* Prints what a page opens on. */
 static const char look[] =
-    "/usr/bin/python3 -c '\n"
-    "import base64, re, struct, sys, zlib\n"
-    "page = open(sys.argv[1]).read()\n"
-    "data = zlib.decompress(base64.b64decode(\n"
-    "    re.search(\"id=.columns.>([^<]*)<\", page).group(1)))\n"
-    "at = 4\n"
-    "while at < len(data):\n"
-    "    name = data[at + 1:at + 1 + data[at]].decode()\n"
-    "    at += 1 + data[at]\n"
-    "    size = struct.unpack_from(\"<I\", data, at + 5)[0]\n"
-    "    row, values, value, shift = data[at + 9:at + 9 + size], [], 0, 0\n"
-    "    at += 9 + size\n"
-    "    if name != \"opening\" and not name.endswith(\".facts\"):\n"
-    "        continue\n"
-    "    for byte in row:\n"
-    "        value |= (byte & 127) << shift\n"
-    "        shift += 7\n"
-    "        if byte < 128:\n"
-    "            values.append(value)\n"
-    "            value = shift = 0\n"
-    "    print(*(values if name == \"opening\" else values[2:4] + values[6:]))\n"
-    "' ";
+    "sed -n 's/.*id=\"snapshot\" data-name=\"[^\"]*\"\\( data-state=\"\\([^\"]*\\)\"\\)*>.*/\\2/p'";
 
 Test(page, is_written_beside_the_file_when_nothing_else_is_named)
 {
@@ -38,33 +17,60 @@ Test(page, is_written_beside_the_file_when_nothing_else_is_named)
                             "oom.pickle.html\noom.pickle\noom.pickle.html\n<!DOCTYPE html>");
 }
 
-/* theme, view, all frames, largest; before them, for each device, first and end of the window and
- * the moment. */
+/* The members of a session (view/state/session.h), and nothing that a viewer does anyway. */
 Test(page, opens_on_what_was_asked_for)
 {
     static const struct {
         const char *command, *want;
     } all[] = {
-        {"trace_plot", "0 58 0\n0 0 0 0\n"},
-        {"trace_plot --from 3 --to 9 --theme dark", "3 9 0\n2 0 0 0\n"},
-        {"segment_plot", "0 58 0\n0 1 0 0\n"},
-        {"trace_plot --view segments --theme light", "0 58 0\n1 1 0 0\n"},
-        {"segment_plot --view active", "0 58 0\n0 0 0 0\n"},
-        {"segment_plot --view state", "0 58 59\n0 2 0 0\n"},
-        {"trace_plot --view state --at oom", "0 58 58\n0 2 0 0\n"},
-        {"segment_plot --at 12", "0 58 14\n0 2 0 0\n"},
-        {"memory", "0 58 59\n0 3 0 0\n"},
-        {"memory --at 12 --frames all", "0 58 14\n0 3 1 0\n"},
-        {"segments --at 0", "0 58 2\n0 4 0 0\n"},
-        {"trace_plot --view pools", "0 58 0\n0 5 0 0\n"},
-        {"trace_plot --filter 'size>1M' --top 3", "0 58 0\n0 0 0 3\n"},
+        {"trace_plot", ""},
+        {"trace_plot --from 3 --to 9 --theme dark", "device 0;from 3;to 9;is_dark yes"},
+        {"trace_plot --device 0", "device 0"},
+        {"segment_plot", "main segments"},
+        {"trace_plot --view segments --theme light", "main segments;is_dark no"},
+        {"segment_plot --view active", ""},
+        {"segment_plot --view state", "device 0;main state;cursor 57"},
+        {"trace_plot --view state --at oom", "device 0;main state;cursor 56"},
+        {"segment_plot --at 12", "device 0;main state;cursor 12"},
+        {"memory", "device 0;tab flame;cursor 57;lower_share 0.62"},
+        {"memory --at 12 --frames all",
+         "device 0;tab flame;cursor 12;has_all_frames yes;lower_share 0.62"},
+        {"segments --at 0",
+         "device 0;main segments;tab flame;cursor 0;flame_source segments;lower_share 0.62"},
+        {"trace_plot --view pools", "main pools"},
+        {"trace_plot --filter 'size>1M' --top 3",
+         "show isolate;search size&gt;1M size&gt;=104857600"},
+        {"trace_plot --filter 'a;b'", "show isolate;search a\\x3bb"},
+        {"trace_plot --top 3", "show highlight;search size&gt;=104857600"},
+        {"segment_plot --top 3", "main segments;show highlight;search size&gt;=104857600"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = mvt_sh("$MEMVIZ %s $SNAPS/oom.pickle -o x.html >/dev/null && %s x.html",
                            all[i].command, look);
         cr_expect_eq(r.status, 0, "%s: %s", all[i].command, r.err);
+        r.out[strcspn(r.out, "\n")] = 0;
         cr_expect_str_eq(r.out, all[i].want, "%s: %s", all[i].command, r.out);
+    }
+}
+
+/* The one with the most events, as in a window, unless one is named or none other has the moment.
+ */
+Test(page, opens_on_a_device)
+{
+    static const struct {
+        const char *command, *want;
+    } all[] = {{"trace_plot", ""},
+               {"trace_plot --device 1", "device 1"},
+               {"trace_plot --from 3", "device 1;from 3;to "},
+               {"memory --device 1", "device 1;tab flame;"}};
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.html >/dev/null && %s x.html",
+                           all[i].command, look);
+        cr_expect_eq(r.status, 0, "%s: %s", all[i].command, r.err);
+        cr_expect(strncmp(r.out, all[i].want, strlen(all[i].want)) == 0, "%s: %s", all[i].command,
+                  r.out);
     }
 }
 
@@ -72,7 +78,16 @@ Test(page, file_without_events_has_the_moment_before_them)
 {
     mvt_run r = mvt_sh("$MEMVIZ memory $SNAPS/no_history.pickle -o x.html && %s x.html", look);
 
-    cr_expect_str_eq(r.out, "x.html\n0 0 1\n0 3 0 0\n");
+    cr_expect_str_eq(r.out, "x.html\ndevice 0;tab flame;cursor none;lower_share 0.62\n");
+}
+
+Test(page, a_filter_longer_than_the_search_is_refused)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/oom.pickle -o x.html --filter "
+                       "$(printf '%%02048d' 0); test $? = 1 && test ! -e x.html");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect_not_null(strstr(r.err, "--filter is longer than the page's search, 2047"));
 }
 
 Test(page, reports_what_it_holds)

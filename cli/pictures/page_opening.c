@@ -1,0 +1,115 @@
+/* What a page opens on. */
+#include <stdio.h>
+
+#include "analyze/filter/isolate.h"
+#include "analyze/ranks/summary.h"
+#include "cli/pictures/pictures.h"
+#include "view/panes/flames.h"
+#include "viz/core/segment_rows.h"
+
+/* How much of the page is the flame graph, if that was asked for. */
+#define FLAME_SHARE 0.62
+
+/* Gives a member the value, and lets the session have it. */
+#define GIVE(session, member, ...) \
+    ((session)->member = (__VA_ARGS__), mv_session_give(session, &(session)->member))
+
+/* The viewer has the devices that are used, in order. */
+static uint32_t row_of(const mv_trace *trace, uint32_t device)
+{
+    uint32_t row = 0;
+
+    for (uint32_t i = 0; i < device; i++)
+        row += mv_device_is_used(trace, i);
+    return row;
+}
+
+/* Bytes of the smallest of the `top` largest rows. */
+static mv_code least_of_top(mv_drawing *d, const mv_lives *lives, const mv_place *place,
+                            mv_arena *work, uint64_t *out, mv_err *err)
+{
+    mv_lives segments;
+    mv_filter_bits largest;
+    mv_window w = place->window;
+
+    if (d->picture->shows_segments) {
+        if (mv_segment_lives_as_allocs(work, lives, &segments, err) != MV_OK)
+            return err->code;
+        lives = &segments;
+    }
+    if (d->picture->is_of_moment)
+        w = (mv_window){0, lives->events.count};
+    if (mv_isolate_largest(work, lives, w.first, w.end, d->cli->options.top, &largest, err) !=
+        MV_OK)
+        return err->code;
+    *out = UINT64_MAX;
+    for (uint32_t i = 0; i < lives->allocs.count; i++)
+        if (mv_filter_has(&largest, i) && lives->allocs.block[i] < *out)
+            *out = lives->allocs.block[i];
+    return MV_OK;
+}
+
+/* --filter and --top are the search: what it leaves is alone, or in colour. */
+static mv_code search(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
+                      mv_err *err)
+{
+    const mv_options *o = &d->cli->options;
+    mv_session *s = &d->session;
+    char size[48] = "";
+    uint64_t least;
+
+    if (o->top && !d->picture->flame) {
+        if (least_of_top(d, lives, place, work, &least, err) != MV_OK)
+            return err->code;
+        snprintf(size, sizeof size, "%ssize>=%llu", o->filter ? " " : "",
+                 (unsigned long long)least);
+    }
+    if (!o->filter && !*size)
+        return MV_OK;
+    if (snprintf(s->now.search, sizeof s->now.search, "%s%s", o->filter ? o->filter : "", size) >=
+        (int)sizeof s->now.search)
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "--filter is longer than the page's search, %d",
+                       MV_SEARCH_TEXT - 1);
+    mv_session_give(s, &s->now.search);
+    GIVE(s, now.show, o->filter ? MV_SHOW_ISOLATE : MV_SHOW_HIGHLIGHT);
+    return MV_OK;
+}
+
+static void open_flame(mv_drawing *d)
+{
+    mv_session *s = &d->session;
+
+    GIVE(s, now.tab, MV_TAB_FLAME);
+    if (d->picture->flame == mv_flame_of_segments)
+        GIVE(s, now.flame_source, MV_FLAMES_SEGMENTS);
+    if (d->cli->options.all_frames)
+        GIVE(s, now.has_all_frames, true);
+    GIVE(s, desk.lower_share, FLAME_SHARE);
+}
+
+mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
+                        mv_err *err)
+{
+    const mv_options *o = &d->cli->options;
+    mv_session *s = &d->session;
+
+    if (d->devices > 0 && lives->events.count <= d->page_events)
+        return MV_OK;
+    d->page_events = lives->events.count;
+    *s = (mv_session){.now = mv_view_state_first, .desk = mv_view_desk_first};
+    if (d->picture->is_of_moment || mv_option_given(o, MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO)))
+        GIVE(s, now.device, row_of(d->trace, lives->device));
+    if (d->picture->main != MV_MAIN_TIMELINE)
+        GIVE(s, now.main, (uint8_t)d->picture->main);
+    if (d->picture->is_of_moment)
+        GIVE(s, now.cursor, place->event);
+    if (!d->picture->is_of_moment && (o->from || o->to)) {
+        GIVE(s, now.from, place->window.first);
+        GIVE(s, now.to, place->window.end);
+    }
+    if (d->picture->flame)
+        open_flame(d);
+    if (mv_option_given(o, MV_HAS(THEME)))
+        GIVE(s, desk.is_dark, o->is_dark);
+    return search(d, lives, place, work, err);
+}

@@ -1,0 +1,164 @@
+/* Pages with a snapshot inside, and what is written where memviz.html is not there. The page here
+ * is a small one (tests/fixture/page.html); that the real one shows what is inside, tests/web sees.
+ */
+#include <string.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+#define LETTERS "letters = bytes(c for c in range(33, 127) if chr(c) not in \"&<\\\\\")\n"
+
+/* Prints the bytes of the snapshot in a page. */
+static const char unpack[] =
+    "/usr/bin/python3 -c '\n"
+    "import re, sys\n" LETTERS "text = re.search(rb\"id=.snapshot.[^>]*>([^<]*)</script>\", "
+                               "open(sys.argv[1], \"rb\").read())[1]\n"
+    "n = [letters.index(c) for c in text]\n"
+    "bits = bytearray()\n"
+    "have = at = 0\n"
+    "for i in range(0, len(n), 2):\n"
+    "    pair = n[i:i + 2]\n"
+    "    have |= sum(v * 91 ** k for k, v in enumerate(pair)) << at\n"
+    "    at += 13 if len(pair) == 2 else 6\n"
+    "    while at >= 8:\n"
+    "        bits.append(have & 255)\n"
+    "        have >>= 8\n"
+    "        at -= 8\n"
+    "sys.stdout.buffer.write(bits)\n"
+    "' ";
+
+Test(viewer_page, every_command_has_the_same_container_inside)
+{
+    mvt_run r = mvt_sh("f=$SNAPS/gpt_train.pickle; $MEMVIZ convert -q $f x.bin && "
+                       "$MEMVIZ convert -q $f x.html && $MEMVIZ trace_plot -q $f -o y.html && "
+                       "cmp x.html y.html && %s x.html | cmp - x.bin && "
+                       "sed 's/data-name.*//; s/^.*<p/<p/' x.html",
+                       unpack);
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect_str_eq(
+        r.out,
+        "y.html\n<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<title>gpt_train.pickle \xc2\xb7 memviz</title>\n</head>\n<body>\n"
+        "<p id=\"verdict\">no leak \xc2\xb7 fragmentation ok \xc2\xb7 no request failed</p>\n"
+        "<script type=\"text/plain\" id=\"snapshot\" \n</body>\n</html>\n");
+}
+
+/* Pages are mailed: who sees the title alone knows what is wrong. */
+Test(viewer_page, the_title_has_the_verdicts_of_all_reports_that_alarm)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot -o x.html $SNAPS/oom.pickle && grep -a '<title>\\|<p' "
+                       "x.html");
+
+    cr_expect_str_eq(r.out,
+                     "x.html\n"
+                     "<title>oom.pickle \xc2\xb7 out of memory: capacity \xc2\xb7 memviz</title>\n"
+                     "<p id=\"verdict\">out of memory: capacity</p>\n");
+}
+
+/* The name, what it opens on, and the names in the trace. */
+Test(viewer_page, hostile_texts_stay_texts)
+{
+    mvt_trace *t = mvt_new();
+    const char *path;
+    mvt_run r;
+
+    mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20);
+    for (unsigned i = 0; i < 8; i++)
+        mvt_alloc(t, .addr = 0x10000 + i * 512, .bytes = 512,
+                  .stack = "</script><script>hacked()</script>:<!--.py:7;<img src=x>:a'\"b:1");
+    mvt_final_heap(t);
+    mvt_done(t);
+    path = mvt_temp_file(mvt_pickle_bytes(t, false));
+    r = mvt_sh("n=$(printf '\"><script>hacked()<\\\\\\377\\001.pickle'); cp %s \"$n\" && "
+               "$MEMVIZ trace_plot -q --filter '><svg/onload=hacked()>' \"$n\" -o x.html >out && "
+               "cat x.html",
+               path);
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect_not_null(strstr(r.out, "<title>&quot;&gt;&lt;script&gt;hacked()&lt;\\\xef\xbf\xbd"
+                                     "\xef\xbf\xbd.pickle"));
+    cr_expect_not_null(strstr(r.out, "data-name=\"&quot;&gt;&lt;script&gt;hacked()&lt;\\"));
+    cr_expect_not_null(strstr(r.out, "search &gt;&lt;svg/onload=hacked()&gt;\">"));
+    cr_expect_null(strstr(r.out, "<script>"));
+    cr_expect_null(strstr(r.out, "<svg"));
+    cr_expect_null(strstr(r.out, "<img"));
+}
+
+Test(viewer_page, a_page_without_a_place_is_refused)
+{
+    mvt_run r = mvt_sh("echo no place >page.html; MEMVIZ_PAGE=page.html $MEMVIZ convert "
+                       "$SNAPS/gpt_train.pickle x.html; test $? = 1 && test ! -e x.html");
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_assert_not_null(strstr(r.err, "memviz.html has no place for a snapshot"));
+}
+
+Test(viewer_page, is_found_beside_the_program_and_where_both_are_installed)
+{
+    static const char *const places[] = {".", "../../web", "../share/memviz"};
+
+    for (unsigned i = 0; i < 3; i++) {
+        mvt_run r = mvt_sh("mkdir -p a/b/bin && cp $MEMVIZ a/b/bin/ && mkdir -p a/b/bin/%s && "
+                           "cp $MEMVIZ_PAGE a/b/bin/%s/memviz.html && unset MEMVIZ_PAGE && "
+                           "a/b/bin/memviz trace_plot $SNAPS/oom.pickle -o x.html && "
+                           "grep -c 'id=\"snapshot\"' x.html",
+                           places[i], places[i]);
+        cr_expect_eq(r.status, 0, "%s: %s", places[i], r.err);
+        cr_expect_str_eq(r.out, "x.html\n1\n", "%s", places[i]);
+        cr_expect_str_eq(r.err, "");
+    }
+}
+
+/* ---- where memviz.html is not there ------------------------------------------------------ */
+
+#define ALONE "unset MEMVIZ_PAGE; mkdir a && cp $MEMVIZ a/program && "
+
+Test(viewer_page, without_memviz_html_a_page_has_the_still_picture)
+{
+    static const char *const commands[] = {
+        "trace_plot", "segment_plot", "trace_plot --view state", "trace_plot --view pools",
+        "memory",     "segments"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh(ALONE "a/program %s $SNAPS/two_devices.pickle -o x.svg >out && "
+                                 "a/program %s $SNAPS/two_devices.pickle -o x.html && "
+                                 "sed -n '/^<svg/,/<.svg>/p' x.html | cmp - x.svg && cat x.html",
+                           commands[i], commands[i]);
+        cr_expect_eq(r.status, 0, "%s: %s", commands[i], r.err);
+        cr_expect_str_eq(r.err, "memviz: x.html: a still picture: memviz.html is not there: "
+                                "scripts/web makes it (docs/web.md)\n");
+        cr_expect_not_null(strstr(r.out, "content=\"default-src 'none'; img-src data:; "));
+        cr_expect_null(strstr(r.out, "unsafe"));
+        cr_expect_null(strstr(r.out, "<script"));
+        cr_expect_null(strstr(r.out, " style="));
+    }
+}
+
+Test(viewer_page, a_still_page_reports_the_figures_of_a_page)
+{
+    const char *command = "%s trace_plot --json -q $SNAPS/two_devices.pickle -o x.html";
+    cJSON *whole = mvt_json(0, command, "$MEMVIZ");
+    cJSON *still = mvt_json(0, command, ALONE "a/program");
+
+    cr_expect(cJSON_Compare(whole, still, true));
+    mvt_json_has(still, "written events drawn");
+}
+
+Test(viewer_page, the_default_output_is_still_too)
+{
+    mvt_run r = mvt_sh(ALONE "cp $SNAPS/oom.pickle '<b>.pickle' && a/program trace_plot "
+                             "'<b>.pickle' && grep '^<title>' '<b>.pickle.html'");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect_str_eq(r.out, "<b>.pickle.html\n<title>&lt;b&gt;.pickle \xc2\xb7 memviz</title>\n");
+}
+
+Test(viewer_page, without_memviz_html_nothing_is_converted_to_it)
+{
+    mvt_run r = mvt_sh(ALONE "a/program convert $SNAPS/gpt_train.pickle x.html; "
+                             "test $? = 1 && test ! -e x.html");
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_assert_str_eq(r.err, "memviz: memviz.html is not there: scripts/web makes it "
+                            "(docs/web.md)\n");
+}
