@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger.h"
 #include "base/size.h"
 #include "cli/complain.h"
@@ -64,11 +65,11 @@ static void list_rows(mv_rows *rows, const void *all, const void *one)
     const ledger_report *r = all;
     const mv_ledger *ledger = one;
     uint32_t count = mv_rows_take(rows, ledger->count, r->limit);
-    char name[NAME], who[2 * NAME];
+    char name[MV_LIBRARY_NAME], who[2 * MV_LIBRARY_NAME];
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_ledger_row *row = &ledger->by[i];
-        mv_library_name(mv_string_text(r->trace, row->library), name, sizeof name);
+        mv_library_name(mv_string_text(r->trace, row->library), name);
         snprintf(who, sizeof who, "%s %.60s", name, mv_string_text(r->trace, row->api));
         MV_ROWS_ADD(rows, ROW_FIELDS);
     }

@@ -54,6 +54,11 @@ bool mv_is_device_alloc(uint8_t action)
     return action < MV_API_ACTION_COUNT && actions[action].memory == MV_API_MAKES_DEVICE;
 }
 
+bool mv_is_alloc(uint8_t action)
+{
+    return action < MV_API_ACTION_COUNT && actions[action].memory != MV_API_MAKES_NONE;
+}
+
 static bool is_of_host(const mv_holdings *h, uint32_t call)
 {
     return h->trace->api_calls.device[call] < 0;
@@ -93,6 +98,8 @@ static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_
     h->first[kind] = at;
     h->held[kind].bytes += lot->bytes;
     h->held[kind].count++;
+    if (h->watch)
+        h->watch(h->user, lot, at, h->call, true);
     return at;
 }
 
@@ -100,6 +107,8 @@ static void lot_remove(mv_holdings *h, uint32_t at)
 {
     mv_lot *lot = &h->lots[at];
 
+    if (h->watch)
+        h->watch(h->user, lot, at, h->call, false);
     h->held[lot->kind].bytes -= lot->bytes;
     h->held[lot->kind].count--;
     if (lot->prev != MV_NO_ROW)
@@ -359,6 +368,7 @@ bool mv_holdings_apply(mv_holdings *holdings, uint32_t call)
     const mv_api_calls *c = &holdings->trace->api_calls;
     uint8_t action = c->action[call];
 
+    holdings->call = call;
     if (c->result[call] != 0 || action >= MV_API_ACTION_COUNT)
         return true;
     if (mv_api_gives(action)) {

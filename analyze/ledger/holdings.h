@@ -37,9 +37,15 @@ typedef struct {
     uint64_t count;
 } mv_held;
 
+/* Is told of each lot that is gained or lost, by what call: a loss before the lot is forgotten. */
+typedef void mv_lot_watch(void *user, const mv_lot *lot, uint32_t at, uint32_t call, bool is_gain);
+
 typedef struct {
     const mv_trace *trace;
     mv_arena *arena;
+    mv_lot_watch *watch; /* NULL: none */
+    void *user;          /* of `watch` */
+    uint32_t call;       /* that is being applied */
     int32_t device;
     bool takes_unplaced;      /* calls without a known device count for this one */
     mv_map by_addr;           /* lots of allocated memory */
@@ -66,7 +72,8 @@ bool mv_holdings_apply(mv_holdings *holdings, uint32_t call);
 /* Frees its memory. */
 void mv_holdings_drop(mv_holdings *holdings);
 
-/* Whether the action gets memory of the device. */
+/* Whether the action gets memory of the device; any memory. */
 bool mv_is_device_alloc(uint8_t action);
+bool mv_is_alloc(uint8_t action);
 
 #endif

@@ -2,59 +2,10 @@
 
 #include <stdio.h>
 
+#include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_words.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
-
-/* ---- names ------------------------------------------------------------------------------- */
-
-/* Libraries that are known by another name than their file's. */
-static const struct {
-    const char *start; /* of the file's name */
-    const char *name;
-    bool is_framework;
-} libraries[] = {
-    {"libc10_", "PyTorch", true},         {"libtorch_nvshmem", "NVSHMEM", false},
-    {"libtorch", "PyTorch", false},       {"libnccl", "NCCL", false},
-    {"librccl", "RCCL", false},           {"libcublasLt", "cuBLASLt", false},
-    {"libcublas", "cuBLAS", false},       {"libcudnn", "cuDNN", false},
-    {"libcufft", "cuFFT", false},         {"libcusolver", "cuSOLVER", false},
-    {"libcusparse", "cuSPARSE", false},   {"libcurand", "cuRAND", false},
-    {"libnvshmem", "NVSHMEM", false},     {"libcudart", "CUDA runtime", false},
-    {"libcuda.so", "CUDA driver", false},
-};
-
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-static int library_row(const char *path)
-{
-    const char *base = base_of(path);
-
-    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries; i++)
-        if (strncmp(base, libraries[i].start, strlen(libraries[i].start)) == 0)
-            return (int)i;
-    return -1;
-}
-
-const char *mv_library_name(const char *path, char *text, uint32_t size)
-{
-    int row = library_row(path);
-
-    snprintf(text, size, "%s", row >= 0 ? libraries[row].name : *path ? base_of(path) : "unknown");
-    return text;
-}
-
-static bool is_framework(const mv_trace *trace, mv_string_id library)
-{
-    int row = library_row(mv_string_text(trace, library));
-
-    return row >= 0 && libraries[row].is_framework;
-}
 
 /* ---- moments ----------------------------------------------------------------------------- */
 
@@ -321,12 +272,13 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "ledger");
     for (uint32_t at = h->first[MV_LOT_DEVICE]; at != MV_NO_ROW; at = h->lots[at].next) {
         uint32_t call = h->lots[at].call;
-        rows[count++] = (mv_ledger_row){.library = c->library[call],
-                                        .api = c->api[call],
-                                        .bytes = h->lots[at].bytes,
-                                        .count = 1,
-                                        .stack = c->stack[call],
-                                        .is_framework = is_framework(h->trace, c->library[call])};
+        rows[count++] = (mv_ledger_row){
+            .library = c->library[call],
+            .api = c->api[call],
+            .bytes = h->lots[at].bytes,
+            .count = 1,
+            .stack = c->stack[call],
+            .is_framework = mv_library_is_framework(mv_string_text(h->trace, c->library[call]))};
     }
     mv_sort_rows(arena, rows, count, MV_RISING(mv_ledger_row, library.row),
                  MV_RISING(mv_ledger_row, api.row), MV_RISING(mv_ledger_row, stack.row));

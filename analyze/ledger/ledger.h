@@ -83,7 +83,4 @@ mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t 
 mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_ledger_ask ask, mv_ledger *out, mv_err *err);
 
-/* "NCCL" for "/…/libnccl.so.2"; else the path's last component, in `text`. */
-const char *mv_library_name(const char *path, char *text, uint32_t size);
-
 #endif

@@ -2,21 +2,22 @@
 
 #include <string.h>
 
+#include "analyze/code/libraries.h"
 #include "base/size.h"
 #include "base/text.h"
 
-enum { SENTENCE = 640, MOST_NAMES = 4, NAME = 64 };
+enum { SENTENCE = 640, MOST_NAMES = 4 };
 
 /* The libraries that hold most, by name, and the sum of all others. */
 static void add_names(const mv_trace *trace, const mv_ledger *ledger, char text[SENTENCE])
 {
-    char names[MOST_NAMES][NAME], name[NAME], size[MV_SIZE_TEXT];
+    char names[MOST_NAMES][MV_LIBRARY_NAME], name[MV_LIBRARY_NAME], size[MV_SIZE_TEXT];
     uint64_t sums[MOST_NAMES] = {0}, named = 0;
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < ledger->count; i++) {
         uint32_t k = 0;
-        mv_library_name(mv_string_text(trace, ledger->by[i].library), name, sizeof name);
+        mv_library_name(mv_string_text(trace, ledger->by[i].library), name);
         while (k < count && strcmp(names[k], name) != 0)
             k++;
         if (k == MOST_NAMES)

@@ -462,11 +462,13 @@ typedef enum {
 /* Where the trace came from. Not part of what `convert` keeps. */
 typedef struct {
     mv_format format;
-    uint8_t pickle_protocol; /* 0 when not a pickle */
-    bool is_page;            /* inside an HTML page of _memory_viz */
-    uint64_t file_bytes;     /* as stored; MV_NO_BYTES on a pipe */
-    uint64_t data_bytes;     /* after decompression */
-    const char *compression; /* "none", "gzip", "zstd" */
+    uint8_t pickle_protocol;   /* 0 when not a pickle */
+    bool is_page;              /* inside an HTML page of _memory_viz */
+    uint64_t file_bytes;       /* as stored; MV_NO_BYTES on a pipe */
+    uint64_t data_bytes;       /* after decompression */
+    const char *compression;   /* "none", "gzip", "zstd" */
+    const char *level;         /* what the events are of (analyze/levels); NULL: as in the file */
+    uint32_t first_call_frame; /* frames from this row on are calls of CUDA; with a level alone */
 } mv_origin;
 
 typedef struct {

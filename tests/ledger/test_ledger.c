@@ -1,5 +1,6 @@
 /* Where device memory went: who holds what, call by call, and how that adds up to what the device
  * shows. Holdings are compared with a slow, obvious version on random calls. */
+#include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
@@ -352,7 +353,7 @@ static void expect_training(bool process)
 {
     mvt_calls *c = training(process);
     mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
-    char name[64];
+    char name[MV_LIBRARY_NAME];
 
     expect_sums(&ledger);
     cr_assert_eq(ledger.is_process, process);
@@ -365,7 +366,7 @@ static void expect_training(bool process)
     cr_assert_eq(ledger.by[0].count, 2);
     cr_assert(ledger.by[0].is_framework);
     cr_assert_str_eq(
-        mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name, sizeof name), "NCCL");
+        mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name), "NCCL");
 }
 
 Test(ledger, rows_context_and_the_rest_add_up_to_the_use_of_the_process)

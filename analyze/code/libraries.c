@@ -1,0 +1,115 @@
+#include "analyze/code/libraries.h"
+
+#include <stdio.h>
+
+/* Libraries that are known by another name than their file's. */
+static const struct {
+    const char *start; /* of the file's name */
+    const char *name;
+    bool is_framework;
+} libraries[] = {
+    {"libc10_", "PyTorch", true},
+    {"libtorch_nvshmem", "NVSHMEM", false},
+    {"libtorch", "PyTorch", false},
+    {"libnccl", "NCCL", false},
+    {"librccl", "RCCL", false},
+    {"libcublasLt", "cuBLASLt", false},
+    {"libcublas", "cuBLAS", false},
+    {"libcudnn", "cuDNN", false},
+    {"libcufft", "cuFFT", false},
+    {"libcusolver", "cuSOLVER", false},
+    {"libcusparse", "cuSPARSE", false},
+    {"libcurand", "cuRAND", false},
+    {"libcutensor", "cuTENSOR", false},
+    {"libnvshmem", "NVSHMEM", false},
+    {"libnvjpeg", "nvJPEG", false},
+    {"libnvinfer", "TensorRT", false},
+    {"libonnxruntime", "ONNX Runtime", false},
+    {"libtensorflow", "TensorFlow", false},
+    {"xla_cuda_plugin", "JAX", false},
+    {"pjrt_c_api_gpu_plugin", "JAX", false},
+    {"xla_extension", "JAX", false},
+    {"libjax_common", "JAX", false},
+    {"librmm", "RMM", false},
+    {"libcudart", "CUDA runtime", false},
+    {"libcuda.so", "CUDA driver", false},
+    {"libffi", "Python (ctypes)", false},
+};
+
+/* Python packages that are known by another name than their folder's. */
+static const struct {
+    const char *folder, *name;
+} packages[] = {
+    {"cupy", "CuPy"},  {"cupy_backends", "CuPy"}, {"numba_cuda", "Numba"}, {"numba", "Numba"},
+    {"jaxlib", "JAX"}, {"tensorrt", "TensorRT"},  {"triton", "Triton"},    {"torch", "PyTorch"},
+    {"vllm", "vLLM"},  {"cuda", "CUDA Python"},
+};
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int library_row(const char *path)
+{
+    const char *base = base_of(path);
+
+    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strncmp(base, libraries[i].start, strlen(libraries[i].start)) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* The folder that holds a Python package, in a path: its length in *length; NULL without one. */
+static const char *package_of(const char *path, size_t *length)
+{
+    static const char *const places[] = {"/site-packages/", "/dist-packages/"};
+
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *at = strstr(path, places[i]), *end;
+        if (!at)
+            continue;
+        at += strlen(places[i]);
+        end = strchr(at, '/');
+        if (!end)
+            return NULL;
+        *length = (size_t)(end - at);
+        return at;
+    }
+    return NULL;
+}
+
+const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME])
+{
+    int row = library_row(path);
+    size_t length = 0;
+    const char *package = row < 0 ? package_of(path, &length) : NULL;
+
+    if (row >= 0) {
+        snprintf(text, MV_LIBRARY_NAME, "%s", libraries[row].name);
+        return text;
+    }
+    if (!package) {
+        snprintf(text, MV_LIBRARY_NAME, "%s", *path ? base_of(path) : "unknown");
+        return text;
+    }
+    for (unsigned i = 0; i < sizeof packages / sizeof *packages; i++) {
+        if (strlen(packages[i].folder) == length &&
+            memcmp(packages[i].folder, package, length) == 0) {
+            snprintf(text, MV_LIBRARY_NAME, "%s", packages[i].name);
+            return text;
+        }
+    }
+    snprintf(text, MV_LIBRARY_NAME, "%.*s",
+             (int)(length < MV_LIBRARY_NAME ? length : MV_LIBRARY_NAME), package);
+    return text;
+}
+
+bool mv_library_is_framework(const char *path)
+{
+    int row = library_row(path);
+
+    return row >= 0 && libraries[row].is_framework;
+}

@@ -1,0 +1,140 @@
+#include "analyze/levels/call_stacks.h"
+
+#include "analyze/ledger/holdings.h"
+#include "base/sort.h"
+
+typedef struct {
+    uint32_t library, api, stack, call;
+} call_row;
+
+typedef struct {
+    uint32_t count, frames, stacks; /* frames and stacks: how many distinct ones */
+    uint64_t stack_frames;          /* of all new stacks */
+    call_row *rows;                 /* [count] by library, function, stack */
+} call_rows;
+
+static bool is_same_frame(const call_row *a, const call_row *b)
+{
+    return a->library == b->library && a->api == b->api;
+}
+
+static bool is_same_stack(const call_row *a, const call_row *b)
+{
+    return is_same_frame(a, b) && a->stack == b->stack;
+}
+
+static bool rows_find(mv_arena *scratch, const mv_trace *trace, call_rows *out)
+{
+    const mv_api_calls *c = &trace->api_calls;
+
+    *out = (call_rows){.rows = mv_push_array(scratch, call_row, (uint64_t)c->count + 1)};
+    if (!out->rows)
+        return false;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (mv_is_alloc(c->action[i]))
+            out->rows[out->count++] =
+                (call_row){c->library[i].row, c->api[i].row, c->stack[i].row, i};
+    mv_sort_rows(scratch, out->rows, out->count, MV_RISING(call_row, library),
+                 MV_RISING(call_row, api), MV_RISING(call_row, stack));
+    for (uint32_t i = 0; i < out->count; i++) {
+        const call_row *row = &out->rows[i];
+        uint32_t length;
+        out->frames += i == 0 || !is_same_frame(row, row - 1);
+        if (i > 0 && is_same_stack(row, row - 1))
+            continue;
+        out->stacks++;
+        mv_stack_frames(trace, (mv_stack_id){row->stack}, &length);
+        out->stack_frames += length + 1;
+    }
+    return true;
+}
+
+static bool frames_push(mv_arena *arena, const mv_frames *from, uint32_t more, mv_frames *out)
+{
+    uint64_t rows = (uint64_t)from->count + more + 1; /* one to spare */
+
+    *out = (mv_frames){.count = from->count};
+#define PUSH(T, number, name, kind, ...)                        \
+    out->name = mv_push_array(arena, mv_value_of_##kind, rows); \
+    if (!out->name)                                             \
+        return false;                                           \
+    if (from->count)                                            \
+        memcpy(out->name, from->name, from->count * sizeof *out->name);
+    MV_FRAME_COLUMNS(PUSH, )
+#undef PUSH
+    return true;
+}
+
+static bool stacks_push(mv_arena *arena, const mv_stacks *from, const call_rows *more,
+                        mv_stacks *out)
+{
+    uint64_t frames = from->first[from->count];
+
+    out->count = from->count;
+    out->first = mv_push_array(arena, mv_value_of_END, (uint64_t)from->count + more->stacks + 1);
+    out->frame = mv_push_array(arena, mv_frame_id, frames + more->stack_frames + 1);
+    if (!out->first || !out->frame)
+        return false;
+    memcpy(out->first, from->first, ((uint64_t)from->count + 1) * sizeof *out->first);
+    if (frames)
+        memcpy(out->frame, from->frame, frames * sizeof *out->frame);
+    return true;
+}
+
+static void add_frame(mv_frames *frames, const call_row *row)
+{
+    uint32_t at = frames->count++;
+
+#define ABSENT(T, number, name, kind, absent, ...) frames->name[at] = (mv_value_of_##kind){absent};
+    MV_FRAME_COLUMNS(ABSENT, )
+#undef ABSENT
+    frames->function[at] = (mv_string_id){row->api};
+    frames->file[at] = (mv_string_id){row->library};
+}
+
+static void add_stack(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermost,
+                      mv_stack_id rest)
+{
+    uint64_t at = stacks->first[stacks->count];
+    uint32_t length;
+    const mv_frame_id *frames = mv_stack_frames(trace, rest, &length);
+
+    stacks->frame[at++] = innermost;
+    if (length)
+        memcpy(stacks->frame + at, frames, length * sizeof *frames);
+    stacks->first[++stacks->count] = at + length;
+}
+
+mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err)
+{
+    mv_arena scratch;
+    call_rows more;
+    mv_frames frames;
+    mv_stacks stacks;
+    bool is_enough;
+
+    mv_arena_init(&scratch, arena->budget);
+    *of_call = mv_push_array(arena, mv_stack_id, (uint64_t)trace->api_calls.count + 1);
+    is_enough = *of_call && rows_find(&scratch, trace, &more) &&
+                frames_push(arena, &trace->frames, more.frames, &frames) &&
+                stacks_push(arena, &trace->stacks, &more, &stacks);
+    if (!is_enough) {
+        mv_arena_release(&scratch);
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "stacks of calls");
+    }
+    for (uint32_t i = 0; i < trace->api_calls.count; i++)
+        (*of_call)[i] = MV_NO_STACK;
+    for (uint32_t i = 0; i < more.count; i++) {
+        const call_row *row = &more.rows[i];
+        if (i == 0 || !is_same_frame(row, row - 1))
+            add_frame(&frames, row);
+        if (i == 0 || !is_same_stack(row, row - 1))
+            add_stack(trace, &stacks, (mv_frame_id){frames.count - 1}, (mv_stack_id){row->stack});
+        (*of_call)[row->call] = (mv_stack_id){stacks.count - 1};
+    }
+    mv_arena_release(&scratch);
+    trace->origin.first_call_frame = trace->frames.count;
+    trace->frames = frames;
+    trace->stacks = stacks;
+    return MV_OK;
+}

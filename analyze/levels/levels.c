@@ -1,0 +1,479 @@
+#include "analyze/levels/levels.h"
+
+#include "analyze/code/libraries.h"
+#include "analyze/ledger/holdings.h"
+#include "analyze/levels/call_stacks.h"
+#include "base/grow.h"
+#include "base/sort.h"
+
+enum { GAIN_EVENTS = 2, LOSS_EVENTS = 3 };
+
+static const char *const names[] = {[MV_LEVEL_DEFAULT] = "default",
+                                    [MV_LEVEL_PYTORCH] = "pytorch",
+                                    [MV_LEVEL_CUDA] = "cuda",
+                                    [MV_LEVEL_HOST] = "host",
+                                    [MV_LEVEL_ALL] = "all"};
+
+bool mv_level_read(const char *text, mv_level *out)
+{
+    for (unsigned i = MV_LEVEL_PYTORCH; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *out = (mv_level)i;
+            return true;
+        }
+    return false;
+}
+
+const char *mv_level_name(mv_level level)
+{
+    return names[level];
+}
+
+/* ---- what a trace has -------------------------------------------------------------------- */
+
+static bool has_pytorch(const mv_trace *trace)
+{
+    for (uint32_t d = 0; d < trace->device_count; d++)
+        if (trace->devices[d].events.count)
+            return true;
+    return trace->segments.count > 0;
+}
+
+static bool is_of_host(const mv_api_calls *c, uint32_t call)
+{
+    return mv_is_alloc(c->action[call]) &&
+           (!mv_is_device_alloc(c->action[call]) ||
+            (c->action[call] == MV_API_CREATE && c->device[call] < 0));
+}
+
+static bool has_calls(const mv_trace *trace, bool of_host)
+{
+    const mv_api_calls *c = &trace->api_calls;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->result[i] == 0 && mv_is_alloc(c->action[i]) && is_of_host(c, i) == of_host)
+            return true;
+    return false;
+}
+
+bool mv_level_has(const mv_trace *trace, mv_level level)
+{
+    bool host = level == MV_LEVEL_HOST || level == MV_LEVEL_DEFAULT;
+    bool cuda = level == MV_LEVEL_CUDA || level == MV_LEVEL_ALL || level == MV_LEVEL_DEFAULT;
+    bool pytorch = level == MV_LEVEL_PYTORCH || level == MV_LEVEL_ALL || level == MV_LEVEL_DEFAULT;
+
+    return (pytorch && has_pytorch(trace)) || (cuda && has_calls(trace, false)) ||
+           (host && (trace->host_segments.count > 0 || trace->host_events.count > 0 ||
+                     has_calls(trace, true)));
+}
+
+mv_level mv_level_default(const mv_trace *trace)
+{
+    static const mv_level order[] = {MV_LEVEL_PYTORCH, MV_LEVEL_CUDA, MV_LEVEL_HOST};
+
+    for (unsigned i = 0; i < sizeof order / sizeof *order; i++)
+        if (mv_level_has(trace, order[i]))
+            return order[i];
+    return MV_LEVEL_PYTORCH;
+}
+
+/* ---- the trace of one device ------------------------------------------------------------- */
+
+/* A segment at the end: one of the file, or a lot. */
+typedef struct {
+    uint64_t address, bytes;
+    uint32_t from; /* row of the file's segments; MV_NO_ROW: a lot */
+    uint32_t call; /* of the lot */
+} final_row;
+
+typedef struct {
+    mv_arena *arena, *scratch;
+    const mv_trace *trace; /* as it was read, with stacks of calls */
+    const mv_stack_id *stack_of_call;
+    mv_stream_id stream; /* the default one */
+    mv_lot_kind kind;
+    bool skips_framework; /* its memory is PyTorch's segments */
+    uint32_t device;
+    mv_events from, *to; /* from: PyTorch's, for MV_LEVEL_ALL; else empty */
+    uint64_t count;      /* of events made; while they are counted there is no column */
+    uint64_t *address;   /* of each lot */
+    uint32_t capacity;   /* of `address` */
+    uint64_t next_address;
+    bool is_out_of_memory;
+} maker;
+
+static bool is_wanted(const maker *m, const mv_lot *lot)
+{
+    const mv_api_calls *c = &m->trace->api_calls;
+
+    return lot->kind == m->kind &&
+           !(m->skips_framework &&
+             mv_library_is_framework(mv_string_text(m->trace, c->library[lot->call])));
+}
+
+static void add_event(maker *m, mv_action action, uint64_t address, const mv_lot *lot,
+                      uint32_t call, mv_stack_id stack)
+{
+    const mv_api_calls *c = &m->trace->api_calls;
+    uint64_t at = m->count++;
+
+    if (!m->to->action)
+        return;
+    m->to->action[at] = (uint8_t)action;
+    m->to->addr[at] = address;
+    m->to->size[at] = lot->bytes;
+    m->to->stream[at] = m->stream;
+    m->to->time_us[at] = c->time_us[call];
+    m->to->stack[at] = stack;
+    m->to->call[at] = stack.row == MV_NO_ROW ? MV_NO_CALL : m->trace->calls + call;
+    m->to->tag[at] = MV_PLAIN_TAG;
+}
+
+static uint64_t new_address(maker *m, const mv_lot *lot)
+{
+    uint8_t action = m->trace->api_calls.action[lot->call];
+    uint64_t address = m->next_address, unit = 2u << 20;
+
+    if (action != MV_API_CREATE && action != MV_API_ALLOC_ARRAY)
+        return lot->key;
+    m->next_address += (lot->bytes + unit - 1) / unit * unit;
+    return address;
+}
+
+/* A loss has the stack of the call that freed, where that was recorded. */
+static void watch(void *user, const mv_lot *lot, uint32_t at, uint32_t call, bool is_gain)
+{
+    maker *m = user;
+    mv_stack_id stack = m->stack_of_call[lot->call];
+    uint64_t address;
+
+    if (!is_wanted(m, lot))
+        return;
+    if (is_gain && !mv_room_for(m->scratch, m->address, (uint64_t)at + 1, m->capacity)) {
+        m->is_out_of_memory = true;
+        return;
+    }
+    if (is_gain) {
+        address = m->address[at] = new_address(m, lot);
+        add_event(m, MV_ACTION_SEGMENT_ALLOC, address, lot, call, stack);
+        add_event(m, MV_ACTION_ALLOC, address, lot, call, stack);
+        return;
+    }
+    address = m->address[at];
+    if (m->trace->api_calls.stack[call].row != MV_NO_ROW)
+        stack = m->trace->api_calls.stack[call];
+    add_event(m, MV_ACTION_FREE_REQUESTED, address, lot, call, stack);
+    add_event(m, MV_ACTION_FREE_COMPLETED, address, lot, call, stack);
+    add_event(m, MV_ACTION_SEGMENT_FREE, address, lot, call, stack);
+}
+
+/* PyTorch's events before a call. */
+static void copy_events(maker *m, uint32_t *next, uint32_t until)
+{
+    for (; *next < until && *next < m->from.count; ++*next, m->count++) {
+        if (!m->to->action)
+            continue;
+#define COPY(T, number, name, ...) m->to->name[m->count] = m->from.name[*next];
+        MV_EVENT_COLUMNS(COPY, )
+#undef COPY
+    }
+}
+
+static bool go_through(maker *m, mv_holdings *h)
+{
+    const mv_api_calls *c = &m->trace->api_calls;
+    uint32_t next = 0;
+
+    m->count = 0;
+    m->next_address = MV_LEVEL_ADDRESS;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->device[i] == (int32_t)m->device)
+            copy_events(m, &next, c->event[i]);
+        if (!mv_holdings_apply(h, i) || m->is_out_of_memory)
+            return false;
+    }
+    copy_events(m, &next, UINT32_MAX);
+    return true;
+}
+
+static bool events_push(mv_arena *arena, uint64_t rows, mv_events *out)
+{
+#define PUSH(T, number, name, kind, ...)                            \
+    out->name = mv_push_array(arena, mv_value_of_##kind, rows + 1); \
+    if (!out->name)                                                 \
+        return false;
+    MV_EVENT_COLUMNS(PUSH, )
+#undef PUSH
+    return true;
+}
+
+/* ---- the heap at the end ----------------------------------------------------------------- */
+
+typedef struct {
+    final_row *rows;
+    uint32_t *device; /* of each row */
+    uint32_t count, capacity, devices;
+    uint64_t blocks;
+} final_heap;
+
+static bool add_final(mv_arena *scratch, final_heap *f, uint32_t device, final_row row)
+{
+    if (!mv_room_for(scratch, f->device, (uint64_t)f->count + 1, f->devices))
+        return false;
+    f->device[f->count] = device;
+    return mv_append(scratch, f->rows, f->count, f->capacity, row);
+}
+
+static bool finals_of_device(maker *m, const mv_holdings *h, bool with_segments, final_heap *f)
+{
+    const mv_segments *s = &m->trace->segments;
+
+    for (uint32_t at = h->first[m->kind]; at != MV_NO_ROW; at = h->lots[at].next) {
+        const mv_lot *lot = &h->lots[at];
+        if (!is_wanted(m, lot))
+            continue;
+        f->blocks++;
+        if (!add_final(m->scratch, f, m->device,
+                       (final_row){m->address[at], lot->bytes, MV_NO_ROW, lot->call}))
+            return false;
+    }
+    for (uint32_t i = 0; with_segments && i < s->count; i++) {
+        if (s->device[i] != (int32_t)m->device)
+            continue;
+        f->blocks += s->blocks[i];
+        if (!add_final(m->scratch, f, m->device, (final_row){s->address[i], 0, i, MV_NO_CALL}))
+            return false;
+    }
+    return true;
+}
+
+static bool heap_push(mv_arena *arena, const final_heap *f, mv_segments *segments,
+                      mv_blocks *blocks)
+{
+#define PUSH_SEGMENTS(T, number, name, kind, ...)                                      \
+    segments->name = mv_push_array(arena, mv_value_of_##kind, (uint64_t)f->count + 1); \
+    if (!segments->name)                                                               \
+        return false;
+#define PUSH_BLOCKS(T, number, name, kind, ...)                             \
+    blocks->name = mv_push_array(arena, mv_value_of_##kind, f->blocks + 1); \
+    if (!blocks->name)                                                      \
+        return false;
+    MV_SEGMENT_COLUMNS(PUSH_SEGMENTS, )
+    MV_BLOCK_COLUMNS(PUSH_BLOCKS, )
+#undef PUSH_SEGMENTS
+#undef PUSH_BLOCKS
+    return true;
+}
+
+static void copy_segment(const mv_trace *from, uint32_t row, mv_segments *segments,
+                         mv_blocks *blocks)
+{
+    uint32_t at = segments->count++, first = from->segments.first_block[row];
+
+#define COPY_SEGMENT(T, number, name, ...) segments->name[at] = from->segments.name[row];
+    MV_SEGMENT_COLUMNS(COPY_SEGMENT, )
+#undef COPY_SEGMENT
+    segments->first_block[at] = blocks->count;
+    for (uint32_t i = first; i < first + from->segments.blocks[row]; i++, blocks->count++) {
+#define COPY_BLOCK(T, number, name, ...) blocks->name[blocks->count] = from->blocks.name[i];
+        MV_BLOCK_COLUMNS(COPY_BLOCK, )
+#undef COPY_BLOCK
+    }
+}
+
+static void add_segment(const maker *m, uint32_t device, const final_row *row,
+                        mv_segments *segments, mv_blocks *blocks)
+{
+    uint32_t at = segments->count++, block = blocks->count++;
+    mv_stack_id stack = m->stack_of_call[row->call];
+
+#define ABSENT_SEGMENT(T, number, name, kind, absent, ...) \
+    segments->name[at] = (mv_value_of_##kind){absent};
+    MV_SEGMENT_COLUMNS(ABSENT_SEGMENT, )
+#undef ABSENT_SEGMENT
+#define ABSENT_BLOCK(T, number, name, kind, absent, ...) \
+    blocks->name[block] = (mv_value_of_##kind){absent};
+    MV_BLOCK_COLUMNS(ABSENT_BLOCK, )
+#undef ABSENT_BLOCK
+    segments->device[at] = (int32_t)device;
+    segments->address[at] = blocks->address[block] = row->address;
+    segments->total_size[at] = segments->allocated[at] = segments->active[at] =
+        segments->requested[at] = row->bytes;
+    blocks->size[block] = blocks->requested[block] = row->bytes;
+    blocks->state[block] = MV_BLOCK_ALLOCATED;
+    segments->kind[at] = MV_SEGMENT_LARGE;
+    segments->stream[at] = m->stream;
+    segments->pool[at] = MV_DEFAULT_POOL;
+    segments->stack[at] = blocks->stack[block] = stack;
+    segments->call[at] = blocks->call[block] =
+        stack.row == MV_NO_ROW ? MV_NO_CALL : m->trace->calls + row->call;
+    segments->first_block[at] = block;
+    segments->blocks[at] = 1;
+}
+
+/* Rows of devices in order, each device's by address. */
+static bool make_heap(const maker *m, final_heap *f, mv_trace *out)
+{
+    uint32_t first = 0, end;
+
+    out->segments = (mv_segments){0};
+    out->blocks = (mv_blocks){0};
+    if (!heap_push(m->arena, f, &out->segments, &out->blocks))
+        return false;
+    for (; first < f->count; first = end) {
+        uint32_t device = f->device[first];
+        for (end = first; end < f->count && f->device[end] == device;)
+            end++;
+        mv_sort_rows(m->scratch, f->rows + first, end - first, MV_RISING(final_row, address));
+        for (uint32_t i = first; i < end; i++) {
+            if (f->rows[i].from == MV_NO_ROW)
+                add_segment(m, device, &f->rows[i], &out->segments, &out->blocks);
+            else
+                copy_segment(m->trace, f->rows[i].from, &out->segments, &out->blocks);
+        }
+    }
+    return true;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+/* One more than the largest device of a call or an event. */
+static uint32_t devices_of(const mv_trace *trace)
+{
+    const mv_api_calls *c = &trace->api_calls;
+    uint32_t count = mv_trace_devices(trace);
+
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->device[i] >= (int32_t)count && mv_is_device_alloc(c->action[i]))
+            count = (uint32_t)c->device[i] + 1;
+    return count ? count : 1;
+}
+
+static bool find_default_stream(mv_arena *arena, mv_trace *trace, mv_stream_id *out)
+{
+    mv_streams *s = &trace->streams;
+    uint64_t *values;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->value[i] == 0) {
+            *out = (mv_stream_id){i};
+            return true;
+        }
+    values = mv_push_array(arena, uint64_t, (uint64_t)s->count + 1);
+    if (!values)
+        return false;
+    if (s->count)
+        memcpy(values, s->value, s->count * sizeof *values);
+    s->value = values;
+    *out = (mv_stream_id){s->count++};
+    return true;
+}
+
+static mv_code make_device(maker *m, mv_level level, uint32_t devices, mv_events *out,
+                           final_heap *f, mv_err *err)
+{
+    bool has_blocks = level == MV_LEVEL_ALL && mv_trace_events(m->trace, m->device).count > 0;
+
+    m->from = has_blocks ? mv_trace_events(m->trace, m->device) : (mv_events){0};
+    m->skips_framework = has_blocks;
+    m->to = out;
+    /* Once to count, once to write. */
+    for (int pass = 0; pass < 2; pass++) {
+        mv_holdings h;
+        bool is_enough;
+        mv_holdings_init(&h, m->scratch, m->trace, (int32_t)m->device, devices == 1);
+        h.watch = watch;
+        h.user = m;
+        is_enough = go_through(m, &h);
+        if (is_enough && pass == 0) {
+            if (m->count >= MV_NO_ROW)
+                return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "%s", "events of calls");
+            is_enough = events_push(m->arena, m->count, out);
+        } else if (is_enough) {
+            out->count = (uint32_t)m->count;
+            is_enough = finals_of_device(m, &h, has_blocks, f);
+        }
+        mv_holdings_drop(&h);
+        if (!is_enough)
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "events of calls");
+    }
+    return MV_OK;
+}
+
+/* PyTorch's own records of pinned memory, which say more than calls. */
+static bool take_host_records(mv_arena *arena, mv_trace *trace)
+{
+    mv_segments *s = &trace->segments;
+
+    trace->devices = mv_push_array(arena, mv_device, 1);
+    if (!trace->devices)
+        return false;
+    trace->device_count = 1;
+    trace->devices[0].events = trace->host_events;
+    *s = trace->host_segments;
+    s->device = mv_push_array(arena, mv_value_of_DEVICE, (uint64_t)s->count + 1);
+    return s->device != NULL;
+}
+
+static mv_code take_calls(mv_arena *arena, mv_trace *made, mv_level level, mv_err *err)
+{
+    uint32_t devices = level == MV_LEVEL_HOST ? 1 : devices_of(made);
+    mv_stack_id *stack_of_call;
+    mv_arena scratch;
+    maker m = {.arena = arena,
+               .scratch = &scratch,
+               .kind = level == MV_LEVEL_HOST ? MV_LOT_HOST : MV_LOT_DEVICE};
+    final_heap finals = {0};
+    mv_device *list = mv_push_array(arena, mv_device, devices);
+    mv_code code;
+
+    if (!list || !find_default_stream(arena, made, &m.stream))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "events of calls");
+    code = mv_call_stacks_add(arena, made, &stack_of_call, err);
+    if (code != MV_OK)
+        return code;
+    m.trace = made;
+    m.stack_of_call = stack_of_call;
+    mv_arena_init(&scratch, arena->budget);
+    for (m.device = 0; m.device < devices && code == MV_OK; m.device++)
+        code = make_device(&m, level, devices, &list[m.device].events, &finals, err);
+    if (code == MV_OK) {
+        mv_trace heap = *made;
+        if (make_heap(&m, &finals, &heap))
+            *made = heap;
+        else
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "events of calls");
+    }
+    mv_arena_release(&scratch);
+    made->devices = list;
+    made->device_count = devices;
+    return code;
+}
+
+mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err)
+{
+    mv_trace made = *trace;
+    mv_code code = MV_OK;
+
+    if (level == MV_LEVEL_DEFAULT)
+        level = mv_level_default(trace);
+    if (level == MV_LEVEL_PYTORCH)
+        return MV_OK;
+    if (level == MV_LEVEL_HOST && (trace->host_segments.count || trace->host_events.count)) {
+        if (!take_host_records(arena, &made))
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "host memory");
+    } else {
+        code = take_calls(arena, &made, level, err);
+        if (code == MV_OK && level != MV_LEVEL_ALL)
+            made.history = (mv_history){0};
+    }
+    if (code != MV_OK)
+        return code;
+    made.calls += made.api_calls.count;
+    made.api_calls = (mv_api_calls){0};
+    made.host_segments = (mv_segments){0};
+    made.host_events = (mv_events){0};
+    made.origin.level = mv_level_name(level);
+    *trace = made;
+    return MV_OK;
+}

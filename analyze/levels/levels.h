@@ -1,0 +1,52 @@
+/* Levels of memory: blocks of PyTorch's caching allocator, what calls of CUDA got, pinned memory of
+ * the host, or the whole device. docs/levels.md explains how they lie on one another.
+ *
+ *     mv_level level;
+ *     mv_level_read("cuda", &level)                  and other texts of --level
+ *     mv_level_take(arena, &trace, level, &err)      the trace of that level, in place
+ *
+ * A level other than MV_LEVEL_PYTORCH is made from the recorded calls (mv_api_calls). Each
+ * allocation is a segment with one block that fills it, so that every analysis of a trace works:
+ *
+ *     gain   SEGMENT_ALLOC, ALLOC                           stack: the call's, with one frame more
+ *     loss   FREE_REQUESTED, FREE_COMPLETED, SEGMENT_FREE
+ *
+ * The additional frame is the innermost: its function is the call ("cudaMalloc"), its file the
+ * library that made it, without a line. Frames from `origin.first_call_frame` on are such.
+ *
+ * Sizes and times are those of the calls. Memory without an address of its own (cuMemCreate,
+ * arrays) has one from MV_LEVEL_ADDRESS on. */
+#ifndef MV_LEVELS_H
+#define MV_LEVELS_H
+
+#include "parse/model/trace.h"
+
+#define MV_LEVEL_ADDRESS ((uint64_t)1 << 62)
+
+typedef enum {
+    MV_LEVEL_DEFAULT, /* the first of pytorch, cuda, host that the trace has */
+    MV_LEVEL_PYTORCH, /* the trace as it was read */
+    MV_LEVEL_CUDA,    /* what calls got from the devices */
+    MV_LEVEL_HOST,    /* pinned memory; one device, number 0, which is the host */
+    MV_LEVEL_ALL      /* PyTorch's blocks, and what calls of others got from the devices */
+} mv_level;
+
+/* "pytorch", "cuda", "host", "all". False for other texts. */
+bool mv_level_read(const char *text, mv_level *out);
+
+const char *mv_level_name(mv_level level);
+
+/* Whether the trace, as it was read, has memory of that level. MV_LEVEL_DEFAULT: of any. */
+bool mv_level_has(const mv_trace *trace, mv_level level);
+
+/* The level that MV_LEVEL_DEFAULT means for a trace as it was read. */
+mv_level mv_level_default(const mv_trace *trace);
+
+/* Makes `trace` that of a level: devices, segments and blocks are new ones in the arena; frames and
+ * stacks grow, and keep their numbers; annotations, samples, facts and texts stay. It has no calls
+ * of CUDA any more. `trace->origin.level` becomes the level's name.
+ * O(n log n) in calls, linear in events. A trace without the level is left without devices. Fails
+ * only when memory (MV_NOMEM) or row numbers (MV_LIMIT) run out; the trace is unchanged then. */
+mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err);
+
+#endif

@@ -1,0 +1,299 @@
+"""Programs whose memory is not PyTorch's, or not only: gpu_levels.py SCENE FOLDER.
+
+gpu.sh runs each under the shim. Those named *_leak keep memory in every step, in a function whose
+name begins with keep_; the others keep none. A scene writes what it knows about its own memory
+into FOLDER/facts.json."""
+
+import ctypes
+import json
+import os
+import sys
+import time
+
+STEPS = 12
+KEPT = 6 << 20
+
+
+def facts(folder, **known):
+    with open(os.path.join(folder, "facts.json"), "w") as file:
+        json.dump({"pid": os.getpid(), **known}, file)
+
+
+def rest():
+    """Long enough for a sample of the device's memory."""
+    time.sleep(0.3)
+
+
+# ---- CuPy
+
+
+def cupy_step(cp, kept):
+    x = cp.ones((1024, 1024), dtype=cp.float32)
+    y = x @ x
+    if kept is not None:
+        keep_array(cp, kept)
+    return float(y[0, 0])
+
+
+def keep_array(cp, kept):
+    kept.append(cp.zeros(KEPT // 4, dtype=cp.float32))
+
+
+def scene_cupy_leak(folder):
+    import cupy as cp
+
+    kept = []
+    for _ in range(STEPS):
+        cupy_step(cp, kept)
+    cp.cuda.Device().synchronize()
+    rest()
+    facts(folder, pool=cp.get_default_memory_pool().total_bytes(), kept=STEPS * KEPT)
+
+
+def scene_cupy(folder):
+    import cupy as cp
+
+    for _ in range(40):
+        cupy_step(cp, None)
+    cp.cuda.Device().synchronize()
+    rest()
+    facts(folder, pool=cp.get_default_memory_pool().total_bytes())
+
+
+# ---- JAX
+
+
+def scene_jax(folder):
+    """JAX's pool takes three quarters of the device at once: no leak. Its own profiles are written
+    too: profile/ (xplane.pb) and memory.prof (pprof, gzipped)."""
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def update(weights, x):
+        def loss(weights):
+            return jnp.sum(jnp.tanh(x @ weights[0]) @ weights[1])
+
+        gradients = jax.grad(loss)(weights)
+        return [w - 0.001 * g for w, g in zip(weights, gradients)]
+
+    key = jax.random.key(0)
+    weights = [jax.random.normal(key, (1024, 4096)), jax.random.normal(key, (4096, 256))]
+    x = jax.random.normal(key, (512, 1024))
+    weights = update(weights, x)
+    jax.block_until_ready(weights)
+    jax.profiler.start_trace(os.path.join(folder, "profile"))
+    kept = []
+    for step in range(STEPS):
+        with jax.profiler.StepTraceAnnotation("train", step_num=step):
+            weights = update(weights, x)
+            kept.append(jnp.ones((256, 1024)) * step)
+            jax.block_until_ready(weights)
+    jax.profiler.stop_trace()
+    jax.profiler.save_device_memory_profile(os.path.join(folder, "memory.prof"))
+    rest()
+    facts(folder, stats={k: int(v) for k, v in jax.devices()[0].memory_stats().items()})
+
+
+# ---- PyTorch, with memory beside its allocator
+
+
+def torch_model():
+    import torch
+    import torch.nn as nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(1024, 4096), nn.GELU(), nn.Linear(4096, 1024)).cuda()
+    return torch, model, torch.optim.SGD(model.parameters(), lr=0.01)
+
+
+def torch_step(torch, model, optimizer, x):
+    model(x).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+def scene_pinned_leak(folder):
+    """A loader that keeps its pinned buffers."""
+    torch, model, optimizer = torch_model()
+    kept = []
+
+    def keep_batch():
+        kept.append(torch.empty(KEPT // 4).pin_memory())
+        return kept[-1]
+
+    for _ in range(STEPS):
+        batch = keep_batch()
+        x = batch[: 256 * 1024].view(256, 1024).cuda(non_blocking=True)
+        torch_step(torch, model, optimizer, x)
+    torch.cuda.synchronize()
+    rest()
+    stats = torch.cuda.host_memory_stats() if hasattr(torch.cuda, "host_memory_stats") else {}
+    facts(folder, host={k: int(v) for k, v in stats.items() if "bytes" in k})
+
+
+def scene_loader(folder):
+    """DataLoader with pin_memory: no leak."""
+    torch, model, optimizer = torch_model()
+    data = torch.utils.data.TensorDataset(torch.randn(64 * 40, 1024))
+    loader = torch.utils.data.DataLoader(data, batch_size=64, pin_memory=True, num_workers=2)
+    for (x,) in loader:
+        torch_step(torch, model, optimizer, x.cuda(non_blocking=True))
+    torch.cuda.synchronize()
+    rest()
+    stats = torch.cuda.host_memory_stats() if hasattr(torch.cuda, "host_memory_stats") else {}
+    facts(folder, host={k: int(v) for k, v in stats.items() if "bytes" in k})
+
+
+def scene_nccl_leak(folder):
+    """A communicator made in each step. Every rank runs this."""
+    import torch.distributed as dist
+
+    import torch
+
+    rank = int(os.environ.get("RANK", 0))
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29518")
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    torch, model, optimizer = torch_model()
+    dist.init_process_group("nccl", rank=rank, world_size=int(os.environ.get("WORLD_SIZE", 1)))
+    kept = []
+
+    def keep_communicator():
+        group = dist.new_group(list(range(dist.get_world_size())))
+        kept.append(group)
+        dist.all_reduce(torch.ones(1 << 20, device="cuda"), group=group)
+
+    x = torch.randn(256, 1024, device="cuda")
+    for _ in range(6):
+        keep_communicator()
+        torch_step(torch, model, optimizer, x)
+    torch.cuda.synchronize()
+    rest()
+    free, total = torch.cuda.mem_get_info()
+    folder = os.path.join(folder, f"rank{rank}")
+    os.makedirs(folder, exist_ok=True)
+    facts(folder, free=free, total=total)
+    os._exit(0)
+
+
+def scene_graph_leak(folder):
+    """A CUDA graph captured in each step, with a pool of its own."""
+    torch, model, optimizer = torch_model()
+    x = torch.randn(256, 1024, device="cuda")
+    kept = []
+
+    def keep_graph():
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = model(x)
+        kept.append((graph, y))
+        graph.replay()
+
+    for _ in range(3):
+        torch_step(torch, model, optimizer, x)
+    torch.cuda.synchronize()
+    with torch.no_grad():
+        for _ in range(STEPS):
+            keep_graph()
+    torch.cuda.synchronize()
+    rest()
+    facts(folder, reserved=torch.cuda.memory_reserved())
+
+
+def scene_compile(folder):
+    """torch.compile: no leak."""
+    torch, model, optimizer = torch_model()
+    fast = torch.compile(model)
+    x = torch.randn(256, 1024, device="cuda")
+    for _ in range(20):
+        torch_step(torch, fast, optimizer, x)
+    torch.cuda.synchronize()
+    rest()
+    facts(folder, reserved=torch.cuda.memory_reserved())
+
+
+def scene_sleep(folder):
+    """Sleep and wake as servers do it: weights in memory of cuMemCreate, which is unmapped and
+    released when the server sleeps, and created and mapped anew when it wakes. No leak."""
+    torch, model, optimizer = torch_model()
+    driver = ctypes.CDLL("libcuda.so.1")
+    bytes_ = 64 << 20
+
+    class Prop(ctypes.Structure):
+        _fields_ = [
+            ("type", ctypes.c_int), ("handles", ctypes.c_int), ("location", ctypes.c_int),
+            ("id", ctypes.c_int), ("win32", ctypes.c_void_p), ("flags", ctypes.c_ubyte * 8),
+        ]
+
+    class Access(ctypes.Structure):
+        _fields_ = [("location", ctypes.c_int), ("id", ctypes.c_int), ("flags", ctypes.c_int)]
+
+    def check(result):
+        if result:
+            raise RuntimeError(f"the driver gave {result}")
+
+    at = ctypes.c_uint64()
+    check(driver.cuMemAddressReserve(ctypes.byref(at), ctypes.c_size_t(bytes_), ctypes.c_size_t(0),
+                                     ctypes.c_uint64(0), ctypes.c_uint64(0)))
+
+    def wake():
+        handle = ctypes.c_uint64()
+        prop = Prop(1, 0, 1, 0, None)
+        check(driver.cuMemCreate(ctypes.byref(handle), ctypes.c_size_t(bytes_),
+                                 ctypes.byref(prop), ctypes.c_uint64(0)))
+        check(driver.cuMemMap(at, ctypes.c_size_t(bytes_), ctypes.c_size_t(0), handle,
+                              ctypes.c_uint64(0)))
+        access = Access(1, 0, 3)
+        check(driver.cuMemSetAccess(at, ctypes.c_size_t(bytes_), ctypes.byref(access),
+                                    ctypes.c_size_t(1)))
+        return handle
+
+    def sleep(handle):
+        check(driver.cuMemUnmap(at, ctypes.c_size_t(bytes_)))
+        check(driver.cuMemRelease(handle))
+
+    x = torch.randn(256, 1024, device="cuda")
+    for _ in range(8):
+        handle = wake()
+        for _ in range(3):
+            torch_step(torch, model, optimizer, x)
+        torch.cuda.synchronize()
+        sleep(handle)
+        torch.cuda.empty_cache()
+    handle = wake()
+    rest()
+    facts(folder, reserved=torch.cuda.memory_reserved(), weights=bytes_)
+
+
+def scene_train(folder):
+    """Plain training: no leak on any level."""
+    torch, model, optimizer = torch_model()
+    x = torch.randn(256, 1024, device="cuda")
+    for _ in range(30):
+        torch_step(torch, model, optimizer, x)
+    torch.cuda.synchronize()
+    rest()
+    free, total = torch.cuda.mem_get_info()
+    facts(folder, reserved=torch.cuda.memory_reserved(), free=free, total=total)
+
+
+def scene_numba(folder):
+    """Numba's own arrays: no leak."""
+    import numpy
+    from numba import cuda
+
+    for _ in range(30):
+        a = cuda.to_device(numpy.ones(1 << 20, dtype=numpy.float32))
+        b = cuda.device_array_like(a)
+        b.copy_to_device(a)
+        del a, b
+    cuda.synchronize()
+    rest()
+    facts(folder)
+
+
+if __name__ == "__main__":
+    os.makedirs(sys.argv[2], exist_ok=True)
+    globals()["scene_" + sys.argv[1]](sys.argv[2])
+    print("scene", sys.argv[1], "done")
