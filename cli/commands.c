@@ -3,7 +3,7 @@
 #include <limits.h>
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
-#define RANGE_OPTIONS  (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
+#define RANGE_OPTIONS  (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                              \
     (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
      MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | RANGE_OPTIONS)
@@ -31,8 +31,8 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_stats,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .report = &mv_report_stats,
-        .options =
-            REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) |
+                   MV_HAS(LIMIT) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -234,7 +234,7 @@ const mv_command mv_commands[] = {
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
         .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
-                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
+                   MV_HAS(OUTPUT) | (RANGE_OPTIONS & ~MV_HAS(LEVEL)),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -431,8 +431,8 @@ const mv_command mv_commands[] = {
         .name = "export",
         .run = mv_cmd_export,
         .report = &mv_report_export,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(FORMAT) | MV_HAS(TABLE) |
-                   MV_HAS(FRAMES) | MV_HAS(OUTPUT),
+        .options = MV_HAS(JSON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(FORMAT) |
+                   MV_HAS(TABLE) | MV_HAS(FRAMES) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,

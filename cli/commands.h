@@ -21,6 +21,7 @@ typedef struct {
     mv_arena scratch;  /* temporary; both draw on the budget */
     mv_out out;        /* open while the command runs */
     mv_gates gates;    /* those of --fail-on, and their answers */
+    const char *level; /* of memory that the report is about; NULL: it takes none */
     bool keeps_report; /* the report is written even if the exit status is that of a failure */
 } mv_cli;
 

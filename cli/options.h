@@ -13,6 +13,8 @@
     X(JSON, "json", 0, NULL, NULL, "print one JSON object")                                        \
     X(CSV, "csv", 0, NULL, NULL, "print one table of the report as CSV; --table names it")         \
     X(DEVICE, "device", 'd', "N", NULL, "only this device")                                        \
+    X(LEVEL, "level", 0, "LEVEL", "pytorch cuda host all",                                         \
+      "memory of: pytorch (default), cuda, host, all, or a heap that the program named")           \
     X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                              \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
     X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                      \
@@ -142,6 +144,7 @@ typedef struct {
     int64_t device;                      /* or MV_ALL_DEVICES */
     uint64_t limit;                      /* meaningful when given; 0: all */
     const char *from, *to, *at, *output; /* NULL when not given */
+    const char *level;                   /* likewise */
     const char *stacks, *bench;          /* likewise; one of its words */
     uint32_t fail_ons;                   /* --fail-on, in order */
     const char *fail_on[MV_MOST_GATES];  /* which mv_gates_read reads */

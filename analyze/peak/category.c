@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/code/libraries.h"
 #include "analyze/code/stack_marks.h"
 #include "analyze/steps/phases.h"
 #include "analyze/steps/step_ranges.h"
@@ -62,23 +63,17 @@ static uint32_t rule_of(const mv_trace *trace, const uint32_t *of_frame, mv_stac
     return rule;
 }
 
-static bool apply_rules(mv_arena *arena, mv_arena *scratch, category_search *s)
+static bool apply_rules(mv_arena *arena, mv_arena *scratch, category_search *s, uint16_t *by_rule)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, stacks = s->trace->stacks.count;
     uint32_t *of_frame;
-    uint16_t *by_rule, *of_rule;
+    uint16_t *of_rule;
 
-    s->out->count = MV_CATEGORY_COUNT;
-    s->out->name = mv_push_array(arena, const char *, MV_CATEGORY_COUNT + rules);
-    if (!s->out->name)
-        return false;
-    memcpy(s->out->name, names, sizeof names);
     if (rules == 0)
         return true;
     of_frame = mv_rules_match(scratch, s->rules, s->trace);
-    by_rule = mv_push_array(scratch, uint16_t, stacks);
     of_rule = mv_push_array(scratch, uint16_t, rules);
-    if (!of_frame || !by_rule || !of_rule)
+    if (!of_frame || !of_rule)
         return false;
     for (uint32_t i = 0; i < rules; i++) {
         const char *name = mv_arena_text(arena, s->rules->name[i], strlen(s->rules->name[i]));
@@ -88,10 +83,65 @@ static bool apply_rules(mv_arena *arena, mv_arena *scratch, category_search *s)
     }
     for (uint32_t i = 0; i < stacks; i++) {
         uint32_t rule = rule_of(s->trace, of_frame, (mv_stack_id){i});
-        by_rule[i] = rule == MV_NO_ROW ? OPEN : of_rule[rule];
+        if (rule != MV_NO_ROW)
+            by_rule[i] = of_rule[rule];
     }
-    s->by_rule = by_rule;
     return true;
+}
+
+/* ---- libraries --------------------------------------------------------------------------- */
+
+/* Calls of CUDA on a frame of their own: 0 unless the trace is of a level (analyze/levels). */
+static uint32_t call_frames(const mv_trace *trace)
+{
+    return trace->origin.level ? trace->frames.count - trace->origin.first_call_frame : 0;
+}
+
+/* What a call of CUDA got is categorized by the library that called. */
+static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_rule)
+{
+    const mv_trace *trace = s->trace;
+    uint32_t first = trace->origin.first_call_frame;
+
+    if (call_frames(trace) == 0)
+        return true;
+    for (uint32_t i = 0; i < trace->stacks.count; i++) {
+        uint32_t count;
+        const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){i}, &count);
+        char text[MV_LIBRARY_NAME];
+        const char *name;
+        if (count == 0 || frames[0].row < first)
+            continue;
+        mv_library_name(mv_string_text(trace, trace->frames.file[frames[0].row]), text);
+        name = mv_arena_text(arena, text, strlen(text));
+        if (!name)
+            return false;
+        by_rule[i] = category_named(s->out, name);
+    }
+    return true;
+}
+
+/* Both, into `by_rule`; the user's rules come first. */
+static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
+{
+    uint32_t rules = s->rules ? s->rules->count : 0, calls = call_frames(s->trace);
+    uint32_t stacks = s->trace->stacks.count;
+    uint16_t *by_rule;
+
+    s->out->count = MV_CATEGORY_COUNT;
+    s->out->name = mv_push_array(arena, const char *, (uint64_t)MV_CATEGORY_COUNT + rules + calls);
+    if (!s->out->name)
+        return false;
+    memcpy(s->out->name, names, sizeof names);
+    if (rules == 0 && calls == 0)
+        return true;
+    by_rule = mv_push_array(scratch, uint16_t, stacks);
+    if (!by_rule)
+        return false;
+    for (uint32_t i = 0; i < stacks; i++)
+        by_rule[i] = OPEN;
+    s->by_rule = by_rule;
+    return apply_libraries(arena, s, by_rule) && apply_rules(arena, scratch, s, by_rule);
 }
 
 /* ---- built-in rules ---------------------------------------------------------------------- */
@@ -415,7 +465,7 @@ static mv_code sort_all(mv_arena *arena, mv_arena *scratch, category_search *s,
 
     s->out->of_alloc = mv_push_array(arena, uint16_t, a->count);
     s->marks = mv_stack_marks(scratch, s->trace, kinds);
-    if (!s->out->of_alloc || !s->marks || !apply_rules(arena, scratch, s))
+    if (!s->out->of_alloc || !s->marks || !apply_stacks(arena, scratch, s))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
     code = mv_phases_find(scratch, s->lives, s->marks, &s->phases, err);
     if (code == MV_OK)

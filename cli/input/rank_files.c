@@ -6,6 +6,7 @@
 #include "analyze/ranks/summary_bytes.h"
 #include "base/processors.h"
 #include "cli/complain.h"
+#include "cli/input/input.h"
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
@@ -74,6 +75,7 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
                           const mv_options *options)
 {
     mv_trace trace;
+    mv_level level;
     mv_span bytes;
     mv_code code;
 
@@ -81,6 +83,8 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
         code = mv_trace_read(work, file->path, NULL, &trace, &file->err);
     else if ((code = mv_source_rest(source, &bytes, &file->err)) == MV_OK)
         code = mv_trace_read_bytes(work, bytes, &trace, &file->err);
+    if (code == MV_OK)
+        code = mv_input_take_level(work, options, &trace, &level, &file->err);
     if (code == MV_OK)
         code = mv_sums_check(&trace, &file->err);
     return code == MV_OK ? summarize_trace(file, &trace, options) : code;

@@ -289,6 +289,10 @@ static void put_json_report(mv_rows *rows, const mv_cli *cli)
     put_json_text(rows->out, cli->command->name);
     mv_out_words(rows->out, ",\n\"file\":");
     put_json_text(rows->out, cli->options.file[0]);
+    if (cli->level) {
+        mv_out_words(rows->out, ",\n\"level\":");
+        put_json_text(rows->out, cli->level);
+    }
     rows->table->list(rows, rows->all, NULL);
     mv_out_words(rows->out, "\n}\n");
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/levels/levels.h"
 #include "parse/model/sums.h"
 #include "viz/core/segment_rows.h"
 
@@ -139,6 +140,7 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
     mv_arena_init(&d->arena, budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
     if (mv_trace_read(&d->arena, d->path, &opts, &d->trace, err) != MV_OK ||
+        mv_level_take(&d->arena, &d->trace, MV_LEVEL_DEFAULT, err) != MV_OK ||
         mv_sums_check(&d->trace, err) != MV_OK ||
         mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
         find_devices(d, budget, err) != MV_OK)

@@ -1,0 +1,229 @@
+/* Levels: what calls of CUDA got, as a trace that every analysis takes. Sums are compared with the
+ * holdings of the ledger, call by call. */
+#include "analyze/code/culprit.h"
+#include "analyze/ledger/holdings.h"
+#include "analyze/levels/levels.h"
+#include "analyze/peak/category.h"
+#include "analyze/totals/totals.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_calls.h"
+#include "tests/fixture/soundness.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define C10 "/opt/site-packages/torch/lib/libc10_cuda.so"
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+static mv_trace taken(mvt_calls *c, mv_level level)
+{
+    mv_trace trace = *mvt_calls_done(c);
+
+    mvt_ok(mv_level_take(mvt_memory(), &trace, level, mvt_err()));
+    cr_assert_null(mvt_unsound(&trace), "%s", mvt_unsound(&trace));
+    return trace;
+}
+
+static mv_totals totals_of(const mv_trace *trace, uint32_t device)
+{
+    mv_lives lives = mvt_lives(mvt_memory(), trace, device);
+    mv_totals totals;
+
+    mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
+    cr_assert_eq(totals.audit.residual, 0);
+    cr_assert_eq(lives.doubts.lone_frees + lives.doubts.lost_frees + lives.doubts.lone_segments, 0);
+    cr_assert_eq(lives.doubts.outside + lives.doubts.final_mismatches, 0);
+    return totals;
+}
+
+/* Bytes that calls hold at the end, and the most that they held. */
+static void held(const mv_trace *trace, mv_lot_kind kind, uint64_t *end, uint64_t *most)
+{
+    mv_holdings h;
+
+    mv_holdings_init(&h, mvt_memory(), trace, 0, true);
+    *most = 0;
+    for (uint32_t i = 0; i < trace->api_calls.count; i++) {
+        cr_assert(mv_holdings_apply(&h, i));
+        *most = h.held[kind].bytes > *most ? h.held[kind].bytes : *most;
+    }
+    *end = h.held[kind].bytes;
+    mv_holdings_drop(&h);
+}
+
+enum { KEYS = 40, CALLS = 3000 };
+
+/* Ranges of addresses are 1 MiB apart, so that no two allocations overlap. */
+static void random_call(mvt_calls *c, uint64_t *random)
+{
+    static const char *const libraries[] = {"/lib/libnccl.so.2", "/lib/libcublas.so.13", C10, ""};
+    uint64_t key = mvt_random(random, KEYS), size = 1 + mvt_random(random, MIB);
+    mvt_call_args args = {.addr = (1 + key) * MIB,
+                          .size = size,
+                          .handle = 1 + key,
+                          .library = libraries[mvt_random(random, 4)],
+                          .function = mvt_random(random, 3) ? "keep" : NULL};
+    static const mv_api_action actions[] = {
+        MV_API_ALLOC,       MV_API_FREE, MV_API_ALLOC_ASYNC, MV_API_CREATE,  MV_API_RELEASE,
+        MV_API_ALLOC_ARRAY, MV_API_FREE, MV_API_FREE_ARRAY,  MV_API_RELEASE, MV_API_REGISTER};
+    mv_api_action action = actions[mvt_random(random, sizeof actions / sizeof *actions)];
+
+    if (action == MV_API_REGISTER)
+        args.addr += (uint64_t)1 << 40;
+    args.result = mvt_random(random, 20) == 0 ? 2 : 0;
+    mvt_call_row(c, action, args);
+}
+
+Test(levels, each_level_holds_what_the_calls_hold_and_its_peak_is_theirs)
+{
+    for (uint64_t seed = 1; seed < 9; seed++) {
+        mvt_calls *c = mvt_calls_new();
+        uint64_t random = seed, end, most;
+        mv_trace trace;
+        mv_totals totals;
+
+        for (int i = 0; i < CALLS; i++)
+            random_call(c, &random);
+        held(mvt_calls_done(c), MV_LOT_DEVICE, &end, &most);
+        trace = taken(c, MV_LEVEL_CUDA);
+        totals = totals_of(&trace, 0);
+        cr_assert_eq(totals.current.bytes.allocated, end);
+        cr_assert_eq(totals.current.bytes.reserved, end);
+        cr_assert_eq(totals.peak.bytes.allocated, most);
+        cr_assert_eq(totals.peak.bytes.reserved, most);
+        held(mvt_calls_done(c), MV_LOT_HOST, &end, &most);
+        trace = taken(c, MV_LEVEL_HOST);
+        totals = totals_of(&trace, 0);
+        cr_assert_eq(totals.current.bytes.allocated, end);
+        cr_assert_eq(totals.peak.bytes.allocated, most);
+    }
+}
+
+/* Sizes that PyTorch would round stay as they were asked for. */
+Test(levels, no_size_is_rounded)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_trace trace;
+    mv_totals totals;
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 1);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1200, .size = 513);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x200000, .size = 2 * MIB);
+    mvt_call(c, MV_API_FREE, .addr = 0x1200);
+    trace = taken(c, MV_LEVEL_CUDA);
+    totals = totals_of(&trace, 0);
+    cr_assert_eq(totals.current.bytes.allocated, 2 * MIB + 1);
+    cr_assert_eq(totals.peak.bytes.active, 2 * MIB + 514);
+}
+
+/* ---- the whole device -------------------------------------------------------------------- */
+
+/* A segment of 20 MiB with a block of 5, then NCCL's 8 MiB, then the block is freed. */
+static mvt_calls *whole(void)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 100 * MIB, .size = 20 * MIB, .library = C10);
+    mvt_calls_event(c, MV_ACTION_SEGMENT_ALLOC, 100 * MIB, 20 * MIB);
+    mvt_calls_event(c, MV_ACTION_ALLOC, 100 * MIB, 5 * MIB);
+    mvt_call(c, MV_API_CREATE, .handle = 3, .size = 8 * MIB, .library = "/lib/libnccl.so.2");
+    mvt_calls_event(c, MV_ACTION_FREE_REQUESTED, 100 * MIB, 5 * MIB);
+    mvt_calls_event(c, MV_ACTION_FREE_COMPLETED, 100 * MIB, 5 * MIB);
+    mvt_call(c, MV_API_FREE, .addr = 100 * MIB, .library = C10);
+    mvt_calls_event(c, MV_ACTION_SEGMENT_FREE, 100 * MIB, 20 * MIB);
+    return c;
+}
+
+Test(levels, the_whole_device_counts_pytorchs_segments_once)
+{
+    mvt_calls *c = whole();
+    mv_trace all = taken(c, MV_LEVEL_ALL), cuda = taken(c, MV_LEVEL_CUDA);
+    mv_trace pytorch = taken(c, MV_LEVEL_PYTORCH);
+    mv_totals of_all = totals_of(&all, 0), of_cuda = totals_of(&cuda, 0);
+
+    cr_assert_eq(of_all.peak.bytes.reserved, 28 * MIB);
+    cr_assert_eq(of_all.peak.bytes.allocated, 13 * MIB);
+    cr_assert_eq(of_all.current.bytes.reserved, 8 * MIB);
+    cr_assert_eq(of_cuda.peak.bytes.reserved, of_all.peak.bytes.reserved);
+    cr_assert_eq(of_cuda.peak.bytes.allocated, 28 * MIB);
+    cr_assert_eq(pytorch.devices[0].events.count, 5);
+    /* In the order in which things happened: NCCL between the alloc and the free. */
+    cr_assert_eq(all.devices[0].events.count, 5 + 2);
+    cr_assert_eq(all.devices[0].events.action[2], MV_ACTION_SEGMENT_ALLOC);
+    cr_assert_eq(all.devices[0].events.size[2], 8 * MIB);
+    cr_assert_eq(all.devices[0].events.action[4], MV_ACTION_FREE_REQUESTED);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
+{
+    mvt_calls *c = mvt_calls_new();
+    const mv_frame_id *frames;
+    mv_categories categories;
+    mv_lives lives;
+    mv_trace trace;
+    uint32_t count;
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 5, .library = "/a/libnccl.so.2",
+             .api = "cuMemAlloc_v2", .function = "keep");
+    mvt_call(c, MV_API_ALLOC, .addr = 0x9000, .size = 7, .library = "/a/libcublas.so.13");
+    trace = taken(c, MV_LEVEL_CUDA);
+    frames = mv_stack_frames(&trace, trace.devices[0].events.stack[1], &count);
+    cr_assert_eq(count, 2);
+    cr_assert_geq(frames[0].row, trace.origin.first_call_frame);
+    cr_assert_str_eq(mv_string_text(&trace, trace.frames.function[frames[0].row]), "cuMemAlloc_v2");
+    cr_assert_str_eq(mv_string_text(&trace, trace.frames.file[frames[0].row]), "/a/libnccl.so.2");
+    cr_assert_str_eq(mv_string_text(&trace, trace.frames.function[frames[1].row]), "keep");
+    lives = mvt_lives(mvt_memory(), &trace, 0);
+    mvt_ok(mv_categories_find(mvt_memory(), &trace, &lives, mv_frame_kinds(mvt_memory(), &trace),
+                              NULL, &categories, mvt_err()));
+    cr_assert_str_eq(categories.name[categories.of_alloc[0]], "NCCL");
+    cr_assert_str_eq(categories.name[categories.of_alloc[1]], "cuBLAS");
+}
+
+/* ---- which level ------------------------------------------------------------------------- */
+
+Test(levels, the_default_is_the_first_level_that_the_file_has)
+{
+    mvt_calls *pinned = mvt_calls_new(), *cuda = mvt_calls_new(), *failed = mvt_calls_new();
+
+    mvt_call(pinned, MV_API_ALLOC_HOST, .addr = 0x1000, .size = 5);
+    mvt_call(cuda, MV_API_ALLOC_HOST, .addr = 0x1000, .size = 5);
+    mvt_call(cuda, MV_API_ALLOC, .addr = 0x9000, .size = 5);
+    mvt_call(failed, MV_API_ALLOC, .addr = 0x9000, .size = 5, .result = 2);
+    cr_assert_eq(mv_level_default(mvt_calls_done(pinned)), MV_LEVEL_HOST);
+    cr_assert_eq(mv_level_default(mvt_calls_done(cuda)), MV_LEVEL_CUDA);
+    cr_assert_eq(mv_level_default(mvt_calls_done(whole())), MV_LEVEL_PYTORCH);
+    cr_assert(!mv_level_has(mvt_calls_done(failed), MV_LEVEL_DEFAULT));
+    cr_assert_eq(mv_level_default(mvt_calls_done(failed)), MV_LEVEL_PYTORCH);
+}
+
+Test(levels, a_taken_level_is_named_and_has_no_calls)
+{
+    mv_trace trace = taken(whole(), MV_LEVEL_ALL);
+
+    cr_assert_str_eq(trace.origin.level, "all");
+    cr_assert_eq(trace.api_calls.count, 0);
+}
+
+/* ---- too little memory -------------------------------------------------------------------- */
+
+Test(levels, without_memory_the_trace_is_as_it_was)
+{
+    const mv_trace *before = mvt_calls_done(whole());
+
+    for (uint64_t limit = 0; limit < 200000; limit += 4096) {
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_trace trace = *before;
+        mv_code code;
+
+        mv_arena_init(&arena, &budget);
+        code = mv_level_take(&arena, &trace, MV_LEVEL_ALL, mvt_err());
+        if (code != MV_OK) {
+            cr_assert_eq(code, MV_NOMEM);
+            cr_assert_eq(memcmp(&trace, before, sizeof trace), 0);
+        }
+        mv_arena_release(&arena);
+    }
+}
