@@ -1,11 +1,16 @@
-// The program in WebAssembly, and what it asks of JavaScript. `host` has copy(text) and written(name).
+// The program in WebAssembly, and what it asks of JavaScript. `host` has read(blob, from, to), which
+// returns bytes at once, copy(text), written(name) and progress(file, share).
 class Core {
   constructor(module, host) {
     const text = (at, length) => new TextDecoder().decode(new Uint8Array(this.memory.buffer, at >>> 0, length));
+    this.host = host;
+    this.blobs = []; // by the numbers of files
     this.instance = new WebAssembly.Instance(module, {
       page: {
         now: () => performance.now(),
         stop: status => { throw new Error('memviz ended with status ' + status); },
+        read: (number, from, to, count) => this.read(number, from, to >>> 0, count),
+        progress: (file, share) => host.progress(file, share),
         copy: (at, length) => host.copy(text(at, length)),
         written: (at, length) => host.written(text(at, length)),
       },
@@ -24,8 +29,7 @@ class Core {
   }
 
   text() {
-    const bytes = new Uint8Array(this.memory.buffer, this.texts, 65536);
-    return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
+    return this.textAt(this.texts);
   }
 
   // The bytes of a file in memory, as a copy; null: there is none.
@@ -40,15 +44,33 @@ class Core {
     this.exports.mv_web_forget();
   }
 
-  // Copies a Blob into memory, some MiB at a time, so that what comes meanwhile is not kept waiting.
-  async load(name, blob) {
+  // Adds a file. Its bytes are asked for when it is read, some at a time.
+  load(name, blob) {
     this.put(name);
-    const at = this.exports.mv_web_file(blob.size) >>> 0;
-    if (!at) throw new Error(name + ': memory is out');
-    for (let from = 0; from < blob.size; from += 8 << 20) {
-      const part = new Uint8Array(await blob.slice(from, from + (8 << 20)).arrayBuffer());
-      new Uint8Array(this.memory.buffer, at + from, part.length).set(part);
+    const number = this.exports.mv_web_file(blob.size);
+    if (!number) throw new Error(name + ': too many files');
+    this.blobs[number] = blob;
+  }
+
+  read(number, from, to, count) {
+    const part = this.part, end = from + count;
+    try {
+      if (!part || part.number !== number || from < part.from || end > part.from + part.bytes.length) {
+        const blob = this.blobs[number];
+        this.part = {number, from, bytes: this.host.read(blob, from, Math.min(blob.size, from + Math.max(count, 4 << 20)))};
+      }
+      new Uint8Array(this.memory.buffer, to, count).set(this.part.bytes.subarray(from - this.part.from, end - this.part.from));
+      return 1;
+    } catch (error) { // the file is gone, or has changed
+      return 0;
     }
+  }
+
+  // The text at an address; null: there is none.
+  textAt(at) {
+    if (!at) return null;
+    const bytes = new Uint8Array(this.memory.buffer, at >>> 0);
+    return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
   }
 
   // Draws a frame. What differs from the one before: [x, y, width, height, ...].

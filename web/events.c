@@ -1,5 +1,6 @@
 /* Events of the browser as inputs of the viewer, as view/sdl/user_events.c does it for SDL. Bits of
  * `mods` are those of MV_MOD_*. */
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -39,14 +40,20 @@ bool EXPORT(mv_web_key)(uint32_t mods, bool is_down)
     return input.key;
 }
 
-/* What is in the texts was typed. */
+/* What is in the texts was typed: given in parts, which end between characters. */
 void EXPORT(mv_web_text)(void)
 {
     const char *text = mv_web_texts();
-    mv_input input = {.kind = MV_INPUT_TEXT};
 
-    memcpy(input.text, text, strnlen(text, sizeof input.text - 1));
-    mv_web_give(&input);
+    while (*text) {
+        mv_input input = {.kind = MV_INPUT_TEXT};
+        size_t length = strnlen(text, sizeof input.text - 1);
+        while (length > 1 && ((uint8_t)text[length] & 0xc0) == 0x80)
+            length--;
+        memcpy(input.text, text, length);
+        text += length;
+        mv_web_give(&input);
+    }
 }
 
 /* `what` 0: moved, 1: pressed, 2: released, 3: left. `button` is that of MouseEvent: 0, 1, 2. */
@@ -73,4 +80,41 @@ void EXPORT(mv_web_wheel)(uint32_t mods, float x, float y, float dx, float dy)
         .kind = MV_INPUT_WHEEL, .mods = (uint8_t)mods, .x = x, .y = y, .dx = dx, .dy = dy};
 
     mv_web_give(&input);
+}
+
+static bool is_in(mv_box box, float x, float y)
+{
+    return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
+}
+
+/* The same for a finger. It moves what it lies on: the picture, as the middle button does, or a
+ * list; elsewhere it is a pointer. Where it has not moved, it clicks when it is lifted. */
+void EXPORT(mv_web_touch)(uint32_t what, uint32_t mods, uint32_t button, uint32_t clicks, float x,
+                          float y)
+{
+    static enum { POINTS, RESTS, PANS, SCROLLS } finger;
+    static float from_x, from_y;
+    const mv_view *view = mv_web_view();
+    float slack = 8 * view->ui.scale;
+    bool has_moved = fabsf(x - from_x) > slack || fabsf(y - from_y) > slack;
+
+    if (what == 1) {
+        bool is_list = is_in(view->lower_box, x, y);
+        finger = is_list || is_in(view->main_box, x, y) ? RESTS : POINTS;
+        from_x = x;
+        from_y = y;
+    } else if (what == 0 && finger == RESTS && has_moved) {
+        finger = is_in(view->lower_box, from_x, from_y) ? SCROLLS : PANS;
+        if (finger == PANS)
+            mv_web_pointer(1, 0, 1, 1, from_x, from_y);
+    } else if (what == 2 && finger == RESTS) {
+        mv_web_pointer(0, mods, 0, 1, x, y);
+        mv_web_pointer(1, mods, 0, clicks, x, y);
+    }
+    if (finger == SCROLLS && what == 0) {
+        mv_web_wheel(mods, from_x, from_y, 0, (y - from_y) / (3 * MV_UI_LINE * view->ui.scale));
+        from_y = y;
+    }
+    if (finger == POINTS || finger == PANS || what == 3 || (what == 2 && finger == RESTS))
+        mv_web_pointer(what, mods, finger == PANS ? 1 : button, clicks, x, y);
 }

@@ -2,13 +2,15 @@
 #ifndef MV_WEB_EXPORTS_H
 #define MV_WEB_EXPORTS_H
 
-#include "view/state/user_input.h"
+#include "view/frame/view.h"
 
 #define EXPORT(name)       __attribute__((export_name(#name))) name
 #define IMPORT(type, name) __attribute__((import_module("page"), import_name(#name))) extern type
 
 /* The buffer through which texts go: NUL-terminated UTF-8. */
 char *mv_web_texts(void);
+
+const mv_view *mv_web_view(void);
 
 /* Gives an input to the viewer. */
 void mv_web_give(const mv_input *input);

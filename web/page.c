@@ -1,7 +1,7 @@
 /* What JavaScript calls, in the order in which it does:
  *
  *     mv_web_open                   once; then for each file
- *     mv_web_file, mv_web_add      room for its bytes, which JavaScript fills; shows it
+ *     mv_web_file, mv_web_add       its number, by which JavaScript is asked for bytes; shows it
  *     mv_web_key, _pointer, _wheel  what the user does (web/events.c)
  *     mv_web_turn                   a piece of the work; until it returns 0
  *     mv_web_frame                  a picture: mv_web_image, and what of it is new: mv_web_drawn
@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "base/texts.h"
-#include "view/frame/view.h"
+#include "parse/source/same_file.h"
+#include "parse/source/text_file.h"
+#include "view/chrome/chrome.h"
+#include "view/intents/intents.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/raster.h"
 #include "web/exports.h"
@@ -23,6 +26,8 @@
 #define TEXTS       (64u << 10)
 
 IMPORT(void, copy) page_copy(const char *text, uint32_t length);
+/* `file` is being read: this share of its bytes. Called in the middle of a turn. */
+IMPORT(void, progress) page_progress(uint32_t file, double share);
 
 /* main of cli/main.c, under another name. */
 int mv_program(int argc, char **argv);
@@ -39,6 +44,11 @@ static struct {
 char *EXPORT(mv_web_texts)(void)
 {
     return page.texts;
+}
+
+const mv_view *mv_web_view(void)
+{
+    return page.view;
 }
 
 void mv_web_give(const mv_input *input)
@@ -60,6 +70,18 @@ static const char *paste(void *user)
     return page.pasted;
 }
 
+static void woken(void *user)
+{
+    (void)user;
+    for (uint32_t i = 0; page.view && i < page.view->document_count; i++) {
+        const mv_document *d = page.view->documents[i];
+        uint64_t done = atomic_load_explicit(&d->bytes_done, memory_order_relaxed);
+        uint64_t all = atomic_load_explicit(&d->bytes_all, memory_order_relaxed);
+        if (atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_READING && all > 0)
+            page_progress(i, (double)done / (double)all);
+    }
+}
+
 /* False: no memory. */
 bool EXPORT(mv_web_open)(bool is_dark, float scale)
 {
@@ -68,7 +90,8 @@ bool EXPORT(mv_web_open)(bool is_dark, float scale)
                          .in_turns = true,
                          .scale = scale,
                          .copy = copy,
-                         .paste = paste};
+                         .paste = paste,
+                         .wake = woken};
 
     page.budget.limit = MOST_MEMORY;
     page.view = mv_view_open(&page.budget, &opts);
@@ -76,12 +99,10 @@ bool EXPORT(mv_web_open)(bool is_dark, float scale)
     return page.view && page.raster;
 }
 
-/* Where to write the bytes of the file whose name is in the texts; NULL: no memory. */
-uint8_t *EXPORT(mv_web_file)(double length)
+/* The number of a new file, whose name is in the texts; 0: there are too many. */
+uint32_t EXPORT(mv_web_file)(double length)
 {
-    mv_file *file = mv_file_new(page.texts, (uint64_t)length);
-
-    return file ? file->bytes : NULL;
+    return mv_file_new(page.texts, (uint64_t)length);
 }
 
 /* What the first file opens on: the line of a session (view/state/session.h), in the texts. */
@@ -100,6 +121,67 @@ void EXPORT(mv_web_begin)(void)
 void EXPORT(mv_web_add)(void)
 {
     mv_view_add(page.view, page.texts);
+}
+
+/* ---- sessions ---------------------------------------------------------------------------- */
+
+static bool is_open(const char *path)
+{
+    for (uint32_t i = 0; i < page.view->document_count; i++)
+        if (mv_is_same_file(page.view->documents[i]->path, path))
+            return true;
+    return false;
+}
+
+/* The files that the session needs whose name is in the texts, and that are not added yet, in the
+ * texts instead, with ", " between; none when it cannot be read: mv_web_add will say why. */
+void EXPORT(mv_web_lacks)(void)
+{
+    mv_session session = {0};
+    mv_arena arena;
+    mv_span text;
+    mv_err err;
+    size_t used = 0;
+
+    mv_arena_init(&arena, &page.budget);
+    if (mv_text_file_read(&arena, page.texts, &text, &err) != MV_OK ||
+        mv_session_read(&arena, text, &session, &err) != MV_OK)
+        session.file_count = 0;
+    *page.texts = '\0';
+    for (uint32_t i = 0; i < session.file_count && used < TEXTS / 2; i++)
+        if (!is_open(session.files[i]))
+            used += (size_t)snprintf(page.texts + used, TEXTS / 4, "%s%s", used ? ", " : "",
+                                     session.files[i]);
+    mv_arena_release(&arena);
+}
+
+/* What is shown, as the text of a session, until the next call; NULL: memory is out. */
+const char *EXPORT(mv_web_session)(void)
+{
+    static mv_arena arena;
+    mv_session session;
+
+    if (arena.budget)
+        mv_arena_release(&arena);
+    mv_arena_init(&arena, &page.budget);
+    return mv_view_session(page.view, &arena, &session) ? mv_session_text(&arena, &session) : NULL;
+}
+
+/* The theme of the browser, or the scale of the screen, is another one; scale 0: the same. */
+void EXPORT(mv_web_look)(bool is_dark, double scale)
+{
+    mv_view_look(page.view, is_dark, scale > 0 ? scale : page.view->desk->scale);
+}
+
+double EXPORT(mv_web_scale)(void)
+{
+    return page.view->desk->scale;
+}
+
+/* Four numbers: where the caret of the field is. */
+const mv_box *EXPORT(mv_web_caret)(void)
+{
+    return &page.view->ui.caret;
 }
 
 /* The file has been read: its bytes are not needed any more. */

@@ -1,11 +1,12 @@
 'use strict';
 // The page: it starts the workers, hands them files and events, and shows what is text.
 const byId = id => document.getElementById(id);
-const picture = byId('picture'), status = byId('status'), root = document.documentElement;
+const picture = byId('picture'), typed = byId('typed'), status = byId('status'), root = document.documentElement;
 const REPORTS = [['leaks'], ['peak'], ['oom'], ['fragmentation'], ['whatif'], ['lines'], ['stats'], ['info'], ['ledger'],
                  ['diff', 2], ['ranks', 2]];
-const files = []; // {name, blob}
-let viewer, compiled, embedded = null, wantsText = false, isStopped = false;
+const SESSION = 'memviz session '; // what a file of this kind begins with
+const files = []; // {name, blob}, also those that are being read
+let viewer, compiled;
 
 function show(text) { status.textContent = text; }
 
@@ -34,7 +35,77 @@ function startWorker(id) {
 const scale = () => window.devicePixelRatio || 1;
 const sizeNow = () => [Math.round(picture.clientWidth * scale()), Math.round(picture.clientHeight * scale())];
 
-function setTheme(isDark) { root.dataset.theme = isDark ? 'dark' : 'light'; }
+const isDark = () => root.dataset.theme === 'dark';
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+let shownScale = scale();
+
+function setTheme(dark) { root.dataset.theme = dark ? 'dark' : 'light'; }
+
+// ---- viewers -------------------------------------------------------------------------------------
+// A viewer is a worker and its canvas. Files that come later are read by another one, together with
+// those of the first, which stay usable meanwhile; then it takes its place. So reading keeps no one
+// waiting, can be given up, and when memory is out, what was open stays.
+
+let next = null, session = null; // the other viewer; a session that waits for its files
+
+function startViewer(isHidden) {
+  const worker = startWorker('viewer'), canvas = document.createElement('canvas'), surface = canvas.transferControlToOffscreen();
+  Object.assign(worker, {canvas, files: [], stages: [], failed: [], state: {}});
+  canvas.className = isHidden ? 'waits' : '';
+  picture.prepend(canvas);
+  worker.onerror = event => tells.stopped(event.message || 'its worker cannot start.', {}, worker);
+  worker.onmessage = ({data}) => { for (const key of Object.keys(data)) if (tells[key]) tells[key](data[key], data, worker); };
+  worker.postMessage({begin: {module: compiled, surface, isDark: isDark(), scale: scale(), size: sizeNow(), calm: calm.matches}}, [surface]);
+  return worker;
+}
+
+function endViewer(worker) {
+  worker.terminate();
+  worker.onmessage = null;
+  worker.canvas.remove();
+}
+
+const both = message => { for (const worker of [viewer, next]) if (worker) worker.postMessage(message); };
+const isOpen = worker => worker.stages.includes(2);
+const isReading = () => !byId('cancel').hidden;
+
+function showReading(share) {
+  byId('cancel').hidden = byId('progress').hidden = share === null;
+  if (share === undefined) byId('progress').removeAttribute('value');
+  else if (share !== null) byId('progress').value = share;
+}
+
+function listFiles() {
+  show(files.map(file => file.name).join(', '));
+  document.title = !files.length ? 'memviz' : files[1] ? files[0].name + ' and ' + (files.length - 1) + ' more · memviz' : files[0].title || files[0].name + ' · memviz';
+  byId('welcome').hidden = files.length > 0;
+  listReports();
+}
+
+// Gives up the files that are not open yet.
+function giveUp(why) {
+  if (next) endViewer(next);
+  else {
+    endViewer(viewer);
+    viewer = startViewer(false);
+  }
+  next = session = null;
+  files.splice(0, files.length, ...viewer.files);
+  showReading(null);
+  listFiles();
+  show(why);
+}
+
+// The next viewer shows what the first one does, and takes its place.
+function takeOver() {
+  endViewer(viewer);
+  viewer = next;
+  next = null;
+  viewer.canvas.className = '';
+  showReading(null);
+  listFiles();
+  tells.state(viewer.state, {}, viewer);
+}
 
 // ---- files ---------------------------------------------------------------------------------------
 
@@ -45,19 +116,32 @@ function freeName(name) {
   return free.startsWith('-') ? '_' + free : free;
 }
 
-function open(list) {
-  const added = [...list].map(blob => {
-    const file = {name: freeName(blob.name || 'snapshot'), blob};
-    files.push(file);
-    return file;
-  });
-  if (added.length === 0 || isStopped) return;
-  byId('welcome').hidden = true;
-  show('Reading ' + added.map(file => file.name).join(', '));
-  viewer.postMessage({open: added});
-  document.title = files[0].name + (files.length > 1 ? ' and ' + (files.length - 1) + ' more' : '') + ' · memviz';
-  listReports();
+async function open(list) {
+  const added = [];
+  for (const blob of [...list]) {
+    const file = {name: freeName(blob.name || 'snapshot'), blob, title: blob.title};
+    if (await blob.slice(0, SESSION.length).text().catch(() => '') === SESSION) session = file;
+    else added.push(file), files.push(file);
+  }
+  if (added.length === 0 && !session) return;
   picture.focus();
+  if (added.length === 0) { // what is open may be all that it needs
+    byId('welcome').hidden = true;
+    viewer.postMessage({open: {list: [], session}});
+    return;
+  }
+  let reader = viewer, its = added;
+  if (isOpen(viewer)) {
+    if (next) endViewer(next);
+    reader = next = startViewer(true);
+    its = files;
+  }
+  reader.files.push(...its);
+  reader.isAsked = false;
+  reader.postMessage({open: {list: its, session}});
+  listFiles();
+  show('Reading ' + added.map(file => file.name).join(', '));
+  showReading(undefined);
 }
 
 function download(name, blob) {
@@ -145,7 +229,7 @@ function toggleReports(isOpen) {
 
 const modsOf = event => (event.shiftKey ? 1 : 0) | (event.ctrlKey || event.metaKey ? 2 : 0) | (event.altKey ? 4 : 0);
 // What stays the browser's: closing, reloading, its tools, and leaving the picture by the keyboard.
-const BROWSERS = /^(Ctrl\+(T|W|N|R|L|V|\+Shift)|F5|F11|F12|Shift\+Tab)$/;
+const BROWSERS = /^(Ctrl\+(T|W|N|R|L|P|V|\+Shift)|F5|F11|F12|Shift\+Tab)$/;
 
 function keyName(event) {
   const mods = (event.ctrlKey || event.metaKey ? 'Ctrl+' : '') + (event.shiftKey ? 'Shift+' : '');
@@ -153,12 +237,13 @@ function keyName(event) {
 }
 
 function onKey(event, isDown) {
-  if (event.isComposing || BROWSERS.test(keyName(event))) return;
+  if (event.isComposing || event.keyCode === 229 || BROWSERS.test(keyName(event))) return;
   if (keyName(event) === 'Ctrl+O') {
     event.preventDefault();
     if (isDown) byId('files').click();
     return;
   }
+  if (/^(Dead|Process|Compose|Unidentified)$/.test(event.key)) return; // the field's, by way of `typed`
   const text = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey ? event.key : '';
   viewer.postMessage({key: {key: event.key, mods: event.getModifierState('AltGraph') ? 0 : modsOf(event), isDown, text}});
   event.preventDefault();
@@ -178,10 +263,10 @@ function onPointer(event, what) {
     picture.setPointerCapture(event.pointerId);
     picture.focus();
   }
-  viewer.postMessage({pointer: {what, button: event.button < 0 ? 0 : event.button, clicks, ...at}});
+  viewer.postMessage({pointer: {what, button: event.button < 0 ? 0 : event.button, clicks, isTouch: event.pointerType === 'touch', ...at}});
 }
 
-// Two fingers zoom and pan; one is the pointer.
+// Two fingers zoom and pan; what one does the viewer decides.
 function onTouch(event, what) {
   const before = [...fingers.values()];
   if (what === 2) fingers.delete(event.pointerId); else if (what === 1 || fingers.has(event.pointerId)) fingers.set(event.pointerId, event);
@@ -195,6 +280,38 @@ function onTouch(event, what) {
   viewer.postMessage({wheel: {mods: 0, x: middle(after) * scale(), y: after[0].offsetY * scale(),
                               dx: (middle(before) - middle(after)) / 40, dy: Math.log2(spread(after) / spread(before)) * 3}});
   return false;
+}
+
+// ---- fields of the viewer ------------------------------------------------------------------------
+
+// While a field has the keyboard, `typed` takes what an input method or a touch keyboard makes, at
+// the caret; single keys do not reach it.
+function followField({wantsText, caret: [x, y]}) {
+  const has = document.activeElement === typed;
+  if (wantsText && document.activeElement === picture) typed.focus({preventScroll: true});
+  if (!wantsText && has) picture.focus();
+  if (!wantsText) return;
+  typed.style.left = Math.min(x / scale(), Math.max(0, picture.clientWidth - typed.offsetWidth)) + 'px';
+  typed.style.top = y / scale() + 'px';
+}
+
+function giveTyped() {
+  typed.classList.remove('composing');
+  if (typed.value) viewer.postMessage({text: typed.value});
+  typed.value = '';
+}
+
+// ---- paper ---------------------------------------------------------------------------------------
+
+// A canvas of a worker has no picture on paper: an image of it has.
+function layOnPaper() {
+  const sheet = document.createElement('canvas'), image = byId('paper') || document.createElement('img');
+  [sheet.width, sheet.height] = sizeNow();
+  sheet.getContext('2d').drawImage(viewer.canvas, 0, 0, sheet.width, sheet.height);
+  image.id = 'paper';
+  image.alt = document.title;
+  image.src = sheet.toDataURL();
+  byId('view').append(image);
 }
 
 function listen() {
@@ -216,11 +333,24 @@ function listen() {
   picture.addEventListener('keydown', event => onKey(event, true));
   picture.addEventListener('keyup', event => onKey(event, false));
   document.addEventListener('paste', event => {
-    if (document.activeElement !== picture) return;
+    if (!picture.contains(document.activeElement)) return;
     const {files: pasted} = event.clipboardData;
+    event.preventDefault();
     if (pasted.length) open(pasted);
-    else if (wantsText) viewer.postMessage({paste: event.clipboardData.getData('text/plain')});
+    else if (viewer.state.wantsText) viewer.postMessage({paste: event.clipboardData.getData('text/plain')});
   });
+  typed.addEventListener('compositionstart', () => typed.classList.add('composing'));
+  typed.addEventListener('compositionend', giveTyped);
+  typed.addEventListener('input', event => { if (!event.isComposing) giveTyped(); });
+  document.addEventListener('keydown', event => {
+    if (event.key !== 'Escape' || !isReading()) return;
+    event.stopPropagation();
+    giveUp('Reading was given up.');
+  }, true);
+  byId('cancel').onclick = () => giveUp('Reading was given up.');
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', event => both({look: {isDark: event.matches, factor: 1}}));
+  calm.addEventListener('change', () => both({calm: calm.matches}));
+  addEventListener('beforeprint', layOnPaper);
   addEventListener('blur', () => viewer.postMessage({pointer: {what: 3, button: 0, clicks: 1, x: 0, y: 0, mods: 0}}));
   addEventListener('dragover', event => { event.preventDefault(); document.body.classList.add('over'); });
   addEventListener('dragleave', event => { if (!event.relatedTarget) document.body.classList.remove('over'); });
@@ -232,7 +362,9 @@ function listen() {
   // In pixels of the screen where the browser tells them: then no pixel of the picture is stretched.
   const resized = new ResizeObserver(([entry]) => {
     const [box] = entry.devicePixelContentBoxSize || [];
-    viewer.postMessage({resize: box ? [box.inlineSize, box.blockSize] : sizeNow()});
+    both({resize: box ? [box.inlineSize, box.blockSize] : sizeNow()});
+    if (scale() !== shownScale) both({look: {isDark: isDark(), factor: scale() / shownScale}}); // another screen, or zoom
+    shownScale = scale();
   });
   try { resized.observe(picture, {box: 'device-pixel-content-box'}); } catch (error) { resized.observe(picture); }
   for (const id of ['open', 'choose']) byId(id).onclick = () => byId('files').click();
@@ -248,19 +380,45 @@ function listen() {
 // ---- what the viewer tells -----------------------------------------------------------------------
 
 const tells = {
-  state(state) {
-    wantsText = state.wantsText;
+  state(state, data, worker) {
+    worker.state = state;
+    if (worker !== viewer) return;
     setTheme(state.isDark);
+    followField(state);
     if (state.isClosing) show('This is a page: close its tab.');
   },
-  stages(stages) {
-    if (stages.length && stages.every(stage => stage === 2)) show(files.map(file => file.name).join(', '));
+  progress([name, share], data, worker) {
+    if (worker !== (next || viewer)) return;
+    showReading(share);
+    show('Reading ' + name + ': ' + Math.floor(share * 100) + ' %');
   },
-  failed(list) { if (list.length) show(list.join(' · ')); },
-  refused(name, data) { show(data.why); },
+  stages(stages, data, worker) {
+    worker.stages = stages;
+    if (worker !== (next || viewer) || stages.length < worker.files.length || stages.some(stage => stage < 2)) return;
+    const isNew = stages.slice(viewer === worker ? 0 : viewer.files.length);
+    if (worker === viewer) {
+      showReading(null);
+      if (isNew.every(stage => stage === 2)) listFiles();
+    } else if (!isNew.includes(2)) giveUp(data.failed.join(' · '));
+    else if (worker.state.isIdle && !worker.isAsked) {
+      worker.isAsked = true;
+      if (session) takeOver();
+      else viewer.postMessage({session: true});
+    }
+  },
+  session(text) { if (next) next.postMessage({open: {list: [], session: {name: 'session', blob: new Blob([text])}}}); },
+  lacks(names, data, worker) {
+    if (names) show('The session needs ' + names + ', too: drop it here, or choose it.');
+    else if (worker === viewer) session = null;
+    else if (worker.isAsked) takeOver();
+  },
+  failed(list, data, worker) { if (list.length && worker === viewer) show(list.join(' · ')); },
   copy(text) { toClipboard(text); },
   download(name, data) { download(name, data.blob || new Blob([data.bytes])); },
-  stopped(why) { isStopped = true; show('The viewer has stopped: ' + why + ' Reload the page to start again.'); },
+  stopped(why, data, worker) {
+    if (worker === viewer && next) endViewer(viewer), viewer = startViewer(false);
+    giveUp(why + (viewer.files.length ? ' What was open stays.' : ' Other files can be opened.'));
+  },
 };
 
 // ---- the beginning -------------------------------------------------------------------------------
@@ -269,27 +427,21 @@ const tells = {
 function openEmbedded() {
   const element = byId('snapshot');
   if (!element) return;
-  const {name, state} = element.dataset, title = document.title;
+  const {name, state} = element.dataset;
   if (byId('verdict')) status.after(byId('verdict'));
   if (state) viewer.postMessage({start: state});
-  open([new File([fromLetters(element.textContent)], name)]);
-  document.title = title;
+  open([Object.assign(new File([fromLetters(element.textContent)], name), {title: document.title})]);
   element.remove();
 }
 
 async function begin() {
   const [, asked] = byId('snapshot') && /(?:^|;)is_dark (yes|no)/.exec(byId('snapshot').dataset.state) || [];
-  const isDark = asked ? asked === 'yes' : matchMedia('(prefers-color-scheme: dark)').matches;
-  setTheme(isDark);
-  if (!picture.transferControlToOffscreen || !self.DecompressionStream || !self.WebAssembly)
+  setTheme(asked ? asked === 'yes' : matchMedia('(prefers-color-scheme: dark)').matches);
+  if (!HTMLCanvasElement.prototype.transferControlToOffscreen || !self.DecompressionStream || !self.WebAssembly)
     throw new Error('this browser is too old: memviz needs one of 2023 or later');
   compiled = await WebAssembly.compile(await unpacked(fromLetters(byId('core').textContent)));
   byId('core').remove();
-  viewer = startWorker('viewer');
-  viewer.onerror = event => tells.stopped(event.message || 'its worker cannot start.');
-  viewer.onmessage = ({data}) => { for (const key of Object.keys(data)) if (tells[key]) tells[key](data[key], data); };
-  const surface = picture.transferControlToOffscreen();
-  viewer.postMessage({begin: {module: compiled, surface, isDark, scale: scale(), size: sizeNow()}}, [surface]);
+  viewer = startViewer(false);
   listen();
   openEmbedded();
   if (byId('served')) await beginServed();

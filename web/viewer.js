@@ -2,7 +2,8 @@
 // wanted, a piece at a time.
 const TURN_MS = 8;      // work without a look at the events
 const QUIET_MS = 150;   // after an event, the slow stages of loading wait this long
-let core, canvas, context, width = 1, height = 1, files = [], pasted = '';
+const reader = new FileReaderSync();
+let core, canvas, context, width = 1, height = 1, files = [], isCalm = false;
 let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', isMeasured = false;
 
 const say = message => self.postMessage(message);
@@ -39,7 +40,7 @@ const paint = guarded(() => {
   const begin = isMeasured ? performance.now() : 0;
   wantsFrame = false;
   if (!core) return;
-  show(core.frame(width, height, performance.now()));
+  show(core.frame(width, height, isCalm ? 0 : performance.now()));
   const state = core.exports.mv_web_state();
   if (state & 1) askFrame();
   report(state);
@@ -56,11 +57,13 @@ function askFrame() {
 // Tells the page what it shows outside of the canvas.
 function report(state) {
   const stages = files.map((name, i) => core.exports.mv_web_stage(i));
-  const now = JSON.stringify([state & 30, stages]);
+  const now = JSON.stringify([state & 94, stages]);
   if (now === shown) return;
   shown = now;
   const failed = files.map((name, i) => core.exports.mv_web_stage(i) === 3 ? core.text() : '').filter(Boolean);
-  say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16)}, stages, failed});
+  const caret = new Float32Array(core.memory.buffer, core.exports.mv_web_caret() >>> 0, 4);
+  say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16), hasPicture: !!(state & 64), caret: [...caret]},
+       stages, failed});
   files.forEach((name, i) => { if (stages[i] >= 2) core.forget(name); });
 }
 
@@ -80,13 +83,15 @@ const turns = guarded(() => {
   isPosted = false;
   while (more && performance.now() < end) did = (more = !!core.exports.mv_web_turn()) || did;
   if (did) askFrame();
-  else if (more) turnSoon();
+  if (more) turnSoon(); // also in a hidden tab, which has no frames
 });
 pump.port1.onmessage = turns;
 
 // ---- what the page tells -----------------------------------------------------------------------
 
 const host = {
+  read: (blob, from, to) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to))),
+  progress: (file, share) => say({progress: [files[file], share]}),
   copy: text => say({copy: text}),
   written(name) {
     const bytes = core.bytes(name);
@@ -96,10 +101,12 @@ const host = {
 };
 
 const does = {
-  begin({module, surface, isDark, scale, size}) {
+  begin({module, surface, isDark, scale, size, calm}) {
+    isCalm = calm;
     core = new Core(module, host);
     canvas = surface;
     context = canvas.getContext('2d', {alpha: false});
+    canvas.addEventListener('contextrestored', () => { canvas.width = 0; askFrame(); });
     if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('memory is out');
     does.resize(size);
   },
@@ -107,6 +114,13 @@ const does = {
     width = Math.max(1, Math.min(size[0], 16384));
     height = Math.max(1, Math.min(size[1], 16384));
   },
+  look({isDark, factor}) { core.exports.mv_web_look(isDark ? 1 : 0, factor * core.exports.mv_web_scale()); },
+  calm(value) { isCalm = value; }, // nothing moves by itself
+  text(text) {
+    core.put(text.slice(0, 8000));
+    core.exports.mv_web_text();
+  },
+  session() { say({session: core.textAt(core.exports.mv_web_session())}); },
   measure(value) { isMeasured = value; }, // scripts/test-web: how long frames take
   start(state) {
     core.put(state);
@@ -121,7 +135,9 @@ const does = {
       core.exports.mv_web_text();
     }
   },
-  pointer({what, mods, button, clicks, x, y}) { core.exports.mv_web_pointer(what, mods, button, clicks, x, y); },
+  pointer({what, mods, button, clicks, isTouch, x, y}) {
+    (isTouch ? core.exports.mv_web_touch : core.exports.mv_web_pointer)(what, mods, button, clicks, x, y);
+  },
   wheel({mods, x, y, dx, dy}) { core.exports.mv_web_wheel(mods, x, y, dx, dy); },
   paste(text) {
     core.put(text.slice(0, 8000));
@@ -129,26 +145,29 @@ const does = {
     core.put('v');
     core.exports.mv_web_key(2, 1);
   },
-  async open(list) {
+  // Files, and a session that says what is shown of them.
+  open({list, session}) {
     for (const {name, blob} of list) {
-      try {
-        await core.load(name, blob);
-        files.push(name);
-        core.put(name);
-        core.exports.mv_web_add();
-      } catch (error) {
-        say({refused: name, why: String(error.message || error)});
-      }
-      askFrame();
+      core.load(name, blob);
+      files.push(name);
+      core.put(name);
+      core.exports.mv_web_add();
     }
+    if (!session) return;
+    core.load(session.name, session.blob);
+    core.put(session.name);
+    core.exports.mv_web_lacks();
+    const lacks = core.text();
+    say({lacks});
+    core.put(session.name);
+    if (!lacks) core.exports.mv_web_add();
   },
 };
 
 self.onmessage = guarded(({data}) => {
   for (const name of Object.keys(data)) {
-    if (name !== 'open') lastEvent = performance.now();
-    const done = does[name](data[name]);
-    if (done) done.catch(stop);
+    if (name !== 'open' && name !== 'session') lastEvent = performance.now();
+    does[name](data[name]);
   }
   askFrame();
 });

@@ -9,19 +9,20 @@ function compile(wasm) {
   process.exit(77);
 }
 
+// Files are buffers.
+const host = {copy() {}, written() {}, progress() {}, read: (bytes, from, to) => bytes.subarray(from, to)};
+const load = (core, name, bytes) => core.load(name, Object.assign(bytes, {size: bytes.length}));
+
 function open(compiled, isDark = true, scale = 1) {
-  const core = new Core(compiled, {copy() {}, written() {}});
+  const core = new Core(compiled, host);
   core.ms = 0;
   assert(core.exports.mv_web_open(isDark ? 1 : 0, scale));
   return core;
 }
 
-// Puts the bytes of a file into memory, and shows it.
+// Shows a file.
 function add(core, name, bytes) {
-  core.put(name);
-  const at = core.exports.mv_web_file(bytes.length) >>> 0;
-  assert(at, 'memory');
-  new Uint8Array(core.memory.buffer, at, bytes.length).set(bytes);
+  load(core, name, bytes);
   core.put(name);
   core.exports.mv_web_add();
 }
@@ -54,4 +55,4 @@ function readPng(bytes) {
   return {width, height, pixels};
 }
 
-module.exports = {compile, open, add, settle, readPng};
+module.exports = {Core, host, compile, load, open, add, settle, readPng};

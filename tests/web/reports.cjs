@@ -5,12 +5,8 @@
 'use strict';
 const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
 const [wasm, memviz, ...files] = process.argv.slice(2).map(name => path.resolve(name));
-if (!fs.existsSync(wasm)) {
-  console.error('skipped: ' + wasm + ' is not built: scripts/web');
-  process.exit(77);
-}
-const compiled = new WebAssembly.Module(fs.readFileSync(wasm));
-const Core = new Function(fs.readFileSync(path.join(__dirname, '../../web/core.js'), 'utf8') + 'return Core;')();
+const {Core, host, compile, load} = require('./page.cjs');
+const compiled = compile(wasm);
 const ONE = [['leaks'], ['leaks', '--json'], ['peak'], ['peak', '--json'], ['fragmentation'], ['fragmentation', '--json'], ['oom'], ['oom', '--json'],
              ['lines'], ['info'], ['info', '--json'], ['stats'], ['ledger'], ['whatif'], ['trace', '--limit', '50'], 
              ['leaks', '--csv'], ['peak', '--at', 'nowhere']];
@@ -28,15 +24,8 @@ function check(core, words, named, folder) {
                 want.stdout.length + ' bytes; ' + got.errors + want.stderr);
 }
 
-function put(core, file) {
-  const bytes = fs.readFileSync(file);
-  core.put(path.basename(file));
-  const at = core.exports.mv_web_file(bytes.length) >>> 0;
-  if (!at) throw new Error('memory is out');
-  new Uint8Array(core.memory.buffer, at, bytes.length).set(bytes);
-}
-
-const newCore = () => new Core(compiled, {copy() {}, picture() {}, written() {}});
+const put = (core, file) => load(core, path.basename(file), fs.readFileSync(file));
+const newCore = () => new Core(compiled, host);
 for (const file of files) {
   const core = newCore();
   put(core, file);

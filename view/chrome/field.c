@@ -260,8 +260,8 @@ static void paint_caret(mv_ui *ui, mv_box box, const mv_field *field, uint32_t f
 {
     float x = field->box.x + width_of(ui, field, from, field->at);
 
-    mv_ui_fill(ui, (mv_box){x, box.y + mv_ui_px(ui, 4), mv_ui_px(ui, 1), box.h - mv_ui_px(ui, 8)},
-               ui->theme->text);
+    ui->caret = (mv_box){x, box.y + mv_ui_px(ui, 4), mv_ui_px(ui, 1), box.h - mv_ui_px(ui, 8)};
+    mv_ui_fill(ui, ui->caret, ui->theme->text);
 }
 
 void mv_field_paint(mv_ui *ui, mv_box box, mv_field *field, bool has_focus, const char *hint)

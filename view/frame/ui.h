@@ -40,6 +40,7 @@ typedef struct {
     float pointer_x, pointer_y; /* negative: there is no pointer */
     bool has_no_buttons;        /* the frame is for a file: what can only be clicked is left out */
     bool is_animating;          /* a pane wants another frame soon */
+    mv_box caret;               /* of the field that had the keyboard when it was last painted */
     bool lacks_memory; /* a part of the frame is missing, and will not come: memory is out */
 } mv_ui;
 

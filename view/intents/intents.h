@@ -31,6 +31,9 @@ bool mv_intents_open(mv_view *view);
 /* Shows a device of a file, all of it; rows of view->documents and of its devices. */
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 
+/* Sets the theme and the size of texts, which the window chose and not the user. */
+void mv_view_look(mv_view *view, bool is_dark, double scale);
+
 /* Goes somewhere: pins an allocation and makes it visible; moves the cursor; shows a window of
  * events; all that a row of a table says. */
 void mv_view_pin(mv_view *view, uint32_t alloc);

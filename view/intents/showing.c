@@ -1,4 +1,6 @@
 /* Which view, tab and hits are shown, how they look, and ending things. */
+#include <math.h>
+
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
@@ -43,13 +45,19 @@ void mv_do_theme(mv_view *view, uint64_t arg)
     mv_view_write_desk(view)->is_dark = !view->desk->is_dark;
 }
 
+void mv_view_look(mv_view *view, bool is_dark, double scale)
+{
+    mv_view_desk *desk = mv_view_write_desk(view);
+
+    desk->is_dark = is_dark;
+    desk->scale = fmin(fmax(scale, MV_LEAST_SCALE), MV_MOST_SCALE);
+}
+
 void mv_do_resize(mv_view *view, uint64_t arg)
 {
     double scale = view->desk->scale * ((int64_t)arg > 0 ? 1.125 : 1 / 1.125);
 
-    mv_view_write_desk(view)->scale = scale < 0.8             ? 0.8
-                                      : scale > MV_MOST_SCALE ? MV_MOST_SCALE
-                                                              : scale;
+    mv_view_look(view, view->desk->is_dark, fmax(scale, 0.8));
     mv_view_say(view, false, "texts at %.0f %%", view->desk->scale * 100);
 }
 

@@ -9,6 +9,10 @@ enum { FILES = 1100 };
 
 static mv_file files[FILES], fonts[MV_PAGE_FONTS];
 
+/* Whether the browser could write the bytes there. */
+__attribute__((import_module("page"), import_name("read"))) extern bool
+page_read(uint32_t number, double at, void *to, uint32_t count);
+
 static uint64_t whole_pages(uint64_t bytes)
 {
     return (bytes + MV_PAGE - 1) / MV_PAGE * MV_PAGE;
@@ -36,6 +40,7 @@ static void drop_bytes(mv_file *file)
         mv_pages_unmap(file->bytes, file->room);
     file->bytes = NULL;
     file->length = file->room = 0;
+    file->is_outside = false;
 }
 
 bool mv_file_room(mv_file *file, uint64_t room)
@@ -67,19 +72,28 @@ mv_file *mv_file_named(const char *name)
     return file;
 }
 
-mv_file *mv_file_new(const char *name, uint64_t length)
+uint32_t mv_file_new(const char *name, uint64_t length)
 {
     mv_file *file = mv_file_named(name);
 
     if (!file || file->opened)
-        return NULL;
+        return 0;
     drop_bytes(file);
-    if (!mv_file_room(file, length ? length : 1)) {
-        *file->name = '\0';
-        return NULL;
-    }
     file->length = length;
-    return file;
+    file->is_outside = true;
+    return (uint32_t)(file - files) + 1;
+}
+
+bool mv_file_read(const mv_file *file, uint64_t at, void *to, uint32_t wanted, uint32_t *got)
+{
+    uint64_t left = at < file->length ? file->length - at : 0;
+
+    *got = left < wanted ? (uint32_t)left : wanted;
+    if (file->is_outside)
+        return *got == 0 || page_read((uint32_t)(file - files) + 1, (double)at, to, *got);
+    if (*got > 0)
+        memcpy(to, file->bytes + at, *got);
+    return true;
 }
 
 void mv_file_remove(const char *name)

@@ -1,7 +1,8 @@
-/* The files of a page: names and bytes in memory, in one folder. The C library's open, read, fopen
- * and so on reach them; so do standard output and the error output, which are files too.
+/* The files of a page, in one folder: those of the user, whose bytes the browser hands out where
+ * they are read, and those that are written, in memory. The C library's open, read, fopen and so on
+ * reach them; so do standard output and the error output, which are files too.
  *
- *     JavaScript ──► mv_file_new ──► bytes ──► "/train.pickle" ──► the readers, without a copy
+ *     JavaScript ──► mv_file_new ──► "/train.pickle" ──► the readers ──► page.read, some bytes
  *     reports    ──► "/-out"     ──► mv_file_find ──► JavaScript */
 #ifndef MV_WEB_FILES_H
 #define MV_WEB_FILES_H
@@ -11,17 +12,21 @@
 
 typedef struct {
     char name[256]; /* without a slash; "": the place is free */
-    uint8_t *bytes; /* [room] */
+    uint8_t *bytes; /* [room]; NULL: the browser has them, or there are none */
     uint64_t length, room;
     uint32_t opened; /* descriptors */
+    bool is_outside; /* the browser has its bytes */
 } mv_file;
 
 #define MV_FILE_OUT    "-out" /* standard output */
 #define MV_FILE_ERRORS "-errors"
 
-/* A file of `length` bytes, whose content the caller writes; it replaces one of that name. NULL: no
- * memory, too many files, or one of that name is being read. */
-mv_file *mv_file_new(const char *name, uint64_t length);
+/* A file of `length` bytes, which the browser has under the returned number; it replaces one of
+ * that name. 0: too many files, or one of that name is being read. */
+uint32_t mv_file_new(const char *name, uint64_t length);
+
+/* Bytes of a file from `at` on; less than wanted at its end. False: the browser cannot read it. */
+bool mv_file_read(const mv_file *file, uint64_t at, void *to, uint32_t wanted, uint32_t *got);
 
 /* NULL: there is none. */
 mv_file *mv_file_find(const char *name);
@@ -34,8 +39,5 @@ mv_file *mv_file_named(const char *name);
 
 /* Room for at least that many bytes. */
 bool mv_file_room(mv_file *file, uint64_t room);
-
-/* The file of a descriptor; NULL: none. */
-mv_file *mv_file_of(int descriptor);
 
 #endif

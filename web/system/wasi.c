@@ -33,13 +33,6 @@ static descriptor *descriptor_of(__wasi_fd_t fd)
     return opened[fd].file ? &opened[fd] : NULL;
 }
 
-mv_file *mv_file_of(int fd)
-{
-    descriptor *d = fd >= 0 ? descriptor_of((__wasi_fd_t)fd) : NULL;
-
-    return d ? d->file : NULL;
-}
-
 __wasi_errno_t __wasi_fd_close(__wasi_fd_t fd)
 {
     descriptor *d = descriptor_of(fd);
@@ -61,9 +54,9 @@ __wasi_errno_t __wasi_fd_read(__wasi_fd_t fd, const __wasi_iovec_t *to, size_t c
     if (!d)
         return fd == STDIN_FILENO ? __WASI_ERRNO_SUCCESS : __WASI_ERRNO_BADF;
     for (size_t i = 0; i < count && d->at < d->file->length; i++) {
-        uint64_t left = d->file->length - d->at;
-        __wasi_size_t some = left < to[i].buf_len ? (__wasi_size_t)left : to[i].buf_len;
-        memcpy(to[i].buf, d->file->bytes + d->at, some);
+        uint32_t some;
+        if (!mv_file_read(d->file, d->at, to[i].buf, to[i].buf_len, &some))
+            return __WASI_ERRNO_IO;
         d->at += some;
         *out += some;
     }
