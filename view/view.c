@@ -142,11 +142,22 @@ bool mv_view_add_file(mv_view *view, const char *path)
     return true;
 }
 
+/* The shown file could not be read. */
+static bool shows_a_failure(const mv_view *view)
+{
+    const mv_document *d = mv_view_document(view);
+
+    return d && atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_FAILED;
+}
+
 void mv_view_add(mv_view *view, const char *path)
 {
+    bool is_wanted = shows_a_failure(view);
+
     if (mv_text_file_begins(path, MV_SESSION_BEGINS))
         mv_view_open_session(view, path);
-    else if (mv_view_add_file(view, path) && view->document_count == first_file(view) + 1)
+    else if (mv_view_add_file(view, path) &&
+             (is_wanted || view->document_count == first_file(view) + 1))
         mv_view_choose(view, view->document_count - 1, MV_NO_ROW);
 }
 

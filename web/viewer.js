@@ -44,7 +44,7 @@ const paint = guarded(() => {
   const state = core.exports.mv_web_state();
   if (state & 1) askFrame();
   report(state);
-  if (isMeasured) say({timing: performance.now() - begin, shown: !!(state & 64)});
+  if (isMeasured) say({timing: performance.now() - begin, mark: isMeasured, moves: !!(state & 1), isIdle: !!(state & 16)});
   turnSoon();
 });
 
@@ -121,7 +121,7 @@ const does = {
     core.exports.mv_web_text();
   },
   session() { say({session: core.textAt(core.exports.mv_web_session())}); },
-  measure(value) { isMeasured = value; }, // scripts/test-web: how long frames take
+  measure(mark) { isMeasured = mark; }, // tests: frames tell how long they took, and after which mark
   start(state) {
     core.put(state);
     core.exports.mv_web_begin();

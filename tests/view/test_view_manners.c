@@ -167,3 +167,17 @@ Test(help, explains_the_picture)
             mv_view_do(view, MV_DO_cancel, 0);
         }
 }
+
+Test(open, a_file_takes_the_place_of_one_that_could_not_be_read)
+{
+    mv_view *view = mvt_view_new(NULL);
+    uint8_t nothing[] = {1, 2, 3};
+
+    mv_view_add(view, mvt_temp_file((mv_span){.data = nothing, .length = sizeof nothing}));
+    mvt_view_frame(view);
+    cr_assert_eq(mv_view_document(view)->stage, MV_DOCUMENT_FAILED);
+    mvt_view_open(view, mvt_snapshot("gpt_train"));
+    cr_assert_eq(view->now->file, 1);
+    mvt_view_open(view, mvt_snapshot("mlp_train"));
+    cr_assert_eq(view->now->file, 1, "one that is shown keeps its place");
+}

@@ -132,9 +132,9 @@ struct mv_view {
 mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts);
 void mv_view_close(mv_view *view);
 
-/* Adds a file; the first one is shown. A session (view/state/session.h), which is known by its
- * first line, is opened: the files of it that are not open yet are added, and it says what is
- * shown. */
+/* Adds a file; it is shown if it is the first one, or the shown one could not be read. A session
+ * (view/state/session.h), which is known by its first line, is opened: the files of it that are
+ * not open yet are added, and it says what is shown. */
 void mv_view_add(mv_view *view, const char *path);
 
 /* Adds a file, whatever it is, and shows nothing of it; false: there is no room. */

@@ -1,0 +1,12 @@
+"""Real browsers without a window, driven from Python: browser.py says how."""
+
+from browsers.browser import BrowserError, Missing, cost_of
+from browsers.chromium import Chromium
+from browsers.firefox import Firefox
+
+KINDS = {"chromium": Chromium, "firefox": Firefox}
+
+
+def start(kind, folder, dark=False):
+    """Raises Missing where the browser is not installed."""
+    return KINDS[kind](folder, dark)

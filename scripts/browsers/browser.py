@@ -1,0 +1,233 @@
+"""A browser without a window, as tests and timings use one: chromium.py and firefox.py drive it
+through its own protocol, with nothing but Python. All that both have in common is here.
+
+    with browsers.start("chromium", folder, dark=True) as browser:
+        page = browser.open(url)
+        page.choose("#files", [path])
+        page.key("Control+e")
+        page.evaluate("document.title")
+
+`page.said` has what the console and the page's errors said, `page.asked` the addresses that the page
+asked for, `browser.proxy.asked` what reached the network: a proxy on this machine takes the place of
+it, refuses all and writes it down."""
+
+import base64
+import collections
+import json
+import os
+import shutil
+import signal
+import socketserver
+import subprocess
+import tempfile
+import threading
+import time
+
+
+class BrowserError(Exception):
+    pass
+
+
+class Missing(Exception):
+    """The browser is not on this machine."""
+
+
+def program(*names):
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise Missing(f"{names[0]} is not here: scripts/install-deps browsers")
+
+
+class Proxy(socketserver.ThreadingTCPServer):
+    """Takes the place of the network: each request is refused and its first line kept."""
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self):
+        self.asked = []
+        asked = self.asked
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self):
+                asked.append(self.rfile.readline(4096).decode("latin-1").strip())
+                self.wfile.write(b"HTTP/1.1 502 No network\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.port = self.server_address[1]
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Browser:
+    """A process of a browser, and the calls of its protocol: one at a time, events in between."""
+
+    def __init__(self, folder, dark=False):
+        self.proxy = Proxy()
+        self.is_dark = dark
+        self.downloads = os.path.join(folder, "downloads")
+        self.profile = tempfile.mkdtemp(prefix="memviz-profile-")
+        self.log = open(os.path.join(folder, "browser.log"), "w", encoding="utf-8")
+        self.answers = {}
+        self.number = 0
+        self.process = None
+        os.makedirs(self.downloads, exist_ok=True)
+
+    def launch(self, words, **more):
+        env = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+        env["HOME"] = self.profile
+        self.process = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stderr=self.log,
+                                        stdout=self.log, start_new_session=True, **more)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        self.proxy.shutdown()
+        self.log.close()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+    # ---- the protocol: send(message), receive(seconds) and heard(event) are of each browser
+
+    def call(self, method, params=None, seconds=120, **more):
+        self.number += 1
+        number = self.number
+        self.send({"id": number, "method": method, "params": params or {}, **more})
+        end = time.monotonic() + seconds
+        while number not in self.answers:
+            self.listen(end - time.monotonic(), method)
+        answer = self.answers.pop(number)
+        if "error" in answer:
+            raise BrowserError(f"{method}: {answer.get('message') or answer['error']}")
+        return answer["result"]
+
+    def listen(self, seconds, what="a message"):
+        """Takes in one message of the browser."""
+        message = self.receive(seconds) if seconds > 0 else None
+        if message is None:
+            raise BrowserError(f"{what}: no answer")
+        if "id" in message and message["id"] is not None:
+            self.answers[message["id"]] = message
+        else:
+            self.heard(message)
+
+    # ---- what it costs
+
+    def children(self):
+        """Every process of the browser: {pid: (parent, its words)}."""
+        found = {}
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    with open(f"/proc/{name}/stat", encoding="latin-1") as file:
+                        parent = int(file.read().rsplit(")", 1)[1].split()[1])
+                    with open(f"/proc/{name}/cmdline", encoding="utf-8", errors="replace") as file:
+                        found[int(name)] = (parent, file.read().replace("\0", " "))
+                except OSError:
+                    pass
+        mine = {self.process.pid}
+        while True:
+            more = {pid for pid, (parent, _) in found.items() if parent in mine} - mine
+            if not more:
+                return {pid: found[pid] for pid in mine if pid in found}
+            mine |= more
+
+
+class Page:
+    """A tab."""
+
+    def __init__(self, browser):
+        self.browser = browser
+        self.said = []
+        self.asked = []
+
+    def wait(self, expression, seconds=60, every=0.05):
+        """Until the expression is true; returns its value."""
+        end = time.monotonic() + seconds
+        while True:
+            value = self.evaluate(expression)
+            if value:
+                return value
+            if time.monotonic() > end:
+                raise BrowserError(f"after {seconds} s still not: {expression}")
+            time.sleep(every)
+
+    def box(self, selector):
+        """Left, top, width, height in the window."""
+        return self.evaluate(f"(() => {{ const b = document.querySelector({json.dumps(selector)})."
+                             "getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()")
+
+    def middle(self, selector):
+        x, y, width, height = self.box(selector)
+        return x + width / 2, y + height / 2
+
+    def press(self, selector):
+        self.click(*self.middle(selector))
+
+    def text(self, selector):
+        return self.evaluate(f"document.querySelector({json.dumps(selector)}).textContent")
+
+    def pick(self, selector, value):
+        """An option of a list, as a user picks one."""
+        self.evaluate(f"(() => {{ const list = document.querySelector({json.dumps(selector)}); list.value = "
+                      f"{json.dumps(value)}; list.dispatchEvent(new Event('change', {{bubbles: true}})); }})()")
+
+    def key(self, chord):
+        """A key with its modifiers: "Control+Shift+b", "Escape", "/"."""
+        *mods, key = chord.split("+") if chord != "+" else ["+"]
+        self.keys(mods, key)
+
+    def type(self, text):
+        for letter in text:
+            self.keys([], letter)
+
+    def downloaded(self, name, seconds=60):
+        """The bytes of a file that the page has saved; the file is gone after that."""
+        path = os.path.join(self.browser.downloads, name)
+        end = time.monotonic() + seconds
+        while not (os.path.exists(path) and os.path.getsize(path) and
+                   not any(other.endswith((".part", ".crdownload")) for other in os.listdir(self.browser.downloads))):
+            if time.monotonic() > end:
+                raise BrowserError(f"{name} is not among the downloads: {os.listdir(self.browser.downloads)}")
+            self.evaluate("1")
+            time.sleep(0.05)
+        with open(path, "rb") as file:
+            data = file.read()
+        os.unlink(path)
+        return data
+
+
+Cost = collections.namedtuple("Cost", "cpu_ms rss_bytes pss_bytes threads")
+
+
+def cost_of(pid):
+    """What a process has cost until now: of its threads too, {name: ms}."""
+    tick = 1000 / os.sysconf("SC_CLK_TCK")
+    threads = collections.Counter()
+    for task in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
+                ms = int(file.read().split()[0]) / 1e6
+            with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8", errors="replace") as file:
+                threads[file.read().strip()] += ms
+        except OSError:
+            pass
+    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    sizes = {}
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        for line in file:
+            name, _, rest = line.partition(":")
+            if rest.endswith("kB\n"):
+                sizes[name] = int(rest.split()[0]) << 10
+    return Cost((int(fields[11]) + int(fields[12])) * tick, sizes["Rss"], sizes["Pss"], dict(threads))
+
+
+def base64_bytes(text):
+    return base64.b64decode(text)

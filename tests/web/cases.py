@@ -1,0 +1,502 @@
+"""What memviz.html does in a real browser: scripts/test-web runs each function here, with a Bench
+that has the browser, the program and the snapshots. Its name says what holds."""
+
+import base64
+import gzip
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import time
+
+ONE = ["leaks", "peak", "oom", "fragmentation", "whatif", "lines", "stats", "info", "ledger"]
+TWO = ["diff", "ranks"]
+# Text that would do harm if a page took it for markup, and letters that terminals or lists take for more.
+HOSTILE = ["</script><script>window.harm=1</script>", "<img src=x onerror=window.harm=2>",
+           "<svg onload=window.harm=3>", "\"'><iframe srcdoc='<script>parent.harm=4</script>'>", "${window.harm=5}",
+           "javascript:window.harm=6", "\x1b]0;harm\x07\x1b[31m", "\u202egpj.exe\u2066", "a\0b", "<!--", "]]>", "\ud83d\ude00\u0301" * 9,
+           "@SHELL@", "x" * 3000]
+
+
+class Bench:
+    """What the cases share. `program` is memviz, `url` the page's address, `folder` is for what they make."""
+
+    def __init__(self, browser, start, program, url, snapshots, folder):
+        self.browser = browser
+        self.start = start
+        self.program = program
+        self.url = url
+        self.snapshots = snapshots
+        self.folder = folder
+        self.pages = []
+        self.marks = 0
+
+    def snapshot(self, name):
+        return os.path.join(self.snapshots, name)
+
+    def made(self, name, data):
+        """A file with these bytes."""
+        os.makedirs(os.path.join(self.folder, "files"), exist_ok=True)
+        path = os.path.join(self.folder, "files", name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def run(self, *words, folder="/", status=0):
+        """The bytes that the program prints, of its errors too."""
+        env = {**os.environ, "MEMVIZ_CACHE": "off", "MEMVIZ_PAGE": self.url[len("file://"):]}
+        done = subprocess.run([self.program, *words], cwd=folder, env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False)
+        if status is not None and done.returncode != status:
+            raise AssertionError(f"memviz {' '.join(words)}: status {done.returncode}: {done.stderr.decode()}")
+        return done.stdout + done.stderr
+
+    def open(self, size=(1280, 800), url=None, browser=None):
+        page = (browser or self.browser).open(url or self.url, size)
+        page.url = url or self.url
+        page.wait("typeof viewer !== 'undefined' && !!viewer")
+        page.evaluate("""(() => {
+            window.last = {stages: [], failed: [], state: {}, times: []};
+            picture.style.outline = 'none';
+            viewer.addEventListener('message', ({data}) => {
+                Object.assign(last, data);
+                if (data.timing) last.times.push(data.timing);
+            });
+        })()""")
+        self.pages.append(page)
+        return page
+
+    def load(self, page, paths, seconds=120):
+        """Chooses files, and waits until all of them are shown or refused."""
+        before = page.evaluate("last.stages.length")
+        page.choose("#files", paths)
+        self.shown(page, before + len(paths), seconds)
+
+    def shown(self, page, count, seconds=120):
+        page.wait(f"last.stages.length === {count} && last.stages.every(stage => stage >= 2) && last.state.isIdle",
+                  seconds)
+
+    def report(self, page, name, of=None, seconds=60):
+        """The text of a report; opens the part of the page that has them."""
+        if page.evaluate("byId('side').hidden"):
+            page.press("#texts")
+        if of:
+            page.evaluate(f"void (byId('file').value = {json.dumps(of)})")
+        page.pick("#report", name)
+        page.wait(f"byId('text').textContent && byId('text').textContent !== {json.dumps(name + ' …')}", seconds)
+        return page.text("#text")
+
+    def picture(self, page):
+        """What the canvas shows when all that was done has been painted, nothing is left to compute, and
+        nothing moves."""
+        self.marks += 1
+        page.evaluate(f"viewer.postMessage({{measure: {self.marks}}})")
+        page.wait(f"last.mark === {self.marks} && last.isIdle && !last.moves")
+        return page.shot("#picture")
+
+    def keep(self, name, png):
+        """Leaves a picture to look at."""
+        with open(os.path.join(self.folder, name + ".png"), "wb") as file:
+            file.write(png)
+
+    def press(self, page, key):
+        """A key that changes the picture."""
+        return self.changes(page, lambda: page.key(key), key)
+
+    def changes(self, page, work, what="what was done"):
+        """The picture becomes another one."""
+        before = self.picture(page)
+        work()
+        after = self.picture(page)
+        assert after != before, f"{what} does not change the picture"
+        return after
+
+    def close(self):
+        """Nothing was said on the console, and nothing was asked for but the page."""
+        try:
+            for page in self.pages:
+                assert not page.evaluate("window.harm"), "a script of a snapshot has run"
+                others = [url for url in page.asked if url != page.url and not url.startswith(("blob:", "data:"))]
+                assert not page.said, f"said: {page.said}"
+                assert not others, f"asked for: {others}"
+        finally:
+            for page in self.pages:
+                page.close()
+            self.pages = []
+
+
+def pixels(page, *pngs):
+    """Compares two pictures, or looks at one: [width, height, colours], and the share of pixels that differ."""
+    texts = json.dumps([base64.b64encode(png).decode() for png in pngs])
+    return page.evaluate("""(async texts => {
+        const [a, b] = await Promise.all(texts.map(async text => {
+            const image = await createImageBitmap(new Blob([fromBase64(text)], {type: 'image/png'}));
+            const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+            context.drawImage(image, 0, 0);
+            return context.getImageData(0, 0, image.width, image.height);
+        }));
+        const colours = new Set(new Uint32Array(a.data.buffer)).size;
+        let other = 0;
+        if (b && (a.width !== b.width || a.height !== b.height)) other = a.width * a.height;
+        else if (b) for (let i = 0; i < a.data.length; i += 4)
+            other += [0, 1, 2].some(part => a.data[i + part] !== b.data[i + part]);
+        return {width: a.width, height: a.height, colours, share: other / (a.width * a.height)};
+    })(""" + texts + ")")
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def test_a_file_is_shown_after_a_double_click_on_the_page(bench):
+    page = bench.open()
+    assert page.evaluate("document.title") == "memviz"
+    assert "Drop memory snapshots here" in page.evaluate("byId('welcome').innerText")
+    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    seen = pixels(page, bench.picture(page))
+    assert seen["colours"] > 30 and seen["width"] == 1280, seen
+    assert page.evaluate("byId('welcome').hidden")
+    assert page.evaluate("document.title").startswith("leak_in_training.pickle")
+    assert page.text("#status") == "leak_in_training.pickle"
+
+
+def formats(bench):
+    """One snapshot as every kind of file that memviz reads."""
+    source = bench.snapshot("mlp_train.pickle")
+    with open(source, "rb") as file:
+        data = file.read()
+    made = [bench.made(f"protocol_{n}.pickle", pickle.dumps(pickle.loads(data), n)) for n in (2, 3, 4, 5)]
+    made.append(bench.made("packed.pickle.gz", gzip.compress(data, mtime=0)))
+    for name, options in (("own.bin", []), ("tables.msgpack", []), ("plain.msgpack", ["--plain"])):
+        path = os.path.join(bench.folder, "files", name)
+        bench.run("convert", "-q", *options, source, path)
+        made.append(path)
+    packed = bench.made("packed.pickle.zst", b"")
+    shutil.copyfile(bench.snapshot("frag_varying_batch.pickle.zst"), packed)
+    return made + [packed]
+
+
+def test_every_kind_of_file_is_read_and_many_are_ranks(bench):
+    page, paths = bench.open(), formats(bench)
+    bench.load(page, paths)
+    assert page.evaluate("last.failed") == []
+    names = [os.path.basename(path) for path in paths]
+    folder = os.path.dirname(paths[0])
+    for name in names:
+        assert bench.report(page, "leaks", name).encode() == bench.run("leaks", name, folder=folder), name
+    assert bench.report(page, "ranks").encode() == bench.run("ranks", *names, folder=folder)
+    bench.keep("ranks", page.shot("body"))
+
+
+def test_files_are_dropped(bench):
+    page = bench.open()
+    page.drop(640, 400, [bench.snapshot("gpt_train.pickle"), bench.snapshot("leak_in_training.pickle")])
+    bench.shown(page, 2)
+    assert page.evaluate("document.title").startswith("gpt_train.pickle and 1 more")
+    page.drop(640, 400, [bench.snapshot("oom.pickle")])
+    bench.shown(page, 3)
+    assert page.evaluate("byId('file').length") == 3
+
+
+def test_what_is_no_snapshot_is_refused_in_a_line_and_the_page_goes_on(bench):
+    page = bench.open()
+    with open(bench.snapshot("gpt_train.pickle"), "rb") as file:
+        good = file.read()
+    bad = [bench.made("cut.pickle", good[:len(good) // 2]), bench.made("empty.pickle", b""),
+           bench.made("letter.pdf", b"%PDF-1.7\nnothing of ours\n"), bench.made("photo.png", b"\x89PNG\r\n\x1a\n" + bytes(999)),
+           bench.made("command.pickle", b"cposix\nsystem\n(S'true'\ntR."),
+           bench.made("flipped.bin", bytes(255 - byte for byte in good[:5000]))]
+    for i, path in enumerate(bad):
+        name = os.path.basename(path)
+        page.choose("#files", [path])
+        page.wait(f"last.stages.length === {i + 1} && last.stages[{i}] === 3")
+        said = [line for line in page.evaluate("last.failed") if line.startswith(name)]
+        want = bench.run("info", "-q", name, folder=os.path.dirname(path), status=1).decode().strip()
+        assert said and said[0] in want, f"{said} is not in {want}"
+        assert name in page.text("#status"), page.text("#status")
+    page.choose("#files", [bench.snapshot("gpt_train.pickle")])
+    page.wait(f"last.stages[{len(bad)}] === 2 && last.state.isIdle")
+    bench.press(page, "2")
+    want = bench.run("leaks", "gpt_train.pickle", folder=bench.snapshots)
+    assert bench.report(page, "leaks", "gpt_train.pickle").encode() == want
+    assert bench.report(page, "leaks", "cut.pickle").startswith("memviz: cut.pickle: ")
+    assert bench.report(page, "leaks", "gpt_train.pickle").encode() == want
+
+
+def test_a_page_with_a_snapshot_inside_shows_it(bench):
+    its = os.path.join(bench.folder, "files", "inside.html")
+    bench.made("inside.html", b"")
+    bench.run("convert", "-q", bench.snapshot("gpt_train.pickle"), its)
+    page = bench.open(url="file://" + its)
+    page.wait("byId('status').textContent === 'gpt_train.pickle'")
+    assert pixels(page, bench.picture(page))["colours"] > 30
+    want = bench.run("leaks", "gpt_train.pickle", folder=bench.snapshots)
+    assert bench.report(page, "leaks").encode() == want
+
+
+# ---- the viewer ----------------------------------------------------------------------------------
+
+
+def test_every_pane_opens_by_its_key_and_the_picture_can_be_moved(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    seen = {bench.picture(page)}
+    for key in ("2", "3", "9", "1", "4", "5", "6", "7"):
+        seen.add(bench.press(page, key))
+    assert len(seen) == 7, "panes look alike"
+    bench.changes(page, lambda: [page.wheel(500, 300, 0, -100) for _ in range(5)])
+    bench.changes(page, lambda: page.wheel(500, 300, 100, 0))
+    bench.press(page, "0")
+    bench.changes(page, lambda: page.drag([(300, 300), (400, 300), (500, 300)]))
+    bench.press(page, "Alt+ArrowLeft")
+    bench.changes(page, lambda: page.click(600, 350))
+    bench.press(page, "Shift+p")
+    bench.press(page, "?")
+    bench.press(page, "Escape")
+    bench.press(page, "c")
+    for _ in range(3):
+        bench.press(page, "Tab")
+
+
+def test_a_search_is_typed(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    page.key("/")
+    page.wait("last.state.wantsText")
+    bench.changes(page, lambda: page.type("size>1M"))
+    bench.press(page, "Backspace")
+    page.key("Escape")
+    page.wait("!last.state.wantsText")
+
+
+def test_the_theme_is_that_of_the_browser_and_t_changes_it(bench):
+    with bench.start(dark=not bench.browser.is_dark) as other:
+        pictures = []
+        for browser, theme, next_one in ((bench.browser, "dark", "light"), (other, "light", "dark")):
+            page = bench.open(browser=browser)
+            bench.load(page, [bench.snapshot("gpt_train.pickle")])
+            assert page.evaluate("document.documentElement.dataset.theme") == theme
+            pictures.append(bench.picture(page))
+            bench.keep(theme, page.shot("body"))
+            pictures.append(bench.press(page, "t"))
+            assert page.evaluate("document.documentElement.dataset.theme") == next_one
+        grounds = [page.evaluate("getComputedStyle(document.body).backgroundColor") for page in bench.pages]
+        assert grounds[0] != grounds[1], grounds
+        assert pixels(page, pictures[0], pictures[3])["share"] == 0, "dark is not dark"
+        assert pixels(page, pictures[1], pictures[2])["share"] == 0, "light is not light"
+        bench.close()
+
+
+def test_a_narrow_window_has_all_of_it_and_a_wide_one_too(bench):
+    for size in ((400, 700), (2560, 1300)):
+        page = bench.open(size=size)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0], "the welcome is too wide"
+        bench.load(page, [bench.snapshot("gpt_train.pickle"), bench.snapshot("leak_in_training.pickle")])
+        x, y, width, height = page.box("#picture")
+        assert (x, width, y + height) == (0, *size), (x, y, width, height)
+        bench.press(page, "2")
+        bench.keep(f"width_{size[0]}", page.shot("body"))
+        assert "gpt_train" in bench.report(page, "diff")
+        bench.keep(f"width_{size[0]}_report", page.shot("body"))
+        for selector in ("#open", "#texts", "#report", "#copy", "#json", "#close", "#text"):
+            x, y, width, height = page.box(selector)
+            assert x >= 0 and width > 0 and x + width < size[0] + 0.5 and y + height < size[1] + 0.5, (selector, page.box(selector))
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= size[0]
+        page.press("#close")
+        page.wait("byId('side').hidden")
+        page.resize(size[0] + 150, size[1])
+        page.wait(f"picture.clientWidth === {size[0] + 150}")
+        assert pixels(page, bench.picture(page))["width"] == size[0] + 150
+
+
+def test_the_picture_is_that_of_the_window(bench):
+    """The same file and the same keys, in the page and in the viewer without a window."""
+    file, keys = bench.snapshot("leak_in_training.pickle"), ["1", "2", "3", "9", "1", "4", "5", "6", "7"]
+    page = bench.open(size=(1280, 756))
+    bench.load(page, [file])
+    width, height = page.box("#picture")[2:]
+    folder = os.path.join(bench.folder, "window")
+    os.makedirs(folder, exist_ok=True)
+    script = bench.made("keys.vzs", "".join(f"key {key}\nwait idle\nshot {i}.png\n" for i, key in enumerate(keys)).encode())
+    bench.run("view", "-q", "--headless", "--theme", "dark", "--size", f"{width}x{height}", "--script", script, file, folder=folder)
+    shares = {}
+    for i, key in enumerate(keys):
+        page.key(key)
+        here = bench.picture(page)
+        bench.keep(os.path.join("window", f"{i}_page"), here)
+        with open(os.path.join(folder, f"{i}.png"), "rb") as window:
+            shares[f"{i}:{key}"] = pixels(page, here, window.read())["share"]
+    assert max(shares.values()) == 0, shares
+
+
+# ---- reports and exports ---------------------------------------------------------------------------
+
+
+def test_reports_are_the_text_of_the_program_and_its_json(bench):
+    page, names = bench.open(), ["oom_fragmented.pickle", "leak_in_training.pickle"]
+    bench.load(page, [bench.snapshot(name) for name in names])
+    assert page.evaluate("byId('side').hidden")
+    for report in ONE + TWO:
+        files = names if report in TWO else names[1:]
+        text = bench.report(page, report, names[1])
+        assert text.encode() == bench.run(report, *files, folder=bench.snapshots, status=None), report
+        if report == "ledger":  # has no JSON for a snapshot, and the page says so
+            continue
+        page.press("#json")
+        saved = page.downloaded("-".join(files) + f".{report}.json")
+        assert saved == bench.run(report, "--json", *files, folder=bench.snapshots), report
+        json.loads(saved)
+    assert page.evaluate("[...byId('report').options].map(option => option.value)") == ONE + TWO
+    assert page.evaluate("(() => { getSelection().selectAllChildren(byId('text')); return getSelection().toString().trim() "
+                         "=== byId('text').textContent.trim(); })()"), "the text cannot be selected"
+    bench.keep("report", page.shot("body"))
+
+
+def test_paper_has_the_picture_and_the_report(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    text = bench.report(page, "leaks")
+    path = bench.made("paper.pdf", page.pdf())
+    assert os.path.getsize(path) > 10000
+    words = subprocess.run(["pdftotext", "-layout", path, "-"], check=True, stdout=subprocess.PIPE).stdout.decode()
+    missing = [word for word in re.findall(r"[\w.:]{4,}", text) if word not in re.sub(r"\s+", " ", words)]
+    assert not missing, f"not on paper: {missing[:20]}"
+
+
+def test_an_exported_view_is_saved_as_a_file(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    page.key("5")
+    for ending, begins in ((".png", b"\x89PNG"), (".svg", b"<svg"), (".tsv", b"")):
+        page.key("Control+e")
+        page.wait("last.state.wantsText")
+        page.key("Control+a")
+        page.type("picture" + ending)
+        bench.picture(page)
+        page.key("Enter")
+        assert page.downloaded("picture" + ending).startswith(begins), ending
+        page.wait("!last.state.wantsText")
+
+
+# ---- what must not happen ---------------------------------------------------------------------------
+
+
+def hostile_snapshot(bench):
+    """A real snapshot in which every text is one that would do harm."""
+    with open(bench.snapshot("annotated.pickle"), "rb") as file:
+        snapshot = pickle.load(file)
+    number = 0
+
+    def another():
+        nonlocal number
+        number += 1
+        return HOSTILE[number % len(HOSTILE)].replace("\0", "\0" if number % 2 else "") + str(number % 40)
+
+    kept = {}
+    for trace in snapshot["device_traces"]:
+        for event in trace:
+            event["user_metadata"] = event["compile_context"] = another()
+            for frame in event.get("frames", []):
+                key = frame["name"], frame["filename"]
+                kept.setdefault(key, (another(), "/srv/" + another()))
+                if key[0] and not frame["name"].endswith("\x01"):
+                    frame["name"], frame["filename"] = kept[key][0] + "\x01", kept[key][1]
+    for annotation in snapshot.get("external_annotations", []):
+        annotation["name"] = another()
+    for segment in snapshot["segments"]:
+        for block in segment["blocks"]:
+            block["user_metadata"] = another()
+    snapshot["allocator_settings"] = {another(): another(), "PYTORCH_CUDA_ALLOC_CONF": another()}
+    return pickle.dumps(snapshot, 4)
+
+
+def test_hostile_names_are_text(bench):
+    data = hostile_snapshot(bench)
+    plain = bench.made("hostile.pickle", data)
+    names = ["<img src=x onerror=harm=1>.pickle", "\u202egpj.pickle", "--help", "\x1b[31m.pickle", "a\"'&lt;b.pickle"]
+    session = "memviz session 1\nfile </script><script>harm=7</script>\nsearch <img src=x onerror=harm=8>\n"
+    page = bench.open()
+    elements = page.evaluate("document.querySelectorAll('script,img,iframe,svg,object,embed,link,a').length")
+    bench.load(page, [plain] + [bench.made(name, data) for name in names])
+    assert page.evaluate("last.failed") == []
+    for report in ONE:
+        text = bench.report(page, report, "hostile.pickle")
+        assert text.encode() == bench.run(report, "hostile.pickle", folder=os.path.dirname(plain), status=None), report
+    bench.report(page, "ranks")
+    bench.report(page, "diff")
+    page.press("#close")
+    for key in ("2", "3", "1", "4", "5", "6", "7"):
+        page.key(key)
+        bench.picture(page)
+    bench.keep("hostile", page.shot("body"))
+    page.choose("#files", [bench.made("hostile.session", session.encode())])
+    bench.picture(page)
+    page.evaluate("toClipboard(" + json.dumps(HOSTILE[0]) + ")")
+    assert page.evaluate("document.querySelectorAll('script,img,iframe,svg,object,embed,link,a').length") == elements
+    its = os.path.join(os.path.dirname(plain), "hostile.html")
+    bench.run("convert", "-q", plain, its)
+    inside = bench.open(url="file://" + its)
+    inside.wait("byId('status').textContent === 'hostile.pickle'")
+    bench.report(inside, "info")
+
+
+def test_no_request_leaves_the_machine(bench):
+    """The page tries; the same words in a page without a policy reach the network."""
+    tries = """(async where => {
+        const quiet = () => 0, image = new Image();
+        image.src = where + 'image';
+        new Image().src = 'http://127.0.0.1:' + PORT + '/canary';
+        const frame = document.createElement('iframe');
+        frame.src = where + 'frame';
+        document.body.append(frame);
+        const script = document.createElement('script');
+        script.src = where + 'script';
+        document.body.append(script);
+        const form = document.createElement('form');
+        form.action = where + 'form';
+        form.target = '_self';
+        await fetch(where + 'fetch').catch(quiet);
+        try { navigator.sendBeacon(where + 'beacon', 'x'); } catch (error) { quiet(); }
+        try { new WebSocket(where.replace('http', 'ws') + 'socket'); } catch (error) { quiet(); }
+        try { new EventSource(where + 'events'); } catch (error) { quiet(); }
+        try { const worker = new Worker(URL.createObjectURL(new Blob(["fetch('" + where + "worker').catch(() => 0)"])));
+              worker.onerror = event => event.preventDefault(); } catch (error) { quiet(); }
+        await new Promise(done => setTimeout(done, 500));
+        return document.securityPolicy || true;
+    })('http://canary.test/')""".replace("PORT", str(bench.browser.proxy.port))
+    asked = bench.browser.proxy.asked
+
+    def canaries():
+        return [line for line in asked if "canary" in line]
+
+    page = bench.open()
+    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    bench.report(page, "leaks")
+    page.evaluate(tries)
+    assert not canaries(), canaries()
+    assert page.said, "the policy says nothing"
+    page.said.clear()
+    page.asked.clear()  # blocked ones are named too
+    free = bench.browser.open("file://" + bench.made("free.html", b"<!DOCTYPE html><title>free</title><body>"))
+    free.evaluate(tries)
+    assert len(canaries()) >= 4, f"the network is not seen: {asked}"
+    free.close()
+
+
+# ---- with --long ------------------------------------------------------------------------------------
+
+
+def long_test_a_file_of_500_megabytes(bench):
+    maker = os.path.join(os.path.dirname(bench.program), "..", "bench", "make_trace")
+    short, path = bench.made("long.bin", b""), bench.made("long.msgpack", b"")
+    subprocess.run([maker, "3000000", "2000", short], check=True, stderr=subprocess.DEVNULL)
+    bench.run("convert", "-q", "--plain", short, path)
+    assert os.path.getsize(path) > 500 << 20, os.path.getsize(path)
+    page = bench.open()
+    bench.load(page, [path], 600)
+    assert page.evaluate("last.failed") == [], page.evaluate("last.failed")
+    bench.changes(page, lambda: page.wheel(500, 300, 0, -300))
+    want = bench.run("peak", "long.msgpack", folder=os.path.dirname(path))
+    assert bench.report(page, "peak", seconds=600).encode() == want
+    os.unlink(path)
