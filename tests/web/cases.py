@@ -20,6 +20,12 @@ HOSTILE = ["</script><script>window.harm=1</script>", "<img src=x onerror=window
            "@SHELL@", "x" * 3000]
 
 
+# A frame draws again what has changed: where an edge of that crosses a smooth line, a few pixels are rounded
+# otherwise, by so much of 255. So the way to a picture can be seen in it. tests/web/picture.cjs compares
+# pictures without a way, and there none differs.
+ROUNDING = 4
+
+
 class Bench:
     """What the cases share. `program` is memviz, `url` the page's address, `folder` is for what they make."""
 
@@ -128,7 +134,8 @@ class Bench:
 
 
 def pixels(page, *pngs):
-    """Compares two pictures, or looks at one: [width, height, colours], and the share of pixels that differ."""
+    """Looks at a picture: its width, height and colours; and if there is another one, how many bytes differ
+    (`other`), and by how much at `most`."""
     texts = json.dumps([base64.b64encode(png).decode() for png in pngs])
     return page.evaluate("""(async texts => {
         const [a, b] = await Promise.all(texts.map(async text => {
@@ -138,11 +145,13 @@ def pixels(page, *pngs):
             return context.getImageData(0, 0, image.width, image.height);
         }));
         const colours = new Set(new Uint32Array(a.data.buffer)).size;
-        let other = 0;
-        if (b && (a.width !== b.width || a.height !== b.height)) other = a.width * a.height;
-        else if (b) for (let i = 0; i < a.data.length; i += 4)
-            other += [0, 1, 2].some(part => a.data[i + part] !== b.data[i + part]);
-        return {width: a.width, height: a.height, colours, share: other / (a.width * a.height)};
+        let most = 0, other = 0;
+        if (b && (a.width !== b.width || a.height !== b.height)) most = 255;
+        else if (b) for (let i = 0; i < a.data.length; i++) if (a.data[i] !== b.data[i]) {
+            most = Math.max(most, Math.abs(a.data[i] - b.data[i]));
+            other++;
+        }
+        return {width: a.width, height: a.height, colours, most, other};
     })(""" + texts + ")")
 
 
@@ -283,8 +292,8 @@ def test_the_theme_is_that_of_the_browser_and_t_changes_it(bench):
             assert page.evaluate("document.documentElement.dataset.theme") == next_one
         grounds = [page.evaluate("getComputedStyle(document.body).backgroundColor") for page in bench.pages]
         assert grounds[0] != grounds[1], grounds
-        assert pixels(page, pictures[0], pictures[3])["share"] == 0, "dark is not dark"
-        assert pixels(page, pictures[1], pictures[2])["share"] == 0, "light is not light"
+        assert pixels(page, pictures[0], pictures[3])["most"] <= ROUNDING, "dark is not dark"
+        assert pixels(page, pictures[1], pictures[2])["most"] <= ROUNDING, "light is not light"
         bench.close()
 
 
@@ -320,14 +329,14 @@ def test_the_picture_is_that_of_the_window(bench):
     os.makedirs(folder, exist_ok=True)
     script = bench.made("keys.vzs", "".join(f"key {key}\nwait idle\nshot {i}.png\n" for i, key in enumerate(keys)).encode())
     bench.run("view", "-q", "--headless", "--theme", "dark", "--size", f"{width}x{height}", "--script", script, file, folder=folder)
-    shares = {}
+    differences = {}
     for i, key in enumerate(keys):
         page.key(key)
         here = bench.picture(page)
         bench.keep(os.path.join("window", f"{i}_page"), here)
         with open(os.path.join(folder, f"{i}.png"), "rb") as window:
-            shares[f"{i}:{key}"] = pixels(page, here, window.read())["share"]
-    assert max(shares.values()) == 0, shares
+            differences[f"{i}:{key}"] = pixels(page, here, window.read())
+    assert all(d["most"] <= ROUNDING and d["other"] < 50 for d in differences.values()), differences
 
 
 # ---- reports and exports ---------------------------------------------------------------------------
