@@ -3,7 +3,7 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/panes/listing.h"
+#include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 
 typedef struct {
@@ -22,7 +22,7 @@ static void open_bench(bench *b, const char *name)
                               .is_judged = true,
                               .active = &b->active,
                               .ever = b->ever};
-    mv_listing_count_sizes(&b->ask.device->lives, b->ever);
+    mv_listing_count_sizes(&b->ask.device->lives, NULL, b->ever);
     mvt_ok(
         mv_index_make(mvt_memory(), &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
 }
@@ -469,8 +469,57 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
                                  mvt_err()));
             ask.active = &active;
             ask.ever = ever;
-            mv_listing_count_sizes(&ask.device->lives, ever);
+            mv_listing_count_sizes(&ask.device->lives, NULL, ever);
             mvt_ok(mv_listing_find(mvt_memory(), &ask, &table, mvt_err()));
             cr_assert_not_null(mv_listing_tsv(mvt_memory(), &ask, &table, UINT32_MAX));
         }
+}
+
+/* ---- isolated hits ----------------------------------------------------------------------- */
+
+static mv_cell sum_of(mv_view *view, uint32_t kind, uint32_t column)
+{
+    const mv_listing_answer *a;
+    mv_cell sum = {0};
+
+    cr_assert(mv_view_do(view, MV_DO_table_kind, kind));
+    mvt_view_frame(view);
+    a = view->panels->table_shown;
+    cr_assert_not_null(a);
+    for (uint32_t i = 0; i < a->table.count; i++)
+        sum.number += a->table.cells[(uint64_t)i * a->table.column_count + column].number;
+    return sum;
+}
+
+/* Tables under Isolate counted what was not drawn. */
+static void check_isolated(mv_view *view, const char *name)
+{
+    const mv_index *index = &mv_view_device(view)->index;
+    uint64_t now = 0, end = 0, ever = 0;
+
+    mv_search_set(view, "size>100K");
+    mvt_view_frame(view);
+    if (!view->matches || !view->matches->matches)
+        return;
+    mv_view_do(view, MV_DO_isolate, 0);
+    mv_view_do(view, MV_DO_show_tables, 0);
+    for (uint32_t i = 0; i < index->count; i++) {
+        if (!mv_filter_has(view->matches, i))
+            continue;
+        ever += index->bytes[i];
+        if (mv_index_is_alive(index, i, view->now->cursor))
+            now += index->bytes[i];
+        end += index->end[i] >= mv_view_device(view)->lives.events.count ? index->bytes[i] : 0;
+    }
+    cr_expect_eq(sum_of(view, MV_LISTING_STACKS, 0).number, now, "%s: stacks", name);
+    cr_expect_eq(sum_of(view, MV_LISTING_SIZES, 3).number, now, "%s: sizes", name);
+    cr_expect_eq(sum_of(view, MV_LISTING_SIZES, 6).number, ever, "%s: sizes ever", name);
+    cr_expect_eq(sum_of(view, MV_LISTING_LINES, 0).number, end, "%s: lines", name);
+    cr_expect_eq(sum_of(view, MV_LISTING_CATEGORIES, 0).number, end, "%s: categories", name);
+    cr_expect(strstr(view->panels->table_shown->question.only, "size"), "%s", name);
+}
+
+Test(listing, isolated_hits_are_counted_alone)
+{
+    mvt_each_view(check_isolated);
 }

@@ -14,6 +14,7 @@
 #ifndef MV_LISTING_H
 #define MV_LISTING_H
 
+#include "analyze/filter/filter.h"
 #include "view/document/document.h"
 #include "viz/core/heap_moment.h"
 
@@ -91,8 +92,16 @@ typedef struct {
     uint32_t largest; /* row of lives->allocs, or MV_NO_ROW */
 } mv_listing_size;
 
-/* O(allocations): once for each device. */
-void mv_listing_count_sizes(const mv_lives *lives, mv_listing_size out[MV_LISTING_SIZE_ROWS]);
+/* O(allocations): once for each device. `only` as below. */
+void mv_listing_count_sizes(const mv_lives *lives, const mv_filter_bits *only,
+                            mv_listing_size out[MV_LISTING_SIZE_ROWS]);
+
+/* Whether a table counts the blocks that are drawn: of these `only` can be asked for. */
+static inline bool mv_listing_is_of_blocks(uint32_t kind)
+{
+    return kind == MV_LISTING_STACKS || kind == MV_LISTING_SIZES || kind == MV_LISTING_LINES ||
+           kind == MV_LISTING_CATEGORIES;
+}
 
 typedef struct {
     const mv_document *document;
@@ -105,7 +114,8 @@ typedef struct {
     uint32_t sort;               /* column; MV_NO_ROW: as the reports sort */
     bool is_ascending;           /* else descending */
     const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
-    const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS] */
+    const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS], of `only` */
+    const mv_filter_bits *only;  /* by row of lives->allocs: these alone are counted; NULL: all */
 } mv_listing_ask;
 
 /* O(what is alive, sorted); LINES and CATEGORIES also the events of the interval. Everything lives

@@ -70,6 +70,11 @@ static area_row *row_of(area *p, uint32_t alloc)
     return row;
 }
 
+static bool counts(const area *p, uint32_t row)
+{
+    return p->maker->ask->of_segments || mv_listing_counts(p->maker, row);
+}
+
 static void hold(area_row *row, uint64_t bytes)
 {
     row->start += bytes;
@@ -85,7 +90,7 @@ static bool begin(area *p)
     for (uint32_t i = mv_index_next(x, 0, born, before); i < born;
          i = mv_index_next(x, i + 1, born, before)) {
         area_row *row;
-        if (!mv_index_is_alive(x, i, before))
+        if (!mv_index_is_alive(x, i, before) || !counts(p, i))
             continue;
         row = row_of(p, i);
         if (!row)
@@ -117,8 +122,11 @@ static bool walk(area *p)
     mv_index_walk at = mv_index_walk_from(p->index, p->a, p->b);
 
     while (mv_index_walk_next(&at)) {
-        area_row *row = row_of(p, at.rank);
         bool is_kept = p->index->end[at.rank] >= p->b;
+        area_row *row;
+        if (!counts(p, at.rank))
+            continue;
+        row = row_of(p, at.rank);
         if (!row)
             return false;
         change(row, &at, p->index->bytes[at.rank], is_kept);

@@ -36,6 +36,12 @@ static inline uint64_t mv_listing_share(uint64_t part, uint64_t all)
     return all ? (uint64_t)(1e6 * (double)part / (double)all) : 0;
 }
 
+/* Whether an allocation is counted. */
+static inline bool mv_listing_counts(const mv_listing_maker *maker, uint32_t alloc)
+{
+    return !maker->ask->only || mv_filter_has(maker->ask->only, alloc);
+}
+
 bool mv_listing_fill_stacks(mv_listing_maker *maker);
 bool mv_listing_fill_leaks(mv_listing_maker *maker);
 bool mv_listing_fill_sizes(mv_listing_maker *maker);

@@ -18,6 +18,7 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
 {
     const mv_document_device *d = m->ask->device;
     holding *found;
+    uint32_t kept = 0;
     mv_alive alive;
     mv_err err;
 
@@ -28,13 +29,15 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
         uint32_t row = alive.row[i];
         mv_stack_id stack = m->lives->allocs.stack[row];
         bool has_stack = stack.row != MV_NO_ROW;
-        found[i] = (holding){
+        if (!mv_listing_counts(m, row))
+            continue;
+        found[kept++] = (holding){
             has_stack ? m->sites->group[mv_site_of(m->sites, stack)] : MV_NO_ROW,
             has_stack && m->ask->is_judged ? d->attribution.categories.of_alloc[row] : 0, row};
     }
-    *count = alive.count;
-    if (found && alive.count > 1)
-        mv_sort_rows(&m->scratch, found, alive.count, MV_RISING(holding, group),
+    *count = kept;
+    if (found)
+        mv_sort_rows(&m->scratch, found, kept, MV_RISING(holding, group),
                      MV_RISING(holding, category));
     return found;
 }
@@ -169,14 +172,16 @@ static void add_size(const mv_alloc_lives *a, mv_listing_size *row, uint32_t all
     row->bytes += a->block[alloc];
 }
 
-void mv_listing_count_sizes(const mv_lives *lives, mv_listing_size out[MV_LISTING_SIZE_ROWS])
+void mv_listing_count_sizes(const mv_lives *lives, const mv_filter_bits *only,
+                            mv_listing_size out[MV_LISTING_SIZE_ROWS])
 {
     const mv_alloc_lives *a = &lives->allocs;
 
     for (uint32_t i = 0; i < MV_LISTING_SIZE_ROWS; i++)
         out[i] = (mv_listing_size){.largest = MV_NO_ROW};
     for (uint32_t i = 0; i < a->count; i++)
-        add_size(a, &out[power_of(a->block[i])], i);
+        if (!only || mv_filter_has(only, i))
+            add_size(a, &out[power_of(a->block[i])], i);
 }
 
 static void count_living(const mv_listing_maker *m, mv_listing_size now[MV_LISTING_SIZE_ROWS])
@@ -186,7 +191,7 @@ static void count_living(const mv_listing_maker *m, mv_listing_size now[MV_LISTI
 
     for (uint32_t i = mv_index_next(index, 0, born, event); i < born;
          i = mv_index_next(index, i + 1, born, event))
-        if (mv_index_is_alive(index, i, event))
+        if (mv_index_is_alive(index, i, event) && mv_listing_counts(m, i))
             add_size(&m->lives->allocs, &now[power_of(m->lives->allocs.block[i])], i);
 }
 

@@ -60,10 +60,8 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
         q.a = a;
         q.b = b;
     }
-    if (view->matches && now->show == MV_SHOW_ISOLATE && counts_hits(q.source)) {
-        memcpy(q.only, now->search, sizeof q.only);
+    if (counts_hits(q.source) && mv_panels_isolated(view, q.only))
         q.is_judged = mv_view_is_judged(view);
-    }
     return q;
 }
 

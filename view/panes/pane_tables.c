@@ -33,6 +33,8 @@ static mv_listing_question question_of(mv_view *view)
         mv_panels_interval(view, &q.a, &q.b);
         q.of_segments = now->main == MV_MAIN_SEGMENTS;
     }
+    if (mv_listing_is_of_blocks(q.kind) && !q.of_segments)
+        mv_panels_isolated(view, q.only);
     return q;
 }
 
@@ -202,15 +204,17 @@ static void paint_rows(tables_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-/* Tables count all blocks, also when the picture shows the hits of a search alone. */
+/* Tables of blocks count the hits alone when the picture shows these. */
 static const char *note_of(tables_frame *p)
 {
     const mv_view_state *now = p->view->now;
     const char *note = p->answer->table.note;
 
-    if (now->show != MV_SHOW_ISOLATE || !*now->search)
+    if (now->show != MV_SHOW_ISOLATE || !*now->search ||
+        p->answer->table.kind == MV_LISTING_EVENTS || p->answer->table.kind == MV_LISTING_MARKERS)
         return note;
-    return mv_panel_say(p->view, "hits and all others: %s", note);
+    return mv_panel_say(
+        p->view, p->answer->ask.only ? "the hits alone: %s" : "hits and all others: %s", note);
 }
 
 static void paint_head(tables_frame *p, mv_box head)

@@ -31,7 +31,7 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
         facts = mv_push_struct(&arena, mv_panel_facts);
         if (facts) {
             facts->device = device;
-            mv_listing_count_sizes(&device->lives, facts->ever);
+            mv_listing_count_sizes(&device->lives, NULL, facts->ever);
             facts->is_made = mv_index_make(&arena, &device->lives, MV_INDEX_ACTIVE, &facts->active,
                                            &err) == MV_OK;
             facts->arena = arena;
@@ -191,6 +191,15 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
         a->ask.active = &facts->active;
         a->ask.ever = facts->ever;
     }
+    if (*q->only) {
+        mv_listing_size *ever = mv_push_array(arena, mv_listing_size, MV_LISTING_SIZE_ROWS);
+        if (!ever || !mv_search_allocs(arena, &q->document->trace, q->device, q->is_judged, q->only,
+                                       &a->only))
+            return NULL;
+        mv_listing_count_sizes(&q->device->lives, &a->only, ever);
+        a->ask.only = &a->only;
+        a->ask.ever = ever;
+    }
     return mv_listing_find(arena, &a->ask, &a->table, &err) == MV_OK ? a : NULL;
 }
 
@@ -318,6 +327,15 @@ void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b)
         *b = events;
     if (*a > *b)
         *a = *b;
+}
+
+bool mv_panels_isolated(const mv_view *view, char only[MV_SEARCH_TEXT])
+{
+    bool is_isolated = view->matches && view->now->show == MV_SHOW_ISOLATE;
+
+    if (is_isolated)
+        memcpy(only, view->now->search, MV_SEARCH_TEXT);
+    return is_isolated;
 }
 
 uint32_t mv_panel_room(const mv_view *view, mv_box box)

@@ -104,10 +104,12 @@ typedef struct {
     const mv_document_device *device;
     uint32_t kind, is_judged, event, sort, is_ascending;
     uint32_t a, b, of_segments; /* LINES, CATEGORIES */
+    char only[MV_SEARCH_TEXT];  /* a search: its hits alone are counted; "": all */
 } mv_listing_question;
 
 typedef struct {
     mv_listing_question question;
+    mv_filter_bits only; /* of question.only */
     mv_listing_ask ask;
     mv_listing table;
 } mv_listing_answer;
@@ -211,6 +213,9 @@ static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
 
 /* The selected events [a, b), or else those that the timeline shows. */
 void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
+
+/* Copies the search whose hits are isolated; false, and nothing: none is. */
+bool mv_panels_isolated(const mv_view *view, char only[MV_SEARCH_TEXT]);
 
 /* The shown device and its document; false, and a line that says so, when there is none yet. */
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
