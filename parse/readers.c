@@ -16,6 +16,9 @@ static mv_code refuse(mv_span head, mv_err *err)
 
     if (head.length == 0)
         why = "the file is empty";
+    else if (head.length >= strlen(MV_SESSION_BEGINS) &&
+             memcmp(head.data, MV_SESSION_BEGINS, strlen(MV_SESSION_BEGINS)) == 0)
+        why = "this is a session of the viewer, which names snapshots: memviz view opens it";
     else if (head.data[0] == '{' || head.data[0] == '[' || head.data[0] == '<')
         why = "this looks like text (JSON or XML); give the snapshot pickle itself";
     else if (head.length >= 4 && memcmp(head.data, "PK\3\4", 4) == 0)

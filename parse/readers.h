@@ -35,6 +35,10 @@ typedef struct {
 
 extern const mv_reader mv_readers[]; /* ends with a NULL name */
 
+/* What sessions of the viewer begin with, in any version. They are no trace: view/state/session.h
+ * reads them. */
+#define MV_SESSION_BEGINS "memviz session "
+
 bool mv_pickle_probe(mv_span head);
 mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                        mv_err *err);

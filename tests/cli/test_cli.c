@@ -118,6 +118,31 @@ Test(cli, failures_are_one_line)
     }
 }
 
+/* It was called a damaged snapshot. The viewer alone opens one. */
+Test(cli, a_session_is_told_from_a_snapshot)
+{
+    uint32_t met = 0;
+
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        const char *to = strcmp(c->name, "export") == 0 ? "-o o.svg --format perfetto"
+                         : c->writes_last               ? "o.bin"
+                         : c->writes_file               ? "-o o.svg"
+                         : c->least_files == 2          ? "x.session"
+                                                        : "";
+        mvt_run r;
+        if (c->least_files == 0 || c->starts_program || strcmp(c->name, "view") == 0 ||
+            strcmp(c->name, "completion") == 0)
+            continue;
+        r = mvt_sh("printf 'memviz session 1\\npath a.bin\\nend\\n' >x.session; "
+                   "$MEMVIZ %s x.session %s 2>&1",
+                   c->name, to);
+        cr_expect(r.status == 1 && strstr(r.out, "memviz view opens it"), "%s: %d %s", c->name,
+                  r.status, r.out);
+        met++;
+    }
+    cr_expect_gt(met, 10);
+}
+
 Test(cli, every_command_has_help_with_an_example)
 {
     mvt_run man = mvt_sh("cat '" MV_SOURCE_DIR "/cli/memviz.1'");

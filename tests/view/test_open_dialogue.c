@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <utime.h>
 
+#include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/chrome.h"
 
@@ -92,6 +93,24 @@ Test(open_dialogue, lists_snapshots_first_and_goes_into_folders)
     remove_folder(folder);
 }
 
+/* One that was saved last is the first, and its row says what it is. */
+Test(open_dialogue, sessions_are_marked)
+{
+    const char *folder = make_folder();
+    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
+    char command[300];
+
+    snprintf(command, sizeof command, "touch -d '2999-01-01' %s/a.pickle.session", folder);
+    cr_assert_eq(system(command), 0);
+    mv_view_do(view, MV_DO_open_file, 0);
+    type(view, folder);
+    cr_assert(!mvt_scene_says(mvt_view_frame(view), "session"));
+    type(view, "/");
+    cr_assert_str_eq(name_of(view, 1), "a.pickle.session");
+    cr_assert(mvt_scene_says(mvt_view_frame(view), "session"));
+    remove_folder(folder);
+}
+
 Test(open_dialogue, tab_completes_and_rows_are_clicked)
 {
     const char *folder = make_folder();
@@ -118,6 +137,30 @@ Test(open_dialogue, tab_completes_and_rows_are_clicked)
     cr_assert_not_null(zone);
     mvt_view_click(view, zone->box.x + 4, zone->box.y + 4);
     cr_assert_eq(view->document_count, 1);
+    remove_folder(folder);
+}
+
+/* Two files of one name looked alike in the toolbar and in the list of bookmarks. */
+Test(open_dialogue, files_of_one_name_are_told_apart)
+{
+    const char *folder = make_folder();
+    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
+    static const char *const files[] = {"a.pickle", "runs/a.pickle"};
+    char command[300], path[200];
+
+    snprintf(command, sizeof command, "cp %s/a.pickle %s/runs/", folder, folder);
+    cr_assert_eq(system(command), 0);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        mvt_view_open(view, path);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        const mv_scene *scene;
+        mv_view_choose(view, i, 0);
+        scene = mvt_view_frame(view);
+        cr_expect_eq(mvt_scene_says(scene, "runs/a.pickle"), i == 1);
+        cr_expect_eq(mvt_scene_says(scene, strrchr(mv_view_document(view)->path, '/') + 1), true);
+    }
     remove_folder(folder);
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "view/frame/device_rows.h"
 #include "viz/scene/axis.h"
 
 enum { ROW = 22, TITLE = 170, WIDTH = 560 };
@@ -79,7 +80,7 @@ static uint32_t bookmark_rows(mv_view *view, mv_menu_row *rows)
                                       ? "before the first event"
                                       : mv_scene_format(&view->ui.scene, "event %s \xc2\xb7 %s",
                                                         mv_axis_exact(b->cursor, event),
-                                                        view->documents[b->file]->name)};
+                                                        mv_device_name(view, b->file, b->device))};
     }
     return view->bookmarks->count;
 }

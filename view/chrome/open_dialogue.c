@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "view/chrome/chrome.h"
 
-enum { ROW = 22, ROWS = 14, SIZE = 84, DATE = 130, WIDTH = 720 };
+enum { ROW = 22, ROWS = 14, SIZE = 84, DATE = 130, KIND = 60, WIDTH = 720 };
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
@@ -139,10 +139,13 @@ static void paint_row(mv_view *view, mv_box line, const mv_open_row *row, uint32
         mv_ui_text(ui, cell, MV_UI_SMALL, ui->theme->faint_text, MV_ANCHOR_END,
                    mv_size_text(size, e->bytes));
     mv_box_cut_right(&line, mv_ui_px(ui, 8));
-    mv_ui_text(ui, line, MV_UI_TEXT,
-               e->is_snapshot || e->is_folder ? ui->theme->text : ui->theme->faint_text,
-               MV_ANCHOR_START,
-               mv_scene_format(&ui->scene, "%s%s", e->name, e->is_folder ? "/" : ""));
+    if (e->is_session)
+        mv_ui_text(ui, mv_box_cut_right(&line, mv_ui_px(ui, KIND)), MV_UI_SMALL,
+                   ui->theme->faint_text, MV_ANCHOR_START, "session");
+    mv_ui_text(
+        ui, line, MV_UI_TEXT,
+        e->is_snapshot || e->is_session || e->is_folder ? ui->theme->text : ui->theme->faint_text,
+        MV_ANCHOR_START, mv_scene_format(&ui->scene, "%s%s", e->name, e->is_folder ? "/" : ""));
 }
 
 static void paint_rows(mv_view *view, mv_box box)

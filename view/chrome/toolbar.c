@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "view/chrome/chrome.h"
+#include "view/frame/device_rows.h"
 #include "viz/scene/axis.h"
 
 enum { WIDE = 1240, ROW = 32, ITEM = 24, GAP = 4, SEARCH_AND_HIGHLIGHT = 320 };
@@ -52,9 +53,15 @@ static void button(bar *b, bool is_right, bool is_on, mv_command_id command, con
 static const char *device_text(mv_view *view)
 {
     const mv_document *d = mv_view_document(view);
+    const char *name;
 
     if (!d)
         return "no file";
+    name = view->document_count > 1
+               ? mv_device_name(view, view->now->file, view->now->device) /* among the others */
+               : "";
+    if (*name)
+        return name;
     if (!mv_view_device(view) || d->device_count < 2)
         return mv_scene_format(&view->ui.scene, "%s", d->name);
     return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 device %u", d->name,

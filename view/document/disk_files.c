@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/sort.h"
+#include "base/text.h"
 #include "view/document/file_system.h"
 #include "view/document/saved_index.h"
 
@@ -31,7 +32,7 @@ bool mv_is_snapshot_name(const char *name)
 
 static int rank_of(const mv_file_entry *e)
 {
-    return e->is_snapshot ? 0 : e->is_folder ? 1 : 2;
+    return e->is_snapshot || e->is_session ? 0 : e->is_folder ? 1 : 2;
 }
 
 static int by_use(const void *left, const void *right, const void *context)
@@ -41,7 +42,7 @@ static int by_use(const void *left, const void *right, const void *context)
     (void)context;
     if (rank_of(a) != rank_of(b))
         return rank_of(a) - rank_of(b);
-    if (a->is_snapshot && a->modified != b->modified)
+    if (rank_of(a) == 0 && a->modified != b->modified)
         return a->modified > b->modified ? -1 : 1;
     return strcmp(a->name, b->name);
 }
@@ -50,11 +51,13 @@ static bool add(mv_arena *arena, mv_file_listing *out, const char *name, const s
 {
     mv_file_entry *e = &out->rows[out->count];
 
-    *e = (mv_file_entry){.name = mv_arena_text(arena, name, strlen(name)),
-                         .bytes = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
-                         .modified = st->st_mtim.tv_sec,
-                         .is_folder = S_ISDIR(st->st_mode),
-                         .is_snapshot = S_ISREG(st->st_mode) && mv_is_snapshot_name(name)};
+    *e =
+        (mv_file_entry){.name = mv_arena_text(arena, name, strlen(name)),
+                        .bytes = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
+                        .modified = st->st_mtim.tv_sec,
+                        .is_folder = S_ISDIR(st->st_mode),
+                        .is_snapshot = S_ISREG(st->st_mode) && mv_is_snapshot_name(name),
+                        .is_session = S_ISREG(st->st_mode) && mv_text_has_ending(name, ".session")};
     out->count += e->name != NULL;
     return e->name != NULL;
 }

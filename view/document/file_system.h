@@ -14,6 +14,7 @@ typedef struct {
     int64_t modified; /* seconds since 1970, UTC */
     bool is_folder;   /* it can be entered */
     bool is_snapshot; /* its name ends as a snapshot's does */
+    bool is_session;  /* it ends with .session */
 } mv_file_entry;
 
 typedef struct {
@@ -22,9 +23,9 @@ typedef struct {
 } mv_file_listing;
 
 typedef struct {
-    /* What is in a folder: snapshots first, the newest of them first; then folders, then other
-     * files, by name. Hidden ones are left out, and what is more than MV_MOST_LISTED. False: it
-     * cannot be read. Everything lives in `arena`. */
+    /* What is in a folder: snapshots and sessions first, the newest of them first; then folders,
+     * then other files, by name. Hidden ones are left out, and what is more than MV_MOST_LISTED.
+     * False: it cannot be read. Everything lives in `arena`. */
     bool (*list)(mv_arena *arena, const char *folder, mv_file_listing *out);
     /* The files that were opened last, the latest first, and only those that are still there. */
     void (*recent)(mv_arena *arena, mv_file_listing *out);

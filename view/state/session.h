@@ -23,11 +23,9 @@
 #include "base/arena.h"
 #include "base/cursor.h"
 #include "base/err.h"
+#include "parse/readers.h"
 #include "view/state/bookmarks.h"
 #include "view/state/view_state.h"
-
-/* What a file of any version of the format begins with. */
-#define MV_SESSION_BEGINS "memviz session "
 
 enum { MV_SESSION_MOST = 4 << 20 /* bytes of a text */, MV_SESSION_FILES = 1024 };
 
