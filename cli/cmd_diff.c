@@ -516,8 +516,6 @@ static int put_picture(diff_report *c)
 /* A line for each stack: "main;step;forward 4096 8192", bytes before and after. */
 static void put_folded(const diff_report *c)
 {
-    bool all_frames = c->cli->options.all_frames;
-
     for (uint32_t p = 0; p < c->count; p++) {
         const device_pair *pair = &c->pairs[p];
         for (uint32_t i = 0; i < pair->found.count; i++) {
@@ -527,7 +525,7 @@ static void put_folded(const diff_report *c)
                 mv_sink_printf(&c->out->sink, "device %u",
                                pair->device[pair->device[1] != NO_DEVICE]);
             mv_folded_put_stack(&c->out->sink, &c->trace[side], c->code.sites[side].kinds,
-                                row->stack[side], all_frames, c->count == 1);
+                                row->stack[side], false, c->count == 1);
             mv_sink_printf(&c->out->sink, " %llu %llu\n", (unsigned long long)row->bytes[0],
                            (unsigned long long)row->bytes[1]);
         }

@@ -95,6 +95,61 @@ Test(change_icicle, the_command_folds_it)
     cr_assert_str_eq(r.out, want);
 }
 
+/* A line is what flamegraph.pl takes apart from its end: frames without ';' in them, a blank, bytes
+ * before, a blank, bytes after. */
+static void expect_lines(const char *text, const char *what)
+{
+    uint32_t lines = 0;
+
+    for (const char *at = text; *at; at += strcspn(at, "\n") + 1, lines++) {
+        size_t length = strcspn(at, "\n"), digits = length;
+        cr_expect_eq(at[length], '\n', "%s: its end", what);
+        for (int column = 0; column < 2; column++) {
+            size_t end = digits;
+            while (digits > 0 && at[digits - 1] >= '0' && at[digits - 1] <= '9')
+                digits--;
+            cr_expect(digits < end && digits > 1 && at[digits - 1] == ' ', "%s: %.*s", what,
+                      (int)length, at);
+            digits--;
+        }
+        for (size_t i = 0; i < digits; i++)
+            cr_expect((unsigned char)at[i] >= ' ' && (at[i] != ';' || (i && at[i + 1] != ';')),
+                      "%s: %.*s", what, (int)length, at);
+        cr_expect(at[0] != ';' && at[digits - 1] != ';', "%s: %.*s", what, (int)length, at);
+    }
+    cr_expect_gt(lines, 0, "%s", what);
+}
+
+Test(change_icicle, folded_differences_are_what_flame_graph_tools_read)
+{
+    static const char *const pairs[] = {"$SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle",
+                                        "$SNAPS/two_devices.pickle $SNAPS/gpt_train.pickle",
+                                        "$SNAPS/state_only.pickle $SNAPS/graphs.pickle",
+                                        "$SNAPS/no_history.pickle $SNAPS/oom.pickle"};
+    mvt_trace *odd[2];
+    const char *files[2];
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ diff -q %s -o x.folded && cat x.folded", pairs[i]);
+        cr_expect_eq(r.status, 0, "%s", r.err);
+        expect_lines(r.out, pairs[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        odd[i] = mvt_new();
+        mvt_segment_alloc(odd[i], .addr = 0x10000000, .bytes = 64 << 20);
+        for (uint32_t k = 0; k < 3; k++) {
+            static const char *const stacks[] = {"f 12:a.py:3;operator|:b c.py:4", "",
+                                                 "tab\there:a\nb.py:9"};
+            mvt_alloc(odd[i], .addr = 0x10000000 + (k << 22), .bytes = (1u + k * i) << 20,
+                      .stack = stacks[k]);
+        }
+        mvt_final_heap(odd[i]);
+        files[i] = mvt_temp_file(mvt_snapshot_bytes(odd[i]));
+    }
+    expect_lines(
+        mvt_sh("$MEMVIZ diff -q %s %s -o x.folded && cat x.folded", files[0], files[1]).out, "odd");
+}
+
 Test(change_icicle, the_command_writes_it)
 {
     mvt_run r =
