@@ -4,16 +4,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/processors.h"
-#include "parse/source/text_file.h"
 #include "view/chrome/menu.h"
 #include "view/intents/intents.h"
 #include "view/panes/panes.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/core/background.h"
 
-enum { MOST_WORKERS = 4, TIP_MS = 350 };
+enum { MOST_WORKERS = 4, TIP_MS = 350, MOST_FRAMES = 400, FRAME_MS = 16 };
+
+static const mv_scene *bare_frame(mv_view *view);
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
@@ -75,7 +77,7 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
     view = mv_push_struct(&arena, mv_view);
     if (!view)
         return NULL;
-    *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena};
+    *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .bare_frame = bare_frame};
     mv_arena_init(&view->frame_arena, budget);
     mv_arena_init(&view->names.arena, budget);
     view->hover = view->hover_segment = MV_NO_ROW;
@@ -112,53 +114,6 @@ void mv_view_close(mv_view *view)
     mv_arena_release(&view->frame_arena);
     arena = view->arena;
     mv_arena_release(&arena);
-}
-
-/* The row of the file that is shown first. */
-static uint32_t first_file(const mv_view *view)
-{
-    const mv_session *session = view->chrome->start.session;
-
-    return view->chrome->has_start && session ? session->now.file : 0;
-}
-
-bool mv_view_add_file(mv_view *view, const char *path)
-{
-    mv_document *document = NULL;
-
-    if (view->document_count < MV_MOST_FILES) {
-        if (view->document_count ==
-            0) /* no other device is preferred: the first one to be ready is shown */
-            mv_loader_prefer(view->loader, NULL, MV_NO_ROW);
-        document = mv_loader_add(view->loader, path);
-    }
-    if (!document) {
-        mv_view_say(view, true, "%s: not opened: memory is out", path);
-        return false;
-    }
-    view->documents[view->document_count++] = document;
-    if (view->opts.files)
-        view->opts.files->remember(path);
-    return true;
-}
-
-/* The shown file could not be read. */
-static bool shows_a_failure(const mv_view *view)
-{
-    const mv_document *d = mv_view_document(view);
-
-    return d && atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_FAILED;
-}
-
-void mv_view_add(mv_view *view, const char *path)
-{
-    bool is_wanted = shows_a_failure(view);
-
-    if (mv_text_file_begins(path, MV_SESSION_BEGINS))
-        mv_view_open_session(view, path);
-    else if (mv_view_add_file(view, path) &&
-             (is_wanted || view->document_count == first_file(view) + 1))
-        mv_view_choose(view, view->document_count - 1, MV_NO_ROW);
 }
 
 /* ---- the frame --------------------------------------------------------------------------- */
@@ -336,6 +291,23 @@ bool mv_view_is_idle(const mv_view *view)
 {
     return mv_loader_is_idle(view->loader) && mv_jobs_are_idle(view->jobs) &&
            mv_timeline_is_idle(view) && !mv_view_is_animating(view);
+}
+
+/* The same frame without overlays and buttons, and complete: other threads get some time for tiles
+ * and tables that are not there yet. */
+static const mv_scene *bare_frame(mv_view *view)
+{
+    float width = view->ui.scene.width, height = view->ui.scene.height;
+    const mv_scene *scene;
+
+    view->chrome->only_panes = true;
+    scene = mv_view_frame(view, width, height, view->ms);
+    for (int i = 0; i < MOST_FRAMES && !mv_view_is_idle(view); i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+        scene = mv_view_frame(view, width, height, view->ms > 0 ? view->ms + FRAME_MS : 0);
+    }
+    view->chrome->only_panes = false;
+    return scene;
 }
 
 bool mv_view_turn(mv_view *view)

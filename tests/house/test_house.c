@@ -18,6 +18,7 @@ enum {
     MOST_FILES = 50 /* of one folder; one for each command or test does not count */,
     MOST_DEPTH = 2,
     MOST_NODES = 800,
+    MOST_DEFINED = 2000,
     PATH_LENGTH = 1024
 };
 
@@ -44,9 +45,14 @@ static const char *const phrases_of_analyze[] = {"would have",    "would save", 
 
 typedef struct {
     const char *root;
+    int pass;                  /* the second looks at calls alone */
     char node[MOST_NODES][64]; /* folders and headers, of libraries */
     bool includes[MOST_NODES][MOST_NODES];
-    unsigned nodes, files, faults;
+    struct {
+        char name[64];
+        unsigned folder;
+    } defined[MOST_DEFINED]; /* functions of the viewer */
+    unsigned nodes, files, faults, definitions;
     char report[16 << 10]; /* a line for each fault */
 } house;
 
@@ -223,6 +229,58 @@ static void check_include(house *h, const char *path, int number, const char *li
         add_include(h, path, target);
 }
 
+/* ---- calls from folder to folder of the viewer ---------------------------------------------- */
+
+/* The function that is named at `at`, where a call or definition of one may begin. */
+static bool read_name(const char *at, char name[64])
+{
+    size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyz_0123456789");
+
+    if (strncmp(at, "mv_", 3) != 0 || at[length] != '(' || length >= 64)
+        return false;
+    snprintf(name, 64, "%.*s", (int)length, at);
+    return true;
+}
+
+static void note_definition(house *h, const char *path, const char *line)
+{
+    const char *open = strchr(line, '('), *at = open;
+
+    if (!isalpha((unsigned char)*line) || !open || strncmp(line, "static", 6) == 0 ||
+        strchr(line, ';'))
+        return;
+    while (at > line && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+        at--;
+    cr_assert_lt(h->definitions, MOST_DEFINED);
+    if (read_name(at, h->defined[h->definitions].name))
+        h->defined[h->definitions++].folder = folder_of(h, path);
+}
+
+static void note_call(house *h, const char *path, const char *name)
+{
+    for (unsigned i = 0; i < h->definitions; i++)
+        if (strcmp(h->defined[i].name, name) == 0)
+            h->includes[folder_of(h, path)][h->defined[i].folder] = true;
+}
+
+/* A header may declare what a folder above it defines, so that includes show no cycle: a call needs
+ * the folder of the definition as an include does. */
+static void link_lines(house *h, const char *path, char *code, bool is_second)
+{
+    char name[64];
+
+    for (char *line = code, *next; *line; line = next) {
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = 0;
+        if (!is_second)
+            note_definition(h, path, line);
+        for (const char *at = line; is_second && *line == ' ' && (at = strstr(at, "mv_")); at++)
+            if (!isalnum((unsigned char)at[-1]) && at[-1] != '_' && read_name(at, name))
+                note_call(h, path, name);
+    }
+}
+
 /* One line at a time; `raw` still has its strings, `code` has not. */
 static void check_lines(house *h, const char *path, char *raw, char *code)
 {
@@ -269,12 +327,15 @@ static void check_file(house *h, const char *path)
     char full[PATH_LENGTH * 2];
     char *raw, *code;
 
-    h->files++;
+    h->files += h->pass == 0;
     snprintf(full, sizeof full, "%s/%s", h->root, path);
     raw = text_of(full);
     code = text_of(full);
     keep_code(code);
-    check_lines(h, path, raw, code);
+    if (h->pass == 0)
+        check_lines(h, path, raw, code);
+    if (is_under(path, "view") && !is_header(path))
+        link_lines(h, path, code, h->pass == 1);
     free(raw);
     free(code);
 }
@@ -354,7 +415,7 @@ static void check_cycles(house *h)
 }
 
 /* All C files under `folder` ("" is the root). */
-static void walk(house *h, const char *folder, int depth)
+static void walk_pass(house *h, const char *folder, int depth)
 {
     char path[PATH_LENGTH], full[PATH_LENGTH * 2];
     int files = 0, sources = 0;
@@ -373,7 +434,7 @@ static void walk(house *h, const char *folder, int depth)
                      (int)sizeof path);
         snprintf(full, sizeof full, "%s/%s", h->root, path);
         if (stat(full, &st) == 0 && S_ISDIR(st.st_mode)) {
-            walk(h, path, depth + 1);
+            walk_pass(h, path, depth + 1);
             continue;
         }
         files += strncmp(name, "cmd_", 4) != 0 && strncmp(name, "test_", 5) != 0;
@@ -383,6 +444,8 @@ static void walk(house *h, const char *folder, int depth)
         }
     }
     closedir(dir);
+    if (h->pass == 1)
+        return;
     if (files > MOST_FILES)
         fault(h, folder, 1, "has too many files", "");
     if (sources && depth > MOST_DEPTH)
@@ -391,13 +454,19 @@ static void walk(house *h, const char *folder, int depth)
         fault(h, folder, 1, "is in no README", "");
 }
 
+static void walk(house *h)
+{
+    for (h->pass = 0; h->pass < 2; h->pass++)
+        walk_pass(h, "", 0);
+    check_cycles(h);
+}
+
 Test(house, this_one_is_in_order)
 {
     static house h;
 
     h = (house){.root = MV_SOURCE_DIR};
-    walk(&h, "", 0);
-    check_cycles(&h);
+    walk(&h);
     cr_assert_gt(h.files, 500);
     cr_assert_gt(h.nodes, 200);
     cr_assert_eq(h.faults, 0, "%u faults:\n%s", h.faults, h.report);
@@ -426,8 +495,7 @@ static void expect_faults_of(const char *root, const char *want)
     char command[PATH_LENGTH];
 
     h = (house){.root = root};
-    walk(&h, "", 0);
-    check_cycles(&h);
+    walk(&h);
     snprintf(command, sizeof command, "rm -r %s", root);
     cr_assert_eq(system(command), 0);
     if (want)
@@ -535,6 +603,19 @@ Test(house, cycle_of_parts_of_the_viewer_is_found)
     write_file(root, "view/intents", "x.c", "#include \"view/panes/y.h\"\n");
     write_file(root, "view/panes", "y.c", "#include \"view/intents/z.h\"\n");
     expect_faults_of(root, "view/panes:1: is in a cycle");
+}
+
+Test(house, call_upward_in_the_viewer_is_found)
+{
+    char root[] = "/tmp/mv-house-XXXXXX";
+
+    cr_assert_not_null(mkdtemp(root));
+    write_file(root, "view", "README.md", "\n| `frame/` | x |\n| `chrome/` | x |\n");
+    write_file(root, "view/frame", "y.h", "int mv_here(void);\n");
+    write_file(root, "view/frame", "y.c", "void mv_y(void)\n{\n    mv_here();\n}\n");
+    write_file(root, "view/chrome", "x.c",
+               "#include \"view/frame/y.h\"\nint mv_here(void)\n{\n    return 0;\n}\n");
+    expect_faults_of(root, "view/frame:1: is in a cycle");
 }
 
 Test(house, cycle_of_headers_is_found)

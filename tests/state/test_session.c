@@ -3,12 +3,15 @@
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
+#include "view/chrome/chrome.h"
 #include "view/panes/flames.h"
 #include "view/timeline/alignment.h"
 #include "view/timeline/pane_timeline.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static mv_span span_of(const char *text)
 {
@@ -26,7 +29,7 @@ static const char *text_of(mv_view *view)
     return text;
 }
 
-static mv_session read(const char *text)
+static mv_session read_text(const char *text)
 {
     mv_session session;
     mv_err err = {0};
@@ -90,7 +93,7 @@ static mv_view *begin(const mv_view_start *start, uint32_t count, char *const *f
 
 static void check_session(mv_view *view, const char *name)
 {
-    mv_session session = read(text_of(view));
+    mv_session session = read_text(text_of(view));
     mv_view_start start = {.device = MV_NO_ROW, .session = &session};
 
     expect_same(view, begin(&start, session.file_count, session.files), name, "session");
@@ -208,7 +211,7 @@ Test(session, a_window_that_was_moved_is_shown_again, .timeout = 60)
                                             .dx = mvt_random(&random, 2) ? 1 : -1});
             mvt_view_frame(view);
         }
-        session = read(text_of(view));
+        session = read_text(text_of(view));
         is = &begin(&start, session.file_count, session.files)->timeline->at;
         cr_expect(is->x == want->x && is->dx == want->dx && is->y == want->y && is->dy == want->dy,
                   "%u: from %.17g, a pixel %.17g, is %.17g %.17g; %.17g %.17g", i, want->x,
@@ -287,10 +290,10 @@ Test(session, wrong_texts_are_refused)
 
 Test(session, texts_are_kept_byte_by_byte)
 {
-    mv_session session = read(HEAD "search a;b \\x5c\\x0a\\xff \xc3\xa4 \nend\n"), again;
+    mv_session session = read_text(HEAD "search a;b \\x5c\\x0a\\xff \xc3\xa4 \nend\n"), again;
 
     cr_assert_str_eq(session.now.search, "a;b \\\n\xff \xc3\xa4 ");
-    again = read(mv_session_text(mvt_memory(), &session));
+    again = read_text(mv_session_text(mvt_memory(), &session));
     cr_assert_str_eq(again.now.search, session.now.search);
     cr_assert_eq(again.file_count, 0);
 }
@@ -480,4 +483,30 @@ Test(session, a_wrong_one_that_is_dropped_changes_nothing)
         cr_expect(view->is_alarm && strstr(view->message, why[i]), "%s", view->message);
         cr_expect_str_eq(text_of(view), before);
     }
+}
+
+/* As on a full disk: the old session stays, and one line says so. */
+Test(session, saving_on_a_full_disk_keeps_the_old_one)
+{
+    mv_view *view = mvt_view("mlp_train");
+    char name[200];
+    char before[4096] = "", after[4096] = "";
+    FILE *file;
+
+    snprintf(name, sizeof name, "%s/kept.session", mvt_temp_folder());
+    mvt_view_frame(view);
+    cr_assert(mv_export_write(view, name), "%s", view->message);
+    file = fopen(name, "r");
+    cr_assert(file && fread(before, 1, sizeof before - 1, file) > 0);
+    fclose(file);
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){20, 20}), 0);
+    mv_view_do(view, MV_DO_theme, 0);
+    cr_assert(!mv_export_write(view, name));
+    cr_assert(strstr(view->message, "not written: cannot write") && !strchr(view->message, '\n'),
+              "%s", view->message);
+    file = fopen(name, "r");
+    cr_assert(file && fread(after, 1, sizeof after - 1, file) > 0);
+    fclose(file);
+    cr_assert_str_eq(after, before);
 }

@@ -1,5 +1,7 @@
 /* The dialogue that opens files: its list, completion, recent files. */
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utime.h>
@@ -209,6 +211,28 @@ Test(open_dialogue, recent_files)
 }
 
 /* Without a table of files, as in a build that has none, the field still takes a name. */
+/* As on a full disk: the old list stays, and one line says so. */
+Test(open_dialogue, recent_files_on_a_full_disk)
+{
+    const char *folder = make_folder();
+    mv_view *view = mvt_view_new(&(mv_view_opts){.files = &mv_disk_files});
+    char path[200];
+
+    snprintf(path, sizeof path, "%s/a.pickle", folder);
+    mvt_view_open(view, path);
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){20, 20}), 0);
+    snprintf(path, sizeof path, "%s/b.pickle", folder);
+    mvt_view_open(view, path);
+    cr_assert_str_eq(view->message, "the list of recent files was not written: the disk is full");
+    snprintf(path, sizeof path, "%s/memviz/recent.new", folder);
+    cr_assert_neq(access(path, F_OK), 0);
+    mv_view_do(view, MV_DO_open_file, 0);
+    mvt_view_frame(view);
+    cr_assert(strstr(name_of(view, 0), "/a.pickle"));
+    remove_folder(folder);
+}
+
 Test(open_dialogue, works_without_a_file_system)
 {
     mv_view *view = mvt_view_new(NULL);

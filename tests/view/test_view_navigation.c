@@ -88,7 +88,7 @@ Test(view_going, back_and_forward)
     mv_view *view = open_with(&clip, "gpt_train");
     mv_view_state first = *view->now, second;
 
-    cr_assert_eq(mv_view_past(view), 0);
+    cr_assert_eq(view->history->past_count, 0);
     show(view, 100, 900);
     pin(view, 77);
     second = *view->now;

@@ -1,14 +1,11 @@
 /* Writes the view to a file; and the fields that ask for a name. */
 #include <string.h>
-#include <time.h>
 
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
 #include "view/page/viewer_page.h"
 #include "view/panes/panes.h"
 #include "viz/scene/png.h"
-
-enum { MOST_FRAMES = 400, FRAME_MS = 16 };
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
@@ -52,33 +49,16 @@ void mv_bookmark_paint(mv_view *view, mv_box box)
 
 typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err);
 
-/* The same frame without overlays and buttons, and complete: other threads get some time for tiles
- * and tables that are not there yet. */
-static const mv_scene *bare_frame(mv_view *view)
-{
-    float width = view->ui.scene.width, height = view->ui.scene.height;
-    const mv_scene *scene;
-
-    view->chrome->only_panes = true;
-    scene = mv_view_frame(view, width, height, view->ms);
-    for (int i = 0; i < MOST_FRAMES && !mv_view_is_idle(view); i++) {
-        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
-        scene = mv_view_frame(view, width, height, view->ms > 0 ? view->ms + FRAME_MS : 0);
-    }
-    view->chrome->only_panes = false;
-    return scene;
-}
-
 static mv_code write_png(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
 {
     (void)arena;
-    return mv_scene_write_png(view->budget, bare_frame(view), sink, err);
+    return mv_scene_write_png(view->budget, view->bare_frame(view), sink, err);
 }
 
 static mv_code write_svg(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
 {
     (void)arena;
-    return mv_svg_write(bare_frame(view), sink, err);
+    return mv_svg_write(view->bare_frame(view), sink, err);
 }
 
 /* The view as a session of its file alone. */

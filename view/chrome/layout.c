@@ -66,3 +66,9 @@ mv_pane mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box)
     }
     return MV_PANE_NONE;
 }
+
+bool mv_chrome_is_covered(const mv_view *view)
+{
+    return view->desk->has_help ||
+           (view->desk->focus != MV_FOCUS_PANES && view->desk->focus != MV_FOCUS_SEARCH);
+}

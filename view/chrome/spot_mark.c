@@ -43,17 +43,6 @@ const mv_zone *mv_spot_zone(const mv_view *view)
     return NULL;
 }
 
-bool mv_spot_is_in(const mv_view *view, mv_window_part place)
-{
-    return view->spot.is_shown && view->spot.place == (uint8_t)place;
-}
-
-bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row)
-{
-    *row = (uint32_t)view->spot.arg;
-    return view->spot.is_shown && view->spot.has_moved && view->spot.command == command;
-}
-
 void mv_spot_paint(mv_view *view)
 {
     const mv_zone *zone = mv_spot_zone(view);

@@ -148,40 +148,45 @@ static void list_recent(mv_arena *arena, mv_file_listing *out)
             add(arena, out, path, &st);
 }
 
-/* A new list takes the place of the old one at once, so that another window finds one of both. */
-static void write_recent(const char *first, const char *others)
+/* A new list takes the place of the old one at once, so that another window finds one of both.
+ * False: it was begun, and could not be completed. */
+static bool write_recent(const char *first, const char *others)
 {
     char path[MV_FILE_PATH], made[MV_FILE_PATH], folder[MV_SAVED_PATH], other[MV_FILE_PATH];
     uint32_t count = 1;
+    bool is_whole;
     FILE *out;
     int file;
 
     if (!path_of_recent(path, "") || !path_of_recent(made, ".new") || !mv_saved_folder(folder))
-        return;
+        return true;
     mkdir(folder, 0700);
     unlink(made);
     file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     out = file >= 0 ? fdopen(file, "w") : NULL;
     if (!out)
-        return;
+        return true;
     fprintf(out, "%s\n", first);
     while (count < MV_MOST_RECENT && next_path(&others, other))
         if (strcmp(other, first) != 0) {
             fprintf(out, "%s\n", other);
             count++;
         }
-    if (fclose(out) != 0 || rename(made, path) != 0)
+    is_whole = !ferror(out);
+    is_whole = fclose(out) == 0 && is_whole && rename(made, path) == 0;
+    if (!is_whole)
         unlink(made);
+    return is_whole;
 }
 
-static void remember(const char *path)
+static bool remember(const char *path)
 {
     char whole[PATH_MAX], text[RECENT_BYTES];
 
     if (!realpath(path, whole) || strchr(whole, '\n') || strlen(whole) >= MV_FILE_PATH)
-        return;
+        return true;
     read_recent(text);
-    write_recent(whole, text);
+    return write_recent(whole, text);
 }
 
 const mv_file_system mv_disk_files = {list_folder, list_recent, remember, is_folder, home};

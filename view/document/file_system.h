@@ -29,8 +29,8 @@ typedef struct {
     bool (*list)(mv_arena *arena, const char *folder, mv_file_listing *out);
     /* The files that were opened last, the latest first, and only those that are still there. */
     void (*recent)(mv_arena *arena, mv_file_listing *out);
-    /* Remembers that a file was opened. */
-    void (*remember)(const char *path);
+    /* Remembers that a file was opened. False: the disk is full, and the list is as it was. */
+    bool (*remember)(const char *path);
     bool (*is_folder)(const char *path);
     const char *(*home)(void); /* NULL: not known */
 } mv_file_system;

@@ -4,11 +4,10 @@
  *     pane:    mv_slot_ask(slot, &ask, &is_current)  ->  a result, perhaps of an earlier ask
  *     worker:                            fn(arena, context, ask)  ->  result, a wake-up
  *
- * An ask is a plain struct without padding that matters (it is compared byte by byte). Only the
- * newest ask of a slot waits; a worker that has begun finishes. A result is valid until the next
- * mv_slot_ask of its slot. Without threads, asks are answered at once, on this thread: that is what
- * tests and golden pictures use. With MV_IN_TURNS (viz/core/background.h) they wait for
- * mv_jobs_turn. */
+ * An ask is compared byte by byte, so it has no padding (base/plain.h). Only the newest ask of a
+ * slot waits; a worker that has begun finishes. A result is valid until the next mv_slot_ask of its
+ * slot. Without threads, asks are answered at once, on this thread: that is what tests and golden
+ * pictures use. With MV_IN_TURNS (viz/core/background.h) they wait for mv_jobs_turn. */
 #ifndef MV_JOBS_H
 #define MV_JOBS_H
 

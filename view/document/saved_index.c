@@ -1,4 +1,5 @@
 #include "view/document/saved_index.h"
+#include "base/plain.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -17,6 +18,7 @@ enum { VERSION = 1, SAMPLE = 1 << 20, NAME = 32 + 6, PATH = MV_SAVED_PATH + NAME
 
 static const char ending[] = ".index";
 
+MV_PLAIN_BEGIN
 typedef struct {
     char magic[8];
     uint32_t version;
@@ -24,6 +26,7 @@ typedef struct {
     mv_saved_key key;
     uint64_t checksum; /* of everything after this field; of everything before it */
 } head;
+MV_PLAIN_END
 
 static_assert(sizeof(head) == 40, "bump VERSION");
 static_assert(sizeof(mv_saved_device) == 32 + 24 * MV_SAVED_COLUMNS, "bump VERSION");

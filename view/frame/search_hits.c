@@ -1,15 +1,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "view/frame/view.h"
 
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_trace *trace;
     const mv_document_device *device;
-    bool is_judged;
+    size_t is_judged;
     char search[MV_SEARCH_TEXT];
 } search_question;
+MV_PLAIN_END
 
 typedef struct {
     mv_filter_bits allocs, segments;

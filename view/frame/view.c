@@ -92,3 +92,40 @@ void mv_view_copy(mv_view *view, const char *text)
     if (view->opts.copy)
         view->opts.copy(view->opts.user, text);
 }
+
+bool mv_spot_is_in(const mv_view *view, mv_window_part place)
+{
+    return view->spot.is_shown && view->spot.place == (uint8_t)place;
+}
+
+bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row)
+{
+    *row = (uint32_t)view->spot.arg;
+    return view->spot.is_shown && view->spot.has_moved && view->spot.command == command;
+}
+
+uint32_t mv_view_has(const mv_view *view)
+{
+    const mv_document_device *device = mv_view_device(view);
+    uint32_t has = 0;
+
+    if (!device)
+        return mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
+    has |= MV_NEEDS_DEVICE;
+    has |=
+        view->now->pinned != MV_NO_ROW || view->now->pinned_segment != MV_NO_ROW ? MV_NEEDS_PIN : 0;
+    has |= view->now->has_interval ? MV_NEEDS_INTERVAL : 0;
+    has |= view->matches && view->matches->matches ? MV_NEEDS_FILTER : 0;
+    has |= device->trace_marks.oom_count ? MV_NEEDS_OOM : 0;
+    if (device->trace_marks.mark_count || (mv_view_is_judged(view) && device->leaks.steps.count))
+        has |= MV_NEEDS_MARKS;
+    has |= mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
+    has |= view->history->past_count ? MV_NEEDS_PAST : 0;
+    return has | (view->history->future_count ? MV_NEEDS_FUTURE : 0u);
+}
+
+bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id)
+{
+    return id > MV_DO_NOTHING && id < MV_DO_COUNT &&
+           (mv_view_commands[id].needs & ~mv_view_has(view)) == 0;
+}

@@ -27,6 +27,7 @@
 #include "view/state/session.h"
 #include "view/state/spot.h"
 #include "view/state/user_input.h"
+#include "view/state/view_history.h"
 #include "view/state/view_state.h"
 #include "viz/core/timescale.h"
 
@@ -93,10 +94,13 @@ struct mv_view {
     mv_document **documents; /* [document_count] */
     mv_device_names names;
 
+    /* A frame of the panes alone, complete, without overlays and buttons: what exports write. */
+    const mv_scene *(*bare_frame)(mv_view *view);
     mv_paper_sheet *sheet;    /* the frame is for paper; NULL: for a window */
     const mv_view_state *now; /* both are written by view/intents/ only */
     const mv_view_desk *desk;
     const mv_bookmarks *bookmarks;
+    const mv_view_history *history;
     mv_intents *intents;
     mv_spot spot; /* where the keyboard is among the panes and bars */
     mv_keymap keymap;
@@ -198,8 +202,8 @@ uint32_t mv_view_device_count(const mv_view *view);
 /* Whether typed text goes into a field: then the window asks for it. */
 bool mv_view_wants_text(const mv_view *view);
 
-/* MV_NEEDS_PAST and MV_NEEDS_FUTURE, if there is one. */
-uint32_t mv_view_past(const mv_view *view);
+/* MV_NEEDS bits of state/command.h: what there is for commands. */
+uint32_t mv_view_has(const mv_view *view);
 
 void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -10,6 +10,7 @@ bool mv_intents_open(mv_view *view)
     view->now = mv_view_write(view);
     view->desk = mv_view_write_desk(view);
     view->bookmarks = &view->intents->bookmarks;
+    view->history = &view->intents->history;
     *mv_view_write(view) = mv_view_state_first;
     *mv_view_write_desk(view) = mv_view_desk_first;
     mv_view_write_desk(view)->is_dark = view->opts.is_dark;
@@ -81,13 +82,6 @@ void mv_view_settle(mv_view *view)
 }
 
 /* ---- going back --------------------------------------------------------------------------- */
-
-uint32_t mv_view_past(const mv_view *view)
-{
-    const mv_view_history *h = &view->intents->history;
-
-    return (h->past_count ? MV_NEEDS_PAST : 0u) | (h->future_count ? MV_NEEDS_FUTURE : 0u);
-}
 
 void mv_view_put(mv_view *view, const mv_view_state *state)
 {

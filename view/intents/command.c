@@ -2,31 +2,6 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* What of `needs` the view has. */
-static uint32_t has(const mv_view *view)
-{
-    const mv_document_device *device = mv_view_device(view);
-    uint32_t has = 0;
-
-    if (!device)
-        return mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
-    has |= MV_NEEDS_DEVICE;
-    has |=
-        view->now->pinned != MV_NO_ROW || view->now->pinned_segment != MV_NO_ROW ? MV_NEEDS_PIN : 0;
-    has |= view->now->has_interval ? MV_NEEDS_INTERVAL : 0;
-    has |= view->matches && view->matches->matches ? MV_NEEDS_FILTER : 0;
-    has |= device->trace_marks.oom_count ? MV_NEEDS_OOM : 0;
-    if (device->trace_marks.mark_count || (mv_view_is_judged(view) && device->leaks.steps.count))
-        has |= MV_NEEDS_MARKS;
-    has |= mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
-    return has | mv_view_past(view);
-}
-
-bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id)
-{
-    return id > MV_DO_NOTHING && id < MV_DO_COUNT && (mv_view_commands[id].needs & ~has(view)) == 0;
-}
-
 /* Why hits cannot be gone through. */
 static const char *lack_of_hits(const mv_view *view)
 {
@@ -80,7 +55,7 @@ bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg)
 
     if (id <= MV_DO_NOTHING || id >= MV_DO_COUNT)
         return false;
-    lacking = mv_view_commands[id].needs & ~has(view);
+    lacking = mv_view_commands[id].needs & ~mv_view_has(view);
     if (lacking) {
         mv_view_say(view, false, "%s: %s", mv_view_commands[id].title, lack(view, lacking));
         return false;

@@ -4,12 +4,6 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-bool mv_chrome_is_covered(const mv_view *view)
-{
-    return view->desk->has_help ||
-           (view->desk->focus != MV_FOCUS_PANES && view->desk->focus != MV_FOCUS_SEARCH);
-}
-
 /* ---- keys and text ----------------------------------------------------------------------- */
 
 static mv_field *field_of(mv_view *view)

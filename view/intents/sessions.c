@@ -1,4 +1,4 @@
-/* Beginning where a session says, and saving one. */
+/* Opening files and sessions, and saving a session. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +76,31 @@ void mv_view_fit(mv_view *view)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
+static void remember(mv_view *view, const char *path)
+{
+    if (view->opts.files && !view->opts.files->remember(path))
+        mv_view_say(view, true, "%s", "the list of recent files was not written: the disk is full");
+}
+
+bool mv_view_add_file(mv_view *view, const char *path)
+{
+    mv_document *document = NULL;
+
+    if (view->document_count < MV_MOST_FILES) {
+        if (view->document_count ==
+            0) /* no other device is preferred: the first one to be ready is shown */
+            mv_loader_prefer(view->loader, NULL, MV_NO_ROW);
+        document = mv_loader_add(view->loader, path);
+    }
+    if (!document) {
+        mv_view_say(view, true, "%s: not opened: memory is out", path);
+        return false;
+    }
+    view->documents[view->document_count++] = document;
+    remember(view, path);
+    return true;
+}
+
 /* The row of an open file: by its name too, since a page has no files. MV_NO_ROW: it is not open.
  */
 static uint32_t open_row(const mv_view *view, const char *path)
@@ -145,11 +170,37 @@ void mv_view_open_session(mv_view *view, const char *path)
     }
     mv_change_begin(view);
     place_files(view, session);
-    if (view->opts.files)
-        view->opts.files->remember(path);
+    remember(view, path);
     mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .session = session});
     mv_view_choose(view, session->now.file, MV_NO_ROW);
     mv_change_end(view);
+}
+
+/* The row of the file that is shown first. */
+static uint32_t first_file(const mv_view *view)
+{
+    const mv_session *session = view->chrome->start.session;
+
+    return view->chrome->has_start && session ? session->now.file : 0;
+}
+
+/* The shown file could not be read. */
+static bool shows_a_failure(const mv_view *view)
+{
+    const mv_document *d = mv_view_document(view);
+
+    return d && atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_FAILED;
+}
+
+void mv_view_add(mv_view *view, const char *path)
+{
+    bool is_wanted = shows_a_failure(view);
+
+    if (mv_text_file_begins(path, MV_SESSION_BEGINS))
+        mv_view_open_session(view, path);
+    else if (mv_view_add_file(view, path) &&
+             (is_wanted || view->document_count == first_file(view) + 1))
+        mv_view_choose(view, view->document_count - 1, MV_NO_ROW);
 }
 
 /* ---- saving ------------------------------------------------------------------------------- */

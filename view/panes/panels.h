@@ -16,6 +16,7 @@
 #include <pthread.h>
 
 #include "analyze/events/event_words.h"
+#include "base/plain.h"
 #include "view/panes/allocation_history.h"
 #include "view/panes/finding_places.h"
 #include "view/panes/flames.h"
@@ -59,6 +60,7 @@ struct mv_panel_change {
 
 /* ---- answers: `ask` is the question; the caller compares it with the one it shows ------------ */
 
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
@@ -66,6 +68,7 @@ typedef struct {
     uint32_t by_address;
     uint32_t columns, rows;
 } mv_heap_ask;
+MV_PLAIN_END
 
 typedef struct {
     mv_heap_ask ask;
@@ -73,6 +76,7 @@ typedef struct {
     mv_state state;
 } mv_heap_answer;
 
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
@@ -80,11 +84,12 @@ typedef struct {
     uint32_t source, by_blocks, is_inverted, has_all_frames;
     uint32_t event, a, b;
     uint32_t width; /* pixels */
-    uint32_t is_judged;
+    uint64_t is_judged;
     const mv_document *other; /* of MV_FLAMES_CHANGE: from which */
     const mv_document_device *other_device;
     char only[MV_SEARCH_TEXT]; /* a search: its hits alone are counted; "": all */
 } mv_flames_question;
+MV_PLAIN_END
 
 typedef struct {
     mv_flames_question ask;
@@ -99,6 +104,7 @@ typedef struct {
 /* What was asked of the device's allocations. */
 mv_flames_ask mv_flames_answer_ask(const mv_flames_answer *answer);
 
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
@@ -106,6 +112,7 @@ typedef struct {
     uint32_t a, b, of_segments; /* LINES, CATEGORIES */
     char only[MV_SEARCH_TEXT];  /* a search: its hits alone are counted; "": all */
 } mv_listing_question;
+MV_PLAIN_END
 
 typedef struct {
     mv_listing_question question;
@@ -114,10 +121,12 @@ typedef struct {
     mv_listing table;
 } mv_listing_answer;
 
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
 } mv_findings_question;
+MV_PLAIN_END
 
 typedef struct {
     mv_findings_question ask;
@@ -125,6 +134,7 @@ typedef struct {
     mv_finding_place *places; /* [findings.count] */
 } mv_findings_answer;
 
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
@@ -132,6 +142,7 @@ typedef struct {
     uint32_t alloc, segment; /* rows of lives, or MV_NO_ROW */
     uint32_t has_history;    /* of the allocation */
 } mv_story_question;
+MV_PLAIN_END
 
 typedef struct {
     mv_story_question ask;

@@ -4,6 +4,7 @@
 #ifndef MV_LEGEND_COUNT_H
 #define MV_LEGEND_COUNT_H
 
+#include "base/plain.h"
 #include "view/frame/colour_groups.h"
 #include "viz/core/tiles.h"
 
@@ -24,16 +25,18 @@ typedef struct {
     const char *label;   /* of the first groups; NULL: not made */
 } mv_legend_group;
 
-/* Plain data, compared byte by byte. */
+/* Compared byte by byte. */
+MV_PLAIN_BEGIN
 typedef struct {
-    const mv_document_device *device;
     uint64_t colours; /* mv_view_colour_key */
     uint64_t only;    /* identifies the rows that are drawn */
-    uint64_t search;  /* identifies the hits; 0: there are none */
     uint64_t tiles;   /* identifies what is in the window; 0: only moments count */
-    uint32_t event;   /* the moment */
-    uint32_t high;    /* the highest moment of the window; else `event` */
+    const mv_document_device *device;
+    size_t search;  /* identifies the hits; 0: there are none */
+    uint32_t event; /* the moment */
+    uint32_t high;  /* the highest moment of the window; else `event` */
 } mv_legend_ask;
+MV_PLAIN_END
 
 typedef struct {
     uint64_t bytes;

@@ -10,6 +10,7 @@
 #define MV_PANE_RANKS_H
 
 #include "analyze/ranks/ranks.h"
+#include "base/plain.h"
 #include "view/frame/device_rows.h"
 #include "view/timeline/plot.h"
 
@@ -26,12 +27,14 @@ typedef struct {
     mv_ranks found;
 } mv_judged_ranks;
 
-/* Plain data, compared byte by byte. */
+/* Compared byte by byte. */
+MV_PLAIN_BEGIN
 typedef struct {
     mv_document *const *documents;
     uint32_t document_count;
     uint32_t shown_count; /* devices that are shown: all are known once nothing is loading */
 } mv_ranks_ask;
+MV_PLAIN_END
 
 void *mv_ranks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
 

@@ -20,6 +20,7 @@
 #ifndef MV_PANE_TIMELINE_H
 #define MV_PANE_TIMELINE_H
 
+#include "base/plain.h"
 #include "view/frame/view.h"
 #include "view/timeline/alignment.h"
 #include "view/timeline/legend_count.h"
@@ -74,13 +75,15 @@ typedef struct {
     double y_from, y_to;
 } mv_drag;
 
-/* Plain data, compared byte by byte. */
+/* Compared byte by byte. */
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_index *index;
     const mv_pyramid *pyramid;
     uint32_t a, b;        /* events [a, b) */
     uint64_t of_segments; /* the index is of segments */
 } mv_interval_ask;
+MV_PLAIN_END
 
 typedef struct {
     mv_slot *slot;
@@ -97,11 +100,13 @@ typedef struct {
     uint64_t *words;
 } mv_isolated;
 
-/* What is found for a device in addition to its rows. Plain data, compared byte by byte. */
+/* What is found for a device in addition to its rows. Compared byte by byte. */
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_document_device *device;
-    uint64_t is_judged;
+    size_t is_judged;
 } mv_marks_ask;
+MV_PLAIN_END
 
 typedef struct {
     mv_mark_lanes lanes;

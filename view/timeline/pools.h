@@ -5,23 +5,26 @@
 #ifndef MV_VIEW_POOLS_H
 #define MV_VIEW_POOLS_H
 
+#include "base/plain.h"
 #include "view/frame/colour_groups.h"
 #include "viz/pictures/pool_levels.h"
 
-/* Plain data, compared byte by byte. */
+/* Compared byte by byte. */
+MV_PLAIN_BEGIN
 typedef struct {
+    double x, dx; /* place on the clock at the left edge, and of a pixel */
     const mv_document *document;
     const mv_document_device *device;
     const mv_filter_bits *only; /* of a sheet; NULL: all */
-    double x, dx;               /* place on the clock at the left edge, and of a pixel */
     uint32_t first, end;        /* events that are shown */
     uint32_t columns;
     uint32_t envelopes; /* at most; 0: all pools are one, and have no groups */
     uint32_t clock, mode, is_judged;
     uint32_t show; /* mv_show */
-    uint32_t top;  /* of a sheet: only so many rows have a colour; 0: all */
+    size_t top;    /* of a sheet: only so many rows have a colour; 0: all */
     char search[MV_SEARCH_TEXT];
 } mv_pools_ask;
+MV_PLAIN_END
 
 typedef struct {
     mv_pools_ask ask;

@@ -2,17 +2,20 @@
 #ifndef MV_SEGMENT_USE_H
 #define MV_SEGMENT_USE_H
 
+#include "base/plain.h"
 #include "viz/core/index.h"
 #include "viz/scene/fullness_scale.h"
 
 enum { MV_USE_SAMPLES = 1024, MV_USE_CELLS = 32 << 20 };
 
-/* Plain data, compared byte by byte. */
+/* Compared byte by byte. */
+MV_PLAIN_BEGIN
 typedef struct {
     const mv_index *allocs;
     const mv_index *segments; /* of mv_segment_lives_as_allocs */
     uint64_t first, end;      /* the window of events */
 } mv_use_ask;
+MV_PLAIN_END
 
 typedef struct {
     mv_use_ask ask;

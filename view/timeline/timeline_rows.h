@@ -3,19 +3,22 @@
 #ifndef MV_TIMELINE_ROWS_H
 #define MV_TIMELINE_ROWS_H
 
+#include "base/plain.h"
 #include "viz/core/drawn_rows.h"
 #include "viz/core/pyramid.h"
 #include "viz/core/timescale.h"
 
-/* Plain data, compared byte by byte. */
+/* Compared byte by byte. */
+MV_PLAIN_BEGIN
 typedef struct {
+    uint64_t id;    /* identifies the question: never 0, and different for other bits */
+    uint64_t clock; /* mv_clock */
     const mv_index *index;
     const mv_lives *device; /* allocations and segments of the device */
     const uint64_t *only;   /* a bit a rank, copied into the answer; NULL: all rows */
-    uint64_t id;            /* identifies the question: never 0, and different for other bits */
-    uint32_t clock;         /* mv_clock */
-    uint32_t of_segments;   /* the index is of mv_segment_lives_as_allocs */
+    size_t of_segments;     /* the index is of mv_segment_lives_as_allocs */
 } mv_timeline_rows_ask;
+MV_PLAIN_END
 
 typedef struct {
     mv_timeline_rows_ask ask;
