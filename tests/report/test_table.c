@@ -250,7 +250,8 @@ static void expect_columns(check *c, const mv_table *tables, const cJSON *row, c
             continue;
         }
         if (!*path && !*key &&
-            (!strcmp(own, "memviz") || !strcmp(own, "command") || !strcmp(own, "file")))
+            (!strcmp(own, "memviz") || !strcmp(own, "command") || !strcmp(own, "file") ||
+             !strcmp(own, "level")))
             continue;
         for (int i = 0; i < c->columns && !is_column; i++)
             is_column = strcmp(c->field[i], own) == 0 ||
