@@ -2,11 +2,10 @@
 
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/holdings.h"
+#include "analyze/levels/beat.h"
 #include "analyze/levels/call_stacks.h"
 #include "base/grow.h"
 #include "base/sort.h"
-
-enum { GAIN_EVENTS = 2, LOSS_EVENTS = 3 };
 
 static const char *const names[] = {[MV_LEVEL_DEFAULT] = "default",
                                     [MV_LEVEL_PYTORCH] = "pytorch",
@@ -90,8 +89,9 @@ typedef struct {
     mv_arena *arena, *scratch;
     const mv_trace *trace; /* as it was read, with stacks of calls */
     const mv_stack_id *stack_of_call;
-    mv_stream_id stream; /* the default one */
-    mv_lot_kind kind;
+    mv_stream_id stream;  /* the default one */
+    unsigned kinds;       /* a bit for each mv_lot_kind that is wanted */
+    bool takes_blocks;    /* PyTorch's blocks, too */
     bool skips_framework; /* its memory is PyTorch's segments */
     uint32_t device;
     mv_events from, *to; /* from: PyTorch's, for MV_LEVEL_ALL; else empty */
@@ -106,7 +106,7 @@ static bool is_wanted(const maker *m, const mv_lot *lot)
 {
     const mv_api_calls *c = &m->trace->api_calls;
 
-    return lot->kind == m->kind &&
+    return m->kinds >> lot->kind & 1 &&
            !(m->skips_framework &&
              mv_library_is_framework(mv_string_text(m->trace, c->library[lot->call])));
 }
@@ -224,11 +224,9 @@ static bool add_final(mv_arena *scratch, final_heap *f, uint32_t device, final_r
     return mv_append(scratch, f->rows, f->count, f->capacity, row);
 }
 
-static bool finals_of_device(maker *m, const mv_holdings *h, bool with_segments, final_heap *f)
+static bool finals_of_kind(maker *m, const mv_holdings *h, mv_lot_kind kind, final_heap *f)
 {
-    const mv_segments *s = &m->trace->segments;
-
-    for (uint32_t at = h->first[m->kind]; at != MV_NO_ROW; at = h->lots[at].next) {
+    for (uint32_t at = h->first[kind]; at != MV_NO_ROW; at = h->lots[at].next) {
         const mv_lot *lot = &h->lots[at];
         if (!is_wanted(m, lot))
             continue;
@@ -237,6 +235,16 @@ static bool finals_of_device(maker *m, const mv_holdings *h, bool with_segments,
                        (final_row){m->address[at], lot->bytes, MV_NO_ROW, lot->call}))
             return false;
     }
+    return true;
+}
+
+static bool finals_of_device(maker *m, const mv_holdings *h, bool with_segments, final_heap *f)
+{
+    const mv_segments *s = &m->trace->segments;
+
+    for (int kind = 0; kind < MV_LOT_KINDS; kind++)
+        if (!finals_of_kind(m, h, (mv_lot_kind)kind, f))
+            return false;
     for (uint32_t i = 0; with_segments && i < s->count; i++) {
         if (s->device[i] != (int32_t)m->device)
             continue;
@@ -369,10 +377,9 @@ static bool find_default_stream(mv_arena *arena, mv_trace *trace, mv_stream_id *
     return true;
 }
 
-static mv_code make_device(maker *m, mv_level level, uint32_t devices, mv_events *out,
-                           final_heap *f, mv_err *err)
+static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_heap *f, mv_err *err)
 {
-    bool has_blocks = level == MV_LEVEL_ALL && mv_trace_events(m->trace, m->device).count > 0;
+    bool has_blocks = m->takes_blocks && mv_trace_events(m->trace, m->device).count > 0;
 
     m->from = has_blocks ? mv_trace_events(m->trace, m->device) : (mv_events){0};
     m->skips_framework = has_blocks;
@@ -415,14 +422,15 @@ static bool take_host_records(mv_arena *arena, mv_trace *trace)
     return s->device != NULL;
 }
 
-static mv_code take_calls(mv_arena *arena, mv_trace *made, mv_level level, mv_err *err)
+enum { OF_DEVICE = 1 << MV_LOT_DEVICE, OF_HOST = 1 << MV_LOT_HOST };
+
+static mv_code take_calls(mv_arena *arena, mv_trace *made, unsigned kinds, bool takes_blocks,
+                          mv_err *err)
 {
-    uint32_t devices = level == MV_LEVEL_HOST ? 1 : devices_of(made);
+    uint32_t devices = kinds == OF_HOST ? 1 : devices_of(made);
     mv_stack_id *stack_of_call;
     mv_arena scratch;
-    maker m = {.arena = arena,
-               .scratch = &scratch,
-               .kind = level == MV_LEVEL_HOST ? MV_LOT_HOST : MV_LOT_DEVICE};
+    maker m = {.arena = arena, .scratch = &scratch, .kinds = kinds, .takes_blocks = takes_blocks};
     final_heap finals = {0};
     mv_device *list = mv_push_array(arena, mv_device, devices);
     mv_code code;
@@ -436,7 +444,7 @@ static mv_code take_calls(mv_arena *arena, mv_trace *made, mv_level level, mv_er
     m.stack_of_call = stack_of_call;
     mv_arena_init(&scratch, arena->budget);
     for (m.device = 0; m.device < devices && code == MV_OK; m.device++)
-        code = make_device(&m, level, devices, &list[m.device].events, &finals, err);
+        code = make_device(&m, devices, &list[m.device].events, &finals, err);
     if (code == MV_OK) {
         mv_trace heap = *made;
         if (make_heap(&m, &finals, &heap))
@@ -447,6 +455,23 @@ static mv_code take_calls(mv_arena *arena, mv_trace *made, mv_level level, mv_er
     mv_arena_release(&scratch);
     made->devices = list;
     made->device_count = devices;
+    return code;
+}
+
+/* The steps of the program, as all levels together show them. */
+static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, mv_trace *made, mv_err *err)
+{
+    mv_trace whole = *trace;
+    mv_arena scratch;
+    mv_code code;
+
+    mv_arena_init(&scratch, arena->budget);
+    code = take_calls(&scratch, &whole, OF_DEVICE | OF_HOST, true, err);
+    if (code == MV_OK) {
+        whole.origin.level = mv_level_name(MV_LEVEL_ALL);
+        code = mv_beat_mark(arena, &whole, made, err);
+    }
+    mv_arena_release(&scratch);
     return code;
 }
 
@@ -463,7 +488,10 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
         if (!take_host_records(arena, &made))
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "host memory");
     } else {
-        code = take_calls(arena, &made, level, err);
+        code = take_calls(arena, &made, level == MV_LEVEL_HOST ? OF_HOST : OF_DEVICE,
+                          level == MV_LEVEL_ALL, err);
+        if (code == MV_OK && level != MV_LEVEL_ALL)
+            code = mark_steps(arena, trace, &made, err);
         if (code == MV_OK && level != MV_LEVEL_ALL)
             made.history = (mv_history){0};
     }

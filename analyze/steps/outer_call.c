@@ -25,6 +25,7 @@ static const struct {
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
+    mv_frame_kind most;    /* frames of this kind or a lower one are the program's */
     uint8_t *is_entry;     /* [frames.count] */
     const uint16_t *marks; /* [stacks.count] */
     mv_intern places;      /* by their Python frames and kind */
@@ -45,20 +46,33 @@ static bool frame_is_entry(const mv_trace *trace, uint32_t frame)
     return false;
 }
 
-static bool is_python(const outer_state *w, mv_frame_id frame)
+/* Python's frames; in a program without Python all frames but those of calls of CUDA, if the trace
+ * is of such calls. Elsewhere native stacks are those of threads of the backward pass. */
+static mv_frame_kind program_frames(const mv_trace *trace, const uint8_t *kinds)
 {
-    return w->kinds[frame.row] <= MV_FRAME_FRAMEWORK;
+    if (!trace->origin.level)
+        return MV_FRAME_FRAMEWORK;
+    for (uint32_t f = 0; f < trace->origin.first_call_frame; f++)
+        if (kinds[f] <= MV_FRAME_FRAMEWORK)
+            return MV_FRAME_FRAMEWORK;
+    return MV_FRAME_NATIVE;
 }
 
-/* The next Python frame at or after *at; MV_NO_FRAME at the end. */
-static mv_frame_id next_python(const outer_state *w, mv_stack_id stack, uint32_t *at)
+static bool is_of_program(const outer_state *w, mv_frame_id frame)
+{
+    return w->kinds[frame.row] <= w->most &&
+           !(w->trace->origin.level && frame.row >= w->trace->origin.first_call_frame);
+}
+
+/* The next frame of the program at or after *at; MV_NO_FRAME at the end. */
+static mv_frame_id next_of_program(const outer_state *w, mv_stack_id stack, uint32_t *at)
 {
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
 
     while (*at < count) {
         mv_frame_id frame = frames[(*at)++];
-        if (is_python(w, frame))
+        if (is_of_program(w, frame))
             return frame;
     }
     return MV_NO_FRAME;
@@ -68,8 +82,8 @@ static uint64_t hash_of(const outer_state *w, mv_stack_id stack, uint32_t from, 
 {
     uint64_t hash = 0x9e3779b97f4a7c15u + kind;
 
-    for (mv_frame_id f = next_python(w, stack, &from); f.row != MV_NO_ROW;
-         f = next_python(w, stack, &from)) {
+    for (mv_frame_id f = next_of_program(w, stack, &from); f.row != MV_NO_ROW;
+         f = next_of_program(w, stack, &from)) {
         hash = (hash ^ f.row) * 0xff51afd7ed558ccdu;
         hash ^= hash >> 32;
     }
@@ -80,7 +94,7 @@ static bool same_frames(const outer_state *w, mv_stack_id a, uint32_t from_a, mv
                         uint32_t from_b)
 {
     for (;;) {
-        mv_frame_id fa = next_python(w, a, &from_a), fb = next_python(w, b, &from_b);
+        mv_frame_id fa = next_of_program(w, a, &from_a), fb = next_of_program(w, b, &from_b);
 
         if (fa.row != fb.row)
             return false;
@@ -93,8 +107,8 @@ static uint32_t depth_of(const outer_state *w, mv_stack_id stack, uint32_t from)
 {
     uint32_t depth = 0;
 
-    for (mv_frame_id f = next_python(w, stack, &from); f.row != MV_NO_ROW;
-         f = next_python(w, stack, &from))
+    for (mv_frame_id f = next_of_program(w, stack, &from); f.row != MV_NO_ROW;
+         f = next_of_program(w, stack, &from))
         depth += w->kinds[f.row] != MV_FRAME_USER;
     return depth;
 }
@@ -135,6 +149,8 @@ static uint32_t find_place(outer_state *w, mv_stack_id stack)
     uint32_t count, entry, constructors;
     const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
 
+    if (w->most == MV_FRAME_NATIVE)
+        return count > 0 ? place_of(w, stack, 0, MV_OUTER_LINE) : MV_NO_ROW;
     if (w->marks[stack.row] & NO_PLACE || !(w->marks[stack.row] & MV_MARK_PYTHON))
         return MV_NO_ROW;
     for (entry = count; entry > 0 && !w->is_entry[frames[entry - 1].row];)
@@ -172,7 +188,8 @@ static bool outer_fill(mv_arena *arena, mv_arena *scratch, outer_state *w)
 
 bool mv_outer_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_outer *out)
 {
-    outer_state w = {.trace = trace, .kinds = kinds, .out = out};
+    outer_state w = {
+        .trace = trace, .kinds = kinds, .most = program_frames(trace, kinds), .out = out};
     mv_arena scratch;
     bool filled;
 

@@ -11,7 +11,8 @@
  *     place    train.py:19 | train.py:90                                                     a line
  *
  * Backward passes, optimizers, the creation and loading of parameters, and threads without Python
- * belong to no place: what repeats there are layers and parameters. */
+ * belong to no place: what repeats there are layers and parameters. But in a trace of calls of CUDA
+ * (analyze/levels) by a program without Python, each stack is a place by all of its frames. */
 #ifndef MV_OUTER_CALL_H
 #define MV_OUTER_CALL_H
 

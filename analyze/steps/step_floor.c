@@ -42,6 +42,7 @@ mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *st
 {
     mv_arena scratch;
     int64_t level, *change;
+    uint32_t bin = 0;
 
     *out = (mv_floor){.bins = steps->count + 1};
     out->least = mv_push_array(arena, uint64_t, out->bins);
@@ -55,15 +56,14 @@ mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *st
     for (uint32_t b = 0; b < out->bins; b++)
         out->least[b] = UINT64_MAX;
     take(out, 0, level);
-    for (uint32_t e = 0, bin = 0; e < lives->events.count; e++) {
+    for (uint32_t e = 0; e < lives->events.count; e++) {
         while (bin < steps->count && steps->at[bin] <= e)
             take(out, ++bin, level);
         level += change[e];
         take(out, bin, level);
     }
-    for (uint32_t b = 1; b < out->bins; b++)
-        if (out->least[b] == UINT64_MAX)
-            out->least[b] = out->most[b] = out->least[b - 1];
+    while (bin < steps->count)
+        take(out, ++bin, level);
     mv_arena_release(&scratch);
     return MV_OK;
 }

@@ -43,7 +43,8 @@ typedef struct {
 typedef struct {
     mv_texts names; /* "m" or "r" and the name */
     uint32_t count, capacity;
-    series *rows; /* [count] by the number of the text */
+    series *rows;    /* [count] by the number of the text */
+    bool counts_all; /* marks without an event between them, too */
     bool failed;
 } series_set;
 
@@ -83,6 +84,13 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     return &set->rows[row];
 }
 
+/* Marks without an event between them are one; on a level of calls, where most steps have no event,
+ * each is a step. */
+static bool is_another(bool counts_all, uint32_t last, uint32_t at)
+{
+    return at > last || (counts_all && at == last);
+}
+
 static void set_add(series_set *set, const char *text, bool is_moment, uint32_t at)
 {
     char name[NAME_BYTES];
@@ -94,7 +102,7 @@ static void set_add(series_set *set, const char *text, bool is_moment, uint32_t 
     if (number == UINT64_MAX || (row->count > 0 && number <= row->number))
         row->numbered = false;
     row->number = number;
-    if (row->count > 0 && at <= row->last)
+    if (row->count > 0 && !is_another(set->counts_all, row->last, at))
         return;
     if (row->count++ == 0)
         row->first = at;
@@ -135,7 +143,11 @@ static bool is_of_library(const char *name)
                                          "cudnn",
                                          "cublas",
                                          "thrust::",
-                                         "cub::"};
+                                         "cub::",
+                                         "NCCL:",
+                                         "TSL:",
+                                         "XLA",
+                                         "cupy."};
 
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
@@ -331,7 +343,7 @@ static void judge_within(series_set *set)
 /* Collects the positions of one series. */
 typedef struct {
     const char *name;
-    bool is_moment;
+    bool is_moment, counts_all;
     uint32_t *at;
     uint32_t count, room;
 } collector;
@@ -344,7 +356,7 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
     name_without_numbers(text, name);
     if (is_moment != c->is_moment || strcmp(name, c->name) != 0 || c->count == c->room)
         return;
-    if (c->count == 0 || at > c->at[c->count - 1])
+    if (c->count == 0 || is_another(c->counts_all, c->at[c->count - 1], at))
         c->at[c->count++] = at;
 }
 
@@ -355,7 +367,8 @@ typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                         const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {
-    series_set set = {.names.arena = scratch};
+    bool counts_all = trace->origin.level && trace->origin.first_call_frame < trace->frames.count;
+    series_set set = {.names.arena = scratch, .counts_all = counts_all};
     within_search within = {&set, lives, outer, lives->allocs.preexisting};
     const series *best;
     collector c;
@@ -368,7 +381,10 @@ static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trac
     best = set_best(&set, lives->events.count);
     if (!best)
         return true;
-    c = (collector){.name = best->name, .is_moment = best->is_moment, .room = best->count};
+    c = (collector){.name = best->name,
+                    .is_moment = best->is_moment,
+                    .counts_all = counts_all,
+                    .room = best->count};
     c.at = mv_push_array(arena, uint32_t, best->count);
     out->name = mv_arena_text(arena, best->name, strlen(best->name));
     if (!c.at || !out->name)

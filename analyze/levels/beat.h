@@ -1,0 +1,17 @@
+/* The steps of a program, for levels on which they do not show.
+ *
+ * On the level of the host a program that keeps a pinned buffer in each step does nothing else:
+ * only what it allocates on other levels meanwhile tells a step from a list that is built at
+ * set-up. So the steps are found where all levels are one trace, and marked. */
+#ifndef MV_BEAT_H
+#define MV_BEAT_H
+
+#include "parse/model/trace.h"
+
+#define MV_BEAT_NAME "inferred step"
+
+/* Adds a mark of that name to the annotations of `out` at the beginning of each step of `whole`,
+ * unless the program marks its steps, or has none. MV_NOMEM when memory is out. */
+mv_code mv_beat_mark(mv_arena *arena, const mv_trace *whole, mv_trace *out, mv_err *err);
+
+#endif
