@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/code/libraries.h"
 #include "analyze/code/native_frame.h"
 #include "analyze/code/stack_marks.h"
 
@@ -264,6 +265,8 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
 
     if (index >= count)
         return false;
+    if (mv_frame_is_call(trace, frames[index]))
+        return true;
     own = kind_at(trace, kinds, frames[index]);
     for (uint32_t i = 0; own > MV_FRAME_FRAMEWORK && i < count; i++) {
         mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
@@ -295,7 +298,10 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
     for (const char *at = file; *at; at++)
         if ((*at == '/' || *at == '\\') && at[1])
             file = at + 1;
-    if (mv_frame_is_native(path, function, line))
+    if (mv_frame_is_call(trace, frame)) {
+        char library[MV_LIBRARY_NAME];
+        snprintf(out, size, "%s (%s)", function, mv_library_name(path, library));
+    } else if (mv_frame_is_native(path, function, line))
         mv_native_label(path, function, line, out, size);
     else if (line <= 0)
         snprintf(out, size, "%s %s", file, function);

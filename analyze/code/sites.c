@@ -2,7 +2,7 @@
 
 #include "base/intern.h"
 
-/* The frames of a stack that count: those up to a kind. */
+/* The frames of a stack that count: those up to a kind, and calls of CUDA. */
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
@@ -16,16 +16,22 @@ static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t
     const mv_frame_id *frames = mv_stack_frames(view->trace, stack, &count);
 
     while (*at < count) {
-        mv_frame_id frame = frames[(*at)++];
-        if (view->kinds[frame.row] <= view->most)
+        mv_frame_id frame = frames[*at];
+        bool is_call = mv_frame_is_call(view->trace, frame);
+        ++*at;
+        if (is_call || view->kinds[frame.row] <= view->most)
             return frame;
     }
     return MV_NO_FRAME;
 }
 
+/* Calls are not counted: what else there is decides which view it is. */
 static bool view_is_empty(const frame_view *view, mv_stack_id stack)
 {
-    uint32_t at = 0;
+    uint32_t count, at;
+    const mv_frame_id *frames = mv_stack_frames(view->trace, stack, &count);
+
+    at = count > 0 && mv_frame_is_call(view->trace, frames[0]);
 
     return view_next(view, stack, &at).row == MV_NO_ROW;
 }

@@ -10,7 +10,9 @@
  *
  * A stack without Python frames is a site by all its frames, grouped by the telling ones: the
  * program's own, and nodes of the backward pass. A site without any of these, or user or package
- * frames, is a group of its own. MV_NO_STACK is a site too. */
+ * frames, is a group of its own. MV_NO_STACK is a site too. Where the
+ * trace is of calls of CUDA (analyze/levels), the call and its library tell sites and groups apart,
+ * too. */
 #ifndef MV_SITES_H
 #define MV_SITES_H
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/code/libraries.h"
 #include "base/text.h"
 
 /* A forward pass that keeps this many blocks keeps more than its result: it keeps its graph. */
@@ -74,6 +75,17 @@ bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack)
     return false;
 }
 
+/* The library that called CUDA, in a trace of such calls (analyze/levels); NULL elsewhere. */
+static const char *calling_library(const mv_trace *trace, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    if (count == 0 || !mv_frame_is_call(trace, frames[0]))
+        return NULL;
+    return mv_string_text(trace, trace->frames.file[frames[0].row]);
+}
+
 /* ---- signs in a stack -------------------------------------------------------------------- */
 
 static bool is_loss_function(place at)
@@ -126,6 +138,8 @@ mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_sta
     mv_module_path path = mv_module_path_of(trace, stack);
     mv_frame_id culprit = mv_culprit_frame(trace, kinds, stack);
 
+    if (calling_library(trace, stack))
+        return MV_LEAK_CUDA_CALLS;
     if (signs->has_bursts)
         return MV_LEAK_CYCLE;
     if (signs->private_pools >= POOLS_OF_CAPTURES)
@@ -219,7 +233,50 @@ static const struct {
                               "graphs captured at %s are kept with a memory pool each: capture "
                               "once for each of a few padded shapes, let captures share a pool, "
                               "and drop graphs that are no longer replayed"},
+    [MV_LEAK_CUDA_CALLS] = {"the memory comes from calls of CUDA, not from PyTorch's allocator",
+                            "free what is allocated at %s in each step, or keep one buffer and "
+                            "use it again"},
 };
+
+/* What to do about the memory of libraries, instead of the advice for other calls of CUDA. */
+static const struct {
+    const char *library, *advice;
+} library_words[] = {
+    {"NCCL", "%s makes a communicator in each step and keeps it: make it once, or destroy it "
+             "(dist.destroy_process_group(group), ncclCommDestroy)"},
+    {"cuBLAS", "%s makes a handle of cuBLAS in each step and keeps it with its workspace: make it "
+               "once for each thread, or destroy it (cublasDestroy)"},
+    {"cuBLASLt", "%s makes a handle of cuBLASLt in each step and keeps it: make it once, or "
+                 "destroy it (cublasLtDestroy)"},
+    {"cuDNN", "%s makes a handle of cuDNN in each step and keeps it: make it once for each thread, "
+              "or destroy it (cudnnDestroy)"},
+    {"cuFFT", "%s makes a plan of cuFFT in each step and keeps it: make it once for each shape, or "
+              "destroy it (cufftDestroy)"},
+    {"cuSOLVER",
+     "%s makes a handle of cuSOLVER in each step and keeps it: make it once, or destroy "
+     "it (cusolverDnDestroy)"},
+    {"cuSPARSE",
+     "%s makes a handle of cuSPARSE in each step and keeps it: make it once, or destroy "
+     "it (cusparseDestroy)"},
+    {"CuPy", "find what still refers to the arrays made at %s after the step (a list, dict, "
+             "attribute or closure), and drop them"},
+    {"PyTorch", "find what still refers to the pinned tensors or graphs made at %s after the step, "
+                "and drop them"},
+};
+
+static const char *advice_for(const mv_trace *trace, const mv_leak *leak)
+{
+    const char *library = calling_library(trace, leak->stack);
+    char name[MV_LIBRARY_NAME];
+
+    if (leak->kind != MV_LEAK_CUDA_CALLS || !library)
+        return words[leak->kind].advice;
+    mv_library_name(library, name);
+    for (size_t i = 0; i < sizeof library_words / sizeof *library_words; i++)
+        if (strcmp(name, library_words[i].library) == 0)
+            return library_words[i].advice;
+    return words[leak->kind].advice;
+}
 
 const char *mv_leak_evidence(mv_leak_kind kind)
 {
@@ -234,5 +291,5 @@ const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak
         return "the trace has no stack for these allocations (autograd's own threads have none): "
                "record again with stacks='all' to see who makes them";
     mv_frame_label(trace, leak->culprit, label, sizeof label);
-    return mv_arena_printf(arena, words[leak->kind].advice, label);
+    return mv_arena_printf(arena, advice_for(trace, leak), label);
 }

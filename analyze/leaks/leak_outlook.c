@@ -61,6 +61,12 @@ static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, ui
     return false;
 }
 
+/* Samples are of devices. */
+static bool is_of_host(const mv_trace *trace)
+{
+    return trace->origin.level && strcmp(trace->origin.level, "host") == 0;
+}
+
 static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              uint64_t given, mv_leak_outlook *out, mv_err *err)
 {
@@ -74,7 +80,8 @@ static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_li
     if (oom != MV_NEVER)
         return capacity_by_oom(arena, lives, oom, &out->capacity, err);
     out->source = "samples";
-    if (lives->events.count == 0 || !capacity_by_samples(trace, lives, &out->capacity))
+    if (lives->events.count == 0 || is_of_host(trace) ||
+        !capacity_by_samples(trace, lives, &out->capacity))
         out->source = "";
     return MV_OK;
 }

@@ -282,7 +282,14 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
 
 #define RECORD_STACKS "record with torch.cuda.memory._record_memory_history(stacks='python')"
 #define RECORD_STEPS  "record seven steps or more"
-#define MARK_STEPS    "mark the steps with torch.profiler.record_function(f'step {i}')"
+
+/* A capture sees NVTX and memviz.h; PyTorch's recorder sees its own ranges. */
+static const char *mark_steps(const mv_leak_state *w)
+{
+    return mv_trace_is_captured(w->trace)
+               ? "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"
+               : "mark the steps with torch.profiler.record_function(f'step {i}')";
+}
 
 static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why, const char *settle)
 {
@@ -342,14 +349,14 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
     else if (out->steps.under_way < w->lives->events.count)
         set_unknown(out, "one step at most",
                     "the recording shows one step at most, within one call of the model",
-                    RECORD_STEPS ", or " MARK_STEPS);
+                    mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w)));
     else if (o->list != MV_NO_ROW)
-        set_unknown(out, "no steps found", why_list(w, o->list), MARK_STEPS);
+        set_unknown(out, "no steps found", why_list(w, o->list), mark_steps(w));
     else if (o->occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE)
         set_verdict(out, MV_VERDICT_CLEAN,
                     "no steps were found, but no line kept memory on more than two occasions", "");
     else
-        set_unknown(out, "no steps found", "no steps were found in the trace", MARK_STEPS);
+        set_unknown(out, "no steps found", "no steps were found in the trace", mark_steps(w));
 }
 
 static void decide(mv_leak_state *w, const no_growth *o)

@@ -418,6 +418,7 @@ static bool take_host_records(mv_arena *arena, mv_trace *trace)
     trace->device_count = 1;
     trace->devices[0].events = trace->host_events;
     *s = trace->host_segments;
+    trace->origin.first_call_frame = trace->frames.count;
     s->device = mv_push_array(arena, mv_value_of_DEVICE, (uint64_t)s->count + 1);
     return s->device != NULL;
 }

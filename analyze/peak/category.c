@@ -101,7 +101,6 @@ static uint32_t call_frames(const mv_trace *trace)
 static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_rule)
 {
     const mv_trace *trace = s->trace;
-    uint32_t first = trace->origin.first_call_frame;
 
     if (call_frames(trace) == 0)
         return true;
@@ -110,7 +109,7 @@ static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_ru
         const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){i}, &count);
         char text[MV_LIBRARY_NAME];
         const char *name;
-        if (count == 0 || frames[0].row < first)
+        if (count == 0 || !mv_frame_is_call(trace, frames[0]))
             continue;
         mv_library_name(mv_string_text(trace, trace->frames.file[frames[0].row]), text);
         name = mv_arena_text(arena, text, strlen(text));

@@ -60,8 +60,7 @@ static mv_frame_kind program_frames(const mv_trace *trace, const uint8_t *kinds)
 
 static bool is_of_program(const outer_state *w, mv_frame_id frame)
 {
-    return w->kinds[frame.row] <= w->most &&
-           !(w->trace->origin.level && frame.row >= w->trace->origin.first_call_frame);
+    return w->kinds[frame.row] <= w->most && !mv_frame_is_call(w->trace, frame);
 }
 
 /* The next frame of the program at or after *at; MV_NO_FRAME at the end. */

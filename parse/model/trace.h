@@ -535,6 +535,13 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
     return *count ? s->frame + s->first[id.row] : NULL; /* without any, `frame` is NULL */
 }
 
+/* Whether a frame is a call of CUDA by a library: in traces of a level (analyze/levels) alone. */
+static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
+{
+    return trace->origin.level && frame.row >= trace->origin.first_call_frame &&
+           frame.row < trace->frames.count;
+}
+
 const char *mv_action_name(mv_action action); /* "free_requested" */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */

@@ -1,6 +1,7 @@
 /* Levels: what calls of CUDA got, as a trace that every analysis takes. Sums are compared with the
  * holdings of the ledger, call by call. */
 #include "analyze/code/culprit.h"
+#include "analyze/leaks/leaks.h"
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
 #include "analyze/peak/category.h"
@@ -179,6 +180,65 @@ Test(levels, a_stack_begins_with_the_call_and_the_library_is_the_category)
                               NULL, &categories, mvt_err()));
     cr_assert_str_eq(categories.name[categories.of_alloc[0]], "NCCL");
     cr_assert_str_eq(categories.name[categories.of_alloc[1]], "cuBLAS");
+}
+
+/* ---- steps ------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 12 };
+
+/* Rounds that allocate and free on the device from two lines, by a program without Python; each
+ * pins a buffer that is kept, or all are pinned before the first round. */
+static mvt_calls *rounds(bool pins_each)
+{
+    mvt_calls *c = mvt_calls_new();
+    uint64_t buffer = (uint64_t)1 << 40;
+
+    for (int i = 0; i < ROUNDS && !pins_each; i++, buffer += MIB)
+        mvt_call(c, MV_API_REGISTER, .addr = buffer, .size = MIB, .function = "set_up",
+                 .file = "pool.cc");
+    for (int i = 0; i < ROUNDS; i++, buffer += MIB) {
+        mvt_call(c, MV_API_ALLOC, .addr = 1 * MIB, .size = 4096, .function = "read",
+                 .file = "loop.cc");
+        mvt_call(c, MV_API_ALLOC, .addr = 2 * MIB, .size = 8192, .function = "work",
+                 .file = "loop.cc");
+        if (pins_each)
+            mvt_call(c, MV_API_REGISTER, .addr = buffer, .size = MIB, .function = "keep",
+                     .file = "loop.cc", .library = "/a/libloop.so");
+        mvt_call(c, MV_API_FREE, .addr = 2 * MIB);
+        mvt_call(c, MV_API_FREE, .addr = 1 * MIB);
+    }
+    return c;
+}
+
+static mv_leaks leaks_of(mvt_calls *c, mv_level level)
+{
+    mv_trace trace = taken(c, level);
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    mv_leaks leaks;
+
+    mvt_ok(mv_leaks_find(mvt_memory(), &trace, &lives, &leaks, mvt_err()));
+    return leaks;
+}
+
+Test(levels, a_level_without_a_beat_has_the_steps_of_all_levels)
+{
+    mv_leaks leaks = leaks_of(rounds(true), MV_LEVEL_HOST);
+
+    cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK);
+    cr_assert_geq(leaks.steps.count, ROUNDS - 1); /* the first one begins before the first buffer */
+    cr_assert_eq(leaks.count, 1);
+    cr_assert_eq(leaks.leaks[0].bytes, ROUNDS * MIB);
+    cr_assert_eq(leaks.leaks[0].kind, MV_LEAK_CUDA_CALLS);
+    cr_assert_eq(leaks_of(rounds(true), MV_LEVEL_CUDA).verdict, MV_VERDICT_CLEAN);
+}
+
+Test(levels, what_is_made_before_the_steps_is_no_leak)
+{
+    mv_leaks leaks = leaks_of(rounds(false), MV_LEVEL_HOST);
+
+    cr_assert_eq(leaks.verdict, MV_VERDICT_CLEAN);
+    cr_assert_eq(leaks.floor.first, ROUNDS * MIB);
+    cr_assert_eq(leaks.floor.last, ROUNDS * MIB);
 }
 
 /* ---- which level ------------------------------------------------------------------------- */
