@@ -386,6 +386,26 @@ const mv_command mv_commands[] = {
                    "memviz view --headless --bench panzoom --frames 600 --json train.bin\n",
     },
     {
+        .name = "serve",
+        .run = mv_cmd_serve,
+        .report = &mv_report_serve,
+        .options = MV_HAS(JSON) | MV_HAS(PORT),
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .arguments = "FILE|FOLDER...",
+        .summary = "the viewer in the browser of another machine, over SSH",
+        .help =
+            "Sends the viewer's page and the snapshots over HTTP, on 127.0.0.1 alone, until\n"
+            "Ctrl+C. It prints the address, which no one can guess, and the ssh -L line with "
+            "which\n"
+            "your own machine reaches it. Folders are listed; of several files choose one, or "
+            "some\n"
+            "ranks, or two to compare. Each file is sent as a .bin, which is far smaller than a\n"
+            "pickle, and made when it is asked for. Nothing is written.\n",
+        .example = "memviz serve train.pickle\n"
+                   "memviz serve --port 8100 /scratch/run7\n",
+    },
+    {
         .name = "run",
         .run = mv_cmd_run,
         .options =

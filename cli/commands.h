@@ -50,8 +50,8 @@ const mv_command *mv_command_find(const char *name);
 /* The fields of reports, each in its cmd_NAME.c. */
 extern const struct mv_table mv_report_convert, mv_report_diff, mv_report_export,
     mv_report_fragmentation, mv_report_info, mv_report_leaks, mv_report_ledger, mv_report_lines,
-    mv_report_oom, mv_report_peak, mv_report_pictures, mv_report_ranks, mv_report_stats,
-    mv_report_summarize, mv_report_trace, mv_report_view, mv_report_whatif;
+    mv_report_oom, mv_report_peak, mv_report_pictures, mv_report_ranks, mv_report_serve,
+    mv_report_stats, mv_report_summarize, mv_report_trace, mv_report_view, mv_report_whatif;
 
 int mv_cmd_info(mv_cli *cli);
 int mv_cmd_stats(mv_cli *cli);
@@ -71,6 +71,7 @@ int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_segment_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);
 int mv_cmd_view(mv_cli *cli);
+int mv_cmd_serve(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_export(mv_cli *cli);

@@ -197,6 +197,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_RENDERER] = {.kind = IS_TEXT, INTO(renderer)}, /* SDL knows which there are */
     [MV_OPTION_SCALE] = {.kind = IS_OTHER, .take = take_scale},
     [MV_OPTION_MEM] = {.kind = IS_SIZE, INTO(mem), .least = 1},
+    [MV_OPTION_PORT] = {.kind = IS_NUMBER, INTO(port), .most = UINT16_MAX},
     [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };

@@ -70,6 +70,7 @@
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations api_calls samples facts",      \
       "the table to print as CSV; for export: allocations (default), events, segments, ...")       \
+    X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
@@ -156,6 +157,7 @@ typedef struct {
     const char *session, *state;          /* of the viewer; NULL: not given */
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
+    uint64_t port;                        /* 0 when not given */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */

@@ -1,6 +1,7 @@
 /* Commands and files of the program that a page does not have, and says so. */
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/report/fields.h"
 #include "export/export.h"
 #include "parse/writers.h"
 #include "view/page/page_file.h"
@@ -12,6 +13,14 @@ int mv_cmd_run(mv_cli *cli)
     (void)cli;
     return mv_complain_of(NULL, "a page cannot start programs: use memviz on the machine itself");
 }
+
+int mv_cmd_serve(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "a page is no server: use memviz on the machine itself");
+}
+
+const mv_table mv_report_serve = {0};
 
 static mv_code refuse_window(mv_err *err)
 {

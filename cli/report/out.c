@@ -19,6 +19,13 @@ static void flush(mv_out *out)
     out->used = 0;
 }
 
+void mv_out_flush(mv_out *out)
+{
+    flush(out);
+    if (out->sink.file && fflush(out->sink.file) != 0)
+        out->sink.failed = true;
+}
+
 mv_code mv_out_close(mv_out *out, mv_err *err)
 {
     if (!out->sink.file)

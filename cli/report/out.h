@@ -36,6 +36,9 @@ typedef struct {
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err);
 mv_code mv_out_close(mv_out *out, mv_err *err);
 
+/* Writes what is buffered: for whoever reads it while the command runs on. */
+void mv_out_flush(mv_out *out);
+
 /* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */
 void mv_out_abort(mv_out *out);
 

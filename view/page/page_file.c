@@ -54,13 +54,16 @@ mv_code mv_page_file_read(mv_arena *arena, mv_span *page, mv_err *err)
 {
     char path[2 * PATH_MAX];
     mv_source source = {0};
+    mv_err why;
     mv_span rest;
     mv_code code;
 
     if (!find_page(path))
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", MV_PAGE_FILE_ADVICE);
-    code = mv_source_open(arena, path, &source, err);
-    if (code == MV_OK)
+    code = mv_source_open(arena, path, &source, &why);
+    if (code != MV_OK)
+        mv_fail(err, code, MV_NO_OFFSET, "%.100s: %s", path, why.detail);
+    else
         code = mv_source_rest(&source, &rest, err);
     if (code == MV_OK) {
         *page = (mv_span){(uint8_t *)mv_arena_text(arena, (const char *)rest.data, rest.length),

@@ -1,0 +1,155 @@
+/* memviz serve: the viewer's page and snapshots for a browser on another machine. */
+#include <signal.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "base/text.h"
+#include "cli/complain.h"
+#include "cli/report/table.h"
+#include "cli/serve/served_page.h"
+#include "cli/serve/server.h"
+#include "view/page/page_file.h"
+
+#define MOST_KEPT (UINT64_C(1) << 30) /* bytes of containers in memory */
+
+typedef struct {
+    char url[128], ssh[400];
+    uint16_t port;
+    uint32_t files;
+    uint64_t bytes;
+} served;
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("url", mv_value_text(s->url))    \
+    MEMBER("port", mv_value_u64(s->port))   \
+    MEMBER("ssh", mv_value_text(s->ssh))    \
+    MEMBER("files", mv_value_u64(s->files)) \
+    MEMBER("bytes", mv_value_u64(s->bytes))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const served *s = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_serve = {MV_TABLE(REPORT_FIELDS, list_report)};
+
+/* ---- the site ---------------------------------------------------------------------------- */
+
+static bool make_token(char token[MV_SERVE_TOKEN + 1])
+{
+    uint8_t random[MV_SERVE_TOKEN / 2];
+
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return false;
+    for (unsigned i = 0; i < sizeof random; i++)
+        snprintf(token + 2 * i, 3, "%02x", random[i]);
+    return true;
+}
+
+static mv_code open_site(mv_cli *cli, mv_serve_site *site, served *s, mv_err *err)
+{
+    const char *const *paths = (const char *const *)cli->options.file;
+    mv_shelf_list list;
+    mv_span page;
+
+    site->budget = &cli->budget;
+    if (!make_token(site->token))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "this machine has no random numbers");
+    if (gethostname(site->host, sizeof site->host - 1) != 0)
+        snprintf(site->host, sizeof site->host, "localhost");
+    if (mv_page_file_read(&cli->arena, &page, err) != MV_OK ||
+        mv_served_page_make(&cli->arena, page, &site->page, err) != MV_OK ||
+        mv_shelf_open(&cli->arena, paths, (uint32_t)cli->options.files, MOST_KEPT, &site->shelf,
+                      err) != MV_OK ||
+        mv_shelf_look(site->shelf, &cli->scratch, &list, err) != MV_OK)
+        return err->code;
+    s->files = list.count;
+    for (uint32_t i = 0; i < list.count; i++)
+        s->bytes += list.files[i].bytes;
+    return MV_OK;
+}
+
+/* ---- what is said ------------------------------------------------------------------------ */
+
+static int report(mv_cli *cli, const served *s)
+{
+    mv_out *out = &cli->out;
+    char size[MV_SIZE_TEXT];
+
+    if (mv_table_is_wanted(cli)) {
+        int status = mv_table_put(cli, s);
+        mv_out_flush(out);
+        return status;
+    }
+    mv_out_format(out, "%s\n", s->url);
+    if (!mv_option_given(&cli->options, MV_HAS(QUIET)))
+        mv_out_format(out,
+                      "%u snapshot%s, %s. From your own machine, open the same address after\n"
+                      "  %s\nCtrl+C ends it.\n",
+                      s->files, mv_plural(s->files), mv_size_text(size, s->bytes), s->ssh);
+    mv_out_flush(out);
+    return MV_EXIT_DONE;
+}
+
+/* ---- until it is ended ------------------------------------------------------------------- */
+
+/* The signals that end it, blocked in every thread; not one that was ignored from the start, as
+ * nohup and a shell's & do. */
+static void block_ends(sigset_t *ends, sigset_t *before)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action;
+
+    sigemptyset(ends);
+    for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            sigaddset(ends, signals[i]);
+    pthread_sigmask(SIG_BLOCK, ends, before);
+}
+
+static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *err)
+{
+    mv_server *server = NULL;
+    served s = {.port = (uint16_t)cli->options.port};
+    int status = MV_EXIT_FAILED, signal;
+
+    if (open_site(cli, site, &s, err) == MV_OK &&
+        mv_server_start(&cli->arena, site, &s.port, &server, err) == MV_OK) {
+        snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/%s/", s.port, site->token);
+        snprintf(s.ssh, sizeof s.ssh, "ssh -L %u:127.0.0.1:%u %s", s.port, s.port, site->host);
+        status = report(cli, &s);
+        if (status == MV_EXIT_DONE)
+            sigwait(ends, &signal);
+    }
+    mv_server_stop(server);
+    return status;
+}
+
+int mv_cmd_serve(mv_cli *cli)
+{
+    mv_serve_site *site;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    sigset_t ends, before;
+    int status;
+
+    for (int i = 0; i < cli->options.files; i++)
+        if (strcmp(cli->options.file[i], "-") == 0)
+            return mv_complain_usage("serve", "standard input cannot be served: name a file");
+    site = mv_push_struct(&cli->arena, mv_serve_site);
+    if (!site)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    /* A browser that goes away is no reason to end. */
+    signal(SIGPIPE, SIG_IGN);
+    block_ends(&ends, &before);
+    status = run(cli, site, &ends, &err);
+    /* From here on a second Ctrl+C ends it at once. */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    mv_shelf_close(site->shelf);
+    if (err.code != MV_OK)
+        mv_complain(NULL, &err);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* A snapshot of any format as a file with memviz's container, which `serve` sends: a pickle of 148
+ * MB becomes 2 MB. Nothing is written to disk: the file is one in memory (memfd_create). */
+#ifndef MV_CONTAINER_FILE_H
+#define MV_CONTAINER_FILE_H
+
+#include "parse/readers.h"
+
+typedef struct {
+    int fd; /* the caller's to close */
+    uint64_t bytes;
+    bool is_original; /* the file is a container already: this is itself */
+} mv_container_file;
+
+/* `progress` gets thousandths of the work. The trace's memory comes from `budget`, which has all of
+ * it back afterwards. */
+mv_code mv_container_file_make(mv_budget *budget, const char *path, mv_progress_fn *progress,
+                               void *user, mv_container_file *out, mv_err *err);
+
+#endif

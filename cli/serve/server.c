@@ -1,0 +1,178 @@
+#include "cli/serve/server.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    MOST_CONNECTIONS = 64,
+    SECONDS_OF_SILENCE = 30,
+    BYTES_OF_CONNECTION = 32 << 10 /* half of them for a request's headers */
+};
+
+static const char library[] = "libmicrohttpd.so.12";
+
+#define FUNCTIONS(X)                       \
+    X(start_daemon)                        \
+    X(stop_daemon)                         \
+    X(lookup_connection_value)             \
+    X(create_response_from_buffer)         \
+    X(create_response_from_fd_at_offset64) \
+    X(add_response_header)                 \
+    X(queue_response)                      \
+    X(destroy_response)
+
+struct mv_server {
+#define FIELD(name) __typeof__(&MHD_##name) name;
+    FUNCTIONS(FIELD)
+#undef FIELD
+    struct MHD_Daemon *daemon;
+    mv_serve_site *site;
+};
+
+static mv_code load(mv_server *server, mv_err *err)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *found;
+    bool is_whole = handle;
+
+#define FIND(name)                                       \
+    found = handle ? dlsym(handle, "MHD_" #name) : NULL; \
+    is_whole = is_whole && found;                        \
+    memcpy(&server->name, &found, sizeof found);
+    FUNCTIONS(FIND)
+#undef FIND
+    if (is_whole)
+        return MV_OK;
+    return mv_fail(err, MV_IO, MV_NO_OFFSET,
+                   "serve needs libmicrohttpd (%s): apt-get install libmicrohttpd12, or see "
+                   "convert IN OUT.html",
+                   library);
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+static struct MHD_Response *response_of(const mv_server *server, const mv_serve_answer *answer)
+{
+    struct MHD_Response *response;
+
+    if (answer->fd >= 0 && answer->count) {
+        response =
+            server->create_response_from_fd_at_offset64(answer->count, answer->fd, answer->first);
+        if (!response)
+            close(answer->fd);
+        return response;
+    }
+    if (answer->fd >= 0)
+        close(answer->fd);
+    response = server->create_response_from_buffer(
+        answer->bytes.length, (void *)(uintptr_t)answer->bytes.data,
+        answer->is_own ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!response && answer->is_own)
+        free((void *)(uintptr_t)answer->bytes.data);
+    return response;
+}
+
+static enum MHD_Result answer_request(void *user, struct MHD_Connection *connection,
+                                      const char *path, const char *method, const char *version,
+                                      const char *upload, size_t *upload_bytes, void **state)
+{
+    const mv_server *server = user;
+#define HEADER(name) server->lookup_connection_value(connection, MHD_HEADER_KIND, name)
+    mv_serve_request request = {.method = method,
+                                .path = path,
+                                .host = HEADER("Host"),
+                                .range = HEADER("Range"),
+                                .if_range = HEADER("If-Range")};
+#undef HEADER
+    mv_serve_answer answer;
+    struct MHD_Response *response;
+    enum MHD_Result result;
+
+    (void)version, (void)upload, (void)upload_bytes, (void)state;
+    mv_serve_answer_make(server->site, &request, &answer);
+    response = response_of(server, &answer);
+    if (!response)
+        return MHD_NO;
+    for (const char *const *header = mv_serve_headers; *header; header += 2)
+        server->add_response_header(response, header[0], header[1]);
+    if (answer.type)
+        server->add_response_header(response, "Content-Type", answer.type);
+    for (uint32_t i = 0; i < answer.headers; i++)
+        server->add_response_header(response, answer.header[i].name, answer.header[i].value);
+    result = server->queue_response(connection, answer.status, response);
+    server->destroy_response(response);
+    return result;
+}
+
+/* Paths have one form: %2e is no dot. */
+static size_t leave_escapes(void *user, struct MHD_Connection *connection, char *text)
+{
+    (void)user, (void)connection;
+    return strlen(text);
+}
+
+/* ---- start and stop ---------------------------------------------------------------------- */
+
+/* A listening socket of this machine alone; -1, with errno, when the port cannot be had. */
+static int listen_here(uint16_t *port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(*port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
+
+    if (fd < 0)
+        return -1;
+    /* A port of a server that has ended a moment ago can be had again. */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 32) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+        int failed = errno;
+        close(fd);
+        errno = failed;
+        return -1;
+    }
+    *port = ntohs(address.sin_port);
+    return fd;
+}
+
+mv_code mv_server_start(mv_arena *arena, mv_serve_site *site, uint16_t *port, mv_server **out,
+                        mv_err *err)
+{
+    mv_server *server = mv_push_struct(arena, mv_server);
+    int fd;
+
+    *out = NULL;
+    if (!server)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "server");
+    if (load(server, err) != MV_OK)
+        return err->code;
+    fd = listen_here(port);
+    if (fd < 0)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "port %u of 127.0.0.1: %s", *port,
+                       strerror(errno));
+    server->site = site;
+    server->daemon = server->start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer_request, server,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_OF_SILENCE,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BYTES_OF_CONNECTION,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_END);
+    if (!server->daemon) {
+        close(fd);
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "libmicrohttpd cannot start");
+    }
+    *out = server;
+    return MV_OK;
+}
+
+void mv_server_stop(mv_server *server)
+{
+    if (server)
+        server->stop_daemon(server->daemon);
+}

@@ -1,0 +1,421 @@
+#include "cli/serve/shelf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/intern.h"
+#include "base/sort.h"
+#include "cli/serve/container_file.h"
+
+enum { MOST_MADE = 256 /* containers: each takes a descriptor */ };
+
+typedef enum { NOT_MADE, ASKED, MADE, FAILED } stage;
+
+typedef struct {
+    const char *path;
+    uint32_t root; /* the path of the command line that led to it */
+    bool is_there; /* at the last look */
+    bool is_snapshot;
+    uint64_t bytes, version;
+    int64_t modified_ms;
+    /* Under the lock: */
+    stage stage;
+    uint64_t asked;              /* the shelf's clock when it was last asked for */
+    mv_container_file container; /* of MADE */
+    char why[MV_ERR_TEXT + 32];  /* of FAILED */
+} row;
+
+struct mv_shelf {
+    mv_arena *arena;
+    mv_budget budget; /* of conversions: a limit of 0 ends them */
+    const char *const *paths;
+    uint32_t path_count;
+    row *rows; /* [MV_SHELF_MOST] */
+    uint32_t count;
+    mv_intern by_path;
+    uint32_t left_out;
+    uint64_t most_kept;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wanted;
+    bool ends;                    /* under the lock */
+    uint64_t clock;               /* likewise */
+    _Atomic uint32_t thousandths; /* of the conversion that runs */
+    _Atomic uint32_t running;     /* its row */
+};
+
+/* ---- containers -------------------------------------------------------------------------- */
+
+static void drop(row *r)
+{
+    if (r->stage == MADE)
+        close(r->container.fd);
+    r->stage = NOT_MADE;
+}
+
+/* Drops what was asked for longest ago until the rest is within the bounds. */
+static void keep_bounds(mv_shelf *shelf, const row *newest)
+{
+    for (;;) {
+        uint64_t bytes = 0, made = 0;
+        row *oldest = NULL;
+        for (uint32_t i = 0; i < shelf->count; i++) {
+            row *r = &shelf->rows[i];
+            if (r->stage != MADE)
+                continue;
+            made++;
+            bytes += r->container.is_original ? 0 : r->container.bytes;
+            if (r != newest && (!oldest || r->asked < oldest->asked))
+                oldest = r;
+        }
+        if (!oldest || (bytes <= shelf->most_kept && made <= MOST_MADE))
+            return;
+        drop(oldest);
+    }
+}
+
+static uint64_t version_of(const struct stat *st)
+{
+    uint64_t version = mv_mix((uint64_t)st->st_dev, (uint64_t)st->st_ino);
+
+    version = mv_mix(version, (uint64_t)st->st_size);
+    version = mv_mix(version, (uint64_t)st->st_mtim.tv_sec);
+    return mv_mix(version, (uint64_t)st->st_mtim.tv_nsec);
+}
+
+static void show_progress(void *user, uint64_t done, uint64_t total)
+{
+    atomic_store(&((mv_shelf *)user)->thousandths, (uint32_t)(total ? done * 1000 / total : 0));
+}
+
+static void explain(const mv_err *err, char *why, size_t size)
+{
+    char text[MV_ERR_TEXT], place[32] = "";
+
+    if (err->offset != MV_NO_OFFSET)
+        snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)err->offset);
+    snprintf(why, size, "%s%s", place, mv_err_text(err, text));
+}
+
+/* The row that was asked for first; NULL: none. */
+static row *next_asked(mv_shelf *shelf)
+{
+    row *first = NULL;
+
+    for (uint32_t i = 0; i < shelf->count; i++)
+        if (shelf->rows[i].stage == ASKED && (!first || shelf->rows[i].asked < first->asked))
+            first = &shelf->rows[i];
+    return first;
+}
+
+/* Under the lock, but for the conversion itself. */
+static void make(mv_shelf *shelf, row *r)
+{
+    uint64_t version = r->version;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_container_file container;
+    struct stat st;
+    bool is_same;
+
+    atomic_store(&shelf->thousandths, 0);
+    atomic_store(&shelf->running, (uint32_t)(r - shelf->rows));
+    pthread_mutex_unlock(&shelf->lock);
+    mv_container_file_make(&shelf->budget, r->path, show_progress, shelf, &container, &err);
+    is_same = stat(r->path, &st) == 0 && version_of(&st) == version;
+    pthread_mutex_lock(&shelf->lock);
+    atomic_store(&shelf->running, UINT32_MAX);
+    if (!is_same || r->version != version || r->stage != ASKED) {
+        if (container.fd >= 0)
+            close(container.fd);
+        drop(r);
+    } else if (err.code != MV_OK) {
+        r->stage = FAILED;
+        explain(&err, r->why, sizeof r->why);
+    } else {
+        r->stage = MADE;
+        r->container = container;
+        keep_bounds(shelf, r);
+    }
+}
+
+static void *work(void *user)
+{
+    mv_shelf *shelf = user;
+
+    pthread_mutex_lock(&shelf->lock);
+    while (!shelf->ends) {
+        row *r = next_asked(shelf);
+        if (r)
+            make(shelf, r);
+        else
+            pthread_cond_wait(&shelf->wanted, &shelf->lock);
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    return NULL;
+}
+
+/* ---- the list ---------------------------------------------------------------------------- */
+
+/* What a folder has besides snapshots is not listed; pages are snapshots only if they are named. */
+static bool is_snapshot(const mv_shelf *shelf, const char *path)
+{
+    mv_err ignored = {0};
+    mv_source source = {0};
+    mv_arena arena;
+    mv_span head;
+    bool is = false;
+
+    mv_arena_init(&arena, shelf->arena->budget);
+    if (mv_source_open(&arena, path, &source, &ignored) == MV_OK) {
+        mv_source_need(&source, 64);
+        head = (mv_span){source.at, (uint64_t)(source.end - source.at)};
+        for (const mv_reader *r = mv_readers; r->name && !is; r++)
+            is = r->probe != mv_page_probe && r->probe(head);
+    }
+    mv_source_close(&source);
+    mv_arena_release(&arena);
+    return is;
+}
+
+static row *find_row(mv_shelf *shelf, const char *path, uint32_t root)
+{
+    uint64_t hash = 0;
+    size_t length = strlen(path);
+    row *r;
+
+    for (size_t i = 0; i < length; i++)
+        hash = mv_mix(hash, (uint8_t)path[i]);
+    for (mv_probe p = mv_intern_start(&shelf->by_path, hash); mv_intern_next(&shelf->by_path, &p);)
+        if (strcmp(shelf->rows[p.row].path, path) == 0)
+            return &shelf->rows[p.row];
+    if (shelf->count == MV_SHELF_MOST || !mv_intern_add(&shelf->by_path, hash, shelf->count))
+        return NULL;
+    r = &shelf->rows[shelf->count];
+    r->path = mv_arena_text(shelf->arena, path, length);
+    if (!r->path)
+        return NULL;
+    r->root = root;
+    shelf->count++;
+    return r;
+}
+
+/* One regular file. Under the lock. */
+static void look_at(mv_shelf *shelf, const char *path, uint32_t root, bool is_named)
+{
+    struct stat st;
+    row *r;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return;
+    r = find_row(shelf, path, root);
+    if (!r) {
+        shelf->left_out++;
+        return;
+    }
+    if (r->version != version_of(&st)) {
+        r->version = version_of(&st);
+        r->bytes = (uint64_t)st.st_size;
+        r->modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
+        r->is_snapshot = is_named || is_snapshot(shelf, path);
+        drop(r);
+    }
+    r->is_there = true;
+}
+
+static void look_into(mv_shelf *shelf, const char *folder, uint32_t root)
+{
+    size_t length = strlen(folder);
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    char path[4096];
+
+    if (!dir)
+        return;
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    while ((entry = readdir(dir)))
+        if (entry->d_name[0] != '.' && snprintf(path, sizeof path, "%.*s/%s", (int)length, folder,
+                                                entry->d_name) < (int)sizeof path)
+            look_at(shelf, path, root, false);
+    closedir(dir);
+}
+
+/* The folder that all rows are in is no part of their names. */
+static void shorten_names(mv_shelf_list *list)
+{
+    const char *first = list->count ? list->files[0].name : "";
+    size_t common = strlen(first);
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        size_t same = 0;
+        while (same < common && list->files[i].name[same] == first[same])
+            same++;
+        common = same;
+    }
+    while (common > 0 && first[common - 1] != '/')
+        common--;
+    for (uint32_t i = 0; i < list->count; i++)
+        list->files[i].name += common;
+}
+
+static int compare(const void *a, const void *b, const void *context)
+{
+    const mv_shelf *shelf = context;
+    const mv_shelf_file *x = a, *y = b;
+    uint32_t of_x = shelf->rows[x->id].root, of_y = shelf->rows[y->id].root;
+
+    return of_x != of_y ? (of_x < of_y ? -1 : 1) : strverscmp(x->name, y->name);
+}
+
+mv_code mv_shelf_look(mv_shelf *shelf, mv_arena *arena, mv_shelf_list *out, mv_err *err)
+{
+    pthread_mutex_lock(&shelf->lock);
+    shelf->left_out = 0;
+    for (uint32_t i = 0; i < shelf->count; i++)
+        shelf->rows[i].is_there = false;
+    for (uint32_t i = 0; i < shelf->path_count; i++) {
+        struct stat st;
+        if (stat(shelf->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+            look_into(shelf, shelf->paths[i], i);
+        else
+            look_at(shelf, shelf->paths[i], i, true);
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    *out = (mv_shelf_list){.left_out = shelf->left_out,
+                           .files = mv_push_array(arena, mv_shelf_file, shelf->count)};
+    if (!out->files)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
+    for (uint32_t i = 0; i < shelf->count; i++) {
+        const row *r = &shelf->rows[i];
+        if (r->is_there && r->is_snapshot)
+            out->files[out->count++] = (mv_shelf_file){.id = i,
+                                                       .name = r->path,
+                                                       .bytes = r->bytes,
+                                                       .version = r->version,
+                                                       .modified_ms = r->modified_ms};
+    }
+    shorten_names(out);
+    mv_sort_by(arena, out->files, out->count, sizeof *out->files, compare, shelf);
+    return MV_OK;
+}
+
+/* ---- one file ---------------------------------------------------------------------------- */
+
+/* The row, if the file is that version now; else NULL, and `out` says why. */
+static row *find_version(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out)
+{
+    row *r = id < shelf->count ? &shelf->rows[id] : NULL;
+    struct stat st;
+
+    *out = (mv_shelf_answer){.state = MV_SHELF_ABSENT, .fd = -1};
+    if (!r || !r->is_there || !r->is_snapshot || stat(r->path, &st) != 0)
+        return NULL;
+    out->path = r->path;
+    out->state = MV_SHELF_STALE;
+    return r->version == version && version_of(&st) == version ? r : NULL;
+}
+
+void mv_shelf_container(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out)
+{
+    row *r = find_version(shelf, id, version, out);
+
+    if (!r)
+        return;
+    pthread_mutex_lock(&shelf->lock);
+    if (r->stage != ASKED)
+        r->asked = ++shelf->clock;
+    if (r->stage == NOT_MADE) {
+        r->stage = ASKED;
+        pthread_cond_signal(&shelf->wanted);
+    }
+    if (r->stage == ASKED) {
+        out->state = MV_SHELF_MAKING;
+        out->progress =
+            atomic_load(&shelf->running) == id ? atomic_load(&shelf->thousandths) / 1000.0 : 0;
+    } else if (r->stage == FAILED) {
+        out->state = MV_SHELF_FAILED;
+        memcpy(out->why, r->why, sizeof out->why);
+    } else {
+        out->bytes = r->container.bytes;
+        out->fd = fcntl(r->container.fd, F_DUPFD_CLOEXEC, 0);
+        out->state = out->fd < 0 ? MV_SHELF_FAILED : MV_SHELF_READY;
+        if (out->fd < 0)
+            snprintf(out->why, sizeof out->why, "%s", strerror(errno));
+    }
+    pthread_mutex_unlock(&shelf->lock);
+}
+
+void mv_shelf_original(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out)
+{
+    row *r = find_version(shelf, id, version, out);
+    struct stat st;
+
+    if (!r)
+        return;
+    out->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (out->fd < 0) {
+        out->state = MV_SHELF_FAILED;
+        snprintf(out->why, sizeof out->why, "%s", strerror(errno));
+    } else if (fstat(out->fd, &st) != 0 || version_of(&st) != version) {
+        close(out->fd);
+        out->fd = -1;
+    } else {
+        out->state = MV_SHELF_READY;
+        out->bytes = r->bytes;
+    }
+}
+
+/* ---- open and close ---------------------------------------------------------------------- */
+
+mv_code mv_shelf_open(mv_arena *arena, const char *const *paths, uint32_t count, uint64_t most_kept,
+                      mv_shelf **out, mv_err *err)
+{
+    mv_shelf *shelf = mv_push_struct(arena, mv_shelf);
+    struct stat st;
+
+    *out = NULL;
+    if (!shelf || !(shelf->rows = mv_push_array(arena, row, MV_SHELF_MOST)))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
+    shelf->arena = shelf->by_path.arena = arena;
+    shelf->budget.limit = arena->budget->limit;
+    shelf->paths = paths;
+    shelf->path_count = count;
+    shelf->most_kept = most_kept;
+    atomic_store(&shelf->running, UINT32_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        if (stat(paths[i], &st) != 0)
+            return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.120s: %s", paths[i], strerror(errno));
+        if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+            return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.120s: neither a file nor a folder",
+                           paths[i]);
+    }
+    pthread_mutex_init(&shelf->lock, NULL);
+    pthread_cond_init(&shelf->wanted, NULL);
+    if (pthread_create(&shelf->thread, NULL, work, shelf) != 0)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
+    *out = shelf;
+    return MV_OK;
+}
+
+void mv_shelf_close(mv_shelf *shelf)
+{
+    if (!shelf)
+        return;
+    pthread_mutex_lock(&shelf->lock);
+    shelf->ends = true;
+    shelf->budget.limit = 0;
+    pthread_cond_signal(&shelf->wanted);
+    pthread_mutex_unlock(&shelf->lock);
+    pthread_join(shelf->thread, NULL);
+    for (uint32_t i = 0; i < shelf->count; i++)
+        drop(&shelf->rows[i]);
+    pthread_cond_destroy(&shelf->wanted);
+    pthread_mutex_destroy(&shelf->lock);
+}

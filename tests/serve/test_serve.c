@@ -1,0 +1,503 @@
+/* The server as a whole, over sockets: who gets what, whole and in parts, and what becomes of files
+ * that change, are damaged or go. */
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/serve/fixture_server.h"
+
+/* ---- the list and the page --------------------------------------------------------------- */
+
+static const char *name_at(const cJSON *list, int i)
+{
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(list, "files");
+
+    return i < cJSON_GetArraySize(files) ? mvt_json_text(cJSON_GetArrayItem(files, i), "name")
+                                         : "(none)";
+}
+
+Test(serve, a_folder_is_listed_by_what_its_files_are)
+{
+    const char *folder = mvt_serve_folder();
+    mvt_server server;
+    const cJSON *list;
+
+    mvt_in_folder(folder, "mkdir run run/deep; cp $SNAPS/gpt_train.pickle run/rank10.pickle; "
+                          "cp run/rank10.pickle run/rank2; cp run/rank10.pickle run/deep/x; "
+                          "gzip -c run/rank2 >run/rank3.log; cp run/rank2 run/.hidden; "
+                          "echo text >run/train.py; echo '<html>' >run/index.html; "
+                          "mkfifo run/pipe; ln -s rank2 run/rank1; ln -s gone run/broken");
+    server = mvt_serve(folder, "run");
+    list = mvt_served(&server);
+    cr_expect_str_eq(name_at(list, 0), "rank1");
+    cr_expect_str_eq(name_at(list, 1), "rank2");
+    cr_expect_str_eq(name_at(list, 2), "rank3.log");
+    cr_expect_str_eq(name_at(list, 3), "rank10.pickle");
+    cr_expect_str_eq(name_at(list, 4), "(none)");
+    cr_expect_eq(mvt_json_number(list, "left_out"), 0);
+}
+
+Test(serve, files_of_several_folders_keep_their_folders)
+{
+    const char *folder = mvt_serve_folder();
+    mvt_server server;
+    const cJSON *list;
+
+    mvt_in_folder(folder, "mkdir b a; cp $SNAPS/gpt_train.pickle a/r0; cp a/r0 b/r0; cp a/r0 c");
+    server = mvt_serve(folder, "b/ c a b/r0");
+    list = mvt_served(&server);
+    cr_expect_str_eq(name_at(list, 0), "b/r0");
+    cr_expect_str_eq(name_at(list, 1), "c");
+    cr_expect_str_eq(name_at(list, 2), "a/r0");
+    cr_expect_str_eq(name_at(list, 3), "(none)");
+}
+
+Test(serve, a_folder_of_all_files_is_no_part_of_their_names)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+
+    cr_expect_str_eq(name_at(mvt_served(&server), 0), "gpt_train.pickle");
+    server = mvt_serve(mvt_serve_folder(), "$SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle");
+    cr_expect_str_eq(name_at(mvt_served(&server), 0), "mlp_train.pickle");
+    cr_expect_str_eq(name_at(mvt_served(&server), 1), "gpt_train.pickle");
+}
+
+Test(serve, names_are_data)
+{
+    const char *folder = mvt_serve_folder();
+    mvt_server server;
+    const cJSON *list, *row;
+    mvt_reply reply;
+
+    mvt_in_folder(folder, "mkdir run; cp $SNAPS/gpt_train.pickle 'run/a\"<b>\r\n%%00\xc3\xa9'; "
+                          "printf 'x' >\"run/$(printf 'z\\377')\"");
+    server = mvt_serve(folder, "run");
+    list = mvt_served(&server);
+    row = mvt_served_row(list, "a\"<b>\r\n%00\xc3\xa9");
+    cr_assert_not_null(row);
+    reply = mvt_get(&server, mvt_served_path(row, "originals"));
+    cr_expect_eq(reply.status, 200);
+    cr_expect_str_eq(mvt_reply_header(&reply, "Content-Disposition"),
+                     "attachment; filename*=UTF-8''a%22%3Cb%3E%0D%0A%2500%C3%A9");
+}
+
+Test(serve, the_page_may_connect_to_its_server_alone)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    mvt_reply page = mvt_get(&server, "/"), folder = mvt_get(&server, "");
+
+    cr_assert_eq(page.status, 200);
+    cr_expect_not_null(strstr(page.body, "content=\"default-src 'none'; connect-src 'self'; "
+                                         "script-src 'sha256-x'\""));
+    cr_expect_not_null(strstr(page.body, "<script type=\"text/plain\" id=\"served\"></script>"));
+    cr_expect_null(strstr(page.body, "<!--snapshot-->"));
+    cr_expect_str_eq(mvt_reply_header(&page, "Content-Type"), "text/html; charset=utf-8");
+    cr_expect_str_eq(mvt_reply_header(&page, "Cache-Control"), "no-store");
+    cr_expect_str_eq(mvt_reply_header(&page, "Referrer-Policy"), "no-referrer");
+    cr_expect_str_eq(mvt_reply_header(&page, "X-Content-Type-Options"), "nosniff");
+    cr_expect_str_eq(mvt_reply_header(&page, "Cross-Origin-Resource-Policy"), "same-origin");
+    cr_expect_null(mvt_reply_header(&page, "Access-Control-Allow-Origin"));
+    cr_expect_eq(folder.status, 301);
+    cr_expect_str_eq(mvt_reply_header(&folder, "Location") + strlen(server.base), "/");
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+Test(serve, a_pickle_is_sent_as_what_convert_writes)
+{
+    const char *folder = mvt_serve_folder(), *path;
+    mvt_server server;
+    mvt_reply reply;
+    mv_span converted;
+    char file[4096];
+
+    mvt_in_folder(folder, "$MEMVIZ convert -q $SNAPS/gpt_train.pickle a.bin");
+    snprintf(file, sizeof file, "%s/a.bin", folder);
+    converted = mvt_file(mvt_memory(), file);
+    server = mvt_serve(folder, "$SNAPS/gpt_train.pickle a.bin");
+    for (int i = 0; i < 2; i++) { /* a container is sent as it is */
+        const cJSON *row =
+            cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files"), i);
+        path = mvt_served_path(row, "files");
+        reply = mvt_get_made(&server, path);
+        cr_assert_eq(reply.status, 200);
+        cr_assert_eq(reply.length, converted.length);
+        cr_expect_eq(memcmp(reply.body, converted.data, converted.length), 0);
+        cr_expect_str_eq(mvt_reply_header(&reply, "Accept-Ranges"), "bytes");
+    }
+}
+
+static void expect_part(const mvt_server *server, const char *path, const char *range,
+                        mv_span whole, uint64_t first, uint64_t count)
+{
+    char headers[128], said[128];
+    mvt_reply reply;
+
+    snprintf(headers, sizeof headers, "Range: bytes=%s\r\n", range);
+    reply = mvt_get_with(server, path, headers);
+    cr_assert_eq(reply.status, 206, "%s: %u", range, reply.status);
+    cr_assert_eq(reply.length, count, "%s: %zu bytes", range, reply.length);
+    cr_expect_eq(memcmp(reply.body, whole.data + first, count), 0, "%s", range);
+    snprintf(said, sizeof said, "bytes %llu-%llu/%llu", (unsigned long long)first,
+             (unsigned long long)(first + count - 1), (unsigned long long)whole.length);
+    cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"), said);
+}
+
+Test(serve, a_file_as_it_is_in_parts)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
+    const char *path = mvt_served_path(cJSON_GetArrayItem(files, 0), "originals"), *tag;
+    mv_span whole = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
+    mvt_reply reply = mvt_get(&server, path);
+    char headers[128], said[64];
+
+    cr_assert_eq(reply.status, 200);
+    cr_assert_eq(reply.length, whole.length);
+    cr_expect_eq(memcmp(reply.body, whole.data, whole.length), 0);
+    cr_expect_str_eq(mvt_reply_header(&reply, "Content-Disposition"),
+                     "attachment; filename*=UTF-8''gpt_train.pickle");
+    tag = mvt_reply_header(&reply, "ETag");
+    expect_part(&server, path, "0-0", whole, 0, 1);
+    expect_part(&server, path, "1000-", whole, 1000, whole.length - 1000);
+    expect_part(&server, path, "-7", whole, whole.length - 7, 7);
+    expect_part(&server, path, "5-999999999999", whole, 5, whole.length - 5);
+    reply = mvt_get_with(&server, path, "Range: bytes=999999999-\r\n");
+    cr_expect_eq(reply.status, 416);
+    cr_expect_eq(reply.length, 0);
+    snprintf(said, sizeof said, "bytes */%llu", (unsigned long long)whole.length);
+    cr_expect_str_eq(mvt_reply_header(&reply, "Content-Range"), said);
+    /* A part is of the file that the browser has begun with, or it is all of the new one. */
+    snprintf(headers, sizeof headers, "Range: bytes=0-0\r\nIf-Range: %s\r\n", tag);
+    cr_expect_eq(mvt_get_with(&server, path, headers).status, 206);
+    reply = mvt_get_with(&server, path, "Range: bytes=0-0\r\nIf-Range: \"0\"\r\n");
+    cr_expect_eq(reply.status, 200);
+    cr_expect_eq(reply.length, whole.length);
+}
+
+Test(serve, head_is_get_without_a_body)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
+    const char *paths[] = {"/", "/files",
+                           mvt_served_path(cJSON_GetArrayItem(files, 0), "originals")};
+
+    for (int i = 0; i < 3; i++) {
+        mvt_reply get = mvt_get(&server, paths[i]), head;
+        char request[512];
+        int length = snprintf(request, sizeof request,
+                              "HEAD %s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                              server.base, paths[i]);
+        head = mvt_send(&server, request, (size_t)length);
+        cr_expect_eq(head.status, 200, "%s", paths[i]);
+        cr_expect_eq(head.length, 0, "%s", paths[i]);
+        cr_expect_str_eq(mvt_reply_header(&head, "Content-Length"),
+                         mvt_reply_header(&get, "Content-Length"));
+    }
+}
+
+/* ---- files that are not what they were --------------------------------------------------- */
+
+Test(serve, a_damaged_file_is_one_line)
+{
+    const char *folder = mvt_serve_folder();
+    mvt_server server;
+    mvt_reply reply;
+
+    mvt_in_folder(folder, "head -c 1000 $SNAPS/gpt_train.pickle >cut.pickle; echo hello >no.txt");
+    server = mvt_serve(folder, "cut.pickle no.txt");
+    for (int i = 0; i < 2; i++) { /* the second time it is known */
+        reply = mvt_get_made(
+            &server, mvt_served_path(mvt_served_row(mvt_served(&server), "cut.pickle"), "files"));
+        cr_expect_eq(reply.status, 422);
+        cr_expect_str_eq(reply.body,
+                         "byte 1000: input ends inside a record: the pickle ends before STOP\n",
+                         "%s", reply.body);
+    }
+    reply = mvt_get_made(&server,
+                         mvt_served_path(mvt_served_row(mvt_served(&server), "no.txt"), "files"));
+    cr_expect_eq(reply.status, 422);
+    cr_expect_not_null(strstr(reply.body, "not a format that memviz reads"), "%s", reply.body);
+}
+
+Test(serve, a_file_that_changes_is_another_version)
+{
+    const char *folder = mvt_serve_folder(), *old, *now;
+    mvt_server server;
+    const cJSON *row;
+    mvt_reply reply;
+
+    mvt_in_folder(folder, "mkdir run; cp $SNAPS/gpt_train.pickle run/a");
+    server = mvt_serve(folder, "run");
+    row = mvt_served_row(mvt_served(&server), "a");
+    old = mvt_served_path(row, "files");
+    cr_assert_eq(mvt_get_made(&server, old).status, 200);
+    mvt_in_folder(folder, "cp $SNAPS/mlp_train.pickle run/a");
+    reply = mvt_get(&server, old);
+    cr_expect_eq(reply.status, 409);
+    cr_expect_str_eq(reply.body, "the file has changed since it was listed\n");
+    cr_expect_eq(mvt_get(&server, mvt_served_path(row, "originals")).status, 409);
+    row = mvt_served_row(mvt_served(&server), "a");
+    now = mvt_served_path(row, "files");
+    cr_expect_str_neq(now, old);
+    reply = mvt_get_made(&server, now);
+    cr_assert_eq(reply.status, 200);
+    mvt_in_folder(folder,
+                  "$MEMVIZ convert -q $SNAPS/mlp_train.pickle b.bin; test $(stat -c %%s "
+                  "b.bin) = %zu",
+                  reply.length);
+    /* Gone, and one that is new. */
+    mvt_in_folder(folder, "mv run/a run/b");
+    cr_expect_eq(mvt_get(&server, now).status, 410);
+    cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
+    row = mvt_served_row(mvt_served(&server), "b");
+    cr_expect_eq(mvt_get_made(&server, mvt_served_path(row, "files")).status, 200);
+}
+
+Test(serve, what_becomes_no_snapshot_is_not_sent)
+{
+    const char *folder = mvt_serve_folder(), *path;
+    mvt_server server;
+
+    mvt_in_folder(folder, "mkdir run; cp $SNAPS/gpt_train.pickle run/a; echo secret >secret");
+    server = mvt_serve(folder, "run");
+    path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
+    mvt_in_folder(folder, "ln -sf ../secret run/a");
+    cr_expect_eq(mvt_get(&server, path).status, 409);
+    cr_expect_null(mvt_served_row(mvt_served(&server), "a"));
+}
+
+/* ---- who may ask ------------------------------------------------------------------------- */
+
+static mvt_reply ask(const mvt_server *server, const char *method, const char *path,
+                     const char *host)
+{
+    char request[1024];
+    int length =
+        snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+                 method, path, host);
+
+    return mvt_send(server, request, (size_t)length);
+}
+
+Test(serve, without_the_token_all_is_the_same_nothing)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    mvt_reply nothing = ask(&server, "GET", "/", "127.0.0.1"), reply;
+    char wrong[64], path[256];
+    const char *rests[] = {"", "/", "/files", "/files/0/0"};
+
+    cr_assert_eq(nothing.status, 404);
+    snprintf(wrong, sizeof wrong, "%s", server.base);
+    wrong[32] = wrong[32] == '0' ? '1' : '0'; /* the last digit */
+    for (unsigned i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s%s", wrong, rests[i]);
+        reply = ask(&server, "GET", path, "127.0.0.1");
+        cr_expect_eq(reply.status, 404, "%s", path);
+        cr_expect_str_eq(reply.body, nothing.body);
+        cr_expect_eq(ask(&server, "DELETE", path, "127.0.0.1").status, 404);
+        snprintf(path, sizeof path, "%s%s", server.base, rests[i]);
+        cr_expect_eq(ask(&server, "GET", path, "evil.example").status, 404, "%s", path);
+        cr_expect_neq(ask(&server, "GET", path, "localhost:9").status, 404, "%s", path);
+    }
+    snprintf(path, sizeof path, "%s/../../etc/passwd", server.base);
+    cr_expect_eq(ask(&server, "GET", path, "127.0.0.1").status, 404);
+    snprintf(path, sizeof path, "%s/%%66iles", server.base);
+    cr_expect_eq(ask(&server, "GET", path, "127.0.0.1").status, 404);
+    snprintf(path, sizeof path, "%s/", server.base);
+    cr_expect_eq(ask(&server, "POST", path, "127.0.0.1").status, 405);
+    cr_expect_eq(ask(&server, "OPTIONS", path, "127.0.0.1").status, 405);
+}
+
+Test(serve, no_two_addresses_are_alike)
+{
+    mvt_server a = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    mvt_server b = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+
+    cr_expect_str_neq(a.base, b.base);
+    cr_expect_eq(strlen(a.base), 33);
+    cr_expect_neq(a.port, b.port);
+    cr_expect_eq(ask(&b, "GET", a.base, "127.0.0.1").status, 404);
+}
+
+Test(serve, it_listens_on_this_machine_alone)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    char row[128], line[256];
+    FILE *sockets = fopen("/proc/net/tcp", "r");
+    int found = 0;
+
+    snprintf(row, sizeof row, ":%04X 00000000:0000 0A", server.port); /* 0A: listens */
+    while (fgets(line, sizeof line, sockets))
+        if (strstr(line, row)) {
+            cr_expect_not_null(strstr(line, " 0100007F:"), "%s", line);
+            found++;
+        }
+    fclose(sockets);
+    cr_expect_eq(found, 1);
+}
+
+/* ---- crowds and clumsy clients ----------------------------------------------------------- */
+
+Test(serve, many_at_once, .timeout = 60)
+{
+    enum { MANY = 50 };
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
+    const char *path = mvt_served_path(cJSON_GetArrayItem(files, 0), "originals");
+    mv_span whole = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
+    char request[512], part[64 << 10];
+    int fd[MANY], length;
+
+    length = snprintf(request, sizeof request,
+                      "GET %s%s HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n", server.base,
+                      path);
+    for (int i = 0; i < MANY; i++) {
+        fd[i] = mvt_connect(&server);
+        cr_assert_eq(send(fd[i], request, (size_t)length, MSG_NOSIGNAL), length);
+    }
+    for (int i = 0; i < MANY; i++) {
+        uint64_t bytes = 0;
+        ssize_t got;
+        while ((got = read(fd[i], part, sizeof part)) > 0)
+            bytes += (uint64_t)got;
+        close(fd[i]);
+        cr_expect_gt(bytes, whole.length);
+    }
+}
+
+Test(serve, halves_of_requests_keep_no_one_waiting, .timeout = 60)
+{
+    enum { MANY = 40 };
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    static const char *const halves[] = {
+        "G", "GET /", "GET / HTTP/1.1\r\nHost: x",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"};
+    int fd[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        const char *half = halves[i % 4];
+        fd[i] = mvt_connect(&server);
+        cr_assert_eq(send(fd[i], half, strlen(half), MSG_NOSIGNAL), (ssize_t)strlen(half));
+    }
+    cr_expect_eq(mvt_get(&server, "/").status, 200);
+    cr_expect_eq(mvt_serve_end(&server, SIGTERM), 0); /* with all of them open */
+    for (int i = 0; i < MANY; i++)
+        close(fd[i]);
+}
+
+Test(serve, what_is_no_http_does_no_harm, .timeout = 60)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    static char large[100000];
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } all[] = {
+        {"\r\n\r\n\r\n\r\n", 8},
+        {"\0\0\0\0\r\n\r\n", 8},
+        {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15},
+        {"GET\r\n\r\n", 7},
+        {"GET / HTTP/9.9\r\n\r\n", 18},
+        {"GET / HTTP/1.1\r\n\r\n", 18},
+        {"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n", 56},
+        {large, sizeof large},
+    };
+
+    memset(large, 'a', sizeof large);
+    memcpy(large, "GET /", 5);
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        int fd = mvt_connect(&server);
+        char part[4096];
+        send(fd, all[i].bytes, all[i].length, MSG_NOSIGNAL);
+        shutdown(fd, SHUT_WR);
+        for (ssize_t got; (got = read(fd, part, sizeof part - 1)) > 0;) {
+            part[got] = 0;
+            cr_expect_null(strstr(part, " 200 "), "%u: %s", i, part);
+        }
+        close(fd);
+        cr_expect_eq(mvt_get(&server, "/").status, 200, "after %u", i);
+    }
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+Test(serve, interrupts_end_it_in_order)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+    for (int i = 0; i < 3; i++) {
+        mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+        const cJSON *files = cJSON_GetObjectItemCaseSensitive(mvt_served(&server), "files");
+        /* Also while a container is being made. */
+        mvt_get(&server, mvt_served_path(cJSON_GetArrayItem(files, 0), "files"));
+        cr_expect_eq(mvt_serve_end(&server, signals[i]), 0);
+    }
+}
+
+Test(serve, nothing_is_written)
+{
+    const char *folder = mvt_serve_folder();
+    mvt_server server;
+
+    mvt_in_folder(folder, "mkdir run tmp; cp $SNAPS/gpt_train.pickle run/a");
+    setenv("TMPDIR", "tmp", 1);
+    server = mvt_serve(folder, "run");
+    cr_assert_eq(
+        mvt_get_made(&server, mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "files"))
+            .status,
+        200);
+    mvt_in_folder(folder, "test \"$(find . | sort | tr '\\n' ' ')\" = '. ./run ./run/a ./tmp '");
+    cr_expect_eq(mvt_serve_end(&server, SIGINT), 0);
+    mvt_in_folder(folder, "test \"$(find . | sort | tr '\\n' ' ')\" = '. ./run ./run/a ./tmp '");
+}
+
+/* ---- messages ---------------------------------------------------------------------------- */
+
+static void expect_err(const char *command, int status, const char *part)
+{
+    mvt_run run = mvt_sh("export MEMVIZ_PAGE=" MVT_SERVE_PAGE "; %s", command);
+
+    cr_assert_eq(run.status, status, "%s: status %d: %s", command, run.status, run.err);
+    cr_expect_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
+    cr_expect_str_empty(run.out, "%s: '%s'", command, run.out);
+}
+
+Test(serve, what_cannot_be_served_is_said)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    char command[256];
+
+    expect_err("$MEMVIZ serve", 2, "expected FILE|FOLDER...");
+    expect_err("$MEMVIZ serve -", 2, "standard input cannot be served");
+    expect_err("$MEMVIZ serve no.pickle", 1, "no.pickle: No such file or directory");
+    expect_err("mkfifo p; $MEMVIZ serve p", 1, "p: neither a file nor a folder");
+    expect_err("$MEMVIZ serve --port 65536 .", 2, "--port 65536");
+    expect_err("MEMVIZ_PAGE=no.html $MEMVIZ serve .", 1, "no.html: No such file");
+    expect_err("echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1, "is not the page");
+    snprintf(command, sizeof command, "$MEMVIZ serve --port %u .", server.port);
+    expect_err(command, 1, "of 127.0.0.1: Address already in use");
+    expect_err("echo >libmicrohttpd.so.12; LD_LIBRARY_PATH=. $MEMVIZ serve .", 1,
+               "apt-get install libmicrohttpd12");
+}
+
+Test(serve, the_text_is_an_address_and_an_ssh_line)
+{
+    mvt_run run;
+
+    mvt_serve_folder();
+    run = mvt_sh(
+        "export MEMVIZ_PAGE=" MVT_SERVE_PAGE
+        "; mkdir run; cp $SNAPS/gpt_train.pickle run; ($MEMVIZ serve run >out & echo $! >pid; "
+        "wait) & for i in $(seq 500); do [ -s out ] && break; sleep 0.02; done; kill -TERM "
+        "$(cat pid); wait; "
+        "sed -E 's/[0-9a-f]{32}/TOKEN/; s/[0-9]{4,5}/PORT/g; s/PORT [^ ]*$/PORT HOST/' out");
+    cr_expect_str_eq(run.out,
+                     "http://127.0.0.1:PORT/TOKEN/\n"
+                     "1 snapshot, 577 KiB. From your own machine, open the same address after\n"
+                     "  ssh -L PORT:127.0.0.1:PORT HOST\n"
+                     "Ctrl+C ends it.\n",
+                     "%s%s", run.out, run.err);
+}
