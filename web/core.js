@@ -50,6 +50,7 @@ class Core {
     const number = this.exports.mv_web_file(blob.size);
     if (!number) throw new Error(name + ': too many files');
     this.blobs[number] = blob;
+    this.part = null; // numbers are used again
   }
 
   read(number, from, to, count) {

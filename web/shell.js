@@ -182,11 +182,13 @@ function run(words, named) {
   });
 }
 
+// What is chosen stays chosen; a list that has not changed is left alone, and so is what is shown.
 function listReports() {
-  const report = byId('report'), file = byId('file'), chosen = report.value;
+  const report = byId('report'), file = byId('file'), chosen = [report.value, file.value], names = files.map(({name}) => name);
+  if (names.join('\0') === [...file.options].map(option => option.value).join('\0')) return;
   report.replaceChildren(...REPORTS.filter(([, least]) => files.length >= (least || 1)).map(([name]) => new Option(name)));
-  if (chosen) report.value = chosen;
-  file.replaceChildren(...files.map(({name}) => new Option(name)));
+  file.replaceChildren(...names.map(name => new Option(name)));
+  [report, file].forEach((list, i) => { if ([...list.options].some(option => option.value === chosen[i])) list.value = chosen[i]; });
   if (!byId('side').hidden) showReport();
 }
 

@@ -203,11 +203,18 @@ class Page:
         return data
 
 
-Cost = collections.namedtuple("Cost", "cpu_ms rss_bytes pss_bytes threads")
+    def pid(self):
+        """The process that runs the page: of those of the browser that run pages, the largest."""
+        pages = [pid for pid, (_, words) in self.browser.children().items() if self.browser.PAGES in words]
+        return max(pages, key=lambda pid: kib(f"/proc/{pid}/status", "VmRSS"))
+
+
+Cost = collections.namedtuple("Cost", "cpu_ms pss_bytes peak_bytes threads")
 
 
 def cost_of(pid):
-    """What a process has cost until now: of its threads too, {name: ms}."""
+    """What a process has cost until now: its processor time, also of each thread, {name: ms}; its share of
+    memory now, and the most that was resident."""
     tick = 1000 / os.sysconf("SC_CLK_TCK")
     threads = collections.Counter()
     for task in os.listdir(f"/proc/{pid}/task"):
@@ -220,13 +227,13 @@ def cost_of(pid):
             pass
     with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
         fields = file.read().rsplit(")", 1)[1].split()
-    sizes = {}
-    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        for line in file:
-            name, _, rest = line.partition(":")
-            if rest.endswith("kB\n"):
-                sizes[name] = int(rest.split()[0]) << 10
-    return Cost((int(fields[11]) + int(fields[12])) * tick, sizes["Rss"], sizes["Pss"], dict(threads))
+    return Cost((int(fields[11]) + int(fields[12])) * tick, kib(f"/proc/{pid}/smaps_rollup", "Pss") << 10,
+                kib(f"/proc/{pid}/status", "VmHWM") << 10, dict(threads))
+
+
+def kib(path, name):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name + ":"))
 
 
 def base64_bytes(text):

@@ -22,6 +22,8 @@ QUIET = """--headless --no-sandbox --no-first-run --no-default-browser-check --d
 
 
 class Chromium(Browser):
+    PAGES = "--type=renderer"  # in the words of processes that run pages
+
     def __init__(self, folder, dark=False):
         super().__init__(folder, dark)
         here_read, its_write = os.pipe()
@@ -166,10 +168,11 @@ class ChromiumPage(Page):
         self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
         self.mouse("mouseReleased", x, y, button="left", clickCount=1)
 
-    def drag(self, places):
+    def drag(self, places, pause=0):
         self.move(*places[0])
         self.mouse("mousePressed", *places[0], button="left", buttons=1, clickCount=1)
         for place in places[1:]:
+            time.sleep(pause)
             self.mouse("mouseMoved", *place, button="left", buttons=1)
         self.mouse("mouseReleased", *places[-1], button="left", clickCount=1)
 
@@ -194,12 +197,3 @@ class ChromiumPage(Page):
 
     def pdf(self):
         return base64_bytes(self.call("Page.printToPDF", {"printBackground": True})["data"])
-
-    def pid(self):
-        """The process that runs the page."""
-        mine = [pid for pid, (_, words) in self.browser.children().items() if "--type=renderer" in words]
-        busy = {}
-        for pid in mine:
-            with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-                busy[pid] = int(file.read().split()[1])
-        return max(busy, key=busy.get)

@@ -112,6 +112,8 @@ class WebSocket:
 
 
 class Firefox(Browser):
+    PAGES = "-contentproc"  # in the words of processes that run pages
+
     def __init__(self, folder, dark=False):
         super().__init__(folder, dark)
         prefs = {**PREFS, "browser.download.dir": self.downloads,
@@ -223,9 +225,10 @@ class FirefoxPage(Page):
     def click(self, x, y):
         self.pointer(self.at(x, y), {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0})
 
-    def drag(self, places):
-        self.pointer(self.at(*places[0]), {"type": "pointerDown", "button": 0},
-                     *[self.at(*place) for place in places[1:]], {"type": "pointerUp", "button": 0})
+    def drag(self, places, pause=0):
+        moves = [{**self.at(*place), "duration": round(1000 * pause)} for place in places[1:]]
+        self.pointer(self.at(*places[0]), {"type": "pointerDown", "button": 0}, *moves,
+                     {"type": "pointerUp", "button": 0})
 
     def wheel(self, x, y, dx, dy):
         self.act("wheel", [{"type": "scroll", "x": round(x), "y": round(y), "deltaX": round(dx),
@@ -258,12 +261,3 @@ class FirefoxPage(Page):
 
     def pdf(self):
         return base64_bytes(self.call("browsingContext.print", {"background": True})["data"])
-
-    def pid(self):
-        """The process that runs the page."""
-        mine = [pid for pid, (_, words) in self.browser.children().items() if "-contentproc" in words]
-        busy = {}
-        for pid in mine:
-            with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-                busy[pid] = int(file.read().split()[1])
-        return max(busy, key=busy.get)
