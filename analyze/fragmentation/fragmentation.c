@@ -198,9 +198,13 @@ const char *mv_fragmentation_verdict_name(const mv_fragmentation *f)
 static mv_code look(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     mv_fragmentation *out = q->out;
-    mv_code code =
-        mv_segment_growths_find(q->arena, q->trace, q->lives, opts.window, &out->growths, err);
+    mv_code code = MV_OK;
 
+    if (opts.growths)
+        out->growths = *opts.growths;
+    else
+        code =
+            mv_segment_growths_find(q->arena, q->trace, q->lives, opts.window, &out->growths, err);
     if (code == MV_OK)
         code = find_moment(q, opts, err);
     if (code == MV_OK)

@@ -78,9 +78,11 @@ typedef struct {
 } mv_fragmentation;
 
 typedef struct {
-    const mv_moment *at; /* NULL: the moment within `window` that shows most */
-    mv_window window;    /* its end may be beyond that of the trace */
-    bool no_advice;      /* only the diagnosis: nothing is replayed */
+    const mv_moment *at;               /* NULL: the moment within `window` that shows most */
+    mv_window window;                  /* its end may be beyond that of the trace */
+    bool no_advice;                    /* only the diagnosis: nothing is replayed */
+    const mv_segment_growths *growths; /* of that window, which has no end; NULL: they are found.
+                                          The answer has their rows, in another order */
 } mv_fragmentation_opts;
 
 /* O(n log n). Everything returned lives in `arena`. Fails only when memory or rows run out. */

@@ -26,16 +26,17 @@ uint64_t mv_segment_size_for(uint64_t rounded)
     return (rounded + LARGE_ROUNDING - 1) / LARGE_ROUNDING * LARGE_ROUNDING;
 }
 
-typedef struct {
+struct mv_growth_search {
     mv_arena *arena;
-    const mv_trace *trace;
+    mv_arena scratch;
     const mv_lives *lives;
     mv_window window;
     mv_block_rules rules;
     mv_heap heap;
+    uint32_t event;   /* the next one */
     uint32_t request; /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
-} growth_search;
+};
 
 /* ---- one segment ------------------------------------------------------------------------- */
 
@@ -46,7 +47,7 @@ static bool is_growth(uint8_t action)
 
 /* The request that a segment event serves is the next one of the device, because the allocator's
  * lock is held from one to the other. events.count when there is none. */
-static uint32_t next_request(growth_search *s, uint32_t event)
+static uint32_t next_request(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
 
@@ -58,7 +59,7 @@ static uint32_t next_request(growth_search *s, uint32_t event)
     return s->request;
 }
 
-static mv_growth_reason reason_of(const growth_search *s, const mv_segment_growth *g)
+static mv_growth_reason reason_of(const mv_growth_search *s, const mv_segment_growth *g)
 {
     const mv_heap *h = &s->heap;
     const mv_domains *d = &h->domains;
@@ -81,7 +82,7 @@ static mv_growth_reason reason_of(const growth_search *s, const mv_segment_growt
 }
 
 /* `heap` is at the moment before the event. */
-static void add_growth(growth_search *s, uint32_t event)
+static void add_growth(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
     mv_segment_growths *out = s->out;
@@ -127,7 +128,7 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
 
 /* `heap` is at the moment after its event. Reserved peaks are taken after whole calls, when the
  * block that the segment was added for is in it. */
-static void follow_demand(growth_search *s)
+static void follow_demand(mv_growth_search *s)
 {
     const mv_events *ev = &s->lives->events;
     mv_heap_sums now = mv_heap_total(&s->heap);
@@ -144,9 +145,9 @@ static void follow_demand(growth_search *s)
         raise_taken(&s->out->demand, now.reserved + failed, failed, event);
 }
 
-static void walk(growth_search *s)
+/* The demand before the first event. */
+static void begin_demand(mv_growth_search *s)
 {
-    const mv_events *ev = &s->lives->events;
     mv_demand *d = &s->out->demand;
     mv_heap_sums now = mv_heap_total(&s->heap);
 
@@ -155,15 +156,9 @@ static void walk(growth_search *s)
     d->taken_event = d->needed_event = MV_BEFORE;
     if (s->window.first == 0)
         d->taken = now.reserved;
-    for (uint32_t i = 0; i < ev->count; i++) {
-        if (is_growth(ev->action[i]) && i >= s->window.first && i < s->window.end)
-            add_growth(s, i);
-        mv_heap_next(&s->heap);
-        follow_demand(s);
-    }
 }
 
-static bool make_rows(growth_search *s)
+static bool make_rows(mv_growth_search *s)
 {
     uint64_t count = 0;
 
@@ -173,22 +168,57 @@ static bool make_rows(growth_search *s)
     return s->out->rows != NULL;
 }
 
+mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
+                                         const mv_lives *lives, mv_window window,
+                                         mv_segment_growths *out, mv_err *err)
+{
+    mv_growth_search *s = mv_push_struct(arena, mv_growth_search);
+
+    *out = (mv_segment_growths){0};
+    if (s)
+        *s = (mv_growth_search){.arena = arena, .lives = lives, .window = window, .out = out};
+    if (!s || !make_rows(s)) {
+        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments that were added");
+        return NULL;
+    }
+    s->rules = mv_block_rules_of(trace);
+    mv_arena_init(&s->scratch, arena->budget);
+    if (mv_heap_init(&s->scratch, trace, lives, &s->heap, err) != MV_OK) {
+        mv_growth_search_end(s);
+        return NULL;
+    }
+    begin_demand(s);
+    return s;
+}
+
+bool mv_growth_search_some(mv_growth_search *s, uint32_t events)
+{
+    const mv_events *ev = &s->lives->events;
+
+    for (; events > 0 && s->event < ev->count; events--, s->event++) {
+        uint32_t i = s->event;
+        if (is_growth(ev->action[i]) && i >= s->window.first && i < s->window.end)
+            add_growth(s, i);
+        mv_heap_next(&s->heap);
+        follow_demand(s);
+    }
+    return s->event < ev->count;
+}
+
+void mv_growth_search_end(mv_growth_search *s)
+{
+    if (s)
+        mv_arena_release(&s->scratch);
+}
+
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err)
 {
-    growth_search s = {
-        .arena = arena, .trace = trace, .lives = lives, .window = window, .out = out};
-    mv_arena scratch;
-    mv_code code;
+    mv_growth_search *s = mv_growth_search_begin(arena, trace, lives, window, out, err);
 
-    *out = (mv_segment_growths){0};
-    s.rules = mv_block_rules_of(trace);
-    if (!make_rows(&s))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments that were added");
-    mv_arena_init(&scratch, arena->budget);
-    code = mv_heap_init(&scratch, trace, lives, &s.heap, err);
-    if (code == MV_OK)
-        walk(&s);
-    mv_arena_release(&scratch);
-    return code;
+    if (!s)
+        return err->code;
+    mv_growth_search_some(s, UINT32_MAX);
+    mv_growth_search_end(s);
+    return MV_OK;
 }

@@ -65,6 +65,16 @@ typedef struct {
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 
+/* The same in pieces: begun, then some events at a time, until mv_growth_search_some returns false;
+ * ended in any case (NULL is allowed). NULL: as mv_segment_growths_find fails. The search is in
+ * `arena` too. */
+typedef struct mv_growth_search mv_growth_search;
+mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
+                                         const mv_lives *lives, mv_window window,
+                                         mv_segment_growths *out, mv_err *err);
+bool mv_growth_search_some(mv_growth_search *search, uint32_t events);
+void mv_growth_search_end(mv_growth_search *search);
+
 /* Bytes of the segment that is added for a rounded request when no hole fits: get_alloc_size(),
  * PyTorch CUDACachingAllocator.cpp. */
 uint64_t mv_segment_size_for(uint64_t rounded);

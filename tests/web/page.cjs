@@ -30,7 +30,8 @@ function add(core, name, bytes) {
 // Draws until nothing is left to be done.
 function settle(core, width = 1280, height = 720) {
   for (let turns = 0; turns < 20000; turns++) {
-    const more = core.exports.mv_web_turn();
+    const hasPicture = core.exports.mv_web_state() & 64, begin = performance.now(), more = core.exports.mv_web_turn();
+    if (hasPicture) core.longest = Math.max(core.longest || 0, performance.now() - begin);
     core.frame(width, height, core.ms += 16);
     if (!more && core.exports.mv_web_state() & 16) return;
   }

@@ -7,6 +7,7 @@ const fs = require('fs'), path = require('path'), assert = require('assert');
 const {compile, open, add, settle} = require('./page.cjs');
 const [wasm, ...files] = process.argv.slice(2);
 const compiled = compile(wasm);
+let longest = 0;
 const frame = core => core.frame(1280, 720, core.ms += 16);
 
 for (const file of files) {
@@ -26,6 +27,7 @@ for (const file of files) {
     }
     core.exports.mv_web_wheel(0, 500, 300, 0, 1);
     settle(core);
+    longest = Math.max(longest, core.longest);
     assert.strictEqual(core.exports.mv_web_turn(), 0, 'nothing is left to be done');
     assert.strictEqual(frame(core).length, 0, 'nothing is left to be drawn');
   } catch (error) {
@@ -41,4 +43,4 @@ assert.match(core.text(), /^cut\.pickle: byte \d+: input ends/);
 add(core, path.basename(files[0]), good);
 settle(core);
 assert.strictEqual(core.exports.mv_web_stage(1), 2);
-console.log(files.length + ' files opened');
+console.log(files.length + ' files opened; the longest turn beside a picture: ' + longest.toFixed(0) + ' ms');

@@ -283,34 +283,83 @@ static mv_code find_headline(const mv_document *d, mv_document_device *v, mv_err
     return v->badge ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "badge");
 }
 
-static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
-{
-    const mv_trace *t = &d->trace;
-    mv_arena *arena = &v->arena;
-    mv_code code;
+/* The reports, in pieces that are short for a long trace too. A piece that has more to do says so
+ * in *again. */
+typedef mv_code judge_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
 
-    if ((code = mv_leaks_find(arena, t, &v->lives, &v->leaks, err)) != MV_OK ||
-        (code = mv_leaks_outlook(arena, t, &v->lives, &v->leaks, MV_NO_BYTES, &v->outlook, err)) !=
-            MV_OK ||
-        (code = mv_fragmentation_find(arena, t, &v->lives, &d->sites,
-                                      (mv_fragmentation_opts){.window = MV_ALL_EVENTS},
-                                      &v->fragmentation, err)) != MV_OK ||
-        (code = mv_ooms_find(arena, t, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err)) !=
-            MV_OK)
-        return code;
-    if (!v->has_lives) /* a picture has no categories */
-        code = attribute_peak(d, v, err);
-    return code == MV_OK ? find_headline(d, v, err) : code;
+enum { GROWTH_EVENTS = 1 << 18 /* 40 ms in a browser */ };
+
+static mv_code judge_leaks(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    (void)again;
+    return mv_leaks_find(&v->arena, &d->trace, &v->lives, &v->leaks, err);
 }
 
-void mv_document_judge(mv_document *d, uint32_t device_row)
+static mv_code judge_outlook(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    (void)again;
+    return mv_leaks_outlook(&v->arena, &d->trace, &v->lives, &v->leaks, MV_NO_BYTES, &v->outlook,
+                            err);
+}
+
+static mv_code judge_growths(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    if (!v->growth_search)
+        v->growth_search = mv_growth_search_begin(&v->arena, &d->trace, &v->lives, MV_ALL_EVENTS,
+                                                  &v->growths, err);
+    if (!v->growth_search)
+        return err->code;
+    *again = mv_growth_search_some(v->growth_search, GROWTH_EVENTS);
+    return MV_OK;
+}
+
+static mv_code judge_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
+                                   mv_err *err)
+{
+    mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS, .growths = &v->growths};
+
+    (void)again;
+    mv_growth_search_end(v->growth_search);
+    v->growth_search = NULL;
+    return mv_fragmentation_find(&v->arena, &d->trace, &v->lives, &d->sites, opts,
+                                 &v->fragmentation, err);
+}
+
+static mv_code judge_ooms(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    (void)again;
+    return mv_ooms_find(&v->arena, &d->trace, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err);
+}
+
+static mv_code judge_peak(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    (void)again;
+    return v->has_lives ? MV_OK : attribute_peak(d, v, err); /* a picture has no categories */
+}
+
+static mv_code judge_all(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
+{
+    (void)again;
+    return find_headline(d, v, err);
+}
+
+static judge_fn *const judges[] = {judge_leaks, judge_outlook, judge_growths, judge_fragmentation,
+                                   judge_ooms,  judge_peak,    judge_all};
+enum { JUDGES = sizeof judges / sizeof *judges };
+
+bool mv_document_judge(mv_document *d, uint32_t device_row)
 {
     mv_document_device *v = &d->devices[device_row];
+    bool again = false;
+    mv_code code = judges[v->judged](d, v, &again, &v->failure);
 
-    if (judge(d, v, &v->failure) == MV_OK)
+    if (code == MV_OK && (again || ++v->judged < JUDGES))
+        return true;
+    if (code == MV_OK)
         set_stage(&v->stage, MV_DEVICE_JUDGED);
     else
         atomic_store_explicit(&v->is_unjudged, true, memory_order_release);
+    return false;
 }
 
 /* ---- what need not be in memory ---------------------------------------------------------- */
@@ -340,7 +389,9 @@ void mv_document_release(mv_document *d)
     mv_arena_release(&d->saved_arena);
     if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
         return;
-    for (uint32_t i = 0; i < d->device_count; i++)
+    for (uint32_t i = 0; i < d->device_count; i++) {
+        mv_growth_search_end(d->devices[i].growth_search);
         mv_arena_release(&d->devices[i].arena);
+    }
     mv_arena_release(&d->arena);
 }

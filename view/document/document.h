@@ -72,7 +72,10 @@ typedef struct {
     mv_attribution attribution; /* empty if has_lives; at the peak, without its curve and parts; its
                                    categories are those of all allocations */
     mv_headline headline;       /* of all reports */
-    const char *badge;          /* short: "3: leak" */
+    uint32_t judged;            /* pieces of them that are done; used by the loader only */
+    mv_growth_search *growth_search; /* likewise, while there is one */
+    mv_segment_growths growths;      /* likewise */
+    const char *badge;               /* short: "3: leak" */
     mv_err failure;
 } mv_document_device;
 
@@ -110,7 +113,10 @@ void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opt
 mv_code mv_document_borrow(mv_document *document, const mv_trace *trace, const mv_lives *lives,
                            mv_budget *budget, mv_err *err); /* instead of reading */
 void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
-void mv_document_judge(mv_document *document, uint32_t device_row);
+
+/* A piece of the reports; false: that was the last one. */
+bool mv_document_judge(mv_document *document, uint32_t device_row);
+
 /* The reports of a device at MV_DEVICE_JUDGED. */
 mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device);
 
@@ -150,7 +156,8 @@ mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trac
 /* Prepares this device next; MV_NO_ROW: the largest of the document. */
 void mv_loader_prefer(mv_loader *loader, const mv_document *document, uint32_t device_row);
 
-/* With MV_IN_TURNS: does one stage of one document or device. False: there is nothing to do. */
+/* With MV_IN_TURNS: does one stage of one document or device, or a piece of its reports. False:
+ * there is nothing to do. */
 bool mv_loader_turn(mv_loader *loader);
 
 bool mv_loader_is_idle(const mv_loader *loader);

@@ -134,7 +134,9 @@ static void run(mv_loader *l, task t)
     } else if (t.what == SHOW) {
         mv_document_show(t.document, t.device_row, l->budget);
     } else {
-        mv_document_judge(t.document, t.device_row);
+        while (mv_document_judge(t.document, t.device_row))
+            if (l->in_turns)
+                return;
     }
     wake(l);
     if (t.what == SHOW)
@@ -235,7 +237,8 @@ mv_document *mv_loader_borrow(mv_loader *l, const char *name, const mv_trace *tr
         return NULL;
     mv_document_show(d, 0, l->budget);
     if (stage_of(&d->devices->stage) == MV_DEVICE_SHOWN)
-        mv_document_judge(d, 0);
+        while (mv_document_judge(d, 0))
+            ;
     return stage_of(&d->devices->stage) == MV_DEVICE_JUDGED ? d : NULL;
 }
 
