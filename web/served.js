@@ -5,7 +5,7 @@
 
 const TRIES = 5;    // of a connection that breaks, each from where the last one ended
 const SOON_MS = 300; // until the server is asked again how far it is
-const served = {host: '', rows: new Map()};
+const served = {host: '', said: new Map()}; // said: what became of a file, by its address
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : (bytes / (1 << 20)).toFixed(1) + ' MiB';
 
@@ -24,9 +24,11 @@ async function askServer(path, options) {
   }
 }
 
+const addressOf = row => row.id + '/' + row.version;
+
 // The file as it is sent; `tell` hears how far it is.
 async function receive(row, tell) {
-  const path = 'files/' + row.id + '/' + row.version, parts = [];
+  const path = 'files/' + addressOf(row), parts = [];
   let got = 0, total = 0;
   for (let left = TRIES; ; ) {
     const answer = await askServer(path, got ? {headers: {Range: 'bytes=' + got + '-'}} : {});
@@ -52,11 +54,13 @@ async function receive(row, tell) {
   }
 }
 
+const promiseOf = host => 'From ' + host + ', through this address alone.';
+
 // Fetches rows side by side and opens them in their order. One that fails says so in the list.
 async function openServed(rows) {
   let isStale = false;
   const got = await Promise.all(rows.map(async row => {
-    const tell = text => { row.state.textContent = text; show(row.name + ': ' + text); };
+    const tell = text => { row.state.textContent = text; served.said.set(addressOf(row), text); show(row.name + ': ' + text); };
     try {
       const file = await receive(row, tell);
       tell('open');
@@ -67,21 +71,22 @@ async function openServed(rows) {
       return null;
     }
   }));
-  const whole = got.filter(Boolean);
+  const whole = got.filter(Boolean), why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state.textContent).join(' · ');
   if (whole.length) open(whole);
-  if (whole.length === rows.length) return;
-  const why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state.textContent).join(' · ');
+  // What failed stays to be read beside what is open.
+  byId('promise').textContent = why && whole.length ? 'Not open: ' + why : promiseOf(served.host);
+  if (whole.length) return;
   if (isStale) await listServed();
   show(why);
 }
 
 function rowOf(row) {
   row.box = make('input', {type: 'checkbox', ariaLabel: row.name});
-  row.state = make('td', {});
+  row.state = make('td', {textContent: served.said.get(addressOf(row)) || ''});
   return make('tr', {}, make('td', {}, row.box),
               make('td', {}, make('button', {type: 'button', textContent: row.name, onclick: () => openServed([row])})),
               make('td', {textContent: sizeText(row.bytes)}), make('td', {textContent: new Date(row.modified_ms).toLocaleString()}),
-              make('td', {}, make('a', {href: 'originals/' + row.id + '/' + row.version, download: row.name, textContent: 'save as it is'})), row.state);
+              make('td', {}, make('a', {href: 'originals/' + addressOf(row), download: row.name, textContent: 'save as it is'})), row.state);
 }
 
 // Shows the list as it is now. Returns its rows.
@@ -91,14 +96,15 @@ async function listServed() {
   const opens = make('button', {type: 'submit', textContent: 'Open the chosen'});
   const all = make('input', {type: 'checkbox', onchange: () => { for (const row of list.files) row.box.checked = all.checked; }});
   served.host = list.host;
-  byId('promise').textContent = 'From ' + list.host + ', through this address alone.';
+  byId('promise').textContent = promiseOf(list.host);
   byId('welcome').replaceChildren(make('form', {id: 'served-files', onsubmit: event => { event.preventDefault(); openServed(chosen()); }},
     make('h1', {textContent: 'Snapshots on ' + list.host}),
     make('table', {}, make('tbody', {}, ...list.files.map(rowOf))),
     make('p', {hidden: list.files.length === 0}, make('label', {}, all, ' all '), opens, ' ',
-         make('button', {type: 'button', textContent: 'List again', onclick: () => listServed().catch(error => show(error.message))})),
+         make('button', {type: 'button', textContent: 'List again', onclick: () => listServed().catch(error => show(error.message))}), ' ',
+         make('button', {type: 'button', textContent: 'Files of this machine…', onclick: () => byId('files').click()})),
     make('p', {textContent: list.files.length === 0 ? 'There is none yet: reload the page when there is.'
-                                                    : 'Several files are ranks, or are compared. Files of this machine can be dropped here too.'}),
+                                                    : 'Several files are ranks, or are compared.'}),
     make('p', {hidden: !list.left_out, textContent: list.left_out + ' more are not listed.'}),
     make('p', {hidden: files.length === 0}, make('button', {type: 'button', textContent: 'Back', onclick: () => { byId('welcome').hidden = true; picture.focus(); }}))));
   byId('welcome').hidden = false;
