@@ -195,25 +195,38 @@ static void add_fragmentation(gathering *g)
 
 /* ---- the peak ---------------------------------------------------------------------------- */
 
+/* The state alone is no run whose peak it could be. */
+static mv_finding_kind kind_of_peak(const gathering *g)
+{
+    return mv_recording_is_state_only(g->of->lives) ? MV_FINDING_HELD : MV_FINDING_PEAK;
+}
+
 /* `label` tells it from the others: they may have the same culprit. */
 static void add_site(gathering *g, const mv_peak_site *site, const char *label)
 {
     const mv_attribution *peak = g->of->peak;
     uint64_t all = peak->at.bytes.allocated;
     bool is_known = site->category != MV_CATEGORY_UNKNOWN;
-    mv_finding f = finding(MV_FINDING_PEAK, site->bytes);
+    mv_finding f = finding(kind_of_peak(g), site->bytes);
 
     blame(g, &f, site->stack);
     f.culprit = label;
     f.title = mv_say(&g->words, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
                      all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
                      is_known ? peak->categories.name[site->category] : "");
-    f.what = mv_say(&g->words, "%u block%s at the peak; without %s the peak would be %s lower",
-                    site->blocks, mv_plural(site->blocks), site->blocks == 1 ? "it" : "them",
-                    size_of(g, site->marginal));
+    if (f.kind == MV_FINDING_HELD)
+        f.what = mv_say(&g->words, "%u block%s at the moment of the snapshot", site->blocks,
+                        mv_plural(site->blocks));
+    else
+        f.what = mv_say(&g->words, "%u block%s at the peak; without %s the peak would be %s lower",
+                        site->blocks, mv_plural(site->blocks), site->blocks == 1 ? "it" : "them",
+                        size_of(g, site->marginal));
     f.advice = mv_category_advice(site->category);
     f.category = site->category;
     set_place(&f, peak->at.event, 0, g->of->lives->events.count);
+    f.is_about_heap = f.kind == MV_FINDING_HELD;
+    if (f.kind == MV_FINDING_HELD && !is_known)
+        f.advice = "";
     add(g, f);
 }
 
@@ -238,7 +251,8 @@ static void add_unattributed(gathering *g, mv_finding_kind kind)
 {
     mv_finding f = finding(kind, g->of->peak->unattributed);
 
-    f.title = mv_say(&g->words, "%s of the peak have no stack", size_of(g, f.bytes));
+    f.title = mv_say(&g->words, "%s %s have no stack", size_of(g, f.bytes),
+                     kind_of_peak(g) == MV_FINDING_PEAK ? "of the peak" : "that are held");
     f.what = "they were allocated before recording began, or their stacks were not recorded";
     f.advice =
         mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
@@ -254,7 +268,7 @@ static void add_peak(gathering *g)
 
     g->words.failed = g->words.failed || !labels;
     if (is_first)
-        add_unattributed(g, MV_FINDING_PEAK);
+        add_unattributed(g, kind_of_peak(g));
     for (uint32_t i = 0; labels && i < count; i++)
         add_site(g, &peak->sites[i], labels[i]);
     if (!is_first && peak->unattributed >= peak->at.bytes.allocated / 4 && peak->unattributed)

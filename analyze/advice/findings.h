@@ -4,7 +4,7 @@
  *
  *     out of memory      each failed request, in order of events
  *     leaks, fragmentation  those with most bytes first
- *     peak               who holds most then
+ *     peak, held         who holds most then; or at all, in a file of one moment
  *     notes              what the file lacks, where it contradicts itself
  *     fine               what was looked for and is not there */
 #ifndef MV_FINDINGS_H
@@ -20,6 +20,7 @@
     X(LEAK, "LEAK")             \
     X(FRAGMENTED, "FRAGMENTED") \
     X(PEAK, "PEAK")             \
+    X(HELD, "HELD")             \
     X(NOTE, "NOTE")             \
     X(FINE, "FINE")
 

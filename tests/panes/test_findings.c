@@ -90,6 +90,24 @@ Test(findings, bytes_are_those_of_the_reports)
     cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
 }
 
+/* A file of one moment has no peak: the rows said what would make it lower. */
+Test(findings, without_events_nothing_is_a_peak)
+{
+    static const char *const names[] = {"no_history", "state_only"};
+
+    for (int n = 0; n < 2; n++) {
+        bench b;
+        open_bench(&b, names[n]);
+        cr_expect_not_null(first_of(&b, MV_FINDING_HELD), "%s", names[n]);
+        for (uint32_t i = 0; i < b.found.count; i++) {
+            const mv_finding *f = &b.found.rows[i];
+            cr_expect(f->kind != MV_FINDING_PEAK && !strstr(f->what, "peak") &&
+                          !strstr(f->title, "peak"),
+                      "%s: %s: %s", names[n], f->title, f->what);
+        }
+    }
+}
+
 /* No two rows about the peak have one name, and the row with most bytes is the first of them. */
 static void check_peak_rows(mv_view *view, const char *name)
 {

@@ -138,7 +138,11 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
     mv_ui_fill(ui, (mv_box){box.x, box.y, box.w, 1}, ui->theme->grid);
     mv_box_cut_left(&box, mv_ui_px(ui, 8));
     mv_box_cut_right(&box, mv_ui_px(ui, 8));
-    if (device && !(has_message && box.w < 900 * ui->scale))
+    /* A message is read once, and the place of the cursor is there again with the next input. */
+    if (device &&
+        !(has_message && mv_ui_text_width(ui, MV_UI_TEXT, view->message) >
+                             box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor_text(view, device)) -
+                                 mv_ui_px(ui, 16)))
         right_text(ui, &box, ui->theme->text, cursor_text(view, device));
     right_text(ui, &box, ui->theme->faint_text, work_text(view));
     if (view->chrome->only_panes)

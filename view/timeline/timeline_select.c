@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/advice/recording.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
 #include "view/timeline/plot.h"
@@ -71,6 +72,10 @@ static const char *summary_line(mv_plot *p)
     char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT], time[MV_TICK_TEXT];
 
     mv_events_duration(&d->lives.events, time);
+    if (mv_recording_is_state_only(&d->lives))
+        return mv_scene_format(&p->ui->scene, "device %u: %s%s allocated, %s reserved; %s",
+                               d->device, hits_part(p), mv_size_text(peak, all.most.allocated),
+                               mv_size_text(reserved, all.most.reserved), d->lives.history_why);
     return mv_scene_format(
         &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s event%s%s%s%s%s", d->device,
         hits_part(p), mv_size_text(peak, all.most.allocated),
