@@ -3,6 +3,7 @@
  * small. */
 #include <math.h>
 
+#include "analyze/advice/recording.h"
 #include "analyze/totals/totals.h"
 #include "base/size.h"
 #include "tests/fixture/fixture_scene.h"
@@ -349,7 +350,7 @@ static void check_stack(const mv_scene *scene, const char *name)
 static void check_peaks(picture *p, const mv_trace *trace, const char *name)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
-    const char *peak = p->lives.events.count ? "peak " : "";
+    const char *peak = mv_recording_is_state_only(&p->lives) ? "" : "peak ";
     mv_totals totals;
 
     mvt_ok(mv_totals_find(p->arena, trace, &p->lives, &totals, mvt_err()));

@@ -13,7 +13,7 @@ static void paint_field(mv_view *view, mv_box box, const char *title, mv_field *
                         const char *help)
 {
     mv_ui *ui = &view->ui;
-    mv_box sheet = mv_chrome_sheet(view, box, 560, 126, title);
+    mv_box sheet = mv_chrome_sheet(view, box, 680, 126, title);
 
     mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), field, true, "");
     mv_box_cut_top(&sheet, mv_ui_px(ui, 6));
@@ -28,9 +28,8 @@ static void paint_field(mv_view *view, mv_box box, const char *title, mv_field *
 void mv_export_paint(mv_view *view, mv_box box)
 {
     paint_field(view, box, "Export this view", &view->chrome->export,
-                "The ending decides: .png .svg the picture, .html the viewer with this file "
-                "inside, .tsv the table, "
-                ".session the session.");
+                "Its ending decides: .png or .svg the picture, .html the viewer with this file, "
+                ".tsv the table, .session.");
 }
 
 void mv_go_paint(mv_view *view, mv_box box)

@@ -110,10 +110,12 @@ static const char *hits_text(mv_view *view)
 
 static void search(bar *b)
 {
+    static const char hint[] = "Search: a function, size>64M, leak ...";
     mv_view *view = b->view;
     mv_ui *ui = &view->ui;
     const char *hits = hits_text(view);
     mv_box box, count;
+    bool fits;
 
     if (*view->now->search) {
         button(b, true, view->now->show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
@@ -127,8 +129,9 @@ static void search(bar *b)
     mv_ui_zone(ui, box, MV_DO_search, 0, NULL);
     count = mv_box_cut_right(
         &box, *hits ? ceilf(mv_ui_text_width(ui, MV_UI_SMALL, hits)) + mv_ui_px(ui, 12) : 0);
+    fits = mv_ui_text_width(ui, MV_UI_TEXT, hint) < box.w - mv_ui_px(ui, 2 * MV_UI_PAD);
     mv_field_paint(ui, box, &view->chrome->search, view->desk->focus == MV_FOCUS_SEARCH,
-                   "Search: a function, size>64M, leak ...");
+                   fits ? hint : "Search");
     mv_box_cut_left(&count, mv_ui_px(ui, 6));
     mv_ui_text(ui, count, MV_UI_SMALL, *view->search_why ? ui->theme->alarm : ui->theme->text,
                MV_ANCHOR_START, hits);

@@ -1,4 +1,5 @@
 /* Memory over time, and segments over time: what is said above them. */
+#include "analyze/advice/recording.h"
 #include "analyze/leaks/leak_words.h"
 #include "base/size.h"
 #include "view/paper/paper.h"
@@ -40,7 +41,7 @@ static const char *events_figure(mv_view *view)
         return "no events recorded";
     us = time_of(e, window);
     mv_axis_exact(events, count);
-    if (us >= 0)
+    if (us >= 0 && events > 1)
         noun = mv_scene_format(&view->ui.scene, "%s in %s", noun, mv_axis_time(us, us, time));
     if (events == e->count)
         return mv_scene_format(&view->ui.scene, "%s %s", count, noun);
@@ -78,7 +79,7 @@ static void add_figures(mv_view *view, mv_paper_heading *out)
     const mv_lives *lives = &mv_view_device(view)->lives;
     mv_scene *scene = &view->ui.scene;
     mv_levels most = most_of(view, &view->levels).most;
-    const char *peak = lives->events.count ? "peak " : "";
+    const char *peak = mv_recording_is_state_only(lives) ? "" : "peak ";
     const char *least = lives->doubts.inexact_blocks ? "at least " : "";
     char size[MV_SIZE_TEXT];
 
@@ -172,7 +173,10 @@ static const char *reason(mv_view *view, const mv_headline *headline)
         return "";
     if (first->kind != MV_FINDING_LEAK)
         return first->why;
-    mv_verdict_line(&d->trace, d->sites.kinds, &mv_view_device(view)->leaks, line, sizeof line);
+    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline has said what is missing */
+        mv_leaks_why(&mv_view_device(view)->leaks, line, sizeof line);
+    else
+        mv_verdict_line(&d->trace, d->sites.kinds, &mv_view_device(view)->leaks, line, sizeof line);
     return mv_scene_format(&view->ui.scene, "%s", line);
 }
 
