@@ -107,6 +107,53 @@ Test(zoom, to_the_selection)
     cr_assert_eq(view->now->to, 300);
 }
 
+/* An interval needed a drag. */
+Test(interval, is_selected_by_keys)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mv_view_move_cursor(view, 100);
+    mv_view_do(view, MV_DO_interval_begin, 0);
+    cr_assert(view->now->has_interval);
+    cr_assert_eq(view->now->b, mv_view_device(view)->lives.events.count);
+    mv_view_move_cursor(view, 299);
+    mv_view_do(view, MV_DO_interval_end, 0);
+    cr_assert_eq(view->now->a, 100);
+    cr_assert_eq(view->now->b, 300);
+    mv_view_move_cursor(view, 40);
+    mv_view_do(view, MV_DO_interval_end, 0);
+    cr_assert_eq(view->now->a, 0);
+    cr_assert_eq(view->now->b, 41);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_eq(view->now->b, 300);
+}
+
+/* Edges of panes are moved by keys as far as by the pointer. */
+Test(layout, edges_are_moved_by_keys)
+{
+    mv_view *view = mvt_view("gpt_train");
+    float high, wide;
+
+    mv_view_frame(view, 1280, 720, 0);
+    high = view->lower_box.h;
+    wide = view->timeline->plot.w;
+    mv_view_do(view, MV_DO_raise_lower, 0);
+    mv_view_do(view, MV_DO_widen_legend, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_gt(view->lower_box.h, high + 10);
+    cr_assert_lt(view->timeline->plot.w, wide - 10);
+    for (int i = 0; i < 40; i++) {
+        mv_view_do(view, MV_DO_drop_lower, 0);
+        mv_view_do(view, MV_DO_narrow_legend, 0);
+        mv_view_frame(view, 1280, 720, 0);
+    }
+    cr_assert_eq(view->desk->lower_share, MV_LEAST_LOWER);
+    mv_view_do(view, MV_DO_widen_legend, 0);
+    wide = view->timeline->plot.w;
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_lt(view->timeline->plot.w, wide - 10);
+}
+
 /* ---- files ------------------------------------------------------------------------------- */
 
 /* A picture has the file's name and verdict, and nothing that can only be clicked. */

@@ -23,6 +23,9 @@ void mv_do_turn_tab(mv_view *view, uint64_t arg);
 void mv_do_show_hits(mv_view *view, uint64_t arg);
 void mv_do_go_to_hit(mv_view *view, uint64_t arg);
 void mv_do_resize(mv_view *view, uint64_t arg);
+void mv_do_interval_edge(mv_view *view, uint64_t arg);
+void mv_do_move_splitter(mv_view *view, uint64_t arg);
+void mv_do_move_legend(mv_view *view, uint64_t arg);
 void mv_do_open_menu(mv_view *view, uint64_t menu);
 
 /* The state that a view begins with; false: memory is out. */

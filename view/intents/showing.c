@@ -4,6 +4,7 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
+#include "view/timeline/plot.h"
 
 /* ---- what is shown ----------------------------------------------------------------------- */
 
@@ -51,6 +52,21 @@ void mv_view_look(mv_view *view, bool is_dark, double scale)
 
     desk->is_dark = is_dark;
     desk->scale = fmin(fmax(scale, MV_LEAST_SCALE), MV_MOST_SCALE);
+}
+
+void mv_do_move_splitter(mv_view *view, uint64_t arg)
+{
+    double share = view->desk->lower_share + 0.05 * (double)(int64_t)arg;
+
+    mv_view_write_desk(view)->lower_share = fmin(fmax(share, MV_LEAST_LOWER), MV_MOST_LOWER);
+}
+
+void mv_do_move_legend(mv_view *view, uint64_t arg)
+{
+    float width = mv_legend_width(view, view->main_box.w) / view->ui.scale;
+
+    if (width > 0)
+        mv_view_write_desk(view)->legend_width = (double)width + 20 * (double)(int64_t)arg;
 }
 
 void mv_do_resize(mv_view *view, uint64_t arg)

@@ -248,6 +248,19 @@ void mv_do_interval_of_pin(mv_view *view, uint64_t arg)
         select_events(view, (uint32_t)life.from, (uint32_t)life.to);
 }
 
+/* `arg` 0: it begins with the event of the cursor; 1: it ends with it. */
+void mv_do_interval_edge(mv_view *view, uint64_t arg)
+{
+    const mv_view_state *now = view->now;
+    uint32_t events = mv_view_device(view)->lives.events.count;
+    uint32_t event = now->cursor == MV_BEFORE ? 0 : now->cursor;
+
+    if (arg == 0)
+        select_events(view, event, now->has_interval && now->b > event ? now->b : events);
+    else
+        select_events(view, now->has_interval && now->a <= event ? now->a : 0, event + 1);
+}
+
 void mv_do_select_range(mv_view *view, uint64_t arg)
 {
     uint32_t from = (uint32_t)arg, to = (uint32_t)(arg >> 32);
