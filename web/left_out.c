@@ -3,9 +3,6 @@
 #include "cli/complain.h"
 #include "cli/report/fields.h"
 #include "export/export.h"
-#include "parse/writers.h"
-#include "view/page/page_file.h"
-#include "view/page/viewer_page.h"
 #include "view/viewer.h"
 
 int mv_cmd_run(mv_cli *cli)
@@ -44,33 +41,6 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     (void)opts, (void)play;
     *out = (mv_viewer_timing){0};
     return refuse_window(err);
-}
-
-bool mv_page_file_is_there(void)
-{
-    return true;
-}
-
-mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
-                             const mv_viewer_page_opts *opts, mv_sink *sink, mv_err *err)
-{
-    (void)scratch, (void)trace, (void)opts, (void)sink;
-    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no pages: use the program");
-}
-
-mv_code mv_viewer_page_judge(mv_arena *arena, mv_arena *work, const mv_trace *trace,
-                             const mv_lives *lives, mv_viewer_page_opts *page, mv_err *err)
-{
-    (void)arena, (void)work, (void)trace, (void)lives, (void)page;
-    return err->code;
-}
-
-/* zstd's compressor would be a fifth of the page. */
-mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
-                          mv_sink *sink, mv_err *err)
-{
-    (void)scratch, (void)trace, (void)opts, (void)sink;
-    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no .bin: use the program");
 }
 
 mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err)

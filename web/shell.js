@@ -6,7 +6,15 @@ const REPORTS = [['leaks'], ['peak'], ['oom'], ['fragmentation'], ['whatif'], ['
                  ['diff', 2], ['ranks', 2]];
 const SESSION = 'memviz session '; // what a file of this kind begins with
 const files = []; // {name, blob}, also those that are being read
+const source = ownSource();
 let viewer, compiled;
+
+// The text of this page without a snapshot, for pages with another one (view/page/viewer_page.c). null:
+// it is of `memviz serve`, which is of no use elsewhere.
+function ownSource() {
+  const text = '<!DOCTYPE html>\n' + root.outerHTML + '\n', inside = /(<p id="verdict">[^]*?<\/p>\n)?<script type="text\/plain" id="snapshot"[^]*?<\/script>/;
+  return byId('served') ? null : new Blob([text.replace(inside, '<!--snapshot-->').replace(/<title>[^<]*<\/title>/, '<title>memviz</title>')]);
+}
 
 function show(text) { status.textContent = text; }
 
@@ -55,7 +63,7 @@ function startViewer(isHidden) {
   picture.prepend(canvas);
   worker.onerror = event => tells.stopped(event.message || 'its worker cannot start.', {}, worker);
   worker.onmessage = ({data}) => { for (const key of Object.keys(data)) if (tells[key]) tells[key](data[key], data, worker); };
-  worker.postMessage({begin: {module: compiled, surface, isDark: isDark(), scale: scale(), size: sizeNow(), calm: calm.matches}}, [surface]);
+  worker.postMessage({begin: {module: compiled, surface, isDark: isDark(), scale: scale(), size: sizeNow(), calm: calm.matches, page: source}}, [surface]);
   return worker;
 }
 
@@ -303,6 +311,13 @@ function giveTyped() {
   typed.value = '';
 }
 
+// Another screen, or the zoom of the browser.
+function followScale() {
+  if (scale() !== shownScale) both({look: {isDark: isDark(), factor: scale() / shownScale}});
+  shownScale = scale();
+  matchMedia('(resolution: ' + shownScale + 'dppx)').addEventListener('change', followScale, {once: true});
+}
+
 // ---- paper ---------------------------------------------------------------------------------------
 
 // A canvas of a worker has no picture on paper: an image of it has.
@@ -365,9 +380,8 @@ function listen() {
   const resized = new ResizeObserver(([entry]) => {
     const [box] = entry.devicePixelContentBoxSize || [];
     both({resize: box ? [box.inlineSize, box.blockSize] : sizeNow()});
-    if (scale() !== shownScale) both({look: {isDark: isDark(), factor: scale() / shownScale}}); // another screen, or zoom
-    shownScale = scale();
   });
+  followScale();
   try { resized.observe(picture, {box: 'device-pixel-content-box'}); } catch (error) { resized.observe(picture); }
   for (const id of ['open', 'choose']) byId(id).onclick = () => byId('files').click();
   byId('files').onchange = event => { open(event.target.files); event.target.value = ''; };

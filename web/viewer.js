@@ -2,6 +2,7 @@
 // wanted, a piece at a time.
 const TURN_MS = 8;      // work without a look at the events
 const QUIET_MS = 150;   // after an event, the slow stages of loading wait this long
+const MEMORY = 'memory is out: a page may have at most 4 GiB, and some browsers give less. The program on the machine itself has no such limit.';
 const reader = new FileReaderSync();
 let core, canvas, context, width = 1, height = 1, files = [], isCalm = false;
 let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', isMeasured = false;
@@ -14,7 +15,7 @@ function stop(error) {
   if (isStopped) return;
   isStopped = true;
   const memory = error instanceof RangeError || /memory/i.test(String(error.message));
-  say({stopped: memory ? 'memory is out: the file needs more than a page may have. The program on the machine itself has no such limit.'
+  say({stopped: memory ? MEMORY
                        : String(error.message || error)});
 }
 
@@ -60,7 +61,7 @@ function report(state) {
   const now = JSON.stringify([state & 94, stages]);
   if (now === shown) return;
   shown = now;
-  const failed = files.map((name, i) => core.exports.mv_web_stage(i) === 3 ? core.text() : '').filter(Boolean);
+  const failed = files.map((name, i) => core.exports.mv_web_stage(i) === 3 ? core.text().replace(/memory limit reached.*/, MEMORY) : '').filter(Boolean);
   const caret = new Float32Array(core.memory.buffer, core.exports.mv_web_caret() >>> 0, 4);
   say({state: {wantsText: !!(state & 2), isClosing: !!(state & 4), isDark: !!(state & 8), isIdle: !!(state & 16), hasPicture: !!(state & 64), caret: [...caret]},
        stages, failed});
@@ -101,7 +102,7 @@ const host = {
 };
 
 const does = {
-  begin({module, surface, isDark, scale, size, calm}) {
+  begin({module, surface, isDark, scale, size, calm, page}) {
     isCalm = calm;
     core = new Core(module, host);
     canvas = surface;
@@ -109,6 +110,7 @@ const does = {
     canvas.addEventListener('contextrestored', () => { canvas.width = 0; askFrame(); });
     if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('memory is out');
     does.resize(size);
+    if (page) core.load('-page', page);
   },
   resize(size) {
     width = Math.max(1, Math.min(size[0], 16384));

@@ -20,6 +20,7 @@ typedef struct {
 
 #define MV_FILE_OUT    "-out" /* standard output */
 #define MV_FILE_ERRORS "-errors"
+#define MV_FILE_PAGE   "-page" /* the source of the page, without a snapshot */
 
 /* A file of `length` bytes, which the browser has under the returned number; it replaces one of
  * that name. 0: too many files, or one of that name is being read. */
