@@ -68,13 +68,8 @@ static void check_rows(const mv_column_stack *c, uint64_t *random)
     mv_run run = {0}, at;
 
     for (uint32_t r = 0; r < c->index->count; r++) {
-        bool is_open, is_alive;
+        bool is_open;
         uint64_t bytes = mvt_held(c->index, c->drawn, r, c->now, &is_open);
-        is_alive = mv_index_is_alive(c->index, r, c->now.event) &&
-                   (!c->drawn || (c->drawn[r / 64] >> r % 64 & 1));
-        cr_assert_eq(mv_column_stack_has(c, r), is_alive);
-        if (r < c->born)
-            cr_assert_eq(mv_column_stack_offset(c, r), below);
         if (bytes == 0)
             continue;
         cr_assert(mv_column_stack_find(c, below + mvt_random(random, 1 << 30) % bytes, &at));

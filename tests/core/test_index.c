@@ -40,26 +40,18 @@ static void check_moment(mv_arena *arena, const mv_index *x, uint32_t event)
     mv_arena_drop(arena, found.row);
 }
 
-/* Alive at any moment of [first, last]; born in (first, last] and alive after last. */
+/* Born in (first, last] and alive after last. */
 static void check_window(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t last)
 {
-    mv_alive seen, held;
-    uint32_t seen_at = 0, held_at = 0;
+    mv_alive held;
+    uint32_t held_at = 0;
 
-    mvt_ok(mv_index_seen(arena, x, first, last, &seen, mvt_err()));
     mvt_ok(mv_index_held(arena, x, first, last, &held, mvt_err()));
     for (uint32_t r = 0; r < x->count; r++) {
-        bool is_seen = false;
-        for (uint32_t e = first + 1; e <= last + 1; e++) /* MV_BEFORE + 1 is 0 */
-            is_seen = is_seen || is_alive(x, r, e - 1);
-        if (is_seen)
-            cr_assert(seen_at < seen.count && seen.row[seen_at++] == r, "row %u", r);
         if (x->birth[r] != MV_BEFORE && x->birth[r] + 1 > first + 1 && is_alive(x, r, last))
             cr_assert(held_at < held.count && held.row[held_at++] == r, "row %u", r);
     }
-    cr_assert_eq(seen_at, seen.count);
     cr_assert_eq(held_at, held.count);
-    mv_arena_drop(arena, seen.row);
     mv_arena_drop(arena, held.row);
 }
 

@@ -32,21 +32,16 @@ static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t column
     return true;
 }
 
-/* Cuts at whole nodes of the pyramid, the larger the more events a column has: then nothing has to
- * be replayed and few nodes are read, and an error of less than a column is not visible in motion.
- */
+/* Cut where nothing has to be replayed: an error of less than a column is not visible in motion. */
 static mv_window rounded(const mv_pyramid *pyramid, mv_window moments)
 {
-    uint32_t first = moments.first == MV_BEFORE ? 0 : moments.first, unit = MV_PYRAMID_CUT;
-    uint32_t width = moments.end - first;
+    uint32_t first = moments.first == MV_BEFORE ? 0 : moments.first, width = moments.end - first;
 
-    if (width < unit)
+    if (width < MV_PYRAMID_CUT)
         return moments;
-    for (uint64_t node = MV_PYRAMID_BUCKET; node <= width / 4; node *= MV_PYRAMID_FAN)
-        unit = node > unit ? (uint32_t)node : unit;
-    moments.first = first - first % unit - 1; /* of event 0: MV_BEFORE */
+    moments.first = mv_pyramid_cut(first, width) - 1; /* of event 0: MV_BEFORE */
     if (moments.end < pyramid->events)
-        moments.end -= moments.end % unit;
+        moments.end = mv_pyramid_cut(moments.end, width);
     return moments;
 }
 

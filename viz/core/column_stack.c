@@ -414,21 +414,3 @@ bool mv_column_stack_next(const mv_column_stack *c, mv_run *run)
     *run = (mv_run){run->offset + run->bytes, bytes, r, is_ending(c, r)};
     return true;
 }
-
-bool mv_column_stack_has(const mv_column_stack *c, uint32_t rank)
-{
-    return rank < c->born && is_drawn(c, rank) && mv_index_is_alive(c->index, rank, c->now.event);
-}
-
-uint64_t mv_column_stack_offset(const mv_column_stack *c, uint32_t rank)
-{
-    uint64_t below = 0;
-    uint32_t node = rank >> FAN_BITS;
-
-    for (uint32_t r = node * FAN; r < rank && r < c->born; r++)
-        below += held(c, r);
-    for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
-        for (uint32_t i = node & ~(uint32_t)(FAN - 1); i < node; i++)
-            below += c->sum[level][i];
-    return below;
-}

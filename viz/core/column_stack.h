@@ -69,11 +69,4 @@ bool mv_column_stack_find(const mv_column_stack *stack, uint64_t byte, mv_run *o
 /* From one row to the next one above it; false when there is none. */
 bool mv_column_stack_next(const mv_column_stack *stack, mv_run *run);
 
-/* Whether a row is drawn and alive at the instant. */
-bool mv_column_stack_has(const mv_column_stack *stack, uint32_t rank);
-
-/* Where the bytes of a rank begin: the sum of what is below it. The caller checks that it is alive.
- */
-uint64_t mv_column_stack_offset(const mv_column_stack *stack, uint32_t rank);
-
 #endif

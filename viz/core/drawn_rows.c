@@ -258,15 +258,6 @@ uint64_t mv_drawn_ticks(const mv_drawn *d)
     return ticks ? ticks : mv_index_next(x, 0, x->preexisting, MV_BEFORE) < x->preexisting;
 }
 
-uint32_t mv_drawn_event(const mv_drawn *d, uint64_t tick)
-{
-    mv_bisect b = mv_bisect_over(0, d->index->events);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, mv_drawn_tick(d, (uint32_t)b.middle + 1) <= tick);
-    return (uint32_t)b.low;
-}
-
 uint64_t mv_drawn_bytes(const mv_drawn *d, uint32_t event)
 {
     uint32_t span = (event + 1) / MV_DRAWN_SPAN; /* of event MV_BEFORE: the first */

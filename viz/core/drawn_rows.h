@@ -60,10 +60,6 @@ uint64_t mv_drawn_tick(const mv_drawn *drawn, uint32_t event);
  */
 uint64_t mv_drawn_ticks(const mv_drawn *drawn);
 
-/* The last event that begins at or before a tick; `events` from the end of the axis on. O(log n).
- */
-uint32_t mv_drawn_event(const mv_drawn *drawn, uint64_t tick);
-
 /* Bytes of all drawn rows that are alive after an event. At most 1,024 events are walked. */
 uint64_t mv_drawn_bytes(const mv_drawn *drawn, uint32_t event);
 

@@ -35,11 +35,3 @@ mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, ui
         }
     return hit;
 }
-
-uint64_t mv_hit_offset(mv_column_stack *stack, mv_instant instant, uint32_t rank)
-{
-    mv_column_stack_move(stack, instant);
-    if (!mv_column_stack_has(stack, rank))
-        return MV_NO_BYTES;
-    return mv_column_stack_offset(stack, rank);
-}

@@ -20,7 +20,4 @@ typedef struct {
 mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
                    uint64_t high);
 
-/* The offset of a row at an instant; MV_NO_BYTES when it is not alive there, or not drawn. */
-uint64_t mv_hit_offset(mv_column_stack *stack, mv_instant instant, uint32_t rank);
-
 #endif

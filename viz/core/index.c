@@ -244,12 +244,6 @@ mv_code mv_index_alive(mv_arena *arena, const mv_index *x, uint32_t event, mv_al
     return list(arena, x, 0, mv_index_born(x, event), event, out, err);
 }
 
-mv_code mv_index_seen(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t last,
-                      mv_alive *out, mv_err *err)
-{
-    return list(arena, x, 0, mv_index_born(x, last), first, out, err);
-}
-
 mv_code mv_index_held(mv_arena *arena, const mv_index *x, uint32_t from, uint32_t to, mv_alive *out,
                       mv_err *err)
 {

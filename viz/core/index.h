@@ -14,7 +14,6 @@
  * The same walk answers other questions, with other bounds on the rank:
  *
  *     after event E                              ranks [0, born(E))           end > E
- *     after any event of [A, B]                  ranks [0, born(B))           end > A
  *     born in (A, B], still there after B        ranks [born(A), born(B))     end > B
  *
  * A moment is named by the event that it follows, as in analyze/lives/alive.h; MV_BEFORE is the
@@ -91,12 +90,10 @@ uint32_t mv_index_next(const mv_index *index, uint32_t from, uint32_t limit, uin
 /* The first rank in [from, limit) of at least `bytes`; `limit` when there is none. O(log n). */
 uint32_t mv_index_next_large(const mv_index *index, uint32_t from, uint32_t limit, uint64_t bytes);
 
-/* Rows [first, limit) that end after `event`, ascending; `arena` keeps them. The two below are the
- * questions from the top of this page. Fail only when memory runs out. */
+/* Rows that are alive after `event`, ascending; `arena` keeps them. Fail only when memory runs out.
+ */
 mv_code mv_index_alive(mv_arena *arena, const mv_index *index, uint32_t event, mv_alive *out,
                        mv_err *err);
-mv_code mv_index_seen(mv_arena *arena, const mv_index *index, uint32_t first, uint32_t last,
-                      mv_alive *out, mv_err *err); /* alive after some event of [first, last] */
 mv_code mv_index_held(mv_arena *arena, const mv_index *index, uint32_t from, uint32_t to,
                       mv_alive *out, mv_err *err); /* born in (from, to], alive after `to` */
 

@@ -66,12 +66,18 @@ mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event);
 mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end);
 
 /* Where to cut a trace into ranges of about `width` events, for curves with one range a pixel: at
- * `event`, or near it within a quarter of the width, where nothing has to be replayed. Using each
- * cut as the end of one range and, less one, as the beginning of the next leaves no event out. */
+ * `event`, or less than a width before it, where nothing has to be replayed, and for wide ranges
+ * few nodes have to be read. Using each cut as the end of one range and, less one, as the beginning
+ * of the next leaves no event out. */
 static inline uint32_t mv_pyramid_cut(uint32_t event, uint32_t width)
 {
-    return width < 2 * MV_PYRAMID_CUT ? event
-                                      : (event + MV_PYRAMID_BUCKET) & ~(MV_PYRAMID_CUT - 1u);
+    uint32_t unit = MV_PYRAMID_CUT;
+
+    if (width < unit)
+        return event;
+    for (uint64_t node = MV_PYRAMID_BUCKET; node <= width / 4; node *= MV_PYRAMID_FAN)
+        unit = node > unit ? (uint32_t)node : unit;
+    return event - event % unit;
 }
 
 #endif
