@@ -3,6 +3,7 @@
 #include <png.h>
 
 #include "tests/fixture/fixture.h"
+#include "viz/scene/distinct_texts.h"
 #include "viz/scene/scene.h"
 
 typedef struct {
@@ -327,6 +328,40 @@ Test(svg, strips_are_closed_outlines)
 }
 
 /* ---- texts ------------------------------------------------------------------------------- */
+
+/* The ellipsis is written ~. */
+Test(scene, a_text_that_is_cut_keeps_what_distinguishes_it)
+{
+    static const struct {
+        const char *text;
+        float width;
+        const char *cut;
+    } texts[] = {
+        {"train.py:62 forward", 100, "train.py:62 for~"},
+        {"train.py:62 forward", 60, "train~:62"},
+        {"leak: modelling_of_llama.py:162 forward", 90, "leak: m~:162"},
+        {"/home/me/project/train.py:62 forward", 100, "~ct/train.py:62"},
+        {"runs/7/rank0.pickle", 90, "~/rank0.pickle"},
+        {"Optimizer.step#AdamW.step", 90, "~AdamW.step"},
+        {"ProfilerStep#12", 60, "~tep#12"},
+        {"0x7f1200000200", 60, "~000200"},
+        {"out of memory: asked for 24.0 MiB", 100, "out of memor~"},
+        {"largest: 12 blocks of train.py:62 forward", 100, "largest: 12 blo~"},
+        {"forward", 20, "f~"},
+        {"forward", 10, ""},
+    };
+    drawing d;
+
+    begin(&d);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *cut = mv_text_fit(&d.scene, texts[i].text, 12, texts[i].width);
+        const char *ellipsis = strstr(cut, "\xe2\x80\xa6");
+        const char *shown = ellipsis ? mv_scene_format(&d.scene, "%.*s~%s", (int)(ellipsis - cut),
+                                                       cut, ellipsis + 3)
+                                     : cut;
+        cr_expect_str_eq(shown, texts[i].cut, "%s is %s", texts[i].text, cut);
+    }
+}
 
 Test(scene, texts_are_cut_to_fit_between_characters)
 {

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "viz/scene/distinct_texts.h"
 #include "viz/scene/heading.h"
 
-enum { TEXT_MOST = 512, BAR_WIDTH = 8 };
+enum { BAR_WIDTH = 8 };
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
@@ -144,77 +144,16 @@ const char *mv_ui_longest(const mv_ui *ui, float size, float width, const char *
     return texts[i];
 }
 
-/* Bytes of the character at `at`; 1 for an invalid byte. */
-static size_t character(const char *at)
-{
-    uint32_t bytes = mv_utf8_length_at(at);
-
-    return bytes ? bytes : 1;
-}
-
-static float width_of(const char *at, size_t bytes, float size)
-{
-    char one[8] = {0};
-
-    memcpy(one, at, bytes);
-    return mv_text_width(one, size);
-}
-
-/* Both ends of the text, with an ellipsis between them, not wider than `width`; NULL when nothing
- * fits. One walk from each end, since frames are painted often. */
-static const char *cut(mv_ui *ui, const char *text, float size, float width)
-{
-    static const char ellipsis[] = "\xe2\x80\xa6";
-    size_t length = strlen(text), head = 0, tail = length;
-    float left = (width - mv_text_width(ellipsis, size)) / 2, right = left;
-    char *out;
-
-    while (head < tail && head < TEXT_MOST) {
-        size_t bytes = character(text + head);
-        float w = width_of(text + head, bytes, size);
-        if (w > left)
-            break;
-        left -= w;
-        head += bytes;
-    }
-    right += left;
-    while (tail > head && length - tail < TEXT_MOST) {
-        size_t at = tail - 1;
-        while (at > head && mv_utf8_is_tail(text[at]))
-            at--;
-        float w = width_of(text + at, tail - at <= 4 ? tail - at : 1, size);
-        if (w > right)
-            break;
-        right -= w;
-        tail = at;
-    }
-    if (head == 0 && tail == length)
-        return NULL;
-    out = mv_arena_push(ui->frame, head + sizeof ellipsis + (length - tail), 1);
-    if (!out)
-        return NULL;
-    memcpy(out, text, head);
-    memcpy(out + head, ellipsis, sizeof ellipsis - 1);
-    memcpy(out + head + sizeof ellipsis - 1, text + tail, length - tail);
-    return out;
-}
-
 float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor anchor,
                  const char *text)
 {
-    float pixels = size * ui->scale, width = mv_text_width(text, pixels);
-    float x = box.x, y = roundf(box.y + box.h / 2 + pixels * 0.36f);
+    float pixels = size * ui->scale, width, x = box.x,
+          y = roundf(box.y + box.h / 2 + pixels * 0.36f);
 
-    if (width > box.w) {
-        text = box.w > 0 ? cut(ui, text, pixels, box.w) : NULL;
-        if (!text)
-            return 0;
-        width = mv_text_width(text, pixels);
-    } else {
-        text = mv_arena_text(ui->frame, text, strlen(text));
-    }
-    if (!text || !*text)
+    text = mv_text_fit(&ui->scene, text, pixels, box.w);
+    if (!*text)
         return 0;
+    width = mv_text_width(text, pixels);
     if (anchor == MV_ANCHOR_MIDDLE)
         x = box.x + box.w / 2;
     else if (anchor == MV_ANCHOR_END)

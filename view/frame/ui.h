@@ -75,8 +75,8 @@ void mv_ui_mark(mv_ui *ui, mv_box box);
 /* A length at scale 1 in whole pixels. */
 float mv_ui_px(const mv_ui *ui, float length);
 
-/* A line of text in the box, vertically centred, cut to fit with an ellipsis in its middle. `size`
- * is that of scale 1 (MV_UI_TEXT). Returns its width. */
+/* A line of text in the box, vertically centred, cut to fit (mv_text_fit). `size` is that of scale
+ * 1 (MV_UI_TEXT). Returns its width. */
 float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor anchor,
                  const char *text);
 

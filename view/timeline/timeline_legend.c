@@ -252,8 +252,7 @@ static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
 {
     mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
 
-    mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START,
-               mv_label_fit(&p->ui->scene, text, MV_UI_SMALL * p->ui->scale, row.w));
+    mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
 }
 
 /* The first row that holds nothing at the moment, where all of these are last; MV_NO_ROW: there is

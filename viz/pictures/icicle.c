@@ -3,6 +3,7 @@
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "base/sort.h"
+#include "viz/scene/distinct_texts.h"
 #include "viz/scene/heading.h"
 
 enum { NARROW = 30 /* least width of a useful label, in pixels */ };

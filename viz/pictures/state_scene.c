@@ -5,6 +5,7 @@
 #include "base/search.h"
 #include "base/size.h"
 #include "viz/scene/axis.h"
+#include "viz/scene/distinct_texts.h"
 #include "viz/scene/heading.h"
 
 enum { LABEL = 44, LABEL_HIGH = 11, KEY = 19, SIGN = 6 };

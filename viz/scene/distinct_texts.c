@@ -7,13 +7,19 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
+enum { PLACE_WORDS = 3 };
+
 /* ---- one label --------------------------------------------------------------------------- */
 
-/* Bytes of "train.py:62" in "train.py:62 forward"; 0: it does not begin with a file and a line.
- * *colon is where ":62" begins. */
+/* Bytes of "train.py:62" in "train.py:62 forward", of "leak: train.py:62" in "leak: train.py:62";
+ * 0: it does not begin with a file and a line. *colon is where ":62" begins. */
 static size_t place_of(const char *label, size_t *colon)
 {
-    for (const char *at = strchr(label, ':'); at; at = strchr(at + 1, ':')) {
+    const char *end = label;
+
+    for (int words = 0; words < PLACE_WORDS && *end; words++)
+        end += strcspn(end + 1, " ") + 1;
+    for (const char *at = strchr(label, ':'); at && at < end; at = strchr(at + 1, ':')) {
         size_t digits = strspn(at + 1, "0123456789");
         if (at == label || digits == 0 || (at[1 + digits] && at[1 + digits] != ' '))
             continue;
@@ -43,7 +49,42 @@ static const char *head_with(mv_scene *scene, const char *text, size_t length, c
     }
     while (keep > 0 && text[keep - 1] == ' ')
         keep--;
+    if (keep == 0 && strcmp(end, ELLIPSIS) == 0)
+        return "";
     return mv_scene_format(scene, "%.*s%s", (int)keep, text, end);
+}
+
+/* As much of the end of text[0, length) as fits after an ellipsis and before `end`. */
+static const char *tail_with(mv_scene *scene, const char *text, size_t length, const char *end,
+                             float size, float width)
+{
+    float left = width - mv_text_width(ELLIPSIS, size) - mv_text_width(end, size);
+    size_t from = length;
+
+    while (from > 0) {
+        size_t at = from - 1;
+        char one[8] = {0};
+        while (at > 0 && mv_utf8_is_tail(text[at]) && from - at < 4)
+            at--;
+        if (mv_utf8_length_at(text + at) != from - at)
+            at = from - 1;
+        memcpy(one, text + at, from - at);
+        left -= mv_text_width(one, size);
+        if (left < 0)
+            break;
+        from = at;
+    }
+    if (from == length && !*end)
+        return "";
+    return mv_scene_format(scene, ELLIPSIS "%.*s%s", (int)(length - from), text + from, end);
+}
+
+/* Whether names like it differ at their ends. */
+static bool is_told_by_its_end(const char *text, size_t length)
+{
+    size_t plain = strcspn(text, " ");
+
+    return plain >= length && (strncmp(text, "0x", 2) == 0 || strcspn(text, "./#\\") < length);
 }
 
 /* The label up to `length`, which is at least its file and line when it begins with these. */
@@ -53,18 +94,27 @@ static const char *cut_to(mv_scene *scene, const char *label, size_t length, flo
     size_t colon = 0, place = place_of(label, &colon);
     const char *line;
 
+    if (place == 0 && is_told_by_its_end(label, length))
+        return tail_with(scene, label, length, "", size, width);
     if (place == 0 || place > length ||
         mv_text_width(mv_scene_format(scene, "%.*s" ELLIPSIS, (int)place, label), size) <= width)
         return head_with(scene, label, length, ELLIPSIS, size, width);
+    if (memchr(label, '/', colon))
+        return tail_with(scene, label, place, "", size, width);
     line = mv_scene_format(scene, ELLIPSIS "%.*s", (int)(place - colon), label + colon);
     return head_with(scene, label, colon, line, size, width);
 }
 
-const char *mv_label_fit(mv_scene *scene, const char *label, float size, float width)
+/* At most so much of a text that is too wide is looked at. */
+enum { TEXT_MOST = 4096 };
+
+const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width)
 {
-    if (mv_text_width(label, size) <= width)
-        return label;
-    return cut_to(scene, label, strlen(label), size, width);
+    size_t length = strlen(text);
+
+    if (length < TEXT_MOST && mv_text_width(text, size) <= width)
+        return mv_scene_format(scene, "%s", text);
+    return cut_to(scene, text, length, size, width);
 }
 
 /* ---- several ----------------------------------------------------------------------------- */
@@ -100,7 +150,7 @@ static const char *from_difference(mv_scene *scene, const char *label, size_t fr
     }
     return mv_scene_format(
         scene, "%s%s", head,
-        mv_label_fit(scene, label + from, size, width - mv_text_width(head, size)));
+        mv_text_fit(scene, label + from, size, width - mv_text_width(head, size)));
 }
 
 static bool is_among(const char *const *texts, uint32_t count, const char *text)
@@ -117,7 +167,7 @@ static const char *numbered(mv_scene *scene, const char *const *texts, uint32_t 
     for (uint32_t n = 2;; n++) {
         const char *end = mv_scene_format(scene, " (%u)", n);
         const char *text = mv_scene_format(
-            scene, "%s%s", mv_label_fit(scene, label, size, width - mv_text_width(end, size)), end);
+            scene, "%s%s", mv_text_fit(scene, label, size, width - mv_text_width(end, size)), end);
         if (!is_among(texts, count, text) || n > count + 1)
             return text;
     }
@@ -133,7 +183,7 @@ void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float s
     }
     for (uint32_t i = 0; i < count; i++) {
         whole[i] = labels[i];
-        labels[i] = mv_label_fit(scene, whole[i], size, width);
+        labels[i] = mv_text_fit(scene, whole[i], size, width);
     }
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < i; k++) {

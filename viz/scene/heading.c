@@ -6,6 +6,7 @@
 #include "analyze/lives/position.h"
 #include "base/size.h"
 #include "viz/scene/axis.h"
+#include "viz/scene/distinct_texts.h"
 
 const char *mv_heading_part_line(mv_scene *scene, mv_heading_part part, const char *rows,
                                  const char *of)

@@ -171,26 +171,6 @@ float mv_text_width(const char *text, float size)
     return (float)units * size / 1000;
 }
 
-const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width)
-{
-    size_t length = strlen(text), most = length < 512 ? length : 512;
-    char cut[1024];
-
-    if (length <= most && mv_text_width(text, size) <= width)
-        return mv_scene_format(scene, "%s", text);
-    for (size_t keep = most; keep > 0; keep--) {
-        size_t head = keep / 2, tail = length - (keep - head);
-        while (head > 0 && mv_utf8_is_tail(text[head]))
-            head--;
-        while (tail < length && mv_utf8_is_tail(text[tail]))
-            tail++;
-        snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6%s", (int)head, text, text + tail);
-        if (mv_text_width(cut, size) <= width)
-            return mv_scene_format(scene, "%s", cut);
-    }
-    return "";
-}
-
 static const char *const kind_names[] = {"rects", "polygon", "line", "text",
                                          "strip", "image",   "clip"};
 

@@ -109,10 +109,6 @@ const char *mv_scene_format(mv_scene *scene, const char *format, ...)
 /* The approximate width of a text as drawn. It needs no font, and rather overestimates. */
 float mv_text_width(const char *text, float size);
 
-/* The text, or as much of both its ends as fits `width`, with an ellipsis between them. In the
- * scene's arena; "" when memory ran out. */
-const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width);
-
 /* The scene as lines of text, for tests and for people who debug layouts. */
 void mv_scene_print(const mv_scene *scene, FILE *out);
 
