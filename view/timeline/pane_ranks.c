@@ -619,6 +619,7 @@ static void paint_lanes(ranks_frame *f)
     mv_scene_clip(&ui->scene, all.x, all.y, all.w, all.h);
     for (uint32_t i = f->pane->first; i < f->count && i < f->pane->first + f->room; i++)
         paint_lane(f, i);
+    mv_plot_veil(&f->p);
     mv_plot_interval(&f->p);
     mv_scene_unclip(&ui->scene);
     mv_plot_cursor(&f->p);

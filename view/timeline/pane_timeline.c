@@ -349,6 +349,7 @@ static void paint_picture(mv_plot *p)
         mv_plot_axes(p);
         mv_plot_pools(p);
         mv_plot_lanes(p);
+        mv_plot_veil(p);
         mv_plot_interval(p);
         return;
     }
@@ -364,9 +365,10 @@ static void paint_picture(mv_plot *p)
     mv_plot_curves(p);
     mv_plot_requested(p);
     mv_plot_cuts(p);
-    mv_plot_interval(p);
+    mv_plot_veil(p);
     mv_plot_peaks(p);
     mv_plot_other_peak(p);
+    mv_plot_interval(p);
 }
 
 static void paint_plot(mv_plot *p)

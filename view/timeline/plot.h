@@ -130,6 +130,7 @@ void mv_plot_cuts(mv_plot *p);          /* pauses that the clock leaves out */
 void mv_plot_keep_off_cuts(mv_plot *p); /* no text goes there */
 
 /* ---- timeline_select.c ---- */
+void mv_plot_veil(mv_plot *p); /* on what is not selected, below texts */
 void mv_plot_interval(mv_plot *p);
 void mv_plot_cursor(mv_plot *p);
 

@@ -277,11 +277,11 @@ static bool is_clear(const void *picture, mv_box box)
 /* From the point that a text is about to the text, if that is not beside it. */
 static void leader(mv_plot *p, mv_point at, mv_box box, uint32_t colour, float gap)
 {
-    mv_point to = mv_callouts_nearest(box, at);
+    mv_point line[2];
 
-    if (mv_callouts_distance(box, at) > 1.6f * gap)
-        mv_scene_line(&p->ui->scene, at.x, at.y, to.x, to.y, (colour & ~0xffu) | 0xb0,
-                      p->ui->scale);
+    if (mv_callouts_leader(at, box, gap, line))
+        mv_scene_line(&p->ui->scene, line[0].x, line[0].y, line[1].x, line[1].y,
+                      (colour & ~0xffu) | 0xb0, p->ui->scale);
 }
 
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text,

@@ -7,7 +7,7 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_OOM_LINES = 32 };
+enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* pixels in which they have one name */ };
 
 /* ---- the envelope ------------------------------------------------------------------------- */
 
@@ -364,58 +364,93 @@ static void hollow_bar(mv_plot *p, float x, uint64_t from, uint64_t bytes, uint3
         mv_ui_frame(p->ui, (mv_box){x, y0, w, y1 - y0}, colour);
 }
 
+/* Failed requests in one place. */
+typedef struct {
+    uint32_t first, count; /* the event of the first one */
+    uint64_t least, most;  /* bytes asked for */
+} oom_run;
+
 /* Texts keep off its line, unless there are so many that no place would be left. */
-static void take_oom_line(mv_plot *p, uint32_t event)
+static void take_oom_line(mv_plot *p, const oom_run *run)
 {
     if (p->callouts.count < MOST_OOM_LINES)
         mv_callouts_take(&p->callouts,
-                         (mv_box){mv_viewport_x(&p->at, event) - 1, p->plot.y, 2, p->plot.h});
+                         (mv_box){mv_viewport_x(&p->at, run->first) - 1, p->plot.y, 2, p->plot.h});
 }
 
-static void paint_oom(mv_plot *p, uint32_t event)
+/* The upper end of its line, where a cross is. */
+static mv_point oom_cross(const mv_plot *p, uint32_t event)
+{
+    return (mv_point){mv_viewport_x(&p->at, event), p->plot.y + mv_ui_px(p->ui, 5) + 3};
+}
+
+static void paint_oom(mv_plot *p, const oom_run *run)
 {
     const mv_events *e = &p->lives->events;
     mv_scene *scene = &p->ui->scene;
-    uint32_t alarm = p->ui->theme->alarm;
-    char asked[MV_SIZE_TEXT], left[MV_SIZE_TEXT];
-    float x = mv_viewport_x(&p->at, event), arm = mv_ui_px(p->ui, 5), top = p->plot.y + arm + 3;
+    uint32_t alarm = p->ui->theme->alarm, event = run->first;
+    mv_point at = oom_cross(p, event);
+    float x = at.x, arm = mv_ui_px(p->ui, 5);
     uint64_t reserved = mv_pyramid_at(&p->view->levels, event).reserved;
-    bool knows_free = e->addr[event] != MV_NO_BYTES;
-    const char *text;
 
     mv_scene_line(scene, x, p->plot.y, x, p->plot.y + p->plot.h, alarm, 1.5f * p->ui->scale);
-    mv_scene_line(scene, x - arm, top - arm, x + arm, top + arm, alarm, 2.2f * p->ui->scale);
-    mv_scene_line(scene, x - arm, top + arm, x + arm, top - arm, alarm, 2.2f * p->ui->scale);
+    mv_scene_line(scene, x - arm, at.y - arm, x + arm, at.y + arm, alarm, 2.2f * p->ui->scale);
+    mv_scene_line(scene, x - arm, at.y + arm, x + arm, at.y - arm, alarm, 2.2f * p->ui->scale);
     hollow_bar(p, x - mv_ui_px(p->ui, 10), reserved, e->size[event], alarm);
-    if (knows_free)
+    if (e->addr[event] != MV_NO_BYTES)
         hollow_bar(p, x + 1, reserved, e->addr[event], p->ui->theme->outline);
     mv_callouts_take(&p->callouts, (mv_box){x - arm - 1, p->plot.y, 2 * arm + 2, 2 * arm + 6});
-    mv_size_text(asked, e->size[event]);
-    if (knows_free)
-        text = mv_scene_format(scene, "out of memory: asked for %s, %s free on the device", asked,
-                               mv_size_text(left, e->addr[event]));
-    else
-        text = mv_scene_format(scene, "out of memory: asked for %s", asked);
-    mv_plot_callout(p, x, top, alarm, text, mv_scene_format(scene, "out of memory: %s", asked));
 }
 
-/* Calls `each` with the failed requests in view; many in one place are one. */
-static void for_ooms(mv_plot *p, void (*each)(mv_plot *p, uint32_t event))
+static void name_oom(mv_plot *p, const oom_run *run)
+{
+    const mv_events *e = &p->lives->events;
+    mv_scene *scene = &p->ui->scene;
+    mv_point at = oom_cross(p, run->first);
+    char asked[MV_SIZE_TEXT], other[MV_SIZE_TEXT];
+    const char *text, *brief;
+
+    mv_size_text(asked, run->least);
+    if (run->count > 1) {
+        mv_axis_exact(run->count, other);
+        brief = mv_scene_format(scene, "%s failed requests", other);
+        text = mv_scene_format(scene, "%s: asked for %s", brief, asked);
+        text = mv_scene_format(scene, run->most > run->least ? "%s to %s" : "%s each", text,
+                               mv_size_text(other, run->most));
+    } else {
+        brief = mv_scene_format(scene, "out of memory: %s", asked);
+        text = mv_scene_format(scene, "out of memory: asked for %s", asked);
+        if (e->addr[run->first] != MV_NO_BYTES)
+            text = mv_scene_format(scene, "%s, %s free on the device", text,
+                                   mv_size_text(other, e->addr[run->first]));
+    }
+    mv_plot_callout(p, at.x, at.y, p->ui->theme->alarm, text, brief);
+}
+
+/* Calls `each` with the failed requests in view; those within so many pixels are together. */
+static void for_ooms(mv_plot *p, float gap, void (*each)(mv_plot *p, const oom_run *run))
 {
     const mv_trace_marks *l = &p->device->trace_marks;
-    float last = -2;
     uint32_t event = p->shown.first > 0 ? p->shown.first - 1 : MV_BEFORE;
+    oom_run run = {0};
 
     for (;;) {
-        float x;
+        uint64_t asked;
         event = mv_event_after(l->ooms, l->oom_count, event);
         if (event == MV_NO_ROW || event >= p->shown.end)
-            return;
-        x = mv_viewport_x(&p->at, event);
-        if (x >= last + 2)
-            each(p, event);
-        last = x >= last + 2 ? x : last;
+            break;
+        if (run.count && mv_viewport_x(&p->at, event) >= mv_viewport_x(&p->at, run.first) + gap) {
+            each(p, &run);
+            run.count = 0;
+        }
+        asked = p->lives->events.size[event];
+        if (run.count++ == 0)
+            run = (oom_run){event, 1, asked, asked};
+        run.least = asked < run.least ? asked : run.least;
+        run.most = asked > run.most ? asked : run.most;
     }
+    if (run.count)
+        each(p, &run);
 }
 
 /* ---- all of these ------------------------------------------------------------------------- */
@@ -426,12 +461,13 @@ void mv_plot_peaks(mv_plot *p)
     const mv_document_device *d = p->device;
     bool is_of_allocs = !p->of_segments && p->lives->events.count > 0;
 
-    for_ooms(p, take_oom_line);
+    for_ooms(p, 2, take_oom_line);
     if (is_of_allocs && p->rows->only)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, true);
     else if (is_of_allocs)
         paint_peak(p, d->peak, d->peak_event, true);
-    for_ooms(p, paint_oom);
+    for_ooms(p, 2, paint_oom);
+    for_ooms(p, mv_ui_px(p->ui, OOM_NAME), name_oom);
     if (is_of_allocs && !p->rows->only && p->most.allocated_event != d->peak_event &&
         p->most.most.allocated < d->peak)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);

@@ -159,13 +159,15 @@ static void paint_label(pools *s, uint32_t at)
     char held[MV_SIZE_TEXT], used[MV_SIZE_TEXT];
     double raise = raise_of(s, at);
 
-    mv_ui_text(ui, row, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START,
-               mv_scene_format(
-                   &ui->scene, "%s: at most %s reserved, at most %s allocated%s", name_of(s, e),
-                   mv_size_text(held, e->held), mv_size_text(used, e->allocated),
-                   raise > 1.05 ? mv_scene_format(&ui->scene, ", drawn %.*f times as high",
-                                                  raise < 10 ? 1 : 0, raise)
-                                : ""));
+    row.w =
+        mv_ui_text(ui, row, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START,
+                   mv_scene_format(
+                       &ui->scene, "%s: at most %s reserved, at most %s allocated%s", name_of(s, e),
+                       mv_size_text(held, e->held), mv_size_text(used, e->allocated),
+                       raise > 1.05 ? mv_scene_format(&ui->scene, ", drawn %.*f times as high",
+                                                      raise < 10 ? 1 : 0, raise)
+                                    : ""));
+    mv_callouts_take(&s->p->callouts, row);
 }
 
 /* Labels for 0 bytes and, if there is room, for round numbers above it. */

@@ -171,21 +171,55 @@ static void shade(mv_plot *p, float from, float to, uint32_t colour)
         mv_ui_fill(p->ui, (mv_box){from, p->plot.y, to - from, p->plot.h}, colour);
 }
 
+/* An upright line from top to bottom, without the parts that would lie on texts. */
+static void upright(mv_plot *p, float x, float w, uint32_t colour)
+{
+    float y = p->plot.y, end = p->plot.y + p->plot.h;
+
+    while (y < end) {
+        float stop = end, next = end;
+        for (uint32_t i = 0; i < p->callouts.count; i++) {
+            const mv_box *text = &p->callouts.taken[i];
+            bool is_text = text->h < p->plot.h && x + w > text->x && x < text->x + text->w;
+            if (!is_text || text->y + text->h <= y || text->y >= stop)
+                continue;
+            stop = fmaxf(text->y, y);
+            next = text->y + text->h;
+        }
+        if (stop > y)
+            mv_ui_fill(p->ui, (mv_box){x, y, w, stop - y}, colour);
+        y = next;
+    }
+}
+
 /* What is not selected is veiled, so that the selection keeps its colours. */
+void mv_plot_veil(mv_plot *p)
+{
+    const mv_view_state *now = p->view->now;
+    uint32_t veil = (p->ui->theme->plot & ~0xffu) | 0xa0;
+
+    if (!now->has_interval)
+        return;
+    shade(p, p->plot.x, roundf(mv_viewport_x(&p->at, now->a)), veil);
+    shade(p, roundf(mv_viewport_x(&p->at, now->b)), p->plot.x + p->plot.w, veil);
+}
+
 void mv_plot_interval(mv_plot *p)
 {
     const mv_view_state *now = p->view->now;
-    uint32_t veil = (p->ui->theme->plot & ~0xffu) | 0xa0, edge = p->ui->theme->outline;
+    uint32_t edge = p->ui->theme->outline;
     float from, to;
 
     if (!now->has_interval)
         return;
     from = roundf(mv_viewport_x(&p->at, now->a));
     to = roundf(mv_viewport_x(&p->at, now->b));
-    shade(p, p->plot.x, from, veil);
-    shade(p, to, p->plot.x + p->plot.w, veil);
-    shade(p, from - 1, from + 1, edge);
-    shade(p, to - 1, to + 1, edge);
+    for (int i = 0; i < 2; i++) {
+        float left = fmaxf((i ? to : from) - 1, p->plot.x);
+        float right = fminf((i ? to : from) + 1, p->plot.x + p->plot.w);
+        if (right > left)
+            upright(p, left, right - left, edge);
+    }
     if (from < p->plot.x + p->plot.w && to > p->plot.x) {
         mv_box bar = {fmaxf(from, p->plot.x), p->plot.y,
                       fminf(to, p->plot.x + p->plot.w) - fmaxf(from, p->plot.x),
@@ -206,7 +240,7 @@ void mv_plot_cursor(mv_plot *p)
     x = roundf(mv_viewport_x(&p->at, middle));
     if (x < p->plot.x || x >= p->plot.x + p->plot.w)
         return;
-    mv_ui_fill(p->ui, (mv_box){x, p->plot.y, 1, p->plot.h}, colour);
+    upright(p, x, 1, colour);
     mv_scene_point(&p->ui->scene, x + 0.5f, p->ruler.y);
     mv_scene_point(&p->ui->scene, x - 4.5f, p->ruler.y + 7);
     mv_scene_point(&p->ui->scene, x + 5.5f, p->ruler.y + 7);

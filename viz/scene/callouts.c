@@ -1,6 +1,7 @@
 #include "viz/scene/callouts.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { PLACES = 8 };
 
@@ -17,6 +18,26 @@ float mv_callouts_distance(mv_box box, mv_point at)
     return hypotf(nearest.x - at.x, nearest.y - at.y);
 }
 
+/* The part of a line inside of an axis' range, as shares of its length; false: none. */
+static bool clip(float from, float to, float low, float high, float *begin, float *end)
+{
+    float a = (low - from) / (to - from), b = (high - from) / (to - from);
+
+    if (from == to)
+        return from >= low && from <= high;
+    *begin = fmaxf(*begin, fminf(a, b));
+    *end = fminf(*end, fmaxf(a, b));
+    return *begin <= *end;
+}
+
+static bool meets(const mv_point line[2], mv_box box)
+{
+    float begin = 0, end = 1;
+
+    return clip(line[0].x, line[1].x, box.x, box.x + box.w, &begin, &end) &&
+           clip(line[0].y, line[1].y, box.y, box.y + box.h, &begin, &end);
+}
+
 bool mv_callouts_is_free(const mv_callouts *callouts, mv_box plot, mv_box box)
 {
     if (box.x < plot.x || box.x + box.w > plot.x + plot.w || box.y < plot.y ||
@@ -28,6 +49,26 @@ bool mv_callouts_is_free(const mv_callouts *callouts, mv_box plot, mv_box box)
             box.y < other->y + other->h && other->y < box.y + box.h)
             return false;
     }
+    for (uint32_t i = 0; i < callouts->leader_count; i++)
+        if (meets(callouts->leaders[i], box))
+            return false;
+    return true;
+}
+
+bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2])
+{
+    out[0] = at;
+    out[1] = mv_callouts_nearest(box, at);
+    return mv_callouts_distance(box, at) > 1.6f * gap;
+}
+
+/* Whether a line to the box runs through no text. A mark at the line's begin is its own. */
+static bool is_leader_free(const mv_callouts *callouts, const mv_point line[2])
+{
+    for (uint32_t i = 0; i < callouts->count; i++)
+        if (meets(line, callouts->taken[i]) &&
+            !meets((mv_point[2]){line[0], line[0]}, callouts->taken[i]))
+            return false;
     return true;
 }
 
@@ -59,15 +100,21 @@ bool mv_callouts_place(mv_callouts *callouts, mv_box plot, mv_point at, mv_callo
                        mv_callout_test is_clear, const void *picture, mv_box *out)
 {
     uint32_t rows = (uint32_t)(2 * 2 * size.far / size.h);
+    mv_point line[2];
 
     for (uint32_t row = 0; row <= rows && has_room(callouts); row++)
         for (uint32_t place = 0; place <= 2 * PLACES; place++) {
+            bool has_leader;
             *out = candidate(at, size, row, place);
-            if (mv_callouts_distance(*out, at) <= size.far &&
-                mv_callouts_is_free(callouts, plot, *out) && is_clear(picture, *out)) {
-                mv_callouts_take(callouts, *out);
-                return true;
-            }
+            has_leader = mv_callouts_leader(at, *out, size.gap, line);
+            if (mv_callouts_distance(*out, at) > size.far ||
+                !mv_callouts_is_free(callouts, plot, *out) ||
+                (has_leader && !is_leader_free(callouts, line)) || !is_clear(picture, *out))
+                continue;
+            mv_callouts_take(callouts, *out);
+            if (has_leader && callouts->leader_count < MV_MOST_CALLOUTS)
+                memcpy(callouts->leaders[callouts->leader_count++], line, sizeof line);
+            return true;
         }
     return false;
 }
