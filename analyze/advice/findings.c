@@ -1,10 +1,11 @@
 #include "analyze/advice/findings.h"
-#include "analyze/advice/recording.h"
 
+#include "analyze/advice/recording.h"
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/peak/peak_words.h"
+#include "base/numbers.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -32,6 +33,19 @@ static const char *size_of(gathering *g, uint64_t bytes)
     char text[MV_SIZE_TEXT];
 
     return mv_say(&g->words, "%s", mv_size_text(text, bytes));
+}
+
+static const char *number_of(gathering *g, uint64_t number)
+{
+    char text[MV_COUNT_TEXT];
+
+    return mv_say(&g->words, "%s", mv_count_text(text, number));
+}
+
+/* "1 block", "1,200 blocks". */
+static const char *blocks_of(gathering *g, uint32_t blocks)
+{
+    return mv_say(&g->words, "%s block%s", number_of(g, blocks), mv_plural(blocks));
 }
 
 static mv_finding finding(mv_finding_kind kind, uint64_t bytes)
@@ -101,9 +115,8 @@ static void add_oom(gathering *g, const mv_oom *oom)
     set_place(&f, oom->event, line ? line->oldest : 0, oom->event);
     if (line) {
         blame(g, &f, line->stack);
-        f.what =
-            mv_say(&g->words, "%s; %s in %u block%s %s by %s", f.what, size_of(g, line->bytes),
-                   line->blocks, mv_plural(line->blocks), has_pins ? "pinned" : "held", f.culprit);
+        f.what = mv_say(&g->words, "%s; %s in %s %s by %s", f.what, size_of(g, line->bytes),
+                        blocks_of(g, line->blocks), has_pins ? "pinned" : "held", f.culprit);
     }
     add(g, f);
 }
@@ -116,7 +129,8 @@ static void add_ooms(gathering *g)
         add_oom(g, &found->ooms[i]);
     if (found->count > MV_MOST_FINDINGS)
         add_text(g, MV_FINDING_NOTE, 0,
-                 mv_say(&g->words, "%u more request%s failed", found->count - MV_MOST_FINDINGS,
+                 mv_say(&g->words, "%s more request%s failed",
+                        number_of(g, found->count - MV_MOST_FINDINGS),
                         mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz oom lists them all");
     if (found->retries)
@@ -138,13 +152,13 @@ static void add_leak(gathering *g, const mv_leak *leak)
                        mv_leak_label(g->of->trace, g->of->sites->kinds, leak, label, sizeof label));
     f.title = mv_say(&g->words, "%s a step, %s at the end", size_of(g, leak->bytes_per_step),
                      size_of(g, leak->bytes));
-    f.what = mv_say(&g->words,
-                    "%u block%s from event %u to %u %s alive at the end, confidence %.2f%s%s%s%s",
-                    leak->blocks, mv_plural(leak->blocks), leak->first_event, leak->last_event,
-                    leak->blocks == 1 ? "is" : "are", leak->confidence,
-                    leak->kind == MV_LEAK_UNKNOWN ? "" : "; ",
-                    leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
-                    leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
+    f.what =
+        mv_say(&g->words, "%s from event %s to %s %s alive at the end, confidence %.2f%s%s%s%s",
+               blocks_of(g, leak->blocks), number_of(g, leak->first_event),
+               number_of(g, leak->last_event), leak->blocks == 1 ? "is" : "are", leak->confidence,
+               leak->kind == MV_LEAK_UNKNOWN ? "" : "; ",
+               leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
+               leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
     f.stack = leak->stack;
     f.frame = leak->culprit;
     set_place(&f, (exit < events ? exit : events) - 1, leak->first_event, events);
@@ -183,10 +197,10 @@ static void add_fragmentation(gathering *g)
     set_place(&f, found->at.event, 0, found->at.event);
     if (line) {
         blame(g, &f, line->stack);
-        f.what =
-            mv_say(&g->words, "%s; %u block%s of %s strand%s %s in %u segment%s", f.what,
-                   line->blocks, mv_plural(line->blocks), f.culprit, line->blocks == 1 ? "s" : "",
-                   size_of(g, line->stranded), line->segments, mv_plural(line->segments));
+        f.what = mv_say(&g->words, "%s; %s of %s strand%s %s in %s segment%s", f.what,
+                        blocks_of(g, line->blocks), f.culprit, line->blocks == 1 ? "s" : "",
+                        size_of(g, line->stranded), number_of(g, line->segments),
+                        mv_plural(line->segments));
     } else if (found->growths.count) {
         blame(g, &f, found->growths.rows[0].stack);
     }
@@ -215,11 +229,10 @@ static void add_site(gathering *g, const mv_peak_site *site, const char *label)
                      all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
                      is_known ? peak->categories.name[site->category] : "");
     if (f.kind == MV_FINDING_HELD)
-        f.what = mv_say(&g->words, "%u block%s at the moment of the snapshot", site->blocks,
-                        mv_plural(site->blocks));
+        f.what = mv_say(&g->words, "%s at the moment of the snapshot", blocks_of(g, site->blocks));
     else
-        f.what = mv_say(&g->words, "%u block%s at the peak; without %s the peak would be %s lower",
-                        site->blocks, mv_plural(site->blocks), site->blocks == 1 ? "it" : "them",
+        f.what = mv_say(&g->words, "%s at the peak; without %s the peak would be %s lower",
+                        blocks_of(g, site->blocks), site->blocks == 1 ? "it" : "them",
                         size_of(g, site->marginal));
     f.advice = mv_category_advice(site->category);
     f.category = site->category;

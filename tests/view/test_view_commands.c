@@ -87,6 +87,17 @@ Test(view_commands, what_cannot_be_done_says_why)
 }
 
 /* Every command that is enabled, one after the other, on a real trace: nothing breaks. */
+Test(view_commands, segments_have_no_other_colours)
+{
+    mv_view *view = mvt_view("mlp_train");
+
+    cr_expect(mv_view_command_is_enabled(view, MV_DO_colour_menu));
+    mv_view_do(view, MV_DO_show_segments, 0);
+    cr_expect_not(mv_view_do(view, MV_DO_colour_menu, 0));
+    cr_expect_not(mv_view_do(view, MV_DO_next_colour, 0));
+    cr_expect(strstr(view->message, "how full they are"), "%s", view->message);
+}
+
 Test(view_commands, all_run)
 {
     mv_view *view = mvt_view("gpt_train");

@@ -97,7 +97,7 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id, uint64_t arg,
 {
     mv_ui *ui = &view->ui;
     const mv_view_command *command = &mv_view_commands[id];
-    bool is_enabled = mv_view_command_is_enabled(view, id);
+    const char *lack = mv_view_command_lack(view, id);
     mv_box keys, title;
 
     if (is_chosen || mv_ui_is_hot(ui, box))
@@ -107,10 +107,10 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id, uint64_t arg,
     keys = mv_box_cut_right(&box, mv_ui_px(ui, 130));
     mv_box_cut_right(&keys, mv_ui_px(ui, 8));
     title = mv_box_cut_left(&box, mv_ui_px(ui, 190));
-    mv_ui_text(ui, title, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text,
+    mv_ui_text(ui, title, MV_UI_TEXT, lack ? ui->theme->faint_text : ui->theme->text,
                MV_ANCHOR_START, command->title);
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
-               is_enabled ? command->help : "not now");
+               lack ? mv_scene_format(&ui->scene, "not now: %s", lack) : command->help);
     mv_ui_text(ui, keys, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_END,
                view->keymap.keys[command - mv_view_commands]);
 }

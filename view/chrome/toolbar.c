@@ -42,10 +42,16 @@ static void button(bar *b, bool is_right, bool is_on, mv_command_id command, con
     mv_ui *ui = &b->view->ui;
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD) + 2;
     mv_box box = take(b, width, is_right);
+    const char *lack = mv_view_command_lack(b->view, command);
 
     if (!is_on)
         mv_ui_frame(ui, box, ui->theme->grid);
-    mv_ui_button(ui, box, is_on, command, 0, text);
+    if (!lack) {
+        mv_ui_button(ui, box, is_on, command, 0, text);
+        return;
+    }
+    mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_MIDDLE, text);
+    mv_ui_zone(ui, box, command, 0, lack);
 }
 
 /* ---- file and device --------------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 #include "view/document/moment_text.h"
 
+#include <stdio.h>
+
 #include "analyze/lives/position.h"
 
 int64_t mv_event_time(const mv_trace *trace, const mv_events *events, uint32_t event)
@@ -23,15 +25,21 @@ const char *mv_event_time_text(const mv_trace *trace, const mv_events *events, u
     return mv_axis_time(at, last != MV_NO_TIME && last > at ? last : at, out);
 }
 
-const char *mv_events_duration(const mv_events *events, char out[MV_TICK_TEXT])
+const char *mv_events_span(const mv_trace *trace, const mv_events *events, uint32_t first,
+                           uint32_t end, char out[MV_SPAN_TEXT])
 {
-    uint32_t last = events->count - 1;
-    int64_t length;
+    int64_t from = mv_event_time(trace, events, first), to = MV_NO_TIME;
+    char text[MV_TICK_TEXT], last[MV_TICK_TEXT];
 
     *out = 0;
-    if (events->count == 0 || events->time_us[0] == MV_NO_TIME ||
-        events->time_us[last] == MV_NO_TIME)
+    if (end > first + 1)
+        to = mv_event_time(trace, events, end - 1);
+    if (from == MV_NO_TIME || to == MV_NO_TIME || to < from)
         return out;
-    length = events->time_us[last] - events->time_us[0];
-    return length < 0 ? out : mv_axis_time(length, length, out);
+    if (from == 0)
+        snprintf(out, MV_SPAN_TEXT, " in %s", mv_axis_time(to, to, text));
+    else
+        snprintf(out, MV_SPAN_TEXT, " from %s to %s", mv_axis_time(from, to, text),
+                 mv_axis_time(to, to, last));
+    return out;
 }

@@ -14,7 +14,11 @@ int64_t mv_event_time(const mv_trace *trace, const mv_events *events, uint32_t e
 const char *mv_event_time_text(const mv_trace *trace, const mv_events *events, uint32_t event,
                                char out[MV_TICK_TEXT]);
 
-/* How long a device's events took: "2.976 s"; "" when it is not known. */
-const char *mv_events_duration(const mv_events *events, char out[MV_TICK_TEXT]);
+/* When events [first, end) of a device were: " in 2.976 s" if the first of them is the first of the
+ * file, else " from 294.9 ms to 318.1 ms", so that an event has one time everywhere; "" when it is
+ * not known. Returns `out`. */
+enum { MV_SPAN_TEXT = 2 * MV_TICK_TEXT + 16 };
+const char *mv_events_span(const mv_trace *trace, const mv_events *events, uint32_t first,
+                           uint32_t end, char out[MV_SPAN_TEXT]);
 
 #endif

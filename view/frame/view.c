@@ -104,7 +104,8 @@ bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row)
     return view->spot.is_shown && view->spot.has_moved && view->spot.command == command;
 }
 
-uint32_t mv_view_has(const mv_view *view)
+/* What of a command's needs the view has. */
+static uint32_t has(const mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
     uint32_t has = 0;
@@ -121,11 +122,55 @@ uint32_t mv_view_has(const mv_view *view)
         has |= MV_NEEDS_MARKS;
     has |= mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
     has |= view->history->past_count ? MV_NEEDS_PAST : 0;
-    return has | (view->history->future_count ? MV_NEEDS_FUTURE : 0u);
+    has |= view->history->future_count ? MV_NEEDS_FUTURE : 0;
+    if (view->now->main != MV_MAIN_SEGMENTS && view->now->main != MV_MAIN_RANKS)
+        has |= MV_NEEDS_COLOURS;
+    return has;
+}
+
+/* Why hits cannot be gone through. */
+static const char *lack_of_hits(const mv_view *view)
+{
+    if (!*view->now->search)
+        return "search for something first";
+    if (*view->search_why)
+        return view->search_why;
+    return view->matches ? "nothing matches the search" : "still searching";
+}
+
+static const char *lack(const mv_view *view, uint32_t needs)
+{
+    static const struct {
+        uint32_t need;
+        const char *text;
+    } lacks[] = {
+        {MV_NEEDS_DEVICE, "nothing is shown yet"},
+        {MV_NEEDS_PIN, "click an allocation first"},
+        {MV_NEEDS_INTERVAL, "drag over the timeline first, to select an interval"},
+        {MV_NEEDS_OOM, "no request ran out of memory in this trace"},
+        {MV_NEEDS_MARKS, "this trace has no markers"},
+        {MV_NEEDS_DEVICES, "only one device is open"},
+        {MV_NEEDS_PAST, "there is no earlier view"},
+        {MV_NEEDS_FUTURE, "there is no later view"},
+        {MV_NEEDS_COLOURS, "segments have the colour of how full they are, ranks have none"},
+    };
+
+    if (needs & MV_NEEDS_FILTER)
+        return lack_of_hits(view);
+    for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+        if (needs & lacks[i].need)
+            return lacks[i].text;
+    return "not now";
+}
+
+const char *mv_view_command_lack(const mv_view *view, mv_command_id id)
+{
+    uint32_t lacking = mv_view_commands[id].needs & ~has(view);
+
+    return lacking ? lack(view, lacking) : NULL;
 }
 
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id)
 {
-    return id > MV_DO_NOTHING && id < MV_DO_COUNT &&
-           (mv_view_commands[id].needs & ~mv_view_has(view)) == 0;
+    return id > MV_DO_NOTHING && id < MV_DO_COUNT && !mv_view_command_lack(view, id);
 }

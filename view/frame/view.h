@@ -202,9 +202,6 @@ uint32_t mv_view_device_count(const mv_view *view);
 /* Whether typed text goes into a field: then the window asks for it. */
 bool mv_view_wants_text(const mv_view *view);
 
-/* MV_NEEDS bits of state/command.h: what there is for commands. */
-uint32_t mv_view_has(const mv_view *view);
-
 void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

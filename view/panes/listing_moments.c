@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/lives/alive.h"
+#include "base/numbers.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
 #include "view/frame/colour_groups.h"
@@ -73,7 +74,7 @@ bool mv_listing_fill_fragments(mv_listing_maker *maker)
     mv_heap_moment heap;
     uint32_t holes = 0;
     mv_err err;
-    char all[MV_SIZE_TEXT], largest[MV_SIZE_TEXT];
+    char all[MV_SIZE_TEXT], largest[MV_SIZE_TEXT], count[MV_COUNT_TEXT];
 
     if (mv_heap_moment_find(&maker->scratch, maker->lives, maker->ask->active, maker->ask->event,
                             &heap, &err) != MV_OK)
@@ -86,11 +87,11 @@ bool mv_listing_fill_fragments(mv_listing_maker *maker)
         for (uint32_t p = heap.map.first_piece[s]; p < heap.map.first_piece[s + 1]; p++)
             if (heap.map.piece_row[p] == MV_NO_ROW)
                 add_hole(maker, &heap.map, s, p);
-    maker->out->note =
-        mv_say(&maker->words,
-               "%s free in %u holes at the cursor, the largest %s; whole: could be "
-               "released",
-               mv_size_text(all, heap.sums.free), holes, mv_size_text(largest, heap.largest));
+    maker->out->note = mv_say(&maker->words,
+                              "%s free in %s holes at the cursor, the largest %s; whole: could be "
+                              "released",
+                              mv_size_text(all, heap.sums.free), mv_count_text(count, holes),
+                              mv_size_text(largest, heap.largest));
     return true;
 }
 
@@ -163,10 +164,12 @@ static void add_moment(mv_listing_maker *m, uint32_t event, const char *kind, co
 static void add_steps(mv_listing_maker *m, const mv_steps *steps)
 {
     uint32_t events = m->lives->events.count;
+    char step[MV_COUNT_TEXT], all[MV_COUNT_TEXT];
 
+    mv_count_text(all, steps->count);
     for (uint32_t i = 0; i < steps->count; i++)
         add_marker(m, steps->at[i], i + 1 < steps->count ? steps->at[i + 1] : events, "step",
-                   mv_say(&m->words, "%u of %u, %s", i + 1, steps->count,
+                   mv_say(&m->words, "%s of %s, %s", mv_count_text(step, i + 1), all,
                           mv_steps_source_name(steps->source)));
 }
 
@@ -179,7 +182,7 @@ bool mv_listing_fill_markers(mv_listing_maker *maker)
     const mv_document_device *d = maker->ask->device;
     const mv_trace_marks *l = &d->trace_marks;
     const mv_steps *steps = maker->ask->is_judged ? &d->leaks.steps : NULL;
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], marks[MV_COUNT_TEXT], count[MV_COUNT_TEXT], ooms[MV_COUNT_TEXT];
 
     if (!mv_listing_reserve(maker, columns, 6,
                             l->mark_count + l->oom_count + (steps ? steps->count : 0) + 1))
@@ -200,7 +203,8 @@ bool mv_listing_fill_markers(mv_listing_maker *maker)
     if (steps)
         add_steps(maker, steps);
     maker->out->note =
-        mv_say(&maker->words, "%u annotations and marks, %u steps, %u failed requests",
-               l->mark_count, steps ? steps->count : 0, l->oom_count);
+        mv_say(&maker->words, "%s annotations and marks, %s steps, %s failed requests",
+               mv_count_text(marks, l->mark_count), mv_count_text(count, steps ? steps->count : 0),
+               mv_count_text(ooms, l->oom_count));
     return true;
 }

@@ -1,6 +1,7 @@
 /* What holds memory: by line of code, by leak, by size. */
 
 #include "analyze/leaks/leak_words.h"
+#include "base/numbers.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "view/panes/listing_parts.h"
@@ -79,7 +80,7 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
     uint32_t count, rows = 0, from = 0;
     holding *found = find_holdings(maker, &count);
     uint64_t all = 0;
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], blocks[MV_COUNT_TEXT], lines[MV_COUNT_TEXT];
 
     if (!found)
         return false;
@@ -97,8 +98,9 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
             from = i;
         }
     maker->out->note =
-        mv_say(&maker->words, "%s in %u block%s by %u line%s, at the cursor",
-               mv_size_text(size, all), count, count == 1 ? "" : "s", rows, rows == 1 ? "" : "s");
+        mv_say(&maker->words, "%s in %s block%s by %s line%s, at the cursor",
+               mv_size_text(size, all), mv_count_text(blocks, count), count == 1 ? "" : "s",
+               mv_count_text(lines, rows), rows == 1 ? "" : "s");
     return true;
 }
 
@@ -225,7 +227,7 @@ bool mv_listing_fill_sizes(mv_listing_maker *maker)
         {"bytes ever", MV_CELL_BYTES, 100}, {"largest by", MV_CELL_TEXT, 0}};
     mv_listing_size *now = mv_push_array(&maker->scratch, mv_listing_size, MV_LISTING_SIZE_ROWS);
     uint64_t all = 0, blocks = 0;
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], count[MV_COUNT_TEXT];
 
     if (!now || !mv_listing_reserve(maker, columns, 8, MV_LISTING_SIZE_ROWS))
         return false;
@@ -238,8 +240,8 @@ bool mv_listing_fill_sizes(mv_listing_maker *maker)
         if (maker->ask->ever[i].blocks)
             add_size_row(maker, i, &now[i], all);
     maker->out->note = mv_say(&maker->words,
-                              "%s in %llu blocks at the cursor; a block is as large "
+                              "%s in %s blocks at the cursor; a block is as large "
                               "as the allocator made it",
-                              mv_size_text(size, all), (unsigned long long)blocks);
+                              mv_size_text(size, all), mv_count_text(count, blocks));
     return true;
 }

@@ -446,11 +446,12 @@ static void put_history_row(details_frame *p, uint32_t row)
 static void put_history(details_frame *p)
 {
     const mv_allocation_history *history = p->history;
+    char count[MV_TICK_TEXT];
 
     if (!history)
         return;
-    put_title(p, mv_panel_say(p->view, "%u block%s covered its first byte", history->covered,
-                              mv_plural(history->covered)));
+    put_title(p, mv_panel_say(p->view, "%s block%s covered its first byte",
+                              mv_axis_exact(history->covered, count), mv_plural(history->covered)));
     if (history->covered > history->count)
         put_title(p, mv_panel_say(p->view, "the latest %u:", history->count));
     for (uint32_t i = 0; i < history->count; i++) {

@@ -169,10 +169,8 @@ static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
     uint64_t blocks = p->answer->ask.by_blocks ? weight : other;
     char count[MV_TICK_TEXT];
 
-    /* Holes of segments are pieces as well. */
-    return mv_panel_say(
-        p->view, "%s in %s %s%s", mv_panel_size(p->view, bytes), mv_axis_exact(blocks, count),
-        p->answer->ask.source == MV_FLAMES_SEGMENTS ? "piece" : "block", blocks == 1 ? "" : "s");
+    return mv_panel_say(p->view, "%s in %s block%s", mv_panel_size(p->view, bytes),
+                        mv_axis_exact(blocks, count), blocks == 1 ? "" : "s");
 }
 
 /* What a node holds; of a change, by how much it changed. */
@@ -182,7 +180,7 @@ static const char *amount_of(const flame_frame *p, const mv_flame_node *node)
                         : amount(p, node->bytes, node->blocks);
 }
 
-/* In a box: segments have no room for the number of their pieces. */
+/* In a box: segments have no room for the number of their blocks. */
 static const char *short_amount(const flame_frame *p, const mv_flame_node *node)
 {
     if (p->answer->ask.source != MV_FLAMES_SEGMENTS)
@@ -414,15 +412,15 @@ static const char *sum_of(const flame_frame *p)
                         : *a->ask.only                                       ? "hits: "
                                        : "hits and all others: ";
     const char *all = mv_panel_say(view, "%s%s", whose, amount(p, root->bytes, root->blocks));
-    char change[MV_SIZE_TEXT];
+    char change[MV_SIZE_TEXT], from[MV_TICK_TEXT], to[MV_TICK_TEXT];
 
     switch ((mv_flames_source)a->ask.source) {
     case MV_FLAMES_HELD:
-        return mv_panel_say(view, "%s, allocated in events %u to %u and still alive", all, a->ask.a,
-                            a->ask.b);
+        return mv_panel_say(view, "%s, allocated in events %s to %s and still alive", all,
+                            mv_axis_exact(a->ask.a, from), mv_axis_exact(a->ask.b, to));
     case MV_FLAMES_TEMPORARY:
-        return mv_panel_say(view, "%s over time, allocated and freed in events %u to %u", all,
-                            a->ask.a, a->ask.b);
+        return mv_panel_say(view, "%s over time, allocated and freed in events %s to %s", all,
+                            mv_axis_exact(a->ask.a, from), mv_axis_exact(a->ask.b, to));
     case MV_FLAMES_CHANGE:
         mv_size_change_text(change, mv_flame_change(root));
         return mv_panel_say(view, "%speaks: %s to %s, %s", whose,

@@ -248,7 +248,7 @@ static void paint_head(state_frame *p, mv_box head)
     mv_ui_zone(
         p->ui, head, MV_DO_NOTHING, 0,
         "Hatched: freed, a stream may still use it. Empty: free. Dark edge: lost to rounding. "
-        "Grey bars: small pieces; the height shows how full they are.");
+        "Grey bars: small blocks; the height shows how full they are.");
     event = mv_box_cut_top(&head, (float)most * mv_ui_px(p->ui, LINE));
     paint_button(p, &event);
     lines.box = event;

@@ -97,7 +97,7 @@ static void describe(mv_view *view, mv_paper_heading *out, const char *measure)
     mv_paper_heading_add(out,
                          mv_scene_format(scene, "%s %s in %s %s", mv_size_text(size, root->bytes),
                                          measure, mv_axis_exact(root->blocks, count),
-                                         root->blocks == 1 ? "piece" : "pieces"));
+                                         root->blocks == 1 ? "block" : "blocks"));
     if (*history) /* " \xc2\xb7 recording began late" */
         mv_paper_heading_add(out, history + 4);
     if (is_filtered)

@@ -2,6 +2,7 @@
 #include "analyze/advice/recording.h"
 #include "analyze/leaks/leak_words.h"
 #include "base/size.h"
+#include "view/document/moment_text.h"
 #include "view/paper/paper.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
@@ -19,30 +20,21 @@ static const char *device_figure(mv_view *view)
     return mv_scene_format(&view->ui.scene, "device %u", device);
 }
 
-/* Microseconds between the first and the last event of a window; -1: not known. */
-static int64_t time_of(const mv_events *events, mv_window window)
-{
-    int64_t from = events->time_us[window.first], to = events->time_us[window.end - 1];
-
-    return from == MV_NO_TIME || to == MV_NO_TIME || to < from ? -1 : to - from;
-}
-
 /* "6,562 events in 2.95 s", "200 of 6,562 events". */
 static const char *events_figure(mv_view *view)
 {
     const mv_events *e = &mv_view_device(view)->lives.events;
     mv_window window = view->sheet->opts.window;
     uint32_t events = window.end - window.first;
-    char count[MV_TICK_TEXT], all[MV_TICK_TEXT], time[MV_TICK_TEXT];
-    const char *noun = e->count == 1 ? "event" : "events";
-    int64_t us;
+    char count[MV_TICK_TEXT], all[MV_TICK_TEXT], span[MV_SPAN_TEXT];
+    const char *noun;
 
     if (e->count == 0)
         return "no events recorded";
-    us = time_of(e, window);
     mv_axis_exact(events, count);
-    if (us >= 0 && events > 1)
-        noun = mv_scene_format(&view->ui.scene, "%s in %s", noun, mv_axis_time(us, us, time));
+    noun = mv_scene_format(
+        &view->ui.scene, "event%s%s", e->count == 1 ? "" : "s",
+        mv_events_span(&mv_view_document(view)->trace, e, window.first, window.end, span));
     if (events == e->count)
         return mv_scene_format(&view->ui.scene, "%s %s", count, noun);
     return mv_scene_format(&view->ui.scene, "%s of %s %s", count, mv_axis_exact(e->count, all),

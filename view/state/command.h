@@ -33,7 +33,8 @@ enum {
     MV_NEEDS_MARKS = 32,   /* annotations, marks or steps */
     MV_NEEDS_DEVICES = 64, /* more than one device or file */
     MV_NEEDS_PAST = 128,   /* somewhere to go back to */
-    MV_NEEDS_FUTURE = 256
+    MV_NEEDS_FUTURE = 256,
+    MV_NEEDS_COLOURS = 512 /* a picture in which allocations have colours */
 };
 
 typedef struct {
@@ -51,6 +52,9 @@ extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* by mv_command_id 
 mv_command_id mv_view_command_find(const char *name);
 
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
+
+/* Why a command is not enabled; NULL: it is. */
+const char *mv_view_command_lack(const mv_view *view, mv_command_id id);
 
 /* Runs a command if it is enabled. If not: false, and a sentence in the status bar. */
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);

@@ -322,7 +322,7 @@ void mv_legend_choose(const mv_legend *l, const mv_colouring *c, const mv_theme 
         mv_legend_row *row = &out->row[out->count++];
         *row = (mv_legend_row){.key = MV_GROUP_LEAK, .is_all_leaks = true, .colour = theme->leak};
         take(l, 0, leaks, row);
-        row->label = mv_scene_format(scene, "leaks of %u %s", leaks, what);
+        row->label = mv_scene_format(scene, "leaks of %s %s", mv_scene_count(scene, leaks), what);
         first = leaks;
     }
     named = l->named - first;
@@ -339,8 +339,8 @@ void mv_legend_choose(const mv_legend *l, const mv_colouring *c, const mv_theme 
         *row =
             (mv_legend_row){.is_others = true, .colour = first + named == l->named ? l->rest : 0};
         take(l, first + named, l->count, row);
-        row->label =
-            mv_scene_format(scene, *what ? "%u other %s" : "%u others%s", row->groups, what);
+        row->label = mv_scene_format(scene, *what ? "%s other %s" : "%s others%s",
+                                     mv_scene_count(scene, row->groups), what);
     }
 }
 

@@ -295,12 +295,13 @@ static void paint_slivers(mv_stack *s, const candidate *list, uint32_t count)
         add_slivers(s, &s->layout.elements[list[i].element]);
         if (i + 1 < count && list[i + 1].group == group)
             continue;
-        mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECTS,
-                                       .fill = colour_of(s, group),
-                                       .is_crisp = true,
-                                       .title = mv_scene_format(
-                                           scene, "%u small or short-lived shapes\n%s",
-                                           i + 1 - first, label_of(s, &s->sites[group / 2]))});
+        mv_scene_add(
+            scene, (mv_shape){.kind = MV_SHAPE_RECTS,
+                              .fill = colour_of(s, group),
+                              .is_crisp = true,
+                              .title = mv_scene_format(scene, "%s small or short-lived shapes\n%s",
+                                                       mv_scene_count(scene, i + 1 - first),
+                                                       label_of(s, &s->sites[group / 2]))});
         first = i + 1;
     }
 }

@@ -254,8 +254,9 @@ static void describe_pixel(mv_plot *p, const mv_hit *hit, tip *t)
     for (int i = 0; i < MV_HIT_LARGEST; i++)
         if (hit->largest[i] != MV_NO_ROW)
             mv_size_text(size[i], p->index->bytes[hit->largest[i]]);
-    say(t, mv_scene_format(&p->ui->scene, "%u share this pixel: %s%s%s%s%s%s", hit->sharing,
-                           size[0], *size[1] ? ", " : "", size[1], *size[2] ? ", " : "", size[2],
+    say(t, mv_scene_format(&p->ui->scene, "%s share this pixel: %s%s%s%s%s%s",
+                           mv_scene_count(&p->ui->scene, hit->sharing), size[0],
+                           *size[1] ? ", " : "", size[1], *size[2] ? ", " : "", size[2],
                            hit->sharing > MV_HIT_LARGEST ? " \xe2\x80\xa6" : ""));
 }
 

@@ -17,7 +17,7 @@ float mv_lanes_height(const mv_ui *ui, const mv_mark_lanes *marks)
 static const char *row_name(mv_plot *p, const mv_lane *lane, uint32_t row)
 {
     if (lane->rows[row].name.row == MV_NO_ROW)
-        return mv_scene_format(&p->ui->scene, "step %u", row + 1);
+        return mv_scene_format(&p->ui->scene, "step %s", mv_scene_count(&p->ui->scene, row + 1));
     return mv_string_text(p->trace, lane->rows[row].name);
 }
 
@@ -98,7 +98,8 @@ static const char *lane_title(mv_plot *p, const mv_lane *lane)
 {
     if (lane->count == 0 || lane->rows[0].name.row != MV_NO_ROW)
         return lane->title;
-    return mv_scene_format(&p->ui->scene, lane->count == 1 ? "%u step" : "%u steps", lane->count);
+    return mv_scene_format(&p->ui->scene, lane->count == 1 ? "%s step" : "%s steps",
+                           mv_scene_count(&p->ui->scene, lane->count));
 }
 
 static void paint_lane(mv_plot *p, const mv_lane *lane, mv_box box)

@@ -69,18 +69,17 @@ static const char *summary_line(mv_plot *p)
     const mv_document_device *d = p->device;
     uint32_t events = d->lives.events.count;
     mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
-    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT], time[MV_TICK_TEXT];
+    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT], span[MV_SPAN_TEXT];
 
-    mv_events_duration(&d->lives.events, time);
     if (mv_recording_is_state_only(&d->lives))
         return mv_scene_format(&p->ui->scene, "device %u: %s%s allocated, %s reserved; %s",
                                d->device, hits_part(p), mv_size_text(peak, all.most.allocated),
                                mv_size_text(reserved, all.most.reserved), d->lives.history_why);
     return mv_scene_format(
-        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s event%s%s%s%s%s", d->device,
+        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s event%s%s%s%s", d->device,
         hits_part(p), mv_size_text(peak, all.most.allocated),
         mv_size_text(reserved, all.most.reserved), mv_axis_exact(events, count),
-        events == 1 ? "" : "s", events > 1 && *time ? " in " : "", events > 1 ? time : "",
+        events == 1 ? "" : "s", mv_events_span(p->trace, &d->lives.events, 0, events, span),
         d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why);
 }

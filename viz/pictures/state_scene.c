@@ -380,7 +380,7 @@ static void key_blocks(key_column *k)
         rect(s, (mv_box){at.x + at.w * 0.7f, at.y, at.w * 0.3f, at.h},
              (mv_shape){.fill = rounding_shade});
     }
-    if (s->seen.rest && key_line(k, "small pieces, as high as full", &at))
+    if (s->seen.rest && key_line(k, "small blocks, as high as full", &at))
         rect(s, (mv_box){at.x, at.y + at.h * 0.4f, at.w, at.h * 0.6f}, plain);
 }
 
@@ -464,7 +464,7 @@ const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box 
     char count[MV_TICK_TEXT];
 
     if (box->count > 1)
-        return mv_scene_format(s->scene, "%s small pieces: %s, of it %s in use\n%s",
+        return mv_scene_format(s->scene, "%s small blocks: %s, of it %s in use\n%s",
                                mv_axis_exact(box->count, count), size_of(s, box->bytes),
                                size_of(s, box->allocated + box->pending),
                                describe_segment(s, box->segment));

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/grow.h"
+#include "base/numbers.h"
 #include "base/utf8.h"
 
 enum { MOST_SIDE = 16384 };
@@ -143,6 +144,13 @@ const char *mv_scene_format(mv_scene *scene, const char *format, ...)
         scene->failed = true;
     va_end(again);
     return text ? text : "";
+}
+
+const char *mv_scene_count(mv_scene *scene, uint64_t count)
+{
+    char text[MV_COUNT_TEXT];
+
+    return mv_scene_format(scene, "%s", mv_count_text(text, count));
 }
 
 float mv_text_width(const char *text, float size)

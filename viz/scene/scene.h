@@ -106,6 +106,9 @@ mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i);
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "1,234", likewise. */
+const char *mv_scene_count(mv_scene *scene, uint64_t count);
+
 /* The approximate width of a text as drawn. It needs no font, and rather overestimates. */
 float mv_text_width(const char *text, float size);
 
