@@ -462,12 +462,12 @@ void mv_plot_peaks(mv_plot *p)
     bool is_of_allocs = !p->of_segments && p->lives->events.count > 0;
 
     for_ooms(p, 2, take_oom_line);
+    for_ooms(p, 2, paint_oom);
+    for_ooms(p, mv_ui_px(p->ui, OOM_NAME), name_oom);
     if (is_of_allocs && p->rows->only)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, true);
     else if (is_of_allocs)
         paint_peak(p, d->peak, d->peak_event, true);
-    for_ooms(p, 2, paint_oom);
-    for_ooms(p, mv_ui_px(p->ui, OOM_NAME), name_oom);
     if (is_of_allocs && !p->rows->only && p->most.allocated_event != d->peak_event &&
         p->most.most.allocated < d->peak)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);

@@ -65,10 +65,13 @@ bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2])
 /* Whether a line to the box runs through no text. A mark at the line's begin is its own. */
 static bool is_leader_free(const mv_callouts *callouts, const mv_point line[2])
 {
-    for (uint32_t i = 0; i < callouts->count; i++)
-        if (meets(line, callouts->taken[i]) &&
-            !meets((mv_point[2]){line[0], line[0]}, callouts->taken[i]))
+    for (uint32_t i = 0; i < callouts->count; i++) {
+        const mv_box *box = &callouts->taken[i];
+        bool is_own = line[0].x > box->x && line[0].x < box->x + box->w && line[0].y > box->y &&
+                      line[0].y < box->y + box->h;
+        if (!is_own && meets(line, *box))
             return false;
+    }
     return true;
 }
 
