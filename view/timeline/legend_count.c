@@ -148,8 +148,10 @@ static bool walk_tiles(mv_legend *l, const mv_legend_source *from, uint32_t *mos
     if (from->tiles && l->next < from->tiles->count)
         return false;
     for (uint32_t i = 0; from->seen && i < from->seen_count; i++)
-        if (from->seen[i] != MV_NO_ROW)
-            see(l, from, from->seen[i]);
+        see(l, from, from->seen[i]);
+    for (uint32_t i = 0; from->spikes && i < from->spike_count; i++)
+        if (from->spikes[i] != MV_NO_ROW)
+            see(l, from, from->spikes[i]);
     return true;
 }
 

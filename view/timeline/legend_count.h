@@ -87,7 +87,8 @@ typedef struct {
     const mv_filter_bits *matches; /* NULL: there is no search */
     const mv_tile_frame *tiles;    /* of this frame; NULL: none */
     const uint32_t *seen;          /* [seen_count] ranks that have a pixel besides; NULL: none */
-    uint32_t seen_count;
+    const uint32_t *spikes;        /* [spike_count] likewise; MV_NO_ROW: none */
+    uint32_t seen_count, spike_count;
     uint32_t rest; /* the colour of all groups that are not seen; 0: each has its own */
 } mv_legend_source;
 

@@ -192,6 +192,13 @@ static void settle_scale(mv_plot *p)
 
 /* ---- layout ------------------------------------------------------------------------------ */
 
+static float spikes_height(const mv_plot *p)
+{
+    bool has_spikes = !p->of_segments && !p->of_pools && p->lives->events.count > 0;
+
+    return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
+}
+
 /* On paper the legend is always there; the clock cannot be changed, so times are below events. */
 static void place_on_paper(mv_plot *p, mv_box rest)
 {
@@ -208,7 +215,7 @@ static void place_on_paper(mv_plot *p, mv_box rest)
     p->ruler.x = rest.x;
     p->ruler.w = rest.w;
     p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
-    mv_box_cut_top(&rest, mv_ui_px(ui, 2));
+    p->spikes = mv_box_cut_top(&rest, spikes_height(p));
     p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
 }
 
@@ -233,7 +240,7 @@ static void place_ranks(mv_plot *p, mv_box rest)
 static void place(mv_plot *p, mv_box box)
 {
     const mv_ui *ui = p->ui;
-    float pad = mv_ui_px(ui, MV_UI_PAD), gap = mv_ui_px(ui, 2);
+    float pad = mv_ui_px(ui, MV_UI_PAD);
     mv_box rest = {roundf(box.x), roundf(box.y), floorf(box.w), floorf(box.h)};
     float legend = mv_legend_width(p->view, rest.w);
 
@@ -256,7 +263,7 @@ static void place(mv_plot *p, mv_box box)
     p->ruler.x = rest.x;
     p->ruler.w = rest.w;
     p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
-    p->spikes = mv_box_cut_top(&rest, p->of_segments || p->of_pools ? gap : mv_ui_px(ui, SPIKES));
+    p->spikes = mv_box_cut_top(&rest, spikes_height(p));
     p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
 }
 

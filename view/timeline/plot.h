@@ -33,6 +33,8 @@ typedef struct {
     uint32_t seen_count;             /* groups of colours that have a shape */
     const uint32_t *seen;            /* [seen_count] a rank of each; NULL: tiles tell */
     const mv_pools_answer *pools;    /* that is painted; NULL: none */
+    bool has_rest, has_hatch;        /* on paper: areas of these are to be seen */
+    uint32_t label_count;            /* names in shapes so far */
     mv_callouts callouts;            /* texts in the plot */
     const mv_document_device *other; /* that is compared; NULL: none */
     mv_alignment to;                 /* how it is laid over the shown one */
@@ -120,6 +122,11 @@ uint64_t mv_plot_requested_at(mv_plot *p, float x);
 
 /* ---- timeline_labels.c ---- */
 void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);
+/* The name of an allocation in a part of its shape, in letters that can be read on `fill`, if it
+ * has room there. */
+void mv_plot_label(mv_plot *p, uint32_t rank, mv_box part, uint32_t fill);
+/* Lower shapes have no room for a name. */
+float mv_plot_label_height(const mv_plot *p);
 
 /* ---- timeline_lanes.c ---- */
 float mv_lanes_height(const mv_ui *ui, const mv_mark_lanes *marks);

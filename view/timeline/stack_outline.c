@@ -3,6 +3,7 @@
  * Those that fill most of the picture have a polygon each, and a text for the pointer. The others
  * are many and thin: those of one site are the rectangles of one shape. Even smaller ones are left
  * to the grey area below them, whose outline is the total. */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/size.h"
@@ -19,6 +20,9 @@ enum {
     TEXT_FRAMES = 5,
     LABEL_SIZE = 256
 };
+
+/* Pixels that a flat part of a shape may rise or fall. */
+#define FLAT 1.5f
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
@@ -168,6 +172,31 @@ void mv_stack_area(mv_stack *s, const uint64_t *levels, mv_shape shape)
     mv_scene_point(scene, mv_stack_x(s, columns), bottom);
     mv_scene_point(scene, mv_stack_x(s, 0), bottom);
     mv_scene_add(scene, shape);
+}
+
+/* Names in the parts of a shape that are flat. */
+static void paint_names(mv_stack *s, const mv_element *e, uint32_t fill)
+{
+    const mv_sample *at = s->layout.samples + e->samples;
+
+    if (e->members != 1 ||
+        (float)((double)e->highest / s->plot->at.dy) < mv_plot_label_height(s->plot))
+        return;
+    for (uint32_t first = 0, last; first < e->columns; first = last + 1) {
+        float x = mv_stack_x(s, at[first].column), top = 0, bottom = 0;
+        for (last = first; last < e->columns; last++) {
+            float high = mv_stack_y(s, at[last].offset + at[last].bytes);
+            float low = mv_stack_y(s, at[last].offset);
+            top = last == first ? high : top;
+            bottom = last == first ? low : bottom;
+            if (at[last].column - at[first].column != last - first || fabsf(high - top) > FLAT ||
+                fabsf(low - bottom) > FLAT)
+                break;
+        }
+        last--;
+        mv_plot_label(s->plot, mv_stack_rank(s, e->first),
+                      (mv_box){x, top, mv_stack_x(s, at[last].column + 1) - x, bottom - top}, fill);
+    }
 }
 
 /* ---- slivers ----------------------------------------------------------------------------- */
@@ -329,6 +358,8 @@ bool mv_stack_paint_outlines(mv_stack *s)
     for (uint32_t i = 0; i < polygons; i++)
         paint_polygons(s, &l->elements[list[i].element], colour_of(s, list[i].group),
                        list[i].title);
+    for (uint32_t i = 0; i < polygons; i++)
+        paint_names(s, &l->elements[list[i].element], colour_of(s, list[i].group));
     for (uint32_t i = 0; i < polygons + slivers; i++)
         mv_stack_see(s, &l->elements[list[i].element]);
     return true;

@@ -1,6 +1,7 @@
 #include "view/timeline/stack_shapes.h"
 
 #include "analyze/filter/isolate.h"
+#include "viz/core/column_spikes.h"
 
 enum {
     ONE_BY_ONE = 4000 /* up to this many of the largest, small ones also have a shape each */
@@ -138,6 +139,8 @@ void mv_stack_see(mv_stack *s, const mv_element *e)
     mv_stack_site *site = &s->sites[e->site];
 
     p->view->sheet->drawn += e->members;
+    for (uint32_t i = e->samples; i < e->samples + e->columns; i++)
+        s->covered[s->layout.samples[i].column] += s->layout.samples[i].bytes;
     if (!s->seen)
         p->seen = s->seen = mv_push_array(p->ui->frame, uint32_t, s->site_count);
     if (s->seen && !site->is_seen)
@@ -183,6 +186,35 @@ static void raise_columns(mv_stack *s)
     }
 }
 
+/* ---- what is to be seen ------------------------------------------------------------------ */
+
+/* Whether levels of some column are higher than others by most of a pixel. */
+static bool is_seen_above(const mv_stack *s, const uint64_t *levels, const uint64_t *below)
+{
+    for (uint32_t c = 0; c < s->layout.column_count; c++)
+        if ((double)levels[c] - (below ? (double)below[c] : 0) > 0.75 * s->plot->at.dy)
+            return true;
+    return false;
+}
+
+/* What the tiles of the window mark: allocations between two columns. */
+static bool find_spikes(mv_plot *p)
+{
+    const uint64_t *drawn = p->view->sheet->largest ? p->view->sheet->largest : p->rows->only;
+    const mv_envelope *e = &p->pane->envelope;
+
+    p->spike_of = mv_push_array(p->ui->frame, uint32_t, (uint64_t)p->plot.w);
+    for (uint32_t c = 0; p->spike_of && c < (uint32_t)p->plot.w; c++) {
+        mv_window of = mv_viewport_column(&p->at, c);
+        uint32_t first = of.first == MV_BEFORE ? 0 : of.first;
+        p->spike_of[c] = of.end < first + 2 || c >= e->count
+                             ? MV_NO_ROW
+                             : mv_spike_find(p->index, drawn, first, of.end,
+                                             e->columns[c].allocated_event, (uint64_t)p->at.dy + 1);
+    }
+    return p->spike_of != NULL;
+}
+
 /* ---- painting ---------------------------------------------------------------------------- */
 
 static bool paint(mv_stack *s)
@@ -195,10 +227,16 @@ static bool paint(mv_stack *s)
     if (!choose_part(s) || !choose_largest(s) || !find_sites(s) || !lay_out(s))
         return false;
     raise_columns(s);
+    s->covered = mv_push_array(&s->scratch, uint64_t, s->layout.column_count);
+    if (!s->covered || (!s->plot->of_segments && !find_spikes(s->plot)))
+        return false;
     mv_stack_area(s, s->layout.allocated, rest);
     if (!(is_full ? mv_stack_paint_fullness : mv_stack_paint_outlines)(s))
         return false;
-    if (s->lives->allocs.preexisting > 0 && s->lives->events.count > 0 && !is_full)
+    s->plot->has_rest = is_seen_above(s, s->layout.allocated, s->covered);
+    s->plot->has_hatch =
+        s->lives->events.count > 0 && !is_full && is_seen_above(s, s->layout.preexisting, NULL);
+    if (s->plot->has_hatch)
         mv_stack_area(s, s->layout.preexisting, hatch);
     return true;
 }

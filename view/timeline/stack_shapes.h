@@ -29,8 +29,9 @@ typedef struct {
     uint32_t *site_of; /* [rows] rows of `sites` */
     mv_stack_site *sites;
     uint32_t site_count;
-    uint32_t *seen;   /* plot->seen, once there is one */
-    uint32_t largest; /* rows one by one, if the others are a band; 0: all */
+    uint32_t *seen;    /* plot->seen, once there is one */
+    uint64_t *covered; /* [columns] bytes with a shape */
+    uint32_t largest;  /* rows one by one, if the others are a band; 0: all */
     mv_layout layout;
 } mv_stack;
 

@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct {
     mv_plot *p;
-    uint32_t count, labels;
+    uint32_t count;
     flat open[MOST_OPEN];
 } labeller;
 
@@ -33,31 +33,41 @@ static bool is_dimmed(const mv_plot *p, uint32_t rank)
            !mv_filter_has(view->matches, rank);
 }
 
-static void paint_label(labeller *l, const flat *f)
+float mv_plot_label_height(const mv_plot *p)
 {
-    mv_plot *p = l->p;
-    float pad = mv_ui_px(p->ui, 5), line = mv_ui_px(p->ui, LEAST_HEIGHT), width;
-    mv_box box = {f->x0 + pad, roundf((f->top + f->bottom - line) / 2), 0, line};
+    return mv_ui_px(p->ui, LEAST_HEIGHT);
+}
+
+void mv_plot_label(mv_plot *p, uint32_t rank, mv_box part, uint32_t fill)
+{
+    float pad = mv_ui_px(p->ui, 5), line = mv_plot_label_height(p);
+    mv_box box = {part.x + pad, roundf(part.y + (part.h - line) / 2), 0, line};
     char name[LABEL], size[MV_SIZE_TEXT];
-    uint32_t shade = mv_view_colour(p->view, f->rank);
     const char *text;
 
     /* Texts on hatched or dimmed shapes could not be read. */
-    if (l->labels == MOST_LABELS || f->rank < p->index->preexisting || is_dimmed(p, f->rank))
+    if (p->label_count == MOST_LABELS || part.h < line || rank < p->index->preexisting ||
+        is_dimmed(p, rank))
         return;
-    mv_culprit_label(p->trace, p->document->sites.kinds, p->lives->allocs.stack[f->rank], name,
+    mv_culprit_label(p->trace, p->document->sites.kinds, p->lives->allocs.stack[rank], name,
                      sizeof name);
     text = mv_scene_format(&p->ui->scene, "%s \xc2\xb7 %s", name,
-                           mv_size_text(size, p->index->bytes[f->rank]));
-    width = mv_ui_text_width(p->ui, MV_UI_SMALL, text);
-    box.w = ceilf(width) + 2;
-    if (box.x + box.w + pad > f->x1 || !mv_callouts_is_free(&p->callouts, p->plot, box))
+                           mv_size_text(size, p->index->bytes[rank]));
+    box.w = ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, text)) + 2;
+    if (box.w + 2 * pad > part.w || !mv_callouts_is_free(&p->callouts, p->plot, box))
         return;
     mv_callouts_take(&p->callouts, box);
-    l->labels++;
+    p->label_count++;
+    mv_ui_text(p->ui, box, MV_UI_SMALL, mv_text_on(fill), MV_ANCHOR_START, text);
+}
+
+static void paint_label(labeller *l, const flat *f)
+{
+    uint32_t shade = mv_view_colour(l->p->view, f->rank);
+
     if (f->rank & 1) /* as mv_tile_colour shades it */
         shade = mv_lighter(shade);
-    mv_ui_text(p->ui, box, MV_UI_SMALL, mv_text_on(shade), MV_ANCHOR_START, text);
+    mv_plot_label(l->p, f->rank, (mv_box){f->x0, f->top, f->x1 - f->x0, f->bottom - f->top}, shade);
 }
 
 /* A row in one sample: continues a run, or begins one. */
@@ -103,7 +113,7 @@ static void sample(labeller *l, const mv_tile_quad *q, float x)
 {
     const mv_tile *tile = q->tile;
     const uint32_t *ids = tile->ids + (uint64_t)(q->from_x + x - q->x) * tile->rows;
-    float least = mv_ui_px(l->p->ui, LEAST_HEIGHT);
+    float least = mv_plot_label_height(l->p);
     uint32_t high = (uint32_t)q->h, from = (uint32_t)q->from_y, begin = 0;
 
     for (uint32_t y = 1; y <= high && from + y <= tile->rows; y++) {

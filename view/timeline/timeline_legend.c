@@ -137,10 +137,10 @@ static void update(mv_plot *p, const mv_colouring *colouring)
                              .only = shown_rows(p),
                              .matches = p->view->matches,
                              .tiles = p->rows ? &p->tiles : NULL,
-                             .seen = p->seen ? p->seen : p->spike_of,
-                             .seen_count = p->seen   ? p->seen_count
-                                           : p->rows ? (uint32_t)p->plot.w
-                                                     : 0,
+                             .seen = p->seen,
+                             .seen_count = p->seen_count,
+                             .spikes = p->spike_of,
+                             .spike_count = p->rows ? (uint32_t)p->plot.w : 0,
                              .rest = p->pools ? p->ui->theme->rest : 0};
     mv_legend shown;
 
@@ -425,10 +425,10 @@ static void paint_area_keys(mv_plot *p, mv_box *box)
 {
     const mv_theme *theme = p->ui->theme;
 
-    if (!has_band(p))
+    if (!has_band(p) && p->has_rest)
         key_area(p, box, (mv_shape){.fill = theme->rest, .is_crisp = true},
                  p->of_segments ? "small segments together" : "small allocations together");
-    if (p->lives->allocs.preexisting > 0 && p->lives->events.count > 0 && !is_by_fullness(p))
+    if (p->has_hatch)
         key_area(p, box, (mv_shape){.is_hatched = true, .stroke = theme->hatch},
                  "from before the first event");
 }
