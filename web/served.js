@@ -5,7 +5,7 @@
 
 const TRIES = 5;    // of a connection that breaks, each from where the last one ended
 const SOON_MS = 300; // until the server is asked again how far it is
-const served = {host: '', said: new Map()}; // said: what became of a file, by its address
+const served = {host: '', said: new Map(), list: make('div', {id: 'shelf'})}; // said: what became of a file, by its address
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : (bytes / (1 << 20)).toFixed(1) + ' MiB';
 
@@ -72,7 +72,7 @@ async function openServed(rows) {
     }
   }));
   const whole = got.filter(Boolean), why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state.textContent).join(' · ');
-  if (whole.length) open(whole);
+  if (whole.length) { open(whole); hideList(); }
   // What failed stays to be read beside what is open.
   byId('promise').textContent = why && whole.length ? 'Not open: ' + why : promiseOf(served.host);
   if (whole.length) return;
@@ -97,7 +97,7 @@ async function listServed() {
   const all = make('input', {type: 'checkbox', onchange: () => { for (const row of list.files) row.box.checked = all.checked; }});
   served.host = list.host;
   byId('promise').textContent = promiseOf(list.host);
-  byId('welcome').replaceChildren(make('form', {id: 'served-files', onsubmit: event => { event.preventDefault(); openServed(chosen()); }},
+  served.list.replaceChildren(make('form', {onsubmit: event => { event.preventDefault(); openServed(chosen()); }},
     make('h1', {textContent: 'Snapshots on ' + list.host}),
     make('table', {}, make('tbody', {}, ...list.files.map(rowOf))),
     make('p', {hidden: list.files.length === 0}, make('label', {}, all, ' all '), opens, ' ',
@@ -106,12 +106,21 @@ async function listServed() {
     make('p', {textContent: list.files.length === 0 ? 'There is none yet: reload the page when there is.'
                                                     : 'Several files are ranks, or are compared.'}),
     make('p', {hidden: !list.left_out, textContent: list.left_out + ' more are not listed.'}),
-    make('p', {hidden: files.length === 0}, make('button', {type: 'button', textContent: 'Back', onclick: () => { byId('welcome').hidden = true; picture.focus(); }}))));
-  byId('welcome').hidden = false;
+    make('p', {hidden: files.length === 0}, make('button', {type: 'button', textContent: 'Back', onclick: hideList}))));
+  served.list.hidden = false;
   return list.files;
 }
 
+function hideList() {
+  served.list.hidden = true;
+  picture.focus();
+}
+
 async function beginServed() {
+  byId('welcome').replaceChildren();
+  byId('welcome').after(served.list);
+  byId('files').addEventListener('change', hideList);
+  addEventListener('drop', hideList);
   byId('open').onclick = () => listServed().catch(error => show(error.message));
   const rows = await listServed();
   if (rows.length === 1) await openServed(rows);

@@ -410,7 +410,7 @@ void mv_shelf_close(mv_shelf *shelf)
         return;
     pthread_mutex_lock(&shelf->lock);
     shelf->ends = true;
-    shelf->budget.limit = 0;
+    __atomic_store_n(&shelf->budget.limit, 0, __ATOMIC_RELAXED); /* the thread reads it */
     pthread_cond_signal(&shelf->wanted);
     pthread_mutex_unlock(&shelf->lock);
     pthread_join(shelf->thread, NULL);

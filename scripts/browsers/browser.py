@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import socketserver
 import subprocess
 import tempfile
@@ -41,19 +42,36 @@ def program(*names):
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """Takes the place of the network: each request is refused and its first line kept."""
+    """Takes the place of the network: each request is refused and its first line kept, but for those to
+    `server`, a port of 127.0.0.1, which go there."""
 
     allow_reuse_address = True
     daemon_threads = True
 
     def __init__(self):
         self.asked = []
-        asked = self.asked
+        self.server = None
+        proxy = self
 
         class Handler(socketserver.StreamRequestHandler):
             def handle(self):
-                asked.append(self.rfile.readline(4096).decode("latin-1").strip())
+                line = self.rfile.readline(4096).decode("latin-1").strip()
+                words = line.split(" ")
+                its = f"http://127.0.0.1:{proxy.server}/"
+                if proxy.server and len(words) == 3 and words[1].startswith(its):
+                    self.pass_on(f"{words[0]} /{words[1][len(its):]} HTTP/1.1\r\nConnection: close\r\n")
+                    return
+                proxy.asked.append(line)
                 self.wfile.write(b"HTTP/1.1 502 No network\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+            def pass_on(self, head):
+                with socket.create_connection(("127.0.0.1", proxy.server)) as there:
+                    for line in iter(self.rfile.readline, b"\r\n"):
+                        if not line.lower().startswith((b"connection:", b"proxy-")):
+                            head += line.decode("latin-1")
+                    there.sendall(head.encode("latin-1") + b"\r\n")
+                    while data := there.recv(1 << 16):
+                        self.wfile.write(data)
 
         super().__init__(("127.0.0.1", 0), Handler)
         self.port = self.server_address[1]

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +41,7 @@ static void start(const char *folder, const char *arguments, int out)
 {
     char command[4096];
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that times out ends nothing itself */
     if (chdir(folder) != 0 || dup2(out, STDOUT_FILENO) < 0)
         _exit(125);
     setenv("SNAPS", MV_TESTDATA "/snapshots", 1);

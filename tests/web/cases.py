@@ -2,13 +2,16 @@
 that has the browser, the program and the snapshots. Its name says what holds."""
 
 import base64
+import contextlib
 import gzip
+import html
 import json
 import os
 import pickle
 import re
 import shutil
 import subprocess
+import time
 
 ONE = ["leaks", "peak", "oom", "fragmentation", "whatif", "lines", "stats", "info", "ledger"]
 TWO = ["diff", "ranks"]
@@ -121,7 +124,7 @@ class Bench:
         try:
             for page in self.pages:
                 assert not page.evaluate("window.harm"), "a script of a snapshot has run"
-                others = [url for url in page.asked if url != page.url and not url.startswith(("blob:", "data:"))]
+                others = [url for url in page.asked if not url.startswith((page.url, "blob:", "data:"))]
                 assert not page.said, f"said: {page.said}"
                 assert not others, f"asked for: {others}"
         finally:
@@ -503,6 +506,102 @@ def test_no_request_leaves_the_machine(bench):
     free.evaluate(tries)
     assert len(canaries()) >= 4, f"the network is not seen: {asked}"
     free.close()
+
+
+# ---- a server, a notebook ---------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def served(bench, *words):
+    """The page as `memviz serve` sends it; the server ends in order."""
+    env = {**os.environ, "MEMVIZ_PAGE": bench.url[len("file://"):]}
+    server = subprocess.Popen([bench.program, "serve", "--json", *words], env=env, stdout=subprocess.PIPE)
+    try:
+        said = json.loads(os.read(server.stdout.fileno(), 1 << 16))
+        bench.browser.proxy.server = said["port"]
+        yield bench.open(url=said["url"])
+    finally:
+        server.terminate()
+        server.stdout.close()
+        status = server.wait(30)
+    assert status == 0, status
+
+
+def test_one_file_of_a_server_opens_at_once(bench):
+    with served(bench, bench.snapshot("leak_in_training.pickle")) as page:
+        page.wait("viewer.files.length === 1")
+        bench.shown(page, 1)
+        assert "LEAK" in bench.report(page, "leaks")
+        assert page.text("#status") == "leak_in_training.pickle"
+
+
+def test_files_of_a_server_are_listed_and_chosen(bench):
+    folder = os.path.join(bench.folder, "files", "ranks")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for i, name in ((10, "mlp_train"), (2, "leak_in_training"), (3, "gpt_train")):
+        shutil.copy(bench.snapshot(name + ".pickle"), os.path.join(folder, f"rank{i}.pickle"))
+    with open(os.path.join(folder, "rank4.pickle"), "wb") as file:
+        file.write(b"\x80\x04cut")
+    with served(bench, folder) as page:
+        rows = "[...document.querySelectorAll('#shelf tbody tr')]"
+        page.wait(f"{rows}.length === 4")
+        assert page.evaluate(f"{rows}.map(row => row.cells[1].textContent)") == [f"rank{i}.pickle" for i in (2, 3, 4, 10)]
+        bench.keep("served", page.shot("body"))
+        for i in (1, 2):
+            page.press(f"#shelf tbody tr:nth-child({i}) input")
+        page.press("#shelf button[type=submit]")
+        page.wait("viewer.files.length === 2")
+        bench.shown(page, 2)
+        assert page.text("#status") == "rank2.pickle, rank3.pickle"
+        assert "rank3.pickle" in bench.report(page, "ranks")
+        page.press("#close")
+        # A damaged one is a line in the list; what is open stays.
+        page.press("#open")
+        page.wait(f"{rows}.length === 4 && !byId('shelf').hidden")
+        page.press("#shelf tbody tr:nth-child(3) button")
+        page.wait(f"/byte \\d+: /.test({rows}[2].textContent)")
+        assert page.evaluate("files.length") == 2
+        page.said.clear()  # the browser names the answer 422
+        # One that has changed is listed again.
+        shutil.copy(bench.snapshot("gpt_train.pickle"), os.path.join(folder, "rank10.pickle"))
+        page.press("#shelf tbody tr:nth-child(4) button")
+        page.wait("/has changed/.test(byId('status').textContent)")
+        page.said.clear()
+        page.press("#shelf tbody tr:nth-child(4) button")
+        page.wait("viewer.files.length === 3")
+
+
+def test_a_served_page_may_ask_its_server_alone(bench):
+    with served(bench, bench.snapshot("gpt_train.pickle")) as page:
+        page.wait("viewer.files.length === 1")
+        page.evaluate("fetch('http://canary.test/x').catch(() => 0)")
+        page.evaluate("fetch('http://127.0.0.1:" + str(bench.browser.proxy.port) + "/canary').catch(() => 0)")
+        assert not [line for line in bench.browser.proxy.asked if "canary" in line], bench.browser.proxy.asked
+        time.sleep(0.5)
+        page.evaluate("1")
+        assert page.said, "the policy says nothing"
+        page.said.clear()
+        page.asked.clear()
+
+
+def test_a_snapshot_is_shown_in_a_cell_of_a_notebook(bench):
+    bench.run("convert", "-q", bench.snapshot("leak_in_training.pickle"), bench.made("cell.html", b""))
+    with open(os.path.join(bench.folder, "files", "cell.html"), encoding="utf-8") as file:
+        inside = html.escape(file.read())
+    for i, frame in enumerate((f'srcdoc="{inside}" sandbox="allow-scripts allow-downloads"', f'srcdoc="{inside}"',
+                               'src="cell.html" sandbox="allow-scripts"')):
+        text = f'<!DOCTYPE html><meta charset="utf-8"><title>x</title><iframe {frame} width="1000" height="600"></iframe>'
+        page = bench.browser.open("file://" + bench.made("notebook.html", text.encode()))
+        for _ in range(200):
+            if pixels(page, page.shot("iframe"))["colours"] > 30:
+                break
+            time.sleep(0.1)
+        seen = page.shot("iframe")
+        bench.keep(f"notebook {i}", seen)
+        assert pixels(page, seen)["colours"] > 30, frame[-60:]
+        assert not page.said, page.said
+        page.close()
 
 
 # ---- with --long ------------------------------------------------------------------------------------
