@@ -123,8 +123,8 @@ static void say_several(const speaker *s, char text[SENTENCE])
         least = peak < least ? peak : least;
         most = peak > most ? peak : most;
     }
-    mv_text_append(text, SENTENCE, "no rank differs from most: peaks of %s to %s",
-                   mv_size_text(a, least), mv_size_text(b, most));
+    mv_text_append(text, SENTENCE, "no outlier among peaks of %s to %s", mv_size_text(a, least),
+                   mv_size_text(b, most));
 }
 
 static const char *find_verdict(const speaker *s)

@@ -523,3 +523,24 @@ Test(listing, isolated_hits_are_counted_alone)
 {
     mvt_each_view(check_isolated);
 }
+
+/* Two rows of one category had one label: their stacks differ elsewhere. */
+static void check_labels(mv_view *view, const char *name)
+{
+    const mv_listing *t;
+
+    mv_view_do(view, MV_DO_show_tables, 0);
+    mvt_view_frame(view);
+    t = &view->panels->table_shown->table;
+    cr_assert_eq(t->kind, MV_LISTING_STACKS);
+    for (uint32_t i = 0; i < t->count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            cr_expect(strcmp(t->cells[i * 6 + 4].text, t->cells[k * 6 + 4].text) != 0 ||
+                          strcmp(t->cells[i * 6 + 5].text, t->cells[k * 6 + 5].text) != 0,
+                      "%s: %s", name, t->cells[i * 6 + 5].text);
+}
+
+Test(listing, rows_of_stacks_are_told_apart)
+{
+    mvt_each_view(check_labels);
+}

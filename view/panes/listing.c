@@ -198,6 +198,8 @@ const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]
     case MV_CELL_CHANGE:
         return mv_size_change_text(out, (int64_t)cell.number);
     case MV_CELL_SHARE:
+        if (cell.number && cell.number < 1000)
+            return "<0.1 %";
         snprintf(out, MV_CELL_SIZE, cell.number && cell.number < 10000 ? "%.1f %%" : "%.0f %%",
                  (double)cell.number / 1e4);
         return out;

@@ -1,5 +1,6 @@
 /* What holds memory: by line of code, by leak, by size. */
 
+#include "analyze/code/labels.h"
 #include "analyze/leaks/leak_words.h"
 #include "base/numbers.h"
 #include "base/size.h"
@@ -45,7 +46,7 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
 
 /* The table's row for holdings [from, to), all of one line and category. */
 static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t from, uint32_t to,
-                          uint64_t all)
+                          uint64_t all, mv_labelled *label)
 {
     const mv_alloc_lives *a = &m->lives->allocs;
     uint64_t bytes = 0;
@@ -65,7 +66,11 @@ static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t fr
     cells[4].text = !m->ask->is_judged || found[from].group == MV_NO_ROW
                         ? ""
                         : m->ask->device->attribution.categories.name[found[from].category];
-    cells[5].text = mv_listing_label(m, a->stack[largest]);
+    *label = (mv_labelled){.trace = m->trace,
+                           .kinds = m->sites->kinds,
+                           .stack = a->stack[largest],
+                           .key = found[from].category,
+                           .bytes = bytes};
     place->alloc = largest;
     place->search = mv_listing_search(m, a->stack[largest]);
     m->out->count++;
@@ -80,7 +85,9 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
     uint32_t count, rows = 0, from = 0;
     holding *found = find_holdings(maker, &count);
     uint64_t all = 0;
-    char size[MV_SIZE_TEXT], blocks[MV_COUNT_TEXT], lines[MV_COUNT_TEXT];
+    mv_labelled *labelled;
+    const char **labels;
+    char size[MV_SIZE_TEXT], blocks[MV_COUNT_TEXT];
 
     if (!found)
         return false;
@@ -89,18 +96,23 @@ bool mv_listing_fill_stacks(mv_listing_maker *maker)
         rows += i == 0 || found[i].group != found[i - 1].group ||
                 found[i].category != found[i - 1].category;
     }
-    if (!mv_listing_reserve(maker, columns, 6, rows))
+    labelled = mv_push_array(&maker->scratch, mv_labelled, rows);
+    if (!labelled || !mv_listing_reserve(maker, columns, 6, rows))
         return false;
     for (uint32_t i = 1; i <= count; i++)
         if (i == count || found[i].group != found[from].group ||
             found[i].category != found[from].category) {
-            add_stack_row(maker, found, from, i, all);
+            add_stack_row(maker, found, from, i, all, &labelled[maker->out->count]);
             from = i;
         }
+    labels = mv_labels_find(maker->words.arena, labelled, rows, false);
+    if (!labels)
+        return false;
+    for (uint32_t i = 0; i < rows; i++)
+        maker->out->cells[(uint64_t)i * 6 + 5].text = labels[i];
     maker->out->note =
-        mv_say(&maker->words, "%s in %s block%s by %s line%s, at the cursor",
-               mv_size_text(size, all), mv_count_text(blocks, count), count == 1 ? "" : "s",
-               mv_count_text(lines, rows), rows == 1 ? "" : "s");
+        mv_say(&maker->words, "%s in %s block%s at the cursor", mv_size_text(size, all),
+               mv_count_text(blocks, count), mv_plural(count));
     return true;
 }
 
