@@ -610,7 +610,7 @@ def test_a_snapshot_is_shown_in_a_cell_of_a_notebook(bench):
 def long_test_a_file_of_500_megabytes(bench):
     maker = os.path.join(os.path.dirname(bench.program), "..", "bench", "make_trace")
     short, path = bench.made("long.bin", b""), bench.made("long.msgpack", b"")
-    subprocess.run([maker, "3000000", "2000", short], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([maker, "330000", "2000", short], check=True, stderr=subprocess.DEVNULL)
     bench.run("convert", "-q", "--plain", short, path)
     assert os.path.getsize(path) > 500 << 20, os.path.getsize(path)
     page = bench.open()
