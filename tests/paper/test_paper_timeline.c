@@ -464,7 +464,9 @@ Test(paper_timeline, says_what_is_there_and_what_is_missing)
 {
     SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
          "peak 1.15 GiB \xc2\xb7 event 2,150 \xc2\xb7 2.948 s", "train.py:62 forward",
-         "complete history", "no leak", "Optimizer.step#AdamW.step", "4.00 MiB (4,194,304 bytes)");
+         "complete history", "no leak", "Optimizer.step#AdamW.step", "4.00 MiB (4,194,304 bytes)",
+         "spikes");
+    SAYS("annotated", "train.py:58 attention \xc2\xb7 32.0 MiB");
     SAYS("oom", "out of memory: asked for 100 MiB, 134 GiB free on the device");
     SAYS("leak_in_training", "leak: train.py:62 forward keeps 2.00 MiB a step, 24.0 MiB at the end",
          "leak: train.py:62 forward", "part of a leak", "hatched");
@@ -474,6 +476,17 @@ Test(paper_timeline, says_what_is_there_and_what_is_missing)
          "from before the first event (allocation not recorded) to event");
     SAYS("two_devices", "device 0 of 2");
     SAYS("streams", "active");
+}
+
+/* Only what is to be seen is in the key. */
+Test(paper_timeline, the_key_has_no_area_that_is_not_there)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "two_devices");
+    picture p;
+
+    draw(&p, &trace, 0, (mv_paper_opts){.title = "two_devices"});
+    cr_expect_not(mvt_scene_says(&p.timeline.scene, "small allocations together"));
+    cr_expect_not(mvt_scene_says(&p.timeline.scene, "from before the first event"));
 }
 
 /* Marks are at the events that follow them; their names where there is room, and in the texts for

@@ -109,6 +109,13 @@ static uint32_t coloured_in(const mv_pools_answer *a)
     return count;
 }
 
+Test(timeline_pools, a_heap_without_events_has_its_colours)
+{
+    mv_view *view = pools_of("no_history");
+
+    cr_expect_gt(coloured_in(answer_of(view)), 0);
+}
+
 /* Isolated hits are alone, also here; highlighted ones keep the others in grey. */
 Test(timeline_pools, follows_the_search)
 {
