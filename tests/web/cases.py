@@ -406,6 +406,40 @@ def test_an_exported_view_is_saved_as_a_file(bench):
 # ---- what must not happen ---------------------------------------------------------------------------
 
 
+def test_a_later_file_is_read_beside_the_first_and_can_be_given_up(bench):
+    page = bench.open()
+    first, second = bench.snapshot("leak_in_training.pickle"), bench.snapshot("gpt_train.pickle")
+    bench.load(page, [first])
+    bench.press(page, "2")
+    segments = bench.press(page, "4")
+    page.evaluate("(() => { const old = takeOver; takeOver = () => { window.held = old; }; })()")
+    page.choose("#files", [second])
+    page.wait("!!window.held")  # it has been read, and waits
+    assert page.evaluate("document.querySelectorAll('#picture canvas').length") == 2
+    bench.press(page, "1")
+    assert bench.press(page, "2") == segments, "the first file can be used meanwhile"
+    page.key("Escape")
+    page.wait("!next && !isReading() && files.length === 1")
+    assert bench.picture(page) == segments, "the first file is shown still"
+    page.evaluate("(() => { takeOver = held; })()")
+    bench.load(page, [second])
+    assert page.evaluate("files.map(file => file.name)") == ["leak_in_training.pickle", "gpt_train.pickle"]
+    bench.press(page, "1")
+
+
+def test_a_session_names_the_files_that_it_lacks_and_shows_them(bench):
+    page = bench.open()
+    text = b"memviz session 1\npath /there/gpt_train.pickle\nmain segments\ntab flame\nis_dark no\nend\n"
+    page.choose("#files", [bench.made("look.session", text)])
+    page.wait("byId('status').textContent.includes('needs /there/gpt_train.pickle')")
+    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    page.wait("document.documentElement.dataset.theme === 'light'")
+    assert page.evaluate("session") is None
+    shown = bench.picture(page)
+    page.key("2")
+    assert bench.picture(page) == shown, "the segments are shown"
+
+
 def hostile_snapshot(bench):
     """A real snapshot in which every text is one that would do harm."""
     with open(bench.snapshot("annotated.pickle"), "rb") as file:
