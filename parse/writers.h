@@ -9,6 +9,7 @@
 typedef struct {
     mv_progress_fn *progress; /* NULL: none; gets the events written so far and in all */
     void *user;
+    bool is_tight; /* the container is to be small, and may take half a second a million events */
     const char *name; /* of the file that was read, for a format that keeps it; NULL: none */
 } mv_write_opts;
 

@@ -56,7 +56,7 @@ static mv_code search(mv_drawing *d, const mv_lives *lives, const mv_place *plac
     const mv_options *o = &d->cli->options;
     mv_session *s = &d->session;
     char size[48] = "";
-    uint64_t least;
+    uint64_t least = 0;
 
     if (o->top && !d->picture->flame) {
         if (least_of_top(d, lives, place, work, &least, err) != MV_OK)

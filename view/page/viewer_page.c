@@ -144,6 +144,7 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
                              const mv_viewer_page_opts *opts, mv_sink *sink, mv_err *err)
 {
     bytes packed = {.arena = scratch};
+    mv_write_opts tight = opts->write;
     const char *state = NULL;
     const uint8_t *place;
     mv_span page = {0};
@@ -156,7 +157,8 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "memviz.html has no place for a snapshot");
     if (opts->session && !(state = mv_session_line(scratch, opts->session)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
-    if (pack(scratch, trace, &opts->write, &packed, err) != MV_OK)
+    tight.is_tight = true;
+    if (pack(scratch, trace, &tight, &packed, err) != MV_OK)
         return err->code;
     before = (uint64_t)(place - page.data);
     write_head(opts, (mv_span){page.data, before}, sink);
