@@ -5,15 +5,46 @@
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
+#include "cli/pictures/pictures.h"
 #include "cli/progress.h"
 #include "cli/report/table.h"
 #include "parse/writers.h"
-#include "view/page/viewer_page.h"
 
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                          mv_sink *sink, mv_err *err);
 
-static mv_code write_page(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+static const struct {
+    const char *ending;
+    write_fn *write;       /* NULL: a page */
+    write_fn *write_plain; /* with --plain; NULL: there is no such form */
+} formats[] = {
+    {".bin", mv_snapshot_write, NULL},
+    {".msgpack", mv_compact_write, mv_plain_write},
+    {".html", NULL, NULL},
+};
+
+/* The writer that OUT's ending asks for; false, with a message, when there is none. */
+static bool choose(const mv_cli *cli, write_fn **write)
+{
+    const char *path = cli->options.file[1];
+    bool plain = mv_option_given(&cli->options, MV_HAS(PLAIN));
+
+    for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (!mv_text_has_ending(path, formats[i].ending))
+            continue;
+        *write = plain ? formats[i].write_plain : formats[i].write;
+        if (plain && !*write)
+            mv_complain_usage("convert", "--plain writes .msgpack, not %s", formats[i].ending);
+        return !plain || *write;
+    }
+    if (mv_text_has_ending(path, ".pickle") || mv_text_has_ending(path, ".pkl"))
+        mv_complain_usage("convert", "%s: pickles are only read; write .bin or .msgpack", path);
+    else
+        mv_complain_usage("convert", "%s: the name must end in .bin, .msgpack or .html", path);
+    return false;
+}
+
+static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opts *opts,
                           mv_sink *sink, mv_err *err)
 {
     mv_viewer_page_opts page = {.write = *opts};
@@ -23,44 +54,14 @@ static mv_code write_page(mv_arena *scratch, const mv_trace *trace, const mv_wri
         mv_lives lives;
         if (!mv_device_is_used(trace, i))
             continue;
-        mv_arena_init(&work, scratch->budget);
+        mv_arena_init(&work, &cli->budget);
         if (mv_lives_find(&work, trace, i, &lives, err) == MV_OK)
-            mv_viewer_page_judge(scratch, &work, trace, &lives, &page, err);
+            mv_viewer_page_judge(&cli->arena, &work, trace, &lives, &page, err);
         mv_arena_release(&work);
         if (err->code != MV_OK)
             return err->code;
     }
-    return mv_viewer_page_write(scratch, trace, &page, sink, err);
-}
-
-static const struct {
-    const char *ending;
-    write_fn *write;
-    write_fn *write_plain; /* with --plain; NULL: there is no such form */
-} formats[] = {
-    {".bin", mv_snapshot_write, NULL},
-    {".msgpack", mv_compact_write, mv_plain_write},
-    {".html", write_page, NULL},
-};
-
-/* The writer that OUT's ending asks for; NULL, with a message, when there is none. */
-static write_fn *choose(const mv_cli *cli)
-{
-    const char *path = cli->options.file[1];
-    bool plain = mv_option_given(&cli->options, MV_HAS(PLAIN));
-
-    for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (!mv_text_has_ending(path, formats[i].ending))
-            continue;
-        if (plain && !formats[i].write_plain)
-            mv_complain_usage("convert", "--plain writes .msgpack, not %s", formats[i].ending);
-        return plain ? formats[i].write_plain : formats[i].write;
-    }
-    if (mv_text_has_ending(path, ".pickle") || mv_text_has_ending(path, ".pkl"))
-        mv_complain_usage("convert", "%s: pickles are only read; write .bin or .msgpack", path);
-    else
-        mv_complain_usage("convert", "%s: the name must end in .bin, .msgpack or .html", path);
-    return NULL;
+    return mv_page_put(cli, trace, &page, cli->options.file[1], sink, err);
 }
 
 static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint64_t *bytes)
@@ -79,7 +80,8 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint
     mv_write_opts opts = {.progress = mv_progress_show,
                           .user = &progress,
                           .name = slash && slash[1] ? slash + 1 : input};
-    if (write(&cli->scratch, trace, &opts, &sink, &err) == MV_OK)
+    if ((write ? write(&cli->scratch, trace, &opts, &sink, &err)
+               : write_page(cli, trace, &opts, &sink, &err)) == MV_OK)
         mv_sink_commit(&sink, &err);
     else
         mv_sink_abort(&sink);
@@ -146,11 +148,11 @@ static void warn_of_losses(mv_cli *cli, const mv_trace *trace, write_fn *write)
 
 int mv_cmd_convert(mv_cli *cli)
 {
-    write_fn *write = choose(cli);
+    write_fn *write;
     mv_trace trace;
     written w = {.path = cli->options.file[1]};
 
-    if (!write)
+    if (!choose(cli, &write))
         return MV_EXIT_USAGE;
     if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w.bytes_out))
         return MV_EXIT_FAILED;

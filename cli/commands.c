@@ -6,7 +6,7 @@
 #define RANGE_OPTIONS  (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                              \
     (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
-     MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | RANGE_OPTIONS)
+     MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | MV_HAS(MOST_EVENTS) | RANGE_OPTIONS)
 
 const mv_command mv_commands[] = {
     {
@@ -174,7 +174,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_memory,
         .report = &mv_report_pictures,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
-                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS,
+                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(MOST_EVENTS) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
@@ -196,7 +196,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_segments,
         .report = &mv_report_pictures,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
-                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS,
+                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(MOST_EVENTS) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
@@ -429,7 +429,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_convert,
         .writes_last = true,
         .report = &mv_report_convert,
-        .options = REPORT_OPTIONS | MV_HAS(PLAIN) | MV_HAS(SYMBOLS),
+        .options = REPORT_OPTIONS | MV_HAS(PLAIN) | MV_HAS(SYMBOLS) | MV_HAS(MOST_EVENTS),
         .least_files = 2,
         .most_files = 2,
         .writes_file = true,

@@ -49,6 +49,8 @@
       "addr:0x7f00, site:train.py:62, stack:17, nostack, nopython, "                               \
       "leak, cat:optimizer; several must all match, - negates")                                    \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
+    X(MOST_EVENTS, "most-events", 0, "N", NULL,                                                    \
+      "leave blocks that hold little out of pages of more events; 0: none (default: 6000000)")     \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
     X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
     X(SESSION, "session", 0, "FILE", NULL, "open what a saved session has, and where it was")      \
@@ -166,6 +168,7 @@ typedef struct {
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
     uint32_t top;           /* 0 when not given */
+    uint64_t most_events;   /* of a page; meaningful when given; 0: all */
     int by;                 /* mv_by_word; meaningful when given */
     bool is_dark;
     mv_export_format format; /* meaningful when given */

@@ -117,7 +117,7 @@ static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32
         if (a->inexact[row] && gap <= MV_SMALL_REQUEST) {
             a->block[row] += gap;
             a->inexact[row] = 0;
-        } else {
+        } else if (!r->is_thinned) { /* else the block in the gap was left out */
             r->lives->doubts.misplaced++;
         }
     }
@@ -141,7 +141,7 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
             end_lost(r, below, event);
     } else if (below != MV_NO_RANK && is_same_run(r, below, rank)) {
         check_below(r, below, addr, event);
-    } else if (!r->is_captured && !r->lives->segments.is_expandable[segment] &&
+    } else if (!r->is_captured && !r->is_thinned && !r->lives->segments.is_expandable[segment] &&
                !mv_rankset_has(&r->held.starts, rank)) {
         r->lives->doubts.misplaced++;
     }

@@ -175,7 +175,7 @@ static fullness said_fullness(const mv_lives_sweep *r, bool has_most)
     if (flag != MV_NO_ROW && s->kind[flag] == MV_SETTING_BOOL)
         return s->integer[flag] && has_most ? FULL : NOT_FULL;
     if (limit != MV_NO_ROW && s->kind[limit] == MV_SETTING_INT && s->integer[limit] > 0)
-        return r->ev.count >= (uint64_t)s->integer[limit] ? FULL : NOT_FULL;
+        return r->recorded >= (uint64_t)s->integer[limit] ? FULL : NOT_FULL;
     return MAYBE_FULL;
 }
 
@@ -235,7 +235,7 @@ static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const
  * failure. */
 static void decide_empty(mv_lives_sweep *r, fullness full)
 {
-    uint32_t count = r->ev.count;
+    uint32_t count = (uint32_t)r->recorded;
 
     if (count == 1 && full != NOT_FULL && r->ev.action[0] != MV_ACTION_OOM)
         decide(r, MV_HISTORY_TRUNCATED, 1,
@@ -250,9 +250,9 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
 static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, bool lost_ranges)
 {
     bool unrecorded_survive = e->events_have_stacks && e->without_stack > 0;
-    uint32_t ring = full == NOT_FULL ? 0 : r->ev.count;
+    uint32_t ring = full == NOT_FULL ? 0 : (uint32_t)r->recorded;
 
-    if (r->ev.count == 1 && ring)
+    if (ring == 1)
         decide(r, MV_HISTORY_TRUNCATED, ring,
                "only the last event was kept, as with enabled='state' or max_entries=1");
     else if (full == FULL || (e->with_stack > 0 && ring))

@@ -27,6 +27,8 @@ typedef struct {
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
     bool is_captured;   /* mv_trace_is_captured: sizes are block sizes */
+    bool is_thinned;    /* blocks were left out (analyze/thin/thin.h): gaps mean nothing */
+    uint64_t recorded;  /* events that there were before that */
     uint32_t alloc_events;
 
     mv_ranges final;       /* segments of the final heap; row: of trace->segments */

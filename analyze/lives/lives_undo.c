@@ -49,6 +49,8 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
 
     r->ev = mv_trace_events(r->trace, device);
     r->is_captured = mv_trace_is_captured(r->trace);
+    r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0;
+    r->recorded = r->ev.count + r->trace->notes[MV_NOTE_THINNED].count;
     r->rules = mv_block_rules_of(r->trace);
     if (mv_address_ranks_find(scratch, r->trace, device, &r->ranks, err) != MV_OK)
         return false;

@@ -379,11 +379,12 @@ static void check_events(verification *v)
     }
 }
 
-static bool is_certain(const mv_lives *lives)
+static bool is_certain(const mv_trace *trace, const mv_lives *lives)
 {
-    return lives->history == MV_HISTORY_COMPLETE && lives->doubts.lone_frees == 0 &&
-           lives->doubts.lost_frees == 0 && lives->doubts.outside == 0 &&
-           lives->doubts.misplaced == 0 && lives->doubts.lone_segments == 0;
+    return trace->notes[MV_NOTE_THINNED].count == 0 && lives->history == MV_HISTORY_COMPLETE &&
+           lives->doubts.lone_frees == 0 && lives->doubts.lost_frees == 0 &&
+           lives->doubts.outside == 0 && lives->doubts.misplaced == 0 &&
+           lives->doubts.lone_segments == 0;
 }
 
 mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -416,7 +417,7 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
     out->counts = v.heap.counts;
     out->largest = v.heap.largest;
     out->exact = out->segment_matched == out->segment_events &&
-                 out->allocs_matched == out->allocs && is_certain(lives);
+                 out->allocs_matched == out->allocs && is_certain(trace, lives);
     mv_arena_release(&own);
     return code;
 }

@@ -126,13 +126,17 @@ static void note_file(note_list *list, const mv_trace *trace, const mv_totals_fi
                    "default pool",
                    "released segments may have been in private pools; they are counted in the "
                    "default pool");
+    if (trace->notes[MV_NOTE_THINNED].count > 0)
+        note(list, "%llu events of blocks that held little were left out of the file: %s",
+             (unsigned long long)trace->notes[MV_NOTE_THINNED].count,
+             trace->notes[MV_NOTE_THINNED].first);
     count_note(list, trace->notes[MV_NOTE_UNSORTED_TIME].count,
                "event in the file is earlier than the one before it: the order may be wrong",
                "events in the file are earlier than those before them: the order may be wrong");
 }
 
-static void judge_peaks(mv_audit *a, const mv_lives *lives, const mv_levels *final,
-                        const mv_levels *end)
+static void judge_peaks(mv_audit *a, const mv_trace *trace, const mv_lives *lives,
+                        const mv_levels *final, const mv_levels *end)
 {
     bool is_complete = lives->history == MV_HISTORY_COMPLETE;
     bool allocs = is_complete && lives->doubts.lone_frees == 0 && lives->doubts.lost_frees == 0 &&
@@ -143,7 +147,7 @@ static void judge_peaks(mv_audit *a, const mv_lives *lives, const mv_levels *fin
     a->allocated_exact = sizes && final->allocated == end->allocated;
     a->active_exact = sizes && final->active == end->active;
     a->requested_exact = allocs && final->requested == end->requested;
-    a->total_exact = a->allocated_exact;
+    a->total_exact = a->allocated_exact && trace->notes[MV_NOTE_THINNED].count == 0;
     a->reserved_exact =
         is_complete && lives->doubts.lone_segments == 0 && final->reserved == end->reserved;
 }
@@ -159,7 +163,7 @@ bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
     if (!a->notes)
         return false;
     a->residual = (int64_t)(final->allocated - found->end.allocated);
-    judge_peaks(a, lives, final, &found->end);
+    judge_peaks(a, trace, lives, final, &found->end);
     a->exact = a->allocated_exact && a->active_exact && a->requested_exact && a->reserved_exact &&
                found->uneven_segments == 0;
     note_history(&list, lives);

@@ -80,7 +80,7 @@ static mv_code write_page(mv_drawing *d, mv_err *err)
 {
     d->page.write.name = d->name;
     d->page.session = &d->session;
-    return mv_viewer_page_write(&d->cli->scratch, d->trace, &d->page, &d->sink, err);
+    return mv_page_put(d->cli, d->trace, &d->page, d->path, &d->sink, err);
 }
 
 /* The same picture as in an SVG, with the figures of a page. */

@@ -1,8 +1,9 @@
-/* What a page opens on. */
+/* What a page opens on, and how much is in it. */
 #include <stdio.h>
 
 #include "analyze/filter/isolate.h"
 #include "analyze/ranks/summary.h"
+#include "cli/complain.h"
 #include "cli/pictures/pictures.h"
 #include "view/panes/flames.h"
 #include "viz/core/segment_rows.h"
@@ -112,4 +113,18 @@ mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *pl
     if (mv_option_given(o, MV_HAS(THEME)))
         GIVE(s, desk.is_dark, o->is_dark);
     return search(d, lives, place, work, err);
+}
+
+mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *page, const char *path,
+                    mv_sink *sink, mv_err *err)
+{
+    const mv_options *o = &cli->options;
+    const char *left_out = NULL;
+
+    if (mv_option_given(o, MV_HAS(MOST_EVENTS)))
+        page->most_events = o->most_events ? o->most_events : UINT64_MAX;
+    if (mv_viewer_page_write(&cli->scratch, trace, page, sink, &left_out, err) == MV_OK &&
+        left_out && !mv_option_given(o, MV_HAS(QUIET)))
+        mv_complain_of(path, "%s (--most-events 0: none)", left_out);
+    return err->code;
 }

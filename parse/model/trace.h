@@ -427,7 +427,8 @@ typedef struct {
     X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                  \
     X(LOST, "lost_events", "events that the capture could not record")                          \
     X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")            \
-    X(FILE_NOTE, "file_note", "remarks that the file's writer left")
+    X(FILE_NOTE, "file_note", "remarks that the file's writer left")                            \
+    X(THINNED, "thinned", "events of blocks that held little were left out, to make it small")
 
 typedef enum {
 #define MV_NOTE_ENUM(name, code, text) MV_NOTE_##name,

@@ -81,6 +81,26 @@ Test(page, file_without_events_has_the_moment_before_them)
     cr_expect_str_eq(r.out, "x.html\ndevice 0;tab flame;cursor none;lower_share 0.62\n");
 }
 
+/* Event 3000 is another one when half of them are left out; the moment stays where it was. */
+Test(page, of_fewer_events_says_so_and_opens_on_the_same_moment)
+{
+    mvt_run r =
+        mvt_sh("f=$SNAPS/gpt_train.pickle; "
+               "$MEMVIZ trace_plot --most-events 4000 --view state --at 3000 $f -o x.html && "
+               "%s x.html; sed -n 's/<p id=\"left_out\">/left: /p' x.html; "
+               "$MEMVIZ trace_plot -q --most-events 0 $f -o y.html && "
+               "$MEMVIZ convert -q $f z.html && cmp y.html z.html",
+               look);
+    unsigned out = 0, cursor = 0;
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect_eq(sscanf(r.err, "memviz: x.html: %u", &out), 1, "%s", r.err);
+    cr_expect_not_null(strstr(r.err, " of 6,562 events are left out, of blocks that held little"));
+    cr_expect_not_null(strstr(r.out, " of 6,562 events are left out, of blocks that held little"));
+    cr_expect_eq(sscanf(r.out, "x.html\ndevice 0;main state;cursor %u", &cursor), 1, "%s", r.out);
+    cr_expect(cursor > 500 && cursor < 3000, "%u", cursor);
+}
+
 Test(page, a_filter_longer_than_the_search_is_refused)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/oom.pickle -o x.html --filter "

@@ -46,17 +46,21 @@ void mv_bookmark_paint(mv_view *view, mv_box box)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err);
+/* *left_out: what is not in the file; NULL unless set. */
+typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
+                         mv_err *err);
 
-static mv_code write_png(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+static mv_code write_png(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
+                         mv_err *err)
 {
-    (void)arena;
+    (void)arena, (void)left_out;
     return mv_scene_write_png(view->budget, view->bare_frame(view), sink, err);
 }
 
-static mv_code write_svg(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+static mv_code write_svg(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
+                         mv_err *err)
 {
-    (void)arena;
+    (void)arena, (void)left_out;
     return mv_svg_write(view->bare_frame(view), sink, err);
 }
 
@@ -83,7 +87,8 @@ static bool session_of_file(const mv_view *view, mv_arena *arena, mv_session *ou
     return true;
 }
 
-static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
+                          mv_err *err)
 {
     const mv_document_device *d = mv_view_device(view);
     const mv_document *document = mv_view_document(view);
@@ -97,11 +102,13 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err 
         page.verdict = d->headline.line;
         page.is_alarm = d->headline.alarms > 0;
     }
-    return mv_viewer_page_write(arena, &document->trace, &page, sink, err);
+    return mv_viewer_page_write(arena, &document->trace, &page, sink, left_out, err);
 }
 
-static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
+                         mv_err *err)
 {
+    (void)left_out;
     const char *text = mv_tables_text(view, arena);
 
     if (!text)
@@ -110,8 +117,10 @@ static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *
     return MV_OK;
 }
 
-static mv_code write_session(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+static mv_code write_session(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
+                             mv_err *err)
 {
+    (void)left_out;
     mv_session session;
     const char *text =
         mv_view_session(view, arena, &session) ? mv_session_text(arena, &session) : NULL;
@@ -148,6 +157,7 @@ bool mv_export_write(mv_view *view, const char *path)
 {
     write_fn *write = writer_of(path);
     mv_err err = {.offset = MV_NO_OFFSET};
+    const char *left_out = NULL;
     mv_arena arena;
     mv_sink sink;
 
@@ -162,16 +172,17 @@ bool mv_export_write(mv_view *view, const char *path)
         }
     mv_arena_init(&arena, view->budget);
     if (mv_sink_open(&sink, path, &err) == MV_OK) {
-        if (write(view, &arena, &sink, &err) == MV_OK)
+        if (write(view, &arena, &sink, &left_out, &err) == MV_OK)
             mv_sink_commit(&sink, &err);
         else
             mv_sink_abort(&sink);
     }
-    mv_arena_release(&arena);
     if (err.code == MV_OK)
-        mv_view_say(view, false, "written: %.200s", path);
+        mv_view_say(view, false, "written: %.120s%s%s", path, left_out ? ": " : "",
+                    left_out ? left_out : "");
     else
         mv_view_say(view, true, "not written: %s",
                     *err.detail ? err.detail : mv_code_text(err.code));
+    mv_arena_release(&arena);
     return err.code == MV_OK;
 }

@@ -5,6 +5,8 @@
 
 #include "analyze/advice/headline.h"
 #include "analyze/code/sites.h"
+#include "analyze/ranks/summary.h"
+#include "analyze/thin/thin.h"
 #include "view/page/letters.h"
 #include "view/page/page_file.h"
 #include "viz/scene/markup.h"
@@ -121,14 +123,18 @@ static void write_head(const mv_viewer_page_opts *opts, mv_span head, mv_sink *s
     mv_sink_write(sink, rest, head.length - (uint64_t)(rest - head.data));
 }
 
+static void put_line(mv_sink *sink, const char *id, const char *text)
+{
+    if (!text || !*text)
+        return;
+    mv_sink_printf(sink, "<p id=\"%s\">", id);
+    put_text(sink, text);
+    put(sink, "</p>\n");
+}
+
 static void write_snapshot(const mv_viewer_page_opts *opts, const char *state, const bytes *packed,
                            mv_sink *sink)
 {
-    if (opts->verdict && *opts->verdict) {
-        put(sink, "<p id=\"verdict\">");
-        put_text(sink, opts->verdict);
-        put(sink, "</p>\n");
-    }
     put(sink, "<script type=\"text/plain\" id=\"snapshot\" data-name=\"");
     put_text(sink, name_of(opts));
     if (state) {
@@ -140,11 +146,100 @@ static void write_snapshot(const mv_viewer_page_opts *opts, const char *state, c
     put(sink, "</script>");
 }
 
-mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
-                             const mv_viewer_page_opts *opts, mv_sink *sink, mv_err *err)
+/* ---- what of a long trace is in it ------------------------------------------------------- */
+
+typedef struct {
+    mv_thinned thinned;
+    mv_session session; /* what the page opens on, if `has_session` */
+    bool has_session;
+    bytes packed;
+} contents;
+
+/* The ordinal of the session's device. */
+static uint32_t device_of(const mv_trace *trace, uint32_t row)
 {
-    bytes packed = {.arena = scratch};
-    mv_write_opts tight = opts->write;
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (mv_device_is_used(trace, i) && row-- == 0)
+            return i;
+    return 0;
+}
+
+/* After the last event at or before `event` that is there. */
+static uint32_t moment_at(const mv_thinned *t, uint32_t device, uint32_t event)
+{
+    uint32_t before = event == MV_BEFORE ? 0 : mv_thinned_before(t, device, event + 1);
+
+    return before ? before - 1 : MV_BEFORE;
+}
+
+static double edge_at(const mv_thinned *t, uint32_t device, double event)
+{
+    return event < UINT32_MAX ? mv_thinned_before(t, device, (uint32_t)event) : event;
+}
+
+/* Events and blocks have other numbers in a thinner trace. */
+static void move_session(const mv_thinned *t, mv_session *s)
+{
+    mv_view_state *now = &s->now;
+    uint32_t device = device_of(&t->trace, now->device);
+
+    now->cursor = moment_at(t, device, now->cursor);
+    now->heap_seen = moment_at(t, device, now->heap_seen);
+    now->from = edge_at(t, device, now->from);
+    now->to = edge_at(t, device, now->to);
+    now->a = mv_thinned_before(t, device, now->a);
+    now->b = mv_thinned_before(t, device, now->b);
+    now->pinned = now->pinned_segment = now->unfolded_of = MV_NO_ROW;
+    for (uint32_t i = 0; i < s->bookmarks.count; i++) {
+        mv_bookmark *b = &s->bookmarks.rows[i];
+        device = device_of(&t->trace, b->device);
+        b->cursor = moment_at(t, device, b->cursor);
+        b->from = edge_at(t, device, b->from);
+        b->to = edge_at(t, device, b->to);
+        b->a = mv_thinned_before(t, device, b->a);
+        b->b = mv_thinned_before(t, device, b->b);
+    }
+}
+
+/* Letters for the container, beside the page and some texts. */
+static uint64_t room_in(uint64_t page)
+{
+    return page + 100000 < MV_PAGE_BYTES ? (MV_PAGE_BYTES - page - 100000) / 16 * 13 : 0;
+}
+
+static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
+                    uint64_t room, contents *out, mv_err *err)
+{
+    uint64_t most = opts->most_events ? opts->most_events : MV_PAGE_EVENTS, all = 0;
+    mv_write_opts write = opts->write;
+
+    write.is_tight = true;
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        all += trace->devices[i].events.count;
+    most = most < all ? most : all;
+    out->packed.arena = scratch;
+    for (int tries = 0; tries < 4; tries++) {
+        out->packed.length = 0;
+        if (mv_thin(scratch, trace, most, &out->thinned, err) != MV_OK ||
+            pack(scratch, &out->thinned.trace, &write, &out->packed, err) != MV_OK)
+            return err->code;
+        if (opts->most_events || out->packed.length <= room || most == 0)
+            break;
+        most = (uint64_t)((double)most * 0.95 * (double)room / (double)out->packed.length);
+    }
+    out->has_session = opts->session;
+    if (opts->session)
+        out->session = *opts->session;
+    if (opts->session && out->thinned.left_out > 0)
+        move_session(&out->thinned, &out->session);
+    return MV_OK;
+}
+
+mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
+                             const mv_viewer_page_opts *opts, mv_sink *sink, const char **left_out,
+                             mv_err *err)
+{
+    contents c = {0};
     const char *state = NULL;
     const uint8_t *place;
     mv_span page = {0};
@@ -155,15 +250,17 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
     place = memmem(page.data, page.length, PLACE, strlen(PLACE));
     if (!place)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "memviz.html has no place for a snapshot");
-    if (opts->session && !(state = mv_session_line(scratch, opts->session)))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
-    tight.is_tight = true;
-    if (pack(scratch, trace, &tight, &packed, err) != MV_OK)
+    if (fill(scratch, trace, opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
+    if (c.has_session && !(state = mv_session_line(scratch, &c.session)))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
+    *left_out = mv_thinned_text(scratch, &c.thinned);
     before = (uint64_t)(place - page.data);
     write_head(opts, (mv_span){page.data, before}, sink);
-    write_snapshot(opts, state && *state ? state : NULL, &packed, sink);
+    put_line(sink, "verdict", opts->verdict);
+    put_line(sink, "left_out", *left_out);
+    write_snapshot(opts, state && *state ? state : NULL, &c.packed, sink);
     mv_sink_write(sink, place + strlen(PLACE), page.length - before - strlen(PLACE));
-    mv_arena_drop(scratch, packed.data);
+    mv_arena_drop(scratch, c.packed.data);
     return MV_OK;
 }

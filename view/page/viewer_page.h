@@ -23,11 +23,20 @@ typedef struct {
                                   snapshot. NULL: as a viewer begins */
     const char *verdict;       /* of all reports, one line; NULL: none */
     bool is_alarm;             /* it says that something is wrong: the title has it as well */
+    uint64_t most_events;      /* blocks that hold least are left out of a longer trace
+                                  (analyze/thin/thin.h); 0: MV_PAGE_EVENTS, and fewer if the page would
+                                  be larger than MV_PAGE_BYTES */
 } mv_viewer_page_opts;
 
-/* Writes the page. MV_IO when memviz.html is not there (view/page/page_file.h). */
+/* What a page has without --most-events. 50 million events, thinned to 6 million, are 22 MB. */
+#define MV_PAGE_EVENTS 6000000
+#define MV_PAGE_BYTES  25000000
+
+/* Writes the page. *left_out is a sentence about events that are not in it, in `scratch`; NULL: all
+ * are. MV_IO when memviz.html is not there (view/page/page_file.h). */
 mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
-                             const mv_viewer_page_opts *opts, mv_sink *sink, mv_err *err);
+                             const mv_viewer_page_opts *opts, mv_sink *sink, const char **left_out,
+                             mv_err *err);
 
 /* Adds the verdicts on one device: a page has those of the first device with an alarm, else of the
  * first. The text is in `arena`; `work` may be released afterwards. O(n log n). */

@@ -63,6 +63,18 @@ static const char *hits_part(mv_plot *p)
                            "hits at most %s; of all: ", mv_size_text(size, all.most.allocated));
 }
 
+/* "; 42,000,000 events left out: allocated bytes are lower ..." */
+static const char *left_out_part(mv_plot *p)
+{
+    const mv_note *note = &mv_view_document(p->view)->trace.notes[MV_NOTE_THINNED];
+    char count[MV_TICK_TEXT];
+
+    if (note->count == 0)
+        return "";
+    return mv_scene_format(&p->ui->scene, "; %s left out: %s", mv_axis_exact(note->count, count),
+                           note->first);
+}
+
 /* Says what the picture shows, when nothing is selected. */
 static const char *summary_line(mv_plot *p)
 {
@@ -76,12 +88,12 @@ static const char *summary_line(mv_plot *p)
                                d->device, hits_part(p), mv_size_text(peak, all.most.allocated),
                                mv_size_text(reserved, all.most.reserved), d->lives.history_why);
     return mv_scene_format(
-        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s event%s%s%s%s", d->device,
+        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s event%s%s%s%s%s", d->device,
         hits_part(p), mv_size_text(peak, all.most.allocated),
         mv_size_text(reserved, all.most.reserved), mv_axis_exact(events, count),
         events == 1 ? "" : "s", mv_events_span(p->trace, &d->lives.events, 0, events, span),
         d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
-        d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why);
+        d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why, left_out_part(p));
 }
 
 /* What happened, in many words or in few. */

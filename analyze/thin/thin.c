@@ -1,0 +1,437 @@
+#include "analyze/thin/thin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/lives/address_ranks.h"
+#include "analyze/lives/block_size.h"
+#include "analyze/totals/totals.h"
+#include "base/map.h"
+#include "base/numbers.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
+
+enum {
+    WEIGHT_BITS = 17, /* of a float: its exponent and the first bits of its fraction, 1/512 */
+    WEIGHTS = 1 << WEIGHT_BITS,
+    TRIES = 4
+};
+
+/* One device. */
+typedef struct {
+    mv_arena *work;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    uint32_t moments;
+    uint32_t *moment;        /* [moments] events after which all blocks stay, ascending */
+    mv_bitmap stays;         /* rows of lives that stay whatever there is room for */
+    mv_bitmap kept;          /* these, and those that there is room for */
+    uint32_t pairs;          /* in order of `below` */
+    uint32_t *below, *above; /* [pairs] rows: if the lower one is there, so is the one above it */
+    uint64_t *cost;          /* [WEIGHTS] events */
+} thinning;
+
+static mv_code no_memory(mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "a thinner trace");
+}
+
+/* The block that the event belongs to; MV_NO_ROW for events that stay. */
+static uint32_t row_at(const thinning *t, uint32_t event)
+{
+    uint32_t row = t->lives->alloc_of[event];
+
+    if (row == MV_NO_ROW || mv_is_segment_action(t->lives->events.action[event]) ||
+        mv_bitmap_has(&t->stays, row))
+        return MV_NO_ROW;
+    return row;
+}
+
+/* ---- what stays -------------------------------------------------------------------------- */
+
+static void add_peak(thinning *t, const mv_peak *peak)
+{
+    t->moment[t->moments++] = peak->allocated_event;
+    t->moment[t->moments++] = peak->active_event;
+    t->moment[t->moments++] = peak->requested_event;
+    t->moment[t->moments++] = peak->reserved_event;
+}
+
+static int by_number(const void *left, const void *right, const void *context)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    (void)context;
+    return (a > b) - (a < b);
+}
+
+static mv_code find_moments(thinning *t, mv_err *err)
+{
+    const mv_events *e = &t->lives->events;
+    mv_totals totals;
+    uint32_t failures = 0;
+
+    if (mv_totals_find(t->work, t->trace, t->lives, &totals, err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < e->count; i++)
+        failures += e->action[i] == MV_ACTION_OOM;
+    t->moment = mv_push_array(t->work, uint32_t, 4 * (3 + totals.pool_count) + failures);
+    if (!t->moment)
+        return no_memory(err);
+    add_peak(t, &totals.peak);
+    add_peak(t, &totals.kinds[0].peak);
+    add_peak(t, &totals.kinds[1].peak);
+    for (uint32_t i = 0; i < totals.pool_count; i++)
+        add_peak(t, &totals.pools[i].peak);
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->action[i] == MV_ACTION_OOM)
+            t->moment[t->moments++] = i;
+    mv_sort_by(t->work, t->moment, t->moments, sizeof *t->moment, by_number, NULL);
+    return MV_OK;
+}
+
+static bool is_at_a_moment(const thinning *t, uint32_t birth, uint32_t end)
+{
+    uint32_t low = 0, high = t->moments;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (t->moment[middle] < birth)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->moments && t->moment[low] < end;
+}
+
+/* Whether it begins and ends with events of its own. */
+static bool is_whole(const mv_lives *lives, uint32_t row)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+
+    return a->birth[row] != MV_BEFORE && a->completed[row] != MV_NEVER &&
+           a->freed[row] != MV_NEVER && lives->alloc_of[a->birth[row]] == row &&
+           lives->alloc_of[a->freed[row]] == row && lives->alloc_of[a->completed[row]] == row;
+}
+
+static bool mark_what_stays(thinning *t)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+
+    if (!mv_bitmap_init(t->work, a->count, &t->stays) ||
+        !mv_bitmap_init(t->work, a->count, &t->kept))
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!is_whole(t->lives, i) || is_at_a_moment(t, a->birth[i], a->completed[i]))
+            mv_bitmap_set(&t->stays, i);
+    return true;
+}
+
+/* ---- blocks that got more than they needed ----------------------------------------------- */
+
+/* The address after the block if the rest of the free bytes there was given to it; 0: it was not.
+ */
+static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, uint32_t row)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+
+    if (a->birth[row] == MV_BEFORE || a->block[row] <= mv_round_request(rules, a->requested[row]))
+        return 0;
+    return a->addr[row] + a->block[row];
+}
+
+/* The block that starts where the rest of another one ended, when that was allocated. */
+static bool find_pairs(thinning *t)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    mv_block_rules rules = mv_block_rules_of(t->trace);
+    mv_map latest = {.arena = t->work}; /* by address: the row that was born there last, + 1 */
+    uint32_t most = 0, row;
+    uint64_t end;
+
+    for (row = 0; row < a->count; row++)
+        if ((end = end_with_rest(t, &rules, row)) > 0) {
+            if (!mv_map_put(&latest, end, 0))
+                return false;
+            most++;
+        }
+    t->below = mv_push_array(t->work, uint32_t, most);
+    t->above = mv_push_array(t->work, uint32_t, most);
+    if (most > 0 && (!t->below || !t->above))
+        return false;
+    for (row = 0; most > 0 && row < a->count; row++) {
+        end = end_with_rest(t, &rules, row);
+        if (end > 0) {
+            uint32_t above = mv_map_find(&latest, end);
+            if (above > 0 && a->completed[above - 1] > a->birth[row]) {
+                t->below[t->pairs] = row;
+                t->above[t->pairs++] = above - 1;
+            }
+        }
+        if (mv_map_find(&latest, a->addr[row]) != MV_NOT_IN_MAP)
+            mv_map_put(&latest, a->addr[row], row + 1);
+    }
+    return true;
+}
+
+/* The row above was born earlier: from the last pair on, none is missed. */
+static void keep_above(const thinning *t, mv_bitmap *rows)
+{
+    for (uint32_t i = t->pairs; i-- > 0;)
+        if (mv_bitmap_has(rows, t->below[i]))
+            mv_bitmap_set(rows, t->above[i]);
+}
+
+/* ---- what there is room for -------------------------------------------------------------- */
+
+static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
+{
+    float weight = (float)a->block[row] * (float)(a->freed[row] - a->birth[row]);
+    uint32_t bits;
+
+    memcpy(&bits, &weight, sizeof bits);
+    return bits >> (31 - WEIGHT_BITS);
+}
+
+/* Finds what each weight costs; returns the events that stay. */
+static uint64_t count_costs(thinning *t)
+{
+    const mv_lives *lives = t->lives;
+    uint64_t fixed = 0;
+
+    for (uint32_t i = 0; i < lives->events.count; i++) {
+        uint32_t row = row_at(t, i);
+        if (row == MV_NO_ROW)
+            fixed++;
+        else
+            t->cost[weight_of(&lives->allocs, row)]++;
+    }
+    return fixed;
+}
+
+/* Keeps what is heaviest, in `room` events; of the last weight what was born first. */
+static void keep_heaviest(thinning *t, uint64_t room)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t least = WEIGHTS;
+
+    memcpy(t->kept.word, t->stays.word, (a->count / 64 + (a->count % 64 > 0)) * sizeof(uint64_t));
+    while (least > 0 && t->cost[least - 1] <= room)
+        room -= t->cost[--least];
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t weight, events = a->freed[i] == a->completed[i] ? 2 : 3;
+        if (mv_bitmap_has(&t->stays, i))
+            continue;
+        weight = weight_of(a, i);
+        if (weight < least && (weight + 1 < least || events > room))
+            continue;
+        room -= weight < least ? events : 0;
+        mv_bitmap_set(&t->kept, i);
+    }
+    keep_above(t, &t->kept);
+}
+
+static bool is_kept(const thinning *t, uint32_t event)
+{
+    uint32_t row = row_at(t, event);
+
+    return row == MV_NO_ROW || mv_bitmap_has(&t->kept, row);
+}
+
+static uint64_t count_kept(const thinning *t)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < t->lives->events.count; i++)
+        count += is_kept(t, i);
+    return count;
+}
+
+/* Blocks above others may need more room than there is: then less is kept of the rest. */
+static void choose(thinning *t, uint64_t most)
+{
+    uint64_t fixed = count_costs(t), room = most > fixed ? most - fixed : 0;
+
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t count, over;
+        keep_heaviest(t, room);
+        count = count_kept(t);
+        if (count <= most || room == 0)
+            return;
+        over = count - most;
+        room -= over < room ? over : room;
+    }
+}
+
+/* ---- the thinner trace ------------------------------------------------------------------- */
+
+/* The most bytes that are missing at a moment. */
+static uint64_t most_missing(const thinning *t)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint64_t now = 0, most = 0;
+
+    for (uint32_t i = 0; i < t->lives->events.count; i++) {
+        uint32_t row = row_at(t, i);
+        if (row == MV_NO_ROW || mv_bitmap_has(&t->kept, row))
+            continue;
+        if (a->birth[row] == i)
+            now += a->block[row];
+        else if (a->freed[row] == i)
+            now -= a->block[row];
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+static bool push_events(mv_arena *arena, uint32_t count, mv_events *out)
+{
+    bool is_whole_table = true;
+
+    *out = (mv_events){.count = count};
+#define PUSH(T, number, name, kind, ...)                         \
+    out->name = mv_push_array(arena, mv_value_of_##kind, count); \
+    is_whole_table = is_whole_table && out->name;
+    MV_EVENT_COLUMNS(PUSH, )
+#undef PUSH
+    return is_whole_table;
+}
+
+static bool copy_events(mv_arena *arena, const mv_events *from, const mv_bitmap *kept,
+                        mv_events *to)
+{
+    uint32_t row = 0;
+
+    if (!push_events(arena, mv_bitmap_below(kept, from->count), to))
+        return false;
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (!mv_bitmap_has(kept, i))
+            continue;
+#define COPY(T, number, name, kind, ...) to->name[row] = from->name[i];
+        MV_EVENT_COLUMNS(COPY, )
+#undef COPY
+        row++;
+    }
+    return true;
+}
+
+static mv_code thin_device(mv_arena *arena, mv_arena *work, const mv_trace *trace, uint32_t device,
+                           uint64_t most, mv_thinned *out, mv_err *err)
+{
+    mv_bitmap *kept = &out->kept[device];
+    mv_events *events = &out->trace.devices[device].events;
+    thinning t = {.work = work, .trace = trace};
+    uint64_t missing;
+    mv_lives lives;
+
+    if (mv_lives_find(work, trace, device, &lives, err) != MV_OK)
+        return err->code;
+    t.lives = &lives;
+    t.cost = mv_push_array(work, uint64_t, WEIGHTS);
+    if (find_moments(&t, err) != MV_OK)
+        return err->code;
+    if (!t.cost || !mark_what_stays(&t) || !find_pairs(&t))
+        return no_memory(err);
+    keep_above(&t, &t.stays);
+    choose(&t, most);
+    for (uint32_t i = 0; i < lives.events.count; i++)
+        if (is_kept(&t, i))
+            mv_bitmap_set(kept, i);
+    mv_bitmap_tally(kept);
+    missing = most_missing(&t);
+    out->most_bytes = missing > out->most_bytes ? missing : out->most_bytes;
+    return copy_events(arena, &lives.events, kept, events) ? MV_OK : no_memory(err);
+}
+
+static uint64_t count_events(const mv_trace *trace)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        count += trace->devices[i].events.count;
+    return count;
+}
+
+/* Calls of CUDA say how many events were before them. */
+static bool move_calls(mv_arena *arena, mv_thinned *out)
+{
+    mv_api_calls *c = &out->trace.api_calls;
+    const uint32_t *old = c->event;
+
+    if (c->count == 0)
+        return true;
+    c->event = mv_push_array(arena, uint32_t, c->count);
+    for (uint32_t i = 0; c->event && i < c->count; i++)
+        c->event[i] = c->device[i] < 0 || (uint32_t)c->device[i] >= out->trace.device_count
+                          ? old[i]
+                          : mv_thinned_before(out, (uint32_t)c->device[i], old[i]);
+    return c->event;
+}
+
+static void leave_note(mv_thinned *out)
+{
+    mv_note *note = &out->trace.notes[MV_NOTE_THINNED];
+    char text[sizeof note->first], size[MV_SIZE_TEXT];
+    int length = snprintf(text, sizeof text, "allocated bytes are lower by at most %s",
+                          mv_size_text(size, out->most_bytes));
+
+    note->count += out->left_out;
+    mv_note_describe(note, text, (uint64_t)length);
+}
+
+mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
+                mv_err *err)
+{
+    uint64_t all = count_events(trace);
+
+    *out = (mv_thinned){.trace = *trace};
+    if (all <= most_events)
+        return MV_OK;
+    out->trace.devices = mv_push_array(arena, mv_device, trace->device_count);
+    out->kept = mv_push_array(arena, mv_bitmap, trace->device_count);
+    if (!out->trace.devices || !out->kept)
+        return no_memory(err);
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        uint32_t events = trace->devices[i].events.count;
+        uint64_t most = (uint64_t)((double)most_events * events / (double)all);
+        mv_arena work;
+        if (!mv_bitmap_init(arena, events, &out->kept[i]))
+            return no_memory(err);
+        mv_arena_init(&work, arena->budget);
+        if (events > 0)
+            thin_device(arena, &work, trace, i, most, out, err);
+        mv_arena_release(&work);
+        if (err->code != MV_OK)
+            return err->code;
+        out->left_out += events - out->trace.devices[i].events.count;
+    }
+    if (!move_calls(arena, out))
+        return no_memory(err);
+    leave_note(out);
+    return MV_OK;
+}
+
+const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned)
+{
+    uint64_t kept = count_events(&thinned->trace);
+    char size[MV_SIZE_TEXT], missing[MV_COUNT_TEXT], all[MV_COUNT_TEXT];
+
+    if (thinned->left_out == 0)
+        return NULL;
+    return mv_arena_printf(arena,
+                           "%s of %s events are left out, of blocks that held little for a short "
+                           "time: allocated bytes are lower by at most %s, and no peak is lower",
+                           mv_count_text(missing, thinned->left_out),
+                           mv_count_text(all, thinned->left_out + kept),
+                           mv_size_text(size, thinned->most_bytes));
+}
+
+uint32_t mv_thinned_before(const mv_thinned *thinned, uint32_t device, uint32_t event)
+{
+    const mv_bitmap *kept = thinned->kept ? &thinned->kept[device] : NULL;
+
+    if (!kept)
+        return event;
+    return mv_bitmap_below(kept, event < kept->count ? event : kept->count);
+}
