@@ -332,7 +332,8 @@ static void paint_peak(mv_plot *p, uint64_t bytes, uint32_t event, bool is_globa
     mv_plot_callout(
         p, x, y - mv_ui_px(p->ui, 6), p->ui->theme->text,
         mv_scene_format(&p->ui->scene, "%s %s \xc2\xb7 %s", what, size, mv_plot_moment(p, event)),
-        mv_scene_format(&p->ui->scene, is_global && !p->rows->only ? "peak %s" : "%s", size));
+        mv_scene_format(&p->ui->scene, is_global && !p->rows->only ? "peak %s" : "highest %s",
+                        size));
 }
 
 static void paint_most_reserved(mv_plot *p)
@@ -348,7 +349,8 @@ static void paint_most_reserved(mv_plot *p)
         return;
     mv_size_text(size, bytes);
     mv_plot_callout(p, x, y - mv_ui_px(p->ui, 5), p->ui->theme->reserved,
-                    mv_scene_format(&p->ui->scene, "most reserved %s", size), size);
+                    mv_scene_format(&p->ui->scene, "most reserved %s", size),
+                    mv_scene_format(&p->ui->scene, "reserved %s", size));
 }
 
 /* ---- out of memory ------------------------------------------------------------------------ */
