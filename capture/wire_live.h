@@ -120,23 +120,27 @@ typedef enum {
  * events of all threads: a free takes its number before its memory can be allocated again, an
  * alloc takes it after the memory was allocated. */
 #define MV_LIVE_EVENT_LIST(X)                                                                      \
-    X(DEVICE, 1)  /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and     \
-                   * OOM records that follow in this chunk. Takes no sequence number:              \
-                   * its Δsequence is 0 */                                                        \
-    X(BLOCK, 2)   /* the framework allocated a block: address, size, stack id + 1 */               \
-    X(FREE, 3)    /* the framework freed a block: address, size */                                 \
-    X(TOTALS, 4)  /* the framework's own running totals after the previous event, written when     \
-                   * they differ from the sum of its events, or when reserved changed: allocated,  \
-                   * reserved. Takes no sequence number */                                         \
-    X(OOM, 5)     /* the framework gives up: requested size, allocated, reserved, stack + 1 */     \
-    X(CALL, 6)    /* a call of CUDA that concerns memory: address, mv_api_action, size, handle,    \
-                   * string id + 1 of the API's name, string id + 1 of the calling library's path, \
-                   * signed device, signed result, stack id + 1 */                                 \
-    X(MARK, 7)    /* memviz_mark, nvtxMark: string id */                                           \
-    X(PUSH, 8)    /* a range begins on this thread: string id */                                   \
-    X(POP, 9)     /* the innermost open range of this thread ends */                               \
-    X(BEGIN, 10)  /* a range that may end on another thread begins: its number, string id */       \
-    X(END, 11)    /* such a range ends: its number */                                              \
+    X(DEVICE, 1) /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and      \
+                  * OOM records that follow in this chunk. Takes no sequence number:               \
+                  * its Δsequence is 0 */                                                         \
+    X(BLOCK, 2)  /* the framework allocated a block: address, size, stack id + 1 */                \
+    X(FREE, 3)   /* the framework freed a block: address, size */                                  \
+    X(TOTALS, 4) /* the framework's own running totals after the previous event, written when      \
+                  * they differ from the sum of its events, or when reserved changed: allocated,   \
+                  * reserved. Takes no sequence number */                                          \
+    X(OOM, 5)    /* the framework gives up: requested size, allocated, reserved, stack + 1 */      \
+    X(CALL, 6)   /* a call of CUDA that concerns memory: address, mv_api_action, size, handle,     \
+                  * string id + 1 of the API's name, string id + 1 of the calling library's path,  \
+                  * signed device, signed result, stack id + 1 */                                  \
+    X(MARK, 7)   /* memviz_mark, nvtxMark: string id */                                            \
+    X(PUSH, 8)   /* a range begins on this thread: string id */                                    \
+    X(POP, 9)    /* the innermost open range of this thread ends */                                \
+    X(BEGIN, 10) /* a range that may end on another thread begins: its number, string id */        \
+    X(END, 11)   /* such a range ends: its number */                                               \
+    X(LAUNCHES,                                                                                    \
+      13)         /* how many kernels and graphs the process had launched at the CALL before it in \
+                   * this chunk, if there were more than at the last one. A launch of the runtime  \
+                   * that calls the driver's may count twice. Takes no sequence number */          \
     X(THREAD, 12) /* the thread of the records so far has ended; the records that follow in this   \
                    * chunk are of the thread with this kernel id, and begin without a DEVICE.      \
                    * Takes no sequence number: its Δsequence is 0 */
@@ -146,6 +150,12 @@ typedef enum {
     MV_LIVE_EVENT_LIST(MV_LIVE_EVENT_ENUM)
 #undef MV_LIVE_EVENT_ENUM
 } mv_live_event;
+
+/* Whether a record belongs to the event before it, and has that event's number. */
+static inline bool mv_live_is_beside(mv_live_event kind)
+{
+    return kind == MV_LIVE_EVENT_TOTALS || kind == MV_LIVE_EVENT_LAUNCHES;
+}
 
 /* What a call of the CUDA runtime or driver does to memory. `address` and `handle` are the API's
  * own; 0 when there is none. The result is a cudaError_t or CUresult: 0 for success.

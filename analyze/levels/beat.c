@@ -1,6 +1,8 @@
 #include "analyze/levels/beat.h"
 
+#include "analyze/ledger/holdings.h"
 #include "analyze/steps/steps.h"
+#include "base/sort.h"
 
 static bool add_text(mv_arena *arena, mv_strings *s, const char *text, mv_string_id *id)
 {
@@ -39,24 +41,97 @@ static bool annotations_push(mv_arena *arena, const mv_annotations *from, uint32
     return true;
 }
 
-static bool add_marks(mv_arena *arena, const mv_steps *steps, const mv_events *events,
-                      mv_trace *out)
+static bool add_marks(mv_arena *arena, const int64_t *times, uint32_t count, mv_trace *out)
 {
     mv_annotations marks;
     mv_string_id name;
 
     if (!add_text(arena, &out->strings, MV_BEAT_NAME, &name) ||
-        !annotations_push(arena, &out->annotations, steps->count, &marks))
+        !annotations_push(arena, &out->annotations, count, &marks))
         return false;
-    for (uint32_t i = 0; i < steps->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint32_t at = marks.count++;
         marks.name[at] = name;
         marks.stage[at] = MV_STAGE_MARK;
         marks.device[at] = -1;
-        marks.time_us[at] = events->time_us[steps->at[i]];
+        marks.time_us[at] = times[i];
     }
     out->annotations = marks;
     return true;
+}
+
+/* ---- launches as the clock --------------------------------------------------------------- */
+
+/* Calls of one stack that are fewer show no habit; with fewer launches between two of them they may
+ * be made in a row. */
+enum { LEAST_CALLS = 6, LEAST_LAUNCHES = 2 };
+
+/* The share of the gaps that must be within half and twice the median. */
+#define EVEN 0.8
+
+typedef struct {
+    uint32_t stack, library, call;
+    uint64_t launches;
+} gain;
+
+/* Whether the gains, all of one stack, come with the beat of the launches. */
+static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, uint64_t last)
+{
+    uint64_t *gaps = mv_push_array(scratch, uint64_t, count), median;
+    uint32_t even = 0;
+
+    if (!gaps || count < LEAST_CALLS)
+        return false;
+    for (uint32_t i = 0; i + 1 < count; i++)
+        gaps[i] = gains[i + 1].launches - gains[i].launches;
+    mv_sort_rows(scratch, gaps, count - 1, MV_RISING_VALUES(uint64_t));
+    median = gaps[(count - 1) / 2];
+    for (uint32_t i = 0; i + 1 < count; i++)
+        even += gaps[i] >= median / 2 && gaps[i] <= 2 * median;
+    return median >= LEAST_LAUNCHES && even >= EVEN * (count - 1) &&
+           last - gains[count - 1].launches <= 2 * median;
+}
+
+/* The times of the calls of the stack that is called in each step; *count 0: there is none. */
+static bool launch_beat(mv_arena *scratch, const mv_trace *trace, int64_t **times, uint32_t *count)
+{
+    const mv_api_calls *c = &trace->api_calls;
+    gain *gains = mv_push_array(scratch, gain, (uint64_t)c->count + 1);
+    uint32_t rows = 0, best = 0;
+
+    *count = 0;
+    *times = mv_push_array(scratch, int64_t, (uint64_t)c->count + 1);
+    if (!gains || !*times)
+        return false;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->result[i] == 0 && mv_is_alloc(c->action[i]))
+            gains[rows++] = (gain){c->stack[i].row, c->library[i].row, i, c->launches[i]};
+    mv_sort_rows(scratch, gains, rows, MV_RISING(gain, stack), MV_RISING(gain, library));
+    for (uint32_t first = 0, end; first < rows; first = end) {
+        for (end = first; end < rows && gains[end].stack == gains[first].stack &&
+                          gains[end].library == gains[first].library;)
+            end++;
+        if (end - first <= *count || gains[first].stack == MV_NO_ROW ||
+            !is_even(scratch, gains + first, end - first, c->launches[c->count - 1]))
+            continue;
+        best = first;
+        *count = end - first;
+    }
+    for (uint32_t i = 0; i < *count; i++)
+        (*times)[i] = c->time_us[gains[best + i].call];
+    return true;
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+static bool beat_of_events(mv_arena *scratch, const mv_steps *steps, const mv_events *events,
+                           int64_t **times, uint32_t *count)
+{
+    *count = steps->count;
+    *times = mv_push_array(scratch, int64_t, (uint64_t)steps->count + 1);
+    for (uint32_t i = 0; *times && i < steps->count; i++)
+        (*times)[i] = events->time_us[steps->at[i]];
+    return *times != NULL;
 }
 
 /* The device that most happens on. */
@@ -70,20 +145,27 @@ static uint32_t busiest(const mv_trace *trace)
     return best;
 }
 
-mv_code mv_beat_mark(mv_arena *arena, const mv_trace *whole, mv_trace *out, mv_err *err)
+mv_code mv_beat_mark(mv_arena *arena, const mv_trace *trace, const mv_trace *whole, mv_trace *out,
+                     mv_err *err)
 {
     uint32_t device = busiest(whole);
     mv_arena scratch;
     mv_lives lives;
     mv_steps steps;
     mv_code code;
+    int64_t *times;
+    uint32_t count = 0;
+    bool is_enough = true;
 
     mv_arena_init(&scratch, arena->budget);
     code = mv_lives_find(&scratch, whole, device, &lives, err);
     if (code == MV_OK)
         code = mv_steps_find(&scratch, whole, &lives, &steps, err);
-    if (code == MV_OK && steps.source == MV_STEPS_INFERRED &&
-        !add_marks(arena, &steps, &lives.events, out))
+    if (code == MV_OK && steps.source == MV_STEPS_INFERRED)
+        is_enough = beat_of_events(&scratch, &steps, &lives.events, &times, &count);
+    else if (code == MV_OK && steps.source == MV_STEPS_NONE)
+        is_enough = launch_beat(&scratch, trace, &times, &count);
+    if (code == MV_OK && (!is_enough || (count > 0 && !add_marks(arena, times, count, out))))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "steps");
     mv_arena_release(&scratch);
     return code;

@@ -470,7 +470,7 @@ static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, mv_trace *made
     code = take_calls(&scratch, &whole, OF_DEVICE | OF_HOST, true, err);
     if (code == MV_OK) {
         whole.origin.level = mv_level_name(MV_LEVEL_ALL);
-        code = mv_beat_mark(arena, &whole, made, err);
+        code = mv_beat_mark(arena, trace, &whole, made, err);
     }
     mv_arena_release(&scratch);
     return code;
@@ -491,7 +491,7 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
     } else {
         code = take_calls(arena, &made, level == MV_LEVEL_HOST ? OF_HOST : OF_DEVICE,
                           level == MV_LEVEL_ALL, err);
-        if (code == MV_OK && level != MV_LEVEL_ALL)
+        if (code == MV_OK)
             code = mark_steps(arena, trace, &made, err);
         if (code == MV_OK && level != MV_LEVEL_ALL)
             made.history = (mv_history){0};

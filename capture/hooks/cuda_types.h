@@ -29,6 +29,11 @@ typedef struct {
     size_t width, height, depth;
 } mv_cuda_extent;
 
+/* dim3 */
+typedef struct {
+    unsigned x, y, z;
+} mv_cuda_dim3;
+
 typedef struct {
     void *ptr;
     size_t pitch, xsize, ysize;

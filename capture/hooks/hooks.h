@@ -27,6 +27,7 @@ enum { MV_ANY_VERSION = 1 << 30 };
 
 typedef enum {
 #define MV_HOOK(name, ...)   MV_HOOK_##name,
+#define MV_LAUNCH(name, ...) MV_HOOK_##name,
 #define MV_LOOKUP(name, ...) MV_HOOK_##name,
 #include "capture/hooks/hooks.def"
     MV_HOOK_COUNT

@@ -290,6 +290,23 @@ static uint64_t optional(uint32_t id)
     return id == MV_NO_ID ? 0 : (uint64_t)id + 1;
 }
 
+static atomic_uint_fast64_t launches, launches_written;
+
+void mv_rec_launch(void)
+{
+    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+}
+
+static void put_launches(record *r)
+{
+    uint64_t now = atomic_load_explicit(&launches, memory_order_relaxed);
+
+    if (atomic_exchange_explicit(&launches_written, now, memory_order_relaxed) == now)
+        return;
+    put_tag_beside(r, MV_LIVE_EVENT_LAUNCHES);
+    put(r, now);
+}
+
 static void put_call(mv_thread_block *block, const mv_rec_api *call)
 {
     uint32_t api = mv_names_literal(call->api);
@@ -310,6 +327,7 @@ static void put_call(mv_thread_block *block, const mv_rec_api *call)
     put_signed(&r, call->device);
     put_signed(&r, call->result);
     put(&r, stack);
+    put_launches(&r);
     finish(&r);
 }
 

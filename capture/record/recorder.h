@@ -52,6 +52,9 @@ typedef struct {
 
 void mv_rec_call(const mv_rec_api *call);
 
+/* One launch of a kernel or a graph: counted, whether the recording is on or not. */
+void mv_rec_launch(void);
+
 /* The arguments of c10::reportMemoryUsageToProfiler. size > 0: an allocation; < 0: a free. The
  * totals are those after the event; MV_REC_NO_TOTAL when the caller's version gives none. */
 #define MV_REC_NO_TOTAL UINT64_MAX

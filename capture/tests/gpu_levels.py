@@ -165,7 +165,7 @@ def scene_nccl_leak(folder):
         dist.all_reduce(torch.ones(1 << 20, device="cuda"), group=group)
 
     x = torch.randn(256, 1024, device="cuda")
-    for _ in range(6):
+    for _ in range(9):
         keep_communicator()
         torch_step(torch, model, optimizer, x)
     torch.cuda.synchronize()

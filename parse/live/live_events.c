@@ -97,6 +97,9 @@ static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
         r->allocated = mv_take_varint(c);
         r->reserved = mv_take_varint(c);
         break;
+    case MV_LIVE_EVENT_LAUNCHES:
+        r->number = mv_take_varint(c);
+        break;
     case MV_LIVE_EVENT_CALL:
         take_call(s, slot, r);
         break;
@@ -204,7 +207,7 @@ bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build 
 /* Numbers begin with 0 or 1; those that are missing were lost. */
 static void count_number(mv_live_merge *m, const mv_live_record *r)
 {
-    if (r->kind == MV_LIVE_EVENT_TOTALS)
+    if (mv_live_is_beside(r->kind))
         return;
     if (!m->started)
         m->next = r->sequence ? 1 : 0;

@@ -40,6 +40,7 @@ typedef struct {
     uint32_t gpus;       /* ordinals that occur are below this */
     int64_t accelerator; /* device type that has the ordinals; 0: none yet */
     int64_t to_epoch_us;
+    uint64_t launches; /* by the latest record */
     uint64_t order;
 } live;
 
@@ -427,6 +428,7 @@ static bool add_call(live *l, const mv_live_record *r)
         see_device(l, (uint32_t)r->device);
         row.event = l->lists[r->device].count;
     }
+    row.launches = l->launches;
     mv_build_api_call(&l->build, &row);
     if (r->result == 0 && is_allocator(mv_live_names_text(&l->names, r->library)))
         return apply_call(l, r);
@@ -454,6 +456,18 @@ static bool add_framework_event(live *l, const mv_live_record *r)
     }
 }
 
+/* Threads count together, but write apart: the count is never below one that was read before. */
+static bool add_launches(live *l, const mv_live_record *r)
+{
+    mv_api_calls *calls = &l->build.trace->api_calls;
+
+    if (r->number > l->launches)
+        l->launches = r->number;
+    if (calls->count > 0)
+        calls->launches[calls->count - 1] = l->launches;
+    return true;
+}
+
 static bool add_record(live *l, const mv_live_record *r)
 {
     switch (r->kind) {
@@ -464,6 +478,8 @@ static bool add_record(live *l, const mv_live_record *r)
         return add_framework_event(l, r);
     case MV_LIVE_EVENT_CALL:
         return add_call(l, r);
+    case MV_LIVE_EVENT_LAUNCHES:
+        return add_launches(l, r);
     default:
         return mv_live_ranges_add(&l->ranges, &l->names, r, epoch_us(l, r->time_us)) ||
                out_of_memory(l);

@@ -77,7 +77,8 @@ typedef enum {
     X(ADDRESS, uint64_t, BYTES, NONE, 0, PLAIN)                                             \
     X(RISING_ADDRESS, uint64_t, BYTES, NONE, 0, DELTA) /* mostly above the one before it */ \
     X(HANDLE, uint64_t, BYTES, NONE, 0, PLAIN)                                              \
-    X(BYTES, uint64_t, BYTES, NONE, 0, PLAIN) /* a size */                                  \
+    X(BYTES, uint64_t, BYTES, NONE, 0, PLAIN)  /* a size */                                 \
+    X(RISING, uint64_t, BYTES, NONE, 0, DELTA) /* a count that does not fall */             \
     X(TIME, int64_t, TIME, NONE, 0, DELTA)                                                  \
     X(EVENT_TIME, int64_t, DELTA, NONE, 0, DELTA) /* a time of the events' own table */     \
     X(DEVICE, int32_t, DEVICE, NONE, 0, PLAIN)    /* an ordinal, or -1 */                   \

@@ -385,7 +385,9 @@ typedef struct {
     X(T, 4, handle, HANDLE, 0, "handle of an allocation, array or pool; 0: none")                  \
     X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                                    \
     X(T, 5, stack, STACK, MV_NO_ROW, "stack of the call", .rank = 1)                               \
-    X(T, 10, event, EVENT, 0, "events of `device` before it; 0 when `device` is -1")
+    X(T, 10, event, EVENT, 0, "events of `device` before it; 0 when `device` is -1")               \
+    X(T, 12, launches, RISING, 0, "kernels and graphs that the process had launched",              \
+      .since = "0.2")
 typedef struct {
     uint32_t count;
     MV_API_CALL_COLUMNS(MV_COLUMN_MEMBER, )

@@ -78,6 +78,12 @@ static void call_driver(void);
     {                                                                \
         return name##_twin args;                                     \
     }
+#define MV_LAUNCH(name, base, since, flags, params, args) \
+    FAKE(name, 0, params, .addr = 0)                      \
+    int name MV_PARAMS params                             \
+    {                                                     \
+        return name##_twin args;                          \
+    }
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     static int name##_twin MV_PARAMS params;                                          \
     int name MV_PARAMS params;
@@ -96,6 +102,7 @@ static const row rows[] = {
 #define ROW(name, base, since, flags) \
     {#base, since, flags, (mv_any_fn *)name, (mv_any_fn *)name##_twin},
 #define MV_HOOK(name, base, since, flags, ...)   ROW(name, base, since, flags)
+#define MV_LAUNCH(name, base, since, flags, ...) ROW(name, base, since, flags)
 #define MV_LOOKUP(name, base, since, flags, ...) ROW(name, base, since, flags)
 #include "capture/hooks/hooks.def"
 };

@@ -74,6 +74,11 @@ void mv_rec_call(const mv_rec_api *call)
                        call->device, call->result, call->sequence != 0, from));
 }
 
+void mv_rec_launch(void)
+{
+    say("launch\n", 7);
+}
+
 static void say_block(const char *what, const mv_rec_block_event *event)
 {
     char line[256];

@@ -42,6 +42,17 @@ static const struct {
     unsigned flags;
 } rows[] = {
 #define MV_HOOK(name, base, since, flags, ACTION, ...) {#name, #ACTION, flags},
+#define MV_LAUNCH(...)
+#define MV_LOOKUP(...)
+#include "capture/hooks/hooks.def"
+};
+
+static const struct {
+    const char *name;
+    unsigned flags;
+} launches[] = {
+#define MV_HOOK(...)
+#define MV_LAUNCH(name, base, since, flags, ...) {#name, flags},
 #define MV_LOOKUP(...)
 #include "capture/hooks/hooks.def"
 };
@@ -76,7 +87,7 @@ static void expect_numbered(const char *log, const char *line, bool gives)
 static void expect_every_row(const char *program, const char *way, bool has_runtime)
 {
     mvt_run run = hooked("", program, way);
-    unsigned expected = 0;
+    unsigned expected = 0, counted = 0;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[128];
@@ -89,6 +100,9 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
         expected += wanted;
     }
     cr_assert_gt(expected, 60);
+    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++)
+        counted += has_runtime || !(launches[i].flags & MV_RUNTIME);
+    cr_assert_eq(count(run.err, "launch\n"), counted);
     cr_assert_eq(count(run.err, "call "), expected);
     cr_assert_eq(count(run.err, "result=0"), expected);
 }

@@ -241,6 +241,30 @@ Test(levels, what_is_made_before_the_steps_is_no_leak)
     cr_assert_eq(leaks.floor.last, ROUNDS * MIB);
 }
 
+/* A pool serves all but what is kept, so CUDA is asked for nothing else: each round, and at set-up
+ * alone. */
+static mvt_calls *pooled(bool is_each_round)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = MIB, .size = MIB, .function = "weights", .launches = 3);
+    for (uint64_t i = 0; i < ROUNDS; i++)
+        mvt_call(c, MV_API_ALLOC, .addr = (2 + i) * MIB, .size = MIB, .function = "keep",
+                 .launches = 10 + (is_each_round ? 40 : 1) * i);
+    mvt_call(c, MV_API_FREE, .addr = MIB, .launches = 10 + 40 * ROUNDS);
+    return c;
+}
+
+Test(levels, launches_are_the_clock_of_a_program_with_a_pool)
+{
+    mv_leaks leaks = leaks_of(pooled(true), MV_LEVEL_CUDA);
+
+    cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK);
+    cr_assert_eq(leaks.leaks[0].bytes, ROUNDS * MIB);
+    cr_assert_eq(leaks_of(pooled(true), MV_LEVEL_ALL).verdict, MV_VERDICT_LEAK);
+    cr_assert_neq(leaks_of(pooled(false), MV_LEVEL_CUDA).verdict, MV_VERDICT_LEAK);
+}
+
 /* ---- which level ------------------------------------------------------------------------- */
 
 Test(levels, the_default_is_the_first_level_that_the_file_has)
