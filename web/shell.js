@@ -13,7 +13,8 @@ let viewer, compiled;
 // it is of `memviz serve`, which is of no use elsewhere.
 function ownSource() {
   const text = '<!DOCTYPE html>\n' + root.outerHTML + '\n', inside = /(<p id="verdict">[^]*?<\/p>\n)?<script type="text\/plain" id="snapshot"[^]*?<\/script>/;
-  return byId('served') ? null : new Blob([text.replace(inside, '<!--snapshot-->').replace(/<title>[^<]*<\/title>/, '<title>memviz</title>')]);
+  // In two parts: the program looks for the only mark of the page.
+  return byId('served') ? null : new Blob([text.replace(inside, '<!--' + 'snapshot-->').replace(/<title>[^<]*<\/title>/, '<title>memviz</title>')]);
 }
 
 function show(text) { status.textContent = text; }
