@@ -154,12 +154,12 @@ mv_document *mv_loader_borrow(mv_loader *loader, const char *name, const mv_trac
                               const mv_lives *lives);
 
 /* Prepares this device next; MV_NO_ROW: the largest of the document. */
-void mv_loader_prefer(mv_loader *loader, const mv_document *document, uint32_t device_row);
+void mv_loader_prefer(mv_loader *loader, mv_document *document, uint32_t device_row);
 
 /* With MV_IN_TURNS: does one stage of one document or device, or a piece of its reports. False:
  * there is nothing to do. */
 bool mv_loader_turn(mv_loader *loader);
 
-bool mv_loader_is_idle(const mv_loader *loader);
+bool mv_loader_is_idle(mv_loader *loader);
 
 #endif

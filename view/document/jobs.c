@@ -226,15 +226,14 @@ bool mv_jobs_turn(mv_jobs *jobs)
     return slot;
 }
 
-bool mv_jobs_are_idle(const mv_jobs *jobs)
+bool mv_jobs_are_idle(mv_jobs *jobs)
 {
-    mv_jobs *j = (mv_jobs *)jobs;
     bool is_idle = true;
 
-    pthread_mutex_lock(&j->lock);
-    for (const mv_slot *slot = j->slots; slot; slot = slot->next)
+    pthread_mutex_lock(&jobs->lock);
+    for (const mv_slot *slot = jobs->slots; slot; slot = slot->next)
         if (slot->is_waiting || slot->running.is_there)
             is_idle = false;
-    pthread_mutex_unlock(&j->lock);
+    pthread_mutex_unlock(&jobs->lock);
     return is_idle;
 }

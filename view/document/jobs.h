@@ -41,6 +41,6 @@ const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current);
 bool mv_jobs_turn(mv_jobs *jobs);
 
 /* No ask waits and no worker works. */
-bool mv_jobs_are_idle(const mv_jobs *jobs);
+bool mv_jobs_are_idle(mv_jobs *jobs);
 
 #endif

@@ -26,7 +26,7 @@ struct mv_loader {
     bool is_busy;
     uint32_t count;
     mv_document *documents[MOST_DOCUMENTS];
-    const mv_document *preferred;
+    mv_document *preferred;
     uint32_t preferred_row;
 };
 
@@ -68,7 +68,7 @@ static uint32_t largest(const mv_document *d, int what)
 /* The next task of the preferred device: reading its file, showing it, judging it. */
 static task preferred_task(const mv_loader *l)
 {
-    mv_document *d = (mv_document *)l->preferred;
+    mv_document *d = l->preferred;
     uint32_t row = l->preferred_row;
 
     if (!d)
@@ -242,7 +242,7 @@ mv_document *mv_loader_borrow(mv_loader *l, const char *name, const mv_trace *tr
     return stage_of(&d->devices->stage) == MV_DEVICE_JUDGED ? d : NULL;
 }
 
-void mv_loader_prefer(mv_loader *l, const mv_document *document, uint32_t device_row)
+void mv_loader_prefer(mv_loader *l, mv_document *document, uint32_t device_row)
 {
     pthread_mutex_lock(&l->lock);
     l->preferred = document;
@@ -259,9 +259,8 @@ bool mv_loader_turn(mv_loader *l)
     return t.what != NOTHING;
 }
 
-bool mv_loader_is_idle(const mv_loader *loader)
+bool mv_loader_is_idle(mv_loader *l)
 {
-    mv_loader *l = (mv_loader *)loader;
     bool is_idle;
 
     pthread_mutex_lock(&l->lock);

@@ -6,7 +6,7 @@
 
 /* ---- keys and text ----------------------------------------------------------------------- */
 
-static mv_field *field_of(mv_view *view)
+static mv_field *field_of(const mv_view *view)
 {
     mv_chrome *c = view->chrome;
 
@@ -30,7 +30,7 @@ static mv_field *field_of(mv_view *view)
 
 bool mv_view_wants_text(const mv_view *view)
 {
-    return field_of((mv_view *)view) != NULL;
+    return field_of(view) != NULL;
 }
 
 /* Enter in a field. */

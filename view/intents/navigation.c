@@ -158,7 +158,7 @@ static void settle_device(mv_view *view)
     if (view->chrome->has_start && start->session && start->session->now.device < d->device_count)
         most = start->session->now.device;
     mv_view_write(view)->device = most;
-    mv_loader_prefer(view->loader, d, most);
+    mv_loader_prefer(view->loader, view->documents[view->now->file], most);
 }
 
 /* ---- where to begin ---------------------------------------------------------------------- */
