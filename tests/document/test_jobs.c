@@ -11,6 +11,10 @@ typedef struct {
     atomic_int runs;
     atomic_int wakes;
     atomic_bool may_go; /* slow jobs wait for it */
+    mv_arena *arena;
+    mv_jobs *jobs;
+    mv_slot *slot;
+    bool is_current; /* whether the last answer is that of its ask */
 } context;
 
 static void *twice(mv_arena *arena, void *user, const void *ask)
@@ -34,158 +38,144 @@ static void wake(void *user)
     atomic_fetch_add(&c->wakes, 1);
 }
 
-static void wait_until_idle(const mv_jobs *jobs)
+static mv_slot *open_slot(context *c)
 {
-    while (!mv_jobs_are_idle(jobs))
+    return mv_slot_open(c->jobs, twice, c, sizeof(int));
+}
+
+static void begin(context *c, uint32_t threads, bool may_go)
+{
+    *c = (context){.may_go = may_go, .arena = mvt_arena_of(64u << 20)};
+    c->jobs = mv_jobs_open(c->arena, c->arena->budget, threads, wake, c);
+    c->slot = open_slot(c);
+}
+
+static void end(context *c)
+{
+    mv_jobs_close(c->jobs);
+    mv_arena_release(c->arena);
+    cr_assert_eq(c->arena->budget->used, 0);
+}
+
+static void wait_until_idle(context *c)
+{
+    while (!mv_jobs_are_idle(c->jobs))
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-static const int *ask(mv_slot *slot, int number, bool *is_current)
+static const int *ask_slot(context *c, mv_slot *slot, int number)
 {
-    return mv_slot_ask(slot, &number, is_current);
+    return mv_slot_ask(slot, &number, &c->is_current);
+}
+
+static const int *ask(context *c, int number)
+{
+    return ask_slot(c, c->slot, number);
 }
 
 Test(jobs, without_threads_answers_are_there_at_once)
 {
-    context c = {.may_go = true};
-    mv_arena *arena = mvt_arena_of(64u << 20);
-    mv_jobs *jobs;
-    mv_slot *slot;
-    bool is_current;
+    context c;
 
-    jobs = mv_jobs_open(arena, arena->budget, 0, wake, &c);
-    slot = mv_slot_open(jobs, twice, &c, sizeof(int));
-    cr_assert_eq(*ask(slot, 21, &is_current), 42);
-    cr_assert(is_current);
-    cr_assert_eq(*ask(slot, 21, &is_current), 42);
+    begin(&c, 0, true);
+    cr_assert_eq(*ask(&c, 21), 42);
+    cr_assert(c.is_current);
+    cr_assert_eq(*ask(&c, 21), 42);
     cr_assert_eq(c.runs, 1, "an answer is kept");
-    cr_assert_null(ask(slot, -1, &is_current));
-    cr_assert(is_current, "no answer is an answer");
-    cr_assert(mv_jobs_are_idle(jobs));
-    mv_jobs_close(jobs);
-    mv_arena_release(arena);
-    cr_assert_eq(arena->budget->used, 0);
+    cr_assert_null(ask(&c, -1));
+    cr_assert(c.is_current, "no answer is an answer");
+    cr_assert(mv_jobs_are_idle(c.jobs));
+    end(&c);
 }
 
 Test(jobs, in_turns_answers_wait_for_their_turn)
 {
-    context c = {.may_go = true};
-    mv_arena *arena = mvt_arena_of(64u << 20);
-    mv_jobs *jobs;
-    mv_slot *slot;
-    bool is_current;
+    context c;
 
-    jobs = mv_jobs_open(arena, arena->budget, MV_IN_TURNS, wake, &c);
-    slot = mv_slot_open(jobs, twice, &c, sizeof(int));
-    cr_assert_not(mv_jobs_turn(jobs), "nothing was asked");
-    cr_assert_null(ask(slot, 20, &is_current));
-    cr_assert_null(ask(slot, 21, &is_current));
-    cr_assert_not(is_current);
+    begin(&c, MV_IN_TURNS, true);
+    cr_assert_not(mv_jobs_turn(c.jobs), "nothing was asked");
+    cr_assert_null(ask(&c, 20));
+    cr_assert_null(ask(&c, 21));
+    cr_assert_not(c.is_current);
     cr_assert_eq(c.runs, 0);
-    cr_assert_not(mv_jobs_are_idle(jobs));
-    cr_assert(mv_jobs_turn(jobs));
-    cr_assert_not(mv_jobs_turn(jobs), "only the newest ask waited");
-    cr_assert(mv_jobs_are_idle(jobs));
-    cr_assert_eq(*ask(slot, 21, &is_current), 42);
-    cr_assert(is_current);
-    cr_assert_eq(*ask(slot, 22, &is_current), 42, "the older answer until the new one is there");
-    cr_assert_not(is_current);
-    mv_jobs_close(jobs);
-    mv_arena_release(arena);
-    cr_assert_eq(arena->budget->used, 0);
+    cr_assert_not(mv_jobs_are_idle(c.jobs));
+    cr_assert(mv_jobs_turn(c.jobs));
+    cr_assert_not(mv_jobs_turn(c.jobs), "only the newest ask waited");
+    cr_assert(mv_jobs_are_idle(c.jobs));
+    cr_assert_eq(*ask(&c, 21), 42);
+    cr_assert(c.is_current);
+    cr_assert_eq(*ask(&c, 22), 42, "the older answer until the new one is there");
+    cr_assert_not(c.is_current);
+    end(&c);
 }
 
 Test(jobs, only_the_newest_ask_waits)
 {
-    context c = {.may_go = false};
-    mv_arena *arena = mvt_arena_of(64u << 20);
-    mv_jobs *jobs;
-    mv_slot *slot;
-    bool is_current;
+    context c;
 
-    jobs = mv_jobs_open(arena, arena->budget, 2, wake, &c);
-    slot = mv_slot_open(jobs, twice, &c, sizeof(int));
+    begin(&c, 2, false);
     for (int i = 1; i <= 50; i++)
-        cr_assert_null(ask(slot, i, &is_current));
-    cr_assert_not(mv_jobs_are_idle(jobs));
+        cr_assert_null(ask(&c, i));
+    cr_assert_not(mv_jobs_are_idle(c.jobs));
     atomic_store(&c.may_go, true);
-    wait_until_idle(jobs);
+    wait_until_idle(&c);
     cr_assert_leq(c.runs, 2, "the first, perhaps, and the last");
-    cr_assert_eq(*ask(slot, 50, &is_current), 100);
-    cr_assert(is_current);
+    cr_assert_eq(*ask(&c, 50), 100);
+    cr_assert(c.is_current);
     cr_assert_gt(c.wakes, 0);
-    mv_jobs_close(jobs);
-    mv_arena_release(arena);
-    cr_assert_eq(arena->budget->used, 0);
+    end(&c);
 }
 
 Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there)
 {
-    context c = {.may_go = true};
-    mv_arena *arena = mvt_arena_of(64u << 20);
-    mv_jobs *jobs;
-    mv_slot *slot;
-    bool is_current;
+    context c;
     const int *old;
 
-    jobs = mv_jobs_open(arena, arena->budget, 1, wake, &c);
-    slot = mv_slot_open(jobs, twice, &c, sizeof(int));
-    ask(slot, 1, &is_current);
-    wait_until_idle(jobs);
+    begin(&c, 1, true);
+    ask(&c, 1);
+    wait_until_idle(&c);
     atomic_store(&c.may_go, false);
-    old = ask(slot, 2, &is_current);
-    cr_assert_not(is_current);
+    old = ask(&c, 2);
+    cr_assert_not(c.is_current);
     cr_assert_eq(*old, 2);
     atomic_store(&c.may_go, true);
-    wait_until_idle(jobs);
+    wait_until_idle(&c);
     cr_assert_eq(*old, 2, "it stays until the next ask");
-    cr_assert_eq(*ask(slot, 2, &is_current), 4);
-    cr_assert(is_current);
-    mv_jobs_close(jobs);
-    mv_arena_release(arena);
-    cr_assert_eq(arena->budget->used, 0);
+    cr_assert_eq(*ask(&c, 2), 4);
+    cr_assert(c.is_current);
+    end(&c);
 }
 
 /* Many slots, few workers: none starves, and every current answer is right. */
 Test(jobs, many_slots_are_all_answered_by_few_workers)
 {
     enum { SLOTS = 12, ROUNDS = 300 };
-    context c = {.may_go = true};
+    context c;
     mv_slot *slots[SLOTS];
-    mv_arena *arena = mvt_arena_of(64u << 20);
-    mv_jobs *jobs;
-    bool is_current;
 
-    jobs = mv_jobs_open(arena, arena->budget, 3, wake, &c);
+    begin(&c, 3, true);
     for (int i = 0; i < SLOTS; i++)
-        slots[i] = mv_slot_open(jobs, twice, &c, sizeof(int));
+        slots[i] = open_slot(&c);
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < SLOTS; i++) {
-            const int *answer = ask(slots[i], round / 50 * SLOTS + i, &is_current);
-            if (is_current)
+            const int *answer = ask_slot(&c, slots[i], round / 50 * SLOTS + i);
+            if (c.is_current)
                 cr_assert_eq(*answer, 2 * (round / 50 * SLOTS + i));
         }
-    wait_until_idle(jobs);
+    wait_until_idle(&c);
     for (int i = 0; i < SLOTS; i++)
-        cr_assert_eq(*ask(slots[i], (ROUNDS - 1) / 50 * SLOTS + i, &is_current),
+        cr_assert_eq(*ask_slot(&c, slots[i], (ROUNDS - 1) / 50 * SLOTS + i),
                      2 * ((ROUNDS - 1) / 50 * SLOTS + i));
-    mv_jobs_close(jobs);
-    mv_arena_release(arena);
-    cr_assert_eq(arena->budget->used, 0);
+    end(&c);
 }
 
 Test(jobs, closing_waits_for_the_workers)
 {
-    context c = {.may_go = true};
-    mv_arena *arena = mvt_arena_of(64u << 20);
-    mv_jobs *jobs;
-    bool is_current;
+    context c;
 
-    jobs = mv_jobs_open(arena, arena->budget, 2, NULL, NULL);
-    ask(mv_slot_open(jobs, twice, &c, sizeof(int)), 5, &is_current);
-    ask(mv_slot_open(jobs, twice, &c, sizeof(int)), 6, &is_current);
-    mv_jobs_close(jobs);
+    begin(&c, 2, true);
+    ask_slot(&c, open_slot(&c), 5);
+    ask_slot(&c, open_slot(&c), 6);
+    end(&c);
     mv_jobs_close(NULL);
-    mv_arena_release(arena);
-    cr_assert_eq(arena->budget->used, 0);
 }
