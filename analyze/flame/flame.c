@@ -47,7 +47,7 @@ mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
 
     *out = (mv_flame){0};
     mv_arena_init(&scratch, arena->budget);
-    code = mv_alive_allocs(&scratch, lives, event, MV_ALIVE_ALLOCATED, &alive, err);
+    code = mv_alive_allocs(&scratch, lives, event, &alive, err);
     if (code == MV_OK) {
         out->rows = mv_push_array(arena, mv_flame_row, alive.count);
         if (!out->rows)

@@ -53,20 +53,13 @@ static inline bool mv_segment_is_held(const mv_lives *lives, uint32_t row, uint3
     return mv_alive_spans(s->birth[row], s->death[row], event);
 }
 
-typedef enum {
-    MV_ALIVE_ALLOCATED, /* allocated */
-    MV_ALIVE_ACTIVE     /* allocated, or waiting for a stream after its free */
-} mv_alive_measure;
-
 typedef struct {
     uint32_t count;
-    uint32_t *row; /* [count] of mv_alloc_lives or mv_segment_lives, ascending */
+    uint32_t *row; /* [count] of mv_alloc_lives, ascending */
 } mv_alive;
 
-/* The rows alive after `event`; O(rows). They fail only when memory is out. */
-mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event,
-                        mv_alive_measure measure, mv_alive *out, mv_err *err);
-mv_code mv_alive_segments(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,
-                          mv_err *err);
+/* The rows that are allocated after `event`; O(rows). Fails only when memory is out. */
+mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,
+                        mv_err *err);
 
 #endif

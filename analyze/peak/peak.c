@@ -179,7 +179,7 @@ static bool make_sites(mv_arena *arena, mv_arena *scratch, site_search *t, mv_mo
     uint32_t *site_of_part = mv_push_array(scratch, uint32_t, out->curve.parts);
     mv_err err = {0};
 
-    if (mv_alive_allocs(scratch, t->lives, at.event, MV_ALIVE_ALLOCATED, &t->alive, &err) != MV_OK)
+    if (mv_alive_allocs(scratch, t->lives, at.event, &t->alive, &err) != MV_OK)
         return false;
     out->sites = mv_push_array(arena, mv_peak_site, out->curve.parts);
     out->category_bytes = mv_push_array(arena, uint64_t, out->categories.count);

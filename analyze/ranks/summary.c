@@ -133,16 +133,6 @@ static uint32_t join_keys(mv_arena *scratch, mv_summary_site *site, uint32_t cou
 
 /* ---- the sequence ------------------------------------------------------------------------ */
 
-void mv_summary_thin(mv_summary *summary, uint32_t most)
-{
-    while (summary->points > most) {
-        summary->points /= 2;
-        summary->stride++;
-        for (uint32_t i = 0; i < summary->points; i++)
-            summary->point[i] = summary->point[2 * i + 1];
-    }
-}
-
 static bool find_points(mv_arena *arena, summary_state *m, const mv_lives *lives, mv_summary *out)
 {
     const mv_alloc_lives *a = &lives->allocs;

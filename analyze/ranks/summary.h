@@ -73,9 +73,6 @@ mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device,
 /* The site with this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
-/* Keeps every second point until at most `most` are left, in place. */
-void mv_summary_thin(mv_summary *summary, uint32_t most);
-
 /* Whether a device has events or memory; others have no summary. */
 bool mv_device_is_used(const mv_trace *trace, uint32_t device);
 

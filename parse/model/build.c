@@ -66,11 +66,6 @@ static bool reserve(mv_build *b, uint16_t kind, uint64_t more)
     return true;
 }
 
-bool mv_build_reserve_events(mv_build *b, uint64_t more)
-{
-    return reserve(b, MV_WIRE_EVENTS, more);
-}
-
 /* Makes room in a column that the rows of a table share, each having as many values as it wants. */
 static bool reserve_values(mv_build *b, void *column, uint64_t *capacity, uint64_t wanted,
                            uint64_t size)

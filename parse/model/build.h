@@ -117,10 +117,6 @@ uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
  * columns. EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
 void *mv_build_rows(mv_build *b, const mv_model_table *table);
 
-/* Makes room for `more` events at once, for readers that fill whole columns: the columns of
- * b->events are then valid to b->events.count + more; the reader raises `count` itself. */
-bool mv_build_reserve_events(mv_build *b, uint64_t more);
-
 /* Counts an oddity; `format` describes the first one. */
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -193,7 +193,10 @@ Test(build, lack_of_memory_lasts_and_is_reported_at_the_end)
 
 Test(build, more_rows_than_can_be_numbered_are_refused)
 {
-    cr_assert_not(mv_build_reserve_events(&build, UINT32_MAX));
+    mv_event_row event = MV_EVENT_ROW;
+
+    build.events.count = UINT32_MAX;
+    mv_build_event(&build, &event);
     cr_assert_eq(build.code, MV_LIMIT);
 }
 

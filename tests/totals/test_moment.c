@@ -58,23 +58,20 @@ static void expect_levels(const run *r, uint32_t event, mv_levels found)
 static mv_levels sum_alive(const run *r, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives.allocs;
-    mv_alive allocated, active, segments;
+    mv_alive allocated;
     mv_levels sum = {0};
-    mv_err err = {0};
 
-    cr_assert_eq(
-        mv_alive_allocs(mvt_arena(r->t), &r->lives, event, MV_ALIVE_ALLOCATED, &allocated, &err),
-        MV_OK);
-    mvt_ok(mv_alive_allocs(mvt_arena(r->t), &r->lives, event, MV_ALIVE_ACTIVE, &active, mvt_err()));
-    mvt_ok(mv_alive_segments(mvt_arena(r->t), &r->lives, event, &segments, mvt_err()));
+    mvt_ok(mv_alive_allocs(mvt_arena(r->t), &r->lives, event, &allocated, mvt_err()));
     for (uint32_t i = 0; i < allocated.count; i++)
         sum.allocated += a->block[allocated.row[i]];
-    for (uint32_t i = 0; i < active.count; i++) {
-        sum.active += a->block[active.row[i]];
-        sum.requested += a->requested[active.row[i]];
-    }
-    for (uint32_t i = 0; i < segments.count; i++)
-        sum.reserved += r->lives.segments.size[segments.row[i]];
+    for (uint32_t i = 0; i < a->count; i++)
+        if (mv_alloc_is_active(&r->lives, i, event)) {
+            sum.active += a->block[i];
+            sum.requested += a->requested[i];
+        }
+    for (uint32_t i = 0; i < r->lives.segments.count; i++)
+        if (mv_segment_is_held(&r->lives, i, event))
+            sum.reserved += r->lives.segments.size[i];
     return sum;
 }
 

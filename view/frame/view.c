@@ -93,11 +93,6 @@ void mv_view_copy(mv_view *view, const char *text)
         view->opts.copy(view->opts.user, text);
 }
 
-bool mv_spot_is_in(const mv_view *view, mv_window_part place)
-{
-    return view->spot.is_shown && view->spot.place == (uint8_t)place;
-}
-
 bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row)
 {
     *row = (uint32_t)view->spot.arg;

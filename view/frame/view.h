@@ -190,9 +190,6 @@ const mv_saved_device *mv_view_outline(const mv_view *view);
 /* The device that the shown one is compared with; NULL: none, or it is not ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
 
-/* Whether the mark of the keyboard is in that place (view/state/spot.h). */
-bool mv_spot_is_in(const mv_view *view, mv_window_part place);
-
 /* Whether a key has just moved the keyboard to a row of that command: a list scrolls to it. */
 bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row);
 
