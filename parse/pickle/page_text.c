@@ -83,7 +83,7 @@ mv_code mv_page_find(mv_source *page, mv_page_text *text, mv_err *err)
         why = "a page of PyTorch 2.0: it holds a picture, not the snapshot; give the pickle that "
               "it was made from";
     else if (found == PAGE_OF_OURS)
-        why = "a page that memviz wrote: it holds pictures, not the snapshot; give the file that "
+        why = "a page that memviz wrote: open it in a browser, or give the file that "
               "it was made from";
     return mv_fail(err, MV_FORMAT, found == WORDS ? 0 : mv_source_offset(page), "%s", why);
 }

@@ -124,7 +124,7 @@ static const struct {
 } inputs[] = {
     {"empty", make_empty, NULL, true, NULL},
     {"one_alloc", make_one_alloc, NULL, false, "1 event"},
-    {"one_segment", make_one_segment, NULL, false, "peak reserved 2.00 MiB"},
+    {"one_segment", make_one_segment, NULL, false, "reserved 2.00 MiB"},
     {"one_free", make_one_free, NULL, false, "1 event"},
     {"one_oom", make_one_oom, NULL, false, "out of memory: asked for 80.0 GiB"},
     {"state_only", make_state_only, NULL, false, "no events recorded"},

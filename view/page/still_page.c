@@ -13,7 +13,8 @@ mv_code mv_still_page_write(const mv_scene *picture, const char *title, mv_sink 
 {
     put(sink, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
               "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-              "img-src data:; base-uri 'none'; form-action 'none'\">\n<title>");
+              "img-src data:; base-uri 'none'; form-action 'none'\">\n"
+              "<meta name=\"generator\" content=\"memviz " MV_PROGRAM_VERSION "\">\n<title>");
     mv_markup_write(sink, MV_MARKUP_HTML, title);
     put(sink, " \xc2\xb7 memviz</title>\n</head>\n<body>\n");
     if (mv_svg_write(picture, sink, err) != MV_OK)

@@ -387,7 +387,7 @@ static void paint_plot(mv_plot *p)
         mv_bookmark_flags(p->view, &p->at, p->plot.y + p->plot.h);
         mv_plot_readout(p);
     }
-    if (p->view->sheet && p->lives->events.count == 0)
+    if (p->view->sheet && !p->of_pools && p->lives->events.count == 0)
         paint_no_events(p);
     mv_plot_legend(p);
     mv_plot_hover(p);
