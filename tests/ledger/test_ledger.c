@@ -365,8 +365,7 @@ static void expect_training(bool process)
     cr_assert_eq(ledger.by[0].bytes, 100 * MIB);
     cr_assert_eq(ledger.by[0].count, 2);
     cr_assert(ledger.by[0].is_framework);
-    cr_assert_str_eq(
-        mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name), "NCCL");
+    cr_assert_str_eq(mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name), "NCCL");
 }
 
 Test(ledger, rows_context_and_the_rest_add_up_to_the_use_of_the_process)

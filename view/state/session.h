@@ -17,10 +17,10 @@
  *
  * Left out is what lasts for a moment, and means nothing without the rest of it: what has the
  * keyboard (MV_STATE_MOMENT of view_state.def), texts of fields that are not confirmed yet (that of
- * the search is: it is `search`), rows chosen in open lists, and where the keyboard's mark is, which
- * is a thing of the last frame, and of a window of that size. A session opens with every list and
- * field closed and the keyboard in the lower pane, as a window begins. So does the history of Back:
- * one step leads out of a session.
+ * the search is: it is `search`), rows chosen in open lists, and where the keyboard's mark is,
+ * which is a thing of the last frame, and of a window of that size. A session opens with every list
+ * and field closed and the keyboard in the lower pane, as a window begins. So does the history of
+ * Back: one step leads out of a session.
  *
  * The same lines without the first, the paths and the last are what --state has, with ';' between.
  */

@@ -1,4 +1,5 @@
-/* What the page has of FreeType: outlines of TrueType, fitted to rows of pixels by its own rules. */
+/* What the page has of FreeType: outlines of TrueType, fitted to rows of pixels by its own rules.
+ */
 #include <freetype/config/ftoption.h>
 
 #undef FT_CONFIG_OPTION_ENVIRONMENT_PROPERTIES
