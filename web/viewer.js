@@ -88,6 +88,17 @@ const turns = guarded(() => {
 });
 pump.port1.onmessage = turns;
 
+// While no file is there, a small one is read again and again, so that the browser has fast code for what
+// reads a long one (web/warm.h).
+const WARM = 1500; // times
+let warmed = 0;
+
+const warm = guarded(() => {
+  const end = performance.now() + TURN_MS;
+  while (!files.length && warmed < WARM && performance.now() < end) warmed += core.exports.mv_web_warm() ? 1 : WARM;
+  if (!files.length && warmed < WARM) setTimeout(warm, 2 * TURN_MS);
+});
+
 // ---- what the page tells -----------------------------------------------------------------------
 
 const host = {
@@ -111,6 +122,7 @@ const does = {
     if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('memory is out');
     does.resize(size);
     if (page) core.load('-page', page);
+    setTimeout(warm, 2 * TURN_MS);
   },
   resize(size) {
     width = Math.max(1, Math.min(size[0], 16384));
