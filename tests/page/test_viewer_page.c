@@ -40,6 +40,7 @@ Test(viewer_page, every_command_has_the_same_container_inside)
     cr_expect_str_eq(
         r.out,
         "y.html\n<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"generator\" content=\"memviz 0\">\n"
         "<title>gpt_train.pickle \xc2\xb7 memviz</title>\n</head>\n<body>\n"
         "<p id=\"verdict\">no leak \xc2\xb7 fragmentation ok \xc2\xb7 no request failed</p>\n"
         "<script type=\"text/plain\" id=\"snapshot\" \n</body>\n</html>\n");

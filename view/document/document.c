@@ -236,6 +236,10 @@ static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribut
     out->category_bytes =
         copy_of(arena, found->category_bytes, c->count, sizeof *found->category_bytes);
     out->categories.name = copy_of(arena, c->name, c->count, sizeof *c->name);
+    /* Names of rules and of libraries are texts of the scratch arena, too. */
+    for (uint32_t i = MV_CATEGORY_COUNT; out->categories.name && i < c->count; i++)
+        if (!(out->categories.name[i] = mv_arena_text(arena, c->name[i], strlen(c->name[i]))))
+            return false;
     out->categories.of_alloc = copy_of(arena, c->of_alloc, allocs, sizeof *c->of_alloc);
     return out->sites && out->ranges && out->category_bytes && out->categories.name &&
            out->categories.of_alloc;
