@@ -3,6 +3,7 @@
 #include "analyze/ledger/holdings.h"
 #include "analyze/steps/steps.h"
 #include "base/sort.h"
+#include "parse/model/tables.h"
 
 static bool add_text(mv_arena *arena, mv_strings *s, const char *text, mv_string_id *id)
 {
@@ -24,30 +25,13 @@ static bool add_text(mv_arena *arena, mv_strings *s, const char *text, mv_string
     return true;
 }
 
-static bool annotations_push(mv_arena *arena, const mv_annotations *from, uint32_t more,
-                             mv_annotations *out)
-{
-    uint64_t rows = (uint64_t)from->count + more;
-
-    out->count = from->count;
-#define PUSH(T, number, name, kind, ...)                        \
-    out->name = mv_push_array(arena, mv_value_of_##kind, rows); \
-    if (!out->name)                                             \
-        return false;                                           \
-    if (from->count)                                            \
-        memcpy(out->name, from->name, from->count * sizeof *out->name);
-    MV_ANNOTATION_COLUMNS(PUSH, )
-#undef PUSH
-    return true;
-}
-
 static bool add_marks(mv_arena *arena, const int64_t *times, uint32_t count, mv_trace *out)
 {
     mv_annotations marks;
     mv_string_id name;
 
     if (!add_text(arena, &out->strings, MV_BEAT_NAME, &name) ||
-        !annotations_push(arena, &out->annotations, count, &marks))
+        !mv_table_copy(arena, mv_table_find(MV_WIRE_ANNOTATIONS), &out->annotations, count, &marks))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = marks.count++;

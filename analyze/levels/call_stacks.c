@@ -2,6 +2,7 @@
 
 #include "analyze/ledger/holdings.h"
 #include "base/sort.h"
+#include "parse/model/tables.h"
 
 typedef struct {
     uint32_t library, api, stack, call;
@@ -46,22 +47,6 @@ static bool rows_find(mv_arena *scratch, const mv_trace *trace, call_rows *out)
         mv_stack_frames(trace, (mv_stack_id){row->stack}, &length);
         out->stack_frames += length + 1;
     }
-    return true;
-}
-
-static bool frames_push(mv_arena *arena, const mv_frames *from, uint32_t more, mv_frames *out)
-{
-    uint64_t rows = (uint64_t)from->count + more + 1; /* one to spare */
-
-    *out = (mv_frames){.count = from->count};
-#define PUSH(T, number, name, kind, ...)                        \
-    out->name = mv_push_array(arena, mv_value_of_##kind, rows); \
-    if (!out->name)                                             \
-        return false;                                           \
-    if (from->count)                                            \
-        memcpy(out->name, from->name, from->count * sizeof *out->name);
-    MV_FRAME_COLUMNS(PUSH, )
-#undef PUSH
     return true;
 }
 
@@ -115,9 +100,10 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
 
     mv_arena_init(&scratch, arena->budget);
     *of_call = mv_push_array(arena, mv_stack_id, (uint64_t)trace->api_calls.count + 1);
-    is_enough = *of_call && rows_find(&scratch, trace, &more) &&
-                frames_push(arena, &trace->frames, more.frames, &frames) &&
-                stacks_push(arena, &trace->stacks, &more, &stacks);
+    is_enough =
+        *of_call && rows_find(&scratch, trace, &more) &&
+        mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, more.frames, &frames) &&
+        stacks_push(arena, &trace->stacks, &more, &stacks);
     if (!is_enough) {
         mv_arena_release(&scratch);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "stacks of calls");

@@ -197,6 +197,26 @@ const void *mv_table_values(const mv_trace *trace, const mv_model_table *table, 
     return column->is_end ? values + column->size : values;
 }
 
+bool mv_table_copy(mv_arena *arena, const mv_model_table *table, const void *rows, uint64_t more,
+                   void *out)
+{
+    uint32_t count;
+
+    memcpy(&count, rows, sizeof count);
+    memcpy(out, &count, sizeof count);
+    for (uint8_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[i];
+        void *from = mv_column_of(rows, column);
+        void *values = mv_arena_push(arena, count + more, column->size);
+        if (!values)
+            return false;
+        if (count)
+            memcpy(values, from, (size_t)count * column->size);
+        mv_column_set(out, column, values);
+    }
+    return true;
+}
+
 void mv_table_cut(const mv_model_table *table, const void *rows, uint32_t first, uint32_t count,
                   void *out)
 {

@@ -93,6 +93,11 @@ static inline void mv_column_set(void *rows, const mv_table_column *column, void
 const void *mv_table_values(const mv_trace *trace, const mv_model_table *table, uint32_t device,
                             const mv_table_column *column);
 
+/* Copies a table's struct, with room for `more` rows, whose columns are zero. False when memory is
+ * out. Not for a table whose rows end in another one (is_end). */
+bool mv_table_copy(mv_arena *arena, const mv_model_table *table, const void *rows, uint64_t more,
+                   void *out);
+
 /* Rows `first` to `first + count - 1` of a table's struct, as another struct: nothing is copied. */
 void mv_table_cut(const mv_model_table *table, const void *rows, uint32_t first, uint32_t count,
                   void *out);

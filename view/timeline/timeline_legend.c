@@ -436,9 +436,10 @@ static void paint_area_keys(mv_plot *p, mv_box *box)
 static void paint_keys(mv_plot *p, mv_box *box)
 {
     const mv_theme *theme = p->ui->theme;
+    const char *reserved = p->trace->origin.level ? "reserved" : "reserved by PyTorch";
 
     if (p->of_segments) {
-        mv_plot_key_line(p, box, theme->outline, false, "reserved by PyTorch");
+        mv_plot_key_line(p, box, theme->outline, false, reserved);
         mv_plot_key_line(p, box, theme->active, true, "allocated: in use");
     } else {
         mv_plot_key_line(p, box, theme->outline, false, "allocated: in use");
@@ -447,7 +448,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
         if (mv_plot_shows_requested(p))
             mv_plot_key_line(p, box, MV_REQUESTED_COLOUR, false, "requested by the program");
         if (!p->rows->only)
-            mv_plot_key_line(p, box, theme->reserved, true, "reserved by PyTorch");
+            mv_plot_key_line(p, box, theme->reserved, true, reserved);
     }
     if (p->view->sheet && !p->of_pools)
         paint_area_keys(p, box);
