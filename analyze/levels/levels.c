@@ -76,6 +76,60 @@ mv_level mv_level_default(const mv_trace *trace)
     return MV_LEVEL_PYTORCH;
 }
 
+/* ---- levels by name ---------------------------------------------------------------------- */
+
+static const char *const abouts[] = {
+    [MV_LEVEL_DEFAULT] = "",
+    [MV_LEVEL_PYTORCH] = "blocks of PyTorch's caching allocator",
+    [MV_LEVEL_CUDA] = "what calls of CUDA got from the device",
+    [MV_LEVEL_HOST] = "pinned memory of the host",
+    [MV_LEVEL_ALL] = "the whole device: PyTorch's blocks, and what other libraries got"};
+
+/* What is said of a file that does not have the level. */
+static const char *const lacks[] = {[MV_LEVEL_DEFAULT] = "",
+                                    [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
+                                    [MV_LEVEL_CUDA] =
+                                        "no calls of CUDA: captures have them (memviz run)",
+                                    [MV_LEVEL_HOST] = "no pinned memory of the host",
+                                    [MV_LEVEL_ALL] = "no memory of a device"};
+
+const char *mv_level_about(const char *name)
+{
+    mv_level level = MV_LEVEL_DEFAULT;
+
+    mv_level_read(name, &level);
+    return abouts[level];
+}
+
+const char *mv_level_lack(mv_level level)
+{
+    return lacks[level];
+}
+
+mv_level_list mv_levels_of(const mv_trace *trace)
+{
+    mv_level_list list = {0};
+    bool has_both = mv_level_has(trace, MV_LEVEL_PYTORCH) && mv_level_has(trace, MV_LEVEL_CUDA);
+
+    for (mv_level level = MV_LEVEL_PYTORCH; level <= MV_LEVEL_ALL; level++)
+        if (mv_level_has(trace, level) && (level != MV_LEVEL_ALL || has_both))
+            list.name[list.count++] = mv_level_name(level);
+    return list;
+}
+
+mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, mv_err *err)
+{
+    mv_level level = MV_LEVEL_DEFAULT;
+    bool is_named = name && *name;
+
+    if (is_named && !mv_level_read(name, &level))
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET,
+                       "no level %.40s: the levels are pytorch, cuda, host and all", name);
+    if (is_named && !mv_level_has(trace, level))
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", mv_level_lack(level));
+    return mv_level_take(arena, trace, level, err);
+}
+
 /* ---- the trace of one device ------------------------------------------------------------- */
 
 /* A segment at the end: one of the file, or a lot. */
@@ -478,13 +532,17 @@ static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, mv_trace *made
 
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err)
 {
-    mv_trace made = *trace;
+    mv_trace made = *trace, *as_read;
     mv_code code = MV_OK;
 
     if (level == MV_LEVEL_DEFAULT)
         level = mv_level_default(trace);
     if (level == MV_LEVEL_PYTORCH)
         return MV_OK;
+    as_read = mv_push_struct(arena, mv_trace);
+    if (!as_read)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "levels");
+    *as_read = *trace;
     if (level == MV_LEVEL_HOST && (trace->host_segments.count || trace->host_events.count)) {
         if (!take_host_records(arena, &made))
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "host memory");
@@ -503,6 +561,7 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
     made.host_segments = (mv_segments){0};
     made.host_events = (mv_events){0};
     made.origin.level = mv_level_name(level);
+    made.origin.as_read = as_read;
     *trace = made;
     return MV_OK;
 }

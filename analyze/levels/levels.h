@@ -42,11 +42,32 @@ bool mv_level_has(const mv_trace *trace, mv_level level);
 /* The level that MV_LEVEL_DEFAULT means for a trace as it was read. */
 mv_level mv_level_default(const mv_trace *trace);
 
+/* The levels that a trace, as it was read, has, by their texts of --level, in the order of a list.
+ * "all" is one if it is more than another of them. Texts live as long as the trace. */
+enum { MV_MOST_LEVELS = 32 };
+typedef struct {
+    uint32_t count;
+    const char *name[MV_MOST_LEVELS];
+} mv_level_list;
+
+mv_level_list mv_levels_of(const mv_trace *trace);
+
+/* What a level of that name is about, in a few words. */
+const char *mv_level_about(const char *name);
+
+/* What is said of a trace that has nothing of the level. */
+const char *mv_level_lack(mv_level level);
+
+/* mv_level_take by its text of --level; NULL or "": MV_LEVEL_DEFAULT. Fails with MV_ABSENT and a
+ * sentence, too: there is no such level, or the trace has nothing of it. */
+mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, mv_err *err);
+
 /* Makes `trace` that of a level: devices, segments and blocks are new ones in the arena; frames and
  * stacks grow, and keep their numbers; annotations, samples, facts and texts stay. It has no calls
- * of CUDA any more. `trace->origin.level` becomes the level's name.
- * O(n log n) in calls, linear in events. A trace without the level is left without devices. Fails
- * only when memory (MV_NOMEM) or row numbers (MV_LIMIT) run out; the trace is unchanged then. */
+ * of CUDA any more: `trace->origin.as_read` is what it was before, and `trace->origin.level`
+ * becomes the level's name. O(n log n) in calls, linear in events. A trace without the level is
+ * left without devices. Fails only when memory (MV_NOMEM) or row numbers (MV_LIMIT) run out; the
+ * trace is unchanged then. */
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err);
 
 #endif

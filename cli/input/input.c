@@ -19,48 +19,21 @@ static bool adds_up(const mv_command *command)
     return command->run != mv_cmd_dump && command->run != mv_cmd_convert;
 }
 
-/* What is said of a file that does not have the level. */
-static const char *const lacks[] = {
-    [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
-    [MV_LEVEL_CUDA] = "no calls of CUDA: captures have them (memviz run)",
-    [MV_LEVEL_HOST] = "no pinned memory of the host",
-    [MV_LEVEL_ALL] = "no memory of a device",
-};
-
-static const char *const is_about[] = {
-    [MV_LEVEL_CUDA] = "what calls of CUDA got from the device (--level cuda)",
-    [MV_LEVEL_HOST] = "pinned memory of the host (--level host)",
-};
-
-mv_code mv_input_take_level(mv_arena *arena, const mv_options *options, mv_trace *trace,
-                            mv_level *level, mv_err *err)
-{
-    *level = MV_LEVEL_DEFAULT;
-    if (options->level && !mv_level_read(options->level, level))
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET,
-                       "no level %.40s: the levels are pytorch, cuda, host and all",
-                       options->level);
-    if (options->level && !mv_level_has(trace, *level))
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", lacks[*level]);
-    if (!options->level)
-        *level = mv_level_default(trace);
-    return mv_level_take(arena, trace, *level, err);
-}
-
 /* A level that was not asked for is told. */
 static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *err)
 {
-    mv_level level;
+    mv_level level = mv_level_default(trace);
 
     /* The tables of a file are exported as they are. */
     if (cli->command->run == mv_cmd_export && !cli->options.level)
         return;
-    if (mv_input_take_level(&cli->arena, &cli->options, trace, &level, err) != MV_OK)
+    if (mv_level_take_named(&cli->arena, trace, cli->options.level, err) != MV_OK)
         return;
-    cli->level = mv_level_name(level);
+    cli->level = cli->options.level ? cli->options.level : mv_level_name(level);
     if (!cli->options.level && level != MV_LEVEL_PYTORCH &&
         !mv_option_given(&cli->options, MV_HAS(QUIET)))
-        mv_complain_of(path, "%s; this is %s", lacks[MV_LEVEL_PYTORCH], is_about[level]);
+        mv_complain_of(path, "%s; this is %s (--level %s)", mv_level_lack(MV_LEVEL_PYTORCH),
+                       mv_level_about(cli->level), cli->level);
 }
 
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)

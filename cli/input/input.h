@@ -11,11 +11,6 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace);
 /* The same for another of its files. */
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace);
 
-/* Makes the trace that of the level that --level names, else of the first that it has. MV_ABSENT
- * when there is no such level, or the trace has nothing of it. */
-mv_code mv_input_take_level(mv_arena *arena, const mv_options *options, mv_trace *trace,
-                            mv_level *level, mv_err *err);
-
 /* The file's name in messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
 

@@ -75,7 +75,6 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
                           const mv_options *options)
 {
     mv_trace trace;
-    mv_level level;
     mv_span bytes;
     mv_code code;
 
@@ -84,7 +83,7 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
     else if ((code = mv_source_rest(source, &bytes, &file->err)) == MV_OK)
         code = mv_trace_read_bytes(work, bytes, &trace, &file->err);
     if (code == MV_OK)
-        code = mv_input_take_level(work, options, &trace, &level, &file->err);
+        code = mv_level_take_named(work, &trace, options->level, &file->err);
     if (code == MV_OK)
         code = mv_sums_check(&trace, &file->err);
     return code == MV_OK ? summarize_trace(file, &trace, options) : code;

@@ -472,9 +472,10 @@ typedef struct {
     const char *compression;   /* "none", "gzip", "zstd" */
     const char *level;         /* what the events are of (analyze/levels); NULL: as in the file */
     uint32_t first_call_frame; /* frames from this row on are calls of CUDA; with a level alone */
+    const struct mv_trace *as_read; /* likewise: the trace that the level was made from */
 } mv_origin;
 
-typedef struct {
+typedef struct mv_trace {
     mv_strings strings;
     mv_frames frames;
     mv_fx fx;
@@ -536,6 +537,12 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
     }
     *count = (uint32_t)(s->first[id.row + 1] - s->first[id.row]);
     return *count ? s->frame + s->first[id.row] : NULL; /* without any, `frame` is NULL */
+}
+
+/* The trace as the file has it, with all calls of CUDA, whatever level `trace` is of. */
+static inline const mv_trace *mv_trace_as_read(const mv_trace *trace)
+{
+    return trace->origin.as_read ? trace->origin.as_read : trace;
 }
 
 /* Whether a frame is a call of CUDA by a library: in traces of a level (analyze/levels) alone. */

@@ -6,6 +6,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/peak/category.h"
 #include "analyze/totals/totals.h"
+#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/soundness.h"
@@ -288,6 +289,50 @@ Test(levels, a_taken_level_is_named_and_has_no_calls)
 
     cr_assert_str_eq(trace.origin.level, "all");
     cr_assert_eq(trace.api_calls.count, 0);
+    cr_assert_gt(mv_trace_as_read(&trace)->api_calls.count, 0);
+    cr_assert_eq(mv_trace_as_read(mv_trace_as_read(&trace)), trace.origin.as_read);
+}
+
+static const char *listed(const mv_trace *trace)
+{
+    static char text[256];
+    mv_level_list list = mv_levels_of(trace);
+
+    *text = 0;
+    for (uint32_t i = 0; i < list.count; i++)
+        mv_text_append(text, sizeof text, "%s%s", i ? " " : "", list.name[i]);
+    return text;
+}
+
+Test(levels, a_list_has_what_the_file_has_and_all_where_it_is_more)
+{
+    mvt_calls *cuda = mvt_calls_new(), *nothing = mvt_calls_new();
+    const mv_trace *trace;
+
+    mvt_call(cuda, MV_API_ALLOC_HOST, .addr = 0x1000, .size = 5);
+    mvt_call(cuda, MV_API_ALLOC, .addr = 0x9000, .size = 5);
+    cr_assert_str_eq(listed(mvt_calls_done(cuda)), "cuda host");
+    cr_assert_str_eq(listed(mvt_calls_done(nothing)), "");
+    trace = mvt_calls_done(whole());
+    cr_assert(strstr(listed(trace), "pytorch cuda") == listed(trace));
+    cr_assert_not_null(strstr(listed(trace), " all"));
+}
+
+Test(levels, a_level_by_name_says_what_is_wrong)
+{
+    mv_trace trace = *mvt_calls_done(whole()), made = trace;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_level_take_named(mvt_memory(), &made, "cuda", &err), MV_OK);
+    cr_assert_str_eq(made.origin.level, "cuda");
+    made = trace;
+    cr_assert_eq(mv_level_take_named(mvt_memory(), &made, "", &err), MV_OK);
+    cr_assert_null(made.origin.level);
+    cr_assert_eq(mv_level_take_named(mvt_memory(), &made, "nonsense", &err), MV_ABSENT);
+    cr_assert_not_null(strstr(err.detail, "no level nonsense"));
+    made = *mvt_calls_done(mvt_calls_new());
+    cr_assert_eq(mv_level_take_named(mvt_memory(), &made, "host", &err), MV_ABSENT);
+    cr_assert_str_eq(err.detail, mv_level_lack(MV_LEVEL_HOST));
 }
 
 /* ---- too little memory -------------------------------------------------------------------- */
