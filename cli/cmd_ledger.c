@@ -3,7 +3,8 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/libraries.h"
-#include "analyze/ledger/ledger.h"
+#include "analyze/ledger/ledger_series.h"
+#include "analyze/levels/levels.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -13,27 +14,34 @@
 #include "cli/report/table.h"
 
 /* Rows in text when --limit says nothing, lines beside them; names in the first line. */
-enum { TEXT_ROWS = 15, OTHER_LINES = 8, NAME = 64 };
+enum { TEXT_ROWS = 15, OTHER_LINES = 8, SHORT_TEXT = 40 };
+
+typedef struct {
+    mv_ledger at;
+    mv_ledger_series series;
+} device_ledger;
 
 typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
+    mv_trace named;       /* its events and times are those of other reports: --at names them */
     const uint8_t *kinds; /* of frames */
     int64_t start_us;
-    mv_ledger *ledgers; /* [count] */
+    device_ledger *devices; /* [count] */
     uint32_t count;
     uint64_t limit;
 } ledger_report;
 
-/* Times count from the first thing that was recorded. */
-static int64_t start_of(const mv_trace *trace)
+/* Times count from where other reports count them, so that --at takes them. */
+static int64_t start_of(const ledger_report *r)
 {
-    int64_t start = mv_position_start_us(trace);
+    const mv_trace *trace = r->trace;
+    int64_t start = mv_position_start_us(&r->named);
 
-    if (trace->api_calls.count > 0 && (start == MV_NO_TIME || trace->api_calls.time_us[0] < start))
+    if (start == MV_NO_TIME && trace->api_calls.count > 0)
         start = trace->api_calls.time_us[0];
-    return start;
+    return start == MV_NO_TIME && trace->samples.count > 0 ? trace->samples.time_us[0] : start;
 }
 
 static double seconds(const ledger_report *r, int64_t time_us)
@@ -81,6 +89,56 @@ static void list_rows(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table row_table = {MV_TABLE(ROW_FIELDS, list_rows)};
 
+#define LIBRARY_FIELDS(COLUMN, MEMBER, LIST)               \
+    MEMBER("library", series->libraries[i].name)           \
+    MEMBER("framework", series->libraries[i].is_framework) \
+    MEMBER("bytes", by[i])
+
+/* A point of a series; its number cannot be told from the point alone. */
+typedef struct {
+    const mv_ledger_series *series;
+    uint32_t point;
+} series_point;
+
+static void list_libraries(mv_rows *rows, const void *all, const void *one)
+{
+    const series_point *at = one;
+    const mv_ledger_series *series = at->series;
+    const uint64_t *by = mv_ledger_series_by(series, at->point);
+
+    (void)all;
+    for (uint32_t i = 0; i < series->library_count; i++)
+        if (by[i] > 0)
+            MV_ROWS_ADD(rows, LIBRARY_FIELDS);
+}
+
+static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
+
+#define SAMPLE_FIELDS(COLUMN, MEMBER, LIST)                           \
+    MEMBER("time_us", mv_value_time(point->time_us))                  \
+    MEMBER("used", point->used)                                       \
+    MEMBER("others", mv_value_bytes(point->others))                   \
+    MEMBER("framework_reserved", point->framework_reserved)           \
+    MEMBER("framework_allocated", point->framework_allocated)         \
+    LIST("by", &library_table, mv_value_rows(&at))                    \
+    MEMBER("context_estimate", mv_value_i64(point->context_estimate)) \
+    MEMBER("unexplained", mv_value_i64(point->unexplained))
+
+static void list_samples(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_ledger_series *series = one;
+
+    (void)all;
+    for (uint32_t i = 0; i < series->count; i++) {
+        const mv_ledger_point *point = &series->points[i];
+        series_point at = {series, i};
+        MV_ROWS_ADD(rows, SAMPLE_FIELDS);
+    }
+}
+
+static const mv_table sample_table = {MV_TABLE(SAMPLE_FIELDS, list_samples),
+                                      .shape = MV_SHAPE_LINES};
+
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                              \
     MEMBER("device", ledger->device)                                                     \
     MEMBER("at.time_us", mv_value_time(ledger->time_us))                                 \
@@ -99,7 +157,8 @@ static const mv_table row_table = {MV_TABLE(ROW_FIELDS, list_rows)};
     MEMBER("pinned_host.bytes", ledger->host.bytes)                                      \
     MEMBER("pinned_host.count", ledger->host.count)                                      \
     MEMBER("other_processes_memory.bytes", ledger->foreign.bytes)                        \
-    MEMBER("other_processes_memory.count", ledger->foreign.count)
+    MEMBER("other_processes_memory.count", ledger->foreign.count)                        \
+    LIST("samples", &sample_table, mv_value_rows(&r->devices[i].series))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -108,7 +167,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 
     (void)one;
     for (uint32_t i = 0; i < r->count; i++) {
-        const mv_ledger *ledger = &r->ledgers[i];
+        const mv_ledger *ledger = &r->devices[i].at;
         bool is_known = ledger->used != MV_NO_BYTES;
         const char *basis = !is_known ? "none" : ledger->is_process ? "process" : "device";
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
@@ -154,6 +213,10 @@ static void put_beside(const ledger_report *r, const mv_ledger *ledger)
     mv_out *out = r->out;
 
     mv_out_format(out, "\n  %s\n", ledger->check);
+    if (*ledger->residue) {
+        mv_out_text(out, "  ");
+        mv_prose_put(out, 2, 4, "%s", ledger->residue);
+    }
     if (ledger->host.count > 0)
         mv_out_format(out, "  pinned memory of the host: %s in %llu allocations\n",
                       mv_size_text(size, ledger->host.bytes),
@@ -161,6 +224,68 @@ static void put_beside(const ledger_report *r, const mv_ledger *ledger)
     if (ledger->foreign.bytes > 0)
         mv_out_format(out, "  memory of other processes that is open here: %s\n",
                       mv_size_text(size, ledger->foreign.bytes));
+}
+
+/* ---- text: over time ----------------------------------------------------------------------- */
+
+/* Columns of the table over time. */
+typedef struct {
+    const ledger_report *report;
+    const mv_ledger_series *series;
+    uint32_t point[3]; /* first, peak, end */
+} ledger_story;
+
+#define PART_FIELDS(COLUMN, MEMBER, LIST)                  \
+    COLUMN(NULL, "first", 1, MV_UNIT_BYTES, 10, values[0]) \
+    COLUMN(NULL, "peak", 2, MV_UNIT_BYTES, 10, values[1])  \
+    COLUMN(NULL, "end", 3, MV_UNIT_BYTES, 10, values[2])   \
+    COLUMN(NULL, "over time", 4, MV_UNIT_TEXT, 0, mv_value_text(what))
+
+static void add_part(mv_rows *rows, const char *what, const int64_t bytes[3])
+{
+    mv_value values[] = {mv_value_i64(bytes[0]), mv_value_i64(bytes[1]), mv_value_i64(bytes[2])};
+
+    MV_ROWS_ADD(rows, PART_FIELDS);
+}
+
+static void list_parts(mv_rows *rows, const void *all, const void *one)
+{
+    const ledger_story *story = one;
+    const mv_ledger_series *series = story->series;
+    const char *what = "";
+    char times[3][SHORT_TEXT];
+    int64_t used[3], context[3], unexplained[3], held[3];
+    mv_value values[3];
+
+    (void)all;
+    for (unsigned k = 0; k < 3; k++) {
+        const mv_ledger_point *point = &series->points[story->point[k]];
+        snprintf(times[k], SHORT_TEXT, "%.3f s", seconds(story->report, point->time_us));
+        values[k] = mv_value_text(times[k]);
+        used[k] = (int64_t)point->used;
+        context[k] = point->context_estimate;
+        unexplained[k] = point->unexplained;
+    }
+    MV_ROWS_ADD(rows, PART_FIELDS);
+    add_part(rows, "used", used);
+    for (uint32_t i = 0; i < series->library_count; i++) {
+        for (unsigned k = 0; k < 3; k++)
+            held[k] = (int64_t)mv_ledger_series_by(series, story->point[k])[i];
+        add_part(rows, series->libraries[i].name, held);
+    }
+    add_part(rows, "context and code (estimate)", context);
+    add_part(rows, "unexplained", unexplained);
+}
+
+static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
+
+/* Nothing of a use that is seen but once. */
+static void put_story(const ledger_report *r, const mv_ledger_series *series)
+{
+    ledger_story story = {r, series, {series->first, series->peak, series->end}};
+
+    if (series->first != series->end)
+        mv_table_print(r->cli, &part_table, r, &story, "\n");
 }
 
 static int put_report(const ledger_report *r)
@@ -179,18 +304,49 @@ static int put_report(const ledger_report *r)
     for (uint32_t i = 0; i < r->count; i++) {
         if (i > 0)
             mv_out_char(r->out, '\n');
-        put_verdict(r, &r->ledgers[i]);
-        put_moment(r, &r->ledgers[i]);
-        mv_table_print(r->cli, &row_table, r, &r->ledgers[i], "\n");
-        put_beside(r, &r->ledgers[i]);
+        put_verdict(r, &r->devices[i].at);
+        put_moment(r, &r->devices[i].at);
+        mv_table_print(r->cli, &row_table, r, &r->devices[i].at, "\n");
+        put_story(r, &r->devices[i].series);
+        put_beside(r, &r->devices[i].at);
     }
     return MV_EXIT_DONE;
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+/* The last thing that was recorded. */
+static int64_t last_of(const mv_trace *trace)
+{
+    const mv_api_calls *c = &trace->api_calls;
+    const mv_samples *s = &trace->samples;
+    int64_t last = c->count ? c->time_us[c->count - 1] : MV_NO_TIME;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (last == MV_NO_TIME || s->time_us[i] > last)
+            last = s->time_us[i];
+    return last;
+}
+
+/* A time, an annotation, or an event of a level of CUDA's calls. */
+static bool read_time_at(const ledger_report *r, uint32_t device, const char *at,
+                         mv_ledger_ask *ask)
+{
+    char why[MV_WHY];
+    int64_t time_us;
+
+    if (!mv_position_time(&r->named, device, at, &time_us, why, sizeof why) ||
+        (time_us > last_of(r->trace) &&
+         mv_position_is_beyond(&r->named, device, at, why, sizeof why))) {
+        mv_complain_of(mv_input_name(r->cli), "%s", why);
+        return false;
+    }
+    *ask = mv_ledger_at_time(r->trace, device, time_us);
+    return true;
+}
+
 /* False, with a message, when --at names no moment. */
-static bool read_at(ledger_report *r, const mv_lives *lives, mv_ledger_ask *ask)
+static bool read_at(const ledger_report *r, const mv_lives *lives, mv_ledger_ask *ask)
 {
     const char *at = r->cli->options.at;
     mv_moment moment;
@@ -200,32 +356,35 @@ static bool read_at(ledger_report *r, const mv_lives *lives, mv_ledger_ask *ask)
         return true;
     if (strcmp(at, "end") == 0) {
         ask->when = MV_LEDGER_END;
-    } else if (lives->events.count > 0) {
-        if (!mv_at_find(r->cli, r->trace, lives, "end", &moment))
-            return false;
-        *ask = mv_ledger_after_event(r->trace, lives->device, moment.event);
-    } else if (strcmp(at, "peak") == 0) {
-        ask->when = MV_LEDGER_MOST_HELD;
-    } else {
-        mv_complain_of(mv_input_name(r->cli),
-                       "device %u has no events of PyTorch: --at can be peak or end",
-                       lives->device);
-        return false;
+        return true;
     }
+    if (lives->events.count == 0 && (strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0)) {
+        ask->when = MV_LEDGER_MOST_HELD;
+        return true;
+    }
+    if (*at == '@' || (mv_position_is_valid(at) && at[strspn(at, "0123456789")]) ||
+        lives->events.count == 0)
+        return read_time_at(r, lives->device, at, ask);
+    if (!mv_at_find(r->cli, r->trace, lives, "end", &moment))
+        return false;
+    *ask = mv_ledger_after_event(r->trace, lives->device, moment.event);
     return true;
 }
 
 static int find_device(ledger_report *r, uint32_t device)
 {
+    device_ledger *out = &r->devices[r->count];
+    mv_arena *arena = &r->cli->arena;
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_ledger_ask ask;
     mv_lives lives;
 
-    if (mv_lives_find(&r->cli->arena, r->trace, device, &lives, &err) != MV_OK)
+    if (mv_lives_find(arena, r->trace, device, &lives, &err) != MV_OK)
         return mv_complain(mv_input_name(r->cli), &err);
     if (!read_at(r, &lives, &ask))
         return MV_EXIT_FAILED;
-    if (mv_ledger_find(&r->cli->arena, r->trace, &lives, ask, &r->ledgers[r->count], &err) != MV_OK)
+    if (mv_ledger_find(arena, r->trace, &lives, ask, &out->at, &err) != MV_OK ||
+        mv_ledger_series_find(arena, r->trace, &lives, &out->series, &err) != MV_OK)
         return mv_complain(mv_input_name(r->cli), &err);
     r->count++;
     return MV_EXIT_DONE;
@@ -251,6 +410,7 @@ static int find_devices(ledger_report *r)
 int mv_cmd_ledger(mv_cli *cli)
 {
     mv_trace trace;
+    mv_err err = {.offset = MV_NO_OFFSET};
     ledger_report r = {.cli = cli,
                        .out = &cli->out,
                        .trace = &trace,
@@ -258,10 +418,13 @@ int mv_cmd_ledger(mv_cli *cli)
 
     if (!mv_input_read(cli, &trace))
         return MV_EXIT_FAILED;
-    r.start_us = start_of(&trace);
+    r.named = trace;
+    if (mv_level_take(&cli->arena, &r.named, MV_LEVEL_DEFAULT, &err) != MV_OK)
+        return mv_complain(mv_input_name(cli), &err);
+    r.start_us = start_of(&r);
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
-    r.ledgers = mv_push_array(&cli->arena, mv_ledger, 64);
-    if (!r.kinds || !r.ledgers)
+    r.devices = mv_push_array(&cli->arena, device_ledger, 64);
+    if (!r.kinds || !r.devices)
         return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
     return find_devices(&r) == MV_EXIT_DONE ? put_report(&r) : MV_EXIT_FAILED;
 }

@@ -223,8 +223,8 @@ const mv_command mv_commands[] = {
             "For a capture (memviz run): the memory that PyTorch, NCCL, cuBLAS and all other\n"
             "libraries requested from CUDA and still held, by library and API; an estimate of the\n"
             "CUDA context and the loaded code; and what remains unexplained. The rows add up to\n"
-            "what the device shows as used. The moment is that of the highest use unless --at\n"
-            "names another.\n",
+            "what the device shows as used, at each of its samples. The moment is that of the\n"
+            "highest use unless --at names another.\n",
         .example = "memviz ledger train.bin\n"
                    "memviz ledger --json --at end train.bin | jq '.devices[0].unexplained'\n",
     },

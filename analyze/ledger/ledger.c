@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/code/libraries.h"
+#include "analyze/ledger/device_use.h"
 #include "analyze/ledger/ledger_words.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
@@ -62,127 +63,28 @@ mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t 
                            events_until(trace, device, time_us), time_us};
 }
 
-/* ---- samples of one device --------------------------------------------------------------- */
-
-typedef struct {
-    uint32_t count;
-    uint32_t *row;     /* [count] of samples */
-    uint64_t *used;    /* [count] use of the process, or its estimate from the device's */
-    uint64_t *held;    /* [count] bytes that calls held then */
-    uint8_t *explains; /* [count] 1: growth since the previous sample goes to the context */
-    bool is_process;
-} levels;
-
-static mv_code levels_find(mv_arena *arena, const mv_trace *trace, const mv_holdings *h,
-                           levels *out, mv_err *err)
-{
-    const mv_samples *s = &trace->samples;
-    uint64_t rows = (uint64_t)s->count + 1; /* one to spare */
-
-    *out = (levels){.row = mv_push_array(arena, uint32_t, rows),
-                    .used = mv_push_array(arena, uint64_t, rows),
-                    .held = mv_push_array(arena, uint64_t, rows),
-                    .explains = mv_push_array(arena, uint8_t, rows)};
-    if (!out->row || !out->used || !out->held || !out->explains)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
-    for (uint32_t i = 0; i < s->count; i++) {
-        if (s->device[i] != h->device)
-            continue;
-        out->is_process = out->is_process || s->process[i] != MV_NO_BYTES;
-        out->row[out->count++] = i;
-    }
-    return MV_OK;
-}
-
-/* Bytes that others used before the process's first call; 0 when no sample is that old. */
-static uint64_t others_at_first(const mv_trace *trace, const levels *l)
-{
-    const mv_samples *s = &trace->samples;
-    bool is_early = l->count > 0 && (trace->api_calls.count == 0 ||
-                                     s->time_us[l->row[0]] <= trace->api_calls.time_us[0]);
-
-    return is_early ? s->used[l->row[0]] : 0;
-}
-
-static void fill_used(const mv_trace *trace, levels *l)
-{
-    const mv_samples *s = &trace->samples;
-    uint64_t others = others_at_first(trace, l);
-
-    for (uint32_t i = 0; i < l->count; i++) {
-        uint64_t process = s->process[l->row[i]], used = s->used[l->row[i]];
-        if (l->is_process)
-            l->used[i] = process == MV_NO_BYTES ? 0 : process;
-        else
-            l->used[i] = used > others ? used - others : 0;
-    }
-}
-
-/* Whether the driver's own memory grows after such a call. */
-static bool makes_context(const mv_api_calls *c, uint32_t call)
-{
-    return c->result[call] == 0 &&
-           (c->action[call] == MV_API_CONTEXT_CREATE || c->action[call] == MV_API_LOAD);
-}
-
-static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
-{
-    return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
-}
-
-/* Replays the calls along the samples. `most` is the call after which most was held. */
-static mv_code levels_replay(mv_holdings *h, levels *l, uint32_t *most, mv_err *err)
-{
-    const mv_api_calls *c = &h->trace->api_calls;
-    const mv_samples *s = &h->trace->samples;
-    bool has_allocated = false, explains = true;
-    uint64_t peak = 0;
-    uint32_t k = 0;
-
-    *most = 0;
-    for (uint32_t i = 0; i <= c->count; i++) {
-        for (; k < l->count && (i == c->count || s->time_us[l->row[k]] < c->time_us[i]); k++) {
-            l->held[k] = h->held[MV_LOT_DEVICE].bytes;
-            l->explains[k] = explains;
-            explains = !has_allocated;
-        }
-        if (i == c->count)
-            break;
-        if (!mv_holdings_apply(h, i))
-            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
-        if (is_of(h, c, i)) {
-            has_allocated = has_allocated || (mv_is_device_alloc(c->action[i]) &&
-                                              c->device[i] >= 0 && !c->result[i]);
-            explains = explains || makes_context(c, i);
-        }
-        if (h->held[MV_LOT_DEVICE].bytes > peak) {
-            peak = h->held[MV_LOT_DEVICE].bytes;
-            *most = i + 1;
-        }
-    }
-    return MV_OK;
-}
+/* ---- use ---------------------------------------------------------------------------------- */
 
 /* The middle of the longest time at the highest use. At its edges memory is being allocated or
  * freed, and the calls may be recorded later than the device shows their effect. */
-static int64_t most_used_time(const mv_trace *trace, const levels *l)
+static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
     int64_t best = -1, middle = MV_NO_TIME;
     uint64_t highest = 0;
     uint32_t end;
 
-    for (uint32_t i = 0; i < l->count; i++)
-        highest = l->used[i] > highest ? l->used[i] : highest;
-    for (uint32_t i = 0; i < l->count; i = end) {
+    for (uint32_t i = 0; i < use->count; i++)
+        highest = use->used[i] > highest ? use->used[i] : highest;
+    for (uint32_t i = 0; i < use->count; i = end) {
         int64_t first, last;
         end = i + 1;
-        if (l->used[i] != highest)
+        if (use->used[i] != highest)
             continue;
-        while (end < l->count && l->used[end] == highest)
+        while (end < use->count && use->used[end] == highest)
             end++;
-        first = s->time_us[l->row[i]];
-        last = s->time_us[l->row[end - 1]];
+        first = s->time_us[use->row[i]];
+        last = s->time_us[use->row[end - 1]];
         if ((int64_t)((uint64_t)last - (uint64_t)first) > best) {
             best = (int64_t)((uint64_t)last - (uint64_t)first);
             middle = (int64_t)((uint64_t)first + (uint64_t)best / 2);
@@ -191,47 +93,24 @@ static int64_t most_used_time(const mv_trace *trace, const levels *l)
     return middle;
 }
 
-/* The last sample at or before a time, else the first after it; l->count: none. */
-static uint32_t sample_at(const mv_trace *trace, const levels *l, int64_t time_us)
+static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger *out)
 {
-    uint32_t k = 0;
-
-    while (k < l->count && trace->samples.time_us[l->row[k]] <= time_us)
-        k++;
-    return k > 0 ? k - 1 : k;
-}
-
-/* Growth up to sample k that goes to the context. Wraps, like all sums of values from a file. */
-static int64_t context_until(const levels *l, uint32_t k)
-{
-    uint64_t context = 0, before = 0;
-
-    for (uint32_t i = 0; i <= k && i < l->count; i++) {
-        uint64_t now = l->used[i] - l->held[i];
-        if (l->explains[i])
-            context += now - before;
-        before = now;
-    }
-    return (int64_t)context;
-}
-
-static void fill_use(const mv_trace *trace, const levels *l, mv_ledger *out)
-{
-    uint32_t k = sample_at(trace, l, out->time_us);
+    uint32_t k = mv_device_use_at(trace, use, out->time_us);
     uint64_t device;
 
-    if (k == l->count)
+    if (k == use->count)
         return;
     out->why = NULL;
-    out->used = l->used[k];
-    out->is_process = l->is_process;
-    out->sample_us = trace->samples.time_us[l->row[k]];
-    out->total = trace->samples.total[l->row[k]];
-    device = trace->samples.used[l->row[k]];
+    out->used = use->used[k];
+    out->is_process = use->is_process;
+    out->sample_us = trace->samples.time_us[use->row[k]];
+    out->total = trace->samples.total[use->row[k]];
+    device = trace->samples.used[use->row[k]];
     if (device != MV_NO_BYTES)
         out->others = device > out->used ? device - out->used : 0;
-    out->context_estimate = context_until(l, k);
-    out->unexplained = (int64_t)(out->used - out->by_sum - (uint64_t)out->context_estimate);
+    out->context_estimate = use->context[k];
+    out->unexplained = mv_unexplained(out->used, out->by_sum, out->context_estimate);
+    out->held_at_sample = use->held[k];
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -297,16 +176,17 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const levels *l, uint32_t most,
+static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const mv_device_use *use,
                             mv_ledger_ask ask)
 {
     const mv_api_calls *c = &trace->api_calls;
+    uint32_t most = use->most;
     int64_t time_us = MV_NO_TIME;
 
     if (ask.when == MV_LEDGER_AFTER)
         return ask;
-    if (ask.when == MV_LEDGER_MOST_USED && l->count > 0)
-        return mv_ledger_at_time(trace, device, most_used_time(trace, l));
+    if (ask.when == MV_LEDGER_MOST_USED && use->count > 0)
+        return mv_ledger_at_time(trace, device, most_used_time(trace, use));
     if (ask.when == MV_LEDGER_END)
         most = c->count;
     if (most > 0)
@@ -335,16 +215,12 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
                        mv_ledger *out, mv_err *err)
 {
     const mv_trace *trace = h->trace;
-    levels l;
-    uint32_t most;
+    mv_device_use use;
 
-    if (levels_find(arena, trace, h, &l, err) != MV_OK)
+    if (mv_device_use_find(arena, h, NULL, NULL, &use, err) != MV_OK)
         return err->code;
-    fill_used(trace, &l);
-    if (levels_replay(h, &l, &most, err) != MV_OK)
-        return err->code;
-    if (ask.when == MV_LEDGER_AFTER || trace->api_calls.count > 0 || l.count > 0)
-        ask = settle(trace, out->device, &l, most, ask);
+    if (ask.when == MV_LEDGER_AFTER || trace->api_calls.count > 0 || use.count > 0)
+        ask = settle(trace, out->device, &use, ask);
     else if (settle_without_calls(arena, lives, &ask, err) != MV_OK)
         return err->code;
     mv_holdings_drop(h);
@@ -357,7 +233,7 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
     out->time_us = ask.time_us;
     out->event = ask.events ? ask.events - 1 : MV_BEFORE;
     out->framework_reserved = mv_moment_levels(lives, out->event).reserved;
-    fill_use(trace, &l, out);
+    fill_use(trace, &use, out);
     return MV_OK;
 }
 

@@ -2,13 +2,14 @@
  *
  *     used  =  Σ by  +  context_estimate  +  unexplained           exactly, always
  *
- *     used              from samples of the device: use of this process if NVML reports it; else
- * use of the device minus its use before the process's first call by                bytes that
- * calls of CUDA got and still hold, by calling library and API; PyTorch's segments are rows of this
- * table, like any other memory context_estimate  growth of (used - bytes held by calls) in the
- * intervals between samples before the process's first allocation, and in those in which a context
- * was created or code was loaded unexplained       the rest, which may be negative: the estimate's
- * error, the driver's own memory, rounding to its granularity, pools that keep freed memory
+ *     used              from samples of the device (analyze/ledger/device_use.h)
+ *     by                bytes that calls of CUDA got and still hold, by calling library and API;
+ *                       PyTorch's segments are rows of this table, like any other memory
+ *     context_estimate  growth of (used - bytes held by calls) around contexts and code
+ *     unexplained       the rest, which may be negative: the estimate's error, the driver's own
+ *                       memory, rounding to its granularity, pools that keep freed memory
+ *
+ * Over time: analyze/ledger/ledger_series.h.
  *
  * framework_reserved is the reserved memory by PyTorch's own totals. It is in no sum; it checks the
  * rows whose `is_framework` is set. docs/ledger.md explains the rest. */
@@ -56,6 +57,7 @@ typedef struct {
     uint64_t total;           /* bytes of the device; MV_NO_BYTES: unknown */
     uint64_t others;          /* in use on the device by others; MV_NO_BYTES: unknown */
     uint64_t by_sum;          /* Σ by */
+    uint64_t held_at_sample;  /* what calls held then, which `by_sum` is compared with */
     int64_t context_estimate; /* 0 when `used` is unknown */
     int64_t unexplained;      /* likewise */
 
@@ -69,6 +71,7 @@ typedef struct {
     const char *verdict; /* "12.0 GiB used: PyTorch 10.1 GiB, NCCL 1.2 GiB, ..." */
     const char *basis;   /* what the use of the device means, or why it is not known; "" */
     const char *check;   /* whether PyTorch's allocator reserved what its calls hold */
+    const char *residue; /* why `unexplained` is negative; "" when it is not */
 } mv_ledger;
 
 /* Bit i: device i has calls or samples; devices above 63 are left out. */

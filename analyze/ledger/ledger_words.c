@@ -90,10 +90,46 @@ static const char *find_check(mv_arena *arena, const mv_ledger *ledger)
                : "nothing is reserved by PyTorch's allocator";
 }
 
+static uint64_t managed_bytes(const mv_trace *trace, const mv_ledger *ledger)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < ledger->count; i++)
+        if (strstr(mv_string_text(trace, ledger->by[i].api), "Managed"))
+            bytes += ledger->by[i].bytes;
+    return bytes;
+}
+
+/* Parts never add up to more than the device has in use, so one of them is too high. */
+static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv_ledger *ledger)
+{
+    char lacks[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
+    uint64_t managed = managed_bytes(trace, ledger);
+
+    if (ledger->used == MV_NO_BYTES || ledger->unexplained >= 0)
+        return "";
+    mv_size_text(lacks, -(uint64_t)ledger->unexplained);
+    if (ledger->by_sum > ledger->held_at_sample)
+        return mv_arena_printf(arena,
+                               "the parts are %s more than the use: the sample is older than this "
+                               "moment, and calls hold %s more since then",
+                               lacks, mv_size_text(size, ledger->by_sum - ledger->held_at_sample));
+    if (managed > 0)
+        return mv_arena_printf(arena,
+                               "the parts are %s more than the use: %s are managed memory, which "
+                               "need not be on the device",
+                               lacks, mv_size_text(size, managed));
+    return mv_arena_printf(arena,
+                           "the parts are %s more than the use: the estimate of context and code "
+                           "is too high, or memory was freed that the calls do not show",
+                           lacks);
+}
+
 bool mv_ledger_words(mv_arena *arena, const mv_trace *trace, mv_ledger *ledger)
 {
     ledger->verdict = find_verdict(arena, trace, ledger);
     ledger->basis = find_basis(arena, ledger);
     ledger->check = find_check(arena, ledger);
-    return ledger->verdict && ledger->basis && ledger->check;
+    ledger->residue = find_residue(arena, trace, ledger);
+    return ledger->verdict && ledger->basis && ledger->check && ledger->residue;
 }

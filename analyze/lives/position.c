@@ -134,17 +134,15 @@ static void list_annotations(const mv_trace *trace, char *why, uint32_t size)
         mv_text_append(why, size, ": the file has none");
 }
 
-static bool find_annotation(const mv_trace *trace, const mv_events *events, const char *x,
-                            mv_position *out, char *why, uint32_t why_size)
+static bool find_annotation(const mv_trace *trace, const char *x, int64_t *time_us, char *why,
+                            uint32_t why_size)
 {
-    int64_t time = annotation_time(trace, x + 1);
     const char *hash = strrchr(x, '#');
     uint64_t starts = 0;
 
-    if (time != MV_NO_TIME) {
-        out->event = out->after = first_at(events, time);
+    *time_us = annotation_time(trace, x + 1);
+    if (*time_us != MV_NO_TIME)
         return true;
-    }
     if (hash && isdigit((unsigned char)hash[1]))
         starts =
             annotation_starts(trace, (mv_span){(const uint8_t *)x + 1, (uint64_t)(hash - x) - 1});
@@ -178,22 +176,58 @@ bool mv_position_is_valid(const char *x)
     return (*x == '@' && x[1]) || read_time(x, &time) || read_number(x, &number);
 }
 
+static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, char *why,
+                      uint32_t why_size)
+{
+    int64_t start = mv_position_start_us(trace);
+
+    if (!read_time(x, time_us))
+        return false;
+    if (start == MV_NO_TIME) {
+        snprintf(why, why_size, "the events have no times, so %s means nothing", x);
+        *time_us = MV_NO_TIME;
+    } else {
+        *time_us = *time_us > INT64_MAX - start && start > 0 ? INT64_MAX : start + *time_us;
+    }
+    return true;
+}
+
+bool mv_position_time(const mv_trace *trace, uint32_t device, const char *x, int64_t *time_us,
+                      char *why, uint32_t why_size)
+{
+    mv_events events = mv_trace_events(trace, device);
+    mv_position at;
+
+    if (*x == '@')
+        return find_annotation(trace, x, time_us, why, why_size);
+    if (find_time(trace, x, time_us, why, why_size))
+        return *time_us != MV_NO_TIME;
+    if (!mv_position_find(trace, device, x, &at, why, why_size))
+        return false;
+    if (at.event < events.count)
+        *time_us = events.time_us[at.event];
+    else if (!mv_position_is_beyond(trace, device, x, why, why_size))
+        snprintf(why, why_size, "no event %s", x);
+    return at.event < events.count;
+}
+
 bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_position *out,
                       char *why, uint32_t why_size)
 {
     mv_events events = mv_trace_events(trace, device);
-    int64_t start = mv_position_start_us(trace), time = 0;
+    int64_t time = 0;
     uint64_t number;
 
-    if (*x == '@')
-        return find_annotation(trace, &events, x, out, why, why_size);
-    if (read_time(x, &time)) {
-        if (start == MV_NO_TIME) {
-            snprintf(why, why_size, "the events have no times, so %s means nothing", x);
+    if (*x == '@') {
+        if (!find_annotation(trace, x, &time, why, why_size))
             return false;
-        }
-        *out = position_at_time(&events,
-                                time > INT64_MAX - start && start > 0 ? INT64_MAX : start + time);
+        out->event = out->after = first_at(&events, time);
+        return true;
+    }
+    if (find_time(trace, x, &time, why, why_size)) {
+        if (time == MV_NO_TIME)
+            return false;
+        *out = position_at_time(&events, time);
         return true;
     }
     if (!read_number(x, &number)) {

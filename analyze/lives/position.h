@@ -47,6 +47,11 @@ typedef struct {
 bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_position *out,
                       char *why, uint32_t why_size);
 
+/* The time that `x` names: an annotation's start, a time since mv_position_start_us, or that of an
+ * event of the device. False with a sentence in `why` when it names none. */
+bool mv_position_time(const mv_trace *trace, uint32_t device, const char *x, int64_t *time_us,
+                      char *why, uint32_t why_size);
+
 /* Whether `x` can name a position in any file. */
 bool mv_position_is_valid(const char *x);
 

@@ -442,7 +442,7 @@ Test(ledger, the_command_reports_what_was_found)
                       "530 MiB, unexplained 7.00 MiB (1 %)\n",
                       60) == 0,
               "%s", run.out);
-    run = mvt_sh("$MEMVIZ ledger --at 3 %s", path);
+    run = mvt_sh("$MEMVIZ ledger --at 30 %s", path);
     cr_assert_eq(run.status, 1);
     remove(path);
 }

@@ -1,0 +1,119 @@
+#include "analyze/ledger/device_use.h"
+
+static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *out, mv_err *err)
+{
+    const mv_samples *s = &h->trace->samples;
+    uint64_t rows = (uint64_t)s->count + 1; /* one to spare */
+
+    *out = (mv_device_use){.row = mv_push_array(arena, uint32_t, rows),
+                           .used = mv_push_array(arena, uint64_t, rows),
+                           .held = mv_push_array(arena, uint64_t, rows),
+                           .context = mv_push_array(arena, int64_t, rows)};
+    if (!out->row || !out->used || !out->held || !out->context)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->device[i] != h->device)
+            continue;
+        out->is_process = out->is_process || s->process[i] != MV_NO_BYTES;
+        out->row[out->count++] = i;
+    }
+    return MV_OK;
+}
+
+/* Bytes that others used before the process's first call; 0 when no sample is that old. */
+static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
+{
+    const mv_samples *s = &trace->samples;
+    bool is_early = use->count > 0 && (trace->api_calls.count == 0 ||
+                                       s->time_us[use->row[0]] <= trace->api_calls.time_us[0]);
+
+    return is_early ? s->used[use->row[0]] : 0;
+}
+
+static void fill_used(const mv_trace *trace, mv_device_use *use)
+{
+    const mv_samples *s = &trace->samples;
+    uint64_t others = others_at_first(trace, use);
+
+    for (uint32_t i = 0; i < use->count; i++) {
+        uint64_t process = s->process[use->row[i]], used = s->used[use->row[i]];
+        if (use->is_process)
+            use->used[i] = process == MV_NO_BYTES ? 0 : process;
+        else
+            use->used[i] = used > others ? used - others : 0;
+    }
+}
+
+/* Whether the driver's own memory grows after such a call. */
+static bool makes_context(const mv_api_calls *c, uint32_t call)
+{
+    return c->result[call] == 0 &&
+           (c->action[call] == MV_API_CONTEXT_CREATE || c->action[call] == MV_API_LOAD);
+}
+
+static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
+{
+    return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
+}
+
+/* `grows`: growth since the sample before goes to the context. */
+static void take_sample(mv_device_use *use, const mv_holdings *h, uint32_t k, bool grows)
+{
+    uint64_t before = k ? use->used[k - 1] - use->held[k - 1] : 0;
+
+    use->held[k] = h->held[MV_LOT_DEVICE].bytes;
+    use->context[k] = k ? use->context[k - 1] : 0;
+    if (grows)
+        use->context[k] =
+            (int64_t)((uint64_t)use->context[k] + use->used[k] - use->held[k] - before);
+}
+
+mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *watch, void *user,
+                           mv_device_use *out, mv_err *err)
+{
+    const mv_api_calls *c = &h->trace->api_calls;
+    const mv_samples *s = &h->trace->samples;
+    bool has_allocated = false, grows = true;
+    uint64_t peak = 0;
+    uint32_t k = 0;
+
+    if (push_rows(arena, h, out, err) != MV_OK)
+        return err->code;
+    fill_used(h->trace, out);
+    for (uint32_t i = 0; i <= c->count; i++) {
+        for (; k < out->count && (i == c->count || s->time_us[out->row[k]] < c->time_us[i]); k++) {
+            take_sample(out, h, k, grows);
+            grows = !has_allocated;
+            if (watch)
+                watch(user, k);
+        }
+        if (i == c->count)
+            break;
+        if (!mv_holdings_apply(h, i))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
+        if (is_of(h, c, i)) {
+            has_allocated = has_allocated || (mv_is_device_alloc(c->action[i]) &&
+                                              c->device[i] >= 0 && !c->result[i]);
+            grows = grows || makes_context(c, i);
+        }
+        if (h->held[MV_LOT_DEVICE].bytes > peak) {
+            peak = h->held[MV_LOT_DEVICE].bytes;
+            out->most = i + 1;
+        }
+    }
+    return MV_OK;
+}
+
+uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us)
+{
+    uint32_t k = 0;
+
+    while (k < use->count && trace->samples.time_us[use->row[k]] <= time_us)
+        k++;
+    return k > 0 ? k - 1 : k;
+}
+
+int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context)
+{
+    return (int64_t)(used - held - (uint64_t)context);
+}

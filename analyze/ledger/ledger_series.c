@@ -1,0 +1,258 @@
+#include "analyze/ledger/ledger_series.h"
+
+#include "analyze/code/libraries.h"
+#include "analyze/ledger/device_use.h"
+#include "analyze/totals/level_steps.h"
+#include "analyze/totals/moment.h"
+#include "base/sort.h"
+
+/* One library of the calls that get memory. */
+typedef struct {
+    const char *name;
+    uint32_t string; /* row of the path; MV_NO_ROW: not known */
+    uint32_t id;     /* of its name */
+    bool is_framework;
+} named_path;
+
+typedef struct {
+    const mv_trace *trace;
+    uint32_t *id_of;          /* [strings.count + 1] id of a path; the last: of none */
+    mv_ledger_library *names; /* [count] by id */
+    uint32_t count;
+    uint64_t *now;      /* [count] held now */
+    uint32_t *place_of; /* [count] column of the series; NULL while they are not chosen */
+    mv_ledger_series *out;
+} libraries;
+
+/* ---- libraries --------------------------------------------------------------------------- */
+
+static uint32_t *id_slot(const libraries *l, mv_string_id path)
+{
+    uint32_t strings = l->trace->strings.count;
+
+    return &l->id_of[path.row < strings ? path.row : strings];
+}
+
+/* The paths of calls that get memory, each once. */
+static bool list_paths(mv_arena *scratch, libraries *l, named_path **paths, uint32_t *count)
+{
+    const mv_api_calls *c = &l->trace->api_calls;
+    uint64_t most = (uint64_t)l->trace->strings.count + 1;
+    char name[MV_LIBRARY_NAME];
+
+    *count = 0;
+    l->id_of = mv_push_array(scratch, uint32_t, most);
+    *paths = mv_push_array(scratch, named_path, most < c->count ? most : c->count);
+    if (!l->id_of || !*paths)
+        return false;
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t *slot = id_slot(l, c->library[i]);
+        const char *path = mv_string_text(l->trace, c->library[i]);
+        if (*slot || c->result[i] != 0 || !mv_is_device_alloc(c->action[i]))
+            continue;
+        *slot = 1;
+        mv_library_name(path, name);
+        (*paths)[*count] = (named_path){.name = mv_arena_text(scratch, name, strlen(name)),
+                                        .string = c->library[i].row,
+                                        .is_framework = mv_library_is_framework(path)};
+        if (!(*paths)[(*count)++].name)
+            return false;
+    }
+    return true;
+}
+
+static bool name_libraries(mv_arena *scratch, libraries *l)
+{
+    named_path *paths;
+    uint32_t count;
+
+    if (!list_paths(scratch, l, &paths, &count))
+        return false;
+    mv_sort_rows(scratch, paths, count, MV_RISING(named_path, name));
+    l->names = mv_push_array(scratch, mv_ledger_library, count);
+    l->now = mv_push_array(scratch, uint64_t, count);
+    if (!l->names || !l->now)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(paths[i].name, paths[i - 1].name) != 0)
+            l->names[l->count++] = (mv_ledger_library){.name = paths[i].name};
+        l->names[l->count - 1].is_framework |= paths[i].is_framework;
+        *id_slot(l, (mv_string_id){paths[i].string}) = l->count - 1;
+    }
+    return true;
+}
+
+static void watch_lot(void *user, const mv_lot *lot, uint32_t at, uint32_t call, bool is_gain)
+{
+    libraries *l = user;
+    uint32_t id = *id_slot(l, l->trace->api_calls.library[lot->call]);
+
+    (void)at;
+    (void)call;
+    if (lot->kind != MV_LOT_DEVICE)
+        return;
+    l->now[id] += is_gain ? lot->bytes : -lot->bytes;
+    if (l->now[id] > l->names[id].most)
+        l->names[id].most = l->now[id];
+}
+
+static void watch_sample(void *user, uint32_t sample)
+{
+    libraries *l = user;
+    uint64_t *row = l->out->by + (uint64_t)sample * l->out->library_count;
+
+    for (uint32_t id = 0; id < l->count; id++)
+        if (l->now[id] > 0)
+            row[l->place_of[id]] += l->now[id];
+}
+
+typedef struct {
+    uint64_t most;
+    uint32_t id;
+} ranked;
+
+/* Gives each library its column: most first, and one for all that hold least. */
+static bool choose_columns(mv_arena *arena, mv_arena *scratch, libraries *l)
+{
+    mv_ledger_series *out = l->out;
+    uint32_t holders = 0, own;
+    ranked *order = mv_push_array(scratch, ranked, l->count);
+
+    for (uint32_t id = 0; id < l->count; id++)
+        holders += l->names[id].most > 0;
+    own = holders <= MV_LEDGER_LIBRARIES ? holders : MV_LEDGER_LIBRARIES - 1;
+    out->library_count = own + (own < holders);
+    out->libraries = mv_push_array(arena, mv_ledger_library, out->library_count);
+    out->by = mv_push_array(arena, uint64_t, (uint64_t)out->library_count * out->count);
+    l->place_of = mv_push_array(scratch, uint32_t, l->count);
+    if (!order || !out->libraries || !out->by || !l->place_of)
+        return false;
+    for (uint32_t id = 0; id < l->count; id++)
+        order[id] = (ranked){l->names[id].most, id};
+    mv_sort_rows(scratch, order, l->count, MV_FALLING(ranked, most));
+    for (uint32_t i = 0; i < l->count; i++) {
+        const mv_ledger_library *from = &l->names[order[i].id];
+        l->place_of[order[i].id] = i < own ? i : own;
+        if (i >= own)
+            continue;
+        out->libraries[i] = *from;
+        out->libraries[i].name = mv_arena_text(arena, from->name, strlen(from->name));
+        if (!out->libraries[i].name)
+            return false;
+    }
+    if (own < holders)
+        out->libraries[own] = (mv_ledger_library){.name = "others"};
+    return true;
+}
+
+/* ---- points ------------------------------------------------------------------------------ */
+
+static void fill_points(const mv_trace *trace, const mv_device_use *use, mv_ledger_series *out)
+{
+    const mv_samples *s = &trace->samples;
+
+    out->is_process = use->is_process;
+    for (uint32_t i = 0; i < out->count; i++) {
+        uint32_t row = use->row[i];
+        uint64_t device = s->used[row], used = use->used[i];
+        out->points[i] =
+            (mv_ledger_point){.time_us = s->time_us[row],
+                              .used = used,
+                              .others = device == MV_NO_BYTES ? device
+                                        : device > used       ? device - used
+                                                              : 0,
+                              .context_estimate = use->context[i],
+                              .unexplained = mv_unexplained(used, use->held[i], use->context[i])};
+        out->total = s->total[row];
+        if (used > out->points[out->peak].used)
+            out->peak = i;
+        if (used > 0 && out->points[out->first].used == 0)
+            out->first = i;
+        if (used > 0)
+            out->end = i;
+    }
+}
+
+/* What PyTorch's allocator had by its own events. */
+static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_series *out)
+{
+    mv_levels now = mv_moment_levels(lives, MV_BEFORE);
+    mv_level_steps steps;
+    mv_level_step step;
+    uint32_t event = 0;
+
+    if (!mv_level_steps_init(scratch, lives, &steps))
+        return false;
+    for (uint32_t i = 0; i < out->count; i++) {
+        for (;
+             event < lives->events.count && lives->events.time_us[event] <= out->points[i].time_us;
+             event++)
+            while (mv_level_steps_next(&steps, event, &step))
+                mv_levels_apply(&now, lives, &step);
+        out->points[i].framework_reserved = now.reserved;
+        out->points[i].framework_allocated = now.allocated;
+    }
+    return true;
+}
+
+/* Once to learn which libraries hold most, once to fill the columns. */
+static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const mv_lives *lives,
+                       mv_err *err)
+{
+    uint64_t devices = mv_ledger_devices(l->trace);
+    mv_device_use use;
+
+    if (!name_libraries(scratch, l))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "libraries");
+    for (int pass = 0; pass < 2; pass++) {
+        mv_holdings h;
+        mv_code code;
+        mv_holdings_init(&h, scratch, l->trace, (int32_t)lives->device,
+                         (devices & (devices - 1)) == 0);
+        h.watch = watch_lot;
+        h.user = l;
+        memset(l->now, 0, l->count * sizeof *l->now);
+        code = mv_device_use_find(scratch, &h, pass ? watch_sample : NULL, l, &use, err);
+        mv_holdings_drop(&h);
+        if (code != MV_OK)
+            return code;
+        l->out->count = use.count;
+        if (pass == 0 && !choose_columns(arena, scratch, l))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "libraries");
+    }
+    l->out->points = mv_push_array(arena, mv_ledger_point, (uint64_t)use.count + 1);
+    if (!l->out->points)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
+    fill_points(l->trace, &use, l->out);
+    if (!fill_framework(scratch, lives, l->out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
+    return MV_OK;
+}
+
+mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              mv_ledger_series *out, mv_err *err)
+{
+    libraries l = {.trace = trace, .out = out};
+    mv_arena scratch;
+    mv_code code;
+
+    *out = (mv_ledger_series){.device = lives->device, .total = MV_NO_BYTES};
+    mv_arena_init(&scratch, arena->budget);
+    code = find_in(arena, &scratch, &l, lives, err);
+    mv_arena_release(&scratch);
+    return code;
+}
+
+uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us)
+{
+    uint32_t low = 0, high = series->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (series->points[middle].time_us <= time_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? low - 1 : low;
+}

@@ -1,0 +1,62 @@
+/* The ledger over time: who held the memory of a device at each of its samples.
+ *
+ *     used  =  Σ by  +  context_estimate  +  unexplained           at each sample, exactly
+ *
+ *     mv_ledger_series s;
+ *     mv_ledger_series_find(arena, trace, &lives, &s, err)
+ *     for each point i, library k:  mv_ledger_series_by(&s, i)[k]
+ *
+ * `trace` is as it was read: a level has no calls any more (analyze/levels). What the parts are:
+ * analyze/ledger/ledger.h. */
+#ifndef MV_LEDGER_SERIES_H
+#define MV_LEDGER_SERIES_H
+
+#include "analyze/ledger/ledger.h"
+
+/* Libraries that are told apart; the least of more are one, "others". */
+enum { MV_LEDGER_LIBRARIES = 24 };
+
+typedef struct {
+    const char *name;  /* "NCCL" (analyze/code/libraries.h); "others" */
+    uint64_t most;     /* bytes that it held, at any moment; of "others": 0 */
+    bool is_framework; /* PyTorch's allocator */
+} mv_ledger_library;
+
+typedef struct {
+    int64_t time_us;
+    uint64_t used;
+    uint64_t others; /* in use on the device by others; MV_NO_BYTES: unknown */
+    uint64_t framework_reserved, framework_allocated; /* by PyTorch's own figures; in no sum */
+    int64_t context_estimate, unexplained;
+} mv_ledger_point;
+
+typedef struct {
+    uint32_t device;
+    bool is_process;         /* `used` is NVML's figure for the process */
+    uint64_t total;          /* bytes of the device; MV_NO_BYTES: unknown */
+    uint32_t count;          /* 0: no samples of this device */
+    mv_ledger_point *points; /* [count] by time */
+    uint32_t library_count;
+    mv_ledger_library *libraries; /* [library_count] most bytes first, "others" last */
+    uint64_t *by;                 /* [count * library_count] */
+    /* Points of interest; 0 when there are none. */
+    uint32_t first; /* the first at which the process used memory */
+    uint32_t peak;  /* the first with the highest use */
+    uint32_t end;   /* the last at which the process used memory */
+} mv_ledger_series;
+
+/* What each library held at a point: [library_count] */
+static inline const uint64_t *mv_ledger_series_by(const mv_ledger_series *series, uint32_t point)
+{
+    return series->by + (uint64_t)point * series->library_count;
+}
+
+/* The last point at or before a time, else the first after it; series->count: there is none. */
+uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us);
+
+/* `lives` is of the device that is meant. Linear in calls, events and samples, but for sorting the
+ * libraries. Fails only when memory is out. */
+mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              mv_ledger_series *out, mv_err *err);
+
+#endif

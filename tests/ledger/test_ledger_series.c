@@ -1,0 +1,298 @@
+/* The ledger over time: at each sample it is what the ledger of that moment is, and adds up. */
+#include "analyze/code/libraries.h"
+#include "analyze/ledger/ledger_series.h"
+#include "base/text.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_calls.h"
+#include "tests/fixture/fixture_json.h"
+
+#include <unistd.h>
+
+static mv_ledger_series series_of(mvt_calls *c)
+{
+    const mv_trace *trace = mvt_calls_done(c);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+    mv_ledger_series series;
+
+    mvt_ok(mv_ledger_series_find(mvt_memory(), trace, &lives, &series, mvt_err()));
+    return series;
+}
+
+static uint64_t sum_of(const mv_ledger_series *series, uint32_t point)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < series->library_count; k++)
+        sum += mv_ledger_series_by(series, point)[k];
+    return sum;
+}
+
+static void expect_sums(const mv_ledger_series *series)
+{
+    for (uint32_t i = 0; i < series->count; i++) {
+        const mv_ledger_point *p = &series->points[i];
+        cr_assert_eq(sum_of(series, i) + (uint64_t)p->context_estimate + (uint64_t)p->unexplained,
+                     p->used, "point %u", i);
+    }
+}
+
+static void random_call(mvt_calls *c, uint64_t *random, uint32_t libraries)
+{
+    static const mv_api_action actions[] = {MV_API_ALLOC,  MV_API_ALLOC,     MV_API_FREE,
+                                            MV_API_CREATE, MV_API_RELEASE,   MV_API_CONTEXT_CREATE,
+                                            MV_API_LOAD,   MV_API_ALLOC_HOST};
+    uint64_t key = 1 + mvt_random(random, 60);
+    mvt_call_args args = {.addr = key * MIB,
+                          .handle = key,
+                          .size = 1 + mvt_random(random, MIB),
+                          .result = mvt_random(random, 20) == 0 ? 2 : 0};
+    mv_api_action action = actions[mvt_random(random, sizeof actions / sizeof *actions)];
+    const char *path = mv_arena_printf(mvt_memory(), "/lib/lib%u.so", (unsigned)(key % libraries));
+
+    if (action == MV_API_ALLOC_HOST)
+        args.addr += (uint64_t)1 << 40;
+    args.library = path;
+    mvt_call_row(c, action, args);
+}
+
+static void expect_point(const mv_trace *trace, const mv_lives *lives,
+                         const mv_ledger_series *series, uint32_t i)
+{
+    const mv_ledger_point *p = &series->points[i];
+    mv_ledger_ask ask = mv_ledger_at_time(trace, 0, p->time_us);
+    char name[MV_LIBRARY_NAME];
+    mv_ledger ledger;
+
+    mvt_ok(mv_ledger_find(mvt_memory(), trace, lives, ask, &ledger, mvt_err()));
+    cr_assert_eq(p->used, ledger.used);
+    cr_assert_eq(p->context_estimate, ledger.context_estimate);
+    cr_assert_eq(p->unexplained, ledger.unexplained);
+    cr_assert_eq(sum_of(series, i), ledger.by_sum);
+    for (uint32_t k = 0; k < series->library_count; k++) {
+        uint64_t bytes = 0;
+        for (uint32_t row = 0; row < ledger.count; row++)
+            if (strcmp(mv_library_name(mv_string_text(trace, ledger.by[row].library), name),
+                       series->libraries[k].name) == 0)
+                bytes += ledger.by[row].bytes;
+        if (strcmp(series->libraries[k].name, "others") != 0)
+            cr_assert_eq(mv_ledger_series_by(series, i)[k], bytes);
+    }
+}
+
+Test(ledger_series, each_sample_has_the_parts_that_the_ledger_finds_there)
+{
+    for (uint64_t seed = 1; seed < 7; seed++) {
+        uint32_t libraries = seed % 2 ? 5 : 40;
+        mvt_calls *c = mvt_calls_new();
+        uint64_t random = seed;
+        mv_ledger_series series;
+        mv_lives lives;
+
+        for (int i = 0; i < 600; i++) {
+            random_call(c, &random, libraries);
+            if (i % 11 == 0)
+                mvt_sample(c, .used = mvt_random(&random, 90 * MIB) + MIB,
+                           .process = seed % 3 ? 0 : 1 + mvt_random(&random, 90 * MIB));
+        }
+        series = series_of(c);
+        lives = mvt_lives(mvt_memory(), mvt_calls_done(c), 0);
+        cr_assert_eq(series.count, 55);
+        cr_assert_eq(series.library_count, libraries == 5 ? 5 : MV_LEDGER_LIBRARIES);
+        expect_sums(&series);
+        for (uint32_t k = 1; k < series.library_count; k++)
+            cr_assert_geq(series.libraries[k - 1].most, series.libraries[k].most);
+        for (uint32_t i = 0; i < series.count; i += 6)
+            expect_point(mvt_calls_done(c), &lives, &series, i);
+    }
+}
+
+/* 500 MiB of context; PyTorch gets 100 MiB, 60 of it in a block; NCCL gets 40 and gives them back;
+ * no call asked for 8 MiB; at the last sample the process is gone. */
+static mvt_calls *program(void)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_sample(c, .used = 1000 * MIB, .process = 0);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain");
+    mvt_sample(c, .used = 1500 * MIB, .process = 500 * MIB);
+    mvt_call(c, MV_API_ALLOC, .addr = 1 << 30, .size = 100 * MIB,
+             .library = "/site-packages/torch/lib/libc10_cuda.so");
+    mvt_calls_event(c, MV_ACTION_SEGMENT_ALLOC, 1 << 30, 100 * MIB);
+    mvt_calls_event(c, MV_ACTION_ALLOC, 1 << 30, 60 * MIB);
+    mvt_sample(c, .used = 1600 * MIB, .process = 600 * MIB);
+    mvt_calls_annotate(c, MV_STAGE_MARK, "reduce");
+    mvt_call(c, MV_API_CREATE, .handle = 3, .size = 40 * MIB, .api = "cuMemCreate",
+             .library = "/nvidia/nccl/lib/libnccl.so.2");
+    mvt_sample(c, .used = 1648 * MIB, .process = 648 * MIB);
+    mvt_call(c, MV_API_RELEASE, .handle = 3);
+    mvt_calls_event(c, MV_ACTION_FREE_REQUESTED, 1 << 30, 60 * MIB);
+    mvt_calls_event(c, MV_ACTION_FREE_COMPLETED, 1 << 30, 60 * MIB);
+    mvt_sample(c, .used = 1605 * MIB, .process = 605 * MIB);
+    mvt_sample(c, .used = 1000 * MIB, .process = 0);
+    return c;
+}
+
+Test(ledger_series, first_peak_and_end_are_those_of_the_process)
+{
+    mv_ledger_series s = series_of(program());
+    const mv_ledger_point *peak;
+
+    expect_sums(&s);
+    cr_assert_eq(s.count, 6);
+    cr_assert_eq(s.first, 1);
+    cr_assert_eq(s.peak, 3);
+    cr_assert_eq(s.end, 4);
+    peak = &s.points[s.peak];
+    cr_assert_eq(peak->used, 648 * MIB);
+    cr_assert_eq(peak->others, 1000 * MIB);
+    cr_assert_eq(peak->framework_reserved, 100 * MIB);
+    cr_assert_eq(peak->framework_allocated, 60 * MIB);
+    cr_assert_eq(s.points[s.end].framework_allocated, 0);
+    cr_assert_eq(peak->context_estimate, (int64_t)(500 * MIB));
+    cr_assert_eq(peak->unexplained, (int64_t)(8 * MIB));
+    cr_assert_eq(s.library_count, 2);
+    cr_assert_str_eq(s.libraries[0].name, "PyTorch");
+    cr_assert(s.libraries[0].is_framework);
+    cr_assert_eq(mv_ledger_series_by(&s, s.peak)[1], 40 * MIB);
+    cr_assert_eq(mv_ledger_series_by(&s, s.end)[1], 0);
+    cr_assert_eq(mv_ledger_series_at(&s, s.points[3].time_us - 1), 2);
+    cr_assert_eq(mv_ledger_series_at(&s, INT64_MAX), 5);
+    cr_assert_eq(mv_ledger_series_at(&s, 0), 0);
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+static const char *file_of(mvt_calls *c)
+{
+    mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
+    char *path = mv_arena_text(mvt_memory(), "/tmp/memviz-series-XXXXXX", 25);
+    int file = mkstemp(path);
+
+    cr_assert(file >= 0);
+    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    close(file);
+    return path;
+}
+
+static double used_at(const char *path, const char *at)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ ledger --json --at '%s' %s", at, path);
+
+    return mvt_json_number(cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), "by_sum");
+}
+
+Test(ledger_series, the_command_lists_each_sample_and_its_parts_add_up)
+{
+    const char *path = file_of(program());
+    cJSON *report = mvt_json(0, "$MEMVIZ ledger --json %s", path), *sample, *part;
+    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    int count = 0;
+    mvt_run run;
+
+    cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples"))
+    {
+        double sum = mvt_json_number(sample, "context_estimate");
+        mvt_json_has(sample, "time_us used framework_reserved framework_allocated by unexplained");
+        sum += mvt_json_number(sample, "unexplained");
+        cJSON_ArrayForEach(part, cJSON_GetObjectItem(sample, "by"))
+        {
+            mvt_json_has(part, "library bytes");
+            sum += mvt_json_number(part, "bytes");
+        }
+        cr_assert_eq(sum, mvt_json_number(sample, "used"));
+        count++;
+    }
+    cr_assert_eq(count, 6);
+    run = mvt_sh("$MEMVIZ ledger %s", path);
+    cr_assert_eq(run.status, 0);
+    cr_expect(strstr(run.out, "     500 MiB     648 MiB     605 MiB  used\n"), "%s", run.out);
+    cr_expect(strstr(run.out, "         0 B    40.0 MiB         0 B  NCCL\n"), "%s", run.out);
+    cr_expect(strstr(run.out, "         0 B    8.00 MiB    5.00 MiB  unexplained\n"), "%s",
+              run.out);
+    unlink(path);
+}
+
+/* The block's event comes first, and the mark 20 microseconds later, before NCCL's call. */
+Test(ledger_series, at_takes_events_times_marks_peak_and_end)
+{
+    const char *path = file_of(program());
+
+    cr_assert_eq(used_at(path, "0"), (double)(100 * MIB));
+    cr_assert_eq(used_at(path, "@reduce"), (double)(100 * MIB));
+    cr_assert_eq(used_at(path, "31us"), (double)(140 * MIB));
+    cr_assert_eq(used_at(path, "end"), (double)(100 * MIB));
+    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at 1000s %s", path).status, 1);
+    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at @nothing %s", path).status, 1);
+    unlink(path);
+}
+
+/* Events are those that the other reports number: of calls, from the first that gets memory. */
+Test(ledger_series, at_takes_them_where_pytorch_has_no_events)
+{
+    mvt_calls *c = mvt_calls_new();
+    const char *path;
+
+    mvt_sample(c, .used = 0);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain");
+    for (uint64_t i = 1; i < 5; i++) {
+        mvt_call(c, MV_API_ALLOC, .addr = i << 30, .size = MIB);
+        mvt_sample(c, .used = i * MIB);
+        if (i == 2)
+            mvt_calls_annotate(c, MV_STAGE_MARK, "step 2");
+    }
+    mvt_call(c, MV_API_FREE, .addr = 1 << 30);
+    path = file_of(c);
+    cr_assert_eq(used_at(path, "1"), (double)(1 * MIB));
+    cr_assert_eq(used_at(path, "3"), (double)(2 * MIB));
+    cr_assert_eq(used_at(path, "21us"), (double)(2 * MIB));
+    cr_assert_eq(used_at(path, "@step 2"), (double)(2 * MIB));
+    cr_assert_eq(used_at(path, "peak"), (double)(4 * MIB));
+    cr_assert_eq(used_at(path, "end"), (double)(3 * MIB));
+    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at 99 %s", path).status, 1);
+    cr_assert_eq(mvt_sh("$MEMVIZ ledger --at nonsense %s", path).status, 2);
+    unlink(path);
+}
+
+/* ---- a negative residue ------------------------------------------------------------------ */
+
+static const char *residue_of(mvt_calls *c)
+{
+    const mv_trace *trace = mvt_calls_done(c);
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+    mv_ledger_ask ask = {.when = MV_LEDGER_END};
+    mv_ledger ledger;
+
+    mvt_ok(mv_ledger_find(mvt_memory(), trace, &lives, ask, &ledger, mvt_err()));
+    cr_assert_eq(ledger.by_sum + (uint64_t)ledger.context_estimate + (uint64_t)ledger.unexplained,
+                 ledger.used);
+    cr_assert_eq(*ledger.residue == 0, ledger.unexplained >= 0);
+    return ledger.residue;
+}
+
+static mvt_calls *two_samples(mv_api_action action, const char *api, uint64_t used)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_sample(c, .used = 0);
+    mvt_call(c, MV_API_ALLOC, .addr = 1 << 30, .size = MIB);
+    mvt_sample(c, .used = MIB);
+    mvt_call(c, action, .addr = 2ull << 30, .size = 10 * MIB, .api = api);
+    mvt_sample(c, .used = used);
+    mvt_call(c, MV_API_FREE, .addr = 9ull << 30);
+    return c;
+}
+
+Test(ledger_series, a_negative_residue_is_shown_and_explained)
+{
+    mvt_calls *c = two_samples(MV_API_ALLOC, "cudaMalloc", 11 * MIB);
+
+    cr_assert_str_eq(residue_of(c), "");
+    c = two_samples(MV_API_ALLOC_MANAGED, "cudaMallocManaged", 3 * MIB);
+    cr_assert(strstr(residue_of(c), "8.00 MiB more than the use: 10.0 MiB are managed memory"));
+    c = two_samples(MV_API_ALLOC, "cudaMalloc", 3 * MIB);
+    cr_assert(strstr(residue_of(c), "the estimate of context and code is too high"));
+    c = two_samples(MV_API_ALLOC, "cudaMalloc", 11 * MIB);
+    mvt_call(c, MV_API_ALLOC, .addr = 3ull << 30, .size = 5 * MIB);
+    cr_assert(
+        strstr(residue_of(c), "the sample is older than this moment, and calls hold 5.00 MiB"));
+}
