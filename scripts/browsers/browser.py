@@ -7,14 +7,16 @@ through its own protocol, with nothing but Python. All that both have in common 
         page.key("Control+e")
         page.evaluate("document.title")
 
-`page.said` has what the console and the page's errors said, `page.asked` the addresses that the page
-asked for, `browser.proxy.asked` what reached the network: a proxy on this machine takes the place of
-it, refuses all and writes it down."""
+`page.said` has what the console and the page's errors said, `page.expected` expressions for what they
+may say, `page.asked` the addresses that the page asked for, `page.refused_urls` how those begin that it
+may ask for in vain, `browser.proxy.asked` what reached the network: a proxy on this machine takes the
+place of it, refuses all and writes it down."""
 
 import base64
 import collections
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -164,6 +166,8 @@ class Page:
         self.browser = browser
         self.said = []
         self.asked = []
+        self.expected = []
+        self.refused_urls = ()
 
     def wait(self, expression, seconds=60, every=0.05):
         """Until the expression is true; returns its value."""
@@ -175,6 +179,20 @@ class Page:
             if time.monotonic() > end:
                 raise BrowserError(f"after {seconds} s still not: {expression}")
             time.sleep(every)
+
+    def expect_words(self, pattern, seconds=60):
+        """Waits until the console has said what fits, a regular expression; it may say so from now on."""
+        self.expected.append(pattern)
+        end = time.monotonic() + seconds
+        while not any(re.search(pattern, line) for line in self.said):
+            if time.monotonic() > end:
+                raise BrowserError(f"the console does not say {pattern}: {self.said}")
+            self.evaluate("1")
+            time.sleep(0.05)
+
+    def unexpected(self):
+        """What was said beside that."""
+        return [line for line in self.said if not any(re.search(pattern, line) for pattern in self.expected)]
 
     def box(self, selector):
         """Left, top, width, height in the window."""

@@ -4,6 +4,9 @@
 
 #include "tests/fixture/fixture_program.h"
 
+/* Tells the process that `leave` left to end, and waits until it has. */
+#define END_OF_LEFT "touch enough; while [ -e enough ]; do sleep 0.05; done"
+
 static mvt_run run_sh(const char *command)
 {
     setenv("MARKING", MV_MARKING, 1);
@@ -87,7 +90,8 @@ Test(run, sigterm_reaches_the_program)
 Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
 {
     /* To both, as a terminal sends it. */
-    expect("$MEMVIZ run -q $MARKING mark a sleep 5000 & sleep 0.5; "
+    expect("$MEMVIZ run -q $MARKING touch began await never & until [ -e began ]; do sleep 0.05; "
+           "done; "
            "kill -INT $!; sleep 0.2; kill -0 $! && echo there; "
            "kill -TERM $!; wait $!; echo $?",
            0, "there\n143\n");
@@ -203,7 +207,7 @@ Test(run, an_image_that_becomes_another_leaves_both)
 Test(run, a_process_that_stays_is_left_alone)
 {
     mvt_run run =
-        run_sh("$MEMVIZ run -o a.bin $MARKING mark x leave sleep 300; ls; sleep 2; for f in *.live;"
+        run_sh("$MEMVIZ run -o a.bin $MARKING mark x leave; ls *.live; " END_OF_LEFT "; for f in *.live;"
                " do $MEMVIZ convert -q $f b.bin; done; $MEMVIZ dump b.bin | grep -c '^mark.*left'");
 
     cr_assert_eq(run.status, 0, "%s", run.err);
@@ -213,8 +217,10 @@ Test(run, a_process_that_stays_is_left_alone)
 
 Test(run, two_runs_with_one_name_do_not_mix)
 {
-    expect("$MEMVIZ run -q -o a.bin $MARKING mark x sleep 600 mark y & "
-           "$MEMVIZ run -q -o a.bin $MARKING mark z; ls *.live | wc -l; wait; ls",
+    expect("$MEMVIZ run -q -o a.bin $MARKING mark x touch began await go mark y & "
+           "until [ -e began ]; do sleep 0.05; done; "
+           "$MEMVIZ run -q -o a.bin $MARKING mark z; ls *.live | wc -l; touch go; wait; rm began "
+           "go; ls",
            0, "1\na.bin\n");
 }
 
@@ -291,7 +297,7 @@ Test(run, a_host_that_looks_like_a_path_is_only_a_word)
 Test(run, a_process_that_stays_is_noticed_whatever_the_file_is_called)
 {
     expect("$MEMVIZ run -o \"$(printf 'a\\nb.bin')\" $MARKING mark x leave 2>err; "
-           "grep -c 'still running' err; ls | grep -c live; sleep 2.5",
+           "grep -c 'still running' err; ls | grep -c live; " END_OF_LEFT,
            0, "1\n1\n");
 }
 

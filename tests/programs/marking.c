@@ -4,13 +4,13 @@
  *     fork          a child marks "child" and ends; waits for it
  *     spawn         another image of this program marks "spawned" in a process of its own
  *     exec          becomes this program anew, with the arguments that follow
- *     leave         a child that stays for two seconds, marking, and is not waited for
- *     rank N        sets RANK
- *     sleep MS
- *     signals       prints the signals that it was given blocked or ignored, as masks
- *     kill N        sends itself a signal
- *     exit N        _exit */
+ *     leave         a child that marks "left" and is not waited for: it stays until there is a file
+ * "enough" here, for a minute at most, and unlinks that file as it ends; the file "left" says that
+ * it has marked rank N        sets RANK await FILE    waits until there is such a file, for a
+ * minute at most touch FILE    makes it signals       prints the signals that it was given blocked
+ * or ignored, as masks kill N        sends itself a signal exit N        _exit */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +29,15 @@ static void mark(const char *text)
         call(text);
 }
 
-static void wait_ms(const char *ms)
+static void await(const char *path)
 {
-    usleep((useconds_t)strtoul(ms, NULL, 10) * 1000);
+    for (int i = 0; i < 6000 && access(path, F_OK) != 0; i++)
+        usleep(10 * 1000);
+}
+
+static void touch(const char *path)
+{
+    close(open(path, O_WRONLY | O_CREAT, 0600));
 }
 
 static void spawn(const char *self)
@@ -58,13 +64,17 @@ static void fork_child(void)
 
 static void leave_child(void)
 {
-    if (fork() != 0)
+    if (fork() != 0) {
+        await("left");
         return;
+    }
     mark("left");
+    touch("left");
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
-    sleep(2);
+    for (int i = 0; i < 6000 && unlink("enough") != 0; i++)
+        usleep(10 * 1000);
     _exit(0);
 }
 
@@ -116,8 +126,10 @@ int main(int argc, char **argv)
             mark(next);
         else if (strcmp(word, "rank") == 0)
             setenv("RANK", next, 1);
-        else if (strcmp(word, "sleep") == 0)
-            wait_ms(next);
+        else if (strcmp(word, "await") == 0)
+            await(next);
+        else if (strcmp(word, "touch") == 0)
+            touch(next);
         else if (strcmp(word, "kill") == 0)
             raise((int)strtol(next, NULL, 10));
         else if (strcmp(word, "exit") == 0)
