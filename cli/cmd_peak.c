@@ -12,6 +12,7 @@
 #include "cli/input/window.h"
 #include "cli/report/by_group.h"
 #include "cli/report/captured.h"
+#include "cli/report/device_rest.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
@@ -31,6 +32,7 @@ typedef struct {
     mv_attribution found;
     mv_peak_target target;
     mv_grouped grouped; /* --by */
+    mv_device_rest rest;
 } device_peak;
 
 typedef struct {
@@ -195,6 +197,7 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
     MEMBER("history", mv_history_name(d->history))            \
     MEMBER("residual", d->residual)                           \
     MEMBER("inexact_blocks", d->inexact_blocks)               \
+    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                  \
     MOMENT_FIELDS(COLUMN, MEMBER, LIST)                       \
     LIST("annotations", &range_table, mv_value_rows(found))   \
     TARGET_FIELDS(COLUMN, MEMBER, LIST)                       \
@@ -365,6 +368,7 @@ static void put_device(const peak_report *r, const device_peak *d)
     for (uint32_t i = 0; i < d->doubts.count; i++)
         mv_out_format(r->out, "  %s\n", d->doubts.text[i]);
     put_categories(r, &d->found);
+    mv_rest_put(r->cli, &d->rest);
     if (r->is_grouped) {
         mv_table_print(r->cli, &mv_group_table, r, &d->grouped, "\n");
     } else {
@@ -439,6 +443,8 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code == MV_OK)
         mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
+    if (err.code == MV_OK)
+        mv_rest_find(cli, device, at.time_us, at.bytes.reserved, &d->rest, &err);
     if (err.code == MV_OK && r->is_grouped)
         mv_by_find(cli, r->trace, &lives, r->kinds, at.event, r->limit, &d->grouped, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(TARGET)))

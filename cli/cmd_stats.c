@@ -10,6 +10,7 @@
 #include "cli/input/input.h"
 #include "cli/input/window.h"
 #include "cli/report/captured.h"
+#include "cli/report/device_rest.h"
 #include "cli/report/prose.h"
 #include "cli/report/table.h"
 
@@ -17,6 +18,7 @@ typedef struct {
     mv_totals totals;
     mv_history_kind history;
     const char *history_why;
+    mv_device_rest rest; /* at the peak of reserved */
 } device_stats;
 
 typedef struct {
@@ -113,7 +115,8 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by
     MEMBER("audit.peak_exact.requested", mv_value_bool(t->audit.requested_exact)) \
     MEMBER("audit.peak_exact.reserved", mv_value_bool(t->audit.reserved_exact))   \
     MEMBER("audit.total_exact", mv_value_bool(t->audit.total_exact))              \
-    MEMBER("audit.notes", mv_value_texts(t->audit.notes, t->audit.count))
+    MEMBER("audit.notes", mv_value_texts(t->audit.notes, t->audit.count))         \
+    MV_REST_FIELDS(MEMBER, s->cli, &d->rest)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -243,6 +246,7 @@ static void put_device(const survey *s, const device_stats *stats)
                  mv_size_text(freed, t->total.freed), (unsigned long long)t->current.segments,
                  mv_plural(t->current.segments), (unsigned long long)t->current.allocations,
                  mv_plural(t->current.allocations));
+    mv_rest_put(cli, &stats->rest);
     mv_table_print(cli, &pool_table, s, t, "\n");
     put_audit(out, &t->audit);
 }
@@ -267,6 +271,15 @@ static void put_host(mv_out *out, const mv_trace *trace)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+static mv_code find_rest(mv_cli *cli, const mv_events *events, device_stats *stats, mv_err *err)
+{
+    const mv_totals *t = &stats->totals;
+    uint32_t event = t->peak.reserved_event;
+
+    return mv_rest_find(cli, t->device, event < events->count ? events->time_us[event] : MV_NO_TIME,
+                        t->peak.bytes.reserved, &stats->rest, err);
+}
+
 /* The lives of a device are large, and not needed once its totals are known. */
 static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
                            mv_err *err)
@@ -279,6 +292,8 @@ static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, 
     code = mv_lives_find(&arena, trace, device, &lives, err);
     if (code == MV_OK)
         code = mv_totals_find(&cli->arena, trace, &lives, &stats->totals, err);
+    if (code == MV_OK)
+        code = find_rest(cli, &lives.events, stats, err);
     if (code == MV_OK) {
         stats->history = lives.history;
         stats->history_why =

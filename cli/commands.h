@@ -17,12 +17,14 @@ typedef struct {
     const mv_command *command;
     mv_options options;
     mv_budget budget;
-    mv_arena arena;    /* the trace and what is found in it */
-    mv_arena scratch;  /* temporary; both draw on the budget */
-    mv_out out;        /* open while the command runs */
-    mv_gates gates;    /* those of --fail-on, and their answers */
-    const char *level; /* of memory that the report is about; NULL: it takes none */
-    bool keeps_report; /* the report is written even if the exit status is that of a failure */
+    mv_arena arena;         /* the trace and what is found in it */
+    mv_arena scratch;       /* temporary; both draw on the budget */
+    mv_out out;             /* open while the command runs */
+    mv_gates gates;         /* those of --fail-on, and their answers */
+    const char *level;      /* of memory that the report is about; NULL: it takes none */
+    const mv_trace *whole;  /* of --level all: the trace as it was read; else NULL */
+    int64_t whole_start_us; /* from which times of that level count */
+    bool keeps_report;      /* the report is written even if the exit status is that of a failure */
 } mv_cli;
 
 struct mv_command {

@@ -1,5 +1,32 @@
 #include "analyze/ledger/device_use.h"
 
+#include "base/size.h"
+#include "base/text.h"
+
+uint64_t mv_ledger_devices(const mv_trace *trace)
+{
+    const mv_api_calls *c = &trace->api_calls;
+    uint64_t devices = 0;
+
+    for (uint32_t i = 0; i < trace->device_count && i < 64; i++)
+        devices |= trace->devices[i].events.count ? 1ull << i : 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        devices |= c->device[i] >= 0 && c->device[i] < 64 ? 1ull << c->device[i] : 0;
+    for (uint32_t i = 0; i < trace->samples.count; i++) {
+        int32_t device = trace->samples.device[i];
+        devices |= device >= 0 && device < 64 ? 1ull << device : 0;
+    }
+    return devices;
+}
+
+void mv_device_holdings(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace,
+                        uint32_t device)
+{
+    uint64_t devices = mv_ledger_devices(trace);
+
+    mv_holdings_init(holdings, arena, trace, (int32_t)device, (devices & (devices - 1)) == 0);
+}
+
 static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *out, mv_err *err)
 {
     const mv_samples *s = &h->trace->samples;
@@ -104,16 +131,90 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *wat
     return MV_OK;
 }
 
-uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us)
+static uint64_t apart(uint64_t a, uint64_t b)
 {
-    uint32_t k = 0;
+    return a > b ? a - b : b - a;
+}
 
-    while (k < use->count && trace->samples.time_us[use->row[k]] <= time_us)
-        k++;
-    return k > 0 ? k - 1 : k;
+uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us,
+                          uint64_t held)
+{
+    const int64_t *times = trace->samples.time_us;
+    uint32_t next = 0;
+
+    while (next < use->count && times[use->row[next]] <= time_us)
+        next++;
+    if (next == 0 || next == use->count)
+        return next ? next - 1 : 0;
+    /* A process that has ended uses less than its calls held. */
+    if (use->used[next] >= use->held[next] &&
+        (uint64_t)times[use->row[next]] - (uint64_t)time_us <= MV_NEAR_US &&
+        apart(use->held[next], held) < apart(use->held[next - 1], held))
+        return next;
+    return next - 1;
 }
 
 int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context)
 {
     return (int64_t)(used - held - (uint64_t)context);
+}
+
+/* ---- beside a report ---------------------------------------------------------------------- */
+
+enum { ROUNDING = 2 << 20, FIFTIETH = 50 };
+
+static bool is_near(const mv_trace *trace, const mv_device_use *use, uint32_t k, int64_t time_us,
+                    uint64_t held)
+{
+    int64_t sample = trace->samples.time_us[use->row[k]];
+    bool lasts = time_us >= sample && k + 1 < use->count;
+    uint64_t differs = apart(use->held[k], held);
+
+    return (lasts || apart((uint64_t)time_us, (uint64_t)sample) <= MV_NEAR_US) &&
+           (differs <= ROUNDING || differs <= held / FIFTIETH);
+}
+
+mv_code mv_device_rest_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                            int64_t time_us, uint64_t held, mv_device_rest *out, mv_err *err)
+{
+    mv_holdings h;
+    mv_device_use use;
+    mv_arena scratch;
+    mv_code code;
+    uint32_t k;
+
+    *out = (mv_device_rest){.used = MV_NO_BYTES, .held = held, .sample_us = MV_NO_TIME};
+    if (time_us == MV_NO_TIME || trace->samples.count == 0)
+        return MV_OK;
+    mv_arena_init(&scratch, arena->budget);
+    mv_device_holdings(&h, &scratch, trace, device);
+    code = mv_device_use_find(&scratch, &h, NULL, NULL, &use, err);
+    k = code == MV_OK ? mv_device_use_at(trace, &use, time_us, held) : 0;
+    if (code == MV_OK && k < use.count) {
+        out->is_near = is_near(trace, &use, k, time_us, held);
+        out->held = out->is_near ? held : use.held[k];
+        out->used = use.used[k];
+        out->sample_us = trace->samples.time_us[use.row[k]];
+        out->context = use.context[k];
+        out->unexplained = mv_unexplained(out->used, out->held, out->context);
+    }
+    mv_arena_release(&scratch);
+    return code;
+}
+
+const char *mv_device_rest_text(mv_arena *arena, const mv_device_rest *rest, int64_t start_us)
+{
+    char used[MV_SIZE_TEXT], held[MV_SIZE_TEXT], context[MV_SIZE_TEXT], rests[MV_SIZE_TEXT];
+
+    if (rest->used == MV_NO_BYTES)
+        return "how much of the device was in use is not known: there are no samples of it";
+    return mv_arena_printf(
+        arena,
+        "%s %s in use (sample at %.3f s): %s %s%s, context and code %s "
+        "(estimate), unexplained %s",
+        rest->is_near ? "the device shows" : "no sample of the device is near; another shows",
+        mv_size_text(used, rest->used), ((double)rest->sample_us - (double)start_us) / 1e6,
+        rest->is_near ? "these" : "calls held", mv_size_text(held, rest->held),
+        rest->is_near ? "" : " then", mv_size_signed_text(context, rest->context),
+        mv_size_signed_text(rests, rest->unexplained));
 }

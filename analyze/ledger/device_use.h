@@ -27,13 +27,48 @@ typedef struct {
 /* Is told of each sample once the calls before it are applied. */
 typedef void mv_sample_watch(void *user, uint32_t sample);
 
+/* Bit i: device i has calls or samples; devices above 63 are left out. */
+uint64_t mv_ledger_devices(const mv_trace *trace);
+
+/* Holdings of a device, empty: calls without a device are those of the only one that there is. */
+void mv_device_holdings(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace,
+                        uint32_t device);
+
 /* Applies all calls to `h`, which must be empty. `watch` may be NULL; `sample` counts rows of
  * `out`. O(n). Fails only when memory is out. */
 mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *watch, void *user,
                            mv_device_use *out, mv_err *err);
 
-/* The last sample at or before a time, else the first after it; out->count: there is none. */
-uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us);
+/* The sample that tells of a time at which calls held `held` bytes: the last one at or before it,
+ * else the first after it; use->count: there is none. The next one is taken instead when it comes
+ * within MV_NEAR_US and calls held more nearly the same then: what happened between the last
+ * sample and this time is in it. */
+#define MV_NEAR_US 250000
+uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us,
+                          uint64_t held);
+
+/* What a device had in use near a time, beside the bytes that a report speaks of:
+ *
+ *     used  =  held  +  context  +  unexplained                    exactly
+ *
+ * A sample is near when it is within MV_NEAR_US, or the next one comes later, and calls held the
+ * same at it but for 2 MiB or a fiftieth. Then `held` is what the report speaks of; else it is what
+ * calls held at the sample. */
+typedef struct {
+    uint64_t used; /* MV_NO_BYTES: no sample at all; the rest is 0 then */
+    uint64_t held;
+    int64_t sample_us;
+    int64_t context, unexplained;
+    bool is_near;
+} mv_device_rest;
+
+/* `trace` is as it was read. Fails only when memory is out. */
+mv_code mv_device_rest_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                            int64_t time_us, uint64_t held, mv_device_rest *out, mv_err *err);
+
+/* "the device shows 1.56 GiB in use (sample at 5.580 s): these 968 MiB, context and code 630 MiB
+ * (estimate), unexplained 0 B"; times count from `start_us`. NULL when memory is out. */
+const char *mv_device_rest_text(mv_arena *arena, const mv_device_rest *rest, int64_t start_us);
 
 /* The rest. Wraps, like all sums of values from a file. */
 int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context);

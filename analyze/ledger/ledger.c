@@ -3,28 +3,11 @@
 #include <stdio.h>
 
 #include "analyze/code/libraries.h"
-#include "analyze/ledger/device_use.h"
 #include "analyze/ledger/ledger_words.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
 
 /* ---- moments ----------------------------------------------------------------------------- */
-
-uint64_t mv_ledger_devices(const mv_trace *trace)
-{
-    const mv_api_calls *c = &trace->api_calls;
-    uint64_t devices = 0;
-
-    for (uint32_t i = 0; i < trace->device_count && i < 64; i++)
-        devices |= trace->devices[i].events.count ? 1ull << i : 0;
-    for (uint32_t i = 0; i < c->count; i++)
-        devices |= c->device[i] >= 0 && c->device[i] < 64 ? 1ull << c->device[i] : 0;
-    for (uint32_t i = 0; i < trace->samples.count; i++) {
-        int32_t device = trace->samples.device[i];
-        devices |= device >= 0 && device < 64 ? 1ull << device : 0;
-    }
-    return devices;
-}
 
 static uint32_t calls_until(const mv_trace *trace, int64_t time_us)
 {
@@ -95,7 +78,7 @@ static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
 
 static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger *out)
 {
-    uint32_t k = mv_device_use_at(trace, use, out->time_us);
+    uint32_t k = mv_device_use_at(trace, use, out->time_us, out->by_sum);
     uint64_t device;
 
     if (k == use->count)
@@ -224,7 +207,7 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
     else if (settle_without_calls(arena, lives, &ask, err) != MV_OK)
         return err->code;
     mv_holdings_drop(h);
-    mv_holdings_init(h, arena, trace, (int32_t)out->device, h->takes_unplaced);
+    mv_device_holdings(h, arena, trace, out->device);
     for (uint32_t i = 0; i < ask.calls; i++)
         if (!mv_holdings_apply(h, i))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
@@ -240,8 +223,6 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
 mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_ledger_ask ask, mv_ledger *out, mv_err *err)
 {
-    uint64_t devices = mv_ledger_devices(trace);
-    bool is_only = (devices & (devices - 1)) == 0;
     mv_holdings h;
     mv_code code;
 
@@ -256,7 +237,7 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                               "there, or did not start this process"};
     if (!mv_trace_is_captured(trace))
         out->why = MV_LEDGER_NO_CAPTURE;
-    mv_holdings_init(&h, arena, trace, (int32_t)lives->device, is_only);
+    mv_device_holdings(&h, arena, trace, lives->device);
     code = find_in(arena, &h, lives, ask, out, err);
     mv_holdings_drop(&h);
     if (code == MV_OK && !mv_ledger_words(arena, trace, out))

@@ -16,7 +16,7 @@
 #ifndef MV_LEDGER_H
 #define MV_LEDGER_H
 
-#include "analyze/ledger/holdings.h"
+#include "analyze/ledger/device_use.h"
 #include "analyze/lives/lives.h"
 
 /* The reason why files that are not captures have no ledger. */
@@ -73,9 +73,6 @@ typedef struct {
     const char *check;   /* whether PyTorch's allocator reserved what its calls hold */
     const char *residue; /* why `unexplained` is negative; "" when it is not */
 } mv_ledger;
-
-/* Bit i: device i has calls or samples; devices above 63 are left out. */
-uint64_t mv_ledger_devices(const mv_trace *trace);
 
 /* The moment after an event of the device, or at a time (event MV_BEFORE and a time: all calls up
  * to then). */

@@ -1,7 +1,6 @@
 #include "analyze/ledger/ledger_series.h"
 
 #include "analyze/code/libraries.h"
-#include "analyze/ledger/device_use.h"
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
@@ -199,7 +198,6 @@ static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_s
 static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const mv_lives *lives,
                        mv_err *err)
 {
-    uint64_t devices = mv_ledger_devices(l->trace);
     mv_device_use use;
 
     if (!name_libraries(scratch, l))
@@ -207,8 +205,7 @@ static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const m
     for (int pass = 0; pass < 2; pass++) {
         mv_holdings h;
         mv_code code;
-        mv_holdings_init(&h, scratch, l->trace, (int32_t)lives->device,
-                         (devices & (devices - 1)) == 0);
+        mv_device_holdings(&h, scratch, l->trace, lives->device);
         h.watch = watch_lot;
         h.user = l;
         memset(l->now, 0, l->count * sizeof *l->now);

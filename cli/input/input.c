@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/levels/levels.h"
+#include "analyze/lives/position.h"
 #include "cli/complain.h"
 #include "cli/progress.h"
 #include "parse/model/sums.h"
@@ -23,12 +24,22 @@ static bool adds_up(const mv_command *command)
 static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *err)
 {
     mv_level level = mv_level_default(trace);
+    mv_trace *as_read = mv_push_struct(&cli->arena, mv_trace);
 
     /* The tables of a file are exported as they are. */
     if (cli->command->run == mv_cmd_export && !cli->options.level)
         return;
+    if (!as_read) {
+        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+        return;
+    }
+    *as_read = *trace;
     if (mv_level_take_named(&cli->arena, trace, cli->options.level, err) != MV_OK)
         return;
+    if (cli->options.level && strcmp(cli->options.level, mv_level_name(MV_LEVEL_ALL)) == 0) {
+        cli->whole = as_read;
+        cli->whole_start_us = mv_position_start_us(trace);
+    }
     cli->level = cli->options.level ? cli->options.level : mv_level_name(level);
     if (!cli->options.level && level != MV_LEVEL_PYTORCH &&
         !mv_option_given(&cli->options, MV_HAS(QUIET)))

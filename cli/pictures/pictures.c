@@ -6,6 +6,7 @@
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/input/window.h"
+#include "cli/report/device_rest.h"
 #include "cli/report/table.h"
 
 const mv_picture mv_pictures[MV_PICTURE_COUNT] = {
@@ -62,6 +63,22 @@ mv_code mv_drawing_filter(mv_drawing *d, mv_arena *arena, const mv_lives *lives,
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
+/* False, with a message, when memory is out. */
+static bool find_rest(mv_drawing *d, uint32_t device, const mv_moment *at)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    const char *text;
+
+    if (mv_rest_find(d->cli, device, at->time_us, at->bytes.reserved, &d->rest, &err) != MV_OK) {
+        mv_complain(mv_input_name(d->cli), &err);
+        return false;
+    }
+    text = mv_rest_text(d->cli, &d->rest);
+    if (text && !mv_option_given(&d->cli->options, MV_HAS(QUIET)))
+        mv_complain_of(mv_input_name(d->cli), "device %u: %s", device, text);
+    return true;
+}
+
 /* False, with a message, when an option names no moment or window of the device. *is_shown is false
  * for a window without events, if the device has events elsewhere. */
 static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bool *is_shown)
@@ -73,7 +90,7 @@ static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bo
         if (!mv_at_find(d->cli, d->trace, lives, "end", &at))
             return false;
         place->event = at.event;
-        return true;
+        return find_rest(d, lives->device, &at);
     }
     if (!mv_window_find(d->cli, d->trace, lives->device, &place->window))
         return false;

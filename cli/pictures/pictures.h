@@ -13,6 +13,7 @@
 
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame.h"
+#include "analyze/ledger/device_use.h"
 #include "cli/commands.h"
 #include "view/page/viewer_page.h"
 #include "view/paper/paper.h"
@@ -83,6 +84,7 @@ struct mv_drawing {
     mv_sites sites;   /* of flame graphs; NULL kinds: not found yet */
     uint32_t devices; /* added so far */
     uint64_t figure[MV_FIGURE_COUNT];
+    mv_device_rest rest;      /* of the device that was added last, at its moment */
     mv_scene scene;           /* of svg and png: a panel for each device, one below the other */
     mv_viewer_page_opts page; /* of html: what is known of it so far */
     mv_session session;       /* what it opens on */

@@ -296,3 +296,74 @@ Test(ledger_series, a_negative_residue_is_shown_and_explained)
     cr_assert(
         strstr(residue_of(c), "the sample is older than this moment, and calls hold 5.00 MiB"));
 }
+
+/* ---- beside the reports on the whole device ------------------------------------------------ */
+
+static mv_device_rest rest_of(mvt_calls *c, int64_t time_us, uint64_t held)
+{
+    mv_device_rest rest;
+
+    mvt_ok(
+        mv_device_rest_find(mvt_memory(), mvt_calls_done(c), 0, time_us, held, &rest, mvt_err()));
+    if (rest.used != MV_NO_BYTES)
+        cr_assert_eq(rest.held + (uint64_t)rest.context + (uint64_t)rest.unexplained, rest.used);
+    return rest;
+}
+
+/* Samples are taken before, between and after the calls; times rise by 10 microseconds. */
+Test(ledger_series, the_sample_that_tells_of_a_moment_has_what_was_held_then)
+{
+    mvt_calls *c = program();
+    const mv_samples *s = &mvt_calls_done(c)->samples;
+    mv_device_rest rest = rest_of(c, s->time_us[2] + 15, 140 * MIB);
+
+    cr_assert(rest.is_near);
+    cr_assert_eq(rest.sample_us, s->time_us[3], "the one after the call, not the one before it");
+    cr_assert_eq(rest.used, 648 * MIB);
+    cr_assert_eq(rest.unexplained, (int64_t)(8 * MIB));
+    cr_assert_eq(rest_of(c, s->time_us[3], 140 * MIB).sample_us, s->time_us[3]);
+    /* The process has ended at the last. */
+    cr_assert_eq(rest_of(c, s->time_us[4] + 1, 100 * MIB).sample_us, s->time_us[4]);
+    /* No sample has seen as much. */
+    rest = rest_of(c, s->time_us[3] + 1, 900 * MIB);
+    cr_assert(!rest.is_near);
+    cr_assert_eq(rest.held, 140 * MIB);
+    cr_assert_eq(rest_of(mvt_calls_new(), 1, 1).used, MV_NO_BYTES);
+}
+
+static void expect_device_use(const cJSON *device)
+{
+    const cJSON *use = cJSON_GetObjectItem(device, "device_use");
+
+    mvt_json_has(use, "used sample_us held context_estimate unexplained");
+    cr_assert_eq(mvt_json_number(use, "used"), (double)(648 * MIB));
+    cr_assert_eq(mvt_json_number(use, "held"), (double)(140 * MIB));
+    cr_assert_eq(mvt_json_number(use, "context_estimate"), (double)(500 * MIB));
+    cr_assert_eq(mvt_json_number(use, "unexplained"), (double)(8 * MIB));
+}
+
+Test(ledger_series, reports_on_the_whole_device_say_what_is_in_use_beside)
+{
+    static const char *const text =
+        "the device shows 648 MiB in use (sample at 0.000 s): these 140 MiB, context and code 500 "
+        "MiB (estimate), unexplained 8.00 MiB";
+    static const char *const commands[] = {"peak --at reserved-peak", "stats"};
+    const char *path = file_of(program());
+    mvt_run run;
+
+    for (int i = 0; i < 2; i++) {
+        cJSON *report = mvt_json(0, "$MEMVIZ %s --json --level all %s", commands[i], path);
+        expect_device_use(cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0));
+        run = mvt_sh("$MEMVIZ %s --level all %s | tr -s '\n ' ' '", commands[i], path);
+        cr_expect(strstr(run.out, text), "%s", run.out);
+        report = mvt_json(0, "$MEMVIZ %s --json --level cuda %s", commands[i], path);
+        cr_expect_null(cJSON_GetObjectItem(
+            cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), "device_use"));
+    }
+    run = mvt_sh("$MEMVIZ memory --at reserved-peak --level all -o %s.folded %s", path, path);
+    cr_expect(strstr(run.err, text), "%s", run.err);
+    run = mvt_sh("$MEMVIZ memory -q --at reserved-peak --level all -o %s.folded %s", path, path);
+    cr_expect_eq(run.err[0], 0, "%s", run.err);
+    mvt_sh("rm %s.folded", path);
+    unlink(path);
+}
