@@ -206,9 +206,9 @@ Test(run, an_image_that_becomes_another_leaves_both)
 
 Test(run, a_process_that_stays_is_left_alone)
 {
-    mvt_run run =
-        run_sh("$MEMVIZ run -o a.bin $MARKING mark x leave; ls *.live; " END_OF_LEFT "; for f in *.live;"
-               " do $MEMVIZ convert -q $f b.bin; done; $MEMVIZ dump b.bin | grep -c '^mark.*left'");
+    mvt_run run = run_sh(
+        "$MEMVIZ run -o a.bin $MARKING mark x leave; ls *.live; " END_OF_LEFT "; for f in *.live;"
+        " do $MEMVIZ convert -q $f b.bin; done; $MEMVIZ dump b.bin | grep -c '^mark.*left'");
 
     cr_assert_eq(run.status, 0, "%s", run.err);
     cr_assert_not_null(strstr(run.err, "still running"), "%s", run.err);
