@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/beside.h"
+
 #define SHIM "libmemviz_capture.so"
 
 /* The launcher's signal settings before it changed them, to be restored in the program. */
@@ -36,10 +38,10 @@ static mv_code check_shim(const char *path, mv_err *err)
 
 mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
 {
-    static const char *const places[] = {"", "../capture/", MV_INSTALLED_SHIM_FOLDER "/"};
+    static const char *const places[] = {SHIM, "../capture/" SHIM,
+                                         MV_INSTALLED_SHIM_FOLDER "/" SHIM};
     const char *given = getenv("MEMVIZ_SHIM");
-    char self[PATH_MAX], candidate[PATH_MAX + 64], full[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char candidate[PATH_MAX + 64], full[PATH_MAX];
 
     if (given && *given) {
         if (!realpath(given, full))
@@ -47,12 +49,8 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
         snprintf(path, size, "%s", *given == '/' ? given : full);
         return check_shim(path, err);
     }
-    self[length > 0 ? length : 0] = 0;
-    if (strrchr(self, '/'))
-        strrchr(self, '/')[1] = 0;
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(candidate, sizeof candidate, "%s%s" SHIM, self, places[i]);
-        if (!realpath(candidate, full))
+        if (!mv_beside(candidate, sizeof candidate, places[i]) || !realpath(candidate, full))
             continue;
         snprintf(path, size, "%s", full);
         return check_shim(path, err);

@@ -3,43 +3,28 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "parse/source/source.h"
 
 #ifndef MV_INSTALLED_PAGE_FOLDER
 #define MV_INSTALLED_PAGE_FOLDER "../share/memviz"
 #endif
 
-/* The folder of the program, with a slash at its end. */
-static void own_folder(char folder[PATH_MAX])
-{
-    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    char *slash;
-
-    folder[length > 0 ? length : 0] = 0;
-    slash = strrchr(folder, '/');
-    if (slash)
-        slash[1] = 0;
-}
-
 static bool find_page(char path[2 * PATH_MAX])
 {
-    static const char *const places[] = {"", "../../web/", MV_INSTALLED_PAGE_FOLDER "/"};
+    static const char *const places[] = {"memviz.html", "../../web/memviz.html",
+                                         MV_INSTALLED_PAGE_FOLDER "/memviz.html"};
     const char *given = getenv("MEMVIZ_PAGE");
-    char folder[PATH_MAX];
 
     if (given && *given) {
         snprintf(path, 2 * PATH_MAX, "%s", given);
         return true;
     }
-    own_folder(folder);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(path, 2 * PATH_MAX, "%s%smemviz.html", folder, places[i]);
-        if (access(path, R_OK) == 0)
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (mv_beside(path, 2 * PATH_MAX, places[i]) && access(path, R_OK) == 0)
             return true;
-    }
     return false;
 }
 

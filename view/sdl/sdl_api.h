@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 #if !SDL_VERSION_ATLEAST(2, 0, 20)
-#error "SDL 2.0.20 or newer is needed"
+#error "SDL 2.0.20 or newer is needed; -DMV_SDL=OFF builds without the window"
 #endif
 
 #define MV_SDL_FUNCTIONS(X)   \

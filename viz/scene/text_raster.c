@@ -1,5 +1,6 @@
 #include "viz/scene/text_raster.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -8,14 +9,16 @@
 #include FT_ADVANCES_H
 #include FT_OUTLINE_H
 
+#include "base/beside.h"
 #include "base/utf8.h"
 #include "viz/scene/bitmap_font.h"
 #include "viz/scene/stroke.h"
 
-/* Debian; Debian; Fedora; Arch. */
+/* What a release brings, from the program's folder; Debian; Debian; Fedora; Arch. */
 static const struct {
     const char *regular, *bold;
 } places[] = {
+    {"../share/memviz/fonts/DejaVuSans.ttf", "../share/memviz/fonts/DejaVuSans-Bold.ttf"},
     {"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
      "/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf"},
     {"/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
@@ -32,6 +35,21 @@ struct mv_font {
     FT_Face regular, bold; /* NULL: the bitmap font; bold may be the same face as regular */
 };
 
+static bool open_face(mv_font *font, const char *place, FT_Face *face)
+{
+    char path[PATH_MAX];
+
+    if (*place != '/') {
+        if (!mv_beside(path, sizeof path, place))
+            return false;
+        place = path;
+    }
+    if (FT_New_Face(font->library, place, 0, face) == 0 && FT_IS_SCALABLE(*face))
+        return true;
+    *face = NULL; /* the library closes what it opened */
+    return false;
+}
+
 mv_font *mv_font_open(mv_arena *arena, mv_font_choice choice)
 {
     mv_font *font = mv_push_struct(arena, mv_font);
@@ -39,12 +57,9 @@ mv_font *mv_font_open(mv_arena *arena, mv_font_choice choice)
     if (!font || choice == MV_FONT_BITMAP || FT_Init_FreeType(&font->library) != 0)
         return font;
     for (size_t i = 0; i < sizeof places / sizeof *places && !font->regular; i++) {
-        if (FT_New_Face(font->library, places[i].regular, 0, &font->regular) != 0 ||
-            !FT_IS_SCALABLE(font->regular)) {
-            font->regular = NULL; /* the library closes what it opened */
+        if (!open_face(font, places[i].regular, &font->regular))
             continue;
-        }
-        if (FT_New_Face(font->library, places[i].bold, 0, &font->bold) != 0)
+        if (!open_face(font, places[i].bold, &font->bold))
             font->bold = font->regular;
     }
     return font;

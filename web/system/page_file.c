@@ -1,7 +1,16 @@
-/* The page has its own source, which JavaScript puts among the files. */
+/* Nothing is beside a page; it has its own source, which JavaScript puts among the files. */
 #include "view/page/page_file.h"
 
+#include "base/beside.h"
 #include "web/system/files.h"
+
+bool mv_beside(char *path, size_t size, const char *name)
+{
+    (void)path;
+    (void)size;
+    (void)name;
+    return false;
+}
 
 bool mv_page_file_is_there(void)
 {
