@@ -24,6 +24,8 @@ MOVED = [
 ]
 # start.c has one in its place, and calls this one.
 HIDDEN = {"__libc_start_main"}
+# No program is linked with these any more, but later.c is.
+OLD = {"__xstat", "__lxstat", "__fxstat", "__fxstatat", "_sys_errlist", "_sys_nerr"}
 
 
 def run(*command):
@@ -31,18 +33,21 @@ def run(*command):
 
 
 def symbols(library):
-    """name -> list of (version, type, size), of what a library defines."""
-    found = {}
+    """name -> list of (version, type, size), of what a library defines. What it has for old programs
+    alone is left out: old libraries may have that elsewhere (pthread_atfork)."""
+    found, current = {}, set(OLD)
     for line in run("readelf", "--dyn-syms", "-W", library).splitlines():
         parts = line.split()
         if len(parts) < 8 or parts[6] == "UND" or parts[4] not in ("GLOBAL", "WEAK"):
             continue
         name, _, version = parts[7].replace("@@", "@").partition("@")
         number = re.match(r"GLIBC_([\d.]+)$", version)
+        if "@@" in parts[7]:
+            current.add(name)
         if number and name != version:
             at = tuple(int(part) for part in number.group(1).split("."))
             found.setdefault(name, []).append((at, parts[3], int(parts[2], 0)))
-    return found
+    return {name: versions for name, versions in found.items() if name in current}
 
 
 def library_of(name, versions, library):
@@ -95,7 +100,7 @@ def main(compiler, folder):
             "-c", os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, name + ".o"))
     run("ar", "rcsD", os.path.join(folder, "libfloor.a"),
         *(os.path.join(folder, name + ".o") for name in ("start", "later")))
-    # What the C library has as an archive beside its library: atexit and others.
+    # What the C library has as an archive beside its library: atexit, pthread_atfork.
     beside = place("libc_nonshared.a")
     here = os.path.abspath(folder)
     moved = " ".join(os.path.join(here, old) for old, _ in MOVED)
