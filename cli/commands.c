@@ -406,6 +406,17 @@ const mv_command mv_commands[] = {
                    "memviz serve --port 8100 /scratch/run7\n",
     },
     {
+        .name = "mcp",
+        .run = mv_cmd_mcp,
+        .arguments = "",
+        .summary = "a server of the reports for agents (Model Context Protocol)",
+        .help =
+            "Answers requests of the Model Context Protocol on standard input and output, until\n"
+            "the input ends: a tool for each report, one for pictures. A client starts it; paths\n"
+            "are relative to the folder that it is started in. Nothing is written.\n",
+        .example = "memviz mcp\n",
+    },
+    {
         .name = "run",
         .run = mv_cmd_run,
         .options =

@@ -12,19 +12,26 @@ enum { MV_EXIT_DONE = 0, MV_EXIT_FAILED = 1, MV_EXIT_USAGE = 2, MV_EXIT_FOUND = 
 
 typedef struct mv_command mv_command;
 
+struct mv_kept_files; /* cli/input/kept_files.h */
+
+/* The program: runs the command line argv[1] and on, and returns the exit status. */
+typedef int mv_program_fn(int argc, char **argv, struct mv_kept_files *kept);
+
 /* One run of one command: its options, its memory and its output. */
 typedef struct {
     const mv_command *command;
     mv_options options;
     mv_budget budget;
-    mv_arena arena;         /* the trace and what is found in it */
-    mv_arena scratch;       /* temporary; both draw on the budget */
-    mv_out out;             /* open while the command runs */
-    mv_gates gates;         /* those of --fail-on, and their answers */
-    const char *level;      /* of memory that the report is about; NULL: it takes none */
-    const mv_trace *whole;  /* of --level all: the trace as it was read; else NULL */
-    int64_t whole_start_us; /* from which times of that level count */
-    bool keeps_report;      /* the report is written even if the exit status is that of a failure */
+    mv_arena arena;             /* the trace and what is found in it */
+    mv_arena scratch;           /* temporary; both draw on the budget */
+    mv_out out;                 /* open while the command runs */
+    mv_gates gates;             /* those of --fail-on, and their answers */
+    const char *level;          /* of memory that the report is about; NULL: it takes none */
+    const mv_trace *whole;      /* of --level all: the trace as it was read; else NULL */
+    int64_t whole_start_us;     /* from which times of that level count */
+    mv_program_fn *program;     /* the program itself, for a command that runs others */
+    struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
+    bool keeps_report; /* the report is written even if the exit status is that of a failure */
 } mv_cli;
 
 struct mv_command {
@@ -74,6 +81,7 @@ int mv_cmd_segment_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);
 int mv_cmd_view(mv_cli *cli);
 int mv_cmd_serve(mv_cli *cli);
+int mv_cmd_mcp(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_export(mv_cli *cli);

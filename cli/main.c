@@ -51,8 +51,11 @@ static uint64_t default_memory(const mv_command *command, const mv_options *opti
     return input < machine ? input : machine;
 }
 
+static mv_program_fn program;
+
 /* An mv_cli contains a buffer of 64 KiB, too much for a small stack; there is only one. */
-static mv_cli *cli_new(const mv_command *command, const mv_options *options)
+static mv_cli *cli_new(const mv_command *command, const mv_options *options,
+                       struct mv_kept_files *kept)
 {
     mv_cli *cli = calloc(1, sizeof *cli);
 
@@ -60,6 +63,8 @@ static mv_cli *cli_new(const mv_command *command, const mv_options *options)
         return NULL;
     cli->command = command;
     cli->options = *options;
+    cli->program = program;
+    cli->kept = kept;
     cli->budget.limit =
         options->max_memory ? options->max_memory : default_memory(command, options);
     mv_arena_init(&cli->arena, &cli->budget);
@@ -147,7 +152,7 @@ static bool check_tables(const mv_command *command, const mv_options *o)
     return false;
 }
 
-static int run_command(const mv_command *command, int argc, char **argv)
+static int run_command(const mv_command *command, int argc, char **argv, struct mv_kept_files *kept)
 {
     mv_options options;
     mv_gates gates = {0};
@@ -173,7 +178,7 @@ static int run_command(const mv_command *command, int argc, char **argv)
         if (mv_overwrite_is_asked(command, &options))
             return MV_EXIT_USAGE;
     }
-    cli = cli_new(command, &options);
+    cli = cli_new(command, &options, kept);
     if (!cli)
         return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     gates.file = options.files == 1 ? mv_input_name(cli) : NULL;
@@ -207,7 +212,7 @@ static void set_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-int main(int argc, char **argv)
+static int program(int argc, char **argv, struct mv_kept_files *kept)
 {
     const mv_command *command;
 
@@ -220,5 +225,10 @@ int main(int argc, char **argv)
     command = mv_command_find(argv[1]);
     if (!command || !command->starts_program)
         set_signals();
-    return command ? run_command(command, argc - 1, argv + 1) : refuse(argv[1]);
+    return command ? run_command(command, argc - 1, argv + 1, kept) : refuse(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    return program(argc, argv, NULL);
 }

@@ -17,6 +17,12 @@ int mv_cmd_serve(mv_cli *cli)
     return mv_complain_of(NULL, "a page is no server: use memviz on the machine itself");
 }
 
+int mv_cmd_mcp(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "a page is no server: use memviz on the machine itself");
+}
+
 const mv_table mv_report_serve = {0};
 
 static mv_code refuse_window(mv_err *err)

@@ -5,6 +5,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
 #include "cli/complain.h"
+#include "cli/input/kept_files.h"
 #include "cli/progress.h"
 #include "parse/model/sums.h"
 #include "parse/readers.h"
@@ -58,7 +59,10 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     mv_read_opts opts = {.progress = mv_progress_show,
                          .user = &progress,
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS))};
-    mv_trace_read(&cli->arena, path, &opts, trace, &err);
+    if (cli->kept)
+        mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, &err);
+    else
+        mv_trace_read(&cli->arena, path, &opts, trace, &err);
     mv_progress_end(&progress);
     if (err.code == MV_OK && (cli->command->options & MV_HAS(LEVEL)))
         take_level(cli, path, trace, &err);

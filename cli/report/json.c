@@ -14,6 +14,8 @@ static uint32_t escape_one(mv_span text, uint64_t at, char escaped[8], uint32_t 
     }
     if (*c == '"' || *c == '\\') {
         *length = (uint32_t)snprintf(escaped, 8, "\\%c", *c);
+    } else if (*c == '\n') {
+        *length = (uint32_t)snprintf(escaped, 8, "\\n");
     } else if (mv_utf8_is_control(c, bytes)) {
         *length = (uint32_t)snprintf(escaped, 8, "\\u%04x", c[bytes - 1]);
     } else {

@@ -146,7 +146,7 @@ static const char *write_hard_one(void)
 /* As JSON has those texts. */
 #define HARD_JSON            \
     "a\\\\xed\\\\xb2\\\\x80" \
-    "b\\\\xff\\\"\\\\\\u000a\xc3\xa9"
+    "b\\\\xff\\\"\\\\\\n\xc3\xa9"
 
 Test(report, integers_are_exact_and_texts_are_json)
 {

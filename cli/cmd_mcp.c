@@ -1,0 +1,249 @@
+/* memviz mcp: a server of the Model Context Protocol on standard input and output. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/texts.h"
+#include "cli/commands.h"
+#include "cli/complain.h"
+#include "cli/input/kept_files.h"
+#include "cli/mcp/protocol.h"
+
+/* Most bytes of a report, or a picture, that are looked at. */
+#define MOST_BYTES (1u << 30)
+
+typedef struct {
+    mv_cli *cli;
+    mv_kept_files kept;
+    FILE *in;         /* the client */
+    int said, moans;  /* in place of standard output and error while a command runs */
+    int out, errors;  /* copies of them */
+    char picture[64]; /* where the picture of this run is written */
+} server;
+
+/* ---- runs -------------------------------------------------------------------------------- */
+
+static mv_code fail(mv_err *err, const char *what)
+{
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", what, strerror(errno));
+}
+
+/* From the first byte to the end. */
+static mv_code read_all(mv_arena *arena, int file, mv_span *out, mv_err *err)
+{
+    uint64_t length = 0;
+    struct stat st;
+    uint8_t *bytes;
+    ssize_t got;
+
+    if (fstat(file, &st) != 0)
+        return fail(err, "the report");
+    if (st.st_size > MOST_BYTES)
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "the report has more than 1 GiB");
+    bytes = mv_push_array(arena, uint8_t, (uint64_t)st.st_size + 1);
+    if (!bytes)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the report has %lld bytes",
+                       (long long)st.st_size);
+    while (length < (uint64_t)st.st_size) {
+        got = pread(file, bytes + length, (size_t)st.st_size - length, (off_t)length);
+        if (got <= 0)
+            return fail(err, "the report");
+        length += (uint64_t)got;
+    }
+    *out = (mv_span){bytes, length};
+    return MV_OK;
+}
+
+static bool empty(int file)
+{
+    return ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0;
+}
+
+/* Pipes and devices could be waited for without end. */
+static const char *odd_file(char **words, int count)
+{
+    struct stat st;
+    int i = 0;
+
+    while (i < count && strcmp(words[i], "--") != 0)
+        i++;
+    for (; i < count; i++)
+        if (stat(words[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+            return words[i];
+    return NULL;
+}
+
+/* In a folder of its own. */
+static mv_code make_picture_path(server *s, mv_err *err)
+{
+    char folder[] = "/tmp/memviz-XXXXXX";
+
+    if (!mkdtemp(folder))
+        return fail(err, "/tmp");
+    snprintf(s->picture, sizeof s->picture, "%s/p.png", folder);
+    return MV_OK;
+}
+
+static mv_code read_picture(server *s, mv_arena *arena, mv_span *out, mv_err *err)
+{
+    int file = open(s->picture, O_RDONLY | O_CLOEXEC);
+    mv_code code;
+
+    if (file < 0)
+        return fail(err, "the picture");
+    code = read_all(arena, file, out, err);
+    close(file);
+    return code;
+}
+
+static void remove_picture(server *s)
+{
+    unlink(s->picture);
+    *strrchr(s->picture, '/') = 0;
+    rmdir(s->picture);
+}
+
+/* Both outputs go to files while the program runs, so nothing of it reaches the client unread. */
+static int run_quietly(server *s, char **words, int count)
+{
+    int status;
+
+    fflush(stdout);
+    fflush(stderr);
+    dup2(s->said, STDOUT_FILENO);
+    dup2(s->moans, STDERR_FILENO);
+    status = s->cli->program(count, words, &s->kept);
+    fflush(stdout);
+    fflush(stderr);
+    dup2(s->out, STDOUT_FILENO);
+    dup2(s->errors, STDERR_FILENO);
+    return status;
+}
+
+static mv_code run_words(server *s, mv_arena *arena, char **words, int count, bool wants_picture,
+                         mv_mcp_ran *out, mv_err *err)
+{
+    char **all = mv_push_array(arena, char *, (uint64_t)count + 4), output[80];
+    int used = 0;
+
+    if (!all)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
+    if (!empty(s->said) || !empty(s->moans))
+        return fail(err, "a temporary file");
+    snprintf(output, sizeof output, "--output=%s", s->picture);
+    all[used++] = (char *)"memviz";
+    for (int i = 0; i < count; i++) {
+        all[used++] = words[i];
+        if (i == 0 && wants_picture)
+            all[used++] = output;
+    }
+    out->status = run_quietly(s, all, used);
+    if (read_all(arena, s->moans, &out->messages, err) != MV_OK)
+        return err->code;
+    if (!wants_picture)
+        return read_all(arena, s->said, &out->out, err);
+    return out->status == MV_EXIT_DONE ? read_picture(s, arena, &out->out, err) : MV_OK;
+}
+
+static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
+                   mv_mcp_ran *out, mv_err *err)
+{
+    const char *odd = odd_file(words, count);
+    server *s = user;
+    mv_code code;
+
+    *out = (mv_mcp_ran){.status = MV_EXIT_FAILED};
+    if (odd) {
+        char *why = mv_arena_printf(arena, "%s: not a file", odd);
+        out->messages = mv_text_span(why ? why : "not a file");
+        return MV_OK;
+    }
+    if (wants_picture && make_picture_path(s, err) != MV_OK)
+        return err->code;
+    code = run_words(s, arena, words, count, wants_picture, out, err);
+    if (wants_picture)
+        remove_picture(s);
+    return code;
+}
+
+/* ---- requests ---------------------------------------------------------------------------- */
+
+/* The next line without its end, which is NUL; *is_long: it is longer than requests may be, and
+ * passed over. False at the end of the input. */
+static bool next_line(server *s, char *line, size_t *length, bool *is_long)
+{
+    int c;
+
+    *length = 0;
+    *is_long = false;
+    while ((c = getc_unlocked(s->in)) != EOF && c != '\n') {
+        *is_long |= *length == MV_MCP_LONGEST;
+        if (!*is_long)
+            line[(*length)++] = (char)c;
+    }
+    while (*length > 0 && (line[*length - 1] == '\r' || line[*length - 1] == ' '))
+        (*length)--;
+    return c != EOF || *length > 0;
+}
+
+static int serve(server *s, char *line)
+{
+    mv_out *out = &s->cli->out;
+    mv_mcp mcp = {.run = run, .user = s, .budget.limit = UINT64_C(4) << 30};
+    size_t length;
+    bool is_long;
+
+    while (next_line(s, line, &length, &is_long)) {
+        if (is_long)
+            mv_mcp_refuse_long(out);
+        else if (length > 0)
+            mv_mcp_answer(&mcp, (mv_span){(const uint8_t *)line, length}, out);
+        mv_out_flush(out);
+        if (out->sink.failed) /* the client is gone */
+            return MV_EXIT_FAILED;
+    }
+    return MV_EXIT_DONE;
+}
+
+/* Reports have the width of their lines, wherever the server was started. */
+static void forget_terminal(void)
+{
+    unsetenv("COLUMNS");
+    unsetenv("LINES");
+}
+
+/* A file without a name. -1: there is no room for one. */
+static int nameless(void)
+{
+    FILE *file = tmpfile();
+    int copy = file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
+
+    if (file)
+        fclose(file);
+    return copy;
+}
+
+int mv_cmd_mcp(mv_cli *cli)
+{
+    server s = {.cli = cli,
+                .in = stdin,
+                .said = nameless(),
+                .moans = nameless(),
+                .out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3),
+                .errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
+    char *line = malloc(MV_MCP_LONGEST);
+    int status = MV_EXIT_FAILED;
+
+    forget_terminal();
+    if (s.said >= 0 && s.moans >= 0 && line && s.out >= 0 && s.errors >= 0)
+        status = serve(&s, line);
+    else
+        mv_complain_of(NULL, "the server cannot start: %s", strerror(errno));
+    mv_kept_files_release(&s.kept);
+    free(line);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* Snapshots that were read, kept for the next command of the same process (memviz mcp): questions
+ * about one file, or two that are compared, read it once.
+ *
+ * A file that has changed since is read anew. Traces are read-only; a command that takes another
+ * level of one makes it from a copy of the struct (mv_level_take). */
+#ifndef MV_KEPT_FILES_H
+#define MV_KEPT_FILES_H
+
+#include <sys/stat.h>
+
+#include "parse/readers.h"
+
+typedef struct {
+    char *path; /* NULL: the slot is empty */
+    struct stat state;
+    mv_budget budget;
+    mv_arena arena;
+    mv_trace trace;
+    uint64_t used; /* when it was asked for */
+} mv_kept_file;
+
+/* All zero: empty. */
+typedef struct mv_kept_files {
+    mv_kept_file file[2];
+    uint64_t uses;
+} mv_kept_files;
+
+/* The trace of a file, as mv_trace_read gives it: kept, or read now with at most `limit` bytes in
+ * the place of the one that was not asked for longest. */
+mv_code mv_kept_files_read(mv_kept_files *kept, const char *path, uint64_t limit,
+                           const mv_read_opts *opts, mv_trace *out, mv_err *err);
+
+void mv_kept_files_release(mv_kept_files *kept);
+
+#endif

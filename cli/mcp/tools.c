@@ -1,0 +1,495 @@
+#include "cli/mcp/tools.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/numbers.h"
+#include "base/text.h"
+#include "base/texts.h"
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/report/json.h"
+#include "cli/report/table.h"
+#include "parse/source/base64.h"
+
+struct mv_mcp_tool {
+    const char *name;
+    const char *command;   /* NULL: none, as in `memviz FILE` */
+    const char *word;      /* after the command; or NULL */
+    const char *arguments; /* as in mv_command; NULL: those of the command */
+    const char *about;     /* NULL: the command's own help */
+    const char *limit;     /* --limit when none is given; or NULL */
+    bool is_picture;
+};
+
+static const mv_mcp_tool tools[] = {
+    {.name = "info", .command = "info"},
+    {.name = "stats", .command = "stats"},
+    {.name = "leaks", .command = "leaks"},
+    {.name = "peak", .command = "peak"},
+    {.name = "lines", .command = "lines", .limit = "40"},
+    {.name = "fragmentation", .command = "fragmentation"},
+    {.name = "oom", .command = "oom"},
+    {.name = "whatif", .command = "whatif"},
+    {.name = "diff", .command = "diff"},
+    {.name = "ranks", .command = "ranks"},
+    {.name = "ledger", .command = "ledger"},
+    {.name = "trace", .command = "trace", .limit = "100"},
+    {.name = "terms",
+     .command = "help",
+     .word = "terms",
+     .arguments = "[TERM]",
+     .about = "What the words of the reports mean: all of them, or one."},
+    {.name = "picture", .command = "trace_plot", .is_picture = true},
+    {.name = "flame_graph", .command = "memory", .is_picture = true},
+};
+enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
+
+/* Options that tools take as arguments. The others write files, read other files of the machine,
+ * or are for terminals. */
+#define REPORT_ARGUMENTS                                                                       \
+    (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(LIMIT) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | \
+     MV_HAS(TARGET) | MV_HAS(FRAMES) | MV_HAS(CAPACITY) | MV_HAS(CONF) | MV_HAS(BY) |          \
+     MV_HAS(TABLE) | MV_HAS(JSON))
+#define PICTURE_ARGUMENTS                                                                     \
+    (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(VIEW) | \
+     MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(FRAMES))
+
+const mv_mcp_tool *mv_mcp_tool_find(mv_span name)
+{
+    for (size_t i = 0; i < TOOLS; i++)
+        if (strlen(tools[i].name) == name.length &&
+            memcmp(tools[i].name, name.data, name.length) == 0)
+            return &tools[i];
+    return NULL;
+}
+
+/* ---- what a tool takes ------------------------------------------------------------------- */
+
+static uint64_t options_of(const mv_mcp_tool *tool)
+{
+    const mv_command *command = mv_command_find(tool->command);
+
+    return command->options & (tool->is_picture ? PICTURE_ARGUMENTS : REPORT_ARGUMENTS);
+}
+
+/* One of the files, or words, that a tool takes. */
+typedef struct {
+    char name[32];
+    bool is_optional;
+    bool is_many;
+} operand;
+
+/* The next of "BEFORE AFTER", "FILE...", "[TERM]". False at the end. */
+static bool next_operand(const char **arguments, operand *out)
+{
+    const char *at = *arguments + strspn(*arguments, " ");
+    size_t length = strcspn(at, " "), used = 0;
+
+    *out = (operand){.is_optional = *at == '['};
+    for (size_t i = 0; i < length && used + 2 < sizeof out->name; i++)
+        if (isupper((unsigned char)at[i]))
+            out->name[used++] = (char)tolower((unsigned char)at[i]);
+        else if (at[i] == '.')
+            out->is_many = true;
+    if (out->is_many)
+        out->name[used] = 's';
+    *arguments = at + length;
+    return length > 0;
+}
+
+static const char *arguments_of(const mv_mcp_tool *tool)
+{
+    return tool->arguments ? tool->arguments : mv_command_find(tool->command)->arguments;
+}
+
+/* ---- tools/list -------------------------------------------------------------------------- */
+
+static void put_member(mv_out *out, const char *key, const char *text)
+{
+    mv_out_format(out, ",\"%s\":", key);
+    mv_json_put_text(out, mv_text_span(text));
+}
+
+static const char *type_of(mv_option_id id)
+{
+    switch (id) {
+    case MV_OPTION_DEVICE:
+    case MV_OPTION_LIMIT:
+    case MV_OPTION_TOP:
+        return "\"integer\"";
+    case MV_OPTION_JSON:
+        return "\"boolean\"";
+    case MV_OPTION_CONF:
+        return "\"array\",\"items\":{\"type\":\"string\"}";
+    default:
+        return "\"string\"";
+    }
+}
+
+static void put_option(mv_out *out, const mv_mcp_tool *tool, mv_option_id id)
+{
+    const mv_option *o = &mv_option_table[id];
+    char tables[MV_TABLE_PATHS], text[MV_TABLE_PATHS + 80];
+
+    mv_out_format(out, ",\"%s\":{\"type\":%s", o->name, type_of(id));
+    if (id == MV_OPTION_TABLE) {
+        snprintf(text, sizeof text, "answer with this table of the report, as CSV: %s",
+                 mv_table_paths(mv_command_find(tool->command)->report, tables));
+        put_member(out, "description", text);
+    } else {
+        put_member(out, "description", o->help);
+    }
+    mv_out_char(out, '}');
+}
+
+static void put_schema(mv_out *out, const mv_mcp_tool *tool)
+{
+    const char *rest = arguments_of(tool), *before = "";
+    uint64_t options = options_of(tool);
+    operand o;
+
+    mv_out_words(out, ",\"inputSchema\":{\"type\":\"object\",\"properties\":{");
+    while (next_operand(&rest, &o)) {
+        mv_out_format(out, "%s\"%s\":{\"type\":%s}", before, o.name,
+                      o.is_many ? "\"array\",\"items\":{\"type\":\"string\"}" : "\"string\"");
+        before = ",";
+    }
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if (options & UINT64_C(1) << i)
+            put_option(out, tool, (mv_option_id)i);
+    if (!tool->is_picture)
+        mv_out_format(out,
+                      ",\"offset\":{\"type\":\"integer\",\"description\":\"first line of the "
+                      "answer to give: for the rest of one that was cut\"},\"max_bytes\":{\"type\":"
+                      "\"integer\",\"description\":\"most bytes of text, from %d to %d (default: "
+                      "%d)\"}",
+                      MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, MV_MCP_TEXT);
+    mv_out_words(out, "},\"required\":[");
+    rest = arguments_of(tool);
+    before = "";
+    while (next_operand(&rest, &o)) {
+        if (!o.is_optional)
+            mv_out_format(out, "%s\"%s\"", before, o.name);
+        before = ",";
+    }
+    mv_out_words(out, "],\"additionalProperties\":false}");
+}
+
+void mv_mcp_put_tools(mv_out *out)
+{
+    mv_out_words(out, "{\"tools\":[");
+    for (size_t i = 0; i < TOOLS; i++) {
+        const mv_mcp_tool *t = &tools[i];
+        const mv_command *command = mv_command_find(t->command);
+        mv_out_format(out, "%s{\"name\":\"%s\"", i ? "," : "", t->name);
+        put_member(out, "title", t->about ? t->name : command->summary);
+        put_member(out, "description", t->about ? t->about : command->help);
+        put_schema(out, t);
+        mv_out_words(out, ",\"annotations\":{\"readOnlyHint\":true,\"openWorldHint\":false}}");
+    }
+    mv_out_words(out, "]}");
+}
+
+/* ---- tools/call: from arguments to words ------------------------------------------------- */
+
+typedef struct {
+    mv_arena *arena;
+    const mv_mcp_tool *tool;
+    char *words[MOST_WORDS];
+    int count;
+    uint64_t offset, max_bytes;
+    bool has_limit, is_json, lacks_memory;
+    const char *why; /* the arguments are wrong; NULL: not so far */
+} call;
+
+static void refuse(call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void refuse(call *c, const char *format, ...)
+{
+    va_list args;
+
+    if (c->why)
+        return;
+    va_start(args, format);
+    c->why = mv_arena_vprintf(c->arena, format, args);
+    va_end(args);
+    c->lacks_memory |= !c->why;
+}
+
+static void add_word(call *c, char *word)
+{
+    c->lacks_memory |= !word;
+    if (c->count + 1 < MOST_WORDS) /* the list ends in NULL */
+        c->words[c->count++] = word;
+    else
+        refuse(c, "too many arguments");
+}
+
+/* The text of a string or a number, for the argument of this name. NULL, and refused: it is no
+ * such thing, or holds a NUL. */
+static const char *text_of(call *c, const mv_json *value, const char *name)
+{
+    bool is_text = value->kind == MV_JSON_STRING || value->kind == MV_JSON_NUMBER;
+
+    if (is_text && strlen((const char *)value->text.data) == value->text.length)
+        return (const char *)value->text.data;
+    refuse(c, "%s: expected a text or a number", name);
+    return NULL;
+}
+
+static void take_number(call *c, const mv_json *value, const char *name, uint64_t least,
+                        uint64_t most, uint64_t *out)
+{
+    const char *text = text_of(c, value, name);
+
+    if (text && (!mv_number_read(text, out) || *out < least || *out > most))
+        refuse(c, "%s: expected a number from %llu to %llu", name, (unsigned long long)least,
+               (unsigned long long)most);
+}
+
+static void take_option(call *c, mv_option_id id, const mv_json *value)
+{
+    const mv_option *o = &mv_option_table[id];
+    bool is_list = id == MV_OPTION_CONF && value->kind == MV_JSON_ARRAY;
+    const char *text;
+
+    c->has_limit |= id == MV_OPTION_LIMIT;
+    if (id == MV_OPTION_JSON) {
+        c->is_json = value->kind == MV_JSON_TRUE;
+        if (c->is_json)
+            add_word(c, mv_arena_text(c->arena, "--json", 6));
+        else if (value->kind != MV_JSON_FALSE)
+            refuse(c, "json: expected true or false");
+        return;
+    }
+    if (id == MV_OPTION_TABLE)
+        add_word(c, mv_arena_text(c->arena, "--csv", 5));
+    for (const mv_json *v = is_list ? value->child : value; v && !c->why; v = v->next) {
+        text = text_of(c, v, o->name);
+        if (text)
+            add_word(c, mv_arena_printf(c->arena, "--%s=%s", o->name, text));
+        if (!is_list)
+            break;
+    }
+}
+
+static bool is_key(const mv_json *member, const char *key)
+{
+    return member->key.length == strlen(key) &&
+           memcmp(member->key.data, key, member->key.length) == 0;
+}
+
+static bool is_operand(const mv_mcp_tool *tool, const mv_json *member)
+{
+    const char *rest = arguments_of(tool);
+    operand o;
+
+    while (next_operand(&rest, &o))
+        if (is_key(member, o.name))
+            return true;
+    return false;
+}
+
+static void take_argument(call *c, const mv_json *member)
+{
+    uint64_t options = options_of(c->tool);
+
+    if (is_operand(c->tool, member))
+        return;
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if ((options & UINT64_C(1) << i) && is_key(member, mv_option_table[i].name)) {
+            take_option(c, (mv_option_id)i, member);
+            return;
+        }
+    if (!c->tool->is_picture && is_key(member, "offset"))
+        take_number(c, member, "offset", 0, UINT32_MAX, &c->offset);
+    else if (!c->tool->is_picture && is_key(member, "max_bytes"))
+        take_number(c, member, "max_bytes", MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, &c->max_bytes);
+    else
+        refuse(c, "%s has no argument '%.60s'", c->tool->name, (const char *)member->key.data);
+}
+
+static void take_operand(call *c, const operand *o, const mv_json *value)
+{
+    bool is_list = o->is_many && value && value->kind == MV_JSON_ARRAY;
+    const char *text;
+
+    if (!value || (is_list && !value->child)) {
+        if (!o->is_optional)
+            refuse(c, "%s: expected the path of a snapshot", o->name);
+        return;
+    }
+    for (const mv_json *v = is_list ? value->child : value; v && !c->why; v = v->next) {
+        text = text_of(c, v, o->name);
+        if (text && strcmp(text, "-") == 0)
+            refuse(c, "%s: standard input has the requests: name a file", o->name);
+        else if (text)
+            add_word(c, mv_arena_text(c->arena, text, strlen(text)));
+        if (!is_list)
+            break;
+    }
+}
+
+static void read_arguments(call *c, const mv_json *arguments)
+{
+    const char *rest = arguments_of(c->tool);
+    operand o;
+
+    if (c->tool->command)
+        add_word(c, mv_arena_text(c->arena, c->tool->command, strlen(c->tool->command)));
+    if (arguments && arguments->kind != MV_JSON_OBJECT)
+        refuse(c, "arguments: expected an object");
+    for (const mv_json *m = arguments ? arguments->child : NULL; m && !c->why; m = m->next)
+        take_argument(c, m);
+    if (c->tool->limit && !c->has_limit)
+        add_word(c, mv_arena_printf(c->arena, "--limit=%s", c->tool->limit));
+    add_word(c, mv_arena_text(c->arena, "--", 2));
+    if (c->tool->word)
+        add_word(c, mv_arena_text(c->arena, c->tool->word, strlen(c->tool->word)));
+    while (!c->why && next_operand(&rest, &o))
+        take_operand(c, &o, mv_json_member(arguments, o.name));
+}
+
+/* ---- tools/call: from a report to an answer ---------------------------------------------- */
+
+/* The lines from `offset` on that fit, at least one; a line that is longer than all is cut. */
+static const char *cut(call *c, mv_span text, mv_span *shown)
+{
+    const uint8_t *at = text.data, *end = text.data + text.length, *from;
+    uint64_t line = 0, first = c->offset, lines = 0;
+
+    for (const uint8_t *p = at; p < end; p++)
+        lines += *p == '\n' || p + 1 == end;
+    for (; line < first && at < end; line++) {
+        const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
+        at = stop ? stop + 1 : end;
+    }
+    from = at;
+    while (at < end) {
+        const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
+        const uint8_t *next = stop ? stop + 1 : end;
+        if ((uint64_t)(next - from) > c->max_bytes)
+            break;
+        at = next;
+        line++;
+    }
+    if (at == from && at < end) { /* never inside a character */
+        at += c->max_bytes;
+        while (at > from && mv_utf8_is_tail((char)*at))
+            at--;
+        line++;
+    }
+    *shown = (mv_span){from, (uint64_t)(at - from)};
+    if (at == end && first == 0)
+        return NULL;
+    if (first >= lines)
+        return mv_arena_printf(c->arena, "[the answer has %llu lines: nothing from offset %llu on]",
+                               (unsigned long long)lines, (unsigned long long)first);
+    if (line >= lines)
+        return mv_arena_printf(c->arena, "[lines %llu to %llu, the last, of %llu]",
+                               (unsigned long long)first, (unsigned long long)lines - 1,
+                               (unsigned long long)lines);
+    return mv_arena_printf(c->arena,
+                           "[lines %llu to %llu of %llu; for more ask again with offset %llu, or "
+                           "ask for less: limit, from and to, device, table]",
+                           (unsigned long long)first, (unsigned long long)line - 1,
+                           (unsigned long long)lines, (unsigned long long)line);
+}
+
+/* What the program said beside its report: the words after "memviz: ". */
+static mv_span messages_of(mv_span messages)
+{
+    static const char name[] = "memviz: ";
+    uint64_t skip =
+        messages.length >= sizeof name - 1 && memcmp(messages.data, name, sizeof name - 1) == 0
+            ? sizeof name - 1
+            : 0;
+
+    messages.data += skip;
+    messages.length -= skip;
+    if (messages.length > MV_MCP_TEXT_LEAST)
+        messages.length = MV_MCP_TEXT_LEAST;
+    while (messages.length > 0 && messages.data[messages.length - 1] == '\n')
+        messages.length--;
+    return messages;
+}
+
+static void shape(call *c, const mv_mcp_ran *ran, mv_mcp_result *out)
+{
+    bool failed = ran->status != MV_EXIT_DONE && ran->status != MV_EXIT_FOUND;
+    mv_span messages = messages_of(ran->messages);
+
+    *out = (mv_mcp_result){.is_error = failed};
+    if (failed && ran->out.length == 0) {
+        out->text = messages.length ? messages : mv_text_span("the report failed");
+    } else if (c->tool->is_picture) {
+        out->picture = ran->out;
+        out->text = messages;
+    } else if (c->is_json && ran->out.length > c->max_bytes) {
+        out->is_error = true;
+        out->note = mv_arena_printf(
+            c->arena, "the JSON has %llu bytes: ask for less by limit, device or table, or with %s",
+            (unsigned long long)ran->out.length,
+            ran->out.length > MV_MCP_TEXT_MOST ? "offset as text" : "max_bytes");
+    } else {
+        out->note = cut(c, ran->out, &out->text);
+        if (messages.length)
+            out->note = mv_arena_printf(c->arena, "%s%s%.*s", out->note ? out->note : "",
+                                        out->note ? "\n" : "", (int)messages.length,
+                                        (const char *)messages.data);
+    }
+}
+
+mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool, const mv_json *arguments,
+                    mv_mcp_result *out, mv_err *err)
+{
+    call *c = mv_push_struct(arena, call);
+    mv_mcp_ran ran = {0};
+
+    if (!c)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
+    *c = (call){.arena = arena, .tool = tool, .max_bytes = MV_MCP_TEXT};
+    read_arguments(c, arguments);
+    if (c->lacks_memory)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
+    if (c->why) {
+        *out = (mv_mcp_result){.is_error = true, .text = mv_text_span(c->why)};
+        return MV_OK;
+    }
+    if (mcp->run(mcp->user, arena, c->words, c->count, tool->is_picture, &ran, err) != MV_OK)
+        return err->code;
+    shape(c, &ran, out);
+    return MV_OK;
+}
+
+static void put_text(mv_out *out, mv_span text)
+{
+    mv_out_words(out, "{\"type\":\"text\",\"text\":");
+    mv_json_put_text(out, text);
+    mv_out_char(out, '}');
+}
+
+void mv_mcp_put_result(mv_out *out, const mv_mcp_result *result)
+{
+    const char *before = "";
+
+    mv_out_words(out, "{\"content\":[");
+    if (result->picture.length) {
+        mv_out_words(out, "{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"");
+        mv_out_flush(out);
+        mv_base64_write(&out->sink, result->picture.data, result->picture.length);
+        mv_out_words(out, "\"}");
+        before = ",";
+    }
+    if (result->text.length) {
+        mv_out_words(out, before);
+        put_text(out, result->text);
+        before = ",";
+    }
+    if (result->note) {
+        mv_out_words(out, before);
+        put_text(out, mv_text_span(result->note));
+    }
+    mv_out_format(out, "],\"isError\":%s}", result->is_error ? "true" : "false");
+}

@@ -1,0 +1,437 @@
+/* The server for agents: the protocol over any bytes, and reports through the program. */
+#include "base/text.h"
+#include "cli/mcp/json_tree.h"
+#include "cli/mcp/protocol.h"
+#include "cli/mcp/tools.h"
+#include "tests/fixture/fixture.h"
+#include "tests/mcp/fixture_mcp.h"
+
+/* ---- the protocol, without the program ---------------------------------------------------- */
+
+/* Says what it was asked to run, or `text` instead. */
+typedef struct {
+    const char *text;
+    int status;
+    uint32_t runs;
+} stand_in;
+
+static mv_code say_words(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
+                         mv_mcp_ran *out, mv_err *err)
+{
+    stand_in *s = user;
+    char *text = mv_arena_push(arena, 1 << 16, 1);
+    size_t length = 0;
+
+    (void)err, (void)wants_picture;
+    s->runs++;
+    for (int i = 0; i < count; i++)
+        length += (size_t)snprintf(text + length, (1 << 16) - length, "%s\n", words[i]);
+    *out = (mv_mcp_ran){.status = s->status, .out = {(uint8_t *)text, length}};
+    if (s->text)
+        out->out = (mv_span){(const uint8_t *)s->text, strlen(s->text)};
+    return MV_OK;
+}
+
+/* What is answered to a line. */
+static const char *answer_of(stand_in *s, mv_span line)
+{
+    mv_mcp mcp = {.run = say_words, .user = s, .budget.limit = 64 * MIB};
+    mv_out *out = mv_push_struct(mvt_memory(), mv_out);
+    char *text = NULL;
+    size_t size;
+
+    out->sink.file = open_memstream(&text, &size);
+    mv_mcp_answer(&mcp, line, out);
+    mvt_ok(mv_out_close(out, mvt_err()));
+    mvt_at_end(free, text);
+    return text;
+}
+
+static const char *answer_to(const char *line)
+{
+    stand_in s = {0};
+
+    return answer_of(&s, (mv_span){(const uint8_t *)line, strlen(line)});
+}
+
+static int code_of(const char *answer)
+{
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(mvt_json_of(answer), "error");
+
+    cr_assert_not_null(error, "%s", answer);
+    return (int)mvt_json_number(error, "code");
+}
+
+Test(mcp, requests_that_are_none_get_the_errors_of_json_rpc)
+{
+    static const struct {
+        const char *line;
+        int code;
+    } all[] = {
+        {"{", -32700},
+        {"", -32700},
+        {"\"", -32700},
+        {"{\"a\":1,}", -32700},
+        {"[1,]", -32700},
+        {"01", -32700},
+        {"{} {}", -32700},
+        {"\"\xff\"", -32700},
+        {"\"\\ud800\"", -32700},
+        {"\"abc\\\"", -32700},
+        {"nul", -32700},
+        {"{}", -32600},
+        {"1", -32600},
+        {"[]", -32600},
+        {"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", -32600},
+        {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32600},
+        {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -32600},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/cal\"}", -32601},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", -32602},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"run\"}}",
+         -32602},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        cr_expect_eq(code_of(answer_to(all[i].line)), all[i].code, "%s", all[i].line);
+}
+
+Test(mcp, what_asks_for_no_answer_gets_none)
+{
+    cr_expect_str_empty(
+        answer_to("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+    cr_expect_str_empty(answer_to("{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\"}"));
+    cr_expect_str_empty(answer_to("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"));
+    cr_expect_str_empty(answer_to("[{\"jsonrpc\":\"2.0\",\"method\":\"x\"}]"));
+}
+
+Test(mcp, answers_have_the_id_and_batches_have_all)
+{
+    cr_expect_str_eq(answer_to("{\"jsonrpc\":\"2.0\",\"id\":\"a\\u00e9\\n\",\"method\":\"ping\"}"),
+                     "{\"jsonrpc\":\"2.0\",\"id\":\"a\xc3\xa9\\n\",\"result\":{}}\n");
+    cr_expect_str_eq(answer_to("[{\"jsonrpc\":\"2.0\",\"id\":-7,\"method\":\"ping\"},"
+                               "{\"jsonrpc\":\"2.0\",\"method\":\"x\"},"
+                               "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}]"),
+                     "[{\"jsonrpc\":\"2.0\",\"id\":-7,\"result\":{}},"
+                     "{\"jsonrpc\":\"2.0\",\"id\":8,\"result\":{}}]\n");
+}
+
+static const char *version_for(const char *asked)
+{
+    char line[200];
+
+    snprintf(line, sizeof line,
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{%s}}", asked);
+    return mvt_json_text(cJSON_GetObjectItemCaseSensitive(mvt_json_of(answer_to(line)), "result"),
+                         "protocolVersion");
+}
+
+Test(mcp, the_clients_version_is_taken_if_it_is_known)
+{
+    cr_expect_str_eq(version_for("\"protocolVersion\":\"2024-11-05\""), "2024-11-05");
+    cr_expect_str_eq(version_for("\"protocolVersion\":\"2025-06-18\""), "2025-06-18");
+    cr_expect_str_eq(version_for("\"protocolVersion\":\"1999-01-01\""), "2025-11-25");
+    cr_expect_str_eq(version_for(""), "2025-11-25");
+}
+
+/* The text of a call with `text` as the report. */
+static const char *call(stand_in *s, const char *tool, const char *arguments, bool *is_error)
+{
+    const char *line = mvt_mcp_call(tool, arguments);
+
+    return mvt_mcp_text(mvt_json_of(answer_of(s, (mv_span){(const uint8_t *)line, strlen(line)})),
+                        is_error);
+}
+
+Test(mcp, arguments_become_options)
+{
+    static const struct {
+        const char *tool, *arguments, *words;
+    } all[] = {
+        {"leaks", "{\"file\":\"a b\",\"limit\":3}", "leaks\n--limit=3\n--\na b\n\n"},
+        {"leaks", "{\"limit\":\"3\",\"file\":\"--help\"}", "leaks\n--limit=3\n--\n--help\n\n"},
+        {"diff", "{\"after\":\"b\",\"before\":\"a\",\"at\":\"end\"}",
+         "diff\n--at=end\n--\na\nb\n\n"},
+        {"ranks", "{\"files\":[\"a\",\"b\",\"c\"]}", "ranks\n--\na\nb\nc\n\n"},
+        {"ranks", "{\"files\":\"a\"}", "ranks\n--\na\n\n"},
+        {"whatif", "{\"file\":\"a\",\"conf\":[\"\",\"x:1\"]}",
+         "whatif\n--conf=\n--conf=x:1\n--\na\n\n"},
+        {"trace", "{\"file\":\"a\"}", "trace\n--limit=100\n--\na\n\n"},
+        {"peak", "{\"file\":\"a\",\"table\":\"sites\"}", "peak\n--csv\n--table=sites\n--\na\n\n"},
+        {"peak", "{\"file\":\"a\",\"json\":true}", "peak\n--json\n--\na\n\n"},
+        {"terms", "{}", "help\n--\nterms\n\n"},
+        {"terms", "{\"term\":\"active\"}", "help\n--\nterms\nactive\n\n"},
+    };
+    stand_in s = {0};
+    bool is_error;
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        cr_expect_str_eq(call(&s, all[i].tool, all[i].arguments, &is_error), all[i].words);
+        cr_expect_not(is_error);
+    }
+}
+
+Test(mcp, wrong_arguments_are_told_and_nothing_is_run)
+{
+    static const struct {
+        const char *tool, *arguments, *why;
+    } all[] = {
+        {"leaks", "{}", "file: expected the path of a snapshot\n"},
+        {"leaks", "[]", "arguments: expected an object\n"},
+        {"leaks", "{\"file\":[\"a\"]}", "file: expected a text or a number\n"},
+        {"leaks", "{\"file\":\"a\\u0000b\"}", "file: expected a text or a number\n"},
+        {"leaks", "{\"file\":\"-\"}", "file: standard input has the requests: name a file\n"},
+        {"leaks", "{\"file\":\"a\",\"output\":\"x\"}", "leaks has no argument 'output'\n"},
+        {"leaks", "{\"file\":\"a\",\"limit\":true}", "limit: expected a text or a number\n"},
+        {"peak", "{\"file\":\"a\",\"rules\":\"x\"}", "peak has no argument 'rules'\n"},
+        {"peak", "{\"file\":\"a\",\"json\":1}", "json: expected true or false\n"},
+        {"peak", "{\"file\":\"a\",\"max_bytes\":1}",
+         "max_bytes: expected a number from 1000 to 200000\n"},
+        {"ranks", "{\"files\":[]}", "files: expected the path of a snapshot\n"},
+    };
+    stand_in s = {0};
+    bool is_error;
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        cr_expect_str_eq(call(&s, all[i].tool, all[i].arguments, &is_error), all[i].why);
+        cr_expect(is_error, "%s", all[i].arguments);
+    }
+    cr_expect_eq(s.runs, 0);
+}
+
+Test(mcp, long_answers_are_cut_at_lines_and_their_parts_are_the_whole)
+{
+    char *text = mv_arena_push(mvt_memory(), 1 << 16, 1), arguments[80];
+    char *joined = mv_arena_push(mvt_memory(), 1 << 17, 1);
+    stand_in s = {.text = text};
+    unsigned next = 0, rounds = 0;
+    bool is_error;
+
+    for (unsigned i = 0; i < 1000; i++)
+        mv_text_append(text, 1 << 16, "line %u %.*s\n", i, (int)(i % 30),
+                       "..............................");
+    do {
+        snprintf(arguments, sizeof arguments, "{\"file\":\"a\",\"max_bytes\":3000,\"offset\":%u}",
+                 next);
+        const char *part = call(&s, "leaks", arguments, &is_error), *note = strrchr(part, '[');
+        cr_assert_not_null(note);
+        cr_assert_leq(note - part, 3001);
+        mv_text_append(joined, 1 << 17, "%.*s", (int)(note - part) - 1, part);
+        note = strstr(note, "with offset ");
+        next = note ? (unsigned)strtoul(note + strlen("with offset "), NULL, 10) : 0;
+        rounds++;
+    } while (next);
+    cr_expect_str_eq(joined, text);
+    cr_expect_eq(rounds, 9);
+    cr_expect_not_null(strstr(call(&s, "leaks", "{\"file\":\"a\",\"offset\":1000}", &is_error),
+                              "[the answer has 1000 lines: nothing from offset 1000 on]"));
+    snprintf(text + 4000, 8, "end\n");
+    cr_expect_eq(strlen(call(&s, "leaks", "{\"file\":\"a\"}", &is_error)), 4005);
+}
+
+Test(mcp, json_that_is_too_long_is_refused_whole)
+{
+    char *text = mv_arena_push(mvt_memory(), 1 << 16, 1);
+    stand_in s = {.text = text};
+    bool is_error;
+
+    memset(text, '1', 30000);
+    cr_expect_not_null(strstr(call(&s, "leaks", "{\"file\":\"a\",\"json\":true}", &is_error),
+                              "the JSON has 30000 bytes: ask for less by limit"));
+    cr_expect(is_error);
+    cr_expect_eq(
+        strlen(call(&s, "leaks", "{\"file\":\"a\",\"json\":true,\"max_bytes\":40000}", &is_error)),
+        30001);
+    cr_expect_not(is_error);
+}
+
+/* Requests with bytes changed, cut or doubled: always one line of JSON, or nothing. */
+Test(mcp, any_bytes_get_one_line_or_none)
+{
+    static const char *const seeds[] = {
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"peak\","
+        "\"arguments\":{\"file\":\"a\\u00e9\\ud83d\\ude00\",\"limit\":12,\"conf\":[\"x\"]}}}",
+        "[{\"jsonrpc\":\"2.0\",\"id\":-1.5e3,\"method\":\"ping\"},[[[]]],null,{\"a\":[true,false]}"
+        "]",
+        "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"initialize\",\"params\":{}}",
+    };
+    static const char odd[] = "\"\\{}[]:,0u\n\x80\xff\x00";
+    uint64_t state = 11;
+    stand_in s = {0};
+
+    for (unsigned round = 0; round < 3000; round++) {
+        uint8_t line[600];
+        size_t length = strlen(seeds[round % 3]);
+        memcpy(line, seeds[round % 3], length);
+        for (uint32_t i = mvt_random(&state, 4); i > 0; i--) {
+            uint32_t at = mvt_random(&state, (uint32_t)length);
+            uint32_t how = mvt_random(&state, 3);
+            if (how == 0)
+                line[at] = (uint8_t)odd[mvt_random(&state, sizeof odd)];
+            else if (how == 1)
+                line[at] ^= (uint8_t)(1 << mvt_random(&state, 8));
+            else
+                length = at + 1;
+        }
+        const char *answer = answer_of(&s, (mv_span){line, length});
+        const char *end = strchr(answer, '\n');
+        cr_assert(!*answer || (end && !end[1]));
+        if (*answer)
+            mvt_json_of(answer);
+        mvt_end_now(answer);
+    }
+}
+
+Test(mcp, nesting_is_bounded)
+{
+    char deep[4096];
+    mv_err err;
+
+    memset(deep, '[', sizeof deep);
+    cr_expect_null(mv_json_read(mvt_memory(), (mv_span){(uint8_t *)deep, sizeof deep}, &err));
+    cr_expect_eq(err.code, MV_DEPTH);
+}
+
+/* ---- the program ------------------------------------------------------------------------- */
+
+/* A ledger is of captures, and says so. */
+Test(mcp, every_tool_answers_and_says_what_it_takes)
+{
+    char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
+    const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
+        cJSON_GetObjectItemCaseSensitive(mvt_mcp_next(&lines), "result"), "tools");
+    const cJSON *tool;
+    char requests[8192] = "";
+    bool is_error;
+
+    cr_assert_gt(cJSON_GetArraySize(tools), 13);
+    cJSON_ArrayForEach(tool, tools)
+    {
+        const cJSON *schema = cJSON_GetObjectItemCaseSensitive(tool, "inputSchema"), *name;
+        char arguments[400] = "{";
+        cr_expect_gt(strlen(mvt_json_text(tool, "description")), 20);
+        cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(schema, "required"))
+        {
+            const cJSON *what = cJSON_GetObjectItemCaseSensitive(
+                cJSON_GetObjectItemCaseSensitive(schema, "properties"), name->valuestring);
+            bool is_list = strcmp(mvt_json_text(what, "type"), "array") == 0;
+            mv_text_append(arguments, sizeof arguments,
+                           "%s\"%s\":%s\"snapshots/mlp_train.pickle\"%s", arguments[1] ? "," : "",
+                           name->valuestring, is_list ? "[" : "", is_list ? "]" : "");
+        }
+        mv_text_append(arguments, sizeof arguments, "}");
+        mv_text_append(requests, sizeof requests, "%s",
+                       mvt_mcp_call(mvt_json_text(tool, "name"), arguments));
+    }
+    lines = mvt_mcp_play(requests);
+    cJSON_ArrayForEach(tool, tools)
+    {
+        const char *name = mvt_json_text(tool, "name");
+        const cJSON *answer = mvt_mcp_next(&lines);
+        cr_expect_str_eq(mvt_json_text(answer, "id"), name);
+        const char *text = mvt_mcp_text(answer, &is_error);
+        cr_expect_eq(is_error, strcmp(name, "ledger") == 0, "%s: %s", name, text);
+        cr_expect_leq(strlen(text), MV_MCP_TEXT + 300, "%s", name);
+    }
+}
+
+Test(mcp, answers_are_what_the_program_prints)
+{
+    static const char *const tools[] = {"info", "stats", "leaks", "peak", "oom", "fragmentation"};
+    char requests[2048] = "", *lines;
+    bool is_error;
+
+    for (unsigned i = 0; i < 6; i++)
+        mv_text_append(requests, sizeof requests, "%s",
+                       mvt_mcp_call(tools[i], "{\"file\":\"snapshots/gpt_train.pickle\"}"));
+    lines = mvt_mcp_play(requests);
+    for (unsigned i = 0; i < 6; i++) {
+        mvt_run r =
+            mvt_sh("cd %s && $MEMVIZ %s snapshots/gpt_train.pickle && echo", MV_TESTDATA, tools[i]);
+        cr_expect_str_eq(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), r.out);
+    }
+}
+
+Test(mcp, pictures_are_png)
+{
+    char *lines = mvt_mcp_play(
+        mvt_mcp_call("picture", "{\"file\":\"snapshots/mlp_train.pickle\",\"size\":\"300x200\"}"));
+    const cJSON *result = cJSON_GetObjectItemCaseSensitive(mvt_mcp_next(&lines), "result");
+    const cJSON *image = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(result, "content"), 0);
+
+    cr_expect_str_eq(mvt_json_text(image, "type"), "image");
+    cr_expect_str_eq(mvt_json_text(image, "mimeType"), "image/png");
+    /* The signature, and the width of 300, then the height of 200, in the first chunk. */
+    cr_expect_eq(strncmp(mvt_json_text(image, "data"), "iVBORw0KGgoAAAANSUhEUgAAASwAAADI", 32), 0);
+}
+
+Test(mcp, errors_of_files_are_results_and_the_server_lives_on)
+{
+    char *lines, requests[4096] = "";
+    bool is_error;
+
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("leaks", "{\"file\":\"nowhere.pickle\"}"));
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("leaks", "{\"file\":\"bad/reduce.FORBIDDEN.pickle\"}"));
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("leaks", "{\"file\":\"/dev/zero\"}"));
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("leaks", "{\"file\":\"snapshots\"}"));
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("peak", "{\"file\":\"snapshots/oom.pickle\",\"at\":\"x\"}"));
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("picture", "{\"file\":\"snapshots/oom.pickle\",\"size\":\"0x0\"}"));
+    mv_text_append(requests, sizeof requests, "\n{\n");
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("ranks", "{\"files\":[\"snapshots/oom.pickle\",\"nix\"]}"));
+    mv_text_append(requests, sizeof requests, "%s",
+                   mvt_mcp_call("stats", "{\"file\":\"snapshots/oom.pickle\"}"));
+    lines = mvt_mcp_play(requests);
+    cr_expect_str_eq(mvt_mcp_text(mvt_mcp_next(&lines), &is_error),
+                     "nowhere.pickle: No such file or directory\n");
+    cr_expect(is_error);
+    cr_expect_not_null(
+        strstr(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), "opcode that imports or calls"));
+    cr_expect(is_error);
+    cr_expect_str_eq(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), "/dev/zero: not a file\n");
+    for (unsigned i = 0; i < 3; i++) {
+        const char *text = mvt_mcp_text(mvt_mcp_next(&lines), &is_error);
+        cr_expect(is_error, "%s", text);
+        cr_expect_eq(strchr(text, '\n'), text + strlen(text) - 1, "one line: %s", text);
+    }
+    cr_expect_not_null(cJSON_GetObjectItemCaseSensitive(mvt_mcp_next(&lines), "error"));
+    cr_expect_not_null(strstr(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), "nix"));
+    cr_expect(is_error);
+    cr_expect_not_null(strstr(mvt_mcp_text(mvt_mcp_next(&lines), &is_error), "device 0"));
+    cr_expect_not(is_error);
+    cr_expect_null(mvt_mcp_next(&lines));
+}
+
+Test(mcp, a_request_of_5_mib_is_refused_and_the_next_one_answered)
+{
+    mvt_run r = mvt_sh("(head -c 5242880 /dev/zero | tr '\\0' x; echo; echo "
+                       "'{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}') | $MEMVIZ mcp");
+
+    cr_expect_eq(r.status, 0);
+    cr_expect_str_eq(r.out,
+                     "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\""
+                     "a request has at most 4 MiB\"}}\n"
+                     "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+}
+
+/* A file that is written anew between two questions is read anew; one that is not, is not. */
+Test(mcp, a_kept_file_is_read_again_when_it_changes)
+{
+    mvt_run r = mvt_sh(
+        "cp $SNAPS/mlp_train.pickle a; "
+        "ask() { echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
+        "{\"name\":\"stats\",\"arguments\":{\"file\":\"a\"}}}'; }; "
+        "mkfifo in out; $MEMVIZ mcp <in >out & exec 7>in 8<out; "
+        "ask >&7; read -r first <&8; ask >&7; read -r same <&8; "
+        "cp $SNAPS/gpt_train.pickle a; ask >&7; read -r other <&8; exec 7>&-; wait; "
+        "[ \"$first\" = \"$same\" ] && echo same; [ \"$first\" = \"$other\" ] || echo other; "
+        "printf '%%s' \"$other\" | grep -c '1.15 GiB'");
+
+    cr_expect_str_eq(r.out, "same\nother\n1\n", "%s %s", r.out, r.err);
+}
