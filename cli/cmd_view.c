@@ -39,6 +39,7 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
                   .to = o->to,
                   .at = o->at,
                   .filter = o->filter,
+                  .level = o->level,
                   .device = o->device == MV_ALL_DEVICES ? MV_NO_ROW : (uint32_t)o->device,
                   .main = (uint8_t)first_view(cli)},
         .is_dark = o->is_dark,

@@ -46,10 +46,9 @@ static bool open_parts(mv_view *view)
     if (!view->chrome)
         return false;
     mv_arena_init(&view->chrome->open.arena, view->budget);
-    view->documents = mv_push_array(&view->arena, mv_document *, MV_MOST_FILES);
     view->loader = mv_loader_open(&view->arena, view->budget, workers, wake, view);
     view->jobs = mv_jobs_open(&view->arena, view->budget, workers, wake, view);
-    if (!view->documents || !view->loader || !view->jobs)
+    if (!view->loader || !view->jobs)
         return false;
     return mv_intents_open(view) && mv_search_open(view) && mv_timeline_pane_open(view) &&
            mv_panels_open(view);

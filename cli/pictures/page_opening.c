@@ -100,6 +100,10 @@ mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *pl
     *s = (mv_session){.now = mv_view_state_first, .desk = mv_view_desk_first};
     if (d->picture->is_of_moment || mv_option_given(o, MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO)))
         GIVE(s, now.device, row_of(d->trace, lives->device));
+    if (o->level) {
+        snprintf(s->now.level, sizeof s->now.level, "%s", o->level);
+        mv_session_give(s, &s->now.level);
+    }
     if (d->picture->main != MV_MAIN_TIMELINE)
         GIVE(s, now.main, (uint8_t)d->picture->main);
     if (d->picture->is_of_moment)

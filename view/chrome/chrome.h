@@ -19,6 +19,13 @@ typedef struct {
     mv_box toolbar, banner, main, minimap, splitter, tabs, lower, status;
 } mv_view_layout;
 
+/* Where the user was, when another level is shown: its events are others. */
+typedef struct {
+    bool is_kept, is_all, has_cursor, has_interval;
+    uint32_t device; /* ordinal */
+    int64_t from_us, to_us, cursor_us, a_us, b_us;
+} mv_kept_times;
+
 struct mv_chrome {
     mv_view_layout layout;
     mv_arena_mark frame_start;
@@ -42,6 +49,7 @@ struct mv_chrome {
 
     uint32_t banners_closed; /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
+    mv_kept_times kept; /* until the device of the next level is shown */
     mv_view_start start;
     bool has_start;
     bool has_bad_start; /* it names nothing in the file: the view's message says so */

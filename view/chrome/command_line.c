@@ -86,6 +86,11 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
     mv_view_state *then = &said->now;
     uint32_t from = (uint32_t)now->from, to = (uint32_t)ceil(now->to);
 
+    if (*now->level) {
+        add(w, " --level ");
+        add_quoted(w, now->level);
+        memcpy(then->level, now->level, sizeof then->level);
+    }
     then->device = now->device; /* without an option: the one with the most events */
     if (mv_view_document(view)->device_count > 1)
         add(w, " --device %u", d->device);
@@ -140,8 +145,8 @@ static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_s
 /* Bytes that the line has at most: texts in quotes have four for each of theirs. */
 static size_t most_bytes(const mv_session *session)
 {
-    size_t bytes = 16384 + 4 * sizeof session->now.search +
-                   session->bookmarks.count * (4 * MV_BOOKMARK_NAME + 160);
+    size_t bytes = 16384 + 4 * (sizeof session->now.search + sizeof session->now.level) +
+                   session->bookmarks.count * (4 * (MV_BOOKMARK_NAME + MV_BOOKMARK_LEVEL) + 180);
 
     for (uint32_t i = 0; i < session->file_count; i++)
         bytes += 4 * strlen(session->files[i]) + 4;

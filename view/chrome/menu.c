@@ -29,6 +29,19 @@ static uint32_t view_rows(mv_view *view, mv_menu_row *rows)
     return count;
 }
 
+static uint32_t level_rows(mv_view *view, mv_menu_row *rows)
+{
+    const mv_level_list *list = mv_view_levels(view);
+
+    for (uint32_t i = 0; i < list->count; i++)
+        rows[i] = (mv_menu_row){.command = MV_DO_level,
+                                .arg = i,
+                                .is_on = mv_view_level(view) == i,
+                                .title = list->name[i],
+                                .help = mv_level_about(list->name[i])};
+    return list->count;
+}
+
 static uint32_t colour_rows(mv_view *view, mv_menu_row *rows)
 {
     static const char *const helps[MV_COLOUR_COUNT] = {
@@ -90,6 +103,8 @@ uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
     switch ((mv_menu)view->desk->menu) {
     case MV_MENU_VIEWS:
         return view_rows(view, rows);
+    case MV_MENU_LEVELS:
+        return level_rows(view, rows);
     case MV_MENU_COLOURS:
         return colour_rows(view, rows);
     case MV_MENU_CLOCKS:
@@ -107,6 +122,7 @@ uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
 static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
 {
     static const mv_command_id buttons[] = {[MV_MENU_VIEWS] = MV_DO_view_menu,
+                                            [MV_MENU_LEVELS] = MV_DO_level_menu,
                                             [MV_MENU_COLOURS] = MV_DO_colour_menu,
                                             [MV_MENU_CLOCKS] = MV_DO_clock_menu,
                                             [MV_MENU_BOOKMARKS] = MV_DO_bookmarks};

@@ -179,16 +179,30 @@ static void views(bar *b)
         button(b, false, main == MV_MAIN_RANKS, MV_DO_show_ranks, "Ranks");
 }
 
+static bool is_open(const bar *b, mv_menu menu)
+{
+    return b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == menu;
+}
+
+/* Of a file with several. */
+static void level(bar *b)
+{
+    const mv_level_list *levels = mv_view_levels(b->view);
+    uint32_t shown = mv_view_level(b->view);
+
+    if (levels->count > 1)
+        button(b, false, is_open(b, MV_MENU_LEVELS), MV_DO_level_menu,
+               mv_scene_format(&b->view->ui.scene, "Level: %.40s",
+                               shown < levels->count ? levels->name[shown] : b->view->now->level));
+}
+
 static void looks(bar *b)
 {
     mv_scene *scene = &b->view->ui.scene;
 
-    button(b, false,
-           b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == MV_MENU_COLOURS,
-           MV_DO_colour_menu,
+    button(b, false, is_open(b, MV_MENU_COLOURS), MV_DO_colour_menu,
            mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now->colour)));
-    button(b, false, b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == MV_MENU_CLOCKS,
-           MV_DO_clock_menu,
+    button(b, false, is_open(b, MV_MENU_CLOCKS), MV_DO_clock_menu,
            mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock)));
 }
 
@@ -213,6 +227,7 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
     if (is_wide(view, box.w)) {
         chooser(&b, mv_ui_px(ui, 220));
         helpers(&b);
+        level(&b);
         if (!has_device)
             return;
         badge(&b);
@@ -223,11 +238,13 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
     }
     helpers(&b);
     chooser(&b, fmaxf(mv_ui_px(ui, 100), fminf(mv_ui_px(ui, 220), b.left.w - mv_ui_px(ui, 270))));
-    if (!has_device)
-        return;
-    views(&b);
+    if (has_device)
+        views(&b);
     b.left = (mv_box){row.x + mv_ui_px(ui, GAP), rest.y - mv_ui_px(ui, 2),
                       row.w - 2 * mv_ui_px(ui, GAP), rest.h};
+    level(&b);
+    if (!has_device)
+        return;
     looks(&b);
     badge(&b);
     search(&b);

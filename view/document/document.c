@@ -22,6 +22,8 @@ void mv_document_recall(mv_document *d, mv_budget *budget)
 {
     char folder[MV_SAVED_PATH];
 
+    if (*d->level || d->origin) /* outlines are of the level that is shown first */
+        return;
     mv_arena_init(&d->saved_arena, budget);
     d->has_key = mv_saved_folder(folder) && mv_saved_key_of(&d->saved_arena, d->path, &d->key);
     if (d->has_key && mv_saved_index_read(&d->saved_arena, folder, d->key, &d->saved))
@@ -114,7 +116,7 @@ static bool has_segments(const mv_trace *trace, uint32_t device)
 
 static mv_code find_devices(mv_document *d, mv_budget *budget, mv_err *err)
 {
-    uint32_t ordinals = mv_trace_devices(&d->trace);
+    uint32_t ordinals = d->lacks_level ? 0 : mv_trace_devices(&d->trace);
 
     d->devices = mv_push_array(&d->arena, mv_document_device, ordinals);
     if (!d->devices)
@@ -132,6 +134,33 @@ static mv_code find_devices(mv_document *d, mv_budget *budget, mv_err *err)
     return MV_OK;
 }
 
+/* What another document has read serves all levels. */
+static mv_code read_trace(mv_document *d, const mv_read_opts *opts, mv_err *err)
+{
+    const mv_document *origin = d->origin;
+
+    if (!origin || atomic_load_explicit(&origin->stage, memory_order_acquire) != MV_DOCUMENT_OPENED)
+        return mv_trace_read(&d->arena, d->path, opts, &d->trace, err);
+    d->trace = *mv_trace_as_read(&origin->trace);
+    return MV_OK;
+}
+
+/* A file without the level is opened: it says so, and has others. */
+static mv_code take_level(mv_document *d, mv_err *err)
+{
+    mv_code code;
+
+    d->levels = mv_levels_of(&d->trace);
+    code = mv_level_take_named(&d->arena, &d->trace, d->level, err);
+    if (code != MV_ABSENT)
+        return code;
+    d->lacks_level = true;
+    d->contents.count = 1;
+    d->contents.lines[0] = mv_arena_text(&d->arena, err->detail, strlen(err->detail));
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    return d->contents.lines[0] ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "level");
+}
+
 void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
 {
     mv_err *err = &d->failure;
@@ -139,13 +168,12 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
     set_stage(&d->stage, MV_DOCUMENT_READING);
     mv_arena_init(&d->arena, budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
-    if (mv_trace_read(&d->arena, d->path, &opts, &d->trace, err) != MV_OK ||
-        mv_level_take(&d->arena, &d->trace, MV_LEVEL_DEFAULT, err) != MV_OK ||
+    if (read_trace(d, &opts, err) != MV_OK || take_level(d, err) != MV_OK ||
         mv_sums_check(&d->trace, err) != MV_OK ||
         mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
         find_devices(d, budget, err) != MV_OK)
         return fail(d);
-    if (d->device_count == 0 &&
+    if (d->device_count == 0 && !d->lacks_level &&
         mv_recording_describe(&d->arena, &d->trace, d->path, &d->contents, err) != MV_OK)
         return fail(d);
     sketch(d);
@@ -157,6 +185,7 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
 {
     mv_arena_init(&d->arena, budget);
     d->trace = *trace;
+    d->level = "";
     d->devices = mv_push_struct(&d->arena, mv_document_device);
     set_stage(&d->stage, MV_DOCUMENT_OPENED);
     if (!d->devices)

@@ -20,6 +20,7 @@
 #include "analyze/code/sites.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/leaks/leaks.h"
+#include "analyze/levels/levels.h"
 #include "analyze/oom/oom.h"
 #include "analyze/peak/peak.h"
 #include "parse/model/spill.h"
@@ -79,9 +80,12 @@ typedef struct {
     mv_err failure;
 } mv_document_device;
 
-typedef struct {
+typedef struct mv_document mv_document;
+struct mv_document {
     const char *path;
-    const char *name; /* the last component */
+    const char *name;          /* the last component */
+    const char *level;         /* of memory (analyze/levels): a text of --level; "": the default */
+    const mv_document *origin; /* of the same file, which it has read; NULL: this reads the file */
     _Atomic int stage;
     _Atomic uint64_t bytes_done, bytes_all; /* of the file; 0: not known */
     /* Outlines saved by an earlier run, until the trace has been read. */
@@ -100,8 +104,10 @@ typedef struct {
     mv_sites sites;
     uint32_t device_count;          /* that have events or segments; may be 0 */
     mv_recording_contents contents; /* without devices: what is in it instead */
+    bool lacks_level;               /* without devices: the file has other levels */
+    mv_level_list levels;           /* that the file has */
     mv_document_device *devices;
-} mv_document;
+};
 
 /* Looks for outlines of an earlier run before reading. Saves those of a trace of at least
  * `least_events` once all its devices are shown, if its file has not changed since. */
@@ -144,8 +150,12 @@ mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
  * budget counts as spent while it waits. */
 void mv_loader_close(mv_loader *loader);
 
-/* NULL when memory is out. `path` is copied. Documents live until the loader is closed. */
-mv_document *mv_loader_add(mv_loader *loader, const char *path);
+/* NULL when memory is out. Texts are copied. Documents live until the loader is closed. */
+mv_document *mv_loader_add(mv_loader *loader, const char *path, const char *level);
+
+/* The document of the same file that has another level of its memory: it is made when it is asked
+ * for the first time, and shares what the file was read into. NULL when memory is out. */
+mv_document *mv_loader_level(mv_loader *loader, mv_document *document, const char *level);
 
 /* A document of a trace and of one device's lives, which the caller keeps until the loader is
  * closed. The device is shown and judged at once, by this thread; nothing is read, recalled or

@@ -4,7 +4,7 @@
 #include "view/document/document.h"
 #include "viz/core/background.h"
 
-enum { MOST_DOCUMENTS = 1024 };
+enum { MOST_DOCUMENTS = 8192 };
 
 /* What to do next. */
 typedef struct {
@@ -73,6 +73,9 @@ static task preferred_task(const mv_loader *l)
 
     if (!d)
         return (task){0};
+    for (uint32_t i = 0; d->origin && i < l->count; i++) /* the origin first */
+        if (l->documents[i] == d->origin && stage_of(&d->origin->stage) == MV_DOCUMENT_WAITING)
+            return (task){READ, l->documents[i], 0};
     if (stage_of(&d->stage) == MV_DOCUMENT_WAITING)
         return (task){READ, d, 0};
     if (stage_of(&d->stage) != MV_DOCUMENT_OPENED)
@@ -204,15 +207,9 @@ void mv_loader_close(mv_loader *l)
     pthread_mutex_destroy(&l->lock);
 }
 
-mv_document *mv_loader_add(mv_loader *l, const char *path)
+/* Without a thread everything is done at once. */
+static void add(mv_loader *l, mv_document *d)
 {
-    mv_document *d = l->count < MOST_DOCUMENTS ? mv_push_struct(l->arena, mv_document) : NULL;
-    const char *slash;
-
-    if (!d || !(d->path = mv_arena_text(l->arena, path, strlen(path))))
-        return NULL;
-    slash = strrchr(d->path, '/');
-    d->name = slash && slash[1] ? slash + 1 : d->path;
     pthread_mutex_lock(&l->lock);
     l->documents[l->count++] = d;
     pthread_cond_signal(&l->work);
@@ -220,6 +217,48 @@ mv_document *mv_loader_add(mv_loader *l, const char *path)
     if (!l->is_threaded && !l->in_turns)
         for (task t = next_task(l); t.what != NOTHING; t = next_task(l))
             run(l, t);
+}
+
+mv_document *mv_loader_add(mv_loader *l, const char *path, const char *level)
+{
+    mv_document *d = l->count < MOST_DOCUMENTS ? mv_push_struct(l->arena, mv_document) : NULL;
+    const char *slash;
+
+    if (!d || !(d->path = mv_arena_text(l->arena, path, strlen(path))) ||
+        !(d->level = mv_arena_text(l->arena, level, strlen(level))))
+        return NULL;
+    slash = strrchr(d->path, '/');
+    d->name = slash && slash[1] ? slash + 1 : d->path;
+    add(l, d);
+    return d;
+}
+
+static bool is_of_level(const mv_document *d, const char *level)
+{
+    const char *shown =
+        d->trace.origin.level ? d->trace.origin.level : mv_level_name(MV_LEVEL_PYTORCH);
+
+    return strcmp(d->level, level) == 0 ||
+           (stage_of(&d->stage) == MV_DOCUMENT_OPENED && !d->lacks_level && !*d->level &&
+            strcmp(shown, level) == 0);
+}
+
+mv_document *mv_loader_level(mv_loader *l, mv_document *document, const char *level)
+{
+    const mv_document *origin = document->origin ? document->origin : document;
+    mv_document *d;
+
+    for (uint32_t i = 0; i < l->count; i++)
+        if ((l->documents[i] == origin || l->documents[i]->origin == origin) &&
+            is_of_level(l->documents[i], level))
+            return l->documents[i];
+    d = l->count < MOST_DOCUMENTS ? mv_push_struct(l->arena, mv_document) : NULL;
+    if (!d || !(d->level = mv_arena_text(l->arena, level, strlen(level))))
+        return NULL;
+    d->path = origin->path;
+    d->name = origin->name;
+    d->origin = origin;
+    add(l, d);
     return d;
 }
 

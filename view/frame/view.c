@@ -12,6 +12,29 @@ const mv_document *mv_view_document(const mv_view *view)
     return view->now->file < view->document_count ? view->documents[view->now->file] : NULL;
 }
 
+const mv_level_list *mv_view_levels(const mv_view *view)
+{
+    static const mv_level_list none;
+    const mv_document *d = mv_view_document(view);
+    bool is_open = d && atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_OPENED;
+
+    return is_open ? &d->levels : &none;
+}
+
+uint32_t mv_view_level(const mv_view *view)
+{
+    const mv_level_list *list = mv_view_levels(view);
+    const mv_document *d = mv_view_document(view);
+    uint32_t i = 0;
+
+    while (i < list->count &&
+           strcmp(list->name[i], d->lacks_level          ? d->level
+                                 : d->trace.origin.level ? d->trace.origin.level
+                                                         : mv_level_name(MV_LEVEL_PYTORCH)) != 0)
+        i++;
+    return i;
+}
+
 static const mv_document_device *device_of(const mv_view *view, uint32_t file, uint32_t row)
 {
     const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
@@ -103,10 +126,10 @@ bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row)
 static uint32_t has(const mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
-    uint32_t has = 0;
+    uint32_t has = mv_view_levels(view)->count > 1 ? MV_NEEDS_LEVELS : 0;
 
     if (!device)
-        return mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
+        return has | (mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0);
     has |= MV_NEEDS_DEVICE;
     has |=
         view->now->pinned != MV_NO_ROW || view->now->pinned_segment != MV_NO_ROW ? MV_NEEDS_PIN : 0;
@@ -147,6 +170,7 @@ static const char *lack(const mv_view *view, uint32_t needs)
         {MV_NEEDS_DEVICES, "only one device is open"},
         {MV_NEEDS_PAST, "there is no earlier view"},
         {MV_NEEDS_FUTURE, "there is no later view"},
+        {MV_NEEDS_LEVELS, "this file has one level of memory"},
         {MV_NEEDS_COLOURS, "segments have the colour of how full they are, ranks have none"},
     };
 

@@ -71,10 +71,21 @@ typedef struct {
     const char *from, *to; /* analyze/lives/position.h */
     const char *at;        /* analyze/totals/moment.h */
     const char *filter;
+    const char *level;         /* a text of --level */
     uint32_t device;           /* ordinal; MV_NO_ROW: the first that has events */
     uint8_t main;              /* mv_main_view */
     const mv_session *session; /* what it has comes last; its files are added by the caller */
 } mv_view_start;
+
+/* The documents of all files at one level of memory. Rows are only added, since workers read them.
+ */
+typedef struct mv_level_files mv_level_files;
+struct mv_level_files {
+    mv_level_files *next;
+    const char *level;
+    uint32_t count;
+    mv_document **documents; /* [count] */
+};
 
 /* What the devices of all files are called (device_rows.h). */
 typedef struct {
@@ -91,7 +102,8 @@ struct mv_view {
     mv_loader *loader;
     mv_jobs *jobs;
     uint32_t document_count;
-    mv_document **documents; /* [document_count] */
+    mv_document **documents;                       /* [document_count] of the shown level */
+    mv_level_files *level_files, *all_level_files; /* the shown one; all that were */
     mv_device_names names;
 
     /* A frame of the panes alone, complete, without overlays and buttons: what exports write. */
@@ -189,6 +201,11 @@ const mv_saved_device *mv_view_outline(const mv_view *view);
 
 /* The device that the shown one is compared with; NULL: none, or it is not ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
+
+/* The levels of memory that the shown file has; none until it is open. The row of the shown one;
+ * `count` when the file does not have what was asked for. */
+const mv_level_list *mv_view_levels(const mv_view *view);
+uint32_t mv_view_level(const mv_view *view);
 
 /* Whether a key has just moved the keyboard to a row of that command: a list scrolls to it. */
 bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row);

@@ -104,6 +104,8 @@ static mv_code find_failure(player *p, bool is_idle, mv_err *err)
 
     if (d && stage_of(&d->stage) == MV_DOCUMENT_FAILED)
         *err = d->failure;
+    if (is_open && d->lacks_level)
+        mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", d->contents.lines[0]);
     for (uint32_t i = 0; is_idle && is_open && err->code == MV_OK && i < d->device_count; i++)
         if (stage_of(&d->devices[i].stage) == MV_DEVICE_FAILED)
             *err = d->devices[i].failure;

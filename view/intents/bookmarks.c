@@ -46,6 +46,7 @@ bool mv_bookmark_set(mv_view *view, const char *name)
                        .a = now->a,
                        .b = now->b};
     memcpy(b->name, name, length);
+    memcpy(b->level, now->level, mv_utf8_cut(now->level, MV_BOOKMARK_LEVEL - 1));
     mv_view_say(view, false, "bookmark: %s", b->name);
     return true;
 }
@@ -53,6 +54,7 @@ bool mv_bookmark_set(mv_view *view, const char *name)
 void mv_do_bookmark_go(mv_view *view, uint64_t arg)
 {
     const mv_bookmark *b;
+    bool is_elsewhere;
 
     mv_chrome_focus(view, MV_FOCUS_PANES);
     if (arg >= view->bookmarks->count) {
@@ -64,7 +66,10 @@ void mv_do_bookmark_go(mv_view *view, uint64_t arg)
         mv_view_say(view, false, "the file of this bookmark is not open");
         return;
     }
-    if (b->file != view->now->file || b->device != view->now->device)
+    is_elsewhere = b->file != view->now->file || b->device != view->now->device ||
+                   strcmp(b->level, view->now->level) != 0;
+    mv_level_write(view, b->level);
+    if (is_elsewhere)
         mv_view_choose(view, b->file, b->device);
     mv_view_write(view)->from = b->from;
     mv_view_write(view)->to = b->to;

@@ -1,4 +1,6 @@
 /* Changes of the state: where they begin and end, what they mean for going back, and going back. */
+#include <string.h>
+
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
@@ -16,7 +18,7 @@ bool mv_intents_open(mv_view *view)
     mv_view_write_desk(view)->is_dark = view->opts.is_dark;
     if (view->opts.scale > 0)
         mv_view_write_desk(view)->scale = view->opts.scale;
-    return true;
+    return mv_level_settle(view);
 }
 
 /* ---- changes ------------------------------------------------------------------------------ */
@@ -85,9 +87,11 @@ void mv_view_settle(mv_view *view)
 
 void mv_view_put(mv_view *view, const mv_view_state *state)
 {
-    bool is_other = state->file != view->now->file || state->device != view->now->device;
+    bool is_other = state->file != view->now->file || state->device != view->now->device ||
+                    strcmp(state->level, view->now->level) != 0;
 
     *mv_view_write(view) = *state;
+    mv_level_settle(view);
     mv_field_set(&view->chrome->search, state->search);
     if (!is_other || state->file >= view->document_count)
         return;

@@ -152,6 +152,9 @@ static void settle_device(mv_view *view)
     for (uint32_t i = 1; i < d->device_count; i++)
         if (d->devices[i].events > d->devices[most].events)
             most = i;
+    for (uint32_t i = 0; view->chrome->kept.is_kept && i < d->device_count; i++)
+        if (d->devices[i].device == view->chrome->kept.device)
+            most = i;
     for (uint32_t i = 0; view->chrome->has_start && i < d->device_count; i++)
         if (d->devices[i].device == start->device)
             most = i;
@@ -169,6 +172,8 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
     view->chrome->has_start = true;
     if (start->session)
         mv_session_set_desk(view, start->session);
+    if (start->level || start->session)
+        mv_level_write(view, start->level ? start->level : start->session->now.level);
 }
 
 /* The command line asked for something that cannot be shown: the window says so; without a window
@@ -245,6 +250,7 @@ void mv_navigation_update(mv_view *view)
     if (is_new) {
         set_window(view, 0, event_count(device));
         mv_view_write(view)->cursor = device->peak_event;
+        mv_level_keep_time(view, device);
     }
     if (c->has_start)
         begin(view, device);

@@ -90,7 +90,7 @@ bool mv_view_add_file(mv_view *view, const char *path)
         if (view->document_count ==
             0) /* no other device is preferred: the first one to be ready is shown */
             mv_loader_prefer(view->loader, NULL, MV_NO_ROW);
-        document = mv_loader_add(view->loader, path);
+        document = mv_loader_add(view->loader, path, view->now->level);
     }
     if (!document) {
         mv_view_say(view, true, "%s: not opened: memory is out", path);

@@ -51,6 +51,17 @@ void mv_view_fit(mv_view *view);
 void mv_session_set_desk(mv_view *view, const mv_session *session);
 void mv_session_set_place(mv_view *view, const mv_session *session);
 
+/* Has the documents of the level that the state names; false: memory is out, and it names the level
+ * that is still shown. */
+bool mv_level_settle(mv_view *view);
+void mv_level_write(mv_view *view, const char *level);
+
+/* Shows another level, at the same time. */
+void mv_level_go(mv_view *view, const char *level);
+
+/* Moves to the time of the level that was shown before, once the device is there. */
+void mv_level_keep_time(mv_view *view, const mv_document_device *device);
+
 /* Shows a state of this view, whatever device it is of. */
 void mv_view_put(mv_view *view, const mv_view_state *state);
 

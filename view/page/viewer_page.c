@@ -250,7 +250,8 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
     place = memmem(page.data, page.length, PLACE, strlen(PLACE));
     if (!place)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "memviz.html has no place for a snapshot");
-    if (fill(scratch, trace, opts, room_in(page.length), &c, err) != MV_OK)
+    /* Whatever level the trace is of, the page has all of the file. */
+    if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
     if (c.has_session && !(state = mv_session_line(scratch, &c.session)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");

@@ -163,6 +163,16 @@ static void put_bookmark(writer *w, const mv_bookmark *b)
     put_text(w, b->name);
 }
 
+/* Of the bookmark before it. */
+static void put_bookmark_level(writer *w, const mv_bookmark *b, const char *end)
+{
+    if (!*b->level)
+        return;
+    put_word(w, "bookmark_level ");
+    put_text(w, b->level);
+    put(w, end, 1);
+}
+
 static void put_all(writer *w, const mv_session *s, bool is_line)
 {
     const char *end = is_line ? ";" : "\n";
@@ -184,6 +194,7 @@ static void put_all(writer *w, const mv_session *s, bool is_line)
     for (uint32_t i = 0; i < s->bookmarks.count; i++) {
         put_bookmark(w, &s->bookmarks.rows[i]);
         put(w, end, 1);
+        put_bookmark_level(w, &s->bookmarks.rows[i], end);
     }
     if (!is_line)
         put_word(w, "end\n");
@@ -439,6 +450,15 @@ static bool take_bookmark(reader *r)
     return true;
 }
 
+static bool take_bookmark_level(reader *r)
+{
+    mv_bookmarks *all = &r->out->bookmarks;
+
+    if (all->count == 0 || *all->rows[all->count - 1].level)
+        return fail(r, r->at, "a level is of the bookmark before it", "");
+    return take_text(r, all->rows[all->count - 1].level, MV_BOOKMARK_LEVEL);
+}
+
 static bool take_line(reader *r, bool has_files)
 {
     char name[64];
@@ -448,6 +468,8 @@ static bool take_line(reader *r, bool has_files)
         return take_file(r);
     if (strcmp(name, "bookmark") == 0)
         return take_bookmark(r);
+    if (strcmp(name, "bookmark_level") == 0)
+        return take_bookmark_level(r);
     for (uint32_t i = 0; i < mv_state_member_count; i++)
         if (mv_state_members[i].is_kept && strcmp(mv_state_members[i].name, name) == 0)
             return take_member(r, i);

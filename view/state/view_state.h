@@ -64,6 +64,7 @@ typedef enum {
 /* Lists under buttons. */
 typedef enum {
     MV_MENU_VIEWS,
+    MV_MENU_LEVELS,
     MV_MENU_COLOURS,
     MV_MENU_CLOCKS,
     MV_MENU_BOOKMARKS,

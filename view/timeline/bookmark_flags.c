@@ -1,5 +1,6 @@
 /* Flags of bookmarks: on the time axis, and on the minimap. */
 #include <math.h>
+#include <string.h>
 
 #include "view/timeline/plot.h"
 
@@ -32,7 +33,8 @@ void mv_bookmark_flags(mv_view *view, const mv_viewport *at, float y)
     for (uint32_t i = 0; i < all->count; i++) {
         const mv_bookmark *b = &all->rows[i];
         float x;
-        if (b->file != view->now->file || b->device != view->now->device)
+        if (b->file != view->now->file || b->device != view->now->device ||
+            strcmp(b->level, view->now->level) != 0)
             continue;
         x = mv_viewport_x(at, b->cursor == MV_BEFORE ? 0 : b->cursor);
         if (x >= at->box.x && x < at->box.x + at->box.w)

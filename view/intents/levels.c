@@ -1,0 +1,166 @@
+/* Choosing the level of memory that is shown, of all files. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+
+/* ---- documents of a level ---------------------------------------------------------------- */
+
+static mv_level_files *files_of(mv_view *view, const char *level)
+{
+    mv_level_files *files = view->all_level_files;
+
+    while (files && strcmp(files->level, level) != 0)
+        files = files->next;
+    if (files)
+        return files;
+    files = mv_push_struct(&view->arena, mv_level_files);
+    if (!files || !(files->level = mv_arena_text(&view->arena, level, strlen(level))) ||
+        !(files->documents = mv_push_array(&view->arena, mv_document *, MV_MOST_FILES)))
+        return NULL;
+    files->next = view->all_level_files;
+    view->all_level_files = files;
+    return files;
+}
+
+static bool fill(mv_view *view, mv_level_files *files)
+{
+    for (; files->count < view->document_count; files->count++) {
+        uint32_t i = files->count;
+        files->documents[i] = mv_loader_level(view->loader, view->documents[i], files->level);
+        if (!files->documents[i])
+            return false;
+    }
+    return true;
+}
+
+bool mv_level_settle(mv_view *view)
+{
+    mv_level_files *shown = view->level_files, *files;
+
+    if (shown && strcmp(shown->level, view->now->level) == 0)
+        return true;
+    files = files_of(view, view->now->level);
+    if (!files || !fill(view, files)) {
+        mv_view_say(view, true, "%s", "the level is not shown: memory is out");
+        if (shown)
+            memcpy(mv_view_write(view)->level, shown->level, strlen(shown->level) + 1);
+        return false;
+    }
+    if (shown)
+        shown->count = view->document_count;
+    view->level_files = files;
+    view->documents = files->documents;
+    view->names.count = 0; /* devices have names of their own */
+    view->hover = view->hover_segment = MV_NO_ROW;
+    return true;
+}
+
+void mv_level_write(mv_view *view, const char *level)
+{
+    mv_view_state *now = mv_view_write(view);
+
+    memset(now->level, 0, sizeof now->level);
+    snprintf(now->level, sizeof now->level, "%s", level);
+    mv_level_settle(view);
+}
+
+/* ---- the same time ----------------------------------------------------------------------- */
+
+/* The first event at a time or after it; `is_after`: after it. */
+static uint32_t event_at(const mv_events *e, int64_t time_us, bool is_after)
+{
+    uint32_t low = 0, high = e->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (e->time_us[middle] < time_us + is_after)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_times(const mv_events *e)
+{
+    return e->count > 0 && e->time_us[0] != MV_NO_TIME;
+}
+
+static mv_kept_times times_of(const mv_view *view)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_view_state *now = view->now;
+    const mv_events *e = d ? &d->lives.events : NULL;
+    mv_kept_times kept = {0};
+    uint32_t last;
+
+    if (!e || !has_times(e))
+        return kept;
+    last = e->count - 1;
+    kept.is_kept = true;
+    kept.device = d->device;
+    kept.is_all = now->from <= 0 && now->to >= e->count;
+    kept.from_us = e->time_us[(uint32_t)fmin(now->from, last)];
+    kept.to_us = e->time_us[(uint32_t)fmin(fmax(ceil(now->to), 1) - 1, last)];
+    kept.has_cursor = now->cursor != MV_BEFORE && now->cursor <= last;
+    if (kept.has_cursor)
+        kept.cursor_us = e->time_us[now->cursor];
+    kept.has_interval = now->has_interval && now->a < now->b && now->b <= e->count;
+    if (kept.has_interval) {
+        kept.a_us = e->time_us[now->a];
+        kept.b_us = e->time_us[now->b - 1];
+    }
+    return kept;
+}
+
+void mv_level_keep_time(mv_view *view, const mv_document_device *device)
+{
+    const mv_events *e = &device->lives.events;
+    const mv_kept_times kept = view->chrome->kept;
+    mv_view_state *now = mv_view_write(view);
+    uint32_t after;
+
+    view->chrome->kept.is_kept = false;
+    if (!kept.is_kept || !has_times(e))
+        return;
+    if (!kept.is_all)
+        mv_view_show(view, event_at(e, kept.from_us, false), event_at(e, kept.to_us, true));
+    after = kept.has_cursor ? event_at(e, kept.cursor_us, true) : 0;
+    now->cursor = after ? after - 1 : MV_BEFORE;
+    now->a = kept.has_interval ? event_at(e, kept.a_us, false) : 0;
+    now->b = kept.has_interval ? event_at(e, kept.b_us, true) : 0;
+    now->has_interval = now->a < now->b;
+}
+
+/* ---- commands ---------------------------------------------------------------------------- */
+
+void mv_level_go(mv_view *view, const char *level)
+{
+    mv_kept_times kept = times_of(view);
+
+    mv_view_write(view)->other_file = mv_view_write(view)->other_device = MV_NO_ROW;
+    mv_level_write(view, level);
+    view->chrome->kept = kept;
+    mv_view_choose(view, view->now->file, MV_NO_ROW);
+}
+
+void mv_do_level(mv_view *view, uint64_t arg)
+{
+    const mv_level_list *list = mv_view_levels(view);
+
+    if (arg >= list->count)
+        mv_view_say(view, false, "%s", "there is no such level");
+    else if (arg != mv_view_level(view))
+        mv_level_go(view, list->name[arg]);
+}
+
+void mv_do_next_level(mv_view *view, uint64_t arg)
+{
+    uint32_t count = mv_view_levels(view)->count, shown = mv_view_level(view);
+
+    (void)arg;
+    mv_do_level(view, shown < count ? (shown + 1) % count : 0);
+}
