@@ -83,7 +83,7 @@ static const char *const abouts[] = {
     [MV_LEVEL_PYTORCH] = "blocks of PyTorch's caching allocator",
     [MV_LEVEL_CUDA] = "what calls of CUDA got from the device",
     [MV_LEVEL_HOST] = "pinned memory of the host",
-    [MV_LEVEL_ALL] = "the whole device: PyTorch's blocks, and what other libraries got"};
+    [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and what others got"};
 
 /* What is said of a file that does not have the level. */
 static const char *const lacks[] = {[MV_LEVEL_DEFAULT] = "",

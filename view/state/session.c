@@ -163,7 +163,7 @@ static void put_bookmark(writer *w, const mv_bookmark *b)
     put_text(w, b->name);
 }
 
-/* Of the bookmark before it. */
+/* The line after a bookmark that is of another level. */
 static void put_bookmark_level(writer *w, const mv_bookmark *b, const char *end)
 {
     if (!*b->level)

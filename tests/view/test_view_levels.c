@@ -1,0 +1,205 @@
+/* The level of memory that is shown: switching to one is opening on it, at the same time; it is
+ * part of sessions, bookmarks and command lines. On captures of real programs. */
+#include "base/text.h"
+#include "base/texts.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/chrome/chrome.h"
+
+#include <math.h>
+
+static const char *capture(const char *name)
+{
+    return mv_arena_printf(mvt_memory(), MV_TESTDATA "/captures/%s", name);
+}
+
+static mv_view *open_at(const char *name, const char *level)
+{
+    mv_view *view = mvt_view_new(NULL);
+
+    mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .level = level});
+    mvt_view_open(view, capture(name));
+    return view;
+}
+
+static const char *picture(mv_view *view)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    const char *copy;
+
+    mv_view_say(view, false, "%s", "");
+    mv_scene_print(mvt_view_frame(view), out);
+    fclose(out);
+    copy = mv_arena_text(mvt_memory(), text, size);
+    free(text);
+    return copy;
+}
+
+static const char *level_of(const mv_view *view)
+{
+    const char *level = mv_view_document(view)->trace.origin.level;
+
+    return level ? level : "pytorch";
+}
+
+/* Whatever was shown before: the same place, with nothing under the pointer. */
+static void show_peak(mv_view *view)
+{
+    mv_view_do(view, MV_DO_fit_all, 0);
+    mv_view_do(view, MV_DO_peak, 0);
+}
+
+Test(view_levels, a_file_has_the_levels_of_its_memory)
+{
+    mv_view *train = open_at("train.bin", NULL), *cupy = open_at("cupy_leak.bin", NULL);
+
+    cr_assert_eq(mv_view_levels(train)->count, 3);
+    cr_assert_str_eq(level_of(train), "pytorch");
+    cr_assert(mv_view_command_is_enabled(train, MV_DO_next_level));
+    cr_assert_eq(mv_view_levels(cupy)->count, 1);
+    cr_assert_str_eq(level_of(cupy), "cuda");
+    cr_assert_not(mv_view_command_is_enabled(cupy, MV_DO_next_level));
+    cr_assert_null(mvt_view_zone(cupy, MV_DO_level_menu, UINT64_MAX));
+    cr_assert_not_null(mvt_view_zone(train, MV_DO_level_menu, UINT64_MAX));
+}
+
+Test(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, .timeout = 120)
+{
+    mv_view *view = open_at("sleep.bin", NULL);
+    const mv_level_list *list = mv_view_levels(view);
+    uint32_t count = list->count;
+    uint64_t used = 0;
+
+    cr_assert_geq(count, 3);
+    for (uint32_t i = 1; i <= 100; i++) {
+        mv_view_do(view, MV_DO_next_level, 0);
+        mvt_view_frame(view);
+        if (i == 40) /* pictures of all levels are kept by now */
+            used = view->budget->used;
+    }
+    cr_assert_leq(view->budget->used, used, "%llu bytes more",
+                  (unsigned long long)(view->budget->used - used));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = mv_view_levels(view)->name[i];
+        mv_view *opened = open_at("sleep.bin", name);
+        mv_view_do(view, MV_DO_level, i);
+        cr_assert_str_eq(level_of(view), name);
+        show_peak(view);
+        show_peak(opened);
+        cr_assert_str_eq(picture(view), picture(opened), "%s", name);
+        mvt_end_now(opened);
+    }
+}
+
+static double seconds_at(const mv_view *view, double event)
+{
+    const mv_events *e = &mv_view_device(view)->lives.events;
+
+    return (double)e->time_us[(uint32_t)fmin(event, e->count - 1)] / 1e6;
+}
+
+Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
+{
+    mv_view *view = open_at("sleep.bin", NULL);
+    uint32_t events = mv_view_device(view)->lives.events.count;
+    double from, to, at;
+
+    mv_change_begin(view);
+    mv_view_show(view, events / 4, events * 3 / 4);
+    mv_view_move_cursor(view, events / 2);
+    mv_view_write(view)->has_interval = true;
+    mv_view_write(view)->a = events / 3;
+    mv_view_write(view)->b = events / 2;
+    mv_change_end(view);
+    from = seconds_at(view, view->now->from);
+    to = seconds_at(view, ceil(view->now->to) - 1);
+    at = seconds_at(view, view->now->cursor);
+    for (uint32_t i = 0; i + 1 < mv_view_levels(view)->count; i++) {
+        mv_view_do(view, MV_DO_level, mv_view_levels(view)->count - 1);
+        mvt_view_frame(view);
+        cr_assert_str_eq(level_of(view), "all");
+        cr_assert_float_eq(seconds_at(view, view->now->from), from, 1e-6);
+        cr_assert_float_eq(seconds_at(view, ceil(view->now->to) - 1), to, 1e-6);
+        cr_assert_float_eq(seconds_at(view, view->now->cursor), at, 1e-6);
+        cr_assert(view->now->has_interval);
+        mv_view_do(view, MV_DO_level, 0);
+        mvt_view_frame(view);
+        cr_assert_str_eq(level_of(view), "pytorch");
+        cr_assert_float_eq(seconds_at(view, view->now->cursor), at, 1e-6);
+    }
+}
+
+Test(view_levels, back_returns_to_the_level_and_its_place)
+{
+    mv_view *view = open_at("train.bin", NULL);
+    mv_view_state before;
+
+    show_peak(view);
+    mvt_view_frame(view);
+    before = *view->now;
+    mv_view_do(view, MV_DO_next_level, 0);
+    mvt_view_frame(view);
+    cr_assert_str_eq(level_of(view), "cuda");
+    mv_view_do(view, MV_DO_back, 0);
+    mvt_view_frame(view);
+    cr_assert_str_eq(level_of(view), "pytorch");
+    cr_assert(mv_view_state_is_equal(view->now, &before));
+    mv_view_do(view, MV_DO_forward, 0);
+    mvt_view_frame(view);
+    cr_assert_str_eq(level_of(view), "cuda");
+}
+
+Test(view_levels, a_bookmark_leads_to_its_level)
+{
+    mv_view *view = open_at("train.bin", "all");
+    uint32_t cursor;
+
+    mv_view_do(view, MV_DO_peak, 0);
+    cursor = view->now->cursor;
+    cr_assert(mv_bookmark_set(view, "whole"));
+    mv_view_do(view, MV_DO_level, 0);
+    mvt_view_frame(view);
+    cr_assert_null(mvt_view_zone(view, MV_DO_bookmark_go, 0));
+    mv_view_do(view, MV_DO_bookmark_go, 0);
+    mvt_view_frame(view);
+    cr_assert_str_eq(level_of(view), "all");
+    cr_assert_eq(view->now->cursor, cursor);
+}
+
+Test(view_levels, sessions_and_command_lines_have_the_level)
+{
+    mv_view *view = open_at("train.bin", NULL), *again = mvt_view_new(NULL);
+    mv_session session, read;
+    const char *text;
+
+    mv_view_do(view, MV_DO_next_level, 0);
+    mv_bookmark_set(view, "here");
+    mvt_view_frame(view);
+    cr_assert_not_null(strstr(mv_command_line(view, mvt_memory()), " --level cuda "));
+    cr_assert(mv_view_session(view, mvt_memory(), &session));
+    text = mv_session_text(mvt_memory(), &session);
+    cr_assert_not_null(strstr(text, "\nlevel cuda\n"));
+    cr_assert_not_null(strstr(text, "\nbookmark_level cuda\n"));
+    mvt_ok(mv_session_read(mvt_memory(), mv_text_span(text), &read, mvt_err()));
+    mv_view_begin_at(again, &(mv_view_start){.device = MV_NO_ROW, .session = &read});
+    mvt_view_open(again, read.files[0]);
+    cr_assert(mv_view_state_is_equal(view->now, again->now));
+    cr_assert_str_eq(picture(again), picture(view));
+}
+
+Test(view_levels, a_level_that_a_file_lacks_is_told_and_left_again)
+{
+    mv_view *view = open_at("train.bin", "host");
+    const mv_document *d = mv_view_document(view);
+
+    mvt_view_frame(view);
+    cr_assert(d->lacks_level);
+    cr_assert_null(mv_view_device(view));
+    cr_assert_not_null(strstr(picture(view), "no pinned memory of the host"));
+    cr_assert_eq(mv_view_level(view), mv_view_levels(view)->count);
+    mv_view_do(view, MV_DO_next_level, 0);
+    mvt_view_frame(view);
+    cr_assert_str_eq(level_of(view), "pytorch");
+    cr_assert_not_null(mv_view_device(view));
+}
