@@ -383,10 +383,7 @@ static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
     const mv_fragmentation *f = &r->found[index];
     mv_totals totals;
 
-    if (f->fragmented || !f->is_known)
-        mv_gate_judge(&r->cli->gates, MV_GATE_FRAGMENTED,
-                      f->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
-                      r->first + index, f->figures, f->why);
+    mv_gate_judge_fragmentation(&r->cli->gates, r->first + index, f);
     if (mv_totals_find(&r->cli->arena, r->trace, &r->lives[index], &totals, err) != MV_OK)
         return err->code;
     mv_gate_judge_totals(&r->cli->gates, &totals);

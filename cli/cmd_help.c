@@ -1,5 +1,6 @@
 /* memviz help and memviz version: the tables of commands and of terms as text. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/complain.h"
@@ -151,6 +152,9 @@ static int explain_command(mv_out *out, const char *name)
         mv_help_command(out, command);
         return MV_EXIT_DONE;
     }
+    if (access(name, F_OK) == 0)
+        return mv_complain_usage(NULL, "'%s' is a file: memviz %s says what is wrong in it", name,
+                                 name);
     for (const mv_command *c = mv_commands; c->name; c++)
         mv_nearest_try(&nearest, name, c->name);
     return complain_of("command", name, &nearest);

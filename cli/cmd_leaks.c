@@ -394,15 +394,9 @@ static void judge_gate(leak_report *r)
 {
     for (uint32_t i = r->first; i < r->end; i++) {
         const mv_leaks *found = &r->found[i - r->first];
-        char size[MV_SIZE_TEXT];
-        if (found->verdict == MV_VERDICT_LEAK)
-            mv_gate_judge(&r->cli->gates, MV_GATE_LEAK, MV_GATE_FAILS,
-                          "device %u: %u leak%s, %s in all", i, found->count,
-                          found->count == 1 ? "" : "s", mv_size_text(size, found->leaked_bytes));
-        else if (found->verdict == MV_VERDICT_UNKNOWN && r->verdict == MV_VERDICT_UNKNOWN &&
-                 (!is_idle(r, i) || i + 1 == r->end))
-            mv_gate_judge(&r->cli->gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
-                          "device %u: unknown whether it leaks: %s", i, found->why);
+        if (found->verdict == MV_VERDICT_LEAK ||
+            (r->verdict == MV_VERDICT_UNKNOWN && (!is_idle(r, i) || i + 1 == r->end)))
+            mv_gate_judge_leaks(&r->cli->gates, i, found);
     }
 }
 

@@ -330,22 +330,6 @@ static bool find_all(oom_report *r)
     return err.code == MV_OK && found;
 }
 
-/* What --fail-on asked for. */
-static void judge_gate(oom_report *r)
-{
-    for (uint32_t i = 0; i < r->end - r->first; i++) {
-        const mv_ooms *found = &r->found[i];
-        char size[MV_SIZE_TEXT];
-        if (found->count)
-            mv_gate_judge(&r->cli->gates, MV_GATE_OOM, MV_GATE_FAILS,
-                          "device %u: %s, the first of %s", r->first + i, found->verdict,
-                          mv_size_text(size, found->ooms[0].requested));
-        else if (r->lives[i].history != MV_HISTORY_COMPLETE)
-            mv_gate_judge(&r->cli->gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
-                          r->first + i, found->verdict, found->why);
-    }
-}
-
 int mv_cmd_oom(mv_cli *cli)
 {
     mv_trace trace;
@@ -358,7 +342,8 @@ int mv_cmd_oom(mv_cli *cli)
         !find_all(&r))
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);
-    judge_gate(&r);
+    for (uint32_t i = 0; i < r.end - r.first; i++)
+        mv_gate_judge_ooms(&cli->gates, r.first + i, &r.found[i]);
     if (mv_table_is_wanted(cli))
         return mv_gate_status(&cli->gates, mv_table_put(cli, &r));
     for (uint32_t i = r.first; i < r.end; i++)

@@ -10,6 +10,33 @@
 
 const mv_command mv_commands[] = {
     {
+        .name = "triage",
+        .alias = "report",
+        .also_tried = "summary overview analyze analyse check diagnose doctor",
+        .run = mv_cmd_triage,
+        .report = &mv_report_triage,
+        .gates = MV_GATES(OOM) | MV_GATES(LEAK) | MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) |
+                 MV_GATES(PEAK) | MV_GATES(RESERVED),
+        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) |
+                   MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .takes_folders = true,
+        .arguments = "FILE|FOLDER...",
+        .summary = "what a file is, and the verdict of every report on it",
+        .help =
+            "The first look at a file; its name can be left out: memviz FILE. One screen: what\n"
+            "the file is, how full the device got, and the verdicts of all reports, the\n"
+            "weightiest first: out of memory, leaks, fragmentation, who holds the device's\n"
+            "memory, what other settings would have saved, who holds the peak, what is not\n"
+            "known. Below each is the command that tells more. Several files and folders: the\n"
+            "weightiest of all.\n",
+        .example = "memviz train.pickle\n"
+                   "memviz --json train.pickle | jq '.findings[0].text'\n"
+                   "memviz --fail-on any,known train.pickle\n"
+                   "memviz runs/7\n",
+    },
+    {
         .name = "info",
         .run = mv_cmd_info,
         .report = &mv_report_info,
@@ -106,6 +133,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "peak",
+        .also_tried = "top who",
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
@@ -171,6 +199,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "memory",
+        .also_tried = "flamegraph flame",
         .run = mv_cmd_memory,
         .report = &mv_report_pictures,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
@@ -212,6 +241,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "ledger",
+        .also_tried = "nvidia-smi smi",
         .run = mv_cmd_ledger,
         .report = &mv_report_ledger,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(OUTPUT),
@@ -230,6 +260,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "oom",
+        .also_tried = "why",
         .run = mv_cmd_oom,
         .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
@@ -251,6 +282,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "whatif",
+        .also_tried = "simulate replay",
         .run = mv_cmd_whatif,
         .report = &mv_report_whatif,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
@@ -281,6 +313,7 @@ const mv_command mv_commands[] = {
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = INT_MAX,
+        .takes_folders = true,
         .arguments = "FILE...",
         .summary = "several ranks or devices side by side",
         .help =
@@ -299,6 +332,7 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = INT_MAX,
         .writes_file = true,
+        .takes_folders = true,
         .arguments = "FILE...",
         .summary = "a small file that ranks reads instead of a snapshot",
         .help =
@@ -309,6 +343,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "trace_plot",
+        .also_tried = "plot timeline draw",
         .run = mv_cmd_trace_plot,
         .report = &mv_report_pictures,
         .options = PLOT_OPTIONS,
@@ -359,6 +394,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "view",
+        .also_tried = "show open gui ui",
         .run = mv_cmd_view,
         .report = &mv_report_view,
         .options = MV_HAS(JSON) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(VIEW) | MV_HAS(THEME) |
@@ -367,6 +403,7 @@ const mv_command mv_commands[] = {
                    MV_HAS(FRAMES) | MV_HAS(SESSION) | MV_HAS(STATE) | RANGE_OPTIONS,
         .least_files = 0,
         .most_files = 1024,
+        .takes_folders = true,
         .arguments = "[FILE...]",
         .summary = "look at snapshots in a window",
         .help =
@@ -418,6 +455,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "run",
+        .also_tried = "record capture",
         .run = mv_cmd_run,
         .options =
             MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(OUTPUT) | MV_STOP_AT_WORD,

@@ -37,12 +37,14 @@ typedef struct {
 struct mv_command {
     const char *name;
     const char *alias;       /* another name, or NULL */
+    const char *also_tried;  /* words that people try for it, with a space between; or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; has printed its messages */
     uint64_t options;        /* MV_HAS bits beside the common ones */
     int least_files, most_files;
     uint32_t gates;                /* MV_GATES bits: what --fail-on can name, if it is an option */
     bool writes_file;              /* -o names another file than the report */
     bool writes_last;              /* the last file is written, not read */
+    bool takes_folders;            /* a folder means the snapshots in it */
     bool starts_program;           /* SIGPIPE is left as it was, for that program */
     const struct mv_table *report; /* what --json and --csv print; NULL: it has neither */
     const char *arguments;         /* "FILE" */
@@ -60,8 +62,10 @@ const mv_command *mv_command_find(const char *name);
 extern const struct mv_table mv_report_convert, mv_report_diff, mv_report_export,
     mv_report_fragmentation, mv_report_info, mv_report_leaks, mv_report_ledger, mv_report_lines,
     mv_report_oom, mv_report_peak, mv_report_pictures, mv_report_ranks, mv_report_serve,
-    mv_report_stats, mv_report_summarize, mv_report_trace, mv_report_view, mv_report_whatif;
+    mv_report_stats, mv_report_summarize, mv_report_trace, mv_report_triage, mv_report_view,
+    mv_report_whatif;
 
+int mv_cmd_triage(mv_cli *cli);
 int mv_cmd_info(mv_cli *cli);
 int mv_cmd_stats(mv_cli *cli);
 int mv_cmd_trace(mv_cli *cli);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 
@@ -82,6 +83,7 @@ static bool read_word(const char *word, const char *command, uint32_t allowed, m
     }
     if (strcmp(word, "any") == 0 && mv_gates_without_bound(allowed)) {
         out->asked |= mv_gates_without_bound(allowed);
+        out->any = true;
         return true;
     }
     if (gate == MV_GATE_COUNT || !(allowed & (1u << gate)) ||
@@ -116,6 +118,8 @@ bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_g
             return false;
         text += length;
     } while (*text++ == ',');
+    if (out->any && out->known)
+        out->asked &= ~MV_GATES(UNKNOWN);
     if (out->asked)
         return true;
     snprintf(why, why_size, "--fail-on known: name a gate before it, such as %s,known",
@@ -172,6 +176,39 @@ void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const ch
         mv_gate_judge(gates, gate, MV_GATE_CANNOT_KNOW,
                       "%s at least %s; whether it was above %s is unknown: %s", what, is, bound,
                       doubt);
+}
+
+void mv_gate_judge_ooms(mv_gates *gates, uint32_t device, const mv_ooms *found)
+{
+    char size[MV_SIZE_TEXT];
+
+    if (found->count)
+        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "device %u: %s, the first of %s", device,
+                      found->verdict, mv_size_text(size, found->ooms[0].requested));
+    else if (!found->is_known)
+        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "device %u: %s: %s", device,
+                      found->verdict, found->why);
+}
+
+void mv_gate_judge_leaks(mv_gates *gates, uint32_t device, const mv_leaks *found)
+{
+    char size[MV_SIZE_TEXT];
+
+    if (found->verdict == MV_VERDICT_LEAK)
+        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "device %u: %u leak%s, %s in all", device,
+                      found->count, mv_plural(found->count),
+                      mv_size_text(size, found->leaked_bytes));
+    else if (found->verdict == MV_VERDICT_UNKNOWN)
+        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
+                      "device %u: unknown whether it leaks: %s", device, found->why);
+}
+
+void mv_gate_judge_fragmentation(mv_gates *gates, uint32_t device, const mv_fragmentation *found)
+{
+    if (found->fragmented || !found->is_known)
+        mv_gate_judge(gates, MV_GATE_FRAGMENTED,
+                      found->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
+                      device, found->figures, found->why);
 }
 
 void mv_gate_judge_totals(mv_gates *gates, const mv_totals *totals)

@@ -3,6 +3,7 @@
  *     --fail-on leak            exit with 3 when there is one
  *     --fail-on 'peak>70GiB'    when the peak is above
  *     --fail-on leak,unknown    several
+ *     --fail-on any,known       what is found, but not what is unknown
  *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` it fails
  *
  * A command names its gates in its row of the table of commands, and tells each what was found:
@@ -18,6 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/fragmentation/fragmentation.h"
+#include "analyze/leaks/leaks.h"
+#include "analyze/oom/oom.h"
 #include "analyze/totals/totals.h"
 
 /* id, word, whether a bound follows, what it finds */
@@ -47,6 +51,7 @@ typedef struct {
     uint32_t asked;                /* MV_GATES bits */
     uint64_t bound[MV_GATE_COUNT]; /* bytes, of those that have one */
     bool known;                    /* what cannot be known passes */
+    bool any;                      /* `any` was named: with `known` it is all gates but `unknown` */
     uint32_t failed;               /* MV_GATES bits */
 } mv_gates;
 
@@ -74,6 +79,11 @@ void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const c
  */
 void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const char *doubt,
                          const char *what);
+
+/* The gates `oom`, `leak` and `fragmented` of one device. */
+void mv_gate_judge_ooms(mv_gates *gates, uint32_t device, const mv_ooms *found);
+void mv_gate_judge_leaks(mv_gates *gates, uint32_t device, const mv_leaks *found);
+void mv_gate_judge_fragmentation(mv_gates *gates, uint32_t device, const mv_fragmentation *found);
 
 /* The gates `peak` and `reserved` of one device. */
 void mv_gate_judge_totals(mv_gates *gates, const mv_totals *totals);

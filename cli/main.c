@@ -9,6 +9,7 @@
 #include "analyze/totals/moment.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/input/folder_files.h"
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
 #include "cli/nearest.h"
@@ -152,8 +153,45 @@ static bool check_tables(const mv_command *command, const mv_options *o)
     return false;
 }
 
+/* Takes the snapshots in folders for these. False, with a message, when there are none. */
+static bool open_folders(const mv_command *command, mv_options *o, mv_arena *arena)
+{
+    bool or_summary = command->run == mv_cmd_ranks || command->run == mv_cmd_summarize;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    o->named_files = o->files;
+    o->named_file = o->file;
+    if (!command->takes_folders ||
+        mv_folder_files(arena, o->file, o->files, or_summary, &o->file, &o->files, &err) == MV_OK)
+        return true;
+    mv_complain(NULL, &err);
+    return false;
+}
+
+/* False, with a message, when the options are not what the command takes. */
+static bool check_options(const mv_command *command, const mv_options *o, mv_gates *gates)
+{
+    char why[400];
+
+    for (uint32_t i = 0; i < o->fail_ons; i++)
+        if (!mv_gates_read(o->fail_on[i], command->name, command->gates, gates, why, sizeof why)) {
+            mv_complain_usage(command->name, "%s", why);
+            return false;
+        }
+    if (o->files < command->least_files)
+        mv_complain_usage(command->name, "expected %s", command->arguments);
+    else if (o->files > command->most_files)
+        mv_complain_usage(command->name, "unexpected argument '%s'", o->file[command->most_files]);
+    else
+        return check_places(command, o) && check_tables(command, o) &&
+               !mv_overwrite_is_asked(command, o);
+    return false;
+}
+
 static int run_command(const mv_command *command, int argc, char **argv, struct mv_kept_files *kept)
 {
+    mv_budget folders = {.limit = SMALL_FILE_MEMORY};
+    mv_arena arena;
     mv_options options;
     mv_gates gates = {0};
     char why[400];
@@ -163,44 +201,76 @@ static int run_command(const mv_command *command, int argc, char **argv, struct 
     if (!mv_options_read(command->options | MV_COMMON_OPTIONS, argc, argv, &options, why,
                          sizeof why))
         return mv_complain_usage(command->name, "%s", why);
+    mv_arena_init(&arena, &folders);
     if (!mv_option_given(&options, MV_HAS(HELP))) {
-        for (uint32_t i = 0; i < options.fail_ons; i++)
-            if (!mv_gates_read(options.fail_on[i], command->name, command->gates, &gates, why,
-                               sizeof why))
-                return mv_complain_usage(command->name, "%s", why);
-        if (options.files < command->least_files)
-            return mv_complain_usage(command->name, "expected %s", command->arguments);
-        if (options.files > command->most_files)
-            return mv_complain_usage(command->name, "unexpected argument '%s'",
-                                     options.file[command->most_files]);
-        if (!check_places(command, &options) || !check_tables(command, &options))
-            return MV_EXIT_USAGE;
-        if (mv_overwrite_is_asked(command, &options))
-            return MV_EXIT_USAGE;
+        status = !open_folders(command, &options, &arena)    ? MV_EXIT_FAILED
+                 : !check_options(command, &options, &gates) ? MV_EXIT_USAGE
+                                                             : MV_EXIT_DONE;
+        if (status != MV_EXIT_DONE) {
+            mv_arena_release(&arena);
+            return status;
+        }
     }
     cli = cli_new(command, &options, kept);
-    if (!cli)
-        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
-    gates.file = options.files == 1 ? mv_input_name(cli) : NULL;
-    cli->gates = gates;
-    status = run_in_output(cli);
-    mv_arena_release(&cli->arena);
-    mv_arena_release(&cli->scratch);
-    free(cli);
+    if (cli) {
+        gates.file = options.files == 1 ? mv_input_name(cli) : NULL;
+        cli->gates = gates;
+        status = run_in_output(cli);
+        mv_arena_release(&cli->arena);
+        mv_arena_release(&cli->scratch);
+        free(cli);
+    } else {
+        status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    }
+    mv_arena_release(&arena);
     return status;
+}
+
+/* Whether `list`, words with a space between, has the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; at && (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
+            return true;
+    return false;
 }
 
 static int refuse(const char *word)
 {
     mv_nearest nearest = {0};
 
-    for (const mv_command *c = mv_commands; c->name; c++)
-        mv_nearest_try(&nearest, word, c->name);
     if (*word == '-')
-        return mv_complain_usage(NULL, "expected a command before '%s'", word);
+        return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        if (has_word(c->also_tried, word))
+            return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, c->name);
+        mv_nearest_try(&nearest, word, c->name);
+    }
+    if (strpbrk(word, "./"))
+        return mv_complain_usage(NULL, "no such file, and no such command: '%s'", word);
     if (nearest.word)
         return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, nearest.word);
-    return mv_complain_usage(NULL, "no command '%s'", word);
+    return mv_complain_usage(NULL, "no command and no file '%s'", word);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return strcmp(path, "-") == 0 || stat(path, &st) == 0;
+}
+
+/* `memviz FILE` is `memviz triage FILE`, and options may come first. */
+static bool names_file(int argc, char **argv)
+{
+    if (argv[1][0] != '-' || !argv[1][1])
+        return is_there(argv[1]);
+    for (int i = 2; i < argc; i++)
+        if (is_there(argv[i]) && !mv_command_find(argv[i]))
+            return true;
+    return false;
 }
 
 /* When a reader such as head closes the pipe, the program ends quietly, even if the parent ignored
@@ -217,7 +287,7 @@ static int program(int argc, char **argv, struct mv_kept_files *kept)
     const mv_command *command;
 
     if (argc < 2)
-        return mv_complain_usage(NULL, "expected a command");
+        return mv_complain_usage(NULL, "expected a file or a command");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         argv[1] = "help";
     else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
@@ -225,7 +295,10 @@ static int program(int argc, char **argv, struct mv_kept_files *kept)
     command = mv_command_find(argv[1]);
     if (!command || !command->starts_program)
         set_signals();
-    return command ? run_command(command, argc - 1, argv + 1, kept) : refuse(argv[1]);
+    if (command)
+        return run_command(command, argc - 1, argv + 1, kept);
+    return names_file(argc, argv) ? run_command(mv_command_find("triage"), argc, argv, kept)
+                                  : refuse(argv[1]);
 }
 
 int main(int argc, char **argv)

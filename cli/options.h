@@ -176,6 +176,8 @@ typedef struct {
     uint64_t max_memory;     /* 0 when not given */
     int files;               /* what is left of the command line */
     char **file;             /* [files] */
+    int named_files;         /* the same before folders were opened, for commands that do that */
+    char **named_file;       /* [named_files] */
 } mv_options;
 
 static inline bool mv_option_given(const mv_options *options, uint64_t bits)

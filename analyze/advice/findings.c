@@ -28,6 +28,17 @@ const char *mv_finding_name(mv_finding_kind kind)
     return kind < MV_FINDING_COUNT ? names[kind] : "";
 }
 
+const char *mv_report_name(mv_report report)
+{
+    static const char *const names[] = {
+#define MV_REPORT_NAME(name, text) text,
+        MV_REPORT_LIST(MV_REPORT_NAME)
+#undef MV_REPORT_NAME
+    };
+
+    return report < MV_REPORT_COUNT ? names[report] : "";
+}
+
 static const char *size_of(gathering *g, uint64_t bytes)
 {
     char text[MV_SIZE_TEXT];
@@ -48,9 +59,12 @@ static const char *blocks_of(gathering *g, uint32_t blocks)
     return mv_say(&g->words, "%s block%s", number_of(g, blocks), mv_plural(blocks));
 }
 
-static mv_finding finding(mv_finding_kind kind, uint64_t bytes)
+static mv_finding finding(mv_finding_kind kind, mv_report report, const char *verdict,
+                          uint64_t bytes)
 {
     return (mv_finding){.kind = kind,
+                        .report = report,
+                        .verdict = verdict,
                         .bytes = bytes,
                         .culprit = "",
                         .advice = "",
@@ -67,14 +81,21 @@ static void add(gathering *g, mv_finding f)
         g->words.failed = true;
 }
 
-static void add_text(gathering *g, mv_finding_kind kind, uint64_t bytes, const char *title,
-                     const char *what)
+/* Its sentence is the title, and the reason. */
+static void add_text(gathering *g, mv_finding f, const char *title, const char *what)
 {
-    mv_finding f = finding(kind, bytes);
-
     f.title = title;
     f.what = what;
+    f.text = !*what                ? title
+             : strstr(title, ": ") ? mv_say(&g->words, "%s (%s)", title, what)
+                                   : mv_say(&g->words, "%s: %s", title, what);
     add(g, f);
+}
+
+static void add_note(gathering *g, mv_report report, uint64_t bytes, const char *title,
+                     const char *what)
+{
+    add_text(g, finding(MV_FINDING_NOTE, report, "", bytes), title, what);
 }
 
 static void set_place(mv_finding *f, uint32_t event, uint32_t first, uint32_t last)
@@ -102,12 +123,14 @@ static void add_oom(gathering *g, const mv_oom *oom)
 {
     bool has_pins = oom->verdict != MV_OOM_CAPACITY && oom->pins.line_count > 0;
     const mv_pin *line = has_pins ? oom->pins.lines : oom->holder_count > 0 ? oom->holders : NULL;
-    mv_finding f = finding(MV_FINDING_OOM, oom->requested);
+    const char *verdict = mv_oom_verdict_name(oom->verdict);
+    mv_finding f = finding(MV_FINDING_OOM, MV_REPORT_OOM, verdict, oom->requested);
     char label[256];
 
     mv_culprit_label(g->of->trace, g->of->sites->kinds, oom->stack, label, sizeof label);
-    f.title = mv_say(&g->words, "%s asked for at %s: %s", size_of(g, oom->requested), label,
-                     mv_oom_verdict_name(oom->verdict));
+    f.title =
+        mv_say(&g->words, "%s asked for at %s: %s", size_of(g, oom->requested), label, verdict);
+    f.text = mv_say(&g->words, "%s; %s", f.title, oom->why);
     f.what = mv_say(&g->words, "%s; largest hole %s, free in all %s", oom->why,
                     size_of(g, oom->largest_hole), size_of(g, oom->bytes.free));
     f.advice = oom->advice;
@@ -128,14 +151,14 @@ static void add_ooms(gathering *g)
     for (uint32_t i = 0; i < found->count && i < MV_MOST_FINDINGS; i++)
         add_oom(g, &found->ooms[i]);
     if (found->count > MV_MOST_FINDINGS)
-        add_text(g, MV_FINDING_NOTE, 0,
+        add_note(g, MV_REPORT_OOM, 0,
                  mv_say(&g->words, "%s more request%s failed",
                         number_of(g, found->count - MV_MOST_FINDINGS),
                         mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz oom lists them all");
     if (found->retries)
-        add_text(
-            g, MV_FINDING_NOTE, found->released, found->retried,
+        add_note(
+            g, MV_REPORT_OOM, found->released, found->retried,
             "for each of them the device was asked twice, and cached memory given back in between");
 }
 
@@ -144,7 +167,8 @@ static void add_ooms(gathering *g)
 static void add_leak(gathering *g, const mv_leak *leak)
 {
     uint32_t events = g->of->lives->events.count, exit = g->of->leaks->exit_event;
-    mv_finding f = finding(MV_FINDING_LEAK, leak->bytes);
+    mv_finding f = finding(MV_FINDING_LEAK, MV_REPORT_LEAKS, mv_leak_verdict_name(MV_VERDICT_LEAK),
+                           leak->bytes);
     char label[256];
 
     f.advice = leak->advice;
@@ -152,6 +176,7 @@ static void add_leak(gathering *g, const mv_leak *leak)
                        mv_leak_label(g->of->trace, g->of->sites->kinds, leak, label, sizeof label));
     f.title = mv_say(&g->words, "%s a step, %s at the end", size_of(g, leak->bytes_per_step),
                      size_of(g, leak->bytes));
+    f.text = mv_say(&g->words, "%s: %s", f.culprit, f.title);
     f.what =
         mv_say(&g->words, "%s from event %s to %s %s alive at the end, confidence %.2f%s%s%s%s",
                blocks_of(g, leak->blocks), number_of(g, leak->first_event),
@@ -172,7 +197,7 @@ static void add_leaks(gathering *g)
     for (uint32_t i = 0; i < found->count && i < MV_MOST_FINDINGS; i++)
         add_leak(g, &found->leaks[i]);
     if (found->count > MV_MOST_FINDINGS)
-        add_text(g, MV_FINDING_NOTE, 0,
+        add_note(g, MV_REPORT_LEAKS, 0,
                  mv_say(&g->words, "%u more leak%s", found->count - MV_MOST_FINDINGS,
                         mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz leaks lists them all");
@@ -184,11 +209,13 @@ static void add_fragmentation(gathering *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
     const mv_pin *line = found->pins.line_count ? &found->pins.lines[0] : NULL;
-    mv_finding f = finding(MV_FINDING_FRAGMENTED, found->beyond);
+    mv_finding f = finding(MV_FINDING_FRAGMENTED, MV_REPORT_FRAGMENTATION,
+                           mv_fragmentation_verdict_name(found), found->beyond);
 
     if (!found->fragmented)
         return;
     f.title = found->figures;
+    f.text = mv_say(&g->words, "%s: %s", found->figures, found->why);
     f.what =
         mv_say(&g->words, "%s; %s is stranded beside blocks in use, %s lies in unused segments",
                found->why, size_of(g, found->stranded), size_of(g, found->whole));
@@ -215,19 +242,26 @@ static mv_finding_kind kind_of_peak(const gathering *g)
     return mv_recording_is_state_only(g->of->lives) ? MV_FINDING_HELD : MV_FINDING_PEAK;
 }
 
+/* Whether the figures of the peak are those of the run, or the least that it can have been. */
+static const char *verdict_of_peak(const gathering *g)
+{
+    return g->of->lives->history == MV_HISTORY_COMPLETE ? "exact" : "at_least";
+}
+
 /* `label` tells it from the others: they may have the same culprit. */
 static void add_site(gathering *g, const mv_peak_site *site, const char *label)
 {
     const mv_attribution *peak = g->of->peak;
     uint64_t all = peak->at.bytes.allocated;
     bool is_known = site->category != MV_CATEGORY_UNKNOWN;
-    mv_finding f = finding(kind_of_peak(g), site->bytes);
+    mv_finding f = finding(kind_of_peak(g), MV_REPORT_PEAK, verdict_of_peak(g), site->bytes);
 
     blame(g, &f, site->stack);
     f.culprit = label;
     f.title = mv_say(&g->words, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
                      all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
                      is_known ? peak->categories.name[site->category] : "");
+    f.text = mv_say(&g->words, "%s: %s", label, f.title);
     if (f.kind == MV_FINDING_HELD)
         f.what = mv_say(&g->words, "%s at the moment of the snapshot", blocks_of(g, site->blocks));
     else
@@ -262,10 +296,10 @@ static const char **labels_of(gathering *g, uint32_t count)
 /* Bytes that no site has: first when no site has as much. */
 static void add_unattributed(gathering *g, mv_finding_kind kind)
 {
-    mv_finding f = finding(kind, g->of->peak->unattributed);
+    mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g), g->of->peak->unattributed);
 
-    f.title = mv_say(&g->words, "%s %s have no stack", size_of(g, f.bytes),
-                     kind_of_peak(g) == MV_FINDING_PEAK ? "of the peak" : "that are held");
+    f.text = f.title = mv_say(&g->words, "%s %s have no stack", size_of(g, f.bytes),
+                              kind_of_peak(g) == MV_FINDING_PEAK ? "of the peak" : "that are held");
     f.what = "they were allocated before recording began, or their stacks were not recorded";
     f.advice =
         mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
@@ -288,6 +322,50 @@ static void add_peak(gathering *g)
         add_unattributed(g, MV_FINDING_NOTE);
 }
 
+/* ---- the device, and other settings ------------------------------------------------------- */
+
+static void add_device(gathering *g)
+{
+    const mv_ledger *ledger = g->of->ledger;
+    bool is_known = ledger->used != MV_NO_BYTES;
+    uint64_t all = is_known ? ledger->used : ledger->by_sum, others = all;
+    mv_finding f;
+
+    for (uint32_t i = 0; i < ledger->count; i++)
+        if (ledger->by[i].is_framework)
+            others -= ledger->by[i].bytes < others ? ledger->by[i].bytes : others;
+    f = finding(MV_FINDING_DEVICE, MV_REPORT_LEDGER,
+                !is_known          ? "unknown"
+                : others > all / 2 ? "outside_pytorch"
+                                   : "pytorch",
+                others);
+    f.title = f.text = ledger->verdict;
+    f.what = ledger->basis;
+    add(g, f);
+}
+
+static void add_whatif(gathering *g)
+{
+    const mv_whatif *w = g->of->whatif;
+    const mv_whatif_advice *a = w->advice_count ? &w->advice[0] : NULL;
+    bool is_known = w->trials.trust < MV_TRUST_LOW;
+    bool is_fine = is_known && w->trials.recorded_ooms == 0;
+    mv_finding f = finding(a         ? MV_FINDING_WHATIF
+                           : is_fine ? MV_FINDING_FINE
+                                     : MV_FINDING_NOTE,
+                           MV_REPORT_WHATIF,
+                           a          ? "helps"
+                           : is_known ? "none"
+                                      : "unknown",
+                           a && a->saves > 0 ? (uint64_t)a->saves : 0);
+
+    if (w->trials.trust == MV_TRUST_NONE)
+        return;
+    f.title = f.text = w->verdict;
+    f.what = a ? a->text : w->trials.trust_why;
+    add(g, f);
+}
+
 /* ---- what is missing, what is fine ------------------------------------------------------- */
 
 static const char *history_title(mv_history_kind kind)
@@ -302,17 +380,14 @@ static void add_doubts(gathering *g)
     const mv_lives *lives = g->of->lives;
     int64_t residual = lives->doubts.residual;
     const char *text = mv_residual_text(g->words.arena, lives);
+    mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_INFO, mv_history_name(lives->history), 0);
 
-    if (lives->history != MV_HISTORY_COMPLETE) {
-        mv_finding f = finding(MV_FINDING_NOTE, 0);
-        f.title = history_title(lives->history);
-        f.what = lives->history_why;
-        f.advice = mv_recording_advice(lives);
-        add(g, f);
-    }
+    f.advice = mv_recording_advice(lives);
+    if (lives->history != MV_HISTORY_COMPLETE)
+        add_text(g, f, history_title(lives->history), lives->history_why);
     g->words.failed = g->words.failed || !text;
     if (residual != 0 && text)
-        add_text(g, MV_FINDING_NOTE, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,
+        add_note(g, MV_REPORT_INFO, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,
                  "the file contradicts itself", text);
 }
 
@@ -325,41 +400,61 @@ static const char *why_no_leak(gathering *g)
     return mv_say(&g->words, "%s%s%s", why, *under_way ? "; " : "", under_way);
 }
 
-static void add_fine(gathering *g)
+static void add_no_leak(gathering *g)
 {
-    const mv_fragmentation *fragmentation = g->of->fragmentation;
     const mv_leaks *leaks = g->of->leaks;
-    const mv_ooms *ooms = g->of->ooms;
-    bool is_fine = fragmentation->is_known && !fragmentation->waits;
+    bool is_clean = leaks->verdict == MV_VERDICT_CLEAN;
+    mv_finding f = finding(is_clean ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_LEAKS,
+                           mv_leak_verdict_name(leaks->verdict), 0);
 
-    if (leaks->verdict == MV_VERDICT_CLEAN)
-        add_text(g, MV_FINDING_FINE, 0, "no leak", why_no_leak(g));
-    else if (leaks->verdict == MV_VERDICT_UNKNOWN)
-        add_text(g, MV_FINDING_NOTE, 0, "leaks unknown", why_no_leak(g));
-    if (!fragmentation->fragmented)
-        add_text(g, is_fine ? MV_FINDING_FINE : MV_FINDING_NOTE, 0,
-                 mv_say(&g->words, "fragmentation %s: %s", fragmentation->answer,
-                        fragmentation->figures),
-                 fragmentation->why);
+    if (leaks->verdict != MV_VERDICT_LEAK)
+        add_text(g, f, is_clean ? "no leak" : "leaks unknown", why_no_leak(g));
+}
+
+static void add_not_fragmented(gathering *g)
+{
+    const mv_fragmentation *found = g->of->fragmentation;
+    bool is_fine = found->is_known && !found->waits;
+
+    if (!found->fragmented)
+        add_text(g,
+                 finding(is_fine ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_FRAGMENTATION,
+                         found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),
+                 mv_say(&g->words, "fragmentation %s: %s", found->answer, found->figures),
+                 found->why);
+}
+
+static void add_no_oom(gathering *g)
+{
+    const mv_ooms *ooms = g->of->ooms;
+
     if (ooms->count == 0)
-        add_text(g, ooms->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, 0, ooms->verdict,
-                 ooms->why);
+        add_text(g,
+                 finding(ooms->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_OOM,
+                         ooms->is_known ? "none" : "unknown", 0),
+                 ooms->verdict, ooms->why);
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* Leaks and fragmentation are equally bad: bytes decide. Otherwise those that were found first stay
- * first: their event, or their rank in the report, decided. */
+int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b)
+{
+    bool is_waste_a = a == MV_FINDING_LEAK || a == MV_FINDING_FRAGMENTED;
+    bool is_waste_b = b == MV_FINDING_LEAK || b == MV_FINDING_FRAGMENTED;
+
+    if (is_waste_a && is_waste_b)
+        return (bytes_a < bytes_b) - (bytes_a > bytes_b);
+    return (a > b) - (a < b);
+}
+
+/* Otherwise those that were found first stay first: their event, or their rank in the report,
+ * decided. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_finding *a = left, *b = right;
-    bool is_waste_a = a->kind == MV_FINDING_LEAK || a->kind == MV_FINDING_FRAGMENTED;
-    bool is_waste_b = b->kind == MV_FINDING_LEAK || b->kind == MV_FINDING_FRAGMENTED;
 
     (void)context;
-    if (is_waste_a && is_waste_b)
-        return (a->bytes < b->bytes) - (a->bytes > b->bytes);
-    return (a->kind > b->kind) - (a->kind < b->kind);
+    return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
 }
 
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err)
@@ -367,7 +462,7 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
     gathering g = {.words.arena = arena,
                    .of = reports,
                    .out = out,
-                   .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 12};
+                   .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 14};
 
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g.capacity)};
     if (!out->rows)
@@ -375,9 +470,15 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
     add_ooms(&g);
     add_leaks(&g);
     add_fragmentation(&g);
+    if (reports->ledger)
+        add_device(&g);
+    if (reports->whatif)
+        add_whatif(&g);
     add_doubts(&g);
     add_peak(&g);
-    add_fine(&g);
+    add_no_leak(&g);
+    add_not_fragmented(&g);
+    add_no_oom(&g);
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
     return g.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
 }

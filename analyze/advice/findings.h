@@ -1,17 +1,22 @@
 /* What is wrong with one device's memory, as a list: the verdicts of all reports, the most alarming
- * first. What `memviz oom`, `leaks`, `fragmentation` and `peak` say, in the same figures and
- * sentences.
+ * first. What `memviz oom`, `leaks`, `fragmentation`, `ledger`, `whatif` and `peak` say, in the
+ * same figures and sentences. The window lists them; `memviz FILE` shows the first of each report
+ * (triage.h).
  *
  *     out of memory      each failed request, in order of events
  *     leaks, fragmentation  those with most bytes first
+ *     device             who holds all memory of the device
+ *     what if            what other settings would have saved
  *     peak, held         who holds most then; or at all, in a file of one moment
  *     notes              what the file lacks, where it contradicts itself
  *     fine               what was looked for and is not there */
 #ifndef MV_FINDINGS_H
 #define MV_FINDINGS_H
 
+#include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/leaks/leaks.h"
+#include "analyze/ledger/ledger.h"
 #include "analyze/oom/oom.h"
 #include "analyze/peak/peak.h"
 
@@ -19,6 +24,8 @@
     X(OOM, "OUT OF MEMORY")     \
     X(LEAK, "LEAK")             \
     X(FRAGMENTED, "FRAGMENTED") \
+    X(DEVICE, "DEVICE")         \
+    X(WHATIF, "WHAT IF")        \
     X(PEAK, "PEAK")             \
     X(HELD, "HELD")             \
     X(NOTE, "NOTE")             \
@@ -31,10 +38,30 @@ typedef enum {
         MV_FINDING_COUNT
 } mv_finding_kind;
 
+/* The reports, by the name of their command. */
+#define MV_REPORT_LIST(X)             \
+    X(OOM, "oom")                     \
+    X(LEAKS, "leaks")                 \
+    X(FRAGMENTATION, "fragmentation") \
+    X(LEDGER, "ledger")               \
+    X(WHATIF, "whatif")               \
+    X(PEAK, "peak")                   \
+    X(INFO, "info")
+
+typedef enum {
+#define MV_REPORT_ENUM(name, text) MV_REPORT_##name,
+    MV_REPORT_LIST(MV_REPORT_ENUM)
+#undef MV_REPORT_ENUM
+        MV_REPORT_COUNT
+} mv_report;
+
 enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 }; /* of one kind; the rest is counted */
 
 typedef struct {
     mv_finding_kind kind;
+    mv_report report;    /* which says it */
+    const char *verdict; /* in one word, for scripts: "leak", "clean", "unknown" */
+    const char *text;    /* the verdict as one plain sentence with its bytes, without a full stop */
     uint64_t bytes;      /* that it is about */
     const char *title;   /* "100 MiB asked for, capacity" */
     const char *culprit; /* "train.py:62 forward"; "": no one */
@@ -64,11 +91,18 @@ typedef struct {
     const mv_ooms *ooms;
     const mv_fragmentation *fragmentation;
     const mv_attribution *peak;
+    const mv_whatif *whatif; /* NULL: nothing is said of other settings */
+    const mv_ledger *ledger; /* NULL: nothing is said of the device */
 } mv_reports;
 
 /* O(findings). Everything lives in `arena`. Fails only when memory is out. */
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err);
 
+/* Which of two comes first, as qsort has it. Leaks and fragmentation are equally bad: bytes decide.
+ */
+int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b);
+
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */
+const char *mv_report_name(mv_report report);      /* "leaks" */
 
 #endif

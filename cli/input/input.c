@@ -48,11 +48,12 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
                        mv_level_about(cli->level), cli->level);
 }
 
-bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
+/* The file as it is. */
+static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
+                         mv_err *err)
 {
     char what[80];
     mv_progress progress;
-    mv_err err = {0};
 
     snprintf(what, sizeof what, "memviz: reading %.56s", path);
     mv_progress_start(&progress, what, mv_option_given(&cli->options, MV_HAS(QUIET)));
@@ -60,10 +61,18 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
                          .user = &progress,
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS))};
     if (cli->kept)
-        mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, &err);
+        mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
     else
-        mv_trace_read(&cli->arena, path, &opts, trace, &err);
+        mv_trace_read(arena, path, &opts, trace, err);
     mv_progress_end(&progress);
+    return err->code;
+}
+
+bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
+{
+    mv_err err = {0};
+
+    read_file(cli, &cli->arena, path, trace, &err);
     if (err.code == MV_OK && (cli->command->options & MV_HAS(LEVEL)))
         take_level(cli, path, trace, &err);
     if (err.code == MV_OK && adds_up(cli->command))
@@ -71,6 +80,21 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code != MV_OK)
         mv_complain(path, &err);
     return err.code == MV_OK;
+}
+
+mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *read,
+                             mv_trace *trace, mv_err *err)
+{
+    mv_code code = read_file(cli, arena, path, read, err);
+
+    *trace = *read;
+    if (code == MV_OK)
+        code = mv_sums_check(read, err);
+    if (code == MV_OK)
+        code = mv_level_take_named(arena, trace, cli->options.level, err);
+    if (code == MV_OK)
+        code = mv_sums_check(trace, err);
+    return code;
 }
 
 bool mv_input_read(mv_cli *cli, mv_trace *trace)

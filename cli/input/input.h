@@ -11,6 +11,11 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace);
 /* The same for another of its files. */
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace);
 
+/* A file as it was read, and as a trace of the level that --level names, else of the first that it
+ * has. Prints no message. */
+mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *read,
+                             mv_trace *trace, mv_err *err);
+
 /* The file's name in messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
 

@@ -1,22 +1,16 @@
 #include "cli/input/rank_files.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "analyze/ranks/summary_bytes.h"
-#include "base/processors.h"
+#include "base/side_by_side.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "parse/model/sums.h"
 #include "parse/readers.h"
 
-enum { MOST_THREADS = 16 };
-
 typedef struct {
     mv_rank_files *files;
     const mv_options *options; /* --device, --from, --to */
     uint64_t share;            /* bytes that each thread may use */
-    _Atomic uint32_t next;     /* the first file that no thread has taken */
 } job;
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -139,36 +133,11 @@ static void read_file(mv_rank_file *file, uint64_t share, const mv_options *opti
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static void *work_off(void *user)
+static void read_one(void *user, uint32_t i)
 {
     job *j = user;
-    uint32_t i;
 
-    while ((i = atomic_fetch_add(&j->next, 1)) < j->files->count)
-        read_file(&j->files->files[i], j->share, j->options);
-    return NULL;
-}
-
-static uint32_t threads_wanted(uint32_t files)
-{
-    uint32_t most = mv_processors();
-
-    most = most < MOST_THREADS ? most : MOST_THREADS;
-    most = files < most ? files : most;
-    return most ? most : 1;
-}
-
-static void read_side_by_side(job *j, uint32_t threads)
-{
-    pthread_t thread[MOST_THREADS];
-    bool started[MOST_THREADS] = {false};
-
-    for (uint32_t i = 1; i < threads; i++)
-        started[i] = pthread_create(&thread[i], NULL, work_off, j) == 0;
-    work_off(j);
-    for (uint32_t i = 1; i < threads; i++)
-        if (started[i])
-            pthread_join(thread[i], NULL);
+    read_file(&j->files->files[i], j->share, j->options);
 }
 
 /* A file that was too large for its share may fit into all the memory that is left. */
@@ -190,7 +159,7 @@ static void read_again_alone(mv_cli *cli, job *j)
 
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
 {
-    uint32_t threads = threads_wanted((uint32_t)cli->options.files);
+    uint32_t threads = mv_side_by_side_threads((uint32_t)cli->options.files, 0);
     job j = {.files = out, .options = &cli->options, .share = cli->budget.limit / threads};
 
     *out = (mv_rank_files){.count = (uint32_t)cli->options.files};
@@ -201,7 +170,7 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
     }
     for (uint32_t i = 0; i < out->count; i++)
         out->files[i].path = cli->options.file[i];
-    read_side_by_side(&j, threads);
+    mv_side_by_side(out->count, threads, read_one, &j);
     read_again_alone(cli, &j);
     for (uint32_t i = 0; i < out->count; i++)
         out->failed += out->files[i].err.code != MV_OK;

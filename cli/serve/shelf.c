@@ -12,6 +12,7 @@
 
 #include "base/intern.h"
 #include "base/sort.h"
+#include "cli/input/folder_files.h"
 #include "cli/serve/container_file.h"
 
 enum { MOST_MADE = 256 /* containers: each takes a descriptor */ };
@@ -163,27 +164,6 @@ static void *work(void *user)
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
-/* What a folder has besides snapshots is not listed; pages are snapshots only if they are named. */
-static bool is_snapshot(const mv_shelf *shelf, const char *path)
-{
-    mv_err ignored = {0};
-    mv_source source = {0};
-    mv_arena arena;
-    mv_span head;
-    bool is = false;
-
-    mv_arena_init(&arena, shelf->arena->budget);
-    if (mv_source_open(&arena, path, &source, &ignored) == MV_OK) {
-        mv_source_need(&source, 64);
-        head = (mv_span){source.at, (uint64_t)(source.end - source.at)};
-        for (const mv_reader *r = mv_readers; r->name && !is; r++)
-            is = r->probe != mv_page_probe && r->probe(head);
-    }
-    mv_source_close(&source);
-    mv_arena_release(&arena);
-    return is;
-}
-
 static row *find_row(mv_shelf *shelf, const char *path, uint32_t root)
 {
     uint64_t hash = 0;
@@ -223,7 +203,7 @@ static void look_at(mv_shelf *shelf, const char *path, uint32_t root, bool is_na
         r->version = version_of(&st);
         r->bytes = (uint64_t)st.st_size;
         r->modified_ms = (int64_t)st.st_mtim.tv_sec * 1000 + st.st_mtim.tv_nsec / 1000000;
-        r->is_snapshot = is_named || is_snapshot(shelf, path);
+        r->is_snapshot = is_named || mv_is_snapshot_file(shelf->arena->budget, path, false);
         drop(r);
     }
     r->is_there = true;

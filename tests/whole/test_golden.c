@@ -134,6 +134,16 @@ Test(golden, oom)
         check(names[i], "oom");
 }
 
+Test(golden, triage)
+{
+    static const char *const names[] = {
+        "leak_in_training", "oom_fragmented", "frag_pinned_by_small",
+        "gpt_train",        "ring",           "two_devices"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        check(names[i], "triage");
+}
+
 static const char *const held[] = {"annotated",  "gpt_train",  "late_start", "leak_in_training",
                                    "no_history", "oom",        "resnet_all", "ring",
                                    "streams",    "two_devices"};

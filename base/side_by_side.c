@@ -1,0 +1,51 @@
+#include "base/side_by_side.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/processors.h"
+
+enum { MOST_THREADS = 16 };
+
+typedef struct {
+    void (*piece)(void *user, uint32_t i);
+    void *user;
+    uint32_t count;
+    _Atomic uint32_t next; /* the first piece that no thread has taken */
+} work;
+
+static void *work_off(void *user)
+{
+    work *w = user;
+    uint32_t i;
+
+    while ((i = atomic_fetch_add(&w->next, 1)) < w->count)
+        w->piece(w->user, i);
+    return NULL;
+}
+
+uint32_t mv_side_by_side_threads(uint32_t count, uint32_t threads)
+{
+    uint32_t most = threads ? threads : mv_processors();
+
+    most = most < MOST_THREADS ? most : MOST_THREADS;
+    most = count < most ? count : most;
+    return most ? most : 1;
+}
+
+void mv_side_by_side(uint32_t count, uint32_t threads, void (*piece)(void *user, uint32_t i),
+                     void *user)
+{
+    work w = {.piece = piece, .user = user, .count = count};
+    pthread_t thread[MOST_THREADS];
+    bool is_started[MOST_THREADS] = {false};
+
+    threads = mv_side_by_side_threads(count, threads);
+    for (uint32_t i = 1; i < threads; i++)
+        is_started[i] = pthread_create(&thread[i], NULL, work_off, &w) == 0;
+    work_off(&w);
+    for (uint32_t i = 1; i < threads; i++)
+        if (is_started[i])
+            pthread_join(thread[i], NULL);
+}

@@ -1,0 +1,452 @@
+/* memviz FILE: what it is, how full the device got, and the verdict of every report. */
+#include <stdio.h>
+
+#include "analyze/advice/recording.h"
+#include "analyze/advice/triage.h"
+#include "base/grow.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
+#include "cli/complain.h"
+#include "cli/input/input.h"
+#include "cli/report/command_text.h"
+#include "cli/report/prose.h"
+#include "cli/report/rows.h"
+#include "cli/report/table.h"
+#include "parse/model/sums.h"
+
+/* Verdicts in text when --limit says nothing; where their sentences begin. */
+enum { TEXT_ROWS = 7, INDENT = 15 };
+
+/* What is kept of a device when its file's memory is given back. */
+typedef struct {
+    uint32_t file, device;
+    mv_levels peak;
+    bool allocated_exact, reserved_exact;
+    uint64_t capacity;    /* that PyTorch can get; MV_NO_BYTES: not known */
+    uint64_t used, total; /* of the device; MV_NO_BYTES: not known */
+    const char *history;
+    const char *worst; /* what its first verdict is about: "LEAK" */
+} device_row;
+
+typedef struct {
+    uint32_t file, device;
+    mv_finding_kind kind;
+    const char *report, *verdict, *text, *command;
+    uint64_t bytes;
+} verdict_row;
+
+typedef struct {
+    const char *path;
+    bool is_captured;
+    const char *format, *level; /* level NULL: that of PyTorch's allocator */
+    uint64_t bytes;             /* of the file; MV_NO_BYTES: not known */
+    uint64_t events;
+    uint32_t devices, idle;         /* in use, and not */
+    int64_t time_us;                /* from the first event to the last; MV_NO_TIME: not known */
+    mv_recording_contents contents; /* without devices in use */
+} file_row;
+
+typedef struct {
+    mv_cli *cli;
+    mv_out *out;
+    file_row *files; /* [file_count] */
+    device_row *devices;
+    verdict_row *verdicts; /* weightiest first */
+    uint32_t file_count, device_count, device_room, verdict_count, verdict_room;
+    uint64_t limit;
+    uint32_t failed; /* files */
+} triage_report;
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+#define FINDING_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("report", v->report)              \
+    MEMBER("kind", mv_finding_name(v->kind)) \
+    MEMBER("verdict", v->verdict)            \
+    MEMBER("file", r->files[v->file].path)   \
+    MEMBER("device", v->device)              \
+    MEMBER("bytes", v->bytes)                \
+    MEMBER("text", v->text)                  \
+    MEMBER("command", v->command)
+
+static void list_findings(mv_rows *rows, const void *all, const void *one)
+{
+    const triage_report *r = all;
+    uint32_t count = mv_rows_take(rows, r->verdict_count, r->limit);
+
+    (void)one;
+    for (uint32_t i = 0; i < count; i++) {
+        const verdict_row *v = &r->verdicts[i];
+        MV_ROWS_ADD(rows, FINDING_FIELDS);
+    }
+}
+
+static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                       \
+    COLUMN("file", "file", 1, MV_UNIT_TEXT, 0, r->files[d->file].path)            \
+    COLUMN("device", "device", 2, MV_UNIT_COUNT, 0, d->device)                    \
+    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES, 9, d->peak.allocated) \
+    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 9, d->peak.reserved)    \
+    MEMBER("exact", mv_value_bool(d->allocated_exact && d->reserved_exact))       \
+    MEMBER("capacity", mv_value_bytes(d->capacity))                               \
+    MEMBER("used", mv_value_bytes(d->used))                                       \
+    MEMBER("total", mv_value_bytes(d->total))                                     \
+    COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)  \
+    COLUMN("worst", "first", 6, MV_UNIT_TEXT, 0, d->worst)
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const triage_report *r = all;
+    uint32_t count = mv_rows_take(rows, r->device_count, r->limit);
+
+    (void)one;
+    for (uint32_t i = 0; i < count; i++) {
+        const device_row *d = &r->devices[i];
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
+}
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices), .named_by = 2};
+
+#define FILE_FIELDS(COLUMN, MEMBER, LIST)     \
+    MEMBER("file", f->path)                   \
+    MEMBER("format", f->format)               \
+    MEMBER("level", f->level)                 \
+    MEMBER("bytes", mv_value_bytes(f->bytes)) \
+    MEMBER("events", f->events)               \
+    MEMBER("devices", f->devices)             \
+    MEMBER("duration_us", mv_value_time(f->time_us))
+
+static void list_files(mv_rows *rows, const void *all, const void *one)
+{
+    const triage_report *r = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < r->file_count; i++) {
+        const file_row *f = &r->files[i];
+        MV_ROWS_ADD(rows, FILE_FIELDS);
+    }
+}
+
+static const mv_table file_table = {MV_TABLE(FILE_FIELDS, list_files)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)               \
+    LIST("findings", &finding_table, mv_value_rows(NULL)) \
+    LIST("devices", &device_table, mv_value_rows(NULL))   \
+    LIST("files", &file_table, mv_value_rows(NULL))
+
+const mv_table mv_report_triage = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .main = "findings"};
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_file(const triage_report *r, const file_row *f)
+{
+    char size[MV_SIZE_TEXT], events[MV_COUNT_TEXT], rest[200] = "";
+
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_out_clean_text(r->out, f->path);
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_prose_add(rest, sizeof rest, ": %s, %s", f->is_captured ? "capture" : "snapshot", f->format);
+    if (f->bytes != MV_NO_BYTES)
+        mv_prose_add(rest, sizeof rest, ", %s", mv_size_text(size, f->bytes));
+    mv_prose_add(rest, sizeof rest, ", %s event%s", mv_count_text(events, f->events),
+                 mv_plural(f->events));
+    if (f->time_us != MV_NO_TIME)
+        mv_prose_add(rest, sizeof rest, " in %.3f s", (double)f->time_us / 1e6);
+    if (f->level)
+        mv_prose_add(rest, sizeof rest, "; about --level %s", f->level);
+    mv_prose_put(r->out, mv_prose_width(f->path), 2, "%s", rest);
+}
+
+/* "257 MiB allocated and 290 MiB reserved at most, of 2.83 GiB that it can get (10 %)". */
+static void put_device(const triage_report *r, const device_row *d)
+{
+    char size[3][MV_SIZE_TEXT], share[MV_SIZE_TEXT], rest[400] = "";
+
+    mv_prose_add(rest, sizeof rest, "%s%s allocated and %s%s reserved at most",
+                 d->allocated_exact ? "" : ">= ", mv_size_text(size[0], d->peak.allocated),
+                 d->reserved_exact ? "" : ">= ", mv_size_text(size[1], d->peak.reserved));
+    if (d->used != MV_NO_BYTES && d->total != MV_NO_BYTES)
+        mv_prose_add(rest, sizeof rest, "; %s of the device's %s in use (%s)",
+                     mv_size_text(size[0], d->used), mv_size_text(size[1], d->total),
+                     mv_percent_text(share, d->used, d->total));
+    else if (d->capacity != MV_NO_BYTES)
+        mv_prose_add(rest, sizeof rest, ", %s of the %s that it can get",
+                     mv_percent_text(share, d->peak.reserved, d->capacity),
+                     mv_size_text(size[2], d->capacity));
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_out_format(r->out, "device %u", d->device);
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_prose_put(r->out, 8 + (d->device > 9), 2, ": %s", rest);
+}
+
+static mv_style style_of(mv_finding_kind kind)
+{
+    return kind <= MV_FINDING_FRAGMENTED ? MV_STYLE_RED
+           : kind == MV_FINDING_NOTE     ? MV_STYLE_YELLOW
+           : kind == MV_FINDING_FINE     ? MV_STYLE_GREEN
+                                         : MV_STYLE_BOLD;
+}
+
+static const char *short_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void put_verdict(const triage_report *r, const verdict_row *v)
+{
+    char where[300] = "";
+
+    if (r->file_count > 1)
+        mv_prose_add(where, sizeof where, "%.200s", short_name(r->files[v->file].path));
+    if (r->files[v->file].devices > 1)
+        mv_prose_add(where, sizeof where, "%sdevice %u", *where ? ", " : "", v->device);
+    mv_out_style(r->out, style_of(v->kind));
+    mv_out_format(r->out, "%-*s", INDENT, mv_finding_name(v->kind));
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_prose_put(r->out, INDENT, INDENT, "%s%s%s", where, *where ? ": " : "", v->text);
+    mv_out_spaces(r->out, INDENT);
+    mv_out_style(r->out, MV_STYLE_DIM);
+    mv_out_clean_text(r->out, v->command);
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_char(r->out, '\n');
+}
+
+static void put_one_file(const triage_report *r)
+{
+    const file_row *f = &r->files[0];
+
+    put_file(r, f);
+    for (uint32_t i = 0; i < r->device_count; i++)
+        put_device(r, &r->devices[i]);
+    if (f->idle && f->devices)
+        mv_out_format(r->out, "%u other device%s idle\n", f->idle, f->idle == 1 ? " is" : "s are");
+    for (uint32_t i = 0; i < f->contents.count; i++)
+        mv_prose_put(r->out, 0, 2, "%s", f->contents.lines[i]);
+}
+
+static void put_files(const triage_report *r)
+{
+    const mv_options *o = &r->cli->options;
+    const char *command = "memviz ranks";
+
+    for (int i = 0; i < o->named_files && command; i++) {
+        const char *next = mv_command_text(&r->cli->scratch, "", "", o->named_file[i]);
+        command =
+            next ? mv_arena_printf(&r->cli->scratch, "%s%s", command, strchr(next, ' ')) : NULL;
+    }
+    mv_table_print(r->cli, &device_table, r, NULL, "");
+    mv_out_text(r->out, "\nwhich one differs, and why:\n  ");
+    mv_out_style(r->out, MV_STYLE_DIM);
+    mv_out_clean_text(r->out, command ? command : "");
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_char(r->out, '\n');
+}
+
+static void put_text(const triage_report *r)
+{
+    if (r->file_count == 1)
+        put_one_file(r);
+    else
+        put_files(r);
+    for (uint32_t i = 0; i < r->verdict_count && i < r->limit; i++) {
+        if (i == 0)
+            mv_out_char(r->out, '\n');
+        put_verdict(r, &r->verdicts[i]);
+    }
+    mv_rows_put_hidden(r->out, r->verdict_count, r->limit);
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+/* Everything of PyTorch's allocator, or of another level where that was asked for. */
+static const char *options_of(const triage_report *r, const mv_triage *t, const mv_triage_row *row)
+{
+    mv_report report = row->finding->report;
+    const char *level = row->level ? row->level
+                        : report == MV_REPORT_LEDGER || report == MV_REPORT_OOM ||
+                                report == MV_REPORT_WHATIF || report == MV_REPORT_INFO
+                            ? NULL
+                            : r->cli->options.level;
+    char which[32] = "";
+
+    if (t->device_count > 1 && report != MV_REPORT_INFO)
+        snprintf(which, sizeof which, "--device %u", row->device);
+    return mv_arena_printf(&r->cli->arena, "%s%s%s%s", level ? "--level " : "", level ? level : "",
+                           level && *which ? " " : "", which);
+}
+
+static device_row row_of(const mv_triage_device *d, uint32_t file)
+{
+    const mv_audit *audit = &d->totals.audit;
+
+    return (device_row){.file = file,
+                        .device = d->device,
+                        .peak = d->totals.peak.bytes,
+                        .allocated_exact = audit->allocated_exact,
+                        .reserved_exact = audit->reserved_exact,
+                        .capacity = d->outlook.capacity,
+                        .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
+                        .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
+                        .history = mv_history_name(d->lives.history)};
+}
+
+static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_row *row,
+                         uint32_t file, verdict_row *to)
+{
+    mv_arena *arena = &r->cli->arena;
+    const mv_finding *f = row->finding;
+    const char *options = options_of(r, t, row);
+
+    *to = (verdict_row){.file = file,
+                        .device = row->device,
+                        .kind = f->kind,
+                        .report = mv_report_name(f->report),
+                        .verdict = f->verdict,
+                        .text = mv_arena_text(arena, row->text, strlen(row->text)),
+                        .bytes = row->bytes};
+    to->command = options ? mv_command_text(arena, to->report, options, r->files[file].path) : NULL;
+    return to->text && to->command;
+}
+
+/* What the report says of a file, copied: then its memory can be given back. */
+static mv_code keep(triage_report *r, const mv_triage *t, uint32_t file, mv_err *err)
+{
+    mv_arena *arena = &r->cli->arena;
+
+    for (uint32_t i = 0; i < t->device_count; i++) {
+        device_row device = row_of(&t->devices[i], file);
+        for (uint32_t k = t->count; k-- > 0;)
+            if (t->rows[k].device == device.device)
+                device.worst = mv_finding_name(t->rows[k].finding->kind);
+        if (!mv_append(arena, r->devices, r->device_count, r->device_room, device))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    }
+    for (uint32_t i = 0; i < t->count; i++) {
+        verdict_row verdict;
+        if (!keep_verdict(r, t, &t->rows[i], file, &verdict) ||
+            !mv_append(arena, r->verdicts, r->verdict_count, r->verdict_room, verdict))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    }
+    return MV_OK;
+}
+
+static void judge_gates(mv_gates *gates, const mv_triage *t)
+{
+    for (uint32_t i = 0; i < t->device_count; i++) {
+        const mv_triage_device *d = &t->devices[i];
+        if (d->has_ooms)
+            mv_gate_judge_ooms(gates, d->device, &d->ooms);
+        mv_gate_judge_leaks(gates, d->device, d->has_whole ? &d->whole_leaks : &d->leaks);
+        mv_gate_judge_fragmentation(gates, d->device, &d->fragmentation);
+        mv_gate_judge_totals(gates, &d->totals);
+    }
+}
+
+static void describe(file_row *f, const mv_trace *read, const mv_trace *trace)
+{
+    int64_t first = MV_NO_TIME, last = MV_NO_TIME;
+
+    f->format = mv_format_name(read->origin.format);
+    f->is_captured = mv_trace_is_captured(read);
+    f->level = trace->origin.level;
+    f->bytes = read->origin.file_bytes;
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        mv_events e = mv_trace_events(trace, device);
+        f->events += e.count;
+        for (uint32_t i = 0; i < e.count; i++) {
+            if (e.time_us[i] == MV_NO_TIME)
+                continue;
+            first = first == MV_NO_TIME || e.time_us[i] < first ? e.time_us[i] : first;
+            last = last == MV_NO_TIME || e.time_us[i] > last ? e.time_us[i] : last;
+        }
+    }
+    f->time_us = first == MV_NO_TIME ? MV_NO_TIME : last - first;
+}
+
+/* Leaks of others than PyTorch show where all memory of the device is one trace. */
+static mv_code find_whole(const mv_cli *cli, mv_arena *arena, const mv_trace *read, bool *has,
+                          mv_trace *whole, mv_err *err)
+{
+    *has = !cli->options.level && read->api_calls.count > 0 &&
+           mv_level_has(read, MV_LEVEL_PYTORCH) && mv_level_has(read, MV_LEVEL_ALL);
+    *whole = *read;
+    if (*has && mv_level_take(arena, whole, MV_LEVEL_ALL, err) == MV_OK)
+        mv_sums_check(whole, err);
+    return err->code;
+}
+
+static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err *err)
+{
+    mv_cli *cli = r->cli;
+    file_row *f = &r->files[file];
+    mv_trace read, trace, whole;
+    mv_triage triage;
+    bool has_whole;
+    uint32_t first = 0, end;
+
+    if (mv_input_read_levels(cli, arena, f->path, &read, &trace, err) != MV_OK ||
+        find_whole(cli, arena, &read, &has_whole, &whole, err) != MV_OK)
+        return err->code;
+    end = mv_trace_devices(&trace);
+    if (cli->options.device >= end)
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file has %u",
+                       (long long)cli->options.device, end);
+    if (cli->options.device != MV_ALL_DEVICES)
+        end = (first = (uint32_t)cli->options.device) + 1;
+    describe(f, &read, &trace);
+    cli->level = trace.origin.level ? trace.origin.level : mv_level_name(MV_LEVEL_PYTORCH);
+    if (mv_triage_find(&cli->budget, (mv_triage_traces){&read, &trace, has_whole ? &whole : NULL},
+                       first, end, 0, &triage, err) == MV_OK) {
+        f->devices = triage.device_count;
+        f->idle = end - first - triage.device_count;
+        judge_gates(&cli->gates, &triage);
+        if (keep(r, &triage, file, err) == MV_OK && triage.device_count == 0)
+            mv_recording_describe(&cli->arena, &read, f->path, &f->contents, err);
+    }
+    mv_triage_release(&triage);
+    return err->code;
+}
+
+static int by_weight(const void *left, const void *right, const void *context)
+{
+    const verdict_row *a = left, *b = right;
+
+    (void)context;
+    return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
+}
+
+int mv_cmd_triage(mv_cli *cli)
+{
+    triage_report r = {.cli = cli, .out = &cli->out};
+    int status = MV_EXIT_DONE;
+
+    r.files = mv_push_array(&cli->arena, file_row, (uint64_t)cli->options.files);
+    if (!r.files)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    for (int i = 0; i < cli->options.files; i++) {
+        mv_err err = {.offset = MV_NO_OFFSET};
+        mv_arena arena;
+        mv_arena_init(&arena, &cli->budget);
+        r.files[r.file_count].path = cli->gates.file = cli->options.file[i];
+        if (look_at(&r, r.file_count, &arena, &err) == MV_OK)
+            r.file_count++;
+        else
+            r.failed += mv_complain(cli->options.file[i], &err) != MV_EXIT_DONE;
+        mv_arena_release(&arena);
+    }
+    if (r.file_count == 0)
+        return MV_EXIT_FAILED;
+    mv_sort_by(&cli->scratch, r.verdicts, r.verdict_count, sizeof *r.verdicts, by_weight, NULL);
+    r.limit = mv_rows_wanted(cli, r.device_count > 1 ? TEXT_ROWS : UINT64_MAX, 1, 0);
+    if (mv_table_is_wanted(cli))
+        status = mv_table_put(cli, &r);
+    else
+        put_text(&r);
+    cli->keeps_report = true;
+    return r.failed ? MV_EXIT_FAILED : mv_gate_status(&cli->gates, status);
+}

@@ -1,0 +1,105 @@
+#include "cli/input/folder_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/ranks/summary_bytes.h"
+#include "base/grow.h"
+#include "base/sort.h"
+#include "parse/readers.h"
+
+typedef struct {
+    mv_arena *arena;
+    bool or_summary;
+    char **path; /* [count] */
+    uint32_t count, capacity;
+} list;
+
+static bool is_snapshot(mv_span head, bool or_summary)
+{
+    for (const mv_reader *r = mv_readers; r->name; r++)
+        if (r->probe != mv_page_probe && r->probe(head))
+            return true;
+    return or_summary && mv_summary_probe(head);
+}
+
+bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary)
+{
+    mv_err ignored = {0};
+    mv_source source = {0};
+    mv_arena arena;
+    bool is = false;
+
+    mv_arena_init(&arena, budget);
+    if (mv_source_open(&arena, path, &source, &ignored) == MV_OK) {
+        mv_source_need(&source, 64);
+        is = is_snapshot((mv_span){source.at, (uint64_t)(source.end - source.at)}, or_summary);
+    }
+    mv_source_close(&source);
+    mv_arena_release(&arena);
+    return is;
+}
+
+static bool add(list *l, const char *path, size_t length)
+{
+    char *copy = mv_arena_text(l->arena, path, length);
+
+    return copy && mv_append(l->arena, l->path, l->count, l->capacity, copy);
+}
+
+static int by_name(const void *a, const void *b, const void *context)
+{
+    (void)context;
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+static mv_code add_folder(list *l, const char *folder, mv_err *err)
+{
+    size_t length = strlen(folder);
+    uint32_t before = l->count;
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+    bool has_memory = true;
+    char path[4096];
+    struct stat st;
+
+    if (!dir)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.200s: %s", folder, strerror(errno));
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    while (has_memory && (entry = readdir(dir))) {
+        int used = snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, entry->d_name);
+        if (entry->d_name[0] != '.' && used < (int)sizeof path && stat(path, &st) == 0 &&
+            S_ISREG(st.st_mode) && mv_is_snapshot_file(l->arena->budget, path, l->or_summary))
+            has_memory = add(l, path, (size_t)used);
+    }
+    closedir(dir);
+    if (!has_memory)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list of files");
+    if (l->count == before)
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%.200s: no snapshot in this folder", folder);
+    mv_sort_by(l->arena, l->path + before, l->count - before, sizeof *l->path, by_name, NULL);
+    return MV_OK;
+}
+
+mv_code mv_folder_files(mv_arena *arena, char **paths, int paths_count, bool or_summary,
+                        char ***out, int *count, mv_err *err)
+{
+    list l = {.arena = arena, .or_summary = or_summary};
+    struct stat st;
+
+    for (int i = 0; i < paths_count; i++) {
+        if (stat(paths[i], &st) != 0 || !S_ISDIR(st.st_mode)) {
+            if (!mv_append(arena, l.path, l.count, l.capacity, paths[i]))
+                return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list of files");
+        } else if (add_folder(&l, paths[i], err) != MV_OK) {
+            return err->code;
+        }
+    }
+    *out = l.path;
+    *count = (int)l.count;
+    return MV_OK;
+}

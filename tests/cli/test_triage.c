@@ -1,0 +1,261 @@
+/* memviz FILE: one screen with the verdict of every report, which are those of the reports. */
+#include "analyze/advice/triage.h"
+
+#include "analyze/levels/levels.h"
+#include "base/utf8.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_calls.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_program.h"
+
+static const char *const names[] = {"leak_in_training", "oom_fragmented", "frag_pinned_by_small",
+                                    "streams",          "ring",           "no_history",
+                                    "two_devices",      "graphs"};
+
+static uint32_t columns_of(const char *line, size_t length)
+{
+    return (uint32_t)mv_utf8_count(line, length);
+}
+
+/* Commands are whole whatever the width: cut they would be none. */
+static void expect_narrow(const char *text, uint32_t columns, const char *what)
+{
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        if (!strstr(line, "memviz ") || strstr(line, "memviz ") > line + length)
+            cr_expect_leq(columns_of(line, length), columns, "%s at %u: %.*s", what, columns,
+                          (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static uint32_t lines_of(const char *text)
+{
+    uint32_t lines = 0;
+
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+Test(triage, is_one_screen)
+{
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=80 $MEMVIZ %s.pickle", names[i]);
+        cr_expect_eq(r.status, 0, "%s", r.err);
+        cr_expect_str_eq(r.err, "");
+        if (strcmp(names[i], "two_devices") != 0)
+            cr_expect_leq(lines_of(r.out), 24, "%s: %s", names[i], r.out);
+        expect_narrow(r.out, 80, names[i]);
+    }
+    expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=60 $MEMVIZ oom_fragmented.pickle").out, 60, "oom");
+    expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
+}
+
+/* ---- the verdicts are those of the reports ------------------------------------------------ */
+
+static const char *verdict_of(const cJSON *devices, int device)
+{
+    const cJSON *row;
+
+    cJSON_ArrayForEach(row, devices) if (mvt_json_number(row, "device") ==
+                                         device) return mvt_json_text(row, "verdict");
+    return "";
+}
+
+static void check_verdicts(const char *name, const cJSON *triage, const cJSON *finding)
+{
+    const char *report = mvt_json_text(finding, "report"),
+               *text = mvt_json_text(finding, "verdict");
+    const cJSON *own = mvt_json(0, "cd $SNAPS; $MEMVIZ %s --json %s.pickle", report, name);
+    int device = (int)mvt_json_number(finding, "device");
+
+    (void)triage;
+    if (strcmp(report, "leaks") == 0)
+        cr_expect_str_eq(text, verdict_of(cJSON_GetObjectItem(own, "devices"), device), "%s", name);
+    if (strcmp(report, "fragmentation") == 0 && strcmp(text, "unknown") != 0)
+        cr_expect_str_eq(text, verdict_of(cJSON_GetObjectItem(own, "devices"), device), "%s", name);
+    if (strcmp(report, "oom") == 0 && cJSON_GetArraySize(cJSON_GetObjectItem(own, "ooms")) > 0)
+        cr_expect_str_eq(
+            text, mvt_json_text(cJSON_GetArrayItem(cJSON_GetObjectItem(own, "ooms"), 0), "verdict"),
+            "%s", name);
+    if (strcmp(report, "info") == 0)
+        cr_expect_str_eq(text, mvt_json_text(own, "history"), "%s", name);
+}
+
+Test(triage, verdicts_are_those_of_the_reports)
+{
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        const cJSON *triage = mvt_json(0, "cd $SNAPS; $MEMVIZ --json %s.pickle", names[i]), *row;
+        cr_expect_gt(cJSON_GetArraySize(cJSON_GetObjectItem(triage, "findings")), 3);
+        cJSON_ArrayForEach(row, cJSON_GetObjectItem(triage, "findings"))
+            check_verdicts(names[i], triage, row);
+    }
+}
+
+Test(triage, the_weightiest_is_first)
+{
+    static const char *const first[][2] = {{"oom_fragmented", "oom"},
+                                           {"leak_in_training", "leaks"},
+                                           {"frag_pinned_by_small", "fragmentation"},
+                                           {"graphs", "peak"}};
+
+    for (unsigned i = 0; i < sizeof first / sizeof *first; i++) {
+        const cJSON *t = mvt_json(0, "cd $SNAPS; $MEMVIZ --json %s.pickle", first[i][0]);
+        const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(t, "findings"), 0);
+        cr_expect_str_eq(mvt_json_text(row, "report"), first[i][1], "%s", first[i][0]);
+    }
+}
+
+Test(triage, the_commands_work)
+{
+    const cJSON *t = mvt_json(0, "cp $SNAPS/two_devices.pickle \"it's two.pickle\"; "
+                                 "$MEMVIZ --json \"it's two.pickle\"; rm \"it's two.pickle\"");
+    const cJSON *row;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(t, "findings"))
+    {
+        mvt_run r = mvt_sh("cp $SNAPS/two_devices.pickle \"it's two.pickle\"; "
+                           "memviz() { $MEMVIZ \"$@\"; }; %s >out && test -s out",
+                           mvt_json_text(row, "command"));
+        cr_expect_eq(r.status, 0, "%s: %s", mvt_json_text(row, "command"), r.err);
+    }
+}
+
+/* ---- gates ------------------------------------------------------------------------------- */
+
+static void expect_status(int status, const char *arguments)
+{
+    mvt_run r = mvt_sh("cd $SNAPS; $MEMVIZ %s", arguments);
+
+    cr_expect_eq(r.status, status, "%s: %d: %s", arguments, r.status, r.err);
+    cr_expect((status == 3) == (strstr(r.err, "--fail-on") != NULL), "%s: %s", arguments, r.err);
+}
+
+Test(triage, gates_are_those_of_the_reports)
+{
+    expect_status(3, "--fail-on any,known leak_in_training.pickle");
+    expect_status(3, "--fail-on leak leak_in_training.pickle");
+    expect_status(0, "--fail-on oom,known leak_in_training.pickle");
+    expect_status(3, "--fail-on oom leak_in_training.pickle");
+    expect_status(3, "frag_pinned_by_small.pickle --fail-on fragmented");
+    expect_status(3, "--fail-on any oom_fragmented.pickle");
+    expect_status(0, "--fail-on any gpt_train.pickle");
+    expect_status(3, "--fail-on 'peak>1GiB' gpt_train.pickle");
+    expect_status(0, "--fail-on any,known no_history.pickle");
+    expect_status(3, "--fail-on any no_history.pickle");
+    expect_status(3, "graphs.pickle leak_in_training.pickle --fail-on leak");
+}
+
+/* ---- files, folders, what people try ------------------------------------------------------ */
+
+Test(triage, several_files_and_folders)
+{
+    const cJSON *t;
+    mvt_run r;
+
+    r = mvt_sh(
+        "mkdir runs; cp $SNAPS/graphs.pickle runs/rank10.pickle; "
+        "cp $SNAPS/leak_cycle.pickle runs/rank9.pickle; echo no >runs/note.txt; $MEMVIZ runs");
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "rank9") < strstr(r.out, "rank10"), "%s", r.out);
+    cr_expect(strstr(r.out, "memviz ranks runs\n"), "%s", r.out);
+    cr_expect(strstr(r.out, "\nLEAK           rank9.pickle: "), "%s", r.out);
+    t = mvt_json(0, "$MEMVIZ --json $SNAPS/graphs.pickle $SNAPS/leak_cycle.pickle");
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(t, "files")), 2);
+    r = mvt_sh("mkdir runs; cp $SNAPS/graphs.pickle runs; $MEMVIZ ranks runs; $MEMVIZ info runs");
+    cr_expect_neq(r.status, 0);
+    cr_expect(strstr(r.out, "graphs"), "%s", r.out);
+    r = mvt_sh("mkdir empty; $MEMVIZ empty");
+    cr_expect_eq(r.status, 1);
+    cr_expect(strstr(r.err, "empty: no snapshot in this folder"), "%s", r.err);
+    r = mvt_sh("$MEMVIZ $SNAPS/graphs.pickle nope.pickle");
+    cr_expect_eq(r.status, 1);
+    cr_expect(strstr(r.err, "nope.pickle: No such file"), "%s", r.err);
+    cr_expect(strstr(r.out, "graphs.pickle"), "%s", r.out);
+}
+
+static void expect_said(const char *arguments, int status, const char *text)
+{
+    mvt_run r = mvt_sh("cd $SNAPS; $MEMVIZ %s", arguments);
+
+    cr_expect_eq(r.status, status, "%s: %d", arguments, r.status);
+    cr_expect(strstr(status ? r.err : r.out, text), "%s: %s%s", arguments, r.out, r.err);
+}
+
+Test(triage, what_a_user_would_try)
+{
+    expect_said("report graphs.pickle", 0, "\nPEAK ");
+    expect_said("triage graphs.pickle", 0, "\nPEAK ");
+    expect_said("./graphs.pickle", 0, "\nPEAK ");
+    expect_said("-q graphs.pickle", 0, "\nPEAK ");
+    expect_said("- <graphs.pickle", 0, "\nPEAK ");
+    expect_said("help graphs.pickle", 2, "memviz graphs.pickle says what is wrong in it");
+    expect_said("show graphs.pickle", 2, "did you mean 'view'?");
+    expect_said("plot graphs.pickle", 2, "did you mean 'trace_plot'?");
+    expect_said("graph.pickle", 2, "no such file, and no such command: 'graph.pickle'");
+    expect_said("leak graphs.pickle", 2, "no command 'leak'; did you mean 'leaks'?");
+    expect_said("--json", 2, "expected a command or a file before '--json'");
+}
+
+/* ---- captures ---------------------------------------------------------------------------- */
+
+/* A capture of a program without PyTorch that keeps a block in each step. */
+static const mv_trace *calls_that_leak(void)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_trace *trace;
+
+    for (uint64_t step = 0; step < 12; step++) {
+        mvt_call(c, MV_API_ALLOC, .addr = 0x100000000 + step * 0x400000, .size = 0x400000,
+                 .function = "keep", .file = "/home/me/keep.cu", .launches = 100 * step);
+        mvt_call(c, MV_API_ALLOC, .addr = 0x900000000, .size = 0x800000, .function = "work",
+                 .file = "/home/me/keep.cu", .launches = 100 * step + 10);
+        mvt_call(c, MV_API_FREE, .addr = 0x900000000, .api = "cudaFree",
+                 .launches = 100 * step + 20);
+    }
+    trace = (mv_trace *)mvt_calls_done(c);
+    return trace;
+}
+
+static mv_triage look(const mv_trace *read)
+{
+    mv_trace trace = *read;
+    mv_triage found;
+
+    mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_DEFAULT, mvt_err()));
+    mvt_ok(mv_triage_find(mvt_memory()->budget, (mv_triage_traces){read, &trace, NULL}, 0,
+                          mv_trace_devices(&trace), 1, &found, mvt_err()));
+    return found;
+}
+
+Test(triage, works_without_pytorch)
+{
+    mv_triage found = look(calls_that_leak());
+
+    cr_assert_gt(found.count, 1);
+    cr_expect_eq(found.rows[0].finding->kind, MV_FINDING_LEAK, "%s", found.rows[0].text);
+    cr_expect_eq(found.rows[0].bytes, 12 * 0x400000);
+    cr_expect(strstr(found.rows[0].text, "keep"), "%s", found.rows[0].text);
+    for (uint32_t i = 0; i < found.count; i++) {
+        cr_expect_neq(found.rows[i].finding->report, MV_REPORT_WHATIF);
+        cr_expect_neq(found.rows[i].finding->report, MV_REPORT_OOM);
+    }
+    mv_triage_release(&found);
+}
+
+/* The answer does not depend on how many threads work. */
+Test(triage, threads_do_not_matter)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "two_devices");
+    mv_triage_traces traces = {&trace, &trace, NULL};
+    mv_triage one, many;
+
+    mvt_ok(mv_triage_find(mvt_memory()->budget, traces, 0, 2, 1, &one, mvt_err()));
+    mvt_ok(mv_triage_find(mvt_memory()->budget, traces, 0, 2, 5, &many, mvt_err()));
+    cr_assert_eq(one.count, many.count);
+    for (uint32_t i = 0; i < one.count; i++)
+        cr_expect_str_eq(one.rows[i].text, many.rows[i].text);
+    mv_triage_release(&one);
+    mv_triage_release(&many);
+}
