@@ -26,6 +26,12 @@ static bool takes_words(const mv_command *c)
     return c->run == mv_cmd_completion;
 }
 
+/* What a file without a command means. */
+static const mv_command *first_look(void)
+{
+    return mv_command_find("triage");
+}
+
 static void put_command_names(mv_out *out)
 {
     for (const mv_command *c = mv_commands; c->name; c++) {
@@ -99,9 +105,9 @@ static void put_bash_values(mv_out *out)
     }
 }
 
-static void put_bash_command(mv_out *out, const mv_command *c)
+static void put_bash_command(mv_out *out, const mv_command *c, const char *name)
 {
-    mv_out_format(out, "    %s) options='", c->name);
+    mv_out_format(out, "    %s) options='", name);
     for (uint32_t i = 0, first = 1; i < MV_OPTION_COUNT; i++) {
         if (!(options_of(c) & (UINT64_C(1) << i)))
             continue;
@@ -167,8 +173,9 @@ static void put_bash(mv_out *out)
                 "' options= words=\n"
                 "    COMPREPLY=()\n"
                 "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
-                "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$word\"))\n"
-                "        return\n"
+                "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$word\")\n"
+                "                   $(compgen -f -- \"$word\"))\n"
+                "        [[ $word == -* ]] || return\n"
                 "    fi\n");
     for (const mv_command *c = mv_commands; c->name; c++)
         if (c->starts_program)
@@ -178,10 +185,11 @@ static void put_bash(mv_out *out)
     mv_out_text(out, "    esac\n"
                      "    case ${COMP_WORDS[1]} in\n");
     for (const mv_command *c = mv_commands; c->name; c++)
-        put_bash_command(out, c);
+        put_bash_command(out, c, c->name);
+    put_bash_command(out, first_look(), "*");
     mv_out_text(out, "    esac\n"
                      "    if [[ $word == -* ]]; then\n"
-                     "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+                     "        COMPREPLY=($(compgen -W \"$options --version\" -- \"$word\"))\n"
                      "    elif [[ $words ]]; then\n"
                      "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
                      "    else\n"
@@ -231,9 +239,9 @@ static void put_zsh_option(mv_out *out, const mv_option *o)
     mv_out_text(out, "' \\\n");
 }
 
-static void put_zsh_command(mv_out *out, const mv_command *c)
+static void put_zsh_command(mv_out *out, const mv_command *c, const char *name)
 {
-    mv_out_format(out, "    %s) _arguments%s \\\n", c->name, c->starts_program ? " -S" : "");
+    mv_out_format(out, "    %s) _arguments%s \\\n", name, c->starts_program ? " -S" : "");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options_of(c) & (UINT64_C(1) << i))
             put_zsh_option(out, &mv_option_table[i]);
@@ -270,13 +278,15 @@ static void put_zsh(mv_out *out)
     mv_out_text(out, "    )\n"
                      "    if (( CURRENT == 2 )); then\n"
                      "        _describe command commands\n"
+                     "        _files\n"
                      "        return\n"
                      "    fi\n"
                      "    shift words\n"
                      "    (( CURRENT-- ))\n"
                      "    case $words[1] in\n");
     for (const mv_command *c = mv_commands; c->name; c++)
-        put_zsh_command(out, c);
+        put_zsh_command(out, c, c->name);
+    put_zsh_command(out, first_look(), "*");
     mv_out_text(out, "    esac\n"
                      "}\n"
                      "compdef _memviz memviz\n");
@@ -295,10 +305,10 @@ static void put_fish_text(mv_out *out, const char *text)
     mv_out_char(out, '\'');
 }
 
-static void put_fish_option(mv_out *out, const mv_command *c, const mv_option *o)
+/* `condition` says where the option can be. */
+static void put_fish_option(mv_out *out, const char *condition, const char *of, const mv_option *o)
 {
-    mv_out_format(out, "complete -c memviz -n '__fish_seen_subcommand_from %s' -l %s", c->name,
-                  o->name);
+    mv_out_format(out, "complete -c memviz -n '%s%s' -l %s", condition, of, o->name);
     if (o->letter)
         mv_out_format(out, " -s %c", o->letter);
     if (takes_file(o))
@@ -347,14 +357,17 @@ static void put_fish(mv_out *out)
 {
     mv_out_text(out, "# fish completion for memviz; made by: memviz completion fish\n");
     for (const mv_command *c = mv_commands; c->name; c++) {
-        mv_out_format(out, "complete -c memviz -n __fish_use_subcommand -f -a %s -d ", c->name);
+        mv_out_format(out, "complete -c memviz -n __fish_use_subcommand -a %s -d ", c->name);
         put_fish_text(out, c->summary);
         mv_out_char(out, '\n');
         put_fish_arguments(out, c);
         for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
             if (options_of(c) & (UINT64_C(1) << i))
-                put_fish_option(out, c, &mv_option_table[i]);
+                put_fish_option(out, "__fish_seen_subcommand_from ", c->name, &mv_option_table[i]);
     }
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if (options_of(first_look()) & (UINT64_C(1) << i))
+            put_fish_option(out, "__fish_use_subcommand", "", &mv_option_table[i]);
 }
 
 int mv_cmd_completion(mv_cli *cli)

@@ -32,7 +32,7 @@ const mv_command mv_commands[] = {
             "known. Below each is the command that tells more. Several files and folders: the\n"
             "weightiest of all.\n",
         .example = "memviz train.pickle\n"
-                   "memviz --json train.pickle | jq '.findings[0].text'\n"
+                   "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"
                    "memviz runs/7\n",
     },

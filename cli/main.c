@@ -252,7 +252,7 @@ static int refuse(const char *word)
         return mv_complain_usage(NULL, "no such file, and no such command: '%s'", word);
     if (nearest.word)
         return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, nearest.word);
-    return mv_complain_usage(NULL, "no command and no file '%s'", word);
+    return mv_complain_usage(NULL, "no command '%s', and no such file", word);
 }
 
 static bool is_there(const char *path)
@@ -287,7 +287,7 @@ static int program(int argc, char **argv, struct mv_kept_files *kept)
     const mv_command *command;
 
     if (argc < 2)
-        return mv_complain_usage(NULL, "expected a file or a command");
+        return mv_complain_usage(NULL, "expected a command or a file");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         argv[1] = "help";
     else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)

@@ -47,7 +47,7 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ", 2, NULL, "expected a command"},
         {"$MEMVIZ tarce x", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ frobnicate x", 2, NULL, "no command 'frobnicate'"},
-        {"$MEMVIZ --jsn", 2, NULL, "expected a command before '--jsn'"},
+        {"$MEMVIZ --jsn", 2, NULL, "expected a command or a file before '--jsn'"},
         {"$MEMVIZ trace", 2, NULL, "memviz: trace: expected FILE"},
         {"$MEMVIZ trace a b", 2, NULL, "unexpected argument 'b'"},
         {"$MEMVIZ trace --jsno a", 2, NULL, "unknown option --jsno; did you mean --json?"},
@@ -199,7 +199,10 @@ Test(cli, bash_completes)
     static const struct {
         const char *words, *expected;
     } all[] = {
-        {"memviz tr", "trace"},
+        {"memviz trac", "trace"},
+        {"memviz --fail", "--fail-on"},
+        {"memviz ./", "./c"},
+        {"memviz ./c --js", "--json"},
         {"memviz trace --lim", "--limit"},
         {"memviz trace --color al", "always"},
         {"memviz completion z", "zsh"},

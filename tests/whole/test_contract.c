@@ -399,7 +399,7 @@ Test(contract, holds_for_native_stacks)
 
 /* ---- inputs and options ------------------------------------------------------------------ */
 
-/* Of the file as a whole: the format is part of the report, and there is no --from. */
+/* They say the format, and take no --from. */
 static bool names_format(const char *command)
 {
     return strcmp(command, "info") == 0 || strcmp(command, "triage") == 0;
