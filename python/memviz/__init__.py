@@ -1,0 +1,26 @@
+"""GPU memory: record what PyTorch allocates, mark what the program does, read it with memviz.
+
+    import memviz
+
+    with memviz.record("run.msgpack"):      # also writes a snapshot at each out-of-memory
+        train()
+    memviz.show("run.msgpack")              # the viewer, in a notebook or a browser
+
+Everything here is glue: the analysis is the program `memviz`, which `python -m memviz` runs."""
+
+from .marks import Heap, heap, mark, pop, push, range
+from .page import Page, show
+from .native import Error, program, report, run
+from .recording import record
+from .torch_memory import snapshot
+
+__version__ = "0.1.0"
+__all__ = ["Error", "Heap", "Page", "heap", "mark", "pop", "program", "push", "range", "record", "report",
+           "run", "show", "snapshot"]
+
+
+def load_ipython_extension(shell: object) -> None:
+    """`%load_ext memviz`: the magics `%%memviz` and `%memviz`."""
+    from .notebook import load
+
+    load(shell)

@@ -1,0 +1,80 @@
+"""Marks, ranges and heaps of a program under `memviz run` (capture/memviz.h has the same for C).
+Without it, each call here does nothing."""
+
+import contextlib
+import ctypes
+from functools import partial
+from typing import Any, Callable, Iterator
+
+
+def nothing(*_: Any) -> int:
+    return 0
+
+
+def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """A function of the library that `memviz run` preloads. It is called without giving up the
+    interpreter's lock: a mark must not cost a turn."""
+    try:
+        found = getattr(LIBRARY, name)
+    except AttributeError:
+        return nothing
+    found.restype, found.argtypes = result, arguments
+    called: Callable[..., Any] = found
+    return called
+
+
+LIBRARY = ctypes.PyDLL(None)
+MARK = function("memviz_mark", None, ctypes.c_char_p)
+PUSH = function("memviz_push", None, ctypes.c_char_p)
+POP = function("memviz_pop", None)
+HEAP = function("memviz_heap", ctypes.c_uint, ctypes.c_char_p)
+ALLOC = function("memviz_alloc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_size_t)
+FREE = function("memviz_free", None, ctypes.c_uint, ctypes.c_void_p)
+
+
+def encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def mark(text: str) -> None:
+    """Names this moment: `--from @TEXT` in reports."""
+    MARK(encoded(text))
+
+
+def push(name: str) -> None:
+    """Begins a range on this thread; pop() ends the last one that was begun."""
+    PUSH(encoded(name))
+
+
+def pop() -> None:
+    POP()
+
+
+@contextlib.contextmanager
+def range(name: str) -> Iterator[None]:
+    """Names the time that a `with` block takes, or, as a decorator, each call of a function."""
+    push(name)
+    try:
+        yield
+    finally:
+        pop()
+
+
+class Heap:
+    """An allocator of the program, whose blocks `--level NAME` shows. Blocks are charged to the
+    caller of the function that calls these: let one function of your allocator do so."""
+
+    alloc: Callable[[int, int], None]  # alloc(address, bytes), after the block was taken
+    free: Callable[[int], None]  # free(address), before it may be taken again
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        number = HEAP(encoded(name))
+        # Not methods: a function of Python between the allocator and memviz would be charged.
+        self.alloc = partial(ALLOC, number)
+        self.free = partial(FREE, number)
+
+
+def heap(name: str) -> Heap:
+    """The same name is the same heap."""
+    return Heap(name)

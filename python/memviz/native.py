@@ -1,0 +1,54 @@
+"""The program `memviz`: where it is, and what it says."""
+
+import json
+import os
+import subprocess
+from typing import Any, Dict, List, Union
+
+Path = Union[str, "os.PathLike[str]"]
+
+# What a wheel brings: bin/memviz, lib/memviz/libmemviz_capture.so, share/memviz/memviz.html.
+NATIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
+
+
+class Error(RuntimeError):
+    """What memviz could not do, in one line."""
+
+
+def program() -> str:
+    """The path of the program: $MEMVIZ_PROGRAM, else the one that came with this package, else the
+    first on the PATH."""
+    given = os.environ.get("MEMVIZ_PROGRAM")
+    if given:
+        return given
+    folders = [os.path.join(NATIVE, "bin"), *os.get_exec_path()]
+    for folder in folders:
+        path = os.path.join(folder, "memviz")
+        if os.path.isfile(path) and os.access(path, os.X_OK) and not is_ours(path):
+            return path
+    raise Error("the program memviz is neither in this package nor on the PATH: install the wheel, or build memviz "
+                "and put it on the PATH, or name it in MEMVIZ_PROGRAM")
+
+
+def is_ours(path: str) -> bool:
+    """Whether this is the script that pip makes of this package, which would start itself for ever."""
+    with open(path, "rb") as file:
+        return b"memviz.__main__" in file.read(1024)
+
+
+def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[str]":
+    """Runs the program and returns what it printed. With `check`, a status other than 0 and 3 (what
+    --fail-on found) is an Error."""
+    done = subprocess.run([program(), *(os.fspath(word) for word in arguments)], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          errors="surrogateescape")
+    if check and done.returncode not in (0, 3):
+        raise Error(done.stderr.strip() or f"memviz ended with status {done.returncode}")
+    return done
+
+
+def report(command: str, *arguments: Path) -> Dict[str, Any]:
+    """A report as `--json` gives it: report("peak", "run.msgpack")["sites"]."""
+    words: List[Path] = [command, *arguments, "--json"]
+    found: Dict[str, Any] = json.loads(run(*words).stdout)
+    return found

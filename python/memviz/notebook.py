@@ -1,0 +1,61 @@
+"""`%load_ext memviz`: `%%memviz` records a cell and shows it, `%memviz ARGUMENTS` runs the program."""
+
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+from typing import Any, NoReturn, Optional
+
+from .page import show
+from .native import run
+from .recording import record
+
+
+class Options(argparse.ArgumentParser):
+    """Says what is wrong as a magic does, rather than end the interpreter."""
+
+    def error(self, message: str) -> NoReturn:
+        from IPython.core.error import UsageError
+
+        raise UsageError(f"%%memviz: {message}\n{self.format_usage().rstrip()}")
+
+
+def options() -> Options:
+    parser = Options(prog="%%memviz", add_help=False)
+    parser.add_argument("-o", dest="path", metavar="FILE", help="keep the snapshot")
+    parser.add_argument("--max-entries", type=int, default=1_000_000)
+    parser.add_argument("--stacks", choices=("python", "all", "none"), default="python")
+    parser.add_argument("--height", type=int, default=720)
+    return parser
+
+
+def record_cell(shell: Any, line: str, cell: str) -> None:
+    from IPython.display import display
+
+    given = options().parse_args(shlex.split(line))
+    with tempfile.TemporaryDirectory(prefix="memviz-") as folder:
+        path = given.path or os.path.join(folder, "cell.msgpack")
+        stacks = None if given.stacks == "none" else given.stacks
+        with record(path, max_entries=given.max_entries, stacks=stacks) as recording:
+            shell.run_cell(cell)
+        # Where memory ran out, that moment is what the user wants to see.
+        display(show((recording.oom_paths or [path])[-1], height=given.height))
+
+
+def run_line(line: str) -> None:
+    done = run(*shlex.split(line), check=False)
+    print(done.stdout, end="")
+    print(done.stderr, end="", file=sys.stderr)
+
+
+def load(shell: Any) -> None:
+    def memviz(line: str, cell: Optional[str] = None) -> None:
+        """%%memviz [-o FILE] [--max-entries N] [--stacks python|all|none] [--height PIXELS]: records
+        the cell and shows its memory. %memviz ARGUMENTS: runs the program memviz."""
+        if cell is None:
+            run_line(line)
+        else:
+            record_cell(shell, line, cell)
+
+    shell.register_magic_function(memviz, "line_cell", "memviz")

@@ -1,0 +1,168 @@
+"""pytest's plug-in: how much GPU memory a test may take, and that it must not leak.
+
+    pytest --memviz-max-peak 2GiB --memviz-no-leaks
+
+    @pytest.mark.memviz(max_peak="500MB", no_leaks=True)
+    def test_training(): ...
+
+    def test_forward(memviz):
+        ...
+        assert memviz.peak < 2 << 30
+
+Peaks are PyTorch's own counters. A test that fails leaves a snapshot of itself, and has the report
+of it as its message."""
+
+import gc
+import importlib
+import os
+import re
+import tempfile
+from typing import Any, Iterator, Optional, Union
+
+import pytest
+
+from .native import run
+from .torch_memory import History, snapshot
+
+MOST_ENTRIES = 1_000_000
+SIZE = re.compile(r"(\d+\.?\d*(?:e[+-]?\d+)?) *(?:([kmgtpe])i?)?b?", re.IGNORECASE)
+
+
+def size(text: Union[str, int]) -> int:
+    """A size as the program takes it: "4096", "512M", "1.5GiB", "2 kb". Units are binary."""
+    if isinstance(text, int):
+        return text
+    match = SIZE.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is not a size such as 500MB or 2GiB")
+    return int(float(match[1]) * 1024 ** (" kmgtpe".index((match[2] or " ").lower())))
+
+
+class Watch:
+    """A test's memory. The fixture `memviz` is one."""
+
+    def __init__(self, item: Any) -> None:
+        marker = item.get_closest_marker("memviz")
+        wanted = marker.kwargs if marker else {}
+        limit = wanted.get("max_peak", item.config.option.memviz_max_peak)
+        self.max_peak: Optional[int] = None if limit is None else size(limit)
+        self.no_leaks = bool(wanted.get("no_leaks", item.config.option.memviz_no_leaks))
+        self.is_asked = marker is not None or "memviz" in getattr(item, "fixturenames", ())
+        self.name = re.sub(r"[^\w.-]+", "-", item.name)
+        self.folder: Optional[str] = item.config.option.memviz_folder
+        self.history: Optional[History] = None
+        self.torch: Any = None
+
+    def start(self) -> None:
+        self.torch = torch_or_none()
+        if self.torch is None:
+            if self.is_asked:
+                pytest.skip("memviz: there is no PyTorch with a CUDA device")
+            return
+        self.history = History(MOST_ENTRIES, "python")
+        self.history.start()
+        for device in range(self.torch.cuda.device_count()):
+            self.torch.cuda.reset_peak_memory_stats(device)
+
+    def stop(self) -> None:
+        if self.history:
+            self.history.stop()
+
+    def peak_of(self, device: int) -> int:
+        return int(self.torch.cuda.max_memory_allocated(device))
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that a device had allocated since the test began."""
+        return max(map(self.peak_of, range(self.torch.cuda.device_count())), default=0)
+
+    def snapshot(self, path: Optional[str] = None) -> str:
+        """Writes the test's recording so far; returns the file's path."""
+        if path is None:
+            if self.folder:
+                os.makedirs(self.folder, exist_ok=True)
+            path = os.path.join(self.folder or tempfile.mkdtemp(prefix="memviz-"), self.name + ".msgpack")
+        return snapshot(path)
+
+    def check(self) -> None:
+        if self.history is None:
+            return
+        for device in range(self.torch.cuda.device_count() if self.max_peak is not None else 0):
+            if self.peak_of(device) > (self.max_peak or 0):
+                path = self.snapshot()
+                pytest.fail(f"device {device}: {self.peak_of(device)} bytes were allocated at the peak, more than "
+                            f"{self.max_peak}\n{text_of('peak', path, '--device', str(device))}", pytrace=False)
+        if self.no_leaks:
+            self.check_leaks()
+
+    def check_leaks(self) -> None:
+        gc.collect()
+        path = self.snapshot()
+        found = run("leaks", path, "--fail-on", "leak,known")
+        if found.returncode == 3:
+            pytest.fail(f"the test leaks: memviz leaks {path}\n{found.stdout}", pytrace=False)
+        os.unlink(path)
+
+
+def text_of(command: str, path: str, *options: str) -> str:
+    return f"memviz {command} {path}\n{run(command, path, *options).stdout}"
+
+
+def torch_or_none() -> Any:
+    try:
+        torch = importlib.import_module("torch")
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+# ---- hooks ------------------------------------------------------------------------------------
+
+WATCH = "memviz_watch"
+
+
+def pytest_addoption(parser: Any) -> None:
+    group = parser.getgroup("memviz", "GPU memory")
+    group.addoption("--memviz-max-peak", metavar="SIZE", type=size,
+                    help="fail tests that have more than SIZE (500MB, 2GiB) allocated on a device at once")
+    group.addoption("--memviz-no-leaks", action="store_true",
+                    help="fail tests whose memory grows from step to step")
+    group.addoption("--memviz-folder", metavar="FOLDER", help="where failed tests leave their snapshots")
+
+
+def pytest_configure(config: Any) -> None:
+    config.addinivalue_line("markers", "memviz(max_peak=SIZE, no_leaks=True): limits of this test's GPU memory; "
+                                       "skipped without CUDA")
+
+
+def pytest_report_header(config: Any) -> Optional[str]:
+    limits = config.option.memviz_max_peak is not None or config.option.memviz_no_leaks
+    if limits and torch_or_none() is None:
+        return "memviz: no PyTorch with a CUDA device: GPU memory is not checked"
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: Any) -> None:
+    watch = Watch(item)
+    if watch.is_asked or watch.max_peak is not None or watch.no_leaks:
+        setattr(item, WATCH, watch)
+        watch.start()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: Any) -> None:
+    if hasattr(item, WATCH):
+        getattr(item, WATCH).check()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: Any) -> None:
+    if hasattr(item, WATCH):
+        getattr(item, WATCH).stop()
+
+
+@pytest.fixture
+def memviz(request: Any) -> Iterator[Watch]:
+    """This test's GPU memory: .peak, .snapshot(path)."""
+    yield getattr(request.node, WATCH)

@@ -1,0 +1,93 @@
+"""memviz.record: PyTorch's recorder around a piece of a program, with snapshots on out-of-memory."""
+
+import contextlib
+import os
+import sys
+from typing import Any, List, Optional
+
+from .native import Path
+from .torch_memory import History, snapshot, torch_with_cuda
+
+MOST_OOM_SNAPSHOTS = 10  # of one recording: programs that look for a batch size run out of memory often
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # as `memviz run` takes them
+
+active: List["record"] = []  # those that are recording, the innermost last
+observed: List[Any] = []  # modules torch that have our observer, which PyTorch never gives back
+
+
+class record(contextlib.ContextDecorator):
+    """Records what PyTorch allocates while a `with` block or a decorated function runs, and writes a
+    snapshot when it ends, also by an exception.
+
+    path         %p in it becomes the process's id, %r its rank (0 without one)
+    max_entries  the newest events that are kept; each takes about a kilobyte of host memory
+    stacks       "python", "all" (C++ frames too: slower), or None
+    on_oom       also write a snapshot whenever an allocation fails, at that moment:
+                 run-oom1.msgpack, run-oom2.msgpack, ... for run.msgpack
+
+    If PyTorch is recording already, as within another record(), it goes on as it did before."""
+
+    def __init__(self, path: Path = "memviz.%p.msgpack", *, max_entries: int = 1_000_000,
+                 stacks: Optional[str] = "python", on_oom: bool = True) -> None:
+        self.name = os.fspath(path)
+        self.on_oom = on_oom
+        self.max_entries, self.stacks = max_entries, stacks
+        self.oom_paths: List[str] = []  # snapshots that were written because memory ran out
+        self.histories: List[History] = []  # one for each time that it was entered and not left
+
+    @property
+    def path(self) -> str:
+        rank = next((os.environ[name] for name in RANKS if os.environ.get(name, "").isdigit()), "0")
+        return self.name.replace("%p", str(os.getpid())).replace("%r", rank)
+
+    def __enter__(self) -> "record":
+        history = History(self.max_entries, self.stacks)
+        history.start()
+        self.histories.append(history)
+        active.append(self)
+        if self.on_oom:
+            observe()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        active.remove(self)
+        try:
+            snapshot(self.path)
+        except Exception as why:
+            if error is None:
+                raise
+            say(f"{self.path}: {why}")  # the program's own exception is what counts
+        finally:
+            self.histories.pop().stop()
+
+    def dump_oom(self) -> None:
+        number = len(self.oom_paths) + 1
+        if number > MOST_OOM_SNAPSHOTS:
+            return
+        stem, ending = os.path.splitext(self.path)
+        path = f"{stem}-oom{number}{ending}"
+        self.oom_paths.append(path)
+        snapshot(path)
+        say(f"out of memory: memviz oom {path}")
+
+
+def observe() -> None:
+    torch = torch_with_cuda("memviz.record")
+    if torch not in observed:
+        torch._C._cuda_attachOutOfMemoryObserver(ran_out)
+        observed.append(torch)
+
+
+def ran_out(*_: Any) -> None:
+    """PyTorch calls this before it raises its own error; what we raise would take that one's place."""
+    try:
+        for recording in reversed(active):
+            if recording.on_oom:
+                recording.dump_oom()
+                return
+    except Exception as why:
+        say(f"no snapshot of the out-of-memory: {why}")
+
+
+def say(text: str) -> None:
+    print(f"memviz: {text}", file=sys.stderr, flush=True)

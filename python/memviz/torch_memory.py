@@ -1,0 +1,66 @@
+"""PyTorch's recorder and its snapshots."""
+
+import inspect
+import os
+import pickle
+import sys
+from typing import Any, Optional
+
+from . import compact
+from .native import Error, Path
+
+
+def torch_with_cuda(what: str) -> Any:
+    """The module torch, if the program has imported it and sees a device."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise Error(f"{what}: torch is not imported, so there is no memory of PyTorch to look at")
+    if not torch.cuda.is_available():
+        raise Error(f"{what}: PyTorch {torch.__version__} sees no CUDA device here")
+    return torch
+
+
+def snapshot(path: Path) -> str:
+    """Writes what PyTorch's allocator holds, and its recorded history, to a file. It is compact
+    msgpack; a name that ends in .pickle gets PyTorch's own format, which is three times the size.
+    The file is whole or not there. Returns its path."""
+    name = os.fspath(path)
+    data = torch_with_cuda("memviz.snapshot").cuda.memory._snapshot()
+    part = f"{name}.{os.getpid()}.part"
+    try:
+        with open(part, "wb") as file:
+            if name.endswith(".pickle"):
+                pickle.dump(data, file)
+            else:
+                compact.write_snapshot(data, file)
+        os.replace(part, name)
+    except BaseException:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise
+    return name
+
+
+class History:
+    """PyTorch's recorder is on from start() to stop(). One that was on already is left as it is."""
+
+    def __init__(self, max_entries: int, stacks: Optional[str], context: Optional[str] = "all") -> None:
+        self.options = {"enabled": "all", "context": context if stacks else None, "stacks": stacks or "python",
+                        "max_entries": max_entries, "global_record_annotations": True}
+        self.is_ours = False
+
+    def start(self) -> None:
+        torch = torch_with_cuda("memviz.record")
+        torch.cuda.init()
+        record = torch.cuda.memory._record_memory_history
+        known = inspect.signature(record).parameters
+        if "max_entries" not in known or not hasattr(torch._C, "_cuda_isHistoryEnabled"):
+            raise Error(f"memviz.record: PyTorch {torch.__version__} is too old; it needs 2.1")
+        self.is_ours = not torch._C._cuda_isHistoryEnabled()
+        if self.is_ours:
+            record(**{key: value for key, value in self.options.items() if key in known})
+
+    def stop(self) -> None:
+        if self.is_ours:
+            self.is_ours = False
+            sys.modules["torch"].cuda.memory._record_memory_history(enabled=None)

@@ -1,0 +1,52 @@
+"""Marks, ranges and heaps: recorded under `memviz run`, nothing without it."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import memviz
+
+PROGRAM = """
+import memviz
+
+@memviz.range("decorated")
+def decorated():
+    return 7
+
+memviz.mark("first \\u00fc")
+with memviz.range("outer"):
+    memviz.push("inner")
+    memviz.pop()
+try:
+    with memviz.range("failing"):
+        raise ValueError
+except ValueError:
+    pass
+assert decorated() == 7
+pool = memviz.heap("pool")
+pool.alloc(0x7f0012345000, 4096)
+pool.free(0x7f0012345000)
+memviz.mark("last")
+"""
+
+
+class Marks(unittest.TestCase):
+    def test_without_the_shim_nothing_happens(self):
+        subprocess.run([sys.executable, "-c", PROGRAM], check=True)
+
+    def test_under_memviz_run_they_are_recorded_in_order(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.bin")
+            memviz.run("run", "-q", "-o", path, "--", sys.executable, "-c", PROGRAM)
+            dump = memviz.run("dump", path).stdout
+        found = re.findall(r'^(mark|start|end) device .* "(.*)"$', dump, re.MULTILINE)
+        self.assertEqual(found, [
+            ("mark", "first \u00fc"), ("start", "outer"), ("start", "inner"), ("end", "inner"), ("end", "outer"),
+            ("start", "failing"), ("end", "failing"), ("start", "decorated"), ("end", "decorated"), ("mark", "last")])
+
+
+if __name__ == "__main__":
+    unittest.main()

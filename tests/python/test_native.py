@@ -1,0 +1,85 @@
+"""How the package finds the program, and becomes it."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import memviz
+from memviz import native
+
+SNAPSHOTS = os.path.join(os.path.dirname(__file__), "..", "..", "testdata", "snapshots")
+FILE = os.path.join(SNAPSHOTS, "gpt_train.pickle")
+
+
+def started(*words, **variables):
+    return subprocess.run([sys.executable, "-m", "memviz", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True, env={**os.environ, **variables})
+
+
+class Program(unittest.TestCase):
+    def put(self, folder, text):
+        path = os.path.join(folder, "memviz")
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def test_the_wheels_own_comes_before_the_path(self):
+        with tempfile.TemporaryDirectory() as here, tempfile.TemporaryDirectory() as there:
+            os.mkdir(os.path.join(here, "bin"))
+            own = self.put(os.path.join(here, "bin"), "#!/bin/sh\n")
+            other = self.put(there, "#!/bin/sh\n")
+            with mock.patch.dict(os.environ, PATH=there), mock.patch.object(native, "NATIVE", here):
+                os.environ.pop("MEMVIZ_PROGRAM", None)
+                self.assertEqual(memviz.program(), own)
+                os.unlink(own)
+                self.assertEqual(memviz.program(), other)
+
+    def test_the_script_that_pip_makes_is_not_the_program(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PATH=folder):
+            os.environ.pop("MEMVIZ_PROGRAM", None)
+            self.put(folder, f"#!{sys.executable}\nfrom memviz.__main__ import main\nmain()\n")
+            self.assertRaisesRegex(memviz.Error, "neither in this package nor on the PATH", memviz.program)
+
+    def test_without_a_program_the_module_says_so(self):
+        done = started("info", PATH="/nowhere", MEMVIZ_PROGRAM="")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("memviz: the program memviz is neither", done.stderr)
+
+    def test_status_and_output_are_the_programs(self):
+        done = started("peak", "--fail-on", "peak>1", FILE)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stdout, memviz.run("peak", FILE).stdout)
+        self.assertEqual(started("peak", "--no-such-option", FILE).returncode, 2)
+
+    def test_a_signal_ends_it_as_it_ends_the_program(self):
+        done = started(MEMVIZ_PROGRAM="/bin/sh", PATH="/bin:/usr/bin")
+        self.assertEqual(done.returncode, 0)
+        with tempfile.TemporaryDirectory() as folder:
+            killed = started(MEMVIZ_PROGRAM=self.put(folder, "#!/bin/sh\nkill -TERM $$\n"))
+        self.assertEqual(killed.returncode, -signal.SIGTERM)
+
+    def test_reports_are_dicts(self):
+        found = memviz.report("peak", FILE)
+        self.assertEqual(found["command"], "peak")
+        self.assertGreater(found["at"]["allocated"], 1 << 30)
+
+    def test_what_fails_is_an_error_of_one_line(self):
+        with self.assertRaises(memviz.Error) as failed:
+            memviz.run("peak", "/no/such/file")
+        self.assertIn("/no/such/file", str(failed.exception))
+        self.assertNotIn("\n", str(failed.exception))
+        self.assertEqual(memviz.run("peak", "/no/such/file", check=False).returncode, 1)
+
+
+class Version(unittest.TestCase):
+    def test_it_is_the_programs(self):
+        self.assertEqual(memviz.run("version").stdout.split()[1], memviz.__version__)
+
+
+if __name__ == "__main__":
+    unittest.main()

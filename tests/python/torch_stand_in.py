@@ -1,0 +1,49 @@
+"""A module `torch` for tests on machines without PyTorch, or without a GPU: a snapshot that is given,
+and counters and a recorder that tests read and set."""
+
+import sys
+import types
+
+
+class StandIn(types.ModuleType):
+    def __init__(self, snapshot=None, has_cuda=True):
+        super().__init__("torch")
+        self.__version__ = "2.11.0"
+        self.taken = snapshot if snapshot is not None else {"segments": [], "device_traces": [[]]}
+        self.is_recording = False
+        self.recordings = []  # the options of each start, None for each end
+        self.observers = []
+        self.allocated = [0]  # by device
+        self.peak = [0]
+        self.cuda = types.ModuleType("torch.cuda")
+        self.cuda.is_available = lambda: has_cuda
+        self.cuda.init = lambda: None
+        self.cuda.device_count = lambda: len(self.peak) if has_cuda else 0
+        self.cuda.memory_allocated = lambda device=0: self.allocated[device]
+        self.cuda.max_memory_allocated = lambda device=0: self.peak[device]
+        self.cuda.reset_peak_memory_stats = self.reset
+        self.cuda.memory = types.ModuleType("torch.cuda.memory")
+        self.cuda.memory._snapshot = lambda: self.taken
+        self.cuda.memory._record_memory_history = self.record
+        self._C = types.ModuleType("torch._C")
+        self._C._cuda_isHistoryEnabled = lambda: self.is_recording
+        self._C._cuda_attachOutOfMemoryObserver = self.observers.append
+
+    def reset(self, device=0):
+        self.peak[device] = self.allocated[device]
+
+    def record(self, enabled="all", context="all", stacks="all", max_entries=sys.maxsize, device=None,
+               clear_history=False, compile_context=False, global_record_annotations=False):
+        self.is_recording = enabled is not None
+        self.recordings.append(dict(context=context, stacks=stacks, max_entries=max_entries) if enabled else None)
+
+    def run_out(self):
+        """What PyTorch does when an allocation fails: it calls the observers and raises."""
+        for observer in self.observers:
+            observer(0, 1 << 30, 1 << 34, 1 << 20)
+        raise MemoryError("CUDA out of memory")
+
+
+def install(snapshot=None, has_cuda=True):
+    sys.modules["torch"] = StandIn(snapshot, has_cuda)
+    return sys.modules["torch"]
