@@ -25,7 +25,7 @@ class record(contextlib.ContextDecorator):
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
                  run-oom1.msgpack, run-oom2.msgpack, ... for run.msgpack
 
-    If PyTorch is recording already, as within another record(), it goes on as it did before."""
+    If PyTorch is recording already, as within another record(), its recorder stays as it is."""
 
     def __init__(self, path: Path = "memviz.%p.msgpack", *, max_entries: int = 1_000_000,
                  stacks: Optional[str] = "python", on_oom: bool = True) -> None:
