@@ -198,7 +198,8 @@ static inline bool mv_live_is_beside(mv_live_event kind)
     X(CONTEXT_CREATE, 25, "context_create", GETS, CONTEXT, NONE)                                   \
     X(CONTEXT_DESTROY, 26, "context_destroy", GIVES, CONTEXT, NONE) /* frees what was allocated    \
                                                                      * in it */                    \
-    X(LOAD, 27, "load", GETS, NOTHING, NONE) /* code: a module or library; handle */               \
+    X(LOAD, 27, "load", GETS, NOTHING, NONE) /* code: a module, a library or, at its first launch, \
+                                              * a kernel; handle */                                \
     X(UNLOAD, 28, "unload", GIVES, NOTHING, NONE)                                                  \
     X(GRAPH_ALLOC, 29, "graph_alloc", GETS, NOTHING, NONE) /* a node of a graph that allocates */  \
     X(GRAPH_TRIM, 30, "graph_trim", GIVES, NOTHING, NONE)

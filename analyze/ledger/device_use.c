@@ -83,16 +83,22 @@ static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
     return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
 }
 
+/* The growth up to sample k goes to the context. */
+static void give_to_context(mv_device_use *use, uint32_t k)
+{
+    uint64_t before = k ? use->used[k - 1] - use->held[k - 1] : 0;
+    uint64_t context = k ? (uint64_t)use->context[k - 1] : 0;
+
+    use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
+}
+
 /* `grows`: growth since the sample before goes to the context. */
 static void take_sample(mv_device_use *use, const mv_holdings *h, uint32_t k, bool grows)
 {
-    uint64_t before = k ? use->used[k - 1] - use->held[k - 1] : 0;
-
     use->held[k] = h->held[MV_LOT_DEVICE].bytes;
     use->context[k] = k ? use->context[k - 1] : 0;
     if (grows)
-        use->context[k] =
-            (int64_t)((uint64_t)use->context[k] + use->used[k] - use->held[k] - before);
+        give_to_context(use, k);
 }
 
 mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *watch, void *user,
@@ -121,7 +127,11 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *wat
         if (is_of(h, c, i)) {
             has_allocated = has_allocated || (mv_is_device_alloc(c->action[i]) &&
                                               c->device[i] >= 0 && !c->result[i]);
-            grows = grows || makes_context(c, i);
+            if (makes_context(c, i)) {
+                grows = true;
+                if (k > 0 && c->time_us[i] - s->time_us[out->row[k - 1]] <= MV_UNDER_WAY_US)
+                    give_to_context(out, k - 1);
+            }
         }
         if (h->held[MV_LOT_DEVICE].bytes > peak) {
             peak = h->held[MV_LOT_DEVICE].bytes;

@@ -44,6 +44,11 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *wat
  * within MV_NEAR_US and calls held more nearly the same then: what happened between the last
  * sample and this time is in it. */
 #define MV_NEAR_US 250000
+
+/* A call is recorded when it has returned. One that loads code, or makes a context, takes long, so
+ * a sample that is at most so much older may have been taken while it ran: two samples are about
+ * 100 ms apart. */
+#define MV_UNDER_WAY_US 110000
 uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us,
                           uint64_t held);
 

@@ -20,16 +20,20 @@
         mv_hook_end(call, what);                                     \
         return call->result;                                         \
     }
-#define MV_LAUNCH(name, base, since, flags, params, args) \
-    typedef int name##_fn MV_PARAMS params;               \
-    static int name##_run MV_AFTER_CALL params            \
-    {                                                     \
-        name##_fn *real = (name##_fn *)call->real;        \
-                                                          \
-        if (!real)                                        \
-            return mv_hook_no_cuda(MV_HOOK_##name);       \
-        mv_rec_launch();                                  \
-        return real args;                                 \
+#define MV_LAUNCH(name, base, since, flags, params, args, kernel)                                 \
+    typedef int name##_fn MV_PARAMS params;                                                       \
+    static int name##_run MV_AFTER_CALL params                                                    \
+    {                                                                                             \
+        name##_fn *real = (name##_fn *)call->real;                                                \
+                                                                                                  \
+        if (!real)                                                                                \
+            return mv_hook_no_cuda(MV_HOOK_##name);                                               \
+        mv_rec_launch();                                                                          \
+        if (!mv_kernel_is_new(kernel) || !mv_hook_begin(call, MV_API_LOAD))                       \
+            return real args;                                                                     \
+        call->result = real args;                                                                 \
+        mv_hook_end(call, (mv_rec_api){.api = #name, .action = MV_API_LOAD, .handle = (kernel)}); \
+        return call->result;                                                                      \
     }
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     typedef int name##_fn MV_PARAMS params;                                           \
@@ -76,7 +80,7 @@
 static_assert(MV_HOOK_PLACES == 6, "one BOUND for each place");
 
 #define MV_HOOK(name, base, since, flags, ACTION, params, args, ...) WRAPPERS(name, params, args)
-#define MV_LAUNCH(name, base, since, flags, params, args)            WRAPPERS(name, params, args)
+#define MV_LAUNCH(name, base, since, flags, params, args, kernel)    WRAPPERS(name, params, args)
 #define MV_LOOKUP(name, base, since, flags, params, args, ...)       WRAPPERS(name, params, args)
 #include "capture/hooks/hooks.def"
 

@@ -82,6 +82,11 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action);
 /* `what` holds the fields that the row of hooks.def names; the rest is filled in here. */
 void mv_hook_end(const mv_hook_call *call, mv_rec_api what);
 
+/* ---- first_launch.c ---- */
+
+/* True once for each kernel but 0, whichever thread asks; false also when too many were seen. */
+bool mv_kernel_is_new(uint64_t kernel);
+
 /* ---- macros for the rows ---- */
 
 #define MV_WORD(x) ((uint64_t)(uintptr_t)(x))

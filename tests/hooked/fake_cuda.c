@@ -78,11 +78,11 @@ static void call_driver(void);
     {                                                                \
         return name##_twin args;                                     \
     }
-#define MV_LAUNCH(name, base, since, flags, params, args) \
-    FAKE(name, 0, params, .addr = 0)                      \
-    int name MV_PARAMS params                             \
-    {                                                     \
-        return name##_twin args;                          \
+#define MV_LAUNCH(name, base, since, flags, params, args, kernel) \
+    FAKE(name, 0, params, .addr = 0)                              \
+    int name MV_PARAMS params                                     \
+    {                                                             \
+        return name##_twin args;                                  \
     }
 #define MV_LOOKUP(name, base, since, flags, params, args, symbol, out, version, ptsz) \
     static int name##_twin MV_PARAMS params;                                          \

@@ -378,6 +378,26 @@ Test(ledger, without_processes_the_use_of_the_device_less_what_was_there_before)
     expect_training(false);
 }
 
+/* The sample of 100 ms before is the one that sees the growth; the one before it is not touched. */
+Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_ledger ledger;
+
+    mvt_sample(c, .used = 1000 * MIB, .process = 100 * MIB, .time_us = 1000000);
+    mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = 10 * MIB, .api = "cudaMalloc",
+             .time_us = 1010000);
+    mvt_sample(c, .used = 1110 * MIB, .process = 110 * MIB, .time_us = 1100000);
+    mvt_sample(c, .used = 1120 * MIB, .process = 117 * MIB, .time_us = 1300000);
+    mvt_sample(c, .used = 1140 * MIB, .process = 140 * MIB, .time_us = 1600000);
+    mvt_call(c, MV_API_LOAD, .api = "cuLaunchKernel", .handle = 7, .time_us = 1660000);
+    mvt_sample(c, .used = 1150 * MIB, .process = 150 * MIB, .time_us = 1700000);
+    ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+    expect_sums(&ledger);
+    cr_assert_eq(ledger.context_estimate, (int64_t)((100 + 23 + 10) * MIB));
+    cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
+}
+
 Test(ledger, the_end_is_after_the_last_call)
 {
     mvt_calls *c = training(true);
