@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +22,12 @@
 #include "base/beside.h"
 
 #define SHIM "libmemviz_capture.so"
+
+enum {
+    MV_SAMPLER_NAME = 64, /* the shim reads no longer one */
+    MOST_ASKING = 64,     /* at once; others wait for the next tick */
+    LONGEST_MS = 1000
+};
 
 /* The launcher's signal settings before it changed them, to be restored in the program. */
 typedef struct {
@@ -171,15 +183,25 @@ static void set_out(const char *live)
     setenv("MEMVIZ_OUT", escaped, 1);
 }
 
+/* A launcher within another has a socket of its own, or none. */
+static void set_sampler(const char *name)
+{
+    if (*name)
+        setenv("MEMVIZ_SAMPLER", name, 1);
+    else
+        unsetenv("MEMVIZ_SAMPLER");
+}
+
 /* Runs in the child; does not return. If exec fails, the reason is written to the pipe; a
  * successful exec closes it. */
-static void become(const mv_launch *launch, const kept_signals *kept, int pipe)
+static void become(const mv_launch *launch, const kept_signals *kept, const char *sampler, int pipe)
 {
     int why;
 
     set_preload(launch->shim);
     setenv("NVTX_INJECTION64_PATH", launch->shim, 0);
     set_out(launch->live);
+    set_sampler(sampler);
     setenv("MEMVIZ_STACKS", launch->stacks, 1);
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
@@ -215,39 +237,122 @@ static void awaited_signals(sigset_t *set)
 }
 
 /* Signals from a terminal come from the kernel and have reached the program already. */
-static void forward(pid_t child, const siginfo_t *info)
+static void forward(pid_t child, const struct signalfd_siginfo *info)
 {
-    int number = info->si_signo;
+    int number = (int)info->ssi_signo;
 
-    if (number != SIGCHLD && number != SIGINT && number != SIGQUIT && info->si_code <= 0)
+    if (number != SIGCHLD && number != SIGINT && number != SIGQUIT && info->ssi_code <= 0)
         kill(child, number);
 }
 
-static int wait_for(const mv_launch *launch, pid_t child)
+/* Where the shim asks for samples. */
+typedef struct {
+    int socket; /* -1: there is none */
+    char name[MV_SAMPLER_NAME];
+} asked_socket;
+
+/* A name that no other launcher has; others may connect, which costs a sample. */
+static void listen_for(asked_socket *asked)
 {
-    struct timespec pause = {launch->tick_ms / 1000, (long)(launch->tick_ms % 1000) * 1000000};
-    sigset_t awaited;
-    siginfo_t info;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    uint64_t word = 0;
+    size_t length;
+
+    asked->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (getrandom(&word, sizeof word, GRND_NONBLOCK) < 0)
+        word = (uint64_t)(uintptr_t)asked;
+    snprintf(asked->name, sizeof asked->name, "memviz-%d-%016llx", (int)getpid(),
+             (unsigned long long)word);
+    length = strlen(asked->name);
+    memcpy(at.sun_path + 1, asked->name, length);
+    if (asked->socket >= 0 &&
+        (bind(asked->socket, (struct sockaddr *)&at,
+              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) != 0 ||
+         listen(asked->socket, SOMAXCONN) != 0)) {
+        close(asked->socket);
+        asked->socket = -1;
+    }
+    if (asked->socket < 0)
+        asked->name[0] = 0;
+}
+
+static bool is_of_our_user(int link)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+
+    return getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == getuid();
+}
+
+/* Those who wait now; the first of others' users is let go at once. */
+static uint32_t accept_all(const asked_socket *asked, int links[], uint32_t most)
+{
+    uint32_t count = 0;
+
+    while (count < most) {
+        int link = accept4(asked->socket, NULL, NULL, SOCK_CLOEXEC);
+        if (link < 0)
+            return count;
+        if (is_of_our_user(link))
+            links[count++] = link;
+        else
+            close(link);
+    }
+    return count;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* One tick for all who ask. Sets *due to the time of the next. */
+static void tick(const mv_launch *launch, const asked_socket *asked, int64_t *due)
+{
+    int links[MOST_ASKING];
+    uint32_t count = asked->socket >= 0 ? accept_all(asked, links, MOST_ASKING) : 0;
+
+    *due = launch->tick ? now_ms() + launch->tick(launch->user) : INT64_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        close(links[i]);
+}
+
+/* Waits for a signal, for someone who asks, or until the next tick is due. */
+static void wait_a_while(const asked_socket *asked, int signals, int64_t due)
+{
+    struct pollfd what[] = {{.fd = signals, .events = POLLIN}, {asked->socket, POLLIN, 0}};
+    int64_t left = due - now_ms();
+
+    poll(what, 2, left < 0 ? 0 : left < LONGEST_MS ? (int)left : LONGEST_MS);
+}
+
+static int wait_for(const mv_launch *launch, pid_t child, const asked_socket *asked, int signals)
+{
+    struct signalfd_siginfo info;
+    int64_t due;
     int state;
 
-    awaited_signals(&awaited);
-    if (launch->tick)
-        launch->tick(launch->user);
+    tick(launch, asked, &due);
     for (;;) {
+        struct pollfd asks = {asked->socket, POLLIN, 0};
         pid_t done = waitpid(child, &state, WNOHANG);
         if (done == child)
             return WIFSIGNALED(state) ? MV_LAUNCH_SIGNAL + WTERMSIG(state) : WEXITSTATUS(state);
         if (done < 0 && errno != EINTR)
             return MV_LAUNCH_CANNOT_RUN;
-        if (sigtimedwait(&awaited, &info, &pause) > 0)
+        wait_a_while(asked, signals, due);
+        while (read(signals, &info, sizeof info) == sizeof info)
             forward(child, &info);
-        else if (launch->tick)
-            launch->tick(launch->user);
+        if (poll(&asks, 1, 0) > 0 || now_ms() >= due)
+            tick(launch, asked, &due);
     }
 }
 
-static mv_code start(const mv_launch *launch, const kept_signals *kept, pid_t *child, int *status,
-                     mv_err *err)
+static mv_code start(const mv_launch *launch, const kept_signals *kept, const char *sampler,
+                     pid_t *child, int *status, mv_err *err)
 {
     int ends[2], why;
 
@@ -257,7 +362,7 @@ static mv_code start(const mv_launch *launch, const kept_signals *kept, pid_t *c
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));
     *child = fork();
     if (*child == 0)
-        become(launch, kept, ends[1]);
+        become(launch, kept, sampler, ends[1]);
     why = *child < 0 ? errno : 0;
     close(ends[1]);
     if (*child > 0 && (why = await_start(ends[0])) != 0) {
@@ -283,9 +388,11 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
     kept_signals kept;
+    asked_socket asked;
     sigset_t awaited;
     pid_t child;
     mv_code code;
+    int signals;
 
     /* Signals are blocked and taken one by one: this needs no handler and loses nothing between two
      * waits. SIGCHLD is reset because a parent may have set it to be ignored, and then the
@@ -295,9 +402,17 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
     sigprocmask(SIG_BLOCK, &awaited, &kept.mask);
     sigaction(SIGCHLD, &plain, &kept.child);
     sigaction(SIGXFSZ, &ignored, &kept.full);
-    code = start(launch, &kept, &child, status, err);
+    signals = signalfd(-1, &awaited, SFD_NONBLOCK | SFD_CLOEXEC);
+    listen_for(&asked);
+    if (signals < 0)
+        code = mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot wait for signals: %s", strerror(errno));
+    else
+        code = start(launch, &kept, asked.name, &child, status, err);
     if (code == MV_OK)
-        *status = wait_for(launch, child);
+        *status = wait_for(launch, child, &asked, signals);
+    close(signals);
+    if (asked.socket >= 0)
+        close(asked.socket);
     drop_pending(&awaited);
     sigaction(SIGCHLD, &kept.child, NULL);
     sigprocmask(SIG_SETMASK, &kept.mask, NULL);

@@ -3,7 +3,8 @@
  * The program keeps the launcher's standard input, output and error, process group, terminal,
  * signal mask and dispositions. Only its environment and its parent differ. The launcher stays
  * until the program ends: it ignores SIGINT and SIGQUIT, which a terminal sends to both, and
- * forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 when a process sent them. */
+ * forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 when a process sent them. It listens on a socket of
+ * its own, by which processes of its user ask for a tick. */
 #ifndef MV_LAUNCH_H
 #define MV_LAUNCH_H
 
@@ -18,9 +19,11 @@ typedef struct {
     const char *live;   /* live files are named LIVE.PID[.N].live */
     const char *stacks; /* "none", "python", "native" or "all" */
     bool cpu, wait_free;
-    void (*tick)(void *user); /* called about every `tick_ms`, first when the program has started */
+    /* Called when the program has started, then after as many milliseconds as it returned, and
+     * whenever the shim asks for a sample (capture/record/sampler.h): the program may wait for it.
+     */
+    uint32_t (*tick)(void *user);
     void *user;
-    uint32_t tick_ms;
 } mv_launch;
 
 /* Statuses of a program that could not be started, as shells have them. */

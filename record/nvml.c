@@ -170,13 +170,15 @@ static void thin_out(mv_nvml_series *series)
     series->count = kept;
 }
 
-static void add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
+/* Whether the level has changed. */
+static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
 {
     mv_nvml_point *last = series->points + series->count;
+    bool is_changed = series->count == 0 || last[-1].bytes != bytes;
 
     if (series->count >= 2 && last[-1].bytes == bytes && last[-2].bytes == bytes) {
         last[-1].time_us = time_us;
-        return;
+        return false;
     }
     if (series->count == MV_NVML_POINTS) {
         thin_out(series);
@@ -184,9 +186,10 @@ static void add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
     }
     *last = (mv_nvml_point){time_us, bytes};
     series->count++;
+    return is_changed;
 }
 
-static void sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
+static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
 {
     mv_nvml_device *d = &nvml->devices[device];
     mv_nvml_series *series = series_of(nvml, device, 0);
@@ -194,15 +197,16 @@ static void sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
     memory_1 one;
 
     if (!series)
-        return;
-    /* In the newer call `used` does not include what the driver reserves. */
+        return false;
+    /* In the newer call `used` does not include what the driver reserves, but `total` does. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
-        d->total = two.total;
-        add_point(series, now, two.used);
-    } else if (nvml->calls->memory_1(d->handle, &one) == SUCCESS) {
-        d->total = one.total;
-        add_point(series, now, one.used);
+        d->total = two.total - (two.reserved < two.total ? two.reserved : 0);
+        return add_point(series, now, two.used);
     }
+    if (nvml->calls->memory_1(d->handle, &one) != SUCCESS)
+        return false;
+    d->total = one.total;
+    return add_point(series, now, one.used);
 }
 
 static bool is_among(const process *found, unsigned count, uint32_t pid)
@@ -213,40 +217,46 @@ static bool is_among(const process *found, unsigned count, uint32_t pid)
     return false;
 }
 
-static void sample_processes(mv_nvml *nvml, uint32_t device, int64_t now)
+static bool sample_processes(mv_nvml *nvml, uint32_t device, int64_t now)
 {
     process found[MOST_PROCESSES];
     unsigned count = MOST_PROCESSES;
+    bool is_changed = false;
 
     if (!nvml->calls->processes ||
         nvml->calls->processes(nvml->devices[device].handle, &count, found) != SUCCESS)
-        return;
+        return false;
     if (count > MOST_PROCESSES)
         count = MOST_PROCESSES;
     for (unsigned i = 0; i < count; i++) {
         mv_nvml_series *series = found[i].pid && found[i].bytes != MV_NO_BYTES
                                      ? series_of(nvml, device, found[i].pid)
                                      : NULL;
-        if (series)
-            add_point(series, now, found[i].bytes);
+        if (series && add_point(series, now, found[i].bytes))
+            is_changed = true;
     }
     for (uint32_t i = 0; i < nvml->series_count; i++) {
         mv_nvml_series *series = &nvml->series[i];
-        if (series->device == device && series->pid && !is_among(found, count, series->pid))
-            add_point(series, now, 0);
+        if (series->device == device && series->pid && !is_among(found, count, series->pid) &&
+            add_point(series, now, 0))
+            is_changed = true;
     }
+    return is_changed;
 }
 
-void mv_nvml_sample(mv_nvml *nvml)
+bool mv_nvml_sample(mv_nvml *nvml)
 {
+    bool is_changed = false;
+
     if (!nvml->calls)
-        return;
+        return false;
     for (uint32_t i = 0; i < nvml->device_count; i++) {
         int64_t now = now_us();
-        sample_device(nvml, i, now);
-        sample_processes(nvml, i, now);
+        is_changed |= sample_device(nvml, i, now);
+        is_changed |= sample_processes(nvml, i, now);
     }
     nvml->rounds++;
+    return is_changed;
 }
 
 /* ---- as a process sees them -------------------------------------------------------------- */

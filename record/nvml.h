@@ -33,7 +33,7 @@ typedef struct {
 
 typedef struct {
     void *handle;
-    uint64_t total;
+    uint64_t total; /* that programs can use: without what the driver reserves */
     char uuid[MV_NVML_UUID];
 } mv_nvml_device;
 
@@ -54,8 +54,8 @@ typedef struct {
 void mv_nvml_open(mv_arena *arena, mv_nvml *nvml);
 void mv_nvml_close(mv_nvml *nvml);
 
-/* Adds one point to every series, now. */
-void mv_nvml_sample(mv_nvml *nvml);
+/* Adds one point to every series, now. Whether any of them has changed since the last time. */
+bool mv_nvml_sample(mv_nvml *nvml);
 
 /* The samples as process `pid` sees them: only the devices in `visible`, in that order. `visible`
  * is the process's CUDA_VISIBLE_DEVICES (ordinals in PCI bus order, or UUIDs or their beginnings);

@@ -4,7 +4,8 @@
 
 #include "record/launch.h"
 
-enum { SAMPLE_MS = 100, PATIENCE_MS = 1000 };
+/* Between two samples: soon while the use changes, later while it does not. */
+enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000 };
 
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err)
 {
@@ -20,14 +21,19 @@ void mv_recording_close(mv_recording *r)
 
 /* NVML is loaded only after the program has started: loading takes a while and must not delay it.
  */
-static void sample(void *user)
+static uint32_t sample(void *user)
 {
     mv_recording *r = user;
+    bool is_changed;
 
     if (!r->is_sampling)
         mv_nvml_open(r->arena, &r->nvml);
     r->is_sampling = true;
-    mv_nvml_sample(&r->nvml);
+    is_changed = mv_nvml_sample(&r->nvml);
+    r->pause_ms = is_changed || !r->pause_ms ? SOON_MS : 2 * r->pause_ms;
+    if (r->pause_ms > LATE_MS)
+        r->pause_ms = LATE_MS;
+    return r->pause_ms;
 }
 
 mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, int *status,
@@ -41,8 +47,7 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
                         .cpu = program->cpu,
                         .wait_free = program->wait_free,
                         .tick = sample,
-                        .user = r,
-                        .tick_ms = SAMPLE_MS};
+                        .user = r};
 
     if (mv_launch_shim(shim, sizeof shim, err) != MV_OK)
         return err->code;

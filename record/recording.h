@@ -16,7 +16,8 @@ typedef struct {
     mv_arena *arena;
     mv_run_names names;
     mv_nvml nvml;
-    bool is_sampling; /* NVML is loaded, or was found to be missing */
+    bool is_sampling;  /* NVML is loaded, or was found to be missing */
+    uint32_t pause_ms; /* to the next sample */
 } mv_recording;
 
 /* The program and what is recorded of it; see mv_launch. */

@@ -95,8 +95,10 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
     call->device = MV_NO_DEVICE;
     if (!mv_rec_enter())
         return false;
-    if (action == MV_API_CONTEXT_DESTROY)
+    if (action == MV_API_CONTEXT_DESTROY) {
         call->device = current_device();
+        mv_rec_context_ends();
+    }
     if (mv_api_gives(action))
         call->sequence = mv_rec_sequence();
     errno = call->kept_errno;

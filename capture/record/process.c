@@ -72,12 +72,14 @@ static bool is_set(const char *variable)
 
 static void read_settings(mv_capture_settings *settings)
 {
-    const char *out = getenv("MEMVIZ_OUT");
+    const char *out = getenv("MEMVIZ_OUT"), *sampler = getenv("MEMVIZ_SAMPLER");
     size_t bytes = out ? strlen(out) : 0;
 
     memset(settings, 0, sizeof *settings);
     if (bytes < sizeof settings->out && bytes > 0 && *out == '/')
         memcpy(settings->out, out, bytes);
+    if (sampler && strlen(sampler) < sizeof settings->sampler)
+        memcpy(settings->sampler, sampler, strlen(sampler));
     settings->stacks = stacks_named(getenv("MEMVIZ_STACKS"));
     settings->cpu = is_set("MEMVIZ_CPU");
     settings->wait_free = is_set("MEMVIZ_WAIT_FREE");

@@ -61,12 +61,15 @@ typedef union {
 
 extern mv_wiped_page mv_wiped;
 
-/* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE. */
+enum { MV_SAMPLER_NAME = 64 };
+
+/* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE, MEMVIZ_SAMPLER. */
 typedef struct {
     char out[PATH_MAX]; /* path of the live file without its ending; "": none was requested */
     mv_stacks_wanted stacks;
     bool cpu;
-    bool wait_free; /* no thread waits for another */
+    bool wait_free;                /* no thread waits for another */
+    char sampler[MV_SAMPLER_NAME]; /* the launcher's socket (sampler.h); "": none */
 } mv_capture_settings;
 
 typedef struct {

@@ -7,6 +7,7 @@
 #include "capture/live/leb128.h"
 #include "capture/record/names.h"
 #include "capture/record/process.h"
+#include "capture/record/sampler.h"
 #include "capture/record/stack_table.h"
 #include "capture/record/thread_state.h"
 
@@ -336,9 +337,16 @@ void mv_rec_call(const mv_rec_api *call)
     int kept = errno;
     mv_thread_block *block = current();
 
-    if (block)
+    if (block) {
         put_call(block, call);
+        mv_sampler_after(call);
+    }
     errno = kept;
+}
+
+void mv_rec_context_ends(void)
+{
+    mv_sampler_before_end();
 }
 
 /* ---- Marks ---- */

@@ -52,6 +52,9 @@ typedef struct {
 
 void mv_rec_call(const mv_rec_api *call);
 
+/* Before a call that ends a context: what was in use is sampled first (sampler.h). */
+void mv_rec_context_ends(void);
+
 /* One launch of a kernel or a graph: counted, whether the recording is on or not. */
 void mv_rec_launch(void);
 

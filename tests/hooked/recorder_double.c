@@ -53,6 +53,11 @@ void mv_rec_leave(void)
     errno = EXDEV;
 }
 
+void mv_rec_context_ends(void)
+{
+    errno = EXDEV;
+}
+
 uint64_t mv_rec_sequence(void)
 {
     say("sequence\n", 9);

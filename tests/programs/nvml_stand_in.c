@@ -1,10 +1,13 @@
-/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets. */
+/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or as many as
+ * $NVML_DEVICES says, which have those of the two in turns. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
     unsigned long long used[2], own[2];
-    unsigned pid; /* of the process that uses `own`; 0: none is named */
+    unsigned pid;                /* of the process that uses `own`; 0: none is named */
+    unsigned long long reserved; /* by the driver; 0: an old library, which does not tell */
 } stand_in;
 
 stand_in nvml_stand_in;
@@ -15,6 +18,7 @@ int nvmlDeviceGetCount_v2(unsigned *count);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
 int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size);
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info);
+int nvmlDeviceGetMemoryInfo_v2(void *handle, unsigned long long *info);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count, void *rows);
 
 typedef struct {
@@ -23,11 +27,11 @@ typedef struct {
     unsigned instances[2];
 } row;
 
-static char places[2];
+static char places[8];
 
 static int index_of(void *handle)
 {
-    return (int)((char *)handle - places);
+    return (int)((char *)handle - places) % 2;
 }
 
 int nvmlInit_v2(void)
@@ -42,14 +46,16 @@ int nvmlShutdown(void)
 
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
-    *count = 2;
+    const char *devices = getenv("NVML_DEVICES");
+
+    *count = devices ? (unsigned)strtoul(devices, NULL, 10) : 2;
     return 0;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
 {
     *handle = &places[index];
-    return index < 2 ? 0 : 2;
+    return index < 8 ? 0 : 2;
 }
 
 int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size)
@@ -64,6 +70,18 @@ int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
     info[0] = 1000;
     info[2] = nvml_stand_in.used[index_of(handle)];
     info[1] = info[0] - info[2];
+    return 0;
+}
+
+/* total, reserved, free, used, after a version in a word of its own */
+int nvmlDeviceGetMemoryInfo_v2(void *handle, unsigned long long *info)
+{
+    if (!nvml_stand_in.reserved)
+        return 3;
+    info[1] = 1000;
+    info[2] = nvml_stand_in.reserved;
+    info[4] = nvml_stand_in.used[index_of(handle)];
+    info[3] = info[1] - info[2] - info[4];
     return 0;
 }
 

@@ -8,6 +8,7 @@
 typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;
+    unsigned long long reserved;
 } stand_in;
 
 enum { PID = 4242, BOTH = 3 };
@@ -72,6 +73,36 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
     cr_assert_leq(s.time_us[1], s.time_us[2]);
     cr_assert_eq(s.total[0], 1000);
     cr_assert_eq(s.process[0], MV_NO_BYTES, "no process is named");
+}
+
+/* What programs can use, so that total less used is what cudaMemGetInfo says is free. */
+Test(nvml, what_the_driver_reserves_is_not_of_the_total)
+{
+    mv_samples s;
+
+    state->reserved = 50;
+    sample(100, 0, 0);
+    s = samples_of(PID, NULL, 1);
+    state->reserved = 0;
+    cr_assert_eq(s.total[0], 950);
+    cr_assert_eq(s.used[0], 100);
+}
+
+Test(nvml, a_change_of_any_level_is_told)
+{
+    state->used[0] = 100;
+    state->pid = 0;
+    cr_assert(mv_nvml_sample(&nvml));
+    cr_assert(!mv_nvml_sample(&nvml));
+    state->used[1] = 7;
+    cr_assert(mv_nvml_sample(&nvml));
+    cr_assert(!mv_nvml_sample(&nvml));
+    state->pid = PID;
+    state->own[0] = 7;
+    cr_assert(mv_nvml_sample(&nvml));
+    cr_assert(!mv_nvml_sample(&nvml));
+    state->pid = 0;
+    cr_assert(mv_nvml_sample(&nvml));
 }
 
 Test(nvml, what_the_process_uses_is_told_from_the_device)

@@ -1,0 +1,22 @@
+/* Asks the launcher for samples of the devices' memory, which its own beat would miss:
+ *
+ *     the first memory of a device           not waited for
+ *     a call that is refused memory          the program waits for it, a few milliseconds
+ *     the end, and that of a context         likewise: what is in use goes then
+ *
+ * The launcher listens on a socket that $MEMVIZ_SAMPLER names (abstract, of this machine); it takes
+ * a sample for whoever connects, and then hangs up. Without one nothing happens. Nothing is sent,
+ * and no descriptor stays open. The wait is a poll under no lock, outside of CUDA; with a launcher
+ * that is stopped it ends after a second, at the end after ten. */
+#ifndef MV_SAMPLER_H
+#define MV_SAMPLER_H
+
+#include "capture/record/recorder.h"
+
+/* After a call was recorded. */
+void mv_sampler_after(const mv_rec_api *call);
+
+/* Before what ends a context. */
+void mv_sampler_before_end(void);
+
+#endif

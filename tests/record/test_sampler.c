@@ -1,0 +1,120 @@
+/* Samples that the shim asks for: at the first memory of a device, at a refusal, and before what is
+ * in use goes. The test takes the launcher's part first; then `memviz run` does, with a
+ * libnvidia-ml.so.1 of the tests' own. */
+#include "parse/model/trace.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+
+#include <poll.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 60000 };
+
+static int listen_at(char name[40])
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int socket_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int length = snprintf(name, 40, "memviz-test-%d", (int)getpid());
+
+    memcpy(at.sun_path + 1, name, (size_t)length);
+    cr_assert_eq(bind(socket_fd, (struct sockaddr *)&at,
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)),
+                 0);
+    cr_assert_eq(listen(socket_fd, 8), 0);
+    return socket_fd;
+}
+
+static pid_t start(const char *name, const char *environment)
+{
+    pid_t child = fork();
+    char command[1024];
+
+    if (child)
+        return child;
+    snprintf(command, sizeof command,
+             "d=$(mktemp -d) && cd $d && env LD_LIBRARY_PATH=" MV_HOOKED " MEMVIZ_SAMPLER=%s "
+             "MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=none LD_PRELOAD=" MV_CAPTURE " %s " MV_HOOKED
+             "/hooked_linked linked >/dev/null; status=$?; rm -r $d; exit $status",
+             name, environment);
+    execl("/bin/sh", "sh", "-c", command, NULL);
+    _exit(99);
+}
+
+/* Someone connects; false when the program has ended first. */
+static int next_asker(int listener, pid_t child)
+{
+    struct pollfd asks = {listener, POLLIN, 0};
+
+    for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
+        int state;
+        if (poll(&asks, 1, 10) > 0)
+            return accept(listener, NULL, NULL);
+        if (waitpid(child, &state, WNOHANG) == child) {
+            cr_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+            return poll(&asks, 1, 0) > 0 ? accept(listener, NULL, NULL) : -1;
+        }
+    }
+    cr_assert_fail("nothing happened");
+    return -1;
+}
+
+/* The program calls cudaMalloc, cudaFree and cuMemAlloc_v2, and ends. */
+static int count_askers(const char *environment, bool hangs_up)
+{
+    char name[40];
+    int listener = listen_at(name), count = 0, asker;
+    pid_t child = start(name, environment);
+
+    while ((asker = next_asker(listener, child)) >= 0) {
+        count++;
+        if (hangs_up)
+            close(asker);
+    }
+    close(listener);
+    return count;
+}
+
+Test(sampler, a_sample_is_asked_for_at_the_first_memory_and_at_the_end)
+{
+    cr_assert_eq(count_askers("A=1", true), 2);
+}
+
+Test(sampler, a_sample_is_asked_for_when_memory_is_refused)
+{
+    cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
+}
+
+/* A launcher that is stopped does not stop the program. */
+Test(sampler, the_program_goes_on_when_no_one_answers)
+{
+    char name[40];
+    int listener = listen_at(name);
+
+    close(listener);
+    cr_assert_eq(mvt_sh("LD_LIBRARY_PATH=" MV_HOOKED " MEMVIZ_SAMPLER=%s MEMVIZ_OUT=$PWD/a "
+                        "LD_PRELOAD=" MV_CAPTURE " " MV_HOOKED "/hooked_linked linked",
+                        name)
+                     .status,
+                 0);
+}
+
+/* The beat of the launcher is slower than the program: without the sample that the shim asks for,
+ * and waits for, the last one would be older than the last call. */
+Test(sampler, a_short_program_has_a_sample_after_its_last_call)
+{
+    mvt_run run = mvt_sh(
+        "ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8; "
+        "LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
+        "/hooked_linked linked >/dev/null; "
+        "for table in samples api_calls; do $MEMVIZ export --format csv --table $table -o - a.bin "
+        "| tail -1 | tr , '\\n' | grep '^1[0-9]\\{15\\}$'; done");
+    char *next;
+    unsigned long long sample = strtoull(run.out, &next, 10), call = strtoull(next, NULL, 10);
+
+    cr_assert(sample > 0 && call > 0, "%s%s", run.out, run.err);
+    cr_assert_geq(sample, call, "%s", run.out);
+}
