@@ -78,11 +78,12 @@ say "$(date -u +%Y-%m-%d) $(nvidia-smi --query-gpu=name,driver_version --format=
     "$("$memviz" version)"
 
 # ---- training
-torch_scene train 0 train
-check "train: events" same "$work/train.bin" "$work/train"
-check "train: steps" steps "$work/train.bin" "$work/train"
-check "train: nothing lost" lost "$work/train.bin"
-check "train: ledger" ledger "$work/train.bin" c10_cuda
+torch_scene training 0 train
+check "training: events" same "$work/training.bin" "$work/training"
+check "training: steps" steps "$work/training.bin" "$work/training"
+check "training: nothing lost" lost "$work/training.bin"
+check "training: ledger" ledger "$work/training.bin" c10_cuda
+check "training: explained" explained "$work/training.bin" PyTorch
 
 export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 torch_scene expandable 0 train
@@ -102,6 +103,18 @@ if [ "${gpus:-0}" -ge 2 ]; then
     verdict "nccl, two ranks: runs" $? "$(grep '^memviz: ' "$work/nccl.err" | tr '\n' ' ')($(($(date +%s) - begun)) s)"
     check "nccl, rank 0: ledger" ledger "$work/nccl.0.bin" nccl
     check "nccl, rank 1: ledger" ledger "$work/nccl.1.bin" nccl
+    for scene in fsdp nccl_leak; do
+        begun=$(date +%s)
+        timeout 120 "$memviz" run -o "$work/$scene.%r.bin" --stacks all -- "$python" -m torch.distributed.run \
+            --standalone --nproc-per-node 2 "$here/gpu_levels.py" $scene "$work/$scene" \
+            >"$work/$scene.out" 2>"$work/$scene.err"
+        verdict "$scene, two ranks: runs" $? "$(grep '^memviz: ' "$work/$scene.err" | tr '\n' ' ')($(($(date +%s) - begun)) s)"
+    done
+    for rank in 0 1; do
+        check "fsdp, rank $rank: explained" explained "$work/fsdp.$rank.bin" NCCL
+        check "fsdp, rank $rank: no leak" clean "$work/fsdp.$rank.bin"
+        check "a communicator each step, rank $rank" leak "$work/nccl_leak.$rank.bin" all keep_communicator NCCL
+    done
 else
     torch_scene nccl 0 nccl
     check "nccl, a communicator of one rank (one GPU here): ledger" ledger "$work/nccl.bin" nccl
@@ -122,11 +135,43 @@ torch_scene async 0 async
 unset PYTORCH_CUDA_ALLOC_CONF
 check "async backend: calls" calls "$work/async.bin" "$work/async"
 
-# ---- programs without PyTorch
+# ---- levels below the framework, and programs without PyTorch
+level_scene() {
+    scene "$1" 0 --stacks all -- "$python" "$here/gpu_levels.py" "$1" "$work/$1"
+}
+
+for name in train compile loader sleep cupy jax numba; do
+    level_scene $name
+    check "$name: no leak on any level" clean "$work/$name.bin"
+done
+for name in pinned_leak graph_leak cupy_leak; do level_scene $name; done
+check "pinned buffers kept" leak "$work/pinned_leak.bin" host keep_batch PyTorch
+check "graphs of PyTorch kept" leak "$work/graph_leak.bin" all keep_graph PyTorch
+check "CuPy's arrays kept" leak "$work/cupy_leak.bin" cuda keep_array CuPy
+check "loader: pinned memory" pinned "$work/loader.bin" "$work/loader"
+check "pinned_leak: pinned memory" pinned "$work/pinned_leak.bin" "$work/pinned_leak"
+check "cupy: its pool" pool "$work/cupy.bin" "$work/cupy" CuPy
+check "jax: its pool" pool "$work/jax.bin" "$work/jax" JAX
+
+if nvcc -g -O1 -o "$work/plain_leaks" "$here/gpu_leaks.cu" -lcuda -lcublas 2>"$work/nvcc.err"; then
+    for kind in clean malloc async pinned created graph handle; do
+        scene "plain_$kind" 0 --stacks all -- "$work/plain_leaks" $kind
+    done
+    check "plain: no leak on any level" clean "$work/plain_clean.bin"
+    check "cudaMalloc in each step" leak "$work/plain_malloc.bin" cuda keep_malloc "the program"
+    check "cudaMallocAsync in each step" leak "$work/plain_async.bin" cuda keep_async "the program"
+    check "cudaHostAlloc in each step" leak "$work/plain_pinned.bin" host keep_pinned "the program"
+    check "cuMemCreate in each step" leak "$work/plain_created.bin" cuda keep_created "the program"
+    check "a graph instantiated in each step" leak "$work/plain_graph.bin" cuda keep_graph "the program"
+    check "a handle of cuBLAS in each step" leak "$work/plain_handle.bin" cuda keep_handle cuBLAS
+else
+    say "FAIL plain programs that leak: $(head -n 1 "$work/nvcc.err")"
+fi
 if nvcc -o "$work/plain_program" "$here/gpu_plain.cu" -lcuda 2>"$work/nvcc.err" ||
     nvcc -o "$work/plain_program" "$here/gpu_plain.cu" -lcuda -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" 2>"$work/nvcc.err"; then
     scene plain 0 -- "$work/plain_program"
     check "plain nvcc program: calls" plain "$work/plain.bin"
+    check "plain nvcc program, a tenth of a second: sampled" sampled "$work/plain.bin"
     "$memviz" ledger "$work/plain.bin" --at end >"$work/plain.txt" 2>&1
 else
     say "FAIL plain nvcc program: $(head -n 1 "$work/nvcc.err")"
@@ -152,7 +197,7 @@ same "a failing ls" ls /nowhere
 same "NumPy" "$python" -c 'import numpy as n; a = n.arange(1e6).reshape(1000, 1000); print((a @ a.T).sum(), n.linalg.norm(a))'
 
 # ---- reports, for people
-for name in train nccl.0 nccl; do
+for name in training nccl.0 nccl fsdp.0; do
     [ -f "$work/$name.bin" ] || continue
     say "--- ledger $name"
     "$memviz" ledger "$work/$name.bin" >"$work/text" 2>&1

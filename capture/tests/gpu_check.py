@@ -250,6 +250,69 @@ def check_ledger(program, capture, name):
     return figures
 
 
+def check_explained(program, capture, name):
+    """Less than a twentieth of the device's memory is unexplained when most is in use."""
+    device = max((d for d in ledger_of(program, capture)["devices"] if d["used"]), key=lambda d: d["used"])
+    mine = sum(row["bytes"] for row in device["by"] if row["name"] == name)
+    share = abs(device["unexplained"]) / device["used"]
+    figures = (
+        f"used {device['used']}, PyTorch {device['framework_reserved']}, {name} {mine}, "
+        f"context {device['context_estimate']}, unexplained {device['unexplained']} ({share:.1%})"
+    )
+    expect(mine > 0 and share < 0.05, figures)
+    return figures
+
+
+def check_sampled(program, capture):
+    """A sample lies between the first call and the last, and shows what the calls hold."""
+    device = ledger_of(program, capture)["devices"][0]
+    held = sum(row["bytes"] for row in device["by"])
+    expect(device["used"] and device["used"] >= held > 0, f"used {device['used']}, held {held}")
+    return f"used {device['used']}, of which calls held {held}, in {len(device['samples'])} samples"
+
+
+def check_leak(program, capture, level, function, library):
+    """The first leak is the memory that `function` keeps, and is said to be of `library`."""
+    report = memviz(program, "leaks", "--json", "--level", level, capture)
+    expect(report["verdict"] == "leak", f"the verdict is {report['verdict']}")
+    first = report["leaks"][0]
+    names = [frame["function"] or "" for frame in first["frames"]]
+    expect(any(function in name for name in names), f"{function} is not among {names[:8]}")
+    text = json.dumps(first)
+    expect(library in text, f"no word of {library}: {text[:300]}")
+    return f"{first['bytes_per_step']} bytes a step of {library}, by {function}"
+
+
+def check_clean(program, capture):
+    """No level of the file has a leak."""
+    said = {}
+    for level in ("pytorch", "cuda", "host", "all"):
+        done = subprocess.run([program, "leaks", "--json", "--level", level, capture],
+                              capture_output=True, text=True)
+        if done.returncode == 0:
+            said[level] = json.loads(done.stdout)["verdict"]
+    expect(said and "leak" not in said.values(), f"{said}")
+    return ", ".join(f"{level}: {verdict}" for level, verdict in said.items())
+
+
+def check_pool(program, capture, folder, name):
+    """What the library `name` got is what it says that its pool has."""
+    facts = load_facts(folder)
+    want = facts["pool"] if "pool" in facts else facts["stats"]["pool_bytes"]
+    samples = ledger_of(program, capture)["devices"][0]["samples"]
+    most = max(sum(row["bytes"] for row in sample["by"] if row["library"] == name) for sample in samples)
+    expect(most == want, f"{name} says {want}, its calls held {most}")
+    return f"{most} bytes, as {name} says"
+
+
+def check_pinned(program, capture, folder):
+    """The pinned memory is what PyTorch's allocator of the host says it has."""
+    want = load_facts(folder)["host"]["allocated_bytes.current"]
+    have = ledger_of(program, capture, "end")["devices"][0]["pinned_host"]["bytes"]
+    expect(have == want, f"PyTorch says {want}, captured {have}")
+    return f"{have} bytes, as PyTorch says"
+
+
 def check_plain(program, capture):
     """The memory that gpu_plain.cu leaves alive. Its cudart is static, so its calls are recorded at
     the driver."""

@@ -177,6 +177,35 @@ def scene_nccl_leak(folder):
     os._exit(0)
 
 
+def scene_fsdp(folder):
+    """Training with sharded parameters: no leak. Every rank runs this."""
+    import torch
+    import torch.distributed as dist
+    import torch.nn as nn
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    dist.init_process_group("nccl")
+    layer = nn.TransformerEncoderLayer
+    model = nn.TransformerEncoder(layer(1024, 8, 4096, batch_first=True), 12).cuda()
+    model = FullyShardedDataParallel(model, auto_wrap_policy=ModuleWrapPolicy({layer}), use_orig_params=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    for _ in range(6):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = model(torch.randn(8, 512, 1024, device="cuda")).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    torch.cuda.synchronize()
+    rest()
+    folder = os.path.join(folder, f"rank{rank}")
+    os.makedirs(folder, exist_ok=True)
+    facts(folder, reserved=torch.cuda.memory_reserved())
+    dist.destroy_process_group()
+
+
 def scene_graph_leak(folder):
     """A CUDA graph captured in each step, with a pool of its own."""
     torch, model, optimizer = torch_model()
