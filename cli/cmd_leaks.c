@@ -80,6 +80,7 @@ static const mv_leaks *first_of_all(const leak_report *r)
     MEMBER("confidence", leak->confidence)                   \
     MEMBER("kind", mv_leak_kind_name(leak->kind))            \
     MEMBER("evidence", leak->evidence)                       \
+    MEMBER("library", leak->library)                         \
     MEMBER("lines", leak->lines)                             \
     MEMBER("culprit", label)                                 \
     MEMBER("frames", mv_value_frames(r->trace, leak->stack)) \

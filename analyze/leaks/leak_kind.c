@@ -233,7 +233,7 @@ static const struct {
                               "graphs captured at %s are kept with a memory pool each: capture "
                               "once for each of a few padded shapes, let captures share a pool, "
                               "and drop graphs that are no longer replayed"},
-    [MV_LEAK_CUDA_CALLS] = {"the memory comes from calls of CUDA, not from PyTorch's allocator",
+    [MV_LEAK_CUDA_CALLS] = {"the memory comes from calls of CUDA",
                             "free what is allocated at %s in each step, or keep one buffer and "
                             "use it again"},
 };
@@ -278,9 +278,24 @@ static const char *advice_for(const mv_trace *trace, const mv_leak *leak)
     return words[leak->kind].advice;
 }
 
-const char *mv_leak_evidence(mv_leak_kind kind)
+const char *mv_leak_library(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)
 {
-    return words[kind].evidence;
+    const char *path = calling_library(trace, leak->stack);
+    char name[MV_LIBRARY_NAME];
+
+    return path ? mv_arena_printf(arena, "%s", mv_library_name(path, name)) : NULL;
+}
+
+const char *mv_leak_evidence(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)
+{
+    const char *library = calling_library(trace, leak->stack);
+    char name[MV_LIBRARY_NAME];
+
+    if (leak->kind != MV_LEAK_CUDA_CALLS || !library)
+        return words[leak->kind].evidence;
+    return mv_arena_printf(arena, "%s asked CUDA for the memory%s", mv_library_name(library, name),
+                           mv_library_is_framework(library) ? ", outside of its caching allocator"
+                                                            : "");
 }
 
 const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)

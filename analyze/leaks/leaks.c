@@ -134,9 +134,10 @@ static bool advise(mv_leak_state *w)
     for (uint32_t k = 0; k < w->out->count; k++) {
         mv_leak *leak = &w->out->leaks[k];
 
-        leak->evidence = mv_leak_evidence(leak->kind);
+        leak->library = mv_leak_library(w->arena, w->trace, leak);
+        leak->evidence = mv_leak_evidence(w->arena, w->trace, leak);
         leak->advice = mv_leak_advice(w->arena, w->trace, leak);
-        if (!leak->advice)
+        if (!leak->evidence || !leak->advice)
             return false;
     }
     return true;

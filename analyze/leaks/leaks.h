@@ -59,6 +59,7 @@ typedef struct {
     mv_leak_kind kind;
     mv_stack_id stack;    /* of the site with the most bytes */
     mv_frame_id culprit;  /* the frame to look at; part of `stack`, or MV_NO_ROW when it has none */
+    const char *library;  /* who called CUDA, in a trace of such calls; NULL elsewhere */
     const char *evidence; /* half a sentence: why it is this kind; "" when unknown */
     const char *advice;   /* one sentence */
 } mv_leak;

@@ -146,7 +146,7 @@ for name in train compile loader sleep cupy jax numba; do
 done
 for name in pinned_leak graph_leak cupy_leak; do level_scene $name; done
 check "pinned buffers kept" leak "$work/pinned_leak.bin" host keep_batch PyTorch
-check "graphs of PyTorch kept" leak "$work/graph_leak.bin" all keep_graph PyTorch
+check "graphs of PyTorch kept" leak "$work/graph_leak.bin" all keep_graph ""
 check "CuPy's arrays kept" leak "$work/cupy_leak.bin" cuda keep_array CuPy
 check "loader: pinned memory" pinned "$work/loader.bin" "$work/loader"
 check "pinned_leak: pinned memory" pinned "$work/pinned_leak.bin" "$work/pinned_leak"
@@ -158,11 +158,11 @@ if nvcc -g -O1 -o "$work/plain_leaks" "$here/gpu_leaks.cu" -lcuda -lcublas 2>"$w
         scene "plain_$kind" 0 --stacks all -- "$work/plain_leaks" $kind
     done
     check "plain: no leak on any level" clean "$work/plain_clean.bin"
-    check "cudaMalloc in each step" leak "$work/plain_malloc.bin" cuda keep_malloc "the program"
-    check "cudaMallocAsync in each step" leak "$work/plain_async.bin" cuda keep_async "the program"
-    check "cudaHostAlloc in each step" leak "$work/plain_pinned.bin" host keep_pinned "the program"
-    check "cuMemCreate in each step" leak "$work/plain_created.bin" cuda keep_created "the program"
-    check "a graph instantiated in each step" leak "$work/plain_graph.bin" cuda keep_graph "the program"
+    check "cudaMalloc in each step" leak "$work/plain_malloc.bin" cuda keep_malloc plain_leaks
+    check "cudaMallocAsync in each step" leak "$work/plain_async.bin" cuda keep_async plain_leaks
+    check "cudaHostAlloc in each step" leak "$work/plain_pinned.bin" host keep_pinned plain_leaks
+    check "cuMemCreate in each step" leak "$work/plain_created.bin" cuda keep_created plain_leaks
+    check "a graph instantiated in each step" leak "$work/plain_graph.bin" cuda keep_graph plain_leaks
     check "a handle of cuBLAS in each step" leak "$work/plain_handle.bin" cuda keep_handle cuBLAS
 else
     say "FAIL plain programs that leak: $(head -n 1 "$work/nvcc.err")"
