@@ -1,0 +1,116 @@
+"""memviz.show, and the magics in IPython."""
+
+import contextlib
+import html
+import io
+import os
+import pickle
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import memviz
+import torch_stand_in
+from memviz import page
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SNAPSHOT = os.path.join(HERE, "..", "..", "testdata", "snapshots", "mlp_train.pickle")
+
+try:
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.utils.capture import capture_output
+except ImportError:
+    InteractiveShell = None
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "x.pickle")
+        os.symlink(os.path.abspath(SNAPSHOT), self.path)
+
+    def shown(self, *options, **environment):
+        said = io.StringIO()
+        with mock.patch.dict(os.environ, environment), mock.patch.object(page.webbrowser, "open") as browser, \
+                contextlib.redirect_stdout(said):
+            if not environment:
+                os.environ.pop("DISPLAY", None)
+                os.environ.pop("WAYLAND_DISPLAY", None)
+            found = memviz.show(self.path, *options)
+        return found, said.getvalue(), browser
+
+    def test_without_a_notebook_or_a_display_the_path_is_printed(self):
+        found, said, browser = self.shown()
+        self.assertEqual(said, f"memviz: {self.path}.html\n")
+        browser.assert_not_called()
+        with open(self.path + ".html", encoding="utf-8") as file:
+            self.assertEqual(file.read(), found.html)
+
+    def test_with_a_display_the_browser_opens_it(self):
+        self.shown(DISPLAY=":0")[2].assert_called_once_with(f"file://{self.path}.html")
+
+    def test_options_are_those_of_trace_plot(self):
+        self.assertNotEqual(self.shown("--filter", "leak")[0].html, self.shown()[0].html)
+        self.assertRaisesRegex(memviz.Error, "no-such", self.shown, "--no-such")
+
+    def test_the_frame_has_the_whole_page_and_no_rights_but_scripts(self):
+        found = self.shown()[0]
+        frame = found._repr_html_()
+        start = frame.index('srcdoc="') + len('srcdoc="')
+        self.assertEqual(html.unescape(frame[start:frame.index('"', start)]), found.html)
+        self.assertIn('sandbox="allow-scripts allow-downloads"', frame)
+        self.assertIn("height: 720px", frame)
+
+
+@unittest.skipIf(InteractiveShell is None, "IPython is not installed")
+class Magic(unittest.TestCase):
+    def setUp(self):
+        with open(SNAPSHOT, "rb") as file:
+            self.torch = torch_stand_in.install(pickle.load(file))
+        self.addCleanup(sys.modules.pop, "torch", None)
+        self.shell = InteractiveShell.instance()
+        self.addCleanup(InteractiveShell.clear_instance)
+        self.shell.kernel = None  # as in a notebook
+        self.run_cell("%load_ext memviz")
+
+    def run_cell(self, cell):
+        with capture_output() as said:
+            self.result = self.shell.run_cell(cell)
+        return said
+
+    def pages(self, said):
+        return [shown.data["text/html"] for shown in said.outputs if "text/html" in shown.data]
+
+    def test_a_cell_is_recorded_and_shown(self):
+        said = self.run_cell("%%memviz --max-entries 500 --height 400\nx = 6 * 7\nprint('ran')")
+        self.assertIn("ran", said.stdout)
+        self.assertEqual(self.shell.user_ns["x"], 42)
+        self.assertEqual(self.torch.recordings, [dict(context="all", stacks="python", max_entries=500), None])
+        frame, = self.pages(said)
+        self.assertIn("height: 400px", frame)
+
+    def test_a_cell_that_runs_out_of_memory_shows_that_moment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "cell.msgpack")
+            said = self.run_cell(f"%%memviz -o {path}\nimport torch\ntorch.run_out()")
+            self.assertEqual(sorted(os.listdir(folder)), ["cell-oom1.msgpack", "cell.msgpack"])
+        self.assertIn("CUDA out of memory", said.stdout)
+        frame, = self.pages(said)
+        self.assertIn("cell-oom1.msgpack", frame)
+        self.assertFalse(self.torch.is_recording)
+
+    def test_a_line_runs_the_program(self):
+        said = self.run_cell(f"%memviz stats {SNAPSHOT}")
+        self.assertEqual(said.stdout, memviz.run("stats", SNAPSHOT).stdout)
+        self.assertIn("no-such-command", self.run_cell("%memviz no-such-command").stderr)
+
+    def test_wrong_options_are_refused_in_a_line(self):
+        said = self.run_cell("%%memviz --no-such\npass")
+        self.assertIn("UsageError: %%memviz: unrecognized arguments: --no-such", said.stderr + said.stdout)
+        self.assertEqual(self.torch.recordings, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,175 @@
+"""memviz.record and memviz.snapshot with a stand-in for PyTorch."""
+
+import contextlib
+import io
+import os
+import pickle
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import memviz
+import torch_stand_in
+from memviz import recording
+
+SNAPSHOTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "testdata", "snapshots")
+
+
+def real(name):
+    with open(os.path.join(SNAPSHOTS, name + ".pickle"), "rb") as file:
+        return pickle.load(file)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.torch = torch_stand_in.install(real("mlp_train"))
+        self.addCleanup(sys.modules.pop, "torch", None)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def names(self):
+        return sorted(os.listdir(self.folder))
+
+
+class Snapshot(Case):
+    def test_it_is_read_as_the_pickle_is(self):
+        memviz.snapshot(self.path("x.msgpack"))
+        ours = memviz.report("stats", self.path("x.msgpack"))["devices"]
+        self.assertEqual(ours, memviz.report("stats", os.path.join(SNAPSHOTS, "mlp_train.pickle"))["devices"])
+
+    def test_a_pickle_is_pytorchs_own(self):
+        memviz.snapshot(self.path("x.pickle"))
+        with open(self.path("x.pickle"), "rb") as file:
+            self.assertEqual(pickle.load(file), self.torch.taken)
+
+    def test_a_failure_leaves_no_file_and_the_old_one_whole(self):
+        memviz.snapshot(self.path("x.msgpack"))
+        self.torch.taken = {"segments": [{"device": "no number"}], "device_traces": []}
+        self.assertRaises(ValueError, memviz.snapshot, self.path("x.msgpack"))
+        self.assertEqual(self.names(), ["x.msgpack"])
+        self.assertEqual(len(memviz.report("stats", self.path("x.msgpack"))["devices"]), 1)
+
+    def test_keys_that_are_not_known_are_noted(self):
+        self.torch.taken["device_traces"][0][0]["new_key"] = 1
+        self.torch.taken["segments"][0]["blocks"][0]["newer"] = 1
+        memviz.snapshot(self.path("x.msgpack"))
+        notes = {note["code"]: note for note in memviz.report("info", self.path("x.msgpack"))["notes"]}
+        self.assertEqual(notes["unknown_key"]["count"], 2)
+
+    def test_without_torch_or_a_device_it_says_so(self):
+        torch_stand_in.install(has_cuda=False)
+        self.assertRaisesRegex(memviz.Error, "2.11.0 sees no CUDA device", memviz.snapshot, self.path("x"))
+        del sys.modules["torch"]
+        self.assertRaisesRegex(memviz.Error, "torch is not imported", memviz.snapshot, self.path("x"))
+        self.assertEqual(self.names(), [])
+
+
+class Record(Case):
+    def setUp(self):
+        super().setUp()
+        self.said = io.StringIO()
+        said = contextlib.redirect_stderr(self.said)
+        said.__enter__()
+        self.addCleanup(said.__exit__, None, None, None)
+
+    def test_the_recorder_is_on_within_and_off_after(self):
+        with memviz.record(self.path("x.msgpack"), max_entries=1000) as found:
+            self.assertTrue(self.torch.is_recording)
+        self.assertEqual(self.torch.recordings, [dict(context="all", stacks="python", max_entries=1000), None])
+        self.assertEqual(self.names(), ["x.msgpack"])
+        self.assertEqual(found.oom_paths, [])
+
+    def test_stacks_can_be_left_out(self):
+        with memviz.record(self.path("x.msgpack"), stacks=None):
+            self.assertIsNone(self.torch.recordings[0]["context"])
+
+    def test_a_recorder_that_was_on_is_left_as_it_is(self):
+        self.torch.is_recording = True
+        with memviz.record(self.path("x.msgpack")):
+            pass
+        self.assertEqual(self.torch.recordings, [])
+        self.assertEqual(self.names(), ["x.msgpack"])
+
+    def test_nested_ones_share_the_recorder(self):
+        with memviz.record(self.path("outer.msgpack")):
+            with memviz.record(self.path("inner.msgpack")):
+                pass
+            self.assertTrue(self.torch.is_recording)
+            self.assertEqual(self.names(), ["inner.msgpack"])
+        self.assertEqual(len(self.torch.recordings), 2)
+        self.assertEqual(self.names(), ["inner.msgpack", "outer.msgpack"])
+
+    def test_it_decorates_functions_that_call_themselves(self):
+        @memviz.record(self.path("x.msgpack"))
+        def down(n):
+            return n and down(n - 1)
+
+        self.assertEqual(down(3), 0)
+        self.assertEqual(len(self.torch.recordings), 2)
+        self.assertFalse(self.torch.is_recording)
+        self.assertEqual(recording.active, [])
+
+    def test_each_out_of_memory_has_a_snapshot_of_the_innermost(self):
+        with memviz.record(self.path("outer.msgpack")):
+            with memviz.record(self.path("inner.msgpack")) as inner:
+                for _ in range(2):
+                    self.assertRaises(MemoryError, self.torch.run_out)
+        self.assertEqual(self.names(), ["inner-oom1.msgpack", "inner-oom2.msgpack", "inner.msgpack", "outer.msgpack"])
+        self.assertEqual(inner.oom_paths, [self.path("inner-oom1.msgpack"), self.path("inner-oom2.msgpack")])
+        self.assertIn("memviz oom " + self.path("inner-oom1.msgpack"), self.said.getvalue())
+
+    def test_one_observer_serves_all_and_ends_with_them(self):
+        for _ in range(3):
+            with memviz.record(self.path("x.msgpack")):
+                pass
+        self.assertEqual(len(self.torch.observers), 1)
+        self.assertRaises(MemoryError, self.torch.run_out)
+        self.assertEqual(self.names(), ["x.msgpack"])
+
+    def test_on_oom_can_be_left_out(self):
+        with memviz.record(self.path("x.msgpack"), on_oom=False):
+            self.assertRaises(MemoryError, self.torch.run_out)
+        self.assertEqual(self.names(), ["x.msgpack"])
+
+    def test_there_are_at_most_ten_of_them(self):
+        with memviz.record(self.path("x.msgpack")):
+            for _ in range(30):
+                self.assertRaises(MemoryError, self.torch.run_out)
+        self.assertEqual(len(self.names()), 11)
+
+    def test_the_programs_own_exception_comes_through(self):
+        with self.assertRaises(MemoryError):
+            with memviz.record(self.path("no/such/folder.msgpack")):
+                self.torch.run_out()
+        self.assertIn("no snapshot of the out-of-memory", self.said.getvalue())
+        self.assertFalse(self.torch.is_recording)
+        with self.assertRaises(ZeroDivisionError):
+            with memviz.record(self.path("x.msgpack")):
+                1 / 0
+        self.assertEqual(self.names(), ["x.msgpack"])
+
+    def test_what_cannot_be_written_is_an_error_and_the_recorder_off(self):
+        with self.assertRaises(OSError):
+            with memviz.record(self.path("no/such/folder.msgpack")):
+                pass
+        self.assertFalse(self.torch.is_recording)
+
+    def test_names_have_the_process_and_the_rank(self):
+        with mock.patch.dict(os.environ, RANK="3"):
+            with memviz.record(self.path("x.%r.%p.msgpack")):
+                pass
+        self.assertEqual(self.names(), [f"x.3.{os.getpid()}.msgpack"])
+
+    def test_an_old_pytorch_is_named(self):
+        self.torch.cuda.memory._record_memory_history = lambda enabled, record_context=True: None
+        with self.assertRaisesRegex(memviz.Error, "2.11.0 is too old"):
+            memviz.record(self.path("x.msgpack")).__enter__()
+
+
+if __name__ == "__main__":
+    unittest.main()
