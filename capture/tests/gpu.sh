@@ -5,18 +5,14 @@
 # Takes at most six minutes. If OUT is set, the report is also written to $OUT/gpu.txt, and the
 # captures next to it (captures.tgz).
 #
-#     capture/tests/gpu.sh [BUNDLE]              a folder made by scripts/bundle (build/bundle)
+#     capture/tests/gpu.sh RELEASE               an unpacked release: scripts/release --tree x86_64
 #     capture/tests/gpu.sh MEMVIZ SHIM
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
 case $# in
-0 | 1)
-    bundle=${1:-$root/build/bundle}
-    [ -x "$bundle/memviz" ] || "$root/scripts/bundle" "$bundle" || exit 1
-    memviz=$(cd "$bundle" && pwd)/memviz
-    ;;
+1) memviz=$(cd "$1" && pwd)/bin/memviz || exit 2 ;;
 *)
     memviz=$1
     export MEMVIZ_SHIM="$2"

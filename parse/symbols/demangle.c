@@ -1,8 +1,14 @@
 #include "parse/symbols/demangle.h"
 
-#include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <string.h>
+
+/* Fedora has it without the folder. */
+#if __has_include(<libiberty/demangle.h>)
+#include <libiberty/demangle.h>
+#else
+#include <demangle.h>
+#endif
 
 enum { MOST_NAME = 4096 };
 
