@@ -74,6 +74,7 @@ static const mv_leaks *first_of_all(const leak_report *r)
     MEMBER("device", device)                                 \
     MEMBER("bytes", leak->bytes)                             \
     MEMBER("blocks", leak->blocks)                           \
+    MEMBER("own_threads", leak->own_threads)                 \
     MEMBER("bytes_per_step", leak->bytes_per_step)           \
     MEMBER("first_event", leak->first_event)                 \
     MEMBER("last_event", leak->last_event)                   \

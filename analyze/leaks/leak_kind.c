@@ -1,9 +1,11 @@
 #include "analyze/leaks/leak_kind.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/libraries.h"
+#include "base/size.h"
 #include "base/text.h"
 
 /* A forward pass that keeps this many blocks keeps more than its result: it keeps its graph. */
@@ -289,13 +291,18 @@ const char *mv_leak_library(mv_arena *arena, const mv_trace *trace, const mv_lea
 const char *mv_leak_evidence(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)
 {
     const char *library = calling_library(trace, leak->stack);
-    char name[MV_LIBRARY_NAME];
+    char name[MV_LIBRARY_NAME], size[MV_SIZE_TEXT], threads[MV_LIBRARY_NAME + 96] = "";
 
     if (leak->kind != MV_LEAK_CUDA_CALLS || !library)
         return words[leak->kind].evidence;
-    return mv_arena_printf(arena, "%s asked CUDA for the memory%s", mv_library_name(library, name),
-                           mv_library_is_framework(library) ? ", outside of its caching allocator"
-                                                            : "");
+    mv_library_name(library, name);
+    if (leak->own_threads)
+        snprintf(threads, sizeof threads,
+                 "; %s of it by %s's own threads, right after what this line got",
+                 mv_size_text(size, leak->own_threads), name);
+    return mv_arena_printf(
+        arena, "%s asked CUDA for the memory%s%s", name,
+        mv_library_is_framework(library) ? ", outside of its caching allocator" : "", threads);
 }
 
 const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)

@@ -8,6 +8,7 @@
 #include "analyze/leaks/leaks.h"
 #include "analyze/steps/outer_call.h"
 #include "analyze/steps/step_floor.h"
+#include "base/map.h"
 
 /* What is known about one site. Rows of blocks are rows of lives->allocs. */
 typedef struct {
@@ -44,8 +45,9 @@ typedef struct {
     uint32_t alive_blocks; /* of all sites, including those from before the trace */
     mv_outer outer;
     mv_floor floor;
-    bool is_doubtful; /* some site may grow, but the evidence is not sufficient */
-    bool is_nameless; /* blocks without a stack grow */
+    uint8_t *of_own_thread; /* [sites.count] own_threads.h */
+    bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
+    bool is_nameless;       /* blocks without a stack grow */
     mv_leaks *out;
 } mv_leak_state;
 

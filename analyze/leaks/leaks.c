@@ -8,6 +8,7 @@
 #include "analyze/leaks/leak_kind.h"
 #include "analyze/leaks/leak_signs.h"
 #include "analyze/leaks/leak_state.h"
+#include "analyze/leaks/own_threads.h"
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -75,9 +76,13 @@ static uint32_t *no_rows(mv_leak_state *w)
     return row;
 }
 
-static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack, uint64_t *biggest)
+/* The stack of a library's thread has no line, so it is not the one that is shown. */
+static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack, bool of_thread,
+                       uint64_t *biggest)
 {
     bool is_first = leak->blocks == 0;
+
+    leak->own_threads += of_thread ? use->leaked_bytes : 0;
 
     leak->bytes += use->leaked_bytes;
     leak->blocks += use->leaked;
@@ -88,7 +93,7 @@ static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack,
         leak->last_event = use->last_event;
     if (use->growth.confidence > leak->confidence)
         leak->confidence = use->growth.confidence;
-    if (is_first || use->leaked_bytes > *biggest) {
+    if (!of_thread && (!*biggest || use->leaked_bytes > *biggest)) {
         *biggest = use->leaked_bytes;
         leak->stack = stack;
     }
@@ -171,7 +176,8 @@ static bool list_leaks(mv_leak_state *w)
             continue;
         if (*row == MV_NO_ROW)
             *row = w->out->count++;
-        merge_leak(&w->out->leaks[*row], &w->uses[s], w->sites.stack[s], &biggest[*row]);
+        merge_leak(&w->out->leaks[*row], &w->uses[s], w->sites.stack[s], w->of_own_thread[s],
+                   &biggest[*row]);
     }
     leak_of = leaks_of_sites(w, row_of);
     if (!leak_of || !explain(w, leak_of) ||
@@ -414,7 +420,8 @@ static bool find(mv_leak_state *w, mv_err *err)
     if (w->out->steps.count > 0 && !mv_leak_sites_judge(w))
         return false;
     add_retained(w);
-    if (!find_in_progress(w) || !list_leaks(w) || !list_retained(w) || !look_without_growth(w, &o))
+    if (!find_in_progress(w) || !mv_own_threads_join(w) || !list_leaks(w) || !list_retained(w) ||
+        !look_without_growth(w, &o))
         return false;
     decide(w, &o);
     return w->out->why != NULL;

@@ -50,6 +50,7 @@ typedef enum {
 typedef struct {
     uint64_t bytes; /* alive at the end because of this leak */
     uint32_t blocks;
+    uint64_t own_threads;    /* part of `bytes`: by threads of the library's own (own_threads.h) */
     uint64_t bytes_per_step; /* mean over the complete steps, rounded to the nearest byte */
     uint32_t first_event;    /* birth of the first leaked block */
     uint32_t last_event;     /* birth of the last one */
