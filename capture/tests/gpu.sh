@@ -144,6 +144,9 @@ for name in pinned_leak graph_leak cupy_leak; do level_scene $name; done
 check "pinned buffers kept" leak "$work/pinned_leak.bin" host keep_batch PyTorch
 check "graphs of PyTorch kept" leak "$work/graph_leak.bin" all keep_graph ""
 check "CuPy's arrays kept" leak "$work/cupy_leak.bin" cuda keep_array CuPy
+for name in expandable graphs profiler async nccl nccl.0; do
+    [ ! -f "$work/$name.bin" ] || check "$name: no leak on any level" clean "$work/$name.bin"
+done
 check "loader: pinned memory" pinned "$work/loader.bin" "$work/loader"
 check "pinned_leak: pinned memory" pinned "$work/pinned_leak.bin" "$work/pinned_leak"
 check "cupy: its pool" pool "$work/cupy.bin" "$work/cupy" CuPy
