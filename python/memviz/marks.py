@@ -1,10 +1,10 @@
-"""Marks, ranges and heaps of a program under `memviz run` (capture/memviz.h has the same for C).
-Without it, each call here does nothing."""
+"""Marks, ranges and heaps of a program under `memviz run` (capture/memviz.h has the same for C); marks
+and ranges also within record(). Elsewhere, each call here does nothing."""
 
 import contextlib
 import ctypes
 from functools import partial
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, ContextManager, Iterator, List
 
 
 def nothing(*_: Any) -> int:
@@ -32,6 +32,14 @@ ALLOC = function("memviz_alloc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_
 FREE = function("memviz_free", None, ctypes.c_uint, ctypes.c_void_p)
 
 
+# What makes an annotation of PyTorch's, while record() is on: its file has no other ranges.
+annotating: List[Callable[[str], ContextManager[Any]]] = []
+
+
+def annotation(name: str) -> ContextManager[Any]:
+    return annotating[-1](name) if annotating else contextlib.nullcontext()
+
+
 def encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
@@ -39,10 +47,12 @@ def encoded(text: str) -> bytes:
 def mark(text: str) -> None:
     """Names this moment: `--from @TEXT` in reports."""
     MARK(encoded(text))
+    with annotation(text):
+        pass
 
 
 def push(name: str) -> None:
-    """Begins a range on this thread; pop() ends the last one that was begun."""
+    """Begins a range on this thread, under `memviz run`; pop() ends the last one that was begun."""
     PUSH(encoded(name))
 
 
@@ -53,11 +63,12 @@ def pop() -> None:
 @contextlib.contextmanager
 def range(name: str) -> Iterator[None]:
     """Names the time that a `with` block takes, or, as a decorator, each call of a function."""
-    push(name)
-    try:
-        yield
-    finally:
-        pop()
+    with annotation(name):
+        push(name)
+        try:
+            yield
+        finally:
+            pop()
 
 
 class Heap:

@@ -5,6 +5,7 @@ import os
 import sys
 from typing import Any, List, Optional
 
+from . import marks
 from .native import Path
 from .torch_memory import History, snapshot, torch_with_cuda
 
@@ -41,16 +42,19 @@ class record(contextlib.ContextDecorator):
         return self.name.replace("%p", str(os.getpid())).replace("%r", rank)
 
     def __enter__(self) -> "record":
+        torch = torch_with_cuda("memviz.record")
         history = History(self.max_entries, self.stacks)
         history.start()
         self.histories.append(history)
         active.append(self)
+        marks.annotating.append(torch.profiler.record_function)
         if self.on_oom:
-            observe()
+            observe(torch)
         return self
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         active.remove(self)
+        marks.annotating.pop()
         try:
             snapshot(self.path)
         except Exception as why:
@@ -71,8 +75,7 @@ class record(contextlib.ContextDecorator):
         say(f"out of memory: memviz oom {path}")
 
 
-def observe() -> None:
-    torch = torch_with_cuda("memviz.record")
+def observe(torch: Any) -> None:
     if torch not in observed:
         torch._C._cuda_attachOutOfMemoryObserver(ran_out)
         observed.append(torch)

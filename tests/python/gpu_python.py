@@ -46,7 +46,7 @@ def train(steps, keep=None):
     model = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)]).cuda()
     optimizer = torch.optim.AdamW(model.parameters())
     for step in range(steps):
-        with torch.profiler.record_function(f"step {step}"):
+        with memviz.range(f"step {step}"):
             loss = model(torch.randn(256, 512, device="cuda")).square().mean()
             loss.backward()
             optimizer.step()

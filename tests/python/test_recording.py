@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import pickle
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -165,10 +166,38 @@ class Record(Case):
                 pass
         self.assertEqual(self.names(), [f"x.3.{os.getpid()}.msgpack"])
 
+    def test_marks_and_ranges_are_annotations_within(self):
+        with memviz.record(self.path("x.msgpack")):
+            with memviz.range("step"):
+                memviz.mark("now")
+        with memviz.range("outside"):
+            pass
+        self.assertEqual(self.torch.annotations, ["step", "now", "/now", "/step"])
+
     def test_an_old_pytorch_is_named(self):
         self.torch.cuda.memory._record_memory_history = lambda enabled, record_context=True: None
         with self.assertRaisesRegex(memviz.Error, "2.11.0 is too old"):
             memviz.record(self.path("x.msgpack")).__enter__()
+
+
+REAL = """
+import torch, memviz
+for call in (lambda: memviz.snapshot("x"), memviz.record("x").__enter__):
+    try:
+        call()
+    except memviz.Error as error:
+        print(error)
+"""
+
+
+class RealTorch(unittest.TestCase):
+    def test_on_a_machine_without_a_gpu_it_is_told_apart(self):
+        done = subprocess.run([sys.executable, "-c", REAL], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              universal_newlines=True)
+        if "No module named 'torch'" in done.stderr:
+            self.skipTest("PyTorch is not installed")
+        self.assertRegex(done.stdout, r"memviz.snapshot: PyTorch [\w.+]+ sees no CUDA device here\n"
+                                      r"memviz.record: PyTorch [\w.+]+ sees no CUDA device here\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
 """A module `torch` for tests on machines without PyTorch, or without a GPU: a snapshot that is given,
 and counters and a recorder that tests read and set."""
 
+import contextlib
 import sys
 import types
+
+
+class OutOfMemoryError(MemoryError):
+    """As PyTorch's."""
 
 
 class StandIn(types.ModuleType):
@@ -25,6 +30,9 @@ class StandIn(types.ModuleType):
         self.cuda.memory = types.ModuleType("torch.cuda.memory")
         self.cuda.memory._snapshot = lambda: self.taken
         self.cuda.memory._record_memory_history = self.record
+        self.annotations = []
+        self.profiler = types.ModuleType("torch.profiler")
+        self.profiler.record_function = self.annotate
         self._C = types.ModuleType("torch._C")
         self._C._cuda_isHistoryEnabled = lambda: self.is_recording
         self._C._cuda_attachOutOfMemoryObserver = self.observers.append
@@ -37,11 +45,17 @@ class StandIn(types.ModuleType):
         self.is_recording = enabled is not None
         self.recordings.append(dict(context=context, stacks=stacks, max_entries=max_entries) if enabled else None)
 
+    @contextlib.contextmanager
+    def annotate(self, name):
+        self.annotations.append(name)
+        yield
+        self.annotations.append("/" + name)
+
     def run_out(self):
         """What PyTorch does when an allocation fails: it calls the observers and raises."""
         for observer in self.observers:
             observer(0, 1 << 30, 1 << 34, 1 << 20)
-        raise MemoryError("CUDA out of memory")
+        raise OutOfMemoryError("CUDA out of memory")
 
 
 def install(snapshot=None, has_cuda=True):
