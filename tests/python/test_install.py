@@ -1,4 +1,4 @@
-"""pip installs the package from the checkout, and its types hold."""
+"""pip installs the package from the checkout."""
 
 import glob
 import importlib.util
@@ -35,12 +35,6 @@ class Install(unittest.TestCase):
         del env["MEMVIZ_PROGRAM"]
         done = subprocess.run([os.path.join(target, "bin", "memviz"), "version"], env=env, stdout=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stdout.split()[0]), (0, b"memviz"))
-
-    @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
-    def test_types_hold(self):
-        done = subprocess.run(["mypy", "--no-incremental", "--config-file", "pyproject.toml", "memviz"], cwd=PACKAGE,
-                              stdout=subprocess.PIPE, universal_newlines=True)
-        self.assertEqual(done.returncode, 0, done.stdout)
 
 
 if __name__ == "__main__":
