@@ -4,6 +4,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/peak/peak_words.h"
+#include "analyze/peak/site_layers.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -22,6 +23,9 @@
 /* Rows of the table of sites in text when --limit says nothing; lines beside it. */
 #define TEXT_ROWS   12
 #define OTHER_LINES 11
+#define SPLIT_ROWS  4
+
+#define LINE_TEXT 256 /* the label of a frame */
 
 typedef struct {
     uint32_t device;
@@ -32,6 +36,8 @@ typedef struct {
     mv_attribution found;
     mv_peak_target target;
     mv_grouped grouped; /* --by */
+    mv_layers layers;
+    mv_site_layers *split; /* [found.count] the sites by layer */
     mv_device_rest rest;
 } device_peak;
 
@@ -81,6 +87,24 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
+#define LAYER_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("index", layer->index + 1)      \
+    MEMBER("bytes", layer->bytes)          \
+    MEMBER("blocks", layer->blocks)
+
+static void list_layers(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_site_layers *split = one;
+
+    (void)all;
+    for (uint32_t i = 0; i < split->count; i++) {
+        const mv_site_layer *layer = &split->layers[i];
+        MV_ROWS_ADD(rows, LAYER_FIELDS);
+    }
+}
+
+static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
+
 #define SITE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
     COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, site->bytes)                                  \
     COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, site->blocks)               \
@@ -91,18 +115,37 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found)
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, site->stack))                        \
     COLUMN("label", "by", 6, MV_UNIT_TEXT, 0,                                                   \
            mv_value_label(labels, i, r->trace, r->kinds, site->stack))                          \
-    MEMBER("frames", mv_value_frames(r->trace, site->stack))
+    MEMBER("frames", mv_value_frames(r->trace, site->stack))                                    \
+    MEMBER("loop.line", loop ? mv_value_text(line) : mv_value_of(MV_VALUE_NULL_OBJECT))         \
+    MEMBER("loop.calls", loop ? loop->count : 0)                                                \
+    LIST("layers", &layer_table, mv_value_rows(split))
+
+/* The loop that a site is in, with the label of its line; NULL: it is in none. */
+static const mv_layer_loop *loop_of(const peak_report *r, const device_peak *d, uint32_t site,
+                                    char line[LINE_TEXT])
+{
+    uint32_t row = d->split[site].loop;
+
+    if (row == MV_NO_ROW)
+        return NULL;
+    mv_frame_label(r->trace, d->layers.loops[row].line, line, LINE_TEXT);
+    return &d->layers.loops[row];
+}
 
 static void list_sites(mv_rows *rows, const void *all, const void *one)
 {
     const peak_report *r = all;
-    const mv_attribution *found = one;
+    const device_peak *d = one;
+    const mv_attribution *found = &d->found;
     const char **labels = labels_of(r, found);
     uint64_t whole = found->at.bytes.allocated;
     uint32_t count = mv_rows_take(rows, found->count, r->limit);
+    char line[LINE_TEXT];
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_site *site = &found->sites[i];
+        const mv_layer_loop *loop = loop_of(r, d, i, line);
+        const mv_site_layers *split = &d->split[i];
         MV_ROWS_ADD(rows, SITE_FIELDS);
     }
     if (!mv_rows_are_text(rows) || found->unattributed == 0)
@@ -115,6 +158,84 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
 }
 
 static const mv_table site_table = {MV_TABLE(SITE_FIELDS, list_sites)};
+
+/* "8"; "1 of 4": of the calls in a pass; "6 to 8"; "40.0 MiB"; "2.00 MiB to 40.0 MiB"; "5.00 MiB,
+ * call 2 27.0 MiB". */
+typedef struct {
+    char calls[48], blocks[48], each[2 * MV_SIZE_TEXT + 32];
+} layer_texts;
+
+static void tell_bytes(const mv_site_layers *split, char *out, size_t size)
+{
+    char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT], odd[MV_SIZE_TEXT];
+    const mv_site_layer *layers = split->layers;
+
+    mv_size_text(least, split->least);
+    mv_size_text(most, split->most);
+    if (strcmp(least, most) == 0)
+        snprintf(out, size, "%s", least);
+    else if (split->odd != MV_NO_ROW)
+        snprintf(out, size, "%s, call %u %s",
+                 mv_size_text(least, layers[split->odd == 0 ? 1 : 0].bytes),
+                 layers[split->odd].index + 1, mv_size_text(odd, layers[split->odd].bytes));
+    else
+        snprintf(out, size, "%s to %s", least, most);
+}
+
+static void tell_layers(const mv_site_layers *split, uint32_t calls, layer_texts *out)
+{
+    int length = snprintf(out->calls, sizeof out->calls, "%u", split->count);
+
+    if (split->count < calls)
+        snprintf(out->calls + length, sizeof out->calls - (size_t)length, " of %u", calls);
+    length = snprintf(out->blocks, sizeof out->blocks, "%u", split->fewest_blocks);
+    if (split->most_blocks > split->fewest_blocks)
+        snprintf(out->blocks + length, sizeof out->blocks - (size_t)length, " to %u",
+                 split->most_blocks);
+    tell_bytes(split, out->each, sizeof out->each);
+}
+
+/* For text alone: JSON has them in each site. */
+#define SPLIT_FIELDS(COLUMN, MEMBER, LIST)                                \
+    COLUMN(NULL, "calls", 1, MV_UNIT_COUNT, 0, texts.calls)               \
+    COLUMN(NULL, "blocks each", 2, MV_UNIT_COUNT, 0, texts.blocks)        \
+    COLUMN(NULL, "bytes each", 3, MV_UNIT_COUNT, 0, texts.each)           \
+    COLUMN(NULL, "called from", 4, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, line) \
+    COLUMN(NULL, "by", 5, MV_UNIT_TEXT, 0,                                \
+           mv_value_label(labels, i, r->trace, r->kinds, site->stack))
+
+/* How many sites that are shown are told by layer: those that hold most, unless all are shown. */
+static uint32_t split_rows(const peak_report *r, const device_peak *d)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < d->found.count && i < r->limit; i++)
+        count += d->split[i].loop != MV_NO_ROW;
+    return count > SPLIT_ROWS && r->limit < d->found.count ? SPLIT_ROWS : count;
+}
+
+static void list_splits(mv_rows *rows, const void *all, const void *one)
+{
+    const peak_report *r = all;
+    const device_peak *d = one;
+    const char **labels = labels_of(r, &d->found);
+    uint32_t count = d->found.count < r->limit ? d->found.count : (uint32_t)r->limit;
+    uint32_t left = split_rows(r, d);
+    char line[LINE_TEXT];
+
+    for (uint32_t i = 0; i < count && left > 0; i++) {
+        const mv_peak_site *site = &d->found.sites[i];
+        const mv_layer_loop *loop = loop_of(r, d, i, line);
+        layer_texts texts;
+        if (!loop)
+            continue;
+        left--;
+        tell_layers(&d->split[i], loop->count, &texts);
+        MV_ROWS_ADD(rows, SPLIT_FIELDS);
+    }
+}
+
+static const mv_table split_table = {MV_TABLE(SPLIT_FIELDS, list_splits)};
 
 #define RANGE_FIELDS(COLUMN, MEMBER, LIST)                             \
     COLUMN("annotation", "allocated within", 3, MV_UNIT_TEXT, 0, name) \
@@ -182,7 +303,7 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
     MV_AT_FIELDS(MEMBER, "at.", &found->at)                 \
     MEMBER("peak.event", mv_value_event(found->peak_event)) \
     MEMBER("peak.allocated", found->peak)                   \
-    LIST("sites", &site_table, mv_value_rows(found))
+    LIST("sites", &site_table, mv_value_rows(d))
 
 #define TARGET_FIELDS(COLUMN, MEMBER, LIST)                                              \
     MEMBER("target.bytes",                                                               \
@@ -372,7 +493,8 @@ static void put_device(const peak_report *r, const device_peak *d)
     if (r->is_grouped) {
         mv_table_print(r->cli, &mv_group_table, r, &d->grouped, "\n");
     } else {
-        mv_table_print(r->cli, &site_table, r, &d->found, "\n");
+        mv_table_print(r->cli, &site_table, r, d, "\n");
+        mv_table_print(r->cli, &split_table, r, d, "\n");
         mv_table_print(r->cli, &range_table, r, &d->found, "\n");
     }
     if (mv_option_given(&r->cli->options, MV_HAS(TARGET)))
@@ -443,6 +565,12 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code == MV_OK)
         mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
+    if (err.code == MV_OK && mv_layers_find(&cli->arena, r->trace, &lives, &d->found.categories,
+                                            &d->layers, &err) == MV_OK) {
+        d->split = mv_site_layers_find(&cli->arena, &lives, &d->layers, &d->found);
+        if (!d->split)
+            mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "layers");
+    }
     if (err.code == MV_OK)
         mv_rest_find(cli, device, at.time_us, at.bytes.reserved, &d->rest, &err);
     if (err.code == MV_OK && r->is_grouped)
@@ -456,9 +584,24 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     return err.code == MV_OK;
 }
 
-static void put_text_report(const peak_report *r)
+/* A screen has fewer sites where there are layers to show. */
+static void leave_room(peak_report *r)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < r->count && !r->is_grouped; i++) {
+        uint32_t rows = split_rows(r, &r->devices[i]);
+        most = rows > most ? rows : most;
+    }
+    if (most > 0)
+        r->limit = mv_rows_wanted(r->cli, TEXT_ROWS, 1, OTHER_LINES + most + 2);
+}
+
+static void put_text_report(peak_report *r)
 {
     bool follows = false;
+
+    leave_room(r);
 
     for (uint32_t i = 0; i < r->count; i++) {
         if (!mv_device_is_told(r->trace, r->first, r->end, r->devices[i].device))
@@ -471,7 +614,7 @@ static void put_text_report(const peak_report *r)
     mv_idle_put_others(r->out, r->trace, r->first, r->end, follows);
 }
 
-static int put_report(const peak_report *r)
+static int put_report(peak_report *r)
 {
     int status = MV_EXIT_DONE;
 

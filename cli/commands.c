@@ -152,7 +152,7 @@ const mv_command mv_commands[] = {
             "fewest sites without which the peak fits. --frames shows the stacks. --by groups by\n"
             "other facts in the file: names of tensors and metadata, annotations, the line of the\n"
             "forward pass that a block of the backward pass belongs to, compiled regions, nodes\n"
-            "of torch.fx.\n",
+            "of torch.fx, layers. Sites within a loop over modules are told by layer, too.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
                    "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",

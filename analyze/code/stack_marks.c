@@ -123,6 +123,11 @@ static uint16_t marks_of(const mv_trace *trace, uint32_t frame, mv_frame_kind ki
                                       : marks_of_native(trace, frame);
 }
 
+bool mv_frame_calls_module(const mv_trace *trace, const uint8_t *kinds, mv_frame_id frame)
+{
+    return (marks_of(trace, frame.row, kinds[frame.row]) & MV_MARK_MODULE_CALL) != 0;
+}
+
 static uint16_t *frame_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds)
 {
     uint32_t count = trace->frames.count;

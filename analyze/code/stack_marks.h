@@ -24,6 +24,9 @@ enum {
  * slash. */
 bool mv_path_has(mv_span path, const char *part);
 
+/* Whether a frame is torch's call of a module. `kinds` from mv_frame_kinds. */
+bool mv_frame_calls_module(const mv_trace *trace, const uint8_t *kinds, mv_frame_id frame);
+
 /* The marks of every stack: [stacks.count] bits. Linear in frames. An empty stack, as the threads
  * of the backward pass have, is BACKWARD if another stack shows that there are such passes. NULL
  * when memory is out. */

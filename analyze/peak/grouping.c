@@ -5,17 +5,18 @@
 #include "analyze/code/culprit.h"
 #include "analyze/code/open_range.h"
 #include "analyze/lives/alive.h"
+#include "analyze/peak/layers.h"
 #include "base/sort.h"
 #include "parse/model/build.h"
 
 enum { LABEL = 512 };
 
-static const char *const by_names[MV_BY_COUNT] = {"line",    "metadata", "annotation",
-                                                  "forward", "compile",  "fx"};
+static const char *const by_names[MV_BY_COUNT] = {"line",    "metadata", "annotation", "forward",
+                                                  "compile", "fx",       "layer"};
 
 static const char *const no_names[MV_BY_COUNT] = {
-    "(no stack)", "(no metadata)",  "(outside of annotations)",
-    "(no stack)", "(not compiled)", "(no fx node)"};
+    "(no stack)",     "(no metadata)", "(outside of annotations)", "(no stack)",
+    "(not compiled)", "(no fx node)",  "(in no loop over modules)"};
 
 const char *mv_group_by_name(mv_group_by by)
 {
@@ -233,6 +234,50 @@ static bool name_ranges(const group_search *g, named_alloc *rows)
     return within != NULL;
 }
 
+/* ---- layers ------------------------------------------------------------------------------ */
+
+/* "train.py:69 forward, call  3 of 12": numbers have one width, so names sort in their order. */
+static const char *layer_name(const group_search *g, const mv_layer_loop *loop, uint32_t index)
+{
+    char line[LABEL], label[LABEL + 48];
+    int width = snprintf(NULL, 0, "%u", loop->count);
+
+    snprintf(label, sizeof label, "%s, call %*u of %u",
+             mv_frame_label(g->trace, loop->line, line, sizeof line), width, index + 1,
+             loop->count);
+    return kept(g, label);
+}
+
+static bool name_layers(const group_search *g, named_alloc *rows)
+{
+    uint32_t *first, all = 0;
+    const char **name;
+    mv_categories categories;
+    mv_layers layers;
+    mv_err err = {0};
+
+    if (mv_categories_find(g->scratch, g->trace, g->lives, g->kinds, NULL, &categories, &err) !=
+            MV_OK ||
+        mv_layers_find(g->scratch, g->trace, g->lives, &categories, &layers, &err) != MV_OK)
+        return false;
+    first = mv_push_array(g->scratch, uint32_t, layers.loop_count);
+    for (uint32_t i = 0; first && i < layers.loop_count; i++) {
+        first[i] = all;
+        all += layers.loops[i].count;
+    }
+    name = mv_push_array(g->scratch, const char *, all);
+    for (uint32_t i = 0; first && name && i < g->lives->allocs.count; i++) {
+        const char **text;
+        if (layers.loop[i] == MV_NO_ROW)
+            continue;
+        text = &name[first[layers.loop[i]] + layers.index[i]];
+        if (!*text)
+            *text = layer_name(g, &layers.loops[layers.loop[i]], layers.index[i]);
+        rows[i].text = *text;
+    }
+    return first && name;
+}
+
 /* ---- groups ------------------------------------------------------------------------------ */
 
 static bool name_all(group_search *g, named_alloc *rows)
@@ -245,11 +290,13 @@ static bool name_all(group_search *g, named_alloc *rows)
             rows[i].text = string_or_none(g->trace, tags->user_metadata[tag_of(g, i).row]);
         else if (g->out->by == MV_BY_COMPILE)
             rows[i].text = context_of(g, i);
-        else if (g->out->by != MV_BY_ANNOTATION)
+        else if (g->out->by != MV_BY_ANNOTATION && g->out->by != MV_BY_LAYER)
             rows[i].text = text_of_stack(g, i);
     }
     if (g->out->by == MV_BY_METADATA)
         name_annotated(g, rows);
+    if (g->out->by == MV_BY_LAYER)
+        return name_layers(g, rows);
     return g->out->by != MV_BY_ANNOTATION || name_ranges(g, rows);
 }
 

@@ -1,7 +1,7 @@
 /* Groups of allocations by other information than their stack (--by): the user's metadata, the
  * annotation around them, the line of the forward pass that a backward block belongs to, the
- * compiled region, the node of torch.fx. Every allocation is in exactly one group, so bytes add up
- * in any grouping; allocations without the information are a group too. */
+ * compiled region, the node of torch.fx, the layer. Every allocation is in exactly one group, so
+ * bytes add up in any grouping; allocations without the information are a group too. */
 #ifndef MV_GROUPING_H
 #define MV_GROUPING_H
 
@@ -14,6 +14,7 @@ typedef enum {
     MV_BY_FORWARD,    /* the line to blame of forward_frames; without these, of the stack */
     MV_BY_COMPILE,    /* compile_context; "N/A" is none */
     MV_BY_FX,         /* the innermost frame's node and target */
+    MV_BY_LAYER,      /* the call of a module, where one line calls several (layers.h) */
     MV_BY_COUNT
 } mv_group_by;
 

@@ -10,7 +10,6 @@ typedef struct {
     const mv_lives *lives;
     mv_attribution *out;
     mv_sites sites;
-    uint32_t *part_of;        /* [allocs.count] */
     uint32_t *first_part;     /* [sites.groups] + 1, 0: none */
     uint32_t *next_part;      /* of the same group, + 1 */
     uint32_t unattributed;    /* the part without stacks, or MV_NO_ROW */
@@ -43,17 +42,17 @@ static bool make_parts(mv_arena *arena, mv_arena *scratch, site_search *t)
 
     if (most > a->count)
         most = a->count;
-    t->part_of = mv_push_array(scratch, uint32_t, a->count);
+    t->out->part_of = mv_push_array(arena, uint32_t, a->count);
     t->first_part = mv_push_array(scratch, uint32_t, t->sites.groups);
     t->next_part = mv_push_array(scratch, uint32_t, most);
     t->out->parts = mv_push_array(arena, mv_peak_part, most);
-    if (!t->part_of || !t->first_part || !t->next_part || !t->out->parts)
+    if (!t->out->part_of || !t->first_part || !t->next_part || !t->out->parts)
         return false;
     for (uint32_t i = 0; i < a->count; i++) {
         uint32_t group = t->sites.group[mv_site_of(&t->sites, a->stack[i])];
-        t->part_of[i] = part_at(t, group, t->out->categories.of_alloc[i], a->stack[i]);
+        t->out->part_of[i] = part_at(t, group, t->out->categories.of_alloc[i], a->stack[i]);
         if (a->stack[i].row == MV_NO_ROW)
-            t->unattributed = t->part_of[i];
+            t->unattributed = t->out->part_of[i];
     }
     return true;
 }
@@ -111,8 +110,8 @@ static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *si
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row = t->alive.row[i];
-        stacks[i] = (share){t->part_of[row], a->stack[row].row, a->block[row]};
-        ranges[i] = (share){t->part_of[row], t->annotation[i].row, a->block[row]};
+        stacks[i] = (share){t->out->part_of[row], a->stack[row].row, a->block[row]};
+        ranges[i] = (share){t->out->part_of[row], t->annotation[i].row, a->block[row]};
     }
     find_most(scratch, stacks, count, stack);
     find_most(scratch, ranges, count, range);
@@ -154,7 +153,7 @@ static void count_block(site_search *t, uint32_t row, uint32_t *site_of_part)
 {
     mv_attribution *out = t->out;
     uint64_t bytes = t->lives->allocs.block[row];
-    uint32_t part = t->part_of[row];
+    uint32_t part = t->out->part_of[row];
     mv_peak_site *site;
 
     out->category_bytes[out->categories.of_alloc[row]] += bytes;
@@ -223,8 +222,8 @@ mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives
     if (code == MV_OK && !make_parts(arena, &scratch, &t))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "parts of the curve");
     if (code == MV_OK)
-        code =
-            mv_curve_find(arena, lives, opts.window, t.part_of, out->curve.parts, &out->curve, err);
+        code = mv_curve_find(arena, lives, opts.window, out->part_of, out->curve.parts, &out->curve,
+                             err);
     if (code == MV_OK && !(make_sites(arena, &scratch, &t, at) && find_marginals(&scratch, out)))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites at the peak");
     mv_arena_release(&scratch);

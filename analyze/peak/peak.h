@@ -50,6 +50,7 @@ typedef struct {
     mv_peak_range *ranges; /* [range_count] most bytes first; 0 when the file has no ranges */
     mv_curve curve;
     mv_peak_part *parts; /* [curve.parts] */
+    uint32_t *part_of;   /* [allocs.count] of the curve */
 } mv_attribution;
 
 typedef struct {

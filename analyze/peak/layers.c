@@ -1,0 +1,408 @@
+#include "analyze/peak/layers.h"
+
+#include "analyze/code/sites.h"
+#include "analyze/code/stack_marks.h"
+#include "analyze/steps/phases.h"
+#include "analyze/steps/steps.h"
+#include "base/grow.h"
+#include "base/texts.h"
+
+enum {
+    MOST_STARTS = 3,  /* places that are tried as the first of a layer */
+    MOST_VISITS = 4,  /* how often that place may occur in a layer */
+    LEAST_PLACES = 2, /* in a layer; one more where there are two layers */
+    MOST_DEPTH = 400  /* of Python frames: Python's own limit is 1000 */
+};
+
+/* Allocations in a row of one site. */
+typedef struct {
+    uint32_t site;
+    uint32_t place;      /* the site, whatever torch does to call modules: hooks add frames */
+    uint32_t first, end; /* rows; those of no site are in between */
+} visit;
+
+typedef struct {
+    mv_arena *arena, *scratch;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_categories *categories;
+    mv_sites sites;
+    uint32_t *path_first; /* [sites.count + 1] into `path` */
+    mv_frame_id *path;    /* Python frames of each site, outermost first */
+    uint8_t *is_call;     /* [frames.count] calls a module */
+    uint32_t *place;      /* [sites.count] */
+    visit *visits;        /* of the pass */
+    uint32_t count, capacity;
+    uint32_t *seen; /* [sites.count] of places: marked if it is `now` */
+    uint32_t now;
+    mv_layers *out;
+    uint32_t loops_capacity;
+} layer_search;
+
+/* ---- paths ------------------------------------------------------------------------------- */
+
+static uint32_t path_length(const layer_search *s, uint32_t site)
+{
+    return s->path_first[site + 1] - s->path_first[site];
+}
+
+static const mv_frame_id *path_of(const layer_search *s, uint32_t site)
+{
+    return s->path + s->path_first[site];
+}
+
+static bool find_paths(layer_search *s)
+{
+    uint32_t count, at = 0, all = 0;
+
+    for (uint32_t i = 0; i < s->sites.count; i++) {
+        mv_stack_frames(s->trace, s->sites.stack[i], &count);
+        all += s->sites.stack[i].row == MV_NO_ROW ? 0 : count;
+    }
+    s->path_first = mv_push_array(s->scratch, uint32_t, (uint64_t)s->sites.count + 1);
+    s->path = mv_push_array(s->scratch, mv_frame_id, all);
+    if (!s->path_first || !s->path)
+        return false;
+    for (uint32_t i = 0; i < s->sites.count; i++) {
+        const mv_frame_id *frames = mv_stack_frames(s->trace, s->sites.stack[i], &count);
+        s->path_first[i] = at;
+        for (uint32_t k = s->sites.stack[i].row == MV_NO_ROW ? 0 : count; k-- > 0;)
+            if (s->sites.kinds[frames[k].row] <= MV_FRAME_FRAMEWORK)
+                s->path[at++] = frames[k];
+    }
+    s->path_first[s->sites.count] = at;
+    return true;
+}
+
+/* Numbers the places: paths without the frames of torch that call modules. */
+static bool find_places(layer_search *s)
+{
+    mv_frame_id kept[MOST_DEPTH];
+    mv_texts places = {.arena = s->scratch};
+
+    s->place = mv_push_array(s->scratch, uint32_t, s->sites.count);
+    for (uint32_t i = 0; s->place && i < s->sites.count; i++) {
+        const mv_frame_id *path = path_of(s, i);
+        uint32_t length = path_length(s, i), count = 0;
+        for (uint32_t k = 0; k < length && count < MOST_DEPTH; k++)
+            if (!mv_path_has(mv_string_span(s->trace, s->trace->frames.file[path[k].row]),
+                             "torch/nn/modules/module.py"))
+                kept[count++] = path[k];
+        s->place[i] =
+            mv_texts_add(&places, (mv_span){(const uint8_t *)kept, (uint64_t)count * sizeof *kept});
+        if (s->place[i] == MV_NO_TEXT)
+            return false;
+    }
+    return s->place != NULL;
+}
+
+/* ---- a pass ------------------------------------------------------------------------------ */
+
+static bool leads_to_call(const layer_search *s, mv_frame_id frame)
+{
+    const char *function =
+        mv_own_name(mv_string_text(s->trace, s->trace->frames.function[frame.row]));
+
+    return s->sites.kinds[frame.row] == MV_FRAME_FRAMEWORK || strcmp(function, "__call__") == 0;
+}
+
+/* Whether the rest of a path, after `depth` frames, begins with the call of a module. Frames of
+ * torch may be between, such as those of checkpoint(), and a __call__ of the module's own. */
+static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
+{
+    const mv_frame_id *path = path_of(s, site);
+    uint32_t length = path_length(s, site);
+
+    for (uint32_t i = depth; i < length; i++)
+        if (s->is_call[path[i].row])
+            return true;
+        else if (!leads_to_call(s, path[i]))
+            return false;
+    return false;
+}
+
+/* Whether the frames before the line are within a module, and the line is none of torch's own calls
+ * of modules. */
+static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
+{
+    const mv_frame_id *path = path_of(s, site);
+
+    if (s->is_call[path[depth - 1].row])
+        return false;
+    for (uint32_t i = 0; i + 1 < depth; i++)
+        if (s->is_call[path[i].row])
+            return true;
+    return false;
+}
+
+/* Where the parts of visits begin: at each `every`-th visit of `place`. */
+typedef struct {
+    uint32_t place, every;
+    uint32_t from, to; /* visits: from the first of `place` to the end of all */
+    uint32_t count;    /* parts */
+} splitting;
+
+/* The end of the part that begins at visit `at`. */
+static uint32_t part_end(const layer_search *s, const splitting *by, uint32_t at)
+{
+    uint32_t left = by->every;
+
+    for (at++; at < by->to; at++)
+        if (s->visits[at].place == by->place && --left == 0)
+            break;
+    return at;
+}
+
+/* How many places are visited in [from, to). */
+static uint32_t count_places(layer_search *s, uint32_t from, uint32_t to)
+{
+    uint32_t count = 0;
+
+    s->now++;
+    for (uint32_t i = from; i < to; i++) {
+        count += s->seen[s->visits[i].place] != s->now;
+        s->seen[s->visits[i].place] = s->now;
+    }
+    return count;
+}
+
+/* Whether the visits of [a, a_end) are among those of [b, b_end), in their order. */
+static bool is_among(const layer_search *s, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end)
+{
+    for (; a < a_end && b < b_end; b++)
+        a += s->visits[a].place == s->visits[b].place;
+    return a == a_end;
+}
+
+/* Whether all parts are alike. The last of three or more may have been left unfinished: it begins
+ * as the shortest of the others does. */
+static bool are_alike(layer_search *s, const splitting *by)
+{
+    uint32_t shortest = 0, shortest_end = 0, longest = 0, part = 0;
+    bool may_be_cut = by->count > 2;
+
+    for (uint32_t at = by->from, end; at < by->to; at = end, part++) {
+        end = part_end(s, by, at);
+        if (end - at > longest)
+            longest = end - at;
+        if (may_be_cut && part + 1 == by->count)
+            break;
+        if (shortest_end == 0 || end - at < shortest_end - shortest) {
+            shortest = at;
+            shortest_end = end;
+        }
+    }
+    if (longest > 2 * (shortest_end - shortest) + 2 ||
+        count_places(s, shortest, shortest_end) < LEAST_PLACES + (by->count == 2))
+        return false;
+    part = 0;
+    for (uint32_t at = by->from, end; at < by->to; at = end, part++) {
+        end = part_end(s, by, at);
+        if (is_among(s, shortest, shortest_end, at, end))
+            continue;
+        if (!may_be_cut || part + 1 < by->count || !is_among(s, at, end, shortest, shortest_end))
+            return false;
+    }
+    return true;
+}
+
+/* Whether what comes before the first part is nothing that belongs to parts. */
+static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_t to)
+{
+    count_places(s, first, from);
+    for (uint32_t i = from; i < to; i++)
+        if (s->seen[s->visits[i].place] == s->now)
+            return false;
+    return true;
+}
+
+/* A last part of one place may be the end of the part before it, or the beginning of another that
+ * was left unfinished: it is in none. */
+static void leave_end(layer_search *s, splitting *by)
+{
+    uint32_t last = by->from;
+
+    for (uint32_t at = by->from; at < by->to; at = part_end(s, by, at))
+        last = at;
+    if (by->count > 2 && count_places(s, last, by->to) < LEAST_PLACES) {
+        by->to = last;
+        by->count--;
+    }
+}
+
+/* Splits the visits of a line by the first place that gives parts alike. */
+static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
+{
+    uint32_t starts = 0;
+
+    for (uint32_t from = first; from < to && starts < MOST_STARTS; from++, starts++) {
+        uint32_t visits = 0;
+        if (!begins_there(s, first, from, to))
+            return false;
+        for (uint32_t i = from; i < to; i++)
+            visits += s->visits[i].place == s->visits[from].place;
+        for (uint32_t every = 1; every <= MOST_VISITS && 2 * every <= visits; every++) {
+            *out = (splitting){s->visits[from].place, every, from, to, visits / every};
+            if (visits % every != 0)
+                continue;
+            leave_end(s, out);
+            if (are_alike(s, out))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- loops ------------------------------------------------------------------------------- */
+
+/* The loop of a line, old or new; MV_NO_ROW: there are too many, or memory is out. */
+static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
+{
+    const mv_frame_id *path = path_of(s, site);
+    mv_layers *out = s->out;
+    uint32_t line = depth;
+
+    for (uint32_t i = 0; i < out->loop_count; i++) {
+        const mv_layer_loop *loop = &out->loops[i];
+        if (loop->depth == depth &&
+            memcmp(path_of(s, mv_site_of(&s->sites, loop->stack)), path, depth * sizeof *path) == 0)
+            return i;
+    }
+    while (line > 1 && s->sites.kinds[path[line - 1].row] > MV_FRAME_PACKAGE)
+        line--;
+    if (out->loop_count == MV_MOST_LOOPS ||
+        !mv_append(
+            s->arena, out->loops, out->loop_count, s->loops_capacity,
+            (mv_layer_loop){.stack = s->sites.stack[site], .depth = depth, .line = path[line - 1]}))
+        return MV_NO_ROW;
+    return out->loop_count - 1;
+}
+
+static void number_layers(layer_search *s, uint32_t first, const splitting *by, uint32_t depth)
+{
+    uint32_t loop = loop_at(s, s->visits[first].site, depth), part = 0;
+
+    if (loop == MV_NO_ROW)
+        return;
+    for (uint32_t at = by->from, end; at < by->to; at = end, part++) {
+        end = part_end(s, by, at);
+        for (uint32_t v = part == 0 ? first : at; v < end; v++)
+            for (uint32_t row = s->visits[v].first; row < s->visits[v].end; row++)
+                if (mv_site_of(&s->sites, s->lives->allocs.stack[row]) == s->visits[v].site &&
+                    s->categories->of_alloc[row] != MV_CATEGORY_WORKSPACE) {
+                    s->out->loop[row] = loop;
+                    s->out->index[row] = part;
+                }
+    }
+    if (part > s->out->loops[loop].count)
+        s->out->loops[loop].count = part;
+}
+
+/* Visits [from, to) share the first `depth` frames of their paths. */
+static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t depth)
+{
+    splitting by;
+    bool calls = depth > 0 && may_loop(s, s->visits[from].site, depth);
+
+    for (uint32_t i = from; i < to && calls; i++)
+        calls = calls_module(s, s->visits[i].site, depth);
+    if (calls && split(s, from, to, &by)) {
+        number_layers(s, from, &by, depth);
+        return;
+    }
+    for (uint32_t at = from, end; at < to && depth < MOST_DEPTH; at = end) {
+        uint32_t site = s->visits[at].site;
+        bool goes_deeper = path_length(s, site) > depth;
+        for (end = at + 1; end < to && goes_deeper; end++)
+            if (path_length(s, s->visits[end].site) <= depth ||
+                path_of(s, s->visits[end].site)[depth].row != path_of(s, site)[depth].row)
+                break;
+        if (end - at > 2)
+            look_into(s, at, end, depth + 1);
+    }
+}
+
+/* ---- passes ------------------------------------------------------------------------------ */
+
+/* Adds a row to the pass. False when memory is out. */
+static bool add_row(layer_search *s, uint32_t row)
+{
+    uint32_t site = mv_site_of(&s->sites, s->lives->allocs.stack[row]);
+
+    if (path_length(s, site) == 0)
+        return true;
+    if (s->count > 0 && s->visits[s->count - 1].site == site) {
+        s->visits[s->count - 1].end = row + 1;
+        return true;
+    }
+    return mv_append(s->scratch, s->visits, s->count, s->capacity,
+                     (visit){.site = site, .place = s->place[site], .first = row, .end = row + 1});
+}
+
+/* A pass is what a run of the forward phase allocates within a step. */
+static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps *steps)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t run = MV_NO_ROW, bin = 0;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t now = mv_phases_at(phases, a->birth[i]), step = mv_steps_bin(steps, a->birth[i]);
+        if (now != run || step != bin) {
+            if (s->count > 2)
+                look_into(s, 0, s->count, 0);
+            s->count = 0;
+            run = now;
+            bin = step;
+        }
+        if (run != MV_NO_ROW && phases->phase[run] == MV_PHASE_FORWARD && !add_row(s, i))
+            return false;
+    }
+    if (s->count > 2)
+        look_into(s, 0, s->count, 0);
+    return true;
+}
+
+static bool prepare(layer_search *s, uint16_t **marks)
+{
+    const mv_trace *trace = s->trace;
+    uint32_t count = s->lives->allocs.count;
+
+    s->is_call = mv_push_array(s->scratch, uint8_t, trace->frames.count);
+    s->seen = mv_push_array(s->scratch, uint32_t, s->sites.count);
+    s->out->loop = mv_push_array(s->arena, uint32_t, count);
+    s->out->index = mv_push_array(s->arena, uint32_t, count);
+    *marks = mv_stack_marks(s->scratch, trace, s->sites.kinds);
+    if (!s->is_call || !s->seen || !s->out->loop || !s->out->index || !*marks || !find_paths(s) ||
+        !find_places(s))
+        return false;
+    for (uint32_t i = 0; i < trace->frames.count; i++)
+        s->is_call[i] = mv_frame_calls_module(trace, s->sites.kinds, (mv_frame_id){i});
+    for (uint32_t i = 0; i < count; i++)
+        s->out->loop[i] = MV_NO_ROW;
+    return true;
+}
+
+mv_code mv_layers_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       const mv_categories *categories, mv_layers *out, mv_err *err)
+{
+    mv_arena scratch;
+    layer_search s = {.arena = arena,
+                      .scratch = &scratch,
+                      .trace = trace,
+                      .lives = lives,
+                      .categories = categories,
+                      .out = out};
+    mv_phases phases;
+    mv_steps steps;
+    uint16_t *marks;
+    bool found = false;
+
+    *out = (mv_layers){0};
+    mv_arena_init(&scratch, arena->budget);
+    if (mv_sites_find(&scratch, trace, &s.sites, err) == MV_OK && prepare(&s, &marks) &&
+        mv_phases_find(&scratch, lives, marks, &phases, err) == MV_OK &&
+        mv_steps_find(&scratch, trace, lives, &steps, err) == MV_OK)
+        found = find_loops(&s, &phases, &steps);
+    mv_arena_release(&scratch);
+    return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "layers");
+}

@@ -1,0 +1,238 @@
+/* Which calls of modules are told apart, against programs whose layers are known, and where nothing
+ * may be claimed. */
+#include "analyze/code/culprit.h"
+#include "analyze/peak/site_layers.h"
+#include "base/text.h"
+#include "tests/fixture/fixture.h"
+
+#define TORCH "/v/lib/python3.12/site-packages/torch/"
+#define CALL                                                                  \
+    "_call_impl:" TORCH "nn/modules/module.py:1790;_wrapped_call_impl:" TORCH \
+    "nn/modules/module.py:1779;"
+#define MODEL "forward:/w/t.py:69;" CALL "step:/w/t.py:74"
+
+typedef struct {
+    mv_lives lives;
+    mv_categories categories;
+    mv_layers layers;
+} survey;
+
+/* A file of testdata/. */
+static const mv_trace *load(const char *name)
+{
+    mv_trace *trace = mv_push_struct(mvt_memory(), mv_trace);
+    char path[1000];
+
+    snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, name);
+    mvt_ok(mv_trace_read(mvt_memory(), path, NULL, trace, mvt_err()));
+    return trace;
+}
+
+static survey survey_of(const mv_trace *trace)
+{
+    const uint8_t *kinds = mv_frame_kinds(mvt_memory(), trace);
+    survey s;
+
+    s.lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(
+        mv_categories_find(mvt_memory(), trace, &s.lives, kinds, NULL, &s.categories, mvt_err()));
+    mvt_ok(mv_layers_find(mvt_memory(), trace, &s.lives, &s.categories, &s.layers, mvt_err()));
+    return s;
+}
+
+/* "t.py:69 forward 8; ..." of all loops. */
+static const char *loops_of(const mv_trace *trace)
+{
+    survey s = survey_of(trace);
+    char *text = mv_arena_push(mvt_memory(), 4096, 1), label[200];
+
+    for (uint32_t i = 0; i < s.layers.loop_count; i++)
+        mv_text_append(text, 4096, "%s%s %u", i ? "; " : "",
+                       mv_frame_label(trace, s.layers.loops[i].line, label, sizeof label),
+                       s.layers.loops[i].count);
+    return text;
+}
+
+/* ---- programs whose layers are known ------------------------------------------------------ */
+
+/* The counts are those in testdata/snapshots/train.py (L=), of torchvision's models, and of the
+ * scripts that recorded the others. */
+Test(layers, recorded_models_have_the_layers_that_they_were_made_with)
+{
+    static const struct {
+        const char *file, *loops;
+    } all[] = {
+        {"snapshots/gpt_train.pickle", "train.py:69 forward 8"},
+        {"snapshots/gpt_train_expandable.pickle", "train.py:69 forward 8"},
+        {"snapshots/leak_in_training.pickle", "train.py:69 forward 4"},
+        {"snapshots/no_leak_warmup.pickle", "train.py:69 forward 4"},
+        {"snapshots/eval_without_no_grad.pickle", "train.py:69 forward 4"},
+        {"snapshots/annotated.pickle", "train.py:69 forward 2"},
+        {"snapshots/late_start.pickle", "train.py:69 forward 4"},
+        {"snapshots/whatif_0.pickle.zst", "train.py:69 forward 6"},
+        {"snapshots/resnet_all.pickle",
+         "resnet.py:273 _forward_impl 2; resnet.py:274 _forward_impl 2; "
+         "resnet.py:275 _forward_impl 2; resnet.py:276 _forward_impl 2"},
+        {"midway/resnet-loss.pickle.zst",
+         "resnet.py:273 _forward_impl 3; resnet.py:274 _forward_impl 4; "
+         "resnet.py:275 _forward_impl 6; resnet.py:276 _forward_impl 3"},
+        {"midway/gpt-forward.pickle.zst", "make_snapshots.py:68 forward 12"},
+        {"midway/llama-infer.pickle.zst", "modeling_llama.py:403 forward 16"},
+        {"oom/gpt-oomforward.pickle.zst", "make_snapshots.py:68 forward 8"},
+        /* One cell for each of 60 time steps: calls, too. */
+        {"midway/rnn-forward.pickle.zst", "midway.py:29 forward 60"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        cr_expect_str_eq(loops_of(load(all[i].file)), all[i].loops, "%s", all[i].file);
+}
+
+Test(layers, nothing_is_claimed_of_runs_without_layers)
+{
+    static const char *const files[] = {
+        "snapshots/mlp_train.pickle",
+        "snapshots/compiled.pickle",
+        "snapshots/frag_pinned_by_small.pickle",
+        "snapshots/leak_global_list.pickle",
+        "snapshots/leak_cycle.pickle",
+        "snapshots/streams.pickle",
+        "snapshots/two_devices.pickle",
+        "snapshots/oom.pickle",
+        "snapshots/leak_hidden_state.pickle",
+        "snapshots/no_history.pickle",
+        "snapshots/graphs.pickle",
+        "leaks/functional_layers.pickle.zst",
+        "leaks/build_only.pickle.zst",
+        "leaks/set_up_only.pickle.zst",
+    };
+
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
+        cr_expect_str_empty(loops_of(load(files[i])), "%s", files[i]);
+}
+
+/* ---- rules -------------------------------------------------------------------------------- */
+
+/* Allocates at the places of `layers`: a letter is a place of what `caller` calls, '.' one of the
+ * model outside of that, '|' nothing. */
+static const mv_trace *trace_of(const char *layers, const char *caller)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t at = 0x1000;
+
+    for (const char *c = layers; *c; c++) {
+        char stack[1000];
+        if (*c == '|')
+            continue;
+        if (*c == '.')
+            snprintf(stack, sizeof stack, "forward:/w/t.py:70;" CALL "step:/w/t.py:74");
+        else
+            snprintf(stack, sizeof stack, "f:/w/m.py:%d;" CALL "%s", *c, caller);
+        mvt_alloc(t, .addr = at, .bytes = 512, .stack = stack);
+        at += 512;
+    }
+    return mvt_done(t);
+}
+
+static const char *loops_in(const char *layers)
+{
+    return loops_of(trace_of(layers, MODEL));
+}
+
+Test(layers, parts_are_alike_or_there_are_none)
+{
+    cr_expect_str_eq(loops_in("abc|abc"), "t.py:69 forward 2");
+    cr_expect_str_eq(loops_in("ab|ab|ab"), "t.py:69 forward 3");
+    cr_expect_str_eq(loops_in(".abc|abc.."), "t.py:69 forward 2", "what is around is no layer");
+    cr_expect_str_eq(loops_in("aabbc|abbbc|abc"), "t.py:69 forward 3", "how often in a row");
+    cr_expect_str_eq(loops_in("abca|abca|abca"), "t.py:69 forward 3", "the first place recurs");
+    cr_expect_str_eq(loops_in("xabc|abc|abc"), "t.py:69 forward 3", "made once, in the first");
+    cr_expect_str_eq(loops_in("abdc|abc|abc"), "t.py:69 forward 3", "one has more");
+    cr_expect_str_eq(loops_in("abc|abc|ab"), "t.py:69 forward 3", "the last is not finished");
+    cr_expect_str_eq(loops_in("abc"), "");
+    cr_expect_str_eq(loops_in("aaaa"), "", "one place");
+    cr_expect_str_eq(loops_in("ab|ab"), "", "two parts with two places");
+    cr_expect_str_eq(loops_in("abcd|acbd"), "", "another order");
+    cr_expect_str_eq(loops_in("abc|axy|abz"), "", "other places");
+    cr_expect_str_eq(loops_in("abcdefghijkl"), "");
+}
+
+/* The same calls from a loop of the script, as of steps, are no layers: no module is around them.
+ */
+Test(layers, a_loop_outside_of_modules_is_none)
+{
+    cr_expect_str_empty(loops_of(trace_of("abc|abc|abc", "main:/w/t.py:9")));
+}
+
+Test(layers, every_allocation_is_in_the_call_that_made_it)
+{
+    survey s = survey_of(trace_of(".abc|abbc|abc.", MODEL));
+    static const uint32_t none = MV_NO_ROW, expected[] = {9, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 9};
+
+    for (uint32_t i = 0; i < 12; i++) {
+        cr_expect_eq(s.layers.loop[i], expected[i] == 9 ? none : 0, "row %u", i);
+        cr_expect(expected[i] == 9 || s.layers.index[i] == expected[i], "row %u", i);
+    }
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+/* What a site holds by layer is part of what it holds, and blocks are counted once. */
+Test(layers, parts_of_sites_add_up)
+{
+    static const char *const files[] = {
+        "snapshots/gpt_train.pickle", "snapshots/leak_in_training.pickle",
+        "snapshots/resnet_all.pickle", "snapshots/annotated.pickle", "snapshots/mlp_train.pickle"};
+
+    for (unsigned f = 0; f < 5; f++) {
+        const mv_trace *trace = load(files[f]);
+        survey s = survey_of(trace);
+        mv_peak_opts opts = {.window = {0, s.lives.events.count},
+                             .kinds = mv_frame_kinds(mvt_memory(), trace)};
+        mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = opts.window};
+        mv_attribution found;
+        mv_moment at;
+        mv_site_layers *split;
+        mvt_ok(mv_moment_find(mvt_memory(), &s.lives, ask, &at, mvt_err()));
+        mvt_ok(mv_peak_attribute(mvt_memory(), trace, &s.lives, at, opts, &found, mvt_err()));
+        split = mv_site_layers_find(mvt_memory(), &s.lives, &s.layers, &found);
+        for (uint32_t i = 0; i < found.count; i++) {
+            uint64_t bytes = 0;
+            uint32_t blocks = 0;
+            for (uint32_t k = 0; k < split[i].count; k++) {
+                bytes += split[i].layers[k].bytes;
+                blocks += split[i].layers[k].blocks;
+                cr_expect(k == 0 || split[i].layers[k - 1].index < split[i].layers[k].index);
+                cr_expect_lt(split[i].layers[k].index, s.layers.loops[split[i].loop].count);
+            }
+            cr_expect_eq(bytes, split[i].bytes);
+            cr_expect_leq(bytes, found.sites[i].bytes, "%s", files[f]);
+            cr_expect_leq(blocks, found.sites[i].blocks, "%s", files[f]);
+            cr_expect_eq(split[i].loop == MV_NO_ROW, split[i].count == 0);
+        }
+    }
+}
+
+Test(layers, the_leak_is_in_the_layer_with_the_hook)
+{
+    const mv_trace *trace = load("snapshots/leak_in_training.pickle");
+    survey s = survey_of(trace);
+    uint64_t held[4] = {0}; /* at the end of the run */
+
+    for (uint32_t i = 0; i < s.lives.allocs.count; i++)
+        if (s.layers.loop[i] != MV_NO_ROW && s.lives.allocs.freed[i] == MV_NEVER)
+            held[s.layers.index[i]] += s.lives.allocs.block[i];
+    /* m.blocks[1].up has the hook: 12 steps, 2 MiB each. */
+    cr_expect_eq(held[0] + held[2] + held[3], 0);
+    cr_expect_eq(held[1], 24 * MIB);
+}
+
+Test(layers, memory_that_is_too_little_is_no_crash)
+{
+    const mv_trace *trace = load("snapshots/annotated.pickle");
+    survey s = survey_of(trace);
+    mv_layers layers;
+
+    for (mvt_limit l = {.step = 16384}; mvt_more_memory(&l);)
+        l.code = mv_layers_find(&l.arena, trace, &s.lives, &s.categories, &layers, mvt_err());
+    cr_expect_eq(layers.loop_count, 1);
+}
