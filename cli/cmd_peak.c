@@ -87,18 +87,25 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
+/* The layers of a site, which each of them names: a table of them is complete by itself. */
+typedef struct {
+    const mv_site_layers *split;
+    mv_value label;
+} labelled_split;
+
 #define LAYER_FIELDS(COLUMN, MEMBER, LIST) \
-    MEMBER("index", layer->index + 1)      \
     MEMBER("bytes", layer->bytes)          \
-    MEMBER("blocks", layer->blocks)
+    MEMBER("blocks", layer->blocks)        \
+    MEMBER("index", layer->index + 1)      \
+    MEMBER("site", mv_value_itself(site->label))
 
 static void list_layers(mv_rows *rows, const void *all, const void *one)
 {
-    const mv_site_layers *split = one;
+    const labelled_split *site = one;
 
     (void)all;
-    for (uint32_t i = 0; i < split->count; i++) {
-        const mv_site_layer *layer = &split->layers[i];
+    for (uint32_t i = 0; i < site->split->count; i++) {
+        const mv_site_layer *layer = &site->split->layers[i];
         MV_ROWS_ADD(rows, LAYER_FIELDS);
     }
 }
@@ -118,7 +125,7 @@ static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
     MEMBER("frames", mv_value_frames(r->trace, site->stack))                                    \
     MEMBER("loop.line", loop ? mv_value_text(line) : mv_value_of(MV_VALUE_NULL_OBJECT))         \
     MEMBER("loop.calls", loop ? loop->count : 0)                                                \
-    LIST("layers", &layer_table, mv_value_rows(split))
+    LIST("layers", &layer_table, mv_value_rows(&split))
 
 /* The loop that a site is in, with the label of its line; NULL: it is in none. */
 static const mv_layer_loop *loop_of(const peak_report *r, const device_peak *d, uint32_t site,
@@ -145,7 +152,8 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_site *site = &found->sites[i];
         const mv_layer_loop *loop = loop_of(r, d, i, line);
-        const mv_site_layers *split = &d->split[i];
+        labelled_split split = {&d->split[i],
+                                mv_value_label(labels, i, r->trace, r->kinds, site->stack)};
         MV_ROWS_ADD(rows, SITE_FIELDS);
     }
     if (!mv_rows_are_text(rows) || found->unattributed == 0)

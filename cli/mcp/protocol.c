@@ -64,7 +64,8 @@ static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
 static const char INSTRUCTIONS[] =
     "memviz reads snapshots of GPU memory: files of torch.cuda.memory._dump_snapshot(), captures "
     "of "
-    "memviz run. Begin with info. Every tool takes "
+    "memviz run. Begin with triage, which "
+    "names the reports that matter. Every tool takes "
     "the path of a snapshot. Options that answers name, such as --limit or --at, are arguments: "
     "limit, at. Long answers are cut and say how to ask for the rest. The tool terms explains "
     "words.";

@@ -23,6 +23,7 @@ struct mv_mcp_tool {
 };
 
 static const mv_mcp_tool tools[] = {
+    {.name = "triage", .command = "triage"},
     {.name = "info", .command = "info"},
     {.name = "stats", .command = "stats"},
     {.name = "leaks", .command = "leaks"},
@@ -80,18 +81,17 @@ typedef struct {
     bool is_many;
 } operand;
 
-/* The next of "BEFORE AFTER", "FILE...", "[TERM]". False at the end. */
+/* The next of "BEFORE AFTER", "FILE|FOLDER...", "[TERM]". False at the end. */
 static bool next_operand(const char **arguments, operand *out)
 {
     const char *at = *arguments + strspn(*arguments, " ");
     size_t length = strcspn(at, " "), used = 0;
 
     *out = (operand){.is_optional = *at == '['};
-    for (size_t i = 0; i < length && used + 2 < sizeof out->name; i++)
-        if (isupper((unsigned char)at[i]))
+    out->is_many = length > 3 && memcmp(at + length - 3, "...", 3) == 0;
+    for (size_t i = *at == '['; i < length && isupper((unsigned char)at[i]); i++)
+        if (used + 2 < sizeof out->name)
             out->name[used++] = (char)tolower((unsigned char)at[i]);
-        else if (at[i] == '.')
-            out->is_many = true;
     if (out->is_many)
         out->name[used] = 's';
     *arguments = at + length;
