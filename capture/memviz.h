@@ -1,4 +1,4 @@
-/* Marks and ranges for a program that may run under `memviz run`.
+/* Marks, ranges and heaps for a program that may run under `memviz run`.
  *
  * A mark names a moment ("step 3"). A range names the time between its push and its pop on one
  * thread. Reports use them: --from @NAME, steps, the lane above a timeline.
@@ -10,6 +10,17 @@
  *     memviz_pop();
  *     memviz_mark("step 3");
  *
+ * A heap is an allocator of the program or a library, with blocks in memory that it took from CUDA
+ * or elsewhere. When memviz is told of its blocks, `--level NAME` is about them:
+ *
+ *     unsigned heap = memviz_heap("my pool");      once; the same name gives the same heap
+ *     memviz_alloc(heap, address, bytes);          after the block was taken
+ *     memviz_free(heap, address);                  before it may be taken again
+ *
+ * NULL is no block. Reports charge a block to the caller of the Python function that calls
+ * memviz_alloc: have one function of your allocator tell. docs/heaps.md has recipes for CuPy,
+ * Numba, RMM and C++.
+ *
  * There is nothing to link: the functions are in the library that `memviz run` loads. Without it
  * each call is only a comparison, and its argument is not evaluated.
  *
@@ -20,9 +31,13 @@
  *     mark = getattr(_lib, "memviz_mark", lambda text: None)
  *     mark(b"step 3")
  *
+ * Addresses and sizes need their types there: memviz_alloc.argtypes = (c_uint, c_void_p, c_size_t).
+ *
  * Texts are UTF-8 and are copied. Safe on every thread. errno does not change. */
 #ifndef MEMVIZ_H
 #define MEMVIZ_H
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,11 +52,18 @@ extern "C" {
 MEMVIZ_API void memviz_mark(const char *text);
 MEMVIZ_API void memviz_push(const char *text);
 MEMVIZ_API void memviz_pop(void);
+MEMVIZ_API unsigned memviz_heap(const char *name); /* 0 without the library: no heap */
+MEMVIZ_API void memviz_alloc(unsigned heap, const void *address, size_t bytes);
+MEMVIZ_API void memviz_free(unsigned heap, const void *address);
 
 #ifndef MEMVIZ_CAPTURE
 #define memviz_mark(text) (memviz_mark ? memviz_mark(text) : (void)0)
 #define memviz_push(text) (memviz_push ? memviz_push(text) : (void)0)
 #define memviz_pop()      (memviz_pop ? memviz_pop() : (void)0)
+#define memviz_heap(name) (memviz_heap ? memviz_heap(name) : 0u)
+#define memviz_alloc(heap, address, bytes) \
+    (memviz_alloc ? memviz_alloc(heap, address, bytes) : (void)0)
+#define memviz_free(heap, address) (memviz_free ? memviz_free(heap, address) : (void)0)
 #endif
 
 #ifdef __cplusplus

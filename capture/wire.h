@@ -65,12 +65,14 @@ static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
     X(SETTINGS, 32, "settings")           \
     X(API_CALLS, 33, "api calls")         \
     X(SAMPLES, 34, "samples")             \
-    X(FACTS, 35, "facts")
+    X(FACTS, 35, "facts")                 \
+    X(HEAP_CALLS, 36, "heap calls")
 
 typedef enum {
 #define MV_WIRE_KIND_ENUM(name, number, text) MV_WIRE_##name = number,
     MV_WIRE_KIND_LIST(MV_WIRE_KIND_ENUM)
 #undef MV_WIRE_KIND_ENUM
+        MV_WIRE_KINDS /* one more than the largest */
 } mv_wire_kind;
 
 typedef enum { MV_WIRE_CODEC_NONE, MV_WIRE_CODEC_ZSTD, MV_WIRE_CODEC_COUNT } mv_wire_codec;

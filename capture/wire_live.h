@@ -34,6 +34,7 @@ enum {
     MV_LIVE_NOT_RECENT = 15,      /* the tag's slot when the address is spelled out */
     MV_LIVE_MOST_TEXT = 64 << 10, /* longest text; longer ones are cut */
     MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is left out (empty) */
+    MV_LIVE_SIZE_BITS = 48,       /* of the largest block of a heap */
     MV_LIVE_MOST_FRAMES = 256     /* deepest stack; deeper ones lose their outermost frames */
 };
 
@@ -137,6 +138,10 @@ typedef enum {
     X(POP, 9)    /* the innermost open range of this thread ends */                                \
     X(BEGIN, 10) /* a range that may end on another thread begins: its number, string id */        \
     X(END, 11)   /* such a range ends: its number */                                               \
+    X(HEAP, 14)  /* a call about a block of an allocator that the program told of: address,        \
+                  * mv_heap_action, size, string id + 1 of the heap's name (0: the heap that       \
+                  * has the address), string id + 1 of the calling library's path, signed device,  \
+                  * stack id + 1 */                                                                \
     X(LAUNCHES,                                                                                    \
       13)         /* how many kernels and graphs the process had launched at the CALL before it in \
                    * this chunk, if there were more than at the last one. A launch of the runtime  \
@@ -150,6 +155,21 @@ typedef enum {
     MV_LIVE_EVENT_LIST(MV_LIVE_EVENT_ENUM)
 #undef MV_LIVE_EVENT_ENUM
 } mv_live_event;
+
+/* What a call does to a block of a heap (memviz_alloc, NVTX's memory extension). Frees, resizes and
+ * resets are numbered before the memory may be given out again. */
+#define MV_HEAP_ACTION_LIST(X)                              \
+    X(ALLOC, 1, "alloc")   /* address, size */              \
+    X(FREE, 2, "free")     /* address */                    \
+    X(RESIZE, 3, "resize") /* address, size: from now on */ \
+    X(RESET, 4, "reset")   /* frees every block of the heap */
+
+typedef enum {
+#define MV_HEAP_ACTION_ENUM(name, number, text) MV_HEAP_##name = number,
+    MV_HEAP_ACTION_LIST(MV_HEAP_ACTION_ENUM)
+#undef MV_HEAP_ACTION_ENUM
+        MV_HEAP_ACTION_COUNT
+} mv_heap_action;
 
 /* Whether a record belongs to the event before it, and has that event's number. */
 static inline bool mv_live_is_beside(mv_live_event kind)

@@ -70,7 +70,8 @@
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(TABLE, "table", 0, "NAME",                                                                   \
-      "allocations events segments blocks stacks frames annotations api_calls samples facts",      \
+      "allocations events segments blocks stacks frames annotations api_calls heap_calls samples " \
+      "facts",                                                                                     \
       "the table to print as CSV; for export: allocations (default), events, segments, ...")       \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \

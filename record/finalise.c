@@ -7,7 +7,7 @@
 
 uint64_t mv_recorded_count(const mv_trace *trace)
 {
-    uint64_t records = trace->api_calls.count + trace->annotations.count;
+    uint64_t records = trace->api_calls.count + trace->heap_calls.count + trace->annotations.count;
     const mv_events *host = &trace->host_events;
 
     for (uint32_t i = 0; i < trace->device_count; i++)

@@ -113,3 +113,15 @@ bool mv_library_is_framework(const char *path)
 
     return row >= 0 && libraries[row].is_framework;
 }
+
+bool mv_library_is_binding(const char *path)
+{
+    static const char *const starts[] = {"libffi", "_ctypes", "_cffi_backend", "python",
+                                         "libpython"};
+    const char *base = base_of(path);
+
+    for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(base, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}

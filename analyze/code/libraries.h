@@ -19,4 +19,7 @@ const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME]);
 /* Whether PyTorch's caching allocator makes its calls in this library. */
 bool mv_library_is_framework(const char *path);
 
+/* Whether Python calls C through this library: ctypes or cffi, which may be in the interpreter. */
+bool mv_library_is_binding(const char *path);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/libraries.h"
@@ -140,6 +141,8 @@ mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_sta
     mv_module_path path = mv_module_path_of(trace, stack);
     mv_frame_id culprit = mv_culprit_frame(trace, kinds, stack);
 
+    if (trace->origin.is_heap)
+        return MV_LEAK_HEAP;
     if (calling_library(trace, stack))
         return MV_LEAK_CUDA_CALLS;
     if (signs->has_bursts)
@@ -238,9 +241,13 @@ static const struct {
     [MV_LEAK_CUDA_CALLS] = {"the memory comes from calls of CUDA",
                             "free what is allocated at %s in each step, or keep one buffer and "
                             "use it again"},
+    [MV_LEAK_HEAP] = {"the blocks are of an allocator that the program told of, not of PyTorch's",
+                      "find what still holds the blocks allocated at %s after the step, and free "
+                      "them"},
 };
 
-/* What to do about the memory of libraries, instead of the advice for other calls of CUDA. */
+/* What to do about the memory of libraries, instead of the advice for other calls of CUDA; a heap
+ * may have the name of one. */
 static const struct {
     const char *library, *advice;
 } library_words[] = {
@@ -271,11 +278,13 @@ static const char *advice_for(const mv_trace *trace, const mv_leak *leak)
     const char *library = calling_library(trace, leak->stack);
     char name[MV_LIBRARY_NAME];
 
-    if (leak->kind != MV_LEAK_CUDA_CALLS || !library)
+    if (leak->kind == MV_LEAK_HEAP)
+        library = trace->origin.level;
+    else if (leak->kind != MV_LEAK_CUDA_CALLS || !library)
         return words[leak->kind].advice;
     mv_library_name(library, name);
     for (size_t i = 0; i < sizeof library_words / sizeof *library_words; i++)
-        if (strcmp(name, library_words[i].library) == 0)
+        if (strcasecmp(name, library_words[i].library) == 0)
             return library_words[i].advice;
     return words[leak->kind].advice;
 }

@@ -38,7 +38,8 @@ typedef enum {
     X(COMMUNICATION, "communication")                                                            \
     X(GROWING_BLOCK, "growing_block") /* one block, copied into a larger one in each step */     \
     X(PRIVATE_POOL, "private_pool")   /* each step's blocks are in a memory pool of their own */ \
-    X(CUDA_CALLS, "cuda_calls")       /* calls of CUDA whose memory is not given back */
+    X(CUDA_CALLS, "cuda_calls")       /* calls of CUDA whose memory is not given back */         \
+    X(HEAP, "heap")                   /* blocks of an allocator that the program told of */
 
 typedef enum {
 #define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,

@@ -50,14 +50,14 @@ static bool rows_find(mv_arena *scratch, const mv_trace *trace, call_rows *out)
     return true;
 }
 
-static bool stacks_push(mv_arena *arena, const mv_stacks *from, const call_rows *more,
-                        mv_stacks *out)
+bool mv_stacks_push(mv_arena *arena, const mv_stacks *from, uint32_t stacks, uint64_t stack_frames,
+                    mv_stacks *out)
 {
     uint64_t frames = from->first[from->count];
 
     out->count = from->count;
-    out->first = mv_push_array(arena, mv_value_of_END, (uint64_t)from->count + more->stacks + 1);
-    out->frame = mv_push_array(arena, mv_frame_id, frames + more->stack_frames + 1);
+    out->first = mv_push_array(arena, mv_value_of_END, (uint64_t)from->count + stacks + 1);
+    out->frame = mv_push_array(arena, mv_frame_id, frames + stack_frames + 1);
     if (!out->first || !out->frame)
         return false;
     memcpy(out->first, from->first, ((uint64_t)from->count + 1) * sizeof *out->first);
@@ -66,28 +66,28 @@ static bool stacks_push(mv_arena *arena, const mv_stacks *from, const call_rows 
     return true;
 }
 
-static void add_frame(mv_frames *frames, const call_row *row)
+void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id library)
 {
     uint32_t at = frames->count++;
 
 #define ABSENT(T, number, name, kind, absent, ...) frames->name[at] = (mv_value_of_##kind){absent};
     MV_FRAME_COLUMNS(ABSENT, )
 #undef ABSENT
-    frames->function[at] = (mv_string_id){row->api};
-    frames->file[at] = (mv_string_id){row->library};
+    frames->function[at] = function;
+    frames->file[at] = library;
 }
 
-static void add_stack(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermost,
-                      mv_stack_id rest)
+void mv_stacks_add(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermost,
+                   mv_stack_id rest, uint32_t cut)
 {
     uint64_t at = stacks->first[stacks->count];
     uint32_t length;
     const mv_frame_id *frames = mv_stack_frames(trace, rest, &length);
 
     stacks->frame[at++] = innermost;
-    if (length)
-        memcpy(stacks->frame + at, frames, length * sizeof *frames);
-    stacks->first[++stacks->count] = at + length;
+    if (length > cut)
+        memcpy(stacks->frame + at, frames + cut, (length - cut) * sizeof *frames);
+    stacks->first[++stacks->count] = at + length - cut;
 }
 
 mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err)
@@ -103,7 +103,7 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
     is_enough =
         *of_call && rows_find(&scratch, trace, &more) &&
         mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, more.frames, &frames) &&
-        stacks_push(arena, &trace->stacks, &more, &stacks);
+        mv_stacks_push(arena, &trace->stacks, more.stacks, more.stack_frames, &stacks);
     if (!is_enough) {
         mv_arena_release(&scratch);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "stacks of calls");
@@ -113,13 +113,13 @@ mv_code mv_call_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
     for (uint32_t i = 0; i < more.count; i++) {
         const call_row *row = &more.rows[i];
         if (i == 0 || !is_same_frame(row, row - 1))
-            add_frame(&frames, row);
+            mv_frames_add_call(&frames, (mv_string_id){row->api}, (mv_string_id){row->library});
         if (i == 0 || !is_same_stack(row, row - 1))
-            add_stack(trace, &stacks, (mv_frame_id){frames.count - 1}, (mv_stack_id){row->stack});
+            mv_stacks_add(trace, &stacks, (mv_frame_id){frames.count - 1},
+                          (mv_stack_id){row->stack}, 0);
         (*of_call)[row->call] = (mv_stack_id){stacks.count - 1};
     }
     mv_arena_release(&scratch);
-    trace->origin.first_call_frame = trace->frames.count;
     trace->frames = frames;
     trace->stacks = stacks;
     return MV_OK;

@@ -4,145 +4,33 @@
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/beat.h"
 #include "analyze/levels/call_stacks.h"
+#include "analyze/levels/heap_blocks.h"
+#include "analyze/levels/heap_stacks.h"
 #include "base/grow.h"
 #include "base/sort.h"
-
-static const char *const names[] = {[MV_LEVEL_DEFAULT] = "default",
-                                    [MV_LEVEL_PYTORCH] = "pytorch",
-                                    [MV_LEVEL_CUDA] = "cuda",
-                                    [MV_LEVEL_HOST] = "host",
-                                    [MV_LEVEL_ALL] = "all"};
-
-bool mv_level_read(const char *text, mv_level *out)
-{
-    for (unsigned i = MV_LEVEL_PYTORCH; i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *out = (mv_level)i;
-            return true;
-        }
-    return false;
-}
-
-const char *mv_level_name(mv_level level)
-{
-    return names[level];
-}
-
-/* ---- what a trace has -------------------------------------------------------------------- */
-
-static bool has_pytorch(const mv_trace *trace)
-{
-    for (uint32_t d = 0; d < trace->device_count; d++)
-        if (trace->devices[d].events.count)
-            return true;
-    return trace->segments.count > 0;
-}
-
-static bool is_of_host(const mv_api_calls *c, uint32_t call)
-{
-    return mv_is_alloc(c->action[call]) &&
-           (!mv_is_device_alloc(c->action[call]) ||
-            (c->action[call] == MV_API_CREATE && c->device[call] < 0));
-}
-
-static bool has_calls(const mv_trace *trace, bool of_host)
-{
-    const mv_api_calls *c = &trace->api_calls;
-
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->result[i] == 0 && mv_is_alloc(c->action[i]) && is_of_host(c, i) == of_host)
-            return true;
-    return false;
-}
-
-bool mv_level_has(const mv_trace *trace, mv_level level)
-{
-    bool host = level == MV_LEVEL_HOST || level == MV_LEVEL_DEFAULT;
-    bool cuda = level == MV_LEVEL_CUDA || level == MV_LEVEL_ALL || level == MV_LEVEL_DEFAULT;
-    bool pytorch = level == MV_LEVEL_PYTORCH || level == MV_LEVEL_ALL || level == MV_LEVEL_DEFAULT;
-
-    return (pytorch && has_pytorch(trace)) || (cuda && has_calls(trace, false)) ||
-           (host && (trace->host_segments.count > 0 || trace->host_events.count > 0 ||
-                     has_calls(trace, true)));
-}
-
-mv_level mv_level_default(const mv_trace *trace)
-{
-    static const mv_level order[] = {MV_LEVEL_PYTORCH, MV_LEVEL_CUDA, MV_LEVEL_HOST};
-
-    for (unsigned i = 0; i < sizeof order / sizeof *order; i++)
-        if (mv_level_has(trace, order[i]))
-            return order[i];
-    return MV_LEVEL_PYTORCH;
-}
-
-/* ---- levels by name ---------------------------------------------------------------------- */
-
-static const char *const abouts[] = {
-    [MV_LEVEL_DEFAULT] = "",
-    [MV_LEVEL_PYTORCH] = "blocks of PyTorch's caching allocator",
-    [MV_LEVEL_CUDA] = "what calls of CUDA got from the device",
-    [MV_LEVEL_HOST] = "pinned memory of the host",
-    [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and what others got"};
-
-/* What is said of a file that does not have the level. */
-static const char *const lacks[] = {[MV_LEVEL_DEFAULT] = "",
-                                    [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
-                                    [MV_LEVEL_CUDA] =
-                                        "no calls of CUDA: captures have them (memviz run)",
-                                    [MV_LEVEL_HOST] = "no pinned memory of the host",
-                                    [MV_LEVEL_ALL] = "no memory of a device"};
-
-const char *mv_level_about(const char *name)
-{
-    mv_level level = MV_LEVEL_DEFAULT;
-
-    mv_level_read(name, &level);
-    return abouts[level];
-}
-
-const char *mv_level_lack(mv_level level)
-{
-    return lacks[level];
-}
-
-mv_level_list mv_levels_of(const mv_trace *trace)
-{
-    mv_level_list list = {0};
-    bool has_both = mv_level_has(trace, MV_LEVEL_PYTORCH) && mv_level_has(trace, MV_LEVEL_CUDA);
-
-    for (mv_level level = MV_LEVEL_PYTORCH; level <= MV_LEVEL_ALL; level++)
-        if (mv_level_has(trace, level) && (level != MV_LEVEL_ALL || has_both))
-            list.name[list.count++] = mv_level_name(level);
-    return list;
-}
-
-mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, mv_err *err)
-{
-    mv_level level = MV_LEVEL_DEFAULT;
-    bool is_named = name && *name;
-
-    if (is_named && !mv_level_read(name, &level))
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET,
-                       "no level %.40s: the levels are pytorch, cuda, host and all", name);
-    if (is_named && !mv_level_has(trace, level))
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", mv_level_lack(level));
-    return mv_level_take(arena, trace, level, err);
-}
 
 /* ---- the trace of one device ------------------------------------------------------------- */
 
 /* A segment at the end: one of the file, or a lot. */
 typedef struct {
     uint64_t address, bytes;
-    uint32_t from; /* row of the file's segments; MV_NO_ROW: a lot */
-    uint32_t call; /* of the lot */
+    uint32_t from;     /* row of the file's segments; MV_NO_ROW: a lot */
+    mv_stack_id stack; /* of the lot */
+    uint32_t call;     /* of the lot, as in events */
 } final_row;
+
+/* When and where memory was gained or lost. */
+typedef struct {
+    int64_t time_us;
+    mv_stack_id stack;
+    uint32_t call; /* as in events */
+} occasion;
 
 typedef struct {
     mv_arena *arena, *scratch;
     const mv_trace *trace; /* as it was read, with stacks of calls */
-    const mv_stack_id *stack_of_call;
+    mv_stack_id *stack_of_call, *stack_of_heap_call;
+    mv_level heap;        /* whose blocks are wanted; MV_LEVEL_ALL: all; MV_LEVEL_DEFAULT: none */
     mv_stream_id stream;  /* the default one */
     unsigned kinds;       /* a bit for each mv_lot_kind that is wanted */
     bool takes_blocks;    /* PyTorch's blocks, too */
@@ -165,33 +53,69 @@ static bool is_wanted(const maker *m, const mv_lot *lot)
              mv_library_is_framework(mv_string_text(m->trace, c->library[lot->call])));
 }
 
-static void add_event(maker *m, mv_action action, uint64_t address, const mv_lot *lot,
-                      uint32_t call, mv_stack_id stack)
+static uint32_t call_id(mv_stack_id stack, uint64_t call)
 {
-    const mv_api_calls *c = &m->trace->api_calls;
+    return stack.row == MV_NO_ROW || call >= MV_NO_CALL ? MV_NO_CALL : (uint32_t)call;
+}
+
+static occasion at_call(const maker *m, uint32_t call, mv_stack_id stack)
+{
+    return (occasion){m->trace->api_calls.time_us[call], stack,
+                      call_id(stack, (uint64_t)m->trace->calls + call)};
+}
+
+/* Calls of heaps are counted after those of CUDA. */
+static occasion at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
+{
+    uint64_t before = (uint64_t)m->trace->calls + m->trace->api_calls.count;
+
+    return (occasion){m->trace->heap_calls.time_us[call], stack, call_id(stack, before + call)};
+}
+
+static void add_event(maker *m, mv_action action, uint64_t address, uint64_t bytes,
+                      const occasion *on)
+{
     uint64_t at = m->count++;
 
     if (!m->to->action)
         return;
     m->to->action[at] = (uint8_t)action;
     m->to->addr[at] = address;
-    m->to->size[at] = lot->bytes;
+    m->to->size[at] = bytes;
     m->to->stream[at] = m->stream;
-    m->to->time_us[at] = c->time_us[call];
-    m->to->stack[at] = stack;
-    m->to->call[at] = stack.row == MV_NO_ROW ? MV_NO_CALL : m->trace->calls + call;
+    m->to->time_us[at] = on->time_us;
+    m->to->stack[at] = on->stack;
+    m->to->call[at] = on->call;
     m->to->tag[at] = MV_PLAIN_TAG;
 }
 
-static uint64_t new_address(maker *m, const mv_lot *lot)
+static void add_gain(maker *m, uint64_t address, uint64_t bytes, occasion on)
 {
-    uint8_t action = m->trace->api_calls.action[lot->call];
+    add_event(m, MV_ACTION_SEGMENT_ALLOC, address, bytes, &on);
+    add_event(m, MV_ACTION_ALLOC, address, bytes, &on);
+}
+
+static void add_loss(maker *m, uint64_t address, uint64_t bytes, occasion on)
+{
+    add_event(m, MV_ACTION_FREE_REQUESTED, address, bytes, &on);
+    add_event(m, MV_ACTION_FREE_COMPLETED, address, bytes, &on);
+    add_event(m, MV_ACTION_SEGMENT_FREE, address, bytes, &on);
+}
+
+static uint64_t new_address(maker *m, uint64_t bytes)
+{
     uint64_t address = m->next_address, unit = 2u << 20;
 
-    if (action != MV_API_CREATE && action != MV_API_ALLOC_ARRAY)
-        return lot->key;
-    m->next_address += (lot->bytes + unit - 1) / unit * unit;
+    m->next_address += (bytes + unit - 1) / unit * unit;
     return address;
+}
+
+static uint64_t address_of(maker *m, const mv_lot *lot)
+{
+    uint8_t action = m->trace->api_calls.action[lot->call];
+
+    return action == MV_API_CREATE || action == MV_API_ALLOC_ARRAY ? new_address(m, lot->bytes)
+                                                                   : lot->key;
 }
 
 /* A loss has the stack of the call that freed, where that was recorded. */
@@ -199,7 +123,6 @@ static void watch(void *user, const mv_lot *lot, uint32_t at, uint32_t call, boo
 {
     maker *m = user;
     mv_stack_id stack = m->stack_of_call[lot->call];
-    uint64_t address;
 
     if (!is_wanted(m, lot))
         return;
@@ -208,17 +131,36 @@ static void watch(void *user, const mv_lot *lot, uint32_t at, uint32_t call, boo
         return;
     }
     if (is_gain) {
-        address = m->address[at] = new_address(m, lot);
-        add_event(m, MV_ACTION_SEGMENT_ALLOC, address, lot, call, stack);
-        add_event(m, MV_ACTION_ALLOC, address, lot, call, stack);
+        m->address[at] = address_of(m, lot);
+        add_gain(m, m->address[at], lot->bytes, at_call(m, call, stack));
         return;
     }
-    address = m->address[at];
     if (m->trace->api_calls.stack[call].row != MV_NO_ROW)
         stack = m->trace->api_calls.stack[call];
-    add_event(m, MV_ACTION_FREE_REQUESTED, address, lot, call, stack);
-    add_event(m, MV_ACTION_FREE_COMPLETED, address, lot, call, stack);
-    add_event(m, MV_ACTION_SEGMENT_FREE, address, lot, call, stack);
+    add_loss(m, m->address[at], lot->bytes, at_call(m, call, stack));
+}
+
+static bool is_wanted_block(const maker *m, const mv_heap_block *block)
+{
+    return block->bytes > 0 && block->device == (int32_t)m->device &&
+           (m->heap == MV_LEVEL_ALL ||
+            mv_level_of_heap(m->trace->heap_calls.heap[block->call]) == m->heap);
+}
+
+/* Among all levels, where a block lies in memory that CUDA gave, it has an address of its own. */
+static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is_gain)
+{
+    maker *m = user;
+    occasion on = at_heap_call(m, call, m->stack_of_heap_call[block->call]);
+
+    if (!is_wanted_block(m, block))
+        return;
+    if (is_gain)
+        block->place = m->heap == MV_LEVEL_ALL ? new_address(m, block->bytes) : block->address;
+    if (is_gain)
+        add_gain(m, block->place, block->bytes, on);
+    else
+        add_loss(m, block->place, block->bytes, on);
 }
 
 /* PyTorch's events before a call. */
@@ -233,19 +175,38 @@ static void copy_events(maker *m, uint32_t *next, uint32_t until)
     }
 }
 
-static bool go_through(maker *m, mv_holdings *h)
+/* The heaps' calls until a time. PyTorch's events until then come before them. */
+static bool go_through_heaps(maker *m, mv_heaps *heaps, uint32_t *next_event, uint32_t *next,
+                             int64_t until)
+{
+    const mv_heap_calls *c = &m->trace->heap_calls;
+
+    for (; m->heap != MV_LEVEL_DEFAULT && *next < c->count && c->time_us[*next] <= until; ++*next) {
+        while (*next_event < m->from.count && m->from.time_us[*next_event] <= c->time_us[*next])
+            copy_events(m, next_event, *next_event + 1);
+        if (!mv_heaps_apply(heaps, *next))
+            return false;
+    }
+    return true;
+}
+
+static bool go_through(maker *m, mv_holdings *h, mv_heaps *heaps)
 {
     const mv_api_calls *c = &m->trace->api_calls;
-    uint32_t next = 0;
+    uint32_t next = 0, next_heap = 0;
 
     m->count = 0;
     m->next_address = MV_LEVEL_ADDRESS;
-    for (uint32_t i = 0; i < c->count; i++) {
+    for (uint32_t i = 0; i < c->count && m->kinds; i++) {
+        if (!go_through_heaps(m, heaps, &next, &next_heap, c->time_us[i]))
+            return false;
         if (c->device[i] == (int32_t)m->device)
             copy_events(m, &next, c->event[i]);
         if (!mv_holdings_apply(h, i) || m->is_out_of_memory)
             return false;
     }
+    if (!go_through_heaps(m, heaps, &next, &next_heap, INT64_MAX))
+        return false;
     copy_events(m, &next, UINT32_MAX);
     return true;
 }
@@ -278,32 +239,54 @@ static bool add_final(mv_arena *scratch, final_heap *f, uint32_t device, final_r
     return mv_append(scratch, f->rows, f->count, f->capacity, row);
 }
 
+static bool add_final_lot(maker *m, uint64_t address, uint64_t bytes, occasion on, final_heap *f)
+{
+    f->blocks++;
+    return add_final(m->scratch, f, m->device,
+                     (final_row){address, bytes, MV_NO_ROW, on.stack, on.call});
+}
+
 static bool finals_of_kind(maker *m, const mv_holdings *h, mv_lot_kind kind, final_heap *f)
 {
     for (uint32_t at = h->first[kind]; at != MV_NO_ROW; at = h->lots[at].next) {
         const mv_lot *lot = &h->lots[at];
         if (!is_wanted(m, lot))
             continue;
-        f->blocks++;
-        if (!add_final(m->scratch, f, m->device,
-                       (final_row){m->address[at], lot->bytes, MV_NO_ROW, lot->call}))
+        if (!add_final_lot(m, m->address[at], lot->bytes,
+                           at_call(m, lot->call, m->stack_of_call[lot->call]), f))
             return false;
     }
     return true;
 }
 
-static bool finals_of_device(maker *m, const mv_holdings *h, bool with_segments, final_heap *f)
+static bool finals_of_heaps(maker *m, const mv_heaps *heaps, final_heap *f)
+{
+    for (uint32_t i = 0; i < heaps->count; i++)
+        for (uint32_t at = heaps->sums[i].first; at != MV_NO_ROW; at = heaps->blocks[at].next) {
+            const mv_heap_block *block = &heaps->blocks[at];
+            occasion on = at_heap_call(m, block->call, m->stack_of_heap_call[block->call]);
+            if (is_wanted_block(m, block) && !add_final_lot(m, block->place, block->bytes, on, f))
+                return false;
+        }
+    return true;
+}
+
+static bool finals_of_device(maker *m, const mv_holdings *h, const mv_heaps *heaps,
+                             bool with_segments, final_heap *f)
 {
     const mv_segments *s = &m->trace->segments;
 
     for (int kind = 0; kind < MV_LOT_KINDS; kind++)
         if (!finals_of_kind(m, h, (mv_lot_kind)kind, f))
             return false;
+    if (!finals_of_heaps(m, heaps, f))
+        return false;
     for (uint32_t i = 0; with_segments && i < s->count; i++) {
         if (s->device[i] != (int32_t)m->device)
             continue;
         f->blocks += s->blocks[i];
-        if (!add_final(m->scratch, f, m->device, (final_row){s->address[i], 0, i, MV_NO_CALL}))
+        if (!add_final(m->scratch, f, m->device,
+                       (final_row){s->address[i], 0, i, MV_NO_STACK, MV_NO_CALL}))
             return false;
     }
     return true;
@@ -347,7 +330,6 @@ static void add_segment(const maker *m, uint32_t device, const final_row *row,
                         mv_segments *segments, mv_blocks *blocks)
 {
     uint32_t at = segments->count++, block = blocks->count++;
-    mv_stack_id stack = m->stack_of_call[row->call];
 
 #define ABSENT_SEGMENT(T, number, name, kind, absent, ...) \
     segments->name[at] = (mv_value_of_##kind){absent};
@@ -366,9 +348,8 @@ static void add_segment(const maker *m, uint32_t device, const final_row *row,
     segments->kind[at] = MV_SEGMENT_LARGE;
     segments->stream[at] = m->stream;
     segments->pool[at] = MV_DEFAULT_POOL;
-    segments->stack[at] = blocks->stack[block] = stack;
-    segments->call[at] = blocks->call[block] =
-        stack.row == MV_NO_ROW ? MV_NO_CALL : m->trace->calls + row->call;
+    segments->stack[at] = blocks->stack[block] = row->stack;
+    segments->call[at] = blocks->call[block] = row->call;
     segments->first_block[at] = block;
     segments->blocks[at] = 1;
 }
@@ -403,11 +384,15 @@ static bool make_heap(const maker *m, final_heap *f, mv_trace *out)
 static uint32_t devices_of(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
+    const mv_heap_calls *heap = &trace->heap_calls;
     uint32_t count = mv_trace_devices(trace);
 
     for (uint32_t i = 0; i < c->count; i++)
         if (c->device[i] >= (int32_t)count && mv_is_device_alloc(c->action[i]))
             count = (uint32_t)c->device[i] + 1;
+    for (uint32_t i = 0; i < heap->count; i++)
+        if (heap->device[i] >= (int32_t)count)
+            count = (uint32_t)heap->device[i] + 1;
     return count ? count : 1;
 }
 
@@ -441,20 +426,25 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
     /* Once to count, once to write. */
     for (int pass = 0; pass < 2; pass++) {
         mv_holdings h;
+        mv_heaps heaps;
         bool is_enough;
+        mv_heaps_init(&heaps, m->scratch, m->trace);
+        heaps.watch = watch_block;
+        heaps.user = m;
         mv_holdings_init(&h, m->scratch, m->trace, (int32_t)m->device, devices == 1);
         h.watch = watch;
         h.user = m;
-        is_enough = go_through(m, &h);
+        is_enough = go_through(m, &h, &heaps);
         if (is_enough && pass == 0) {
             if (m->count >= MV_NO_ROW)
                 return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "%s", "events of calls");
             is_enough = events_push(m->arena, m->count, out);
         } else if (is_enough) {
             out->count = (uint32_t)m->count;
-            is_enough = finals_of_device(m, &h, has_blocks, f);
+            is_enough = finals_of_device(m, &h, &heaps, has_blocks, f);
         }
         mv_holdings_drop(&h);
+        mv_heaps_drop(&heaps);
         if (!is_enough)
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "events of calls");
     }
@@ -479,24 +469,35 @@ static bool take_host_records(mv_arena *arena, mv_trace *trace)
 
 enum { OF_DEVICE = 1 << MV_LOT_DEVICE, OF_HOST = 1 << MV_LOT_HOST };
 
-static mv_code take_calls(mv_arena *arena, mv_trace *made, unsigned kinds, bool takes_blocks,
-                          mv_err *err)
+/* Stacks of the calls that are wanted. */
+static mv_code add_stacks(mv_arena *arena, mv_trace *made, maker *m, mv_err *err)
 {
-    uint32_t devices = kinds == OF_HOST ? 1 : devices_of(made);
-    mv_stack_id *stack_of_call;
+    mv_code code = MV_OK;
+
+    m->trace = made;
+    made->origin.first_call_frame = made->frames.count;
+    if (m->heap != MV_LEVEL_DEFAULT)
+        code = mv_heap_stacks_add(arena, made, &m->stack_of_heap_call, err);
+    if (code == MV_OK && m->kinds)
+        code = mv_call_stacks_add(arena, made, &m->stack_of_call, err);
+    return code;
+}
+
+static mv_code take_calls(mv_arena *arena, mv_trace *made, maker m, mv_err *err)
+{
+    uint32_t devices = m.kinds == OF_HOST ? 1 : devices_of(made);
     mv_arena scratch;
-    maker m = {.arena = arena, .scratch = &scratch, .kinds = kinds, .takes_blocks = takes_blocks};
     final_heap finals = {0};
     mv_device *list = mv_push_array(arena, mv_device, devices);
     mv_code code;
 
     if (!list || !find_default_stream(arena, made, &m.stream))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "events of calls");
-    code = mv_call_stacks_add(arena, made, &stack_of_call, err);
+    code = add_stacks(arena, made, &m, err);
     if (code != MV_OK)
         return code;
-    m.trace = made;
-    m.stack_of_call = stack_of_call;
+    m.arena = arena;
+    m.scratch = &scratch;
     mv_arena_init(&scratch, arena->budget);
     for (m.device = 0; m.device < devices && code == MV_OK; m.device++)
         code = make_device(&m, devices, &list[m.device].events, &finals, err);
@@ -521,13 +522,24 @@ static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, mv_trace *made
     mv_code code;
 
     mv_arena_init(&scratch, arena->budget);
-    code = take_calls(&scratch, &whole, OF_DEVICE | OF_HOST, true, err);
+    code = take_calls(
+        &scratch, &whole,
+        (maker){.kinds = OF_DEVICE | OF_HOST, .takes_blocks = true, .heap = MV_LEVEL_ALL}, err);
     if (code == MV_OK) {
         whole.origin.level = mv_level_name(MV_LEVEL_ALL);
         code = mv_beat_mark(arena, trace, &whole, made, err);
     }
     mv_arena_release(&scratch);
     return code;
+}
+
+static maker wanted_of(mv_level level)
+{
+    return (maker){.kinds = level >= MV_LEVEL_HEAP   ? 0
+                            : level == MV_LEVEL_HOST ? OF_HOST
+                                                     : OF_DEVICE,
+                   .takes_blocks = level == MV_LEVEL_ALL,
+                   .heap = level >= MV_LEVEL_HEAP ? level : MV_LEVEL_DEFAULT};
 }
 
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err)
@@ -547,8 +559,7 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
         if (!take_host_records(arena, &made))
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "host memory");
     } else {
-        code = take_calls(arena, &made, level == MV_LEVEL_HOST ? OF_HOST : OF_DEVICE,
-                          level == MV_LEVEL_ALL, err);
+        code = take_calls(arena, &made, wanted_of(level), err);
         if (code == MV_OK)
             code = mark_steps(arena, trace, &made, err);
         if (code == MV_OK && level != MV_LEVEL_ALL)
@@ -556,11 +567,13 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
     }
     if (code != MV_OK)
         return code;
-    made.calls += made.api_calls.count;
+    made.calls += made.api_calls.count + made.heap_calls.count;
     made.api_calls = (mv_api_calls){0};
+    made.heap_calls = (mv_heap_calls){0};
     made.host_segments = (mv_segments){0};
     made.host_events = (mv_events){0};
-    made.origin.level = mv_level_name(level);
+    made.origin.level = mv_level_name_of(trace, level);
+    made.origin.is_heap = level >= MV_LEVEL_HEAP;
     made.origin.as_read = as_read;
     *trace = made;
     return MV_OK;

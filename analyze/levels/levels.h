@@ -1,8 +1,9 @@
 /* Levels of memory: blocks of PyTorch's caching allocator, what calls of CUDA got, pinned memory of
- * the host, or the whole device. docs/levels.md explains how they lie on one another.
+ * the host, the whole device, or the blocks of an allocator that the program told of (a heap).
+ * docs/levels.md explains how they lie on one another.
  *
  *     mv_level level;
- *     mv_level_read("cuda", &level)                  and other texts of --level
+ *     mv_level_read(&trace, "cuda", &level)          and other texts of --level
  *     mv_level_take(arena, &trace, level, &err)      the trace of that level, in place
  *
  * A level other than MV_LEVEL_PYTORCH is made from the recorded calls (mv_api_calls). Each
@@ -14,6 +15,9 @@
  * The additional frame is the innermost: its function is the call ("cudaMalloc"), its file the
  * library that made it, without a line. Frames from `origin.first_call_frame` on are such.
  *
+ * The blocks of a heap are made from mv_heap_calls in the same way. Their innermost frame is the
+ * function that told of them, and its file the heap, where that function is known.
+ *
  * Sizes and times are those of the calls. Memory without an address of its own (cuMemCreate,
  * arrays) has one from MV_LEVEL_ADDRESS on. */
 #ifndef MV_LEVELS_H
@@ -24,17 +28,25 @@
 #define MV_LEVEL_ADDRESS ((uint64_t)1 << 62)
 
 typedef enum {
-    MV_LEVEL_DEFAULT, /* the first of pytorch, cuda, host that the trace has */
+    MV_LEVEL_DEFAULT, /* the first of pytorch, cuda, host and the heaps that the trace has */
     MV_LEVEL_PYTORCH, /* the trace as it was read */
     MV_LEVEL_CUDA,    /* what calls got from the devices */
     MV_LEVEL_HOST,    /* pinned memory; one device, number 0, which is the host */
-    MV_LEVEL_ALL      /* PyTorch's blocks, and what calls of others got from the devices */
+    MV_LEVEL_ALL,     /* PyTorch's blocks, and what calls of others got from the devices */
+    MV_LEVEL_HEAP     /* and above: MV_LEVEL_HEAP + the row of a heap's name in the strings */
 } mv_level;
 
-/* "pytorch", "cuda", "host", "all". False for other texts. */
-bool mv_level_read(const char *text, mv_level *out);
+/* "pytorch", "cuda", "host", "all", or the name of a heap of the trace. False for other texts. */
+bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out);
 
+/* The name of a level; of one that may be a heap of the trace, as it was read or later. */
 const char *mv_level_name(mv_level level);
+const char *mv_level_name_of(const mv_trace *trace, mv_level level);
+
+static inline mv_level mv_level_of_heap(mv_string_id name)
+{
+    return (mv_level)(MV_LEVEL_HEAP + name.row);
+}
 
 /* Whether the trace, as it was read, has memory of that level. MV_LEVEL_DEFAULT: of any. */
 bool mv_level_has(const mv_trace *trace, mv_level level);
@@ -64,10 +76,10 @@ mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, 
 
 /* Makes `trace` that of a level: devices, segments and blocks are new ones in the arena; frames and
  * stacks grow, and keep their numbers; annotations, samples, facts and texts stay. It has no calls
- * of CUDA any more: `trace->origin.as_read` is what it was before, and `trace->origin.level`
- * becomes the level's name. O(n log n) in calls, linear in events. A trace without the level is
- * left without devices. Fails only when memory (MV_NOMEM) or row numbers (MV_LIMIT) run out; the
- * trace is unchanged then. */
+ * of CUDA or of heaps any more: `trace->origin.as_read` is what it was before, and
+ * `trace->origin.level` becomes the level's name. O(n log n) in calls, linear in events. A trace
+ * without the level is left without devices. Fails only when memory (MV_NOMEM) or row numbers
+ * (MV_LIMIT) run out; the trace is unchanged then. */
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err);
 
 #endif

@@ -89,6 +89,14 @@ static int current_device(void)
     return get && get(&device) == MV_CUDA_SUCCESS ? device : MV_NO_DEVICE;
 }
 
+/* A call of CUDA has succeeded. */
+static atomic_bool is_in_use;
+
+int mv_hook_current_device(void)
+{
+    return atomic_load_explicit(&is_in_use, memory_order_relaxed) ? current_device() : MV_NO_DEVICE;
+}
+
 bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
 {
     call->kept_errno = errno;
@@ -114,6 +122,7 @@ static int device_of(const mv_hook_call *call, const mv_rec_api *what)
         return call->device;
     if (call->result != MV_CUDA_SUCCESS && call->result != MV_CUDA_OUT_OF_MEMORY)
         return MV_NO_DEVICE;
+    atomic_store_explicit(&is_in_use, true, memory_order_relaxed);
     return current_device();
 }
 

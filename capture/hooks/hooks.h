@@ -76,6 +76,9 @@ mv_hook_call mv_hook_from_place(mv_hook_id hook, unsigned place, const void *cal
 /* The result for a program that calls CUDA where there is none. */
 int mv_hook_no_cuda(mv_hook_id hook);
 
+/* The current device of CUDA, MV_NO_DEVICE while the program has not used CUDA. */
+int mv_hook_current_device(void);
+
 /* True: record this call: call the real function next, then mv_hook_end. */
 bool mv_hook_begin(mv_hook_call *call, mv_api_action action);
 

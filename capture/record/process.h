@@ -30,7 +30,8 @@
     X(OPENING, "lost_opening") /* events, while another thread opened the file */ \
     X(SPACE, "lost_space")     /* events: no chunk could be taken */              \
     X(STACKS, "lost_stacks")   /* events without their stack */                   \
-    X(NAMES, "lost_names")     /* texts, recorded as "" */
+    X(NAMES, "lost_names")     /* texts, recorded as "" */                        \
+    X(SIZES, "lost_sizes")     /* blocks of heaps, of sizes that no device has */
 
 typedef enum {
 #define MV_LOST_ENUM(name, key) MV_LOST_##name,

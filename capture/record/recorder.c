@@ -349,6 +349,41 @@ void mv_rec_context_ends(void)
     mv_sampler_before_end();
 }
 
+/* ---- Heaps ---- */
+
+static void put_heap(mv_thread_block *block, const mv_rec_heap_call *call)
+{
+    uint32_t heap = call->heap ? mv_names_literal(call->heap) : MV_NO_ID;
+    uint32_t library = call->caller ? mv_names_library(call->caller) : MV_NO_ID;
+    uint32_t stack = call->action == MV_HEAP_ALLOC ? mv_stack_table_now(block) : 0;
+    record r;
+
+    if (call->heap && heap == MV_NO_ID)
+        mv_process_lose(MV_LOST_NAMES);
+    if (!begin(&r, block, mv_rec_sequence()))
+        return;
+    put_addressed(&r, MV_LIVE_EVENT_HEAP, call->addr);
+    put(&r, call->action);
+    put_size(&r, call->size);
+    put(&r, optional(heap));
+    put(&r, optional(library));
+    put_signed(&r, call->device);
+    put(&r, stack);
+    finish(&r);
+}
+
+void mv_rec_heap(const mv_rec_heap_call *call)
+{
+    int kept = errno;
+    mv_thread_block *block = current();
+
+    if (block && call->size < (uint64_t)1 << MV_LIVE_SIZE_BITS)
+        put_heap(block, call);
+    else if (block)
+        mv_process_lose(MV_LOST_SIZES);
+    errno = kept;
+}
+
 /* ---- Marks ---- */
 
 static void put_mark(mv_thread_block *block, mv_live_event kind, uint32_t text, uint64_t number)

@@ -55,6 +55,18 @@ void mv_rec_call(const mv_rec_api *call);
 /* Before a call that ends a context: what was in use is sampled first (sampler.h). */
 void mv_rec_context_ends(void);
 
+/* A call about a block of a heap. `heap` is its name, in static storage; NULL: the heap that has
+ * the address. Sizes that no device has (2^48 and more) are counted as lost. */
+typedef struct {
+    const char *heap;
+    const void *caller; /* names the library that told */
+    uint64_t addr, size;
+    int32_t device; /* -1: unknown */
+    mv_heap_action action;
+} mv_rec_heap_call;
+
+void mv_rec_heap(const mv_rec_heap_call *call);
+
 /* One launch of a kernel or a graph: counted, whether the recording is on or not. */
 void mv_rec_launch(void);
 

@@ -176,6 +176,11 @@ else
     say "FAIL plain nvcc program: $(head -n 1 "$work/nvcc.err")"
 fi
 
+# ---- blocks of other allocators
+"$python" "$here/gpu_heaps.py" "$memviz" >"$work/heaps.out" 2>"$work/heaps.err"
+[ $? = 0 ] || [ -s "$work/heaps.out" ] || say "FAIL heaps: $(tail -n 1 "$work/heaps.err")"
+sed -e 's/^ok /PASS /' "$work/heaps.out" | while IFS= read -r line; do say "$line"; done
+
 # ---- programs that have nothing to do with a GPU: the same output and status as without
 same() {
     name=$1

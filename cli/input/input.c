@@ -41,7 +41,7 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
         cli->whole = as_read;
         cli->whole_start_us = mv_position_start_us(trace);
     }
-    cli->level = cli->options.level ? cli->options.level : mv_level_name(level);
+    cli->level = cli->options.level ? cli->options.level : mv_level_name_of(trace, level);
     if (!cli->options.level && level != MV_LEVEL_PYTORCH &&
         !mv_option_given(&cli->options, MV_HAS(QUIET)))
         mv_complain_of(path, "%s; this is %s (--level %s)", mv_level_lack(MV_LEVEL_PYTORCH),

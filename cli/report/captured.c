@@ -37,6 +37,16 @@ static mv_captured_libraries libraries_of(mv_arena *scratch, const mv_trace *tra
     return all;
 }
 
+static mv_heaps heaps_of(mv_arena *scratch, const mv_trace *trace)
+{
+    mv_heaps heaps;
+    mv_err err;
+
+    if (mv_heaps_find(scratch, trace, &heaps, &err) != MV_OK)
+        heaps.count = 0;
+    return heaps;
+}
+
 static bool is_loss(const mv_trace *trace, uint32_t fact)
 {
     return strncmp(mv_string_text(trace, trace->facts.key[fact]), "lost_", 5) == 0;
@@ -60,6 +70,7 @@ mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace)
         return captured;
     captured.records = mv_recorded_count(trace);
     captured.libraries = libraries_of(scratch, trace);
+    captured.heaps = heaps_of(scratch, trace);
     return captured;
 }
 
@@ -116,6 +127,29 @@ static void list_libraries(mv_rows *rows, const void *all, const void *one)
 }
 
 const mv_table mv_captured_library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
+
+#define HEAP_FIELDS(COLUMN, MEMBER, LIST)                        \
+    MEMBER("name", mv_value_string(captured->trace, heap->name)) \
+    MEMBER("allocs", mv_value_u64(heap->allocs))                 \
+    MEMBER("frees", mv_value_u64(heap->frees))                   \
+    MEMBER("blocks", mv_value_u64(heap->held))                   \
+    MEMBER("bytes", mv_value_u64(heap->held_bytes))              \
+    MEMBER("peak", mv_value_u64(heap->peak_bytes))               \
+    MEMBER("doubts", mv_value_text(mv_heap_doubts(heap, words)))
+
+static void list_heaps(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_captured *captured = one;
+    char words[MV_HEAP_WORDS];
+
+    (void)all;
+    for (uint32_t i = 0; i < captured->heaps.count; i++) {
+        const mv_heap_sum *heap = &captured->heaps.sums[i];
+        MV_ROWS_ADD(rows, HEAP_FIELDS);
+    }
+}
+
+const mv_table mv_captured_heap_table = {MV_TABLE(HEAP_FIELDS, list_heaps)};
 
 #define FACT_FIELDS(COLUMN, MEMBER, LIST)                      \
     MEMBER("key", mv_value_string(trace, trace->facts.key[i])) \
@@ -227,6 +261,32 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
 }
 
+static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
+{
+    mv_heaps heaps = heaps_of(scratch, trace);
+    char held[MV_SIZE_TEXT], peak[MV_SIZE_TEXT], doubts[MV_HEAP_WORDS];
+
+    for (uint32_t i = 0; i < heaps.count; i++) {
+        const mv_heap_sum *heap = &heaps.sums[i];
+        put_label(out, i ? "" : "heaps");
+        mv_out_clean_text(out, mv_string_text(trace, heap->name));
+        mv_out_format(out, ": %llu allocations, %s held, %s at the peak\n",
+                      (unsigned long long)heap->allocs, mv_size_text(held, heap->held_bytes),
+                      mv_size_text(peak, heap->peak_bytes));
+        if (!*mv_heap_doubts(heap, doubts))
+            continue;
+        put_label(out, "");
+        mv_out_style(out, MV_STYLE_YELLOW);
+        mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS, "%s", doubts);
+        mv_out_style(out, MV_STYLE_NONE);
+    }
+    if (heaps.lone_frees) {
+        put_label(out, heaps.count ? "" : "heaps");
+        mv_out_format(out, "%llu frees of addresses that are in no heap\n",
+                      (unsigned long long)heaps.lone_frees);
+    }
+}
+
 /* The losses that the shim counted. Events that are missing by their numbers are a note instead. */
 static void put_losses(mv_out *out, const mv_trace *trace)
 {
@@ -271,6 +331,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
     if (trace->api_calls.count)
         put_libraries(out, scratch, trace);
+    put_heaps(out, scratch, trace);
     if (trace->samples.count) {
         put_label(out, "samples");
         mv_out_format(out, "%u of the devices' used memory\n", trace->samples.count);

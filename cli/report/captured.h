@@ -3,6 +3,7 @@
 #ifndef MV_CAPTURED_H
 #define MV_CAPTURED_H
 
+#include "analyze/levels/heap_blocks.h"
 #include "cli/report/table.h"
 
 /* The report on a device without events and memory: "device 0: no events, no memory". In a capture
@@ -26,6 +27,7 @@ typedef struct {
     bool is_there;    /* the file is a capture; else all fields are absent */
     uint64_t records; /* mv_recorded_count */
     mv_captured_libraries libraries;
+    mv_heaps heaps; /* of other allocators; none when memory is out */
 } mv_captured;
 
 mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace);
@@ -33,7 +35,8 @@ mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace);
 mv_value mv_captured_text(const mv_captured *captured, const char *key);
 mv_value mv_captured_number(const mv_captured *captured, const char *key);
 
-extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_captured_fact_table;
+extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_captured_heap_table,
+    mv_captured_fact_table;
 
 /* The fields of a capture (`c` is an mv_captured *), as members of `object`. */
 #define MV_CAPTURED_FIELDS(COLUMN, MEMBER, LIST, object, c)                                    \
@@ -58,6 +61,7 @@ extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_capt
     LIST(object "libraries", &mv_captured_library_table, mv_value_rows(c))                     \
     MEMBER(object "api_calls", mv_value_u64((c)->trace->api_calls.count))                      \
     MEMBER(object "api_calls_failed", mv_value_u64((c)->libraries.failed))                     \
+    LIST(object "heaps", &mv_captured_heap_table, mv_value_rows(c))                            \
     LIST(object "facts", &mv_captured_fact_table, mv_value_rows(c))
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);

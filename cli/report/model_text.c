@@ -17,7 +17,7 @@ typedef struct {
     uint32_t *stack_name; /* [stacks.count] number in the text; MV_NO_ROW: none */
     uint32_t *call_name;  /* [trace.calls] likewise */
     uint32_t stacks_named, calls_named;
-    shown_columns shown[MV_WIRE_FACTS + 1]; /* by mv_wire_kind */
+    shown_columns shown[MV_WIRE_KINDS]; /* by mv_wire_kind */
 } dump;
 
 static void put_row(dump *d, uint16_t kind, const void *rows, uint64_t row);
@@ -295,6 +295,8 @@ static void put_captured(dump *d)
         put_table(d, MV_WIRE_FACTS, "facts");
     if (d->trace->api_calls.count)
         put_table(d, MV_WIRE_API_CALLS, "api_calls");
+    if (d->trace->heap_calls.count)
+        put_table(d, MV_WIRE_HEAP_CALLS, "heap_calls");
     if (d->trace->samples.count)
         put_table(d, MV_WIRE_SAMPLES, "samples");
 }

@@ -50,7 +50,7 @@ typedef struct {
 
     mv_load_table *tables; /* by kind, then device */
     uint32_t table_count;
-    mv_load_table *by_kind[MV_WIRE_FACTS + 1]; /* but not those of EVENTS */
+    mv_load_table *by_kind[MV_WIRE_KINDS]; /* but not those of EVENTS */
 
     bool has_totals; /* the TRACE chunk was whole */
     mv_wire_trace totals;

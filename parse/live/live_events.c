@@ -67,6 +67,20 @@ static void take_call(mv_live_stream *s, uint32_t slot, mv_live_record *r)
     r->current = s->device_type == 0 ? -1 : s->device;
 }
 
+static void take_heap(mv_live_stream *s, uint32_t slot, mv_live_record *r)
+{
+    uint64_t action;
+
+    r->addr = take_address(s, slot);
+    action = mv_take_varint(&s->c);
+    r->action = action < MV_HEAP_ACTION_COUNT ? (uint8_t)action : 0;
+    r->size = take_size(&s->c);
+    r->text = mv_take_varint(&s->c);
+    r->library = mv_take_varint(&s->c);
+    r->device = mv_take_signed(&s->c);
+    r->stack = mv_take_varint(&s->c);
+}
+
 static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
 {
     mv_cursor *c = &s->c;
@@ -102,6 +116,9 @@ static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
         break;
     case MV_LIVE_EVENT_CALL:
         take_call(s, slot, r);
+        break;
+    case MV_LIVE_EVENT_HEAP:
+        take_heap(s, slot, r);
         break;
     case MV_LIVE_EVENT_BEGIN:
         r->number = mv_take_varint(c);

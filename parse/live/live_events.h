@@ -9,19 +9,19 @@
 
 typedef struct {
     uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
-    uint8_t action;    /* CALL: mv_api_action, 0 when it is not known */
+    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action; 0 when it is not known */
     uint32_t thread;   /* the kernel's id */
     uint64_t sequence; /* TOTALS: of the record before */
     uint64_t time_us;  /* CLOCK_MONOTONIC */
     uint64_t addr, size;
     uint64_t allocated, reserved; /* TOTALS, OOM */
     uint64_t number;              /* CALL: handle; BEGIN, END: the range's */
-    uint64_t text;                /* CALL: API's name, marks: text; id + 1, 0: none */
-    uint64_t library;             /* CALL: id + 1 */
+    uint64_t text;                /* CALL: API's name, HEAP: heap, marks: text; id + 1, 0: none */
+    uint64_t library;             /* CALL, HEAP: id + 1 */
     uint64_t stack;               /* id + 1 */
     int64_t device_type;          /* c10::DeviceType of BLOCK, FREE, OOM, TOTALS; of CALL: the
                                    * thread's last */
-    int64_t device;               /* CALL: as recorded; else that of the last DEVICE record */
+    int64_t device;               /* CALL, HEAP: as recorded; else that of the last DEVICE record */
     int64_t current;              /* CALL: that of the last DEVICE record, -1: none */
     int64_t result;               /* CALL */
 } mv_live_record;

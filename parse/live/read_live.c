@@ -435,6 +435,22 @@ static bool add_call(live *l, const mv_live_record *r)
     return true;
 }
 
+static bool add_heap_call(live *l, const mv_live_record *r)
+{
+    bool known = r->device >= 0 && r->device < MV_LIVE_CPU;
+    mv_heap_call_row row = {.time_us = epoch_us(l, r->time_us),
+                            .addr = r->addr,
+                            .size = r->size,
+                            .action = r->action,
+                            .device = known ? (int32_t)r->device : -1};
+
+    row.heap = mv_live_names_string(&l->names, r->text);
+    row.library = mv_live_names_string(&l->names, r->library);
+    row.stack = mv_live_names_stack(&l->names, r->stack);
+    mv_build_heap_call(&l->build, &row);
+    return true;
+}
+
 /* ---- records ----------------------------------------------------------------------------- */
 
 static bool add_framework_event(live *l, const mv_live_record *r)
@@ -478,6 +494,8 @@ static bool add_record(live *l, const mv_live_record *r)
         return add_framework_event(l, r);
     case MV_LIVE_EVENT_CALL:
         return add_call(l, r);
+    case MV_LIVE_EVENT_HEAP:
+        return add_heap_call(l, r);
     case MV_LIVE_EVENT_LAUNCHES:
         return add_launches(l, r);
     default:

@@ -351,6 +351,11 @@ uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row)
     return append(b, MV_WIRE_API_CALLS, row);
 }
 
+uint32_t mv_build_heap_call(mv_build *b, const mv_heap_call_row *row)
+{
+    return append(b, MV_WIRE_HEAP_CALLS, row);
+}
+
 uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row)
 {
     return append(b, MV_WIRE_SAMPLES, row);

@@ -52,6 +52,9 @@ typedef struct {
     MV_API_CALL_COLUMNS(MV_ROW_MEMBER, )
 } mv_api_call_row;
 typedef struct {
+    MV_HEAP_CALL_COLUMNS(MV_ROW_MEMBER, )
+} mv_heap_call_row;
+typedef struct {
     MV_SAMPLE_COLUMNS(MV_ROW_MEMBER, )
 } mv_sample_row;
 typedef struct {
@@ -72,6 +75,7 @@ typedef struct {
 #define MV_ANNOTATION_ROW ((mv_annotation_row){MV_ANNOTATION_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_SETTING_ROW    ((mv_setting_row){MV_SETTING_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_API_CALL_ROW   ((mv_api_call_row){MV_API_CALL_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_HEAP_CALL_ROW  ((mv_heap_call_row){MV_HEAP_CALL_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_SAMPLE_ROW     ((mv_sample_row){MV_SAMPLE_COLUMNS(MV_ROW_ABSENT, )})
 #define MV_FACT_ROW       ((mv_fact_row){MV_FACT_COLUMNS(MV_ROW_ABSENT, )})
 
@@ -84,9 +88,9 @@ typedef struct {
     uint32_t last_stream; /* the row that mv_build_stream returned last */
     uint64_t string_bytes_capacity;
     uint64_t stack_frames_capacity;
-    uint32_t capacity[MV_WIRE_FACTS + 1]; /* rows that fit, by mv_wire_kind */
-    mv_events events;                     /* staging of all devices and the host */
-    mv_segments segments;                 /* staging */
+    uint32_t capacity[MV_WIRE_KINDS]; /* rows that fit, by mv_wire_kind */
+    mv_events events;                 /* staging of all devices and the host */
+    mv_segments segments;             /* staging */
 } mv_build;
 
 /* Empties `trace` and makes the rows that are always there (empty stack, default pool, plain
@@ -108,6 +112,7 @@ uint32_t mv_build_history(mv_build *b, const mv_history_row *row);
 uint32_t mv_build_annotation(mv_build *b, const mv_annotation_row *row);
 uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row);
 uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row);
+uint32_t mv_build_heap_call(mv_build *b, const mv_heap_call_row *row);
 uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row);
 
 /* Keeps each key once: a fact that is there already gets the new value. */

@@ -59,6 +59,19 @@ const char *mv_api_action_name(mv_api_action action)
     }
 }
 
+const char *mv_heap_action_name(mv_heap_action action)
+{
+    switch (action) {
+#define MV_HEAP_NAME(name, number, text) \
+    case MV_HEAP_##name:                 \
+        return text;
+        MV_HEAP_ACTION_LIST(MV_HEAP_NAME)
+#undef MV_HEAP_NAME
+    default:
+        return "?";
+    }
+}
+
 const char *mv_kind_code_name(mv_kind kind, uint8_t code)
 {
     switch (kind) {
@@ -72,6 +85,8 @@ const char *mv_kind_code_name(mv_kind kind, uint8_t code)
         return mv_stage_name(code);
     case MV_KIND_SETTING_KIND:
         return setting_kinds[code <= MV_SETTING_NONE ? code : MV_SETTING_NONE];
+    case MV_KIND_HEAP_ACTION:
+        return mv_heap_action_name(code);
     case MV_KIND_API_ACTION:
         return mv_api_action_name(code);
     default:

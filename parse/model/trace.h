@@ -11,7 +11,7 @@
  *      │            └─ blocks ── history                     (history: PyTorch 1.13 and 2.0 only)
  *      ├─ host_segments, host_events                         pinned host memory
  *      ├─ annotations, settings
- *      ├─ api_calls, samples, facts                          only in captured files
+ *      ├─ api_calls, heap_calls, samples, facts              only in captured files
  *      └─ notes                                              what was odd in the file
  *
  * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch.
@@ -393,6 +393,26 @@ typedef struct {
     MV_API_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_api_calls;
 
+/* Calls about blocks of allocators that the program told of: its own, CuPy's, by memviz.h or NVTX's
+ * memory extension (docs/heaps.md). In the order in which memory changed hands, as the program told
+ * it: addresses may be freed twice or never. Only in captured files. */
+#define MV_HEAP_CALL_COLUMNS(X, T)                                                           \
+    X(T, 7, action, HEAP_ACTION, 0, "what the call does (mv_heap_action)", .label = "",      \
+      .rank = -1)                                                                            \
+    X(T, 4, heap, STRING, MV_NO_ROW, "name of the heap; none: the one that has the address", \
+      .label = "", .rank = -1)                                                               \
+    X(T, 8, library, STRING, MV_NO_ROW, "path of the library that told; none: not known",    \
+      .rank = 2)                                                                             \
+    X(T, 6, device, DEVICE, -1, "ordinal; -1: not known")                                    \
+    X(T, 2, addr, ADDRESS, MV_NO_BYTES, "address of the block")                              \
+    X(T, 3, size, BYTES, 0, "bytes; 0 for frees and resets")                                 \
+    X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                              \
+    X(T, 5, stack, STACK, MV_NO_ROW, "stack of the call", .rank = 1)
+typedef struct {
+    uint32_t count;
+    MV_HEAP_CALL_COLUMNS(MV_COLUMN_MEMBER, )
+} mv_heap_calls;
+
 /* What NVML said about the device's memory while the program ran, asked from outside. Times do not
  * decrease for a device. */
 #define MV_SAMPLE_COLUMNS(X, T)                                                         \
@@ -471,7 +491,9 @@ typedef struct {
     uint64_t data_bytes;       /* after decompression */
     const char *compression;   /* "none", "gzip", "zstd" */
     const char *level;         /* what the events are of (analyze/levels); NULL: as in the file */
-    uint32_t first_call_frame; /* frames from this row on are calls of CUDA; with a level alone */
+    bool is_heap;              /* the level is one of an allocator that the program told of */
+    uint32_t first_call_frame; /* frames from this row on are calls of CUDA, or of heaps; with a
+                                * level alone */
     const struct mv_trace *as_read; /* likewise: the trace that the level was made from */
 } mv_origin;
 
@@ -498,6 +520,7 @@ typedef struct mv_trace {
     mv_settings settings;
 
     mv_api_calls api_calls;
+    mv_heap_calls heap_calls;
     mv_samples samples;
     mv_facts facts;
 
@@ -558,6 +581,7 @@ const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
 const char *mv_stage_name(mv_stage stage);              /* "START" */
 const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" when not known */
+const char *mv_heap_action_name(mv_heap_action action); /* "alloc"; "?" when not known */
 
 /* The name of a value in a column of codes of that kind; "0" or "1" for flags. */
 const char *mv_kind_code_name(mv_kind kind, uint8_t code);

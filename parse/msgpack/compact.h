@@ -34,6 +34,7 @@
     X(ALLOCATOR_SETTINGS, "allocator_settings", 0)              \
     X(ANNOTATIONS, "external_annotations", MV_WIRE_ANNOTATIONS) \
     X(API_CALLS, "api_calls", MV_WIRE_API_CALLS)                \
+    X(HEAP_CALLS, "heap_calls", MV_WIRE_HEAP_CALLS)             \
     X(SAMPLES, "samples", MV_WIRE_SAMPLES)                      \
     X(FACTS, "facts", MV_WIRE_FACTS)                            \
     X(NOTES, "notes", 0)

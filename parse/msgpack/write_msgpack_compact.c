@@ -190,17 +190,25 @@ static void pack_table(mv_packing *w, const mv_model_table *table, uint32_t devi
     }
 }
 
+/* Not even empty, so that older readers find no key that they do not know. */
+static bool is_left_out(const mv_trace *trace, mv_compact_section section)
+{
+    return section == MV_SECTION_HEAP_CALLS && trace->heap_calls.count == 0;
+}
+
 static void pack_tables(mv_packing *w)
 {
     static const mv_compact_section sections[] = {
         MV_SECTION_HISTORY,       MV_SECTION_BLOCKS,        MV_SECTION_SEGMENTS,
         MV_SECTION_HOST_SEGMENTS, MV_SECTION_DEVICE_TRACES, MV_SECTION_HOST_TRACES,
-        MV_SECTION_ANNOTATIONS,   MV_SECTION_API_CALLS,     MV_SECTION_SAMPLES,
-        MV_SECTION_FACTS};
+        MV_SECTION_ANNOTATIONS,   MV_SECTION_API_CALLS,     MV_SECTION_HEAP_CALLS,
+        MV_SECTION_SAMPLES,       MV_SECTION_FACTS};
 
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const mv_model_table *table = mv_compact_table(sections[i]);
         uint32_t times = mv_table_times(w->trace, table);
+        if (is_left_out(w->trace, sections[i]))
+            continue;
         pack_section(w, sections[i]);
         if (table->kind == MV_WIRE_EVENTS)
             mv_pack_array(w, times);
@@ -225,7 +233,8 @@ static void pack_names(mv_packing *w)
                  {"segment_type", MV_KIND_SEGMENT_KIND, MV_SEGMENT_UNKNOWN + 1},
                  {"state", MV_KIND_BLOCK_STATE, MV_BLOCK_UNKNOWN + 1},
                  {"stage", MV_KIND_STAGE, MV_STAGE_MARK + 1},
-                 {"api_action", MV_KIND_API_ACTION, MV_API_ACTION_COUNT}};
+                 {"api_action", MV_KIND_API_ACTION, MV_API_ACTION_COUNT},
+                 {"heap_action", MV_KIND_HEAP_ACTION, MV_HEAP_ACTION_COUNT}};
 
     pack_section(w, MV_SECTION_NAMES);
     mv_pack_map(w, sizeof lists / sizeof *lists);
@@ -270,7 +279,7 @@ mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_writ
 
     if (mv_packing_init(&w, scratch, trace, opts, sink, err) != MV_OK)
         return err->code;
-    mv_pack_map(&w, MV_SECTION_COUNT);
+    mv_pack_map(&w, MV_SECTION_COUNT - is_left_out(trace, MV_SECTION_HEAP_CALLS));
     pack_section(&w, MV_SECTION_FORMAT);
     mv_pack_text(&w, MV_COMPACT_FORMAT);
     pack_section(&w, MV_SECTION_VERSION);

@@ -79,6 +79,21 @@ void mv_rec_call(const mv_rec_api *call)
                        call->device, call->result, call->sequence != 0, from));
 }
 
+void mv_rec_heap(const mv_rec_heap_call *call)
+{
+    static const char *const names[] = {
+#define NAME(name, number, text) [number] = text,
+        MV_HEAP_ACTION_LIST(NAME)
+#undef NAME
+    };
+    char line[256];
+
+    say(line,
+        snprintf(line, sizeof line, "heap %s %s addr=%" PRIx64 " size=%" PRIu64 " device=%d\n",
+                 call->heap ? call->heap : "?", names[call->action], call->addr, call->size,
+                 call->device));
+}
+
 void mv_rec_launch(void)
 {
     say("launch\n", 7);

@@ -38,7 +38,7 @@ static mv_trace without_captured(const mv_trace *trace)
 {
     mv_trace rest = *trace;
 
-    rest.api_calls.count = rest.samples.count = rest.facts.count = 0;
+    rest.api_calls.count = rest.heap_calls.count = rest.samples.count = rest.facts.count = 0;
     return rest;
 }
 

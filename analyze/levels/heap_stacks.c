@@ -1,0 +1,176 @@
+#include "analyze/levels/heap_stacks.h"
+
+#include "analyze/code/culprit.h"
+#include "analyze/code/libraries.h"
+#include "analyze/code/native_frame.h"
+#include "analyze/levels/call_stacks.h"
+#include "base/sort.h"
+#include "parse/model/tables.h"
+
+typedef struct {
+    uint32_t heap, stack, is_bound, call; /* is_bound: told through ctypes or cffi */
+    uint32_t cut;                         /* innermost frames up to the teller's; 0: none */
+    uint32_t function;                    /* the teller's name */
+} told_row;
+
+typedef struct {
+    told_row *rows; /* [count] by heap, stack, is_bound */
+    uint32_t count;
+    uint32_t stacks; /* to be added; each may have a frame of its own */
+    uint64_t stack_frames;
+} told_rows;
+
+static uint32_t function_of(const mv_trace *trace, mv_frame_id frame)
+{
+    return trace->frames.function[frame.row].row;
+}
+
+static bool is_native(const mv_trace *trace, mv_frame_id frame)
+{
+    return mv_frame_is_native(mv_string_text(trace, trace->frames.file[frame.row]),
+                              mv_string_text(trace, trace->frames.function[frame.row]),
+                              trace->frames.line[frame.row]);
+}
+
+/* The innermost Python function, when there is another. */
+static void find_python_teller(const mv_trace *trace, told_row *row)
+{
+    uint32_t count, cut = 0;
+    const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){row->stack}, &count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (mv_frame_kind_of(trace, frames[i]) > MV_FRAME_FRAMEWORK)
+            continue;
+        if (cut) {
+            row->cut = cut;
+            return;
+        }
+        cut = i + 1;
+        row->function = function_of(trace, frames[i]);
+    }
+}
+
+/* The rows of one heap: the innermost function, if it is the teller. */
+static void find_native_teller(const mv_trace *trace, told_row *rows, uint32_t count)
+{
+    uint32_t teller = MV_NO_ROW, caller = MV_NO_ROW;
+    bool has_callers = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t length;
+        const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){rows[i].stack}, &length);
+        if (rows[i].is_bound || length < 2 || !is_native(trace, frames[0]) ||
+            (i > 0 && function_of(trace, frames[0]) != teller))
+            return;
+        teller = function_of(trace, frames[0]);
+        has_callers = has_callers || (i > 0 && function_of(trace, frames[1]) != caller);
+        caller = function_of(trace, frames[1]);
+    }
+    for (uint32_t i = 0; has_callers && i < count; i++) {
+        rows[i].cut = 1;
+        rows[i].function = teller;
+    }
+}
+
+static bool rows_find(mv_arena *scratch, const mv_trace *trace, told_rows *out)
+{
+    const mv_heap_calls *c = &trace->heap_calls;
+
+    *out = (told_rows){.rows = mv_push_array(scratch, told_row, (uint64_t)c->count + 1)};
+    if (!out->rows)
+        return false;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->action[i] == MV_HEAP_ALLOC && c->stack[i].row != MV_NO_ROW)
+            out->rows[out->count++] =
+                (told_row){.heap = c->heap[i].row,
+                           .stack = c->stack[i].row,
+                           .is_bound = mv_library_is_binding(mv_string_text(trace, c->library[i])),
+                           .call = i};
+    mv_sort_rows(scratch, out->rows, out->count, MV_RISING(told_row, heap),
+                 MV_RISING(told_row, stack), MV_RISING(told_row, is_bound));
+    return true;
+}
+
+static bool is_same_stack(const told_row *a, const told_row *b)
+{
+    return a->heap == b->heap && a->stack == b->stack && a->is_bound == b->is_bound;
+}
+
+static void find_tellers(const mv_trace *trace, told_rows *told)
+{
+    uint32_t first = 0, end;
+
+    for (; first < told->count; first = end) {
+        for (end = first; end < told->count && told->rows[end].heap == told->rows[first].heap;)
+            end++;
+        find_native_teller(trace, told->rows + first, end - first);
+    }
+    for (uint32_t i = 0; i < told->count; i++) {
+        told_row *row = &told->rows[i];
+        uint32_t length;
+        if (i > 0 && is_same_stack(row, row - 1)) {
+            row->cut = row[-1].cut;
+            row->function = row[-1].function;
+            continue;
+        }
+        if (row->is_bound)
+            find_python_teller(trace, row);
+        mv_stack_frames(trace, (mv_stack_id){row->stack}, &length);
+        told->stacks += row->cut > 0;
+        told->stack_frames += row->cut > 0 ? length + 1 : 0;
+    }
+}
+
+/* One frame for each heap and teller, in rows that are sorted by them. */
+static void add_all(const mv_trace *trace, told_rows *told, mv_frames *frames, mv_stacks *stacks,
+                    mv_stack_id *of_call)
+{
+    const told_row *last = NULL;
+
+    for (uint32_t i = 0; i < told->count; i++) {
+        const told_row *row = &told->rows[i];
+        if (row->cut == 0)
+            continue;
+        if (!last || last->heap != row->heap || last->function != row->function)
+            mv_frames_add_call(frames, (mv_string_id){row->function}, (mv_string_id){row->heap});
+        if (!last || !is_same_stack(row, last))
+            mv_stacks_add(trace, stacks, (mv_frame_id){frames->count - 1},
+                          (mv_stack_id){row->stack}, row->cut);
+        of_call[row->call] = (mv_stack_id){stacks->count - 1};
+        last = row;
+    }
+}
+
+mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err)
+{
+    const mv_heap_calls *c = &trace->heap_calls;
+    mv_arena scratch;
+    mv_frames frames;
+    mv_stacks stacks;
+    told_rows told;
+    bool is_enough;
+
+    mv_arena_init(&scratch, arena->budget);
+    *of_call = mv_push_array(arena, mv_stack_id, (uint64_t)c->count + 1);
+    is_enough = *of_call && rows_find(&scratch, trace, &told);
+    if (is_enough) {
+        find_tellers(trace, &told);
+        mv_sort_rows(&scratch, told.rows, told.count, MV_RISING(told_row, heap),
+                     MV_RISING(told_row, function), MV_RISING(told_row, stack),
+                     MV_RISING(told_row, is_bound));
+        is_enough = mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, told.stacks,
+                                  &frames) &&
+                    mv_stacks_push(arena, &trace->stacks, told.stacks, told.stack_frames, &stacks);
+    }
+    if (!is_enough) {
+        mv_arena_release(&scratch);
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "stacks of heaps");
+    }
+    if (c->count)
+        memcpy(*of_call, c->stack, c->count * sizeof **of_call);
+    add_all(trace, &told, &frames, &stacks, *of_call);
+    mv_arena_release(&scratch);
+    trace->frames = frames;
+    trace->stacks = stacks;
+    return MV_OK;
+}

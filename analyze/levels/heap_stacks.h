@@ -1,0 +1,21 @@
+/* Stacks of blocks of heaps, in which the function that told memviz of the block is a frame of the
+ * heap's own: "malloc_postprocess, cupy", then who called it. It is part of the allocator, and so
+ * never to blame:
+ *
+ *     memviz_alloc was called   the teller is                      when
+ *     through ctypes or cffi    the innermost Python function      another Python function called
+ * it by native code            the innermost function             it is the same for all blocks of
+ *                                                                  the heap, and several functions
+ *                                                                  call it: it is not inlined
+ *
+ * Other stacks stay as they are. */
+#ifndef MV_HEAP_STACKS_H
+#define MV_HEAP_STACKS_H
+
+#include "parse/model/trace.h"
+
+/* Adds these frames and stacks to the trace. of_call: [heap_calls.count]. Rows that were there keep
+ * their numbers. O(n log n). */
+mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err);
+
+#endif

@@ -1,0 +1,109 @@
+#include "capture/hooks/heaps.h"
+
+#define MEMVIZ_CAPTURE
+#include "capture/memviz.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "capture/hooks/hooks.h"
+
+enum { MOST_HEAPS = 64, MOST_NAME = 64 };
+enum { EMPTY, BEING_WRITTEN, READY };
+
+static struct {
+    atomic_int state;
+    char name[MOST_NAME];
+} heaps[MOST_HEAPS];
+
+static bool is_level(const char *name)
+{
+    static const char *const levels[] = {"pytorch", "cuda", "host", "all", "default"};
+
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (strcmp(name, levels[i]) == 0)
+            return true;
+    return false;
+}
+
+static void spell(const char *name, char out[MOST_NAME])
+{
+    size_t bytes = name ? strnlen(name, MOST_NAME) : 0;
+
+    if (bytes == 0) {
+        memcpy(out, "unnamed", sizeof "unnamed");
+        return;
+    }
+    if (bytes == MOST_NAME)
+        for (bytes--; bytes && ((unsigned char)name[bytes] & 0xC0) == 0x80;)
+            bytes--;
+    memcpy(out, name, bytes);
+    out[bytes] = 0;
+    if (is_level(out))
+        memcpy(out + bytes, " heap", sizeof " heap");
+}
+
+/* A row that another thread is writing is passed over: two rows of one name mean the same, since
+ * files have each text once. So no thread waits for one that a fork may have left out. */
+static bool is_row_of(unsigned row, const char *name)
+{
+    int state = EMPTY;
+
+    if (atomic_compare_exchange_strong(&heaps[row].state, &state, BEING_WRITTEN)) {
+        memcpy(heaps[row].name, name, MOST_NAME);
+        atomic_store(&heaps[row].state, READY);
+        return true;
+    }
+    return state == READY && strcmp(heaps[row].name, name) == 0;
+}
+
+unsigned mv_heaps_named(const char *name)
+{
+    char text[MOST_NAME] = "";
+    unsigned row = 0;
+
+    spell(name, text);
+    while (row < MOST_HEAPS - 1 && !is_row_of(row, text))
+        row++;
+    if (row == MOST_HEAPS - 1)
+        is_row_of(row, memcpy(text, "other heaps", sizeof "other heaps"));
+    return row + 1;
+}
+
+void mv_heaps_tell(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
+                   const void *caller)
+{
+    mv_rec_heap_call call = {
+        .addr = (uintptr_t)address, .size = bytes, .caller = caller, .action = action};
+    int kept = errno;
+
+    if (heap > MOST_HEAPS || (heap && atomic_load(&heaps[heap - 1].state) != READY))
+        return;
+    if (mv_rec_enter()) {
+        call.heap = heap ? heaps[heap - 1].name : NULL;
+        call.device = mv_hook_current_device();
+        mv_rec_heap(&call);
+        mv_rec_leave();
+    }
+    errno = kept;
+}
+
+/* ---- memviz.h ---- */
+
+unsigned memviz_heap(const char *name)
+{
+    return mv_heaps_named(name);
+}
+
+void memviz_alloc(unsigned heap, const void *address, size_t bytes)
+{
+    if (heap && address)
+        mv_heaps_tell(heap, MV_HEAP_ALLOC, address, bytes, __builtin_return_address(0));
+}
+
+void memviz_free(unsigned heap, const void *address)
+{
+    if (heap && address)
+        mv_heaps_tell(heap, MV_HEAP_FREE, address, 0, __builtin_return_address(0));
+}

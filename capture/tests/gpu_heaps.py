@@ -1,0 +1,289 @@
+"""Blocks of other allocators on a GPU: gpu_heaps.py [MEMVIZ].
+
+Runs the recipes of docs/heaps.md (docs/examples) under `memviz run` and compares what the captures
+say with the libraries' own counters. Prints one line for each check, "ok NAME: figures" or
+"FAIL NAME: what differs"; a recipe whose library is not there is a line "-- NAME: why". Exits 1 when
+a check failed. MEMVIZ: the program (default: memviz); MEMVIZ_SHIM names the shim."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+EXAMPLES = os.path.join(ROOT, "docs", "examples")
+STEPS = 12
+KEPT = 6 << 20
+
+
+class Different(Exception):
+    pass
+
+
+def expect(condition, text):
+    if not condition:
+        raise Different(text)
+
+
+# ---- scenes: programs that run under the shim ------------------------------------------------
+
+
+def end(**facts):
+    """Nothing is freed after this: the process ends as it is."""
+    print(json.dumps(facts), flush=True)
+    os._exit(0)
+
+
+def keep_array(make, kept):
+    kept.append(make())
+
+
+def scene_cupy():
+    """CuPy's pool, and its own count of what hooks were told."""
+    import cupy as cp
+    from heap_cupy import Memviz
+
+    class Count(cp.cuda.MemoryHook):
+        name = "count"
+        allocs = frees = held = peak = 0
+
+        def malloc_postprocess(self, device_id, size, mem_size, mem_ptr, pmem_id):
+            self.allocs += 1
+            self.held += mem_size
+            self.peak = max(self.peak, self.held)
+
+        def free_preprocess(self, device_id, mem_size, mem_ptr, pmem_id):
+            self.frees += 1
+            self.held -= mem_size
+
+    kept = []
+    count = Count()
+    with Memviz(), count:
+        for _ in range(STEPS):
+            x = cp.random.random((512, 513), dtype=cp.float32)
+            y = (x @ x.T).sum(axis=1)
+            keep_array(lambda: cp.zeros(KEPT // 4 + 3, dtype=cp.float32), kept)
+            del x, y
+        cp.cuda.Device().synchronize()
+        pool = cp.get_default_memory_pool()
+        end(used=pool.used_bytes(), total=pool.total_bytes(), allocs=count.allocs,
+            frees=count.frees, peak=count.peak)
+
+
+def scene_cost():
+    """A loop of small allocations: the time of one, with the hook."""
+    import cupy as cp
+    from heap_cupy import Memviz
+
+    with Memviz():
+        for rounds in (1000, 20000):
+            begun = time.perf_counter()
+            for _ in range(rounds):
+                cp.cuda.alloc(512)
+            took = time.perf_counter() - begun
+        end(us=1e6 * took / rounds)
+
+
+def scene_numba():
+    """Numba's own memory manager as a plug-in that tells."""
+    import numpy
+    from numba import cuda
+    from heap_numba import Memviz
+
+    cuda.set_memory_manager(Memviz)
+    kept = []
+    for _ in range(STEPS):
+        a = cuda.to_device(numpy.ones(1 << 18, dtype=numpy.float32))
+        b = cuda.device_array_like(a)
+        b.copy_to_device(a)
+        keep_array(lambda: cuda.device_array(KEPT, dtype=numpy.uint8), kept)
+        del a, b
+    cuda.synchronize()
+    end(used=sum(k.nbytes for k in kept), allocs=3 * STEPS, peak=None)
+
+
+def scene_rmm():
+    """RMM's pool under a resource of callbacks, with RMM's own statistics below it."""
+    import rmm
+    from heap_rmm import memviz
+
+    pool = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1 << 28)
+    counted = rmm.mr.StatisticsResourceAdaptor(pool)
+    rmm.mr.set_current_device_resource(memviz(counted))
+    kept = []
+    for _ in range(STEPS):
+        a, b = rmm.DeviceBuffer(size=1 << 20), rmm.DeviceBuffer(size=3 << 20)
+        keep_array(lambda: rmm.DeviceBuffer(size=KEPT), kept)
+        del a, b
+    counts = counted.allocation_counts
+    end(used=counts.current_bytes, allocs=counts.total_count, peak=counts.peak_bytes)
+
+
+# ---- checks ----------------------------------------------------------------------------------
+
+
+class Machine:
+    def __init__(self, memviz, work):
+        self.memviz = memviz
+        self.work = work
+        self.failed = 0
+
+    def check(self, name, test, *arguments):
+        try:
+            print(f"ok {name}: {test(*arguments)}", flush=True)
+        except Different as different:
+            self.failed += 1
+            print(f"FAIL {name}: {different}", flush=True)
+
+    def say_missing(self, name, why):
+        print(f"-- {name}: {why}", flush=True)
+
+    def capture(self, name, command):
+        """Runs a command under the shim: where its capture is, and what it printed last."""
+        path = os.path.join(self.work, name + ".bin")
+        done = subprocess.run([self.memviz, "run", "-q", "-o", path, "--", *command],
+                              capture_output=True, text=True, timeout=300,
+                              env={**os.environ, "PYTHONPATH": EXAMPLES})
+        expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()[-300:]}")
+        return path, done.stdout.strip().splitlines()[-1]
+
+    def scene(self, name):
+        path, line = self.capture(name, [sys.executable, os.path.abspath(__file__), "scene", name])
+        return path, json.loads(line)
+
+    def report(self, command, path, level):
+        done = subprocess.run([self.memviz, command, "-q", "--json", "--level", level, path],
+                              capture_output=True, text=True)
+        expect(done.returncode == 0, f"memviz {command}: {done.stderr.strip()[:300]}")
+        return json.loads(done.stdout)
+
+    def stats(self, path, level):
+        return self.report("stats", path, level)["devices"][0]
+
+    def heaps(self, path):
+        done = subprocess.run([self.memviz, "info", "--json", path], capture_output=True, text=True)
+        expect(done.returncode == 0, f"memviz info: {done.stderr.strip()[:300]}")
+        return {heap["name"]: heap for heap in json.loads(done.stdout)["capture"]["heaps"]}
+
+
+def totals(machine, path, heap, facts):
+    """The heap's bytes now, and at the peak, are those that the library counts."""
+    now = machine.stats(path, heap)
+    held, peak = now["current"]["allocated"], now["peak"]["allocated"]
+    expect(held == facts["used"], f"{held} bytes held, the library counts {facts['used']}")
+    if facts.get("peak") is not None:
+        expect(peak == facts["peak"], f"a peak of {peak}, the library counts {facts['peak']}")
+    told = machine.heaps(path)[heap]
+    expect(told["allocs"] == facts["allocs"],
+           f"{told['allocs']} allocations, the library counts {facts['allocs']}")
+    expect(not told["doubts"], told["doubts"])
+    return f"{held} bytes held, {peak} at the peak, {told['allocs']} allocations, as it counts itself"
+
+
+def leak(machine, path, heap, line):
+    """The line that keeps is the first leak."""
+    found = machine.report("leaks", path, heap)["leaks"]
+    expect(found, "no leak")
+    expect(line in found[0]["culprit"], f"{found[0]['culprit']} instead of {line}")
+    expect(found[0]["blocks"] == STEPS, f"{found[0]['blocks']} blocks instead of {STEPS}")
+    return f"{found[0]['culprit']}, {found[0]['bytes']} bytes in {found[0]['blocks']} blocks"
+
+
+def lies_in_cuda(machine, path, heap):
+    """The heap's blocks lie in memory that calls of CUDA got; `all` does not count them again."""
+    block = machine.stats(path, heap)["current"]["allocated"]
+    cuda = machine.stats(path, "cuda")["current"]["allocated"]
+    whole = machine.stats(path, "all")["current"]["allocated"]
+    expect(block <= cuda, f"{block} bytes in blocks, {cuda} from CUDA")
+    expect(whole == cuda, f"{whole} bytes in all, {cuda} from CUDA")
+    return f"{block} bytes in blocks, {cuda} from CUDA, {whole} in all"
+
+
+def is_there(module):
+    return subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True,
+                          check=False).returncode == 0
+
+
+def python_heaps(machine):
+    for heap, module in (("cupy", "cupy"), ("numba", "numba.cuda"), ("rmm", "rmm")):
+        if not is_there(module):
+            machine.say_missing(heap, "not installed")
+            continue
+        try:
+            path, facts = machine.scene(heap)
+        except Different as different:
+            machine.failed += 1
+            print(f"FAIL {heap}: {different}", flush=True)
+            continue
+        machine.check(f"{heap}: totals", totals, machine, path, heap, facts)
+        machine.check(f"{heap}: leak", leak, machine, path, heap, "keep_array")
+        machine.check(f"{heap}: lies in cuda", lies_in_cuda, machine, path, heap)
+
+
+def cost(machine):
+    """The time of an allocation and its free with the hook, with and without the shim."""
+    if not is_there("cupy"):
+        return
+    script = [sys.executable, os.path.abspath(__file__), "scene", "cost"]
+
+    def measure():
+        bare = subprocess.run(script, capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": EXAMPLES})
+        expect(bare.returncode == 0, bare.stderr.strip()[-300:])
+        _, under = machine.scene("cost")
+        return (f"{json.loads(bare.stdout.splitlines()[-1])['us']:.2f} us a block without "
+                f"memviz run, {under['us']:.2f} us with it")
+
+    machine.check("cupy: cost", measure)
+
+
+def pool(machine):
+    """The C++ example, with memory of the device."""
+    if not shutil.which("nvcc"):
+        machine.say_missing("pool", "no nvcc")
+        return
+    program = os.path.join(machine.work, "pool")
+    built = subprocess.run(["nvcc", "-g", "-x", "cu", "-I", os.path.join(ROOT, "capture"), "-o",
+                            program, os.path.join(EXAMPLES, "heap_pool.cpp")],
+                           capture_output=True, text=True)
+    if built.returncode:
+        machine.failed += 1
+        print(f"FAIL pool: {built.stderr.strip()[:300]}")
+        return
+    try:
+        path, _ = machine.capture("pool", [program])
+    except Different as different:
+        machine.failed += 1
+        print(f"FAIL pool: {different}")
+        return
+    machine.check("pool: totals", totals, machine, path, "pool",
+                  {"used": STEPS << 20, "allocs": 3 * STEPS, "peak": (STEPS + 2) << 20})
+    machine.check("pool: leak", leak, machine, path, "pool", "keep_block")
+    machine.check("pool: lies in cuda", lies_in_cuda, machine, path, "pool")
+
+
+def main():
+    memviz = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else shutil.which("memviz")
+    if not memviz:
+        print("FAIL heaps: no memviz")
+        return 1
+    with tempfile.TemporaryDirectory() as work:
+        machine = Machine(memviz, work)
+        python_heaps(machine)
+        cost(machine)
+        pool(machine)
+        for name in os.listdir(work) if os.environ.get("OUT") else []:
+            if name.endswith(".bin"):
+                shutil.copy(os.path.join(work, name),
+                            os.path.join(os.environ["OUT"], f"heap_{name}"))
+    return 1 if machine.failed else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["scene"]:
+        globals()["scene_" + sys.argv[2]]()
+    sys.exit(main())
