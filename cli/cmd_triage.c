@@ -353,7 +353,6 @@ static void describe(file_row *f, const mv_trace *read, const mv_trace *trace)
 
     f->format = mv_format_name(read->origin.format);
     f->is_captured = mv_trace_is_captured(read);
-    f->level = trace->origin.level;
     f->bytes = read->origin.file_bytes;
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_events e = mv_trace_events(trace, device);
@@ -399,7 +398,10 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     if (cli->options.device != MV_ALL_DEVICES)
         end = (first = (uint32_t)cli->options.device) + 1;
     describe(f, &read, &trace);
-    cli->level = trace.origin.level ? trace.origin.level : mv_level_name(MV_LEVEL_PYTORCH);
+    /* The name of a heap is the file's, whose arena ends before the report. */
+    if (trace.origin.level)
+        f->level = mv_arena_text(&cli->arena, trace.origin.level, strlen(trace.origin.level));
+    cli->level = f->level ? f->level : mv_level_name(MV_LEVEL_PYTORCH);
     if (mv_triage_find(&cli->budget, (mv_triage_traces){&read, &trace, has_whole ? &whole : NULL},
                        first, end, 0, &triage, err) == MV_OK) {
         f->devices = triage.device_count;
