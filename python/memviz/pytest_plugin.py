@@ -44,12 +44,12 @@ class Watch:
     def __init__(self, item: Any) -> None:
         marker = item.get_closest_marker("memviz")
         wanted = marker.kwargs if marker else {}
-        limit = wanted.get("max_peak", item.config.option.memviz_max_peak)
+        limit = wanted.get("max_peak", item.config.getoption("memviz_max_peak", None))
         self.max_peak: Optional[int] = None if limit is None else size(limit)
-        self.no_leaks = bool(wanted.get("no_leaks", item.config.option.memviz_no_leaks))
+        self.no_leaks = bool(wanted.get("no_leaks", item.config.getoption("memviz_no_leaks", False)))
         self.is_asked = marker is not None or "memviz" in getattr(item, "fixturenames", ())
         self.name = re.sub(r"[^\w.-]+", "-", item.name)
-        self.folder: Optional[str] = item.config.option.memviz_folder
+        self.folder: Optional[str] = item.config.getoption("memviz_folder", None)
         self.history: Optional[History] = None
         self.torch: Any = None
 
@@ -136,8 +136,7 @@ def pytest_configure(config: Any) -> None:
 
 
 def pytest_report_header(config: Any) -> Optional[str]:
-    limits = config.option.memviz_max_peak is not None or config.option.memviz_no_leaks
-    if limits and torch_or_none() is None:
+    if (config.option.memviz_max_peak is not None or config.option.memviz_no_leaks) and torch_or_none() is None:
         return "memviz: no PyTorch with a CUDA device: GPU memory is not checked"
     return None
 

@@ -279,8 +279,8 @@ def main():
             print(f"SKIP {name}" if figures is None else f"PASS {name}: {figures}", flush=True)
         except Exception as error:
             failed += 1
-            print(f"FAIL {name}: {error}", flush=True)
-            traceback.print_exc()
+            print(f"FAIL {name}: {' '.join(str(error).split())[-400:]}", flush=True)
+            traceback.print_exc(limit=-2)
     print(f"{len(CHECKS) - failed} of {len(CHECKS)} checks pass")
     if os.environ.get("OUT"):
         for name in glob.glob(path("oom*.msgpack")) + glob.glob(path("*.txt")) + [path("run.msgpack")]:
