@@ -74,6 +74,7 @@ class Program(unittest.TestCase):
         self.assertIn("/no/such/file", str(failed.exception))
         self.assertNotIn("\n", str(failed.exception))
         self.assertEqual(memviz.run("peak", "/no/such/file", check=False).returncode, 1)
+        self.assertEqual(memviz.run("peak", FILE, "--fail-on", "peak>1").returncode, 3)
 
 
 class Version(unittest.TestCase):

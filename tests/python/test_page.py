@@ -57,6 +57,7 @@ class Page(unittest.TestCase):
 
     def test_the_frame_has_the_whole_page_and_no_rights_but_scripts(self):
         found = self.shown()[0]
+        found.html += "<!-- &lt; -->"
         frame = found._repr_html_()
         start = frame.index('srcdoc="') + len('srcdoc="')
         self.assertEqual(html.unescape(frame[start:frame.index('"', start)]), found.html)

@@ -137,6 +137,12 @@ class Record(Case):
             self.assertRaises(MemoryError, self.torch.run_out)
         self.assertEqual(self.names(), ["x.msgpack"])
 
+    def test_the_one_around_it_takes_its_place_then(self):
+        with memviz.record(self.path("outer.msgpack")):
+            with memviz.record(self.path("inner.msgpack"), on_oom=False):
+                self.assertRaises(MemoryError, self.torch.run_out)
+        self.assertEqual(self.names(), ["inner.msgpack", "outer-oom1.msgpack", "outer.msgpack"])
+
     def test_there_are_at_most_ten_of_them(self):
         with memviz.record(self.path("x.msgpack")):
             for _ in range(30):
