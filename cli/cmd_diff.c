@@ -162,18 +162,18 @@ static mv_value bytes_value(uint64_t bytes)
     return mv_value_shown(mv_value_u64(bytes), bytes ? NULL : "-");
 }
 
-#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    MEMBER("device", device_value(device))                                                   \
-    COLUMN("status", "", 2, MV_UNIT_TEXT, 0, mv_diff_status_name(row->status))               \
-    COLUMN("before", "before", 3, MV_UNIT_BYTES, 8, bytes_value(row->bytes[0]))              \
-    COLUMN("after", "after", 4, MV_UNIT_BYTES, 8, bytes_value(row->bytes[1]))                \
-    COLUMN("delta", "change", 1, MV_UNIT_CHANGE, 9, row->delta)                              \
-    COLUMN("blocks_before", "blocks", 5, MV_UNIT_COUNT, 0, row->blocks[0])                   \
-    COLUMN("blocks_after", "", 6, MV_UNIT_COUNT, 0, row->blocks[1])                          \
-    MEMBER("culprit", mv_value_culprit(&c->trace[s], c->code.sites[s].kinds, row->stack[s])) \
-    COLUMN(NULL, "allocated by", 7, MV_UNIT_TEXT, 0, label)                                  \
-    MEMBER("frames", mv_value_frames(&c->trace[s], row->stack[s]))                           \
-    MEMBER("frames_before", mv_value_if(row->bytes[0] && row->bytes[1],                      \
+#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    MEMBER("device", device_value(device))                                                      \
+    COLUMN("status", "", 2, MV_UNIT_TEXT, 0, mv_diff_status_name(row->status))                  \
+    COLUMN("before", "before", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 8, bytes_value(row->bytes[0])) \
+    COLUMN("after", "after", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 8, bytes_value(row->bytes[1]))   \
+    COLUMN("delta", "change", 1, MV_UNIT_CHANGE, 9, row->delta)                                 \
+    COLUMN("blocks_before", "blocks", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, row->blocks[0])      \
+    COLUMN("blocks_after", "", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, row->blocks[1])             \
+    MEMBER("culprit", mv_value_culprit(&c->trace[s], c->code.sites[s].kinds, row->stack[s]))    \
+    COLUMN(NULL, "allocated by", 7, MV_UNIT_TEXT, 0, label)                                     \
+    MEMBER("frames", mv_value_frames(&c->trace[s], row->stack[s]))                              \
+    MEMBER("frames_before", mv_value_if(row->bytes[0] && row->bytes[1],                         \
                                         mv_value_frames(&c->trace[0], row->stack[0])))
 
 static void add_row(mv_rows *rows, const diff_report *c, const device_pair *pair,
@@ -310,10 +310,9 @@ static void put_main(const diff_report *c, const mv_diff_row *row)
 
     mv_out_text(c->out, ": ");
     mv_out_style(c->out, MV_STYLE_BOLD);
-    mv_prose_put_cut(c->out, mv_prose_room(c->out, 48),
-                     label_of(c, row, side_of(row), label, sizeof label));
+    mv_prose_put(c->out, 34, 2, "%s %s %s", label_of(c, row, side_of(row), label, sizeof label),
+                 verbs[row->status], mv_size_text(bytes, magnitude(row->delta)));
     mv_out_style(c->out, MV_STYLE_NONE);
-    mv_out_format(c->out, " %s %s", verbs[row->status], mv_size_text(bytes, magnitude(row->delta)));
 }
 
 static mv_style style_of(int64_t delta)
@@ -332,12 +331,13 @@ static void put_verdict(const diff_report *c)
     mv_out_style(c->out, MV_STYLE_NONE);
     mv_out_text(c->out, is_same ? " in allocated memory " : " allocated ");
     put_at(c->out, c->cli->options.at);
-    if (row)
-        put_main(c, row);
-    mv_out_char(c->out, '\n');
-    if (row)
-        mv_stack_put(c->out, &c->trace[side_of(row)], c->code.sites[side_of(row)].kinds,
-                     row->stack[side_of(row)], c->cli->options.all_frames, 6);
+    if (!row) {
+        mv_out_char(c->out, '\n');
+        return;
+    }
+    put_main(c, row);
+    mv_stack_put(c->out, &c->trace[side_of(row)], c->code.sites[side_of(row)].kinds,
+                 row->stack[side_of(row)], c->cli->options.all_frames, 6);
 }
 
 /* Parts of one size are in the order of the list. */
@@ -368,9 +368,10 @@ static void put_reserved(const diff_report *c)
     mv_out_style(c->out, style_of(change));
     mv_out_text(c->out, change == 0 ? "no change" : mv_size_change_text(delta, change));
     mv_out_style(c->out, MV_STYLE_NONE);
-    mv_out_format(c->out, "%s reserved%s%s: %s before, %s after\n", change == 0 ? " in" : "",
-                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
-                  mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
+    mv_out_char(c->out, ' ');
+    mv_prose_put(c->out, 10, 2, "%sreserved%s%s: %s before, %s after", change == 0 ? "in " : "",
+                 change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
+                 mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
     while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
         said |= 1u << part;
         mv_out_format(c->out, "  %10s  ",

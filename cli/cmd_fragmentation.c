@@ -76,10 +76,10 @@ typedef struct {
 
 #define PIN_FIELDS(COLUMN, MEMBER, LIST)                                               \
     COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, pin->bytes)                         \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, pin->blocks)                       \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, pin->blocks)       \
     COLUMN("segments", "segments", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, pin->segments) \
     COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9, pin->stranded)                 \
-    COLUMN("age_events", "age", 5, MV_UNIT_COUNT, 0,                                   \
+    COLUMN("age_events", "age", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                   \
            mv_value_u64(mv_pin_age(pin, list->of->at.event)))                          \
     MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, pin->stack))          \
     COLUMN(NULL, "by", 6, MV_UNIT_TEXT, 0,                                             \
@@ -133,16 +133,16 @@ static void list_segments(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table segment_table = {MV_TABLE(SEGMENT_FIELDS, list_segments), .named_by = 2};
 
-#define GROWTH_FIELDS(COLUMN, MEMBER, LIST)                                           \
-    COLUMN("event", "event", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, g->event)           \
-    COLUMN("segment_bytes", "added", 1, MV_UNIT_BYTES, 9, g->segment_bytes)           \
-    COLUMN("requested", "asked", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, g->request)     \
-    COLUMN("free_elsewhere", "free", 3, MV_UNIT_BYTES, 9, g->free)                    \
-    MEMBER("usable", g->usable)                                                       \
-    COLUMN("largest_hole", "largest", 4, MV_UNIT_BYTES, 9, g->largest)                \
-    COLUMN("reason", "because", 6, MV_UNIT_TEXT, 0, mv_growth_reason_name(g->reason)) \
-    COLUMN("culprit", "for", 7, MV_UNIT_TEXT, 0,                                      \
-           mv_value_culprit(r->trace, r->sites.kinds, g->stack))                      \
+#define GROWTH_FIELDS(COLUMN, MEMBER, LIST)                                            \
+    COLUMN("event", "event", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, g->event)            \
+    COLUMN("segment_bytes", "added", 1, MV_UNIT_BYTES, 9, g->segment_bytes)            \
+    COLUMN("requested", "asked", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, g->request)      \
+    COLUMN("free_elsewhere", "free", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, g->free)     \
+    MEMBER("usable", g->usable)                                                        \
+    COLUMN("largest_hole", "largest", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, g->largest) \
+    COLUMN("reason", "because", 6, MV_UNIT_TEXT, 0, mv_growth_reason_name(g->reason))  \
+    COLUMN("culprit", "for", 7, MV_UNIT_TEXT, 0,                                       \
+           mv_value_culprit(r->trace, r->sites.kinds, g->stack))                       \
     MEMBER("frames", mv_value_frames(r->trace, g->stack))
 
 static void list_growth(mv_rows *rows, const void *all, const void *one)
@@ -310,7 +310,8 @@ static void put_verdict(const fragmentation_report *r, uint32_t index)
         mv_out_style(r->out, MV_STYLE_NONE);
         mv_out_text(r->out, ": ");
     }
-    mv_out_format(r->out, "%s\n  ", f->figures);
+    mv_prose_put(r->out, f->fragmented ? 22 : 12 + mv_prose_width(f->answer), 2, "%s", f->figures);
+    mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 2, "%s", f->why);
 }
 

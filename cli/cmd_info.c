@@ -12,6 +12,7 @@
 #include "cli/input/input.h"
 #include "cli/report/captured.h"
 #include "cli/report/json.h"
+#include "cli/report/prose.h"
 #include "cli/report/table.h"
 
 typedef struct {
@@ -134,19 +135,19 @@ static uint32_t count_starts(const mv_trace *trace)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                      \
-    COLUMN("device", "device", 1, MV_UNIT_COUNT, 0, mv_value_u64(d->device))                     \
-    COLUMN("events", "events", 2, MV_UNIT_COUNT, 0, mv_value_u64(d->events))                     \
-    COLUMN("segments", "segments", 5, MV_UNIT_COUNT, 0, mv_value_u64(d->segments))               \
-    MEMBER("first_us", mv_value_time(d->first_us))                                               \
-    MEMBER("last_us", mv_value_time(d->last_us))                                                 \
-    COLUMN("stacks", "stacks", 4, MV_UNIT_COUNT, 0, mv_value_u64(d->stacks))                     \
-    COLUMN("events_with_stack", "with stack", 3, MV_UNIT_COUNT, 0,                               \
-           mv_value_u64(d->events_with_stack))                                                   \
-    COLUMN("reserved", "reserved", 6, MV_UNIT_BYTES, 0, mv_value_u64(d->reserved))               \
-    COLUMN("allocated", "allocated", 7, MV_UNIT_BYTES, 0, mv_value_u64(d->allocated))            \
-    COLUMN("history", "history", 8, MV_UNIT_TEXT, 0, mv_value_text(mv_history_name(d->history))) \
-    MEMBER("history_why", mv_value_text(d->history_why))                                         \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    COLUMN("device", "device", 1, MV_UNIT_COUNT, 0, mv_value_u64(d->device))                       \
+    COLUMN("events", "events", 2, MV_UNIT_COUNT, 0, mv_value_u64(d->events))                       \
+    COLUMN("segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(d->segments)) \
+    MEMBER("first_us", mv_value_time(d->first_us))                                                 \
+    MEMBER("last_us", mv_value_time(d->last_us))                                                   \
+    COLUMN("stacks", "stacks", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(d->stacks))       \
+    COLUMN("events_with_stack", "with stack", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                 \
+           mv_value_u64(d->events_with_stack))                                                     \
+    COLUMN("reserved", "reserved", 6, MV_UNIT_BYTES, 0, mv_value_u64(d->reserved))                 \
+    COLUMN("allocated", "allocated", 7, MV_UNIT_BYTES, 0, mv_value_u64(d->allocated))              \
+    COLUMN("history", "history", 8, MV_UNIT_TEXT, 0, mv_value_text(mv_history_name(d->history)))   \
+    MEMBER("history_why", mv_value_text(d->history_why))                                           \
     MEMBER("ring", d->ring ? mv_value_u64(d->ring) : mv_value_of(MV_VALUE_NULL))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -351,6 +352,8 @@ const mv_table mv_report_info = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
+enum { LABEL = 16 }; /* where what follows a label begins */
+
 static void put_label(mv_out *out, const char *label)
 {
     mv_out_text(out, "  ");
@@ -400,21 +403,19 @@ static void put_recorded(const facts *f)
     if (!gmtime_r(&seconds, &utc) || !strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc))
         return;
     put_label(f->out, "recorded");
-    mv_out_format(f->out, "%s, %.6f s\n", date, ((double)last - (double)first) / 1e6);
+    mv_prose_put(f->out, LABEL, LABEL, "%s, %.6f s", date, ((double)last - (double)first) / 1e6);
 }
 
 static void put_history(const facts *f)
 {
+    const char *why = NULL;
+
+    for (uint32_t i = 0; i < f->count && f->history != MV_HISTORY_NONE && !why; i++)
+        if (f->devices[i].history == f->history)
+            why = f->devices[i].history_why;
     put_label(f->out, "history");
-    mv_out_text(f->out, mv_history_name(f->history));
-    for (uint32_t i = 0; i < f->count && f->history != MV_HISTORY_NONE; i++) {
-        const device_facts *d = &f->devices[i];
-        if (d->history != f->history || !d->history_why)
-            continue;
-        mv_out_format(f->out, ": %s", d->history_why);
-        break;
-    }
-    mv_out_char(f->out, '\n');
+    mv_prose_put(f->out, LABEL, LABEL, "%s%s%s", mv_history_name(f->history), why ? ": " : "",
+                 why ? why : "");
 }
 
 static void put_counts(const facts *f)
@@ -424,16 +425,16 @@ static void put_counts(const facts *f)
     char size[MV_SIZE_TEXT], used[MV_SIZE_TEXT];
 
     put_label(f->out, "distinct");
-    mv_out_format(f->out, "stacks %u, frames %u, pools %u, streams %u\n", t->stacks.count,
-                  t->frames.count, t->pools.count, t->streams.count);
+    mv_prose_put(f->out, LABEL, LABEL, "stacks %u, frames %u, pools %u, streams %u",
+                 t->stacks.count, t->frames.count, t->pools.count, t->streams.count);
     put_label(f->out, "annotations");
     mv_out_format(f->out, "%u starts and ends, of %u ranges\n", t->annotations.count,
                   count_starts(t));
     if (host.is_there) {
         put_label(f->out, "pinned host");
-        mv_out_format(f->out, "segments %u, %s; %s allocated; events %llu\n", host.segments,
-                      mv_size_text(size, host.now.reserved), mv_size_text(used, host.now.allocated),
-                      (unsigned long long)host.events);
+        mv_prose_put(f->out, LABEL, LABEL, "segments %u, %s; %s allocated; events %llu",
+                     host.segments, mv_size_text(size, host.now.reserved),
+                     mv_size_text(used, host.now.allocated), (unsigned long long)host.events);
     }
 }
 
@@ -489,15 +490,10 @@ static void put_notes(const facts *f)
             continue;
         put_label(f->out, "note");
         mv_out_style(f->out, MV_STYLE_YELLOW);
-        mv_out_format(f->out, "%llu", (unsigned long long)note->count);
+        mv_prose_put(f->out, LABEL, LABEL, "%llu %s%s%s%s", (unsigned long long)note->count,
+                     mv_note_text((mv_note_code)i), *note->first ? " (" : "", note->first,
+                     *note->first ? ")" : "");
         mv_out_style(f->out, MV_STYLE_NONE);
-        mv_out_format(f->out, " %s", mv_note_text((mv_note_code)i));
-        if (*note->first) {
-            mv_out_text(f->out, " (");
-            mv_out_clean_text(f->out, note->first);
-            mv_out_char(f->out, ')');
-        }
-        mv_out_char(f->out, '\n');
     }
 }
 
@@ -505,15 +501,16 @@ static void put_notes(const facts *f)
 static void put_rounding(const facts *f)
 {
     mv_rounding r = mv_rounding_of(f->trace);
+    char fits[80] = "";
 
     if (!r.is_npu)
         return;
     put_label(f->out, "rounding");
-    mv_out_format(f->out, "torch_npu's: requests and %u bytes, up to %u", MV_NPU_PAD, MV_MIN_BLOCK);
     if (r.blocks > 0)
-        mv_out_format(f->out, "; fits %u of %u blocks, CUDA's rule %u", r.npu_fits, r.blocks,
-                      r.cuda_fits);
-    mv_out_char(f->out, '\n');
+        snprintf(fits, sizeof fits, "; fits %u of %u blocks, CUDA's rule %u", r.npu_fits, r.blocks,
+                 r.cuda_fits);
+    mv_prose_put(f->out, LABEL, LABEL, "torch_npu's: requests and %u bytes, up to %u%s", MV_NPU_PAD,
+                 MV_MIN_BLOCK, fits);
 }
 
 static void put_text(const facts *f)
@@ -528,7 +525,7 @@ static void put_text(const facts *f)
     put_format(f);
     if (*mv_release_text(release, mv_release_of(f->trace))) {
         put_label(f->out, "written by");
-        mv_out_format(f->out, "%s\n", release);
+        mv_prose_put(f->out, LABEL, LABEL, "%s", release);
     }
     put_rounding(f);
     put_recorded(f);

@@ -105,14 +105,15 @@ static void list_leaks(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
 
-#define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                              \
-    MEMBER("device", device)                                                               \
-    COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, kept->bytes)                          \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, kept->blocks)                          \
-    COLUMN("in_progress", "of the step under way", 2, MV_UNIT_BYTES, 9, kept->in_progress) \
-    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                              \
-           mv_value_label(labels, i, r->trace, r->kinds, kept->stack))                     \
-    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                   \
+#define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                           \
+    MEMBER("device", device)                                                            \
+    COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, kept->bytes)                       \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, kept->blocks)       \
+    COLUMN("in_progress", "of the step under way", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, \
+           kept->in_progress)                                                           \
+    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                           \
+           mv_value_label(labels, i, r->trace, r->kinds, kept->stack))                  \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                \
     MEMBER("frames", mv_value_frames(r->trace, kept->stack))
 
 /* What is retained on the device that `one` points to, or on all for NULL. */
@@ -220,19 +221,24 @@ const mv_table mv_report_leaks = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_moment(const leak_report *r, const char *before, uint32_t device, uint32_t event)
+/* "event 48 (0.106 s)" */
+static const char *moment_text(const leak_report *r, uint32_t device, uint32_t event, char text[64])
 {
     mv_events e = mv_trace_events(r->trace, device);
+    bool has_time = event < e.count && e.time_us[event] != MV_NO_TIME && r->start_us != MV_NO_TIME;
 
-    mv_out_format(r->out, "%s event %u", before, event);
-    if (event < e.count && e.time_us[event] != MV_NO_TIME && r->start_us != MV_NO_TIME)
-        mv_out_format(r->out, " (%.3f s)", (double)(e.time_us[event] - r->start_us) / 1e6);
+    *text = 0;
+    mv_prose_add(text, 64, "event %u", event);
+    if (has_time)
+        mv_prose_add(text, 64, " (%.3f s)", (double)(e.time_us[event] - r->start_us) / 1e6);
+    return text;
 }
 
 static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
 {
     mv_out *out = r->out;
     char label[512], bytes[MV_SIZE_TEXT], step[MV_SIZE_TEXT], lines[32] = "";
+    char first[64], last[64];
 
     if (leak->lines > 1)
         snprintf(lines, sizeof lines, ", made by %u lines", leak->lines);
@@ -247,9 +253,10 @@ static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
     mv_out_format(out, ": %s a step\n  %s in %u block%s alive at the end%s\n",
                   mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
                   leak->blocks, leak->blocks == 1 ? " is" : "s are", lines);
-    put_moment(r, "  first", device, leak->first_event);
-    put_moment(r, ", last", device, leak->last_event);
-    mv_out_format(out, "; confidence %.2f\n", leak->confidence);
+    mv_out_text(out, "  ");
+    mv_prose_put(out, 2, 4, "first %s, last %s; confidence %.2f",
+                 moment_text(r, device, leak->first_event, first),
+                 moment_text(r, device, leak->last_event, last), leak->confidence);
     if (leak->kind != MV_LEAK_UNKNOWN) {
         mv_out_text(out, "  ");
         mv_prose_put(out, 2, 4, "%s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
@@ -278,24 +285,26 @@ static void put_steps(mv_out *out, const mv_steps *steps)
 /* A line of its own, unless there is nothing to say. */
 static void put_line(const leak_report *r, const char *text)
 {
-    if (*text)
-        mv_out_format(r->out, "  %s\n", text);
+    if (!*text)
+        return;
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4, "%s", text);
 }
 
 static void put_floor(const leak_report *r, const mv_leaks *found)
 {
     const mv_leak_floor *f = &found->floor;
-    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], rise[MV_SIZE_TEXT];
+    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], rise[MV_SIZE_TEXT], by[40] = "", text[200];
     bool falls = f->last < f->first;
 
     if (f->steps < 2)
         return;
-    mv_out_format(r->out, "  floor (least in a step): %s -> %s", mv_size_text(first, f->first),
-                  mv_size_text(last, f->last));
     if (f->last != f->first)
-        mv_out_format(r->out, " (%c%s)", falls ? '-' : '+',
-                      mv_size_text(rise, falls ? f->first - f->last : f->last - f->first));
-    mv_out_format(r->out, " over %u steps\n", f->steps);
+        snprintf(by, sizeof by, " (%c%s)", falls ? '-' : '+',
+                 mv_size_text(rise, falls ? f->first - f->last : f->last - f->first));
+    snprintf(text, sizeof text, "floor (least in a step): %s -> %s%s over %u steps",
+             mv_size_text(first, f->first), mv_size_text(last, f->last), by, f->steps);
+    put_line(r, text);
 }
 
 static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *found)
@@ -318,14 +327,17 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
     }
     put_steps(r->out, &found->steps);
     put_floor(r, found);
-    mv_out_format(r->out, "  alive at the end: %s = %s leaked + %s retained\n",
-                  mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
-                  mv_size_text(kept, found->retained_bytes));
+    snprintf(text, sizeof text, "alive at the end: %s = %s leaked + %s retained",
+             mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
+             mv_size_text(kept, found->retained_bytes));
+    put_line(r, text);
     put_line(r, mv_leaks_under_way(found, text, sizeof text));
-    if (found->exit_event < mv_trace_events(r->trace, device).count)
-        mv_out_format(r->out,
-                      "  the end is event %u, where the program's exit begins to free everything\n",
-                      found->exit_event);
+    if (found->exit_event < mv_trace_events(r->trace, device).count) {
+        snprintf(text, sizeof text,
+                 "the end is event %u, where the program's exit begins to free everything",
+                 found->exit_event);
+        put_line(r, text);
+    }
     put_line(r, mv_leak_outlook_text(r->trace, device, &r->outlook[device - r->first], text,
                                      sizeof text));
 }

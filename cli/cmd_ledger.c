@@ -51,15 +51,16 @@ static double seconds(const ledger_report *r, int64_t time_us)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                \
-    MEMBER("library", mv_value_string(r->trace, row->library))                          \
-    COLUMN("name", "who", 3, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(name), who)) \
-    MEMBER("api", mv_value_string(r->trace, row->api))                                  \
-    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 10, row->bytes)                          \
-    COLUMN("count", "count", 2, MV_UNIT_COUNT, 0, row->count)                           \
-    MEMBER("framework", row->is_framework)                                              \
-    COLUMN("culprit", "most of it for", 4, MV_UNIT_TEXT, 0,                             \
-           mv_value_culprit(r->trace, r->kinds, row->stack))                            \
+#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                      \
+    MEMBER("library", mv_value_string(r->trace, row->library))                \
+    COLUMN("name", "who", 3, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                  \
+           mv_value_shown(mv_value_text(name), who))                          \
+    MEMBER("api", mv_value_string(r->trace, row->api))                        \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 10, row->bytes)                \
+    COLUMN("count", "count", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, row->count) \
+    MEMBER("framework", row->is_framework)                                    \
+    COLUMN("culprit", "most of it for", 4, MV_UNIT_TEXT, 0,                   \
+           mv_value_culprit(r->trace, r->kinds, row->stack))                  \
     MEMBER("frames", mv_value_frames(r->trace, row->stack))
 
 static void add_remainder(mv_rows *rows, const char *what, int64_t bytes)

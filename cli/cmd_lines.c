@@ -90,15 +90,15 @@ static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
            mv_value_string(r->trace, row == MV_NO_ROW ? MV_NO_STRING : f->function[row]))        \
     MEMBER("culprit", line->group ? mv_value_text(line->group)                                   \
                                   : mv_value_culprit(r->trace, r->kinds, line->stack))           \
-    COLUMN("label", "line", 7, MV_UNIT_TEXT, 0,                                                  \
+    COLUMN("label", "line", 7, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                                   \
            mv_value_label(labels, i, r->trace, r->kinds, line->stack))                           \
     COLUMN("peak_bytes", "peak", 1, MV_UNIT_BYTES, 9, line->peak)                                \
     MEMBER("peak_event", mv_value_event(line->peak_event))                                       \
     MEMBER("start_bytes", line->start)                                                           \
-    COLUMN("total_bytes", "total", 2, MV_UNIT_BYTES, 9, line->total)                             \
+    COLUMN("total_bytes", "total", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->total)             \
     MEMBER("freed_bytes", line->freed)                                                           \
-    COLUMN("live_bytes", "live", 3, MV_UNIT_BYTES, 9, line->live)                                \
-    COLUMN("allocations", "allocs", 4, MV_UNIT_COUNT, 0, line->allocations)                      \
+    COLUMN("live_bytes", "live", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->live)                \
+    COLUMN("allocations", "allocs", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->allocations)      \
     COLUMN("active_bytes", "active", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->active)          \
     COLUMN("reserved_bytes", "reserved", 6, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->reserved)    \
     COLUMN("source", "source", 8, MV_UNIT_TEXT, 0,                                               \

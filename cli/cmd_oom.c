@@ -74,17 +74,17 @@ static const char **holder_labels(const oom_report *r, const mv_oom *oom, const 
     return rows ? mv_labels_find(&r->cli->scratch, rows, count + !is_holder, false) : NULL;
 }
 
-#define PIN_FIELDS(COLUMN, MEMBER, LIST)                                        \
-    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, pin->bytes)                  \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, pin->blocks)                \
-    COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9,                         \
-           mv_value_if(pin->stranded, mv_value_u64(pin->stranded)))             \
-    MEMBER("segments", mv_value_if(pin->stranded, mv_value_u64(pin->segments))) \
-    COLUMN("age_events", "age", 4, MV_UNIT_COUNT, 0,                            \
-           mv_value_u64(mv_pin_age(pin, list->oom->event)))                     \
-    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, pin->stack))   \
-    COLUMN(NULL, "pinned by", 5, MV_UNIT_TEXT, 0,                               \
-           mv_value_label(labels, i, r->trace, r->sites.kinds, pin->stack))     \
+#define PIN_FIELDS(COLUMN, MEMBER, LIST)                                         \
+    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, pin->bytes)                   \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, pin->blocks) \
+    COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9,                          \
+           mv_value_if(pin->stranded, mv_value_u64(pin->stranded)))              \
+    MEMBER("segments", mv_value_if(pin->stranded, mv_value_u64(pin->segments)))  \
+    COLUMN("age_events", "age", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,             \
+           mv_value_u64(mv_pin_age(pin, list->oom->event)))                      \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, pin->stack))    \
+    COLUMN(NULL, "pinned by", 5, MV_UNIT_TEXT, 0,                                \
+           mv_value_label(labels, i, r->trace, r->sites.kinds, pin->stack))      \
     MEMBER("frames", mv_value_frames(r->trace, pin->stack))
 
 static void list_pins(mv_rows *rows, const void *all, const void *one)

@@ -115,10 +115,11 @@ static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
 #define SITE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
     COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, site->bytes)                                  \
     COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, site->blocks)               \
-    COLUMN("share", "share", 2, MV_UNIT_COUNT, 5, mv_value_share(site->bytes, whole))           \
+    COLUMN("share", "share", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 5,                               \
+           mv_value_share(site->bytes, whole))                                                  \
     COLUMN("category", "category", 5, MV_UNIT_TEXT, 10, found->categories.name[site->category]) \
     MEMBER("annotation", mv_value_string(r->trace, site->annotation))                           \
-    COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES, 9, site->marginal)                   \
+    COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, site->marginal)   \
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, site->stack))                        \
     COLUMN("label", "by", 6, MV_UNIT_TEXT, 0,                                                   \
            mv_value_label(labels, i, r->trace, r->kinds, site->stack))                          \
@@ -397,8 +398,9 @@ static void put_verdict(const peak_report *r, const device_peak *d)
                          label);
         mv_out_style(r->out, MV_STYLE_NONE);
     } else if (found->unattributed > 0) {
-        mv_out_format(r->out, "; %s without a stack",
-                      mv_percent_text(share, found->unattributed, found->at.bytes.allocated));
+        mv_prose_put(r->out, (uint32_t)strlen(head), 2, "; %s without a stack",
+                     mv_percent_text(share, found->unattributed, found->at.bytes.allocated));
+        return;
     }
     mv_out_char(r->out, '\n');
 }
@@ -473,15 +475,13 @@ static void put_target(const peak_report *r, const device_peak *d)
     const mv_peak_target *t = &d->target;
     char bytes[MV_SIZE_TEXT], text[160], label[512];
 
-    mv_out_format(r->out, "\n  %s\n", mv_peak_target_text(t, text, sizeof text));
+    mv_out_text(r->out, "\n  ");
+    mv_prose_put(r->out, 2, 4, "%s", mv_peak_target_text(t, text, sizeof text));
     for (uint32_t i = 0; i < t->count && i < r->limit; i++) {
         const mv_peak_part *part = &d->found.parts[t->part[i]];
         mv_out_format(r->out, "  -%9s  ", mv_size_text(bytes, t->fall[i]));
-        mv_out_clean_text(r->out, d->found.categories.name[part->category]);
-        mv_out_text(r->out, "  ");
-        mv_out_clean_text(r->out,
-                          mv_stack_label(r->trace, r->kinds, part->stack, label, sizeof label));
-        mv_out_char(r->out, '\n');
+        mv_prose_put(r->out, 14, 14, "%s  %s", d->found.categories.name[part->category],
+                     mv_stack_label(r->trace, r->kinds, part->stack, label, sizeof label));
     }
     mv_rows_put_hidden(r->out, t->count, r->limit);
 }
@@ -494,8 +494,10 @@ static void put_device(const peak_report *r, const device_peak *d)
     }
     put_verdict(r, d);
     put_levels(r, &d->found);
-    for (uint32_t i = 0; i < d->doubts.count; i++)
-        mv_out_format(r->out, "  %s\n", d->doubts.text[i]);
+    for (uint32_t i = 0; i < d->doubts.count; i++) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", d->doubts.text[i]);
+    }
     put_categories(r, &d->found);
     mv_rest_put(r->cli, &d->rest);
     if (r->is_grouped) {

@@ -50,32 +50,33 @@ static const char *parting_text(const ranks_report *r, uint32_t rank, char text[
     return text;
 }
 
-#define RANK_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    COLUMN("file", "rank", 1, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(s->name), name))  \
-    MEMBER("device", s->device)                                                               \
-    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8, s->peak_allocated)                  \
-    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE, 0,                                               \
-           mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)), \
-                          s == usual ? "=" : NULL))                                           \
-    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 8, s->peak_reserved)                \
-    MEMBER("peaks_exact", s->is_exact)                                                        \
-    MEMBER("end_allocated", s->end_allocated)                                                 \
-    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))      \
-    MEMBER("leaked_bytes", s->leaked_bytes)                                                   \
-    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->steps)                   \
-    MEMBER("history", mv_history_name(s->history))                                            \
-    MEMBER("events", s->events)                                                               \
-    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->allocs)           \
-    MEMBER("ooms", s->ooms)                                                                   \
-    MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                         \
-                                         ? mv_value_of(MV_VALUE_NULL_OBJECT)                  \
-                                         : mv_value_u64(apart->first))                        \
-    MEMBER("parts.last_allocation", apart->last)                                              \
-    MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))    \
-    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(r, rank, parting))      \
-    MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                   \
-    MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                        \
-    MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                      \
+#define RANK_FIELDS(COLUMN, MEMBER, LIST)                                                      \
+    COLUMN("file", "rank", 1, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                                  \
+           mv_value_shown(mv_value_text(s->name), name))                                       \
+    MEMBER("device", s->device)                                                                \
+    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8, s->peak_allocated)                   \
+    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE | MV_UNIT_SPARE, 0,                                \
+           mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)),  \
+                          s == usual ? "=" : NULL))                                            \
+    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 8, s->peak_reserved) \
+    MEMBER("peaks_exact", s->is_exact)                                                         \
+    MEMBER("end_allocated", s->end_allocated)                                                  \
+    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))       \
+    MEMBER("leaked_bytes", s->leaked_bytes)                                                    \
+    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->steps)                    \
+    MEMBER("history", mv_history_name(s->history))                                             \
+    MEMBER("events", s->events)                                                                \
+    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->allocs)            \
+    MEMBER("ooms", s->ooms)                                                                    \
+    MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                          \
+                                         ? mv_value_of(MV_VALUE_NULL_OBJECT)                   \
+                                         : mv_value_u64(apart->first))                         \
+    MEMBER("parts.last_allocation", apart->last)                                               \
+    MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))     \
+    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(r, rank, parting))       \
+    MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                    \
+    MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                         \
+    MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                       \
     MEMBER("error.offset", mv_value_of(MV_VALUE_ABSENT))
 
 static void add_rank(mv_rows *rows, const ranks_report *r, uint32_t rank)
@@ -227,8 +228,10 @@ static void put_verdict(const ranks_report *r)
     mv_prose_put(r->out, 0, 2, "%s%s", unread, r->count ? r->found.verdict : "no rank to show");
     for (uint32_t i = 0; r->found.count > 1 && i < r->found.count; i++)
         put_outlier(r, &r->found.outliers[i]);
-    if (r->count && *r->found.leak_note)
-        mv_out_format(r->out, "  %s\n", r->found.leak_note);
+    if (r->count && *r->found.leak_note) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", r->found.leak_note);
+    }
 }
 
 /* ---- text: the rest ----------------------------------------------------------------------- */
@@ -255,22 +258,16 @@ static void put_doing(const ranks_report *r, uint32_t rank, uint64_t allocation)
 {
     rank_allocation side = allocation_of(r, rank, allocation);
     const mv_trace *code = side.rank->code;
-    bool has_stack = side.stack.row != MV_NO_ROW;
+    bool has_stack = side.point && side.stack.row != MV_NO_ROW;
     char bytes[MV_SIZE_TEXT], label[512];
 
     mv_out_text(r->out, "    ");
-    mv_out_clean_text(r->out, r->found.names[rank]);
-    if (!side.point) {
-        mv_out_text(r->out, ": not in its summary\n");
-        return;
-    }
-    mv_out_format(r->out, " event %u: %s", side.point->event,
-                  mv_size_text(bytes, side.point->size));
-    if (has_stack) {
-        mv_out_text(r->out, " at ");
-        mv_out_clean_text(r->out, label_of(code, side.stack, label, sizeof label));
-    }
-    mv_out_char(r->out, '\n');
+    if (side.point)
+        mv_prose_put(r->out, 4, 6, "%s event %u: %s%s%s", r->found.names[rank], side.point->event,
+                     mv_size_text(bytes, side.point->size), has_stack ? " at " : "",
+                     has_stack ? label_of(code, side.stack, label, sizeof label) : "");
+    else
+        mv_prose_put(r->out, 4, 6, "%s: not in its summary", r->found.names[rank]);
     if (has_stack && r->cli->options.given & MV_HAS(FRAMES)) {
         const uint8_t *kinds = mv_frame_kinds(&r->cli->scratch, code);
         if (kinds)

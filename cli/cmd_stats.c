@@ -46,25 +46,27 @@ typedef struct {
     MEMBER("peak.requested_event", mv_value_event((peak)->requested_event)) \
     MEMBER("peak.reserved_event", mv_value_event((peak)->reserved_event))
 
-#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                                       \
-    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                                  \
-           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))                  \
-    MEMBER("pool_id", mv_value_pair(a, b))                                                      \
-    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES, 0, mv_value_u64(now->allocated)) \
-    MEMBER("current.active", mv_value_u64(now->active))                                         \
-    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,               \
-           mv_value_u64(now->requested))                                                        \
-    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES, 0, mv_value_u64(now->reserved))    \
-    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                 \
-           mv_value_u64(p->current.segments))                                                   \
-    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,           \
-           mv_value_u64(p->current.allocations))                                                \
-    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                             \
-           bound_of(p->peak.bytes.allocated, t->audit.allocated_exact, allocated))              \
-    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                                   \
-    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                             \
-    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                               \
-           bound_of(p->peak.bytes.reserved, t->audit.reserved_exact, reserved))                 \
+#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                             \
+    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                        \
+           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))        \
+    MEMBER("pool_id", mv_value_pair(a, b))                                            \
+    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,     \
+           mv_value_u64(now->allocated))                                              \
+    MEMBER("current.active", mv_value_u64(now->active))                               \
+    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,     \
+           mv_value_u64(now->requested))                                              \
+    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,       \
+           mv_value_u64(now->reserved))                                               \
+    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,       \
+           mv_value_u64(p->current.segments))                                         \
+    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, \
+           mv_value_u64(p->current.allocations))                                      \
+    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                   \
+           bound_of(p->peak.bytes.allocated, t->audit.allocated_exact, allocated))    \
+    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                         \
+    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                   \
+    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                     \
+           bound_of(p->peak.bytes.reserved, t->audit.reserved_exact, reserved))       \
     PEAK_EVENT_FIELDS(MEMBER, &p->peak)
 
 /* A peak that is only a lower bound is marked in text. */
@@ -159,9 +161,9 @@ const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
     COLUMN(NULL, "", 1, MV_UNIT_TEXT, 9, mv_value_text(levels[i].name))                            \
     COLUMN(NULL, "current", 2, MV_UNIT_BYTES, 9, mv_value_u64(levels[i].current))                  \
     COLUMN(NULL, "peak", 3, MV_UNIT_BYTES, 9, bound_of(levels[i].peak, levels[i].is_exact, bound)) \
-    COLUMN(NULL, "at event", 4, MV_UNIT_COUNT, 8,                                                  \
+    COLUMN(NULL, "at event", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 8,                                  \
            is_before ? mv_value_text("before") : mv_value_u64(levels[i].event))                    \
-    COLUMN(NULL, "time", 5, MV_UNIT_COUNT, 0, mv_value_text(time))
+    COLUMN(NULL, "time", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_text(time))
 
 static void list_levels(mv_rows *rows, const void *all, const void *one)
 {

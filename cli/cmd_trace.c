@@ -35,7 +35,16 @@ typedef struct {
     uint32_t *stack_row;  /* [stacks.count] position among the report's stacks, or MV_NO_ROW */
     mv_stack_id *stacks;  /* [so_far->stacks] in the order of those positions */
     progress *so_far;
+    bool has_seconds, has_address, has_stream; /* columns of text that the terminal has room for */
+    uint32_t room;                             /* characters of the last one */
 } listing;
+
+enum {
+    STREAM = 12,
+    WHERE = 28,
+    TAGS = 1024,
+    LEAST_TAG = 12
+}; /* characters that the last column should have */
 
 static bool is_block_event(uint8_t action)
 {
@@ -115,6 +124,22 @@ static void put_time(mv_out *out, int64_t start_us, int64_t time_us)
     put_right(out, text, 11);
 }
 
+/* What matters least goes first: the stream, the address, the time. */
+static void find_columns(listing *l)
+{
+    uint32_t columns = l->out->columns ? l->out->columns : UINT32_MAX, used = 37;
+    struct {
+        bool *has;
+        uint32_t width;
+    } rest[] = {{&l->has_seconds, 11}, {&l->has_address, 18}, {&l->has_stream, STREAM}};
+
+    for (unsigned i = 0; i < sizeof rest / sizeof *rest; i++) {
+        *rest[i].has = used + rest[i].width + WHERE <= columns;
+        used += *rest[i].has ? rest[i].width : 0;
+    }
+    l->room = columns == UINT32_MAX ? UINT32_MAX : columns > used ? columns - used : 2;
+}
+
 static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_map *versions)
 {
     char free_bytes[MV_SIZE_TEXT];
@@ -147,34 +172,33 @@ static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_ma
 
 static void put_stream(mv_out *out, uint64_t stream)
 {
-    mv_out_text(out, "  ");
-    if (stream == 0)
-        mv_out_char(out, '0');
-    else
-        mv_out_hex(out, stream);
-    mv_out_text(out, "  ");
+    char text[24] = "0";
+
+    if (stream)
+        snprintf(text, sizeof text, "0x%llx", (unsigned long long)stream);
+    put_left(out, text, STREAM);
 }
 
-static void put_remark(const listing *l, const char *before, mv_string_id text)
+static void add_remark(const listing *l, const char *before, mv_string_id id, char text[TAGS])
 {
-    if (mv_string_span(l->trace, text).length == 0)
-        return;
-    mv_out_text(l->out, before);
-    mv_out_clean(l->out, mv_string_span(l->trace, text));
-    mv_out_char(l->out, ']');
+    if (mv_string_span(l->trace, id).length)
+        mv_prose_add(text, TAGS, "%s%s]", before, mv_string_text(l->trace, id));
 }
 
-static void put_tag(const listing *l, mv_tag_id tag)
+/* In what is left of the line. */
+static void put_tag(const listing *l, mv_tag_id tag, uint32_t room)
 {
     const mv_tags *t = &l->trace->tags;
     mv_string_id compiled = t->compile_context[tag.row];
+    char text[TAGS] = "";
 
-    if (tag.row == MV_PLAIN_TAG.row)
+    if (tag.row == MV_PLAIN_TAG.row || room < LEAST_TAG)
         return;
-    put_remark(l, "  [", t->user_metadata[tag.row]);
+    add_remark(l, "  [", t->user_metadata[tag.row], text);
     if (strcmp(mv_string_text(l->trace, compiled), "N/A") != 0)
-        put_remark(l, "  [compiled: ", compiled);
-    put_remark(l, "  [category: ", t->category[tag.row]);
+        add_remark(l, "  [compiled: ", compiled, text);
+    add_remark(l, "  [category: ", t->category[tag.row], text);
+    mv_prose_put_cut(l->out, room, text);
 }
 
 static void put_stack(const listing *l, mv_stack_id stack)
@@ -211,18 +235,23 @@ static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv
     mv_out *out = l->out;
     char size[MV_SIZE_TEXT];
     const char *where = label_of(l, e->stack[i]);
+    uint32_t used = mv_prose_width(where);
 
     mv_out_u64_wide(out, i, 9);
-    put_time(out, l->start_us, e->time_us[i]);
+    if (l->has_seconds)
+        put_time(out, l->start_us, e->time_us[i]);
     mv_out_text(out, "  ");
     mv_out_style(out, action_style(e->action[i]));
     put_action(out, mv_event_action(l->trace, e, i), 15);
     mv_out_style(out, MV_STYLE_NONE);
-    put_address(out, e, i, versions);
+    if (l->has_address)
+        put_address(out, e, i, versions);
     put_right(out, mv_size_text(size, e->size[i]), 9);
-    put_stream(out, l->trace->streams.value[e->stream[i].row]);
-    mv_out_clean_text(out, where);
-    put_tag(l, e->tag[i]);
+    mv_out_text(out, "  ");
+    if (l->has_stream)
+        put_stream(out, l->trace->streams.value[e->stream[i].row]);
+    mv_prose_put_cut(out, l->room, where);
+    put_tag(l, e->tag[i], l->room - (used < l->room ? used : l->room));
     mv_out_char(out, '\n');
     if (l->cli->options.all_frames)
         put_stack(l, e->stack[i]);
@@ -239,8 +268,9 @@ static void put_heading(const listing *l, uint32_t device, mv_window window, uin
     if (window.end == window.first)
         return;
     mv_out_style(l->out, MV_STYLE_DIM);
-    mv_out_text(l->out, "    event    seconds  action         address                size  stream"
-                        "  where\n");
+    mv_out_format(l->out, "    event%s  action         %s%9s  %s%s\n",
+                  l->has_seconds ? "    seconds" : "", l->has_address ? "address           " : "",
+                  "size", l->has_stream ? "stream      " : "", "where");
     mv_out_style(l->out, MV_STYLE_NONE);
 }
 
@@ -456,6 +486,7 @@ int mv_cmd_trace(mv_cli *cli)
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &l.first, &l.end))
         return MV_EXIT_FAILED;
     l.start_us = mv_position_start_us(&trace);
+    find_columns(&l);
     l.kinds = mv_frame_kinds(&cli->scratch, &trace);
     l.label = mv_push_array(&cli->scratch, const char *, trace.stacks.count);
     l.stack_row = mv_push_array(&cli->scratch, uint32_t, trace.stacks.count);

@@ -84,16 +84,16 @@ static void list_findings(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                       \
-    COLUMN("file", "file", 1, MV_UNIT_TEXT, 0, r->files[d->file].path)            \
-    COLUMN("device", "device", 2, MV_UNIT_COUNT, 0, d->device)                    \
-    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES, 9, d->peak.allocated) \
-    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 9, d->peak.reserved)    \
-    MEMBER("exact", mv_value_bool(d->allocated_exact && d->reserved_exact))       \
-    MEMBER("capacity", mv_value_bytes(d->capacity))                               \
-    MEMBER("used", mv_value_bytes(d->used))                                       \
-    MEMBER("total", mv_value_bytes(d->total))                                     \
-    COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)  \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                           \
+    COLUMN("file", "file", 1, MV_UNIT_TEXT | MV_UNIT_NAME, 0, r->files[d->file].path) \
+    COLUMN("device", "device", 2, MV_UNIT_COUNT, 0, d->device)                        \
+    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES, 9, d->peak.allocated)     \
+    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 9, d->peak.reserved)        \
+    MEMBER("exact", mv_value_bool(d->allocated_exact && d->reserved_exact))           \
+    MEMBER("capacity", mv_value_bytes(d->capacity))                                   \
+    MEMBER("used", mv_value_bytes(d->used))                                           \
+    MEMBER("total", mv_value_bytes(d->total))                                         \
+    COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)      \
     COLUMN("worst", "first", 6, MV_UNIT_TEXT, 0, d->worst)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)

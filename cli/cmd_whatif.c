@@ -189,12 +189,13 @@ static void put_recorded(const whatif_report *r, const mv_whatif *w)
                  mv_size_text(allocated, t->recorded_allocated),
                  (unsigned long long)t->recorded_segment_allocs,
                  t->recorded_segment_allocs == 1 ? "" : "s", failed);
-    if (t->limit_source == MV_LIMIT_GIVEN)
-        mv_out_format(r->out, "  within %s\n", mv_size_text(limit, t->limit));
-    else if (t->limit_source == MV_LIMIT_REFUSALS)
-        mv_out_format(r->out,
-                      "  within %s, the most that the recorded run got (--capacity says more)\n",
-                      mv_size_text(limit, t->limit));
+    if (t->limit_source == MV_LIMIT_NONE)
+        return;
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4, "within %s%s", mv_size_text(limit, t->limit),
+                 t->limit_source == MV_LIMIT_REFUSALS
+                     ? ", the most that the recorded run got (--capacity says more)"
+                     : "");
 }
 
 static void put_advice(const whatif_report *r, const mv_whatif *w)

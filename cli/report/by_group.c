@@ -41,11 +41,11 @@ static uint64_t bytes_of_all(const mv_grouped *grouped)
     return sum;
 }
 
-#define GROUP_FIELDS(COLUMN, MEMBER, LIST)                                         \
-    COLUMN("name", "group", 4, MV_UNIT_TEXT, 0, name)                              \
-    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, row->bytes)                      \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, row->blocks)                   \
-    COLUMN("share", "share", 2, MV_UNIT_COUNT, 5, mv_value_share(row->bytes, all)) \
+#define GROUP_FIELDS(COLUMN, MEMBER, LIST)                                                         \
+    COLUMN("name", "group", 4, MV_UNIT_TEXT, 0, name)                                              \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, row->bytes)                                      \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, row->blocks)                   \
+    COLUMN("share", "share", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 5, mv_value_share(row->bytes, all)) \
     MEMBER("frames", mv_value_frames(grouped->trace, row->stack))
 
 static void list_groups(mv_rows *rows, const void *unused, const void *one)

@@ -245,14 +245,15 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     for (uint32_t i = 0; i < all.count && i < SHOWN; i++) {
         const mv_captured_library *l = &all.rows[i];
         const char *path = mv_string_text(trace, l->library), *slash = strrchr(path, '/');
+        char failed[32] = "";
         put_label(out, "");
-        mv_out_clean_text(out, l->library.row == MV_NO_ROW ? "unknown library"
-                               : slash                     ? slash + 1
-                                                           : path);
-        mv_out_format(out, ": %u for %s", l->calls, mv_size_text(size, l->bytes));
         if (l->failed)
-            mv_out_format(out, ", %u failed", l->failed);
-        mv_out_char(out, '\n');
+            snprintf(failed, sizeof failed, ", %u failed", l->failed);
+        mv_prose_put(out, 16, 18, "%s: %u for %s%s",
+                     l->library.row == MV_NO_ROW ? "unknown library"
+                     : slash                     ? slash + 1
+                                                 : path,
+                     l->calls, mv_size_text(size, l->bytes), failed);
     }
     if (all.count > SHOWN) {
         put_label(out, "");

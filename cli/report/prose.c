@@ -87,13 +87,46 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
     mv_out_char(out, '\n');
 }
 
+/* ---- texts that do not fit ---------------------------------------------------------------- */
+
+/* Where the n-th character begins. */
+static size_t at_character(const char *text, uint32_t n)
+{
+    size_t at = 0;
+
+    for (; n > 0 && text[at]; n--)
+        for (at++; mv_utf8_is_tail(text[at]);)
+            at++;
+    return at;
+}
+
+static void put_first(mv_out *out, const char *text, uint32_t count)
+{
+    put_span(out, text, at_character(text, count));
+}
+
+static void put_last(mv_out *out, const char *text, uint32_t width, uint32_t count)
+{
+    text += at_character(text, width - count);
+    put_span(out, text, strlen(text));
+}
+
+/* "a long te..d of it" */
+static void put_ends(mv_out *out, uint32_t room, const char *text, uint32_t width)
+{
+    uint32_t kept = room > 2 ? room - 2 : 0, first = (kept + 1) / 2;
+
+    put_first(out, text, first);
+    mv_out_text(out, "..");
+    put_last(out, text, width, kept - first);
+}
+
 /* Leaves out the names of functions in "train.py:3 main > util.py:5 make", from the left. If that
  * is not enough it cuts the beginning, since what tells rows apart is often at the end. */
 static void put_cut_path(mv_out *out, uint32_t room, const char *text)
 {
     char path[1024];
     size_t length = strnlen(text, sizeof path - 1);
-    const char *rest;
     uint32_t width;
 
     memcpy(path, text, length);
@@ -106,34 +139,72 @@ static void put_cut_path(mv_out *out, uint32_t room, const char *text)
         }
         part = next ? next + 3 : NULL;
     }
-    rest = path;
-    if (mv_prose_width(path) > room) {
-        for (width = mv_prose_width(path); width + 2 > room && *rest; width--)
-            for (rest++; mv_utf8_is_tail(*rest);)
-                rest++;
+    width = mv_prose_width(path);
+    if (width > room) {
         mv_out_text(out, "..");
+        put_last(out, path, width, room > 2 ? room - 2 : 0);
+    } else {
+        put_span(out, path, strlen(path));
     }
-    put_span(out, rest, strlen(rest));
+}
+
+/* The length of "file.py:62" at the beginning of a text; 0: there is none. */
+static size_t place_length(const char *text)
+{
+    size_t length = strcspn(text, " "), digits = length;
+
+    while (digits > 0 && isdigit((unsigned char)text[digits - 1]))
+        digits--;
+    return digits > 0 && digits < length && text[digits - 1] == ':' ? length : 0;
+}
+
+/* "file.py:62 a_long_name": the name of the function is cut, then the file's, the line never. */
+static void put_cut_place(mv_out *out, uint32_t room, const char *text, size_t place)
+{
+    enum { LEAST = 7 }; /* of a name that is cut: " ab..cd" */
+    uint32_t width = (uint32_t)mv_utf8_count(text, place), line = 0;
+
+    while (text[place - line - 1] != ':')
+        line++;
+    if (width + LEAST <= room) {
+        put_span(out, text, place);
+        put_ends(out, room - width, text + place, mv_prose_width(text + place));
+    } else if (width <= room) {
+        put_span(out, text, place);
+    } else if (line + 3 < room) {
+        char file[256];
+        snprintf(file, sizeof file, "%.*s", (int)(place - line - 1), text);
+        put_ends(out, room - line - 1, file, mv_prose_width(file));
+        put_span(out, text + place - line - 1, line + 1);
+    } else {
+        mv_out_text(out, "..");
+        put_span(out, text + place - (room > 2 ? room - 2 : 0), room > 2 ? room - 2 : 0);
+    }
 }
 
 void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text)
 {
-    uint32_t width = 0;
-    size_t length = 0;
+    uint32_t width = mv_prose_width(text);
+    size_t place = place_length(text);
 
-    if (mv_prose_width(text) <= room) {
+    if (width <= room)
+        put_span(out, text, strlen(text));
+    else if (strstr(text, " > "))
+        put_cut_path(out, room, text);
+    else if (place)
+        put_cut_place(out, room, text, place);
+    else
+        put_ends(out, room, text, width);
+}
+
+void mv_prose_put_end(mv_out *out, uint32_t room, const char *text)
+{
+    uint32_t width = mv_prose_width(text);
+
+    if (width <= room) {
         put_span(out, text, strlen(text));
         return;
     }
-    if (strstr(text, " > ")) {
-        put_cut_path(out, room, text);
-        return;
-    }
-    while (text[length] && width + 2 < room) {
-        width++;
-        for (length++; mv_utf8_is_tail(text[length]);)
-            length++;
-    }
-    put_span(out, text, length);
     mv_out_text(out, "..");
+    put_last(out, text, width, room > 2 ? room - 2 : 0);
 }

@@ -26,8 +26,15 @@ static inline uint32_t mv_prose_room(const mv_out *out, uint32_t used)
     return out->columns > used ? out->columns - used : UINT32_MAX;
 }
 
-/* Prints at most `room` characters; a text that does not fit ends in "..". If it is a row of calls,
- * "a.py:3 main > b.py:5 make", first the names are left out, then its beginning is. */
+/* Prints at most `room` characters (but at least ".."). A text that does not fit is cut where it
+ * matters least, and ".." is there instead:
+ *
+ *     train.py:62 a_very_l..ed_name     the line always stays; the file's name is cut last
+ *     train.py:3 > util.py:5 make       calls: first names go, then the beginning
+ *     backward of..ddmmBackward0)       others: the middle */
 void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text);
+
+/* The same for a text whose end matters most. */
+void mv_prose_put_end(mv_out *out, uint32_t room, const char *text);
 
 #endif

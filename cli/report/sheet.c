@@ -40,14 +40,13 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value)
 
 /* ---- widths ------------------------------------------------------------------------------ */
 
-/* Characters of a last column of text: the least before other columns are left out, and the least
- * after. */
-#define LAST_WANTED 28
-#define LAST_LEAST  12
+/* Characters that the name, and another last column of text, should have before columns beside them
+ * are left out for that; and the least. */
+enum { NAME_WANTED = 30, NAME_LEAST = 12, TEXT_WANTED = 16, TEXT_LEAST = 8 };
 
 typedef struct {
     uint32_t width[MV_SHEET_COLUMNS]; /* 0: left out */
-    uint32_t last;                    /* most characters of the last column */
+    uint32_t name, last; /* columns that can be cut; `last` is `name` if there is no other */
 } layout;
 
 static bool is_spare(const mv_sheet *sheet, uint32_t column)
@@ -72,71 +71,113 @@ static void measure(const mv_sheet *sheet, layout *l)
         if (width > l->width[i % sheet->count])
             l->width[i % sheet->count] = width;
     }
-    l->last = l->width[sheet->count - 1];
+    l->last = sheet->count - 1;
+    l->name = is_text(sheet, l->last) ? l->last : 0;
+    for (uint32_t i = 0; i < sheet->count; i++)
+        if (sheet->columns[i].unit & MV_UNIT_NAME)
+            l->name = i;
+    if (!is_text(sheet, l->last))
+        l->last = l->name;
 }
 
-/* The columns before the last one, each with the gap after it. */
-static uint32_t width_before_last(const mv_sheet *sheet, const layout *l, uint32_t indent)
+/* All columns, with the gaps between them. */
+static uint32_t width_of(const mv_sheet *sheet, const layout *l, uint32_t indent)
 {
-    uint32_t width = indent;
+    uint32_t width = indent, shown = 0;
 
-    for (uint32_t i = 0; i + 1 < sheet->count; i++)
-        width += l->width[i] ? l->width[i] + 2 : 0;
-    return width;
+    for (uint32_t i = 0; i < sheet->count; i++) {
+        width += l->width[i];
+        shown += l->width[i] > 0;
+    }
+    return width + (shown ? 2 * (shown - 1) : 0);
+}
+
+/* Takes what is too much from a column, but leaves it `least`. Returns what is still too much. */
+static uint32_t narrow(layout *l, uint32_t column, uint32_t least, uint32_t too_much)
+{
+    uint32_t spare = l->width[column] > least ? l->width[column] - least : 0;
+    uint32_t taken = spare < too_much ? spare : too_much;
+
+    l->width[column] -= taken;
+    return too_much - taken;
+}
+
+static uint32_t excess(const mv_sheet *sheet, const layout *l, uint32_t indent, uint32_t columns)
+{
+    uint32_t width = width_of(sheet, l, indent);
+
+    return width > columns ? width - columns : 0;
+}
+
+/* Narrows what can be cut down to these widths. Whether it fits then. */
+static bool cut(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns, uint32_t text,
+                uint32_t name)
+{
+    uint32_t too_much = excess(sheet, l, indent, columns);
+
+    if (l->last != l->name)
+        too_much = narrow(l, l->last, text, too_much);
+    return narrow(l, l->name, name, too_much) == 0;
+}
+
+/* Whether the columns fit when these two are as wide as they should be. */
+static bool fits(const mv_sheet *sheet, const layout *l, uint32_t indent, uint32_t columns)
+{
+    layout tried = *l;
+
+    return cut(sheet, &tried, indent, columns, TEXT_WANTED, NAME_WANTED);
 }
 
 static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns)
 {
-    bool is_end = sheet->columns[sheet->count - 1].unit & MV_UNIT_END;
-    uint32_t wanted = l->last < LAST_WANTED || is_end ? l->last : LAST_WANTED, before;
-
-    for (uint32_t i = sheet->count - 1; i-- > 0;)
-        if (is_spare(sheet, i) && width_before_last(sheet, l, indent) + wanted > columns)
+    for (uint32_t i = sheet->count; i-- > 0 && !fits(sheet, l, indent, columns);)
+        if (is_spare(sheet, i) && i != l->name)
             l->width[i] = 0;
-    before = width_before_last(sheet, l, indent);
-    if (is_text(sheet, sheet->count - 1) && before + l->last > columns)
-        l->last = before + LAST_LEAST < columns ? columns - before : LAST_LEAST;
+    if (cut(sheet, l, indent, columns, TEXT_WANTED, NAME_WANTED) ||
+        cut(sheet, l, indent, columns, TEXT_LEAST, NAME_LEAST))
+        return;
+    for (uint32_t i = sheet->count; i-- > 1 && excess(sheet, l, indent, columns);)
+        if (i != l->name)
+            l->width[i] = 0;
 }
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-/* Whether a row has only empty cells after this one. */
-static bool is_rest_empty(const mv_sheet *sheet, uint64_t row, uint32_t column)
+/* Whether a row has only empty cells after this one, or columns that are left out. */
+static bool is_rest_empty(const mv_sheet *sheet, const layout *l, uint64_t row, uint32_t column)
 {
     while (++column < sheet->count)
-        if (*sheet->text[row * sheet->count + column])
+        if (l->width[column] && *sheet->text[row * sheet->count + column])
             return false;
     return true;
 }
 
-/* The end of a text that fits after "..". */
-static const char *tail(const char *text, uint32_t room)
+static bool is_last(const mv_sheet *sheet, const layout *l, uint32_t column)
 {
-    for (uint32_t width = mv_prose_width(text); *text && width + 2 > room; width--)
-        for (text++; mv_utf8_is_tail(*text);)
-            text++;
-    return text;
+    while (++column < sheet->count)
+        if (l->width[column])
+            return false;
+    return true;
 }
 
 static void print_cell(const mv_sheet *sheet, mv_out *out, const layout *l, uint32_t column,
                        const char *text, bool is_end)
 {
-    uint32_t used = mv_prose_width(text);
+    uint32_t room = l->width[column], used = mv_prose_width(text);
 
-    if (l->width[column] == 0)
+    if (room == 0)
         return;
+    used = used < room ? used : room;
     if (!is_text(sheet, column))
-        mv_out_spaces(out, (int64_t)l->width[column] - used);
-    if (used > l->last && column + 1 == sheet->count &&
-        (sheet->columns[column].unit & MV_UNIT_END)) {
-        mv_out_text(out, "..");
-        text = tail(text, l->last);
-    }
-    mv_prose_put_cut(out, column + 1 == sheet->count ? l->last : used, text);
+        mv_out_spaces(out, (int64_t)room - used);
+    if (sheet->columns[column].unit & MV_UNIT_END)
+        mv_prose_put_end(out, room, text);
+    else
+        mv_prose_put_cut(out, room, text);
     if (is_end)
         return;
     if (is_text(sheet, column))
-        mv_out_spaces(out, (int64_t)l->width[column] - used);
+        mv_out_spaces(out, (int64_t)room - used);
     mv_out_spaces(out, 2);
 }
 
@@ -156,13 +197,13 @@ void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent)
     mv_out_spaces(out, indent);
     mv_out_style(out, MV_STYLE_DIM);
     for (uint32_t i = 0; i < sheet->count; i++)
-        print_cell(sheet, out, &l, i, sheet->columns[i].name, i + 1 == sheet->count);
+        print_cell(sheet, out, &l, i, sheet->columns[i].name, is_last(sheet, &l, i));
     mv_out_style(out, MV_STYLE_NONE);
     mv_out_char(out, '\n');
     for (uint64_t row = 0; row < sheet->cells / sheet->count; row++) {
         mv_out_spaces(out, indent);
         for (uint32_t i = 0; i < sheet->count; i++) {
-            bool is_end = is_rest_empty(sheet, row, i);
+            bool is_end = is_rest_empty(sheet, &l, row, i);
             print_cell(sheet, out, &l, i, sheet->text[row * sheet->count + i], is_end);
             if (is_end)
                 break;

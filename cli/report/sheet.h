@@ -13,9 +13,10 @@ typedef enum {
     MV_UNIT_BYTES,      /* "1.50 MiB"; a negative one has a sign */
     MV_UNIT_CHANGE,     /* "+1.50 MiB", "-3 B", "0 B" */
     MV_UNIT_KIND = 15,  /* mask of the above */
-    MV_UNIT_SPARE = 16, /* or'ed to one: left out if the terminal is too narrow */
-    MV_UNIT_END = 32    /* or'ed to a last column of text: its end matters most. Its beginning is
-                         * cut, and only after all spare columns are left out */
+    MV_UNIT_SPARE = 16, /* or'ed to one: left out first if the terminal is too narrow */
+    MV_UNIT_END = 32,   /* or'ed to text: its end matters most, so its beginning is cut */
+    MV_UNIT_NAME = 64   /* or'ed to text: it says what the row is of, and is never left out. Without
+                         * one that is the last column if it is text, else the first */
 } mv_unit;
 
 typedef struct {
@@ -44,8 +45,9 @@ void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
 void mv_sheet_count(mv_sheet *sheet, uint64_t value);
 
 /* Prints each row after `indent` spaces, and a dimmed line of names before them. If the width of
- * the terminal is known, spare columns are left out until the rest fits, the last ones first, and
- * then a last column of text is cut. When memory was out, only marks `out`. */
+ * the terminal is known no line is longer: spare columns are left out, the last ones first, until
+ * the name and a last text have room enough, then these are cut, then other columns are left out.
+ * When memory was out, only marks `out`. */
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
 
 #endif

@@ -59,7 +59,7 @@ Test(prose, what_is_cut_says_so)
 {
     char *text = printed(0, put_cut);
 
-    cr_expect_str_eq(text, "train...|train.py|\xc3\xa4\xc3\xa4\xc3\xa4..");
+    cr_expect_str_eq(text, "tr..y:62|train.py|\xc3\xa4\xc3\xa4..\xc3\xa4");
 }
 
 static void put_cut_calls(mv_out *out)
@@ -110,6 +110,116 @@ static const char *const files[] = {"resnet_all.pickle",
                                     "oom_outside.pickle",
                                     "graphs.pickle",
                                     "frag_varying_batch.pickle.zst"};
+
+/* A word that is longer than a line, such as a path or a setting, cannot be wrapped. */
+static bool is_one_word(const char *line, size_t length)
+{
+    size_t blank = strspn(line, " ");
+
+    blank += strncmp(line + blank, "-> ", 3) == 0 ? 3 : 0;
+    return memchr(line + blank, ' ', length - blank) == NULL;
+}
+
+static void expect_width(const char *text, uint32_t columns, const char *what)
+{
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        uint32_t width = (uint32_t)mv_utf8_count(line, length);
+        cr_expect(width <= columns || is_one_word(line, length), "%s, %u columns: %.*s", what,
+                  columns, (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+/* Every report at every width, on snapshots that have much to say. */
+Test(prose, no_line_is_wider_than_the_terminal)
+{
+    static const unsigned widths[] = {60, 80, 120, 200};
+    static const char *const all[] = {
+        "info leak_in_training.pickle",
+        "stats graphs.pickle",
+        "trace --limit 40 compiled.pickle",
+        "trace --limit 40 streams.pickle",
+        "leaks leak_in_training.pickle",
+        "leaks --frames all resnet_all.pickle",
+        "peak resnet_all.pickle",
+        "peak --target 40MiB resnet_all.pickle",
+        "peak --by annotation annotated.pickle",
+        "lines resnet_all.pickle",
+        "lines --source auto leak_in_training.pickle",
+        "fragmentation frag_pinned_by_small.pickle",
+        "fragmentation two_devices.pickle",
+        "oom oom_fragmented.pickle",
+        "oom oom_outside.pickle",
+        "whatif gc_limit_off.pickle",
+        "ranks no_leak_warmup.pickle leak_in_training.pickle gpt_train.pickle",
+        "diff no_leak_warmup.pickle leak_in_training.pickle",
+        "diff gc_limit_off.pickle gc_limit.pickle",
+        "triage graphs.pickle",
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("cd $SNAPS; for w in 60 80 120 200; do COLUMNS=$w $MEMVIZ %s -q; "
+                           "printf '\\f'; done",
+                           all[i]);
+        char *text = r.out;
+        for (unsigned w = 0; w < 4; w++) {
+            char *end = strchr(text, '\f');
+            cr_assert_not_null(end, "%s: %s", all[i], r.err);
+            *end = 0;
+            cr_expect_gt(strlen(text), 0, "%s", all[i]);
+            if (strncmp(all[i], "triage", 6) != 0 || widths[w] > 60)
+                expect_width(text, widths[w], all[i]);
+            text = end + 1;
+        }
+    }
+}
+
+/* The line and the name that tell the rows apart are there at the least width. */
+Test(prose, the_name_of_a_row_stays)
+{
+    static const struct {
+        const char *arguments, *text;
+    } all[] = {
+        {"peak leak_in_training.pickle", "optimizer_state  train.py:75 train_step\n"},
+        {"peak leak_in_training.pickle", "activation       train.py:62 forward\n"},
+        {"fragmentation leak_in_training.pickle", " train.py:75 train_step\n"},
+        {"lines gpt_train.pickle", "train.py:62 forward\n"},
+        {"whatif frag_varying_batch.pickle.zst", "roundup_power2_divisions:8\n"},
+        {"stats graphs.pickle", "\n  large (0, 0) "},
+        {"ranks no_leak_warmup.pickle leak_in_training.pickle", "\n  no_leak_warmup.pickle "},
+        {"info leak_in_training.pickle", "\n  device  events  with stack  reserved  allocated  history\n"},
+        {"trace --limit 5 leak_in_training.pickle", "  train.py:72 train_step\n"},
+        {"diff no_leak_warmup.pickle leak_in_training.pickle", "  20.5 MiB  train.py:62 forward\n"},
+        {"oom oom_fragmented.pickle", "  more.py:9 E\n"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=60 $MEMVIZ %s -q", all[i].arguments);
+        cr_expect(strstr(r.out, all[i].text), "%s: %s", all[i].arguments, r.out);
+    }
+}
+
+static void put_cut_places(mv_out *out)
+{
+    static const uint32_t rooms[] = {40, 30, 26, 20, 12, 9, 6};
+
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        mv_prose_put_cut(out, rooms[i], "a_module.py:1234 a_function_of_mine");
+        mv_out_char(out, '|');
+    }
+    mv_prose_put_cut(out, 17, "backward of linear (AddmmBackward0)");
+    mv_out_char(out, '|');
+    mv_prose_put_end(out, 17, "expandable_segments:True,max_split_size_mb:128");
+}
+
+Test(prose, the_line_of_a_place_is_never_cut)
+{
+    cr_expect_str_eq(printed(0, put_cut_places),
+                     "a_module.py:1234 a_function_of_mine|a_module.py:1234 a_fun..f_mine|"
+                     "a_module.py:1234 a_f..mine|a_module.py:1234|a_m..py:1234|a..y:1234|..1234|"
+                     "backward..kward0)|..lit_size_mb:128");
+}
 
 Test(prose, reports_fit_the_terminal)
 {
