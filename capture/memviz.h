@@ -24,14 +24,7 @@
  * There is nothing to link: the functions are in the library that `memviz run` loads. Without it
  * each call is only a comparison, and its argument is not evaluated.
  *
- * Python can call the same functions:
- *
- *     import ctypes
- *     _lib = ctypes.CDLL(None)
- *     mark = getattr(_lib, "memviz_mark", lambda text: None)
- *     mark(b"step 3")
- *
- * Addresses and sizes need their types there: memviz_alloc.argtypes = (c_uint, c_void_p, c_size_t).
+ * From Python: memviz.mark, memviz.range and memviz.heap of the package (docs/python.md).
  *
  * Texts are UTF-8 and are copied. Safe on every thread. errno does not change. */
 #ifndef MEMVIZ_H

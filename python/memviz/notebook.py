@@ -3,11 +3,12 @@
 import argparse
 import os
 import shlex
+import shutil
 import sys
 import tempfile
 from typing import Any, NoReturn, Optional
 
-from .page import show
+from .page import shell_of_notebook, show
 from .native import run
 from .recording import record
 
@@ -34,13 +35,19 @@ def record_cell(shell: Any, line: str, cell: str) -> None:
     from IPython.display import display
 
     given = options().parse_args(shlex.split(line))
-    with tempfile.TemporaryDirectory(prefix="memviz-") as folder:
-        path = given.path or os.path.join(folder, "cell.msgpack")
-        stacks = None if given.stacks == "none" else given.stacks
-        with record(path, max_entries=given.max_entries, stacks=stacks) as recording:
+    folder = tempfile.mkdtemp(prefix="memviz-")
+    path = given.path or os.path.join(folder, "cell.msgpack")
+    try:
+        with record(path, max_entries=given.max_entries,
+                    stacks=None if given.stacks == "none" else given.stacks) as recording:
             shell.run_cell(cell)
         # Where memory ran out, that moment is what the user wants to see.
-        display(show((recording.oom_paths or [path])[-1], height=given.height))
+        page = show((recording.oom_paths or [path])[-1], height=given.height)
+        if shell_of_notebook():
+            display(page)
+    finally:
+        if shell_of_notebook() or not os.listdir(folder):  # in a terminal, the browser reads it there
+            shutil.rmtree(folder)
 
 
 def run_line(line: str) -> None:

@@ -16,6 +16,9 @@ class Page:
         self.html = html
         self.height = height
 
+    def __repr__(self) -> str:
+        return f"<memviz.Page of {len(self.html)} bytes>"
+
     def _repr_html_(self) -> str:
         # The page needs its scripts, and nothing of the notebook's.
         text = self.html.replace("&", "&amp;").replace('"', "&quot;")

@@ -27,7 +27,15 @@ except ValueError:
     pass
 assert decorated() == 7
 pool = memviz.heap("pool")
-pool.alloc(0x7f0012345000, 4096)
+
+def take(address):
+    pool.alloc(address, 4096)
+
+def work():
+    for i in range(3):
+        take(0x7f0012345000 + 4096 * i)
+
+work()
 pool.free(0x7f0012345000)
 memviz.mark("last")
 """
@@ -42,10 +50,16 @@ class Marks(unittest.TestCase):
             path = os.path.join(folder, "x.bin")
             memviz.run("run", "-q", "-o", path, "--", sys.executable, "-c", PROGRAM)
             dump = memviz.run("dump", path).stdout
+            peak = memviz.run("peak", "--level", "pool", path).stdout
+            held = memviz.report("stats", "--level", "pool", path)["devices"][0]["current"]["allocated"]
         found = re.findall(r'^(mark|start|end) device .* "(.*)"$', dump, re.MULTILINE)
         self.assertEqual(found, [
             ("mark", "first \u00fc"), ("start", "outer"), ("start", "inner"), ("end", "inner"), ("end", "outer"),
             ("start", "failing"), ("end", "failing"), ("start", "decorated"), ("end", "decorated"), ("mark", "last")])
+
+        self.assertEqual(held, 8192)
+        # The function that tells is the heap's own; its caller is charged.
+        self.assertRegex(peak, r"12.0 KiB  100 %       3   12.0 KiB  .* <string>:\d+ work")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import html
 import io
 import os
 import pickle
+import shutil
 import sys
 import tempfile
 import unittest
@@ -101,6 +102,23 @@ class Magic(unittest.TestCase):
         frame, = self.pages(said)
         self.assertIn("cell-oom1.msgpack", frame)
         self.assertFalse(self.torch.is_recording)
+
+    def test_in_a_terminal_the_page_stays_for_the_browser(self):
+        del self.shell.kernel
+        with mock.patch.dict(os.environ), mock.patch.object(page.webbrowser, "open"):
+            said = self.run_cell("%%memviz\npass")
+        path = said.stdout.split("memviz: ")[1].strip()
+        self.assertTrue(os.path.exists(path))
+        self.assertEqual(said.outputs, [])
+        shutil.rmtree(os.path.dirname(path))
+
+    def test_nothing_stays_of_a_notebook(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+            self.run_cell("%%memviz\npass")
+            self.torch.cuda.is_available = lambda: False
+            del self.shell.kernel
+            self.run_cell("%%memviz\npass")
+            self.assertEqual(os.listdir(folder), [])
 
     def test_a_line_runs_the_program(self):
         said = self.run_cell(f"%memviz stats {SNAPSHOT}")
