@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "analyze/events/recorder.h"
 #include "analyze/lives/block_size.h"
 #include "analyze/lives/lives.h"
 #include "analyze/replay/release.h"
 #include "analyze/totals/host_totals.h"
+#include "base/numbers.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -402,6 +404,8 @@ static void put_recorded(const facts *f)
     seconds = (time_t)(first / 1000000);
     if (!gmtime_r(&seconds, &utc) || !strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc))
         return;
+    if (seconds < 366 * 24 * 60 * 60) /* RMM's clock has no date */
+        strftime(date, sizeof date, "from %H:%M:%S", &utc);
     put_label(f->out, "recorded");
     mv_prose_put(f->out, LABEL, LABEL, "%s, %.6f s", date, ((double)last - (double)first) / 1e6);
 }
@@ -513,20 +517,59 @@ static void put_rounding(const facts *f)
                  MV_MIN_BLOCK, fits);
 }
 
+static void put_writer(const facts *f)
+{
+    const char *writer = mv_recorder_of(f->trace)->writer;
+    char release[MV_RELEASE_TEXT];
+
+    if (!writer)
+        writer = mv_release_text(release, mv_release_of(f->trace));
+    if (!*writer)
+        return;
+    put_label(f->out, "written by");
+    mv_prose_put(f->out, LABEL, LABEL, "%s", writer);
+}
+
+/* What a file of another tool says beside its events. */
+static void put_tool_facts(const facts *f)
+{
+    static const struct {
+        const char *key, *label, *after;
+        bool is_size;
+    } rows[] = {
+        {"host", "host", "", false},
+        {"pid", "process", "", false},
+        {"jax_version", "JAX", "", false},
+        {"limit", "limit", " may be allocated", true},
+        {"peak_before", "peak before", " allocated at once, before the profile began", true},
+        {"failures", "failed", " of its requests; memviz peak --at oom shows who held memory",
+         false},
+        {"executables", "executables", " are in the file", false},
+        {"cpu_device", "CPU", " is the number of its first device", false}};
+
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *value = mv_fact_find(f->trace, rows[i].key);
+        char size[MV_SIZE_TEXT];
+        uint64_t bytes;
+        if (!value || strcmp(value, "0") == 0)
+            continue;
+        put_label(f->out, rows[i].label);
+        if (rows[i].is_size && mv_number_read(value, &bytes))
+            value = mv_size_text(size, bytes);
+        mv_prose_put(f->out, LABEL, LABEL, "%s%s", value, rows[i].after);
+    }
+}
+
 static void put_text(const facts *f)
 {
     const char *name = mv_input_name(f->cli);
-    char release[MV_RELEASE_TEXT];
 
     mv_out_style(f->out, MV_STYLE_BOLD);
     mv_out_clean_text(f->out, name);
     mv_out_style(f->out, MV_STYLE_NONE);
     mv_out_char(f->out, '\n');
     put_format(f);
-    if (*mv_release_text(release, mv_release_of(f->trace))) {
-        put_label(f->out, "written by");
-        mv_prose_put(f->out, LABEL, LABEL, "%s", release);
-    }
+    put_writer(f);
     put_rounding(f);
     put_recorded(f);
     put_history(f);
@@ -534,6 +577,8 @@ static void put_text(const facts *f)
     mv_out_char(f->out, '\n');
     if (mv_trace_is_captured(f->trace))
         mv_captured_print(f->out, &f->cli->scratch, f->trace);
+    if (mv_trace_allocator(f->trace))
+        put_tool_facts(f);
     put_counts(f);
     put_settings(f);
     put_notes(f);

@@ -249,7 +249,8 @@ static void put_device(const survey *s, const device_stats *stats)
                  mv_plural(t->current.segments), (unsigned long long)t->current.allocations,
                  mv_plural(t->current.allocations));
     mv_rest_put(cli, &stats->rest);
-    mv_table_print(cli, &pool_table, s, t, "\n");
+    if (!mv_trace_allocator(trace)) /* the file says nothing of pools */
+        mv_table_print(cli, &pool_table, s, t, "\n");
     put_audit(out, &t->audit);
 }
 

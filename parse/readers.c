@@ -1,18 +1,17 @@
 #include "parse/readers.h"
 
 const mv_reader mv_readers[] = {
-    {"pickle", mv_pickle_probe, mv_pickle_read},
-    {"msgpack", mv_msgpack_probe, mv_msgpack_read},
-    {"bin", mv_snapshot_probe, mv_snapshot_read},
-    {"html", mv_page_probe, mv_page_read},
-    {NULL, NULL, NULL},
+    {"pickle", mv_pickle_probe, mv_pickle_read},  {"msgpack", mv_msgpack_probe, mv_msgpack_read},
+    {"bin", mv_snapshot_probe, mv_snapshot_read}, {"html", mv_page_probe, mv_page_read},
+    {"rmm", mv_rmm_probe, mv_rmm_read},           {"pprof", mv_pprof_probe, mv_pprof_read},
+    {"xplane", mv_xspace_probe, mv_xspace_read},  {NULL, NULL, NULL},
 };
 
 /* Says what an unreadable file looks like, so that the user knows what to do. */
 static mv_code refuse(mv_span head, mv_err *err)
 {
     const char *why = "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
-                      "nor a memviz .bin";
+                      "a memviz .bin, nor a file of RMM, XLA or JAX";
 
     if (head.length == 0)
         why = "the file is empty";
@@ -37,6 +36,13 @@ static mv_code refuse(mv_span head, mv_err *err)
 
 static const mv_read_opts quiet = {0};
 
+/* A file of another tool is of one level, named for its allocator. It has no calls of CUDA. */
+static void take_level(mv_trace *trace)
+{
+    trace->origin.level = mv_trace_allocator(trace);
+    trace->origin.first_call_frame = trace->frames.count;
+}
+
 static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                            mv_trace *out, mv_err *err)
 {
@@ -52,6 +58,7 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
         if (code == MV_OK) {
             out->origin.compression = mv_source_compression(source);
             out->origin.file_bytes = mv_source_file_bytes(source);
+            take_level(out);
         }
         return code;
     }

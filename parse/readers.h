@@ -54,4 +54,15 @@ bool mv_page_probe(mv_span head);
 mv_code mv_page_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                      mv_err *err);
 
+/* Files of other tools (docs/other-files.md): RMM's log, XLA's profile, JAX's memory profile. */
+bool mv_rmm_probe(mv_span head);
+mv_code mv_rmm_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                    mv_err *err);
+bool mv_xspace_probe(mv_span head);
+mv_code mv_xspace_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                       mv_err *err);
+bool mv_pprof_probe(mv_span head);
+mv_code mv_pprof_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                      mv_err *err);
+
 #endif

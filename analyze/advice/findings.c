@@ -382,7 +382,7 @@ static void add_doubts(gathering *g)
     const char *text = mv_residual_text(g->words.arena, lives);
     mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_INFO, mv_history_name(lives->history), 0);
 
-    f.advice = mv_recording_advice(lives);
+    f.advice = mv_recording_advice(g->of->trace, lives);
     if (lives->history != MV_HISTORY_COMPLETE)
         add_text(g, f, history_title(lives->history), lives->history_why);
     g->words.failed = g->words.failed || !text;
@@ -457,6 +457,40 @@ static int by_alarm(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
 }
 
+/* What is about PyTorch's allocator, its segments and settings. */
+static void add_pytorch(gathering *g)
+{
+    add_ooms(g);
+    add_fragmentation(g);
+    if (g->of->whatif)
+        add_whatif(g);
+    add_not_fragmented(g);
+    add_no_oom(g);
+}
+
+/* Another tool's log says that a request failed, but not what was free. */
+static void add_failures(gathering *g)
+{
+    const mv_events *e = &g->of->lives->events;
+    uint32_t count = 0, last = 0;
+    mv_finding f;
+
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->action[i] == MV_ACTION_OOM) {
+            count++;
+            last = i;
+        }
+    if (count == 0)
+        return;
+    f = finding(MV_FINDING_NOTE, MV_REPORT_INFO, "failed requests", e->size[last]);
+    set_place(&f, last, 0, last);
+    add_text(g, f,
+             mv_say(&g->words, "%s request%s failed, the last one of %s", number_of(g, count),
+                    mv_plural(count), size_of(g, e->size[last])),
+             "the program may have caught that, and tried again; memviz peak --at oom shows who "
+             "held memory then");
+}
+
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err)
 {
     gathering g = {.words.arena = arena,
@@ -467,18 +501,16 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g.capacity)};
     if (!out->rows)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
-    add_ooms(&g);
+    if (mv_trace_allocator(reports->trace))
+        add_failures(&g);
+    else
+        add_pytorch(&g);
     add_leaks(&g);
-    add_fragmentation(&g);
     if (reports->ledger)
         add_device(&g);
-    if (reports->whatif)
-        add_whatif(&g);
     add_doubts(&g);
     add_peak(&g);
     add_no_leak(&g);
-    add_not_fragmented(&g);
-    add_no_oom(&g);
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
     return g.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/events/recorder.h"
 #include "analyze/ledger/ledger.h"
 #include "base/text.h"
 
@@ -14,27 +15,22 @@ bool mv_recording_is_state_only(const mv_lives *lives)
            (lives->events.count == 1 && lives->history == MV_HISTORY_TRUNCATED);
 }
 
-const char *mv_recording_advice(const mv_lives *lives)
+const char *mv_recording_advice(const mv_trace *trace, const mv_lives *lives)
 {
+    const mv_recorder *recorder = mv_recorder_of(trace);
+
     if (lives->history == MV_HISTORY_NONE || mv_recording_is_state_only(lives))
-        return "recorded without history: call torch.cuda.memory._record_memory_history() before "
-               "the "
-               "work, then torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")";
+        return recorder->no_events;
     if (lives->history == MV_HISTORY_TRUNCATED)
-        return "to keep all events, call torch.cuda.memory._record_memory_history() with a larger "
-               "max_entries or without it";
+        return recorder->more;
     if (lives->history == MV_HISTORY_LATE)
-        return "to see who holds what was there before, call "
-               "torch.cuda.memory._record_memory_history() before the first allocation";
+        return recorder->begin;
     return "";
 }
 
 const char *mv_recording_stack_advice(const mv_trace *trace)
 {
-    return trace->frames.count > 0
-               ? ""
-               : "recorded without stacks: call torch.cuda.memory._record_memory_history() with "
-                 "context='all' and stacks='all', which are its defaults";
+    return trace->frames.count > 0 ? "" : mv_recorder_of(trace)->no_stacks;
 }
 
 /* ---- files without memory of PyTorch -------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "analyze/lives/lives.h"
 
 /* One sentence without a full stop on how to record all events; "" when they are all there. */
-const char *mv_recording_advice(const mv_lives *lives);
+const char *mv_recording_advice(const mv_trace *trace, const mv_lives *lives);
 
 /* Likewise, on how to record stacks; "" when there are some. */
 const char *mv_recording_stack_advice(const mv_trace *trace);

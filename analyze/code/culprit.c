@@ -153,6 +153,50 @@ static mv_frame_kind kind_of_path(const char *file)
     return kind;
 }
 
+/* Files of JAX that are on the way to memory. XLA's profile has names of files without folders
+ * (docs/other-files.md), so that nothing else tells them from the program's. */
+static const char *const jax_files[] = {"api.py",
+                                        "api_util.py",
+                                        "array_constructors.py",
+                                        "array_creation.py",
+                                        "array_methods.py",
+                                        "batching.py",
+                                        "compiler.py",
+                                        "core.py",
+                                        "custom_derivatives.py",
+                                        "dispatch.py",
+                                        "indexing.py",
+                                        "lax.py",
+                                        "lax_numpy.py",
+                                        "linear_util.py",
+                                        "loops.py",
+                                        "mlir.py",
+                                        "named_sharding.py",
+                                        "partial_eval.py",
+                                        "pjit.py",
+                                        "prng.py",
+                                        "profiler.py",
+                                        "pxla.py",
+                                        "reductions.py",
+                                        "sharding_impls.py",
+                                        "slicing.py",
+                                        "stages.py",
+                                        "threefry2x32.py",
+                                        "traceback_util.py",
+                                        "tree_util.py",
+                                        "ufunc_api.py",
+                                        "ufuncs.py",
+                                        "xla_bridge.py"};
+
+/* A function that was compiled, or an operation, says more than JAX's own ones around it. */
+static mv_frame_kind kind_of_jax(const char *file)
+{
+    if (strcmp(file, MV_JIT_FILE) == 0 || strcmp(file, MV_OP_FILE) == 0)
+        return MV_FRAME_PACKAGE;
+    return text_in(file, strlen(file), jax_files, LENGTH(jax_files)) ? MV_FRAME_FRAMEWORK
+                                                                     : MV_FRAME_USER;
+}
+
 static mv_frame_kind kind_of_native(mv_native_kind native)
 {
     if (native == MV_NATIVE_NODE || native == MV_NATIVE_OWN_PATH || native == MV_NATIVE_OWN_NAME)
@@ -172,6 +216,8 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
         return kind_of_native(mv_native_kind_of(file, function));
     if (text_starts(file, "<frozen ") || text_starts(file, "<eval_with_key>"))
         return MV_FRAME_FRAMEWORK;
+    if (trace->origin.level && strcmp(trace->origin.level, "xla") == 0)
+        return kind_of_jax(file);
     return kind_of_path(file);
 }
 

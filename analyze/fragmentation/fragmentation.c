@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analyze/events/recorder.h"
 #include "analyze/fragmentation/fragmentation_advice.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -129,8 +130,10 @@ static const char *why(const fragmentation_state *q, bool is_far, bool has_event
     char more[32];
 
     if (!f->is_known && !has_events)
-        return "whether what is free was needed at another moment is unknown: the file has no "
-               "history (torch.cuda.memory._record_memory_history() records one)";
+        return mv_arena_printf(q->arena,
+                               "whether what is free was needed at another moment is unknown: the "
+                               "file has no history (%s)",
+                               mv_recorder_of(q->trace)->events);
     if (!f->is_known)
         return "whether what is free was needed before the trace begins is unknown: record from "
                "the start, with max_entries large enough";

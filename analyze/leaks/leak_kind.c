@@ -6,6 +6,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/libraries.h"
+#include "analyze/events/recorder.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -192,9 +193,7 @@ uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id
 static const struct {
     const char *evidence, *advice;
 } words[MV_LEAK_KIND_COUNT] = {
-    [MV_LEAK_UNKNOWN] = {"", "find what still refers to the tensors made at %s after the step (a "
-                             "list, dict, attribute or closure), and drop them or keep "
-                             "x.detach().cpu() or x.item() instead"},
+    [MV_LEAK_UNKNOWN] = {"", NULL}, /* as the recorder says */
     [MV_LEAK_GRAPH] = {"each step keeps three or more blocks of one forward pass",
                        "results of the modules called at %s are kept together with their autograd "
                        "graph: run under torch.no_grad() where no gradient is needed, or "
@@ -278,6 +277,8 @@ static const char *advice_for(const mv_trace *trace, const mv_leak *leak)
     const char *library = calling_library(trace, leak->stack);
     char name[MV_LIBRARY_NAME];
 
+    if (leak->kind == MV_LEAK_UNKNOWN || mv_trace_allocator(trace))
+        return mv_recorder_of(trace)->drop;
     if (leak->kind == MV_LEAK_HEAP)
         library = trace->origin.level;
     else if (leak->kind != MV_LEAK_CUDA_CALLS || !library)
@@ -318,6 +319,8 @@ const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak
 {
     char label[160];
 
+    if (leak->culprit.row == MV_NO_ROW && mv_trace_allocator(trace))
+        return mv_recorder_of(trace)->no_stacks;
     if (leak->culprit.row == MV_NO_ROW)
         return "the trace has no stack for these allocations (autograd's own threads have none): "
                "record again with stacks='all' to see who makes them";

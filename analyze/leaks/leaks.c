@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"
+#include "analyze/events/recorder.h"
 #include "analyze/leaks/leak_graphs.h"
 #include "analyze/leaks/leak_kind.h"
 #include "analyze/leaks/leak_signs.h"
@@ -287,15 +288,11 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
            mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
 }
 
-#define RECORD_STACKS "record with torch.cuda.memory._record_memory_history(stacks='python')"
-#define RECORD_STEPS  "record seven steps or more"
+#define RECORD_STEPS "record seven steps or more"
 
-/* A capture sees NVTX and memviz.h; PyTorch's recorder sees its own ranges. */
 static const char *mark_steps(const mv_leak_state *w)
 {
-    return mv_trace_is_captured(w->trace)
-               ? "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"
-               : "mark the steps with torch.profiler.record_function(f'step {i}')";
+    return mv_recorder_of(w->trace)->steps;
 }
 
 static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why, const char *settle)
@@ -349,7 +346,7 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
     else if (w->lives->history == MV_HISTORY_TRUNCATED)
         set_unknown(out, "too few steps",
                     "the recording holds less than two steps, since older events were dropped",
-                    "raise max_entries of torch.cuda.memory._record_memory_history()");
+                    mv_recorder_of(w->trace)->more);
     else if (out->steps.count > 0)
         set_unknown(out, "only two steps",
                     "only two steps ended within the recording, which show no habit", RECORD_STEPS);
@@ -375,13 +372,12 @@ static void decide(mv_leak_state *w, const no_growth *o)
         set_verdict(out, MV_VERDICT_LEAK,
                     "these lines keep more memory with every step, up to the end of the trace", "");
     else if (w->lives->events.count == 0)
-        set_unknown(out, "no history", "the file has no events",
-                    "call torch.cuda.memory._record_memory_history() before the steps");
+        set_unknown(out, "no history", "the file has no events", mv_recorder_of(w->trace)->events);
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
                     "nothing that was allocated in the trace is alive at its end", "");
     else if (w->is_nameless || !o->has_stacks)
-        set_unknown(out, "no stacks", why_nameless(w), RECORD_STACKS);
+        set_unknown(out, "no stacks", why_nameless(w), mv_recorder_of(w->trace)->stacks);
     else if (out->steps.count > 0 && w->is_doubtful)
         set_unknown(out, "too few steps",
                     "memory was kept in several steps, but there are too few to tell growth "

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "analyze/events/recorder.h"
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
 
@@ -12,7 +13,12 @@ static const char *const names[] = {[MV_LEVEL_DEFAULT] = "default",
 bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out)
 {
     const mv_heap_calls *c = &trace->heap_calls;
+    const char *own = mv_trace_allocator(trace);
 
+    if (own) { /* a file of another tool is of its allocator, and of the host */
+        *out = strcmp(text, own) == 0 ? MV_LEVEL_PYTORCH : MV_LEVEL_HOST;
+        return strcmp(text, mv_level_name_of(trace, *out)) == 0;
+    }
     for (unsigned i = MV_LEVEL_PYTORCH; i < MV_LEVEL_HEAP; i++)
         if (strcmp(text, names[i]) == 0) {
             *out = (mv_level)i;
@@ -33,6 +39,8 @@ const char *mv_level_name(mv_level level)
 
 const char *mv_level_name_of(const mv_trace *trace, mv_level level)
 {
+    if (level == MV_LEVEL_PYTORCH && mv_trace_allocator(trace))
+        return mv_trace_allocator(trace);
     return level < MV_LEVEL_HEAP
                ? names[level]
                : mv_string_text(trace, (mv_string_id){(uint32_t)level - MV_LEVEL_HEAP});
@@ -124,11 +132,12 @@ static const char *const lacks[] = {[MV_LEVEL_DEFAULT] = "",
 
 const char *mv_level_about(const char *name)
 {
+    const mv_recorder *other = mv_recorder_named(name);
     mv_level level = MV_LEVEL_PYTORCH;
 
     while (level < MV_LEVEL_HEAP && strcmp(name, names[level]) != 0)
         level++;
-    return abouts[level];
+    return other ? other->about : abouts[level];
 }
 
 const char *mv_level_lack(mv_level level)
@@ -166,7 +175,7 @@ mv_level_list mv_levels_of(const mv_trace *trace)
 
     for (mv_level level = MV_LEVEL_PYTORCH; level <= MV_LEVEL_ALL; level++)
         if (mv_level_has(trace, level) && (level != MV_LEVEL_ALL || has_both))
-            list.name[list.count++] = mv_level_name(level);
+            list.name[list.count++] = mv_level_name_of(trace, level);
     list_heaps(trace, &list);
     return list;
 }

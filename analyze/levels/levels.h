@@ -29,14 +29,15 @@
 
 typedef enum {
     MV_LEVEL_DEFAULT, /* the first of pytorch, cuda, host and the heaps that the trace has */
-    MV_LEVEL_PYTORCH, /* the trace as it was read */
+    MV_LEVEL_PYTORCH, /* the trace as it was read, of whatever allocator */
     MV_LEVEL_CUDA,    /* what calls got from the devices */
     MV_LEVEL_HOST,    /* pinned memory; one device, number 0, which is the host */
     MV_LEVEL_ALL,     /* PyTorch's blocks, and what calls of others got from the devices */
     MV_LEVEL_HEAP     /* and above: MV_LEVEL_HEAP + the row of a heap's name in the strings */
 } mv_level;
 
-/* "pytorch", "cuda", "host", "all", or the name of a heap of the trace. False for other texts. */
+/* "pytorch", "cuda", "host", "all", or the name of a heap of the trace; of a file of another tool
+ * the allocator's name for MV_LEVEL_PYTORCH, or "host". False for other texts. */
 bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out);
 
 /* The name of a level; of one that may be a heap of the trace, as it was read or later. */

@@ -42,7 +42,7 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     uint64_t least = mv_round_least(&r->rules, requested), rest;
 
     if (r->is_captured)
-        return (block_size){requested, false};
+        return (block_size){r->fills ? room : requested, false};
     if (room < rounded)
         return (block_size){least < room ? least : room, true};
     rest = room - rounded;

@@ -105,8 +105,10 @@ static mv_pool_id event_pool(const mv_lives_sweep *r, uint32_t event)
 
 /* Until something is allocated in a segment only its size shows the kind: small segments have 2
  * MiB, and so have pages of the small pool. */
-static uint8_t likely_kind(uint64_t size, bool expandable)
+static uint8_t likely_kind(const mv_lives_sweep *r, uint64_t size, bool expandable)
 {
+    if (r->fills)
+        return MV_SEGMENT_LARGE;
     if (size == MV_SMALL_SEGMENT && !expandable)
         return MV_SEGMENT_SMALL;
     return MV_SEGMENT_UNKNOWN;
@@ -125,7 +127,7 @@ static void begin_range(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t
     s->birth[row] = event;
     s->death[row] = MV_NEVER;
     s->is_expandable[row] = r->ev.action[event] == MV_ACTION_SEGMENT_MAP;
-    s->kind[row] = likely_kind(s->size[row], s->is_expandable[row]);
+    s->kind[row] = likely_kind(r, s->size[row], s->is_expandable[row]);
     r->lives->alloc_of[event] = row;
     hold(r, low, high, row);
 }
@@ -179,7 +181,7 @@ static void begin_before(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_
         s->stream[row] = r->ev.stream[death];
         s->pool[row] = event_pool(r, death);
         s->is_expandable[row] = r->ev.action[death] == MV_ACTION_SEGMENT_UNMAP;
-        s->kind[row] = likely_kind(s->size[row], s->is_expandable[row]);
+        s->kind[row] = likely_kind(r, s->size[row], s->is_expandable[row]);
     }
     hold(r, low, high, row);
 }

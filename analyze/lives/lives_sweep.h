@@ -26,7 +26,8 @@ typedef struct {
     mv_address_ranks ranks;
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
-    bool is_captured;   /* mv_trace_is_captured: sizes are block sizes */
+    bool is_captured;   /* mv_trace_is_captured, or a file of another tool: sizes are known */
+    bool fills;         /* each block fills a segment of its own (mv_trace_allocator) */
     bool is_thinned;    /* blocks were left out (analyze/thin/thin.h): gaps mean nothing */
     uint64_t recorded;  /* events that there were before that */
     uint32_t alloc_events;

@@ -48,7 +48,8 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     uint32_t count;
 
     r->ev = mv_trace_events(r->trace, device);
-    r->is_captured = mv_trace_is_captured(r->trace);
+    r->fills = mv_trace_allocator(r->trace) != NULL;
+    r->is_captured = mv_trace_is_captured(r->trace) || r->fills;
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0;
     r->recorded = r->ev.count + r->trace->notes[MV_NOTE_THINNED].count;
     r->rules = mv_block_rules_of(r->trace);

@@ -154,6 +154,8 @@ mv_release mv_release_of(const mv_trace *trace)
 
     if (mv_trace_is_captured(trace))
         return (mv_release){.kind = MV_WRITER_MEMVIZ};
+    if (mv_trace_allocator(trace))
+        return (mv_release){.kind = MV_WRITER_OTHER};
     if (is_profile(trace))
         return (mv_release){.kind = MV_WRITER_PROFILER};
     if (mv_setting_find(trace, NULL, "PYTORCH_ALLOC_CONF") != MV_NO_ROW)
@@ -174,10 +176,9 @@ static void add_number(char text[MV_RELEASE_TEXT], uint32_t release)
 const char *mv_release_text(char text[MV_RELEASE_TEXT], mv_release release)
 {
     static const char *const others[] = {
-        [MV_WRITER_MEMVIZ] = "",
-        [MV_WRITER_PROFILER] = "",
-        [MV_WRITER_NPU] = "torch_npu",
-        [MV_WRITER_XPU] = "PyTorch for XPU, 2.11 or later",
+        [MV_WRITER_MEMVIZ] = "",       [MV_WRITER_PROFILER] = "",
+        [MV_WRITER_NPU] = "torch_npu", [MV_WRITER_XPU] = "PyTorch for XPU, 2.11 or later",
+        [MV_WRITER_OTHER] = "",
     };
     const char *end = "";
 

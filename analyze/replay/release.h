@@ -11,7 +11,8 @@ typedef enum {
     MV_WRITER_MEMVIZ,   /* captured */
     MV_WRITER_PROFILER, /* _memory_viz made it from a torch.profiler run: the release is unknown */
     MV_WRITER_NPU,      /* torch_npu, which adopts PyTorch's format at its own pace */
-    MV_WRITER_XPU       /* torch.xpu */
+    MV_WRITER_XPU,      /* torch.xpu */
+    MV_WRITER_OTHER     /* another tool (analyze/events/recorder.h) */
 } mv_writer_kind;
 
 typedef struct {

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analyze/events/recorder.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
 #include "cli/complain.h"
@@ -48,6 +49,14 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
                        mv_level_about(cli->level), cli->level);
 }
 
+/* Commands about the segments and settings of PyTorch's allocator; ledger: about calls of CUDA. */
+static bool is_for(const mv_command *command, const mv_trace *trace)
+{
+    return !mv_trace_allocator(trace) ||
+           (command->run != mv_cmd_whatif && command->run != mv_cmd_fragmentation &&
+            command->run != mv_cmd_oom && command->run != mv_cmd_ledger);
+}
+
 /* The file as it is. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
@@ -77,6 +86,12 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
         take_level(cli, path, trace, &err);
     if (err.code == MV_OK && adds_up(cli->command))
         mv_sums_check(trace, &err);
+    if (err.code == MV_OK && !is_for(cli->command, trace))
+        mv_fail(&err, MV_ABSENT, MV_NO_OFFSET, "%s is about %s, and this file is of %s",
+                cli->command->name,
+                cli->command->run == mv_cmd_ledger ? "calls of CUDA (memviz run records them)"
+                                                   : "PyTorch's allocator",
+                mv_recorder_of(trace)->allocator);
     if (err.code != MV_OK)
         mv_complain(path, &err);
     return err.code == MV_OK;

@@ -96,8 +96,9 @@ const char *mv_kind_code_name(mv_kind kind, uint8_t code)
 
 const char *mv_format_name(mv_format format)
 {
-    static const char *const names[] = {"none", "pickle", "msgpack", "msgpack", "bin"};
-    return names[format <= MV_FORMAT_BIN ? format : MV_FORMAT_NONE];
+    static const char *const names[] = {"none", "pickle", "msgpack", "msgpack",
+                                        "bin",  "rmm",    "xplane",  "pprof"};
+    return names[format <= MV_FORMAT_PPROF ? format : MV_FORMAT_NONE];
 }
 
 const char *mv_note_name(mv_note_code code)
@@ -202,5 +203,16 @@ const char *mv_fact_find(const mv_trace *trace, const char *key)
 
 bool mv_trace_is_captured(const mv_trace *trace)
 {
-    return trace->facts.count > 0;
+    return trace->facts.count > 0 && !mv_trace_allocator(trace);
+}
+
+const char *mv_trace_allocator(const mv_trace *trace)
+{
+    static const char *const known[] = {"rmm", "xla", "jax"};
+    const char *name = mv_fact_find(trace, MV_FACT_ALLOCATOR);
+
+    for (unsigned i = 0; name && i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0)
+            return known[i];
+    return NULL;
 }

@@ -427,7 +427,8 @@ typedef struct {
 } mv_samples;
 
 /* What a capture says about itself and its process, by key: "pid", "command", "rank", "stacks",
- * "lost_space" (capture/wire_live.h lists them). Each key once. */
+ * "lost_space" (capture/wire_live.h lists them); and what files of other tools say
+ * (docs/other-files.md). Each key once. */
 #define MV_FACT_COLUMNS(X, T)                                        \
     X(T, 1, key, STRING, MV_NO_ROW, "name of the fact", .label = "") \
     X(T, 2, value, STRING, MV_NO_ROW, "its value, as a text", .label = "")
@@ -479,7 +480,10 @@ typedef enum {
     MV_FORMAT_PICKLE,
     MV_FORMAT_MSGPACK, /* the plain dict of the pickle */
     MV_FORMAT_COMPACT, /* msgpack with stack tables */
-    MV_FORMAT_BIN
+    MV_FORMAT_BIN,
+    MV_FORMAT_RMM,    /* the log of RMM, CSV */
+    MV_FORMAT_XPLANE, /* XLA's profile */
+    MV_FORMAT_PPROF   /* JAX's device memory profile */
 } mv_format;
 
 /* Where the trace came from. Not part of what `convert` keeps. */
@@ -586,7 +590,7 @@ const char *mv_heap_action_name(mv_heap_action action); /* "alloc"; "?" when not
 /* The name of a value in a column of codes of that kind; "0" or "1" for flags. */
 const char *mv_kind_code_name(mv_kind kind, uint8_t code);
 
-const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin" */
+const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin", "rmm" */
 const char *mv_note_name(mv_note_code code);  /* "unknown_key" */
 const char *mv_note_text(mv_note_code code);
 
@@ -610,6 +614,18 @@ const char *mv_fact_find(const mv_trace *trace, const char *key);
  * rounded by the allocator. What was asked for, the stream and the pool are not known. A free is
  * known when it is asked for, not when it is completed: both events follow each other. */
 bool mv_trace_is_captured(const mv_trace *trace);
+
+/* The allocator whose blocks a file of another tool has: "rmm", "xla", "jax" (docs/other-files.md).
+ * Then each block fills a segment of its own. NULL for PyTorch's allocator, and for captures. */
+#define MV_FACT_ALLOCATOR "allocator"
+const char *mv_trace_allocator(const mv_trace *trace);
+
+/* Files of frames that are no line of a file: functions that JAX compiled and operations of
+ * TensorFlow, in traces of "xla"; threads and sizes of requests, in those of "rmm". */
+#define MV_JIT_FILE    "<jit>"
+#define MV_OP_FILE     "<op>"
+#define MV_THREAD_FILE "<thread>"
+#define MV_SIZE_FILE   "<size>"
 
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);

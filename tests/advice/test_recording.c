@@ -9,7 +9,7 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
 {
     mv_view *view = mvt_view(name);
     const mv_lives *lives = &mv_view_device(view)->lives;
-    const char *advice = mv_recording_advice(lives);
+    const char *advice = mv_recording_advice(&mv_view_document(view)->trace, lives);
 
     cr_assert_eq(mv_recording_is_state_only(lives), is_state_only, "%s", name);
     cr_assert(words ? strstr(advice, words) != NULL : !*advice, "%s: %s", name, advice);
@@ -41,7 +41,8 @@ Test(recording, reports_say_how)
         f = &view->panels->findings_shown->findings;
         for (uint32_t row = 0; row < f->count; row++)
             is_said |=
-                strcmp(f->rows[row].advice, mv_recording_advice(&mv_view_device(view)->lives)) == 0;
+                strcmp(f->rows[row].advice, mv_recording_advice(&mv_view_document(view)->trace,
+                                                                &mv_view_device(view)->lives)) == 0;
         cr_assert(is_said, "%s", names[i]);
     }
 }

@@ -167,3 +167,42 @@ Test(damage, changed_pages_stay_sound)
 
     change_everywhere(t, mvt_page_bytes(t), anything);
 }
+
+/* ---- files of other tools ---------------------------------------------------------------- */
+
+/* Each of these is sound or refused, cut at every byte and with every byte changed. Returns how
+ * many of the cut ones were read as if nothing were wrong. */
+static uint32_t break_everywhere(const char *name)
+{
+    char path[1024];
+    mv_span file, nothing = {(const uint8_t *)"", 0};
+    uint32_t silent = 0;
+    uint8_t *copy;
+
+    snprintf(path, sizeof path, MV_TESTDATA "/corpus/%s", name);
+    file = mvt_file(mvt_memory(), path);
+    for (uint64_t length = 0; length < file.length; length++)
+        silent += read_copy((mv_span){file.data, length}, nothing) == OTHER;
+    copy = memcpy(mv_arena_push(mvt_memory(), file.length, 1), file.data, file.length);
+    for (uint64_t i = 0; i < 2 * file.length; i++) {
+        copy[i / 2] ^= i % 2 ? 0x80 : 1;
+        read_copy((mv_span){copy, file.length}, nothing);
+        copy[i / 2] ^= i % 2 ? 0x80 : 1;
+    }
+    return silent;
+}
+
+/* Lines have no sum: one that is cut is seen, lines that are missing are not. */
+Test(damage, logs_of_rmm_are_refused_or_noted)
+{
+    cr_assert_eq(break_everywhere("rmm/steps"), 11);
+    cr_assert_eq(break_everywhere("rmm/colons"), 5);
+}
+
+/* Nor have messages: a profile that is cut between two of them is another profile. In that of XLA
+ * nothing follows the host's plane that matters. */
+Test(damage, profiles_are_refused_or_sound)
+{
+    cr_assert_leq(break_everywhere("xplane/small"), 2);
+    cr_assert_eq(break_everywhere("pprof/tpu"), 0);
+}

@@ -259,7 +259,8 @@ void mv_navigation_update(mv_view *view)
         mv_recording_is_state_only(&device->lives)) {
         mv_view_write(view)->main = MV_MAIN_STATE;
         if (!*view->message)
-            mv_view_say(view, false, "%s", mv_recording_advice(&device->lives));
+            mv_view_say(view, false, "%s",
+                        mv_recording_advice(&mv_view_document(view)->trace, &device->lives));
     }
     if (c->has_start && c->start.session)
         mv_session_set_place(view, c->start.session);

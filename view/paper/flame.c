@@ -1,4 +1,5 @@
 /* Flame graphs on paper: what is said above them. Their tree is the caller's. */
+#include "analyze/events/recorder.h"
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -73,7 +74,7 @@ static const char *note_of(mv_view *view, const char *measure)
     if (tree->nodes[0].bytes == 0)
         return mv_scene_format(scene, "nothing to draw: no bytes are %s at this moment", measure);
     if (tree->unrecorded > 0 && !note && tree->unrecorded == tree->nodes[0].bytes)
-        return "no stacks were recorded: torch.cuda.memory._record_memory_history() records them";
+        return mv_recorder_of(&mv_view_document(view)->trace)->no_stacks;
     if (!note)
         note = heaviest_note(view, tree);
     if (tree->unrecorded > 0)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/events/recorder.h"
 #include "view/timeline/pane_ranks.h"
 #include "view/timeline/plot.h"
 #include "viz/core/background.h"
@@ -329,10 +330,10 @@ static void paint_waiting(mv_plot *p)
 /* On paper a heap without events is a bar; this is beside it. */
 static void paint_no_events(mv_plot *p)
 {
-    static const char *const lines[] = {
+    const char *const lines[] = {
         "No events were recorded: this is the heap when the snapshot was taken.",
         "To see how it came about, record before the work that matters:",
-        "torch.cuda.memory._record_memory_history()",
+        mv_recorder_of(p->trace)->call,
     };
     mv_ui_lines style = {.size = MV_UI_TEXT,
                          .line = MV_UI_LINE,

@@ -1,0 +1,93 @@
+#include "analyze/events/recorder.h"
+
+#include <string.h>
+
+#define RECORD "torch.cuda.memory._record_memory_history()"
+#define DROP_TENSORS                                                                  \
+    "find what still refers to the tensors made at %s after the step (a list, dict, " \
+    "attribute or closure), and drop them or keep x.detach().cpu() or x.item() instead"
+#define DROP_ARRAYS                                                                  \
+    "find what still refers to the arrays made at %s after the step (a list, dict, " \
+    "attribute or closure), and drop them or keep numpy.asarray(x) instead"
+
+#define EVENTS(how) .events = how, .no_events = "recorded without history: " how
+#define STACKS(how) .stacks = how, .no_stacks = "recorded without stacks: " how
+
+#define OF_PYTORCH                                                                         \
+    .allocator = "PyTorch's allocator", .call = RECORD,                                    \
+    EVENTS("call " RECORD " before the work, then "                                        \
+           "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"),                       \
+    .begin = "to see who holds what was there before, call " RECORD " before the first "   \
+             "allocation",                                                                 \
+    .more = "to keep all events, call " RECORD " with a larger max_entries or without it", \
+    STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"), \
+    .drop = DROP_TENSORS
+
+/* A capture sees NVTX and memviz.h; PyTorch's recorder sees its own ranges. */
+static const mv_recorder pytorch = {
+    OF_PYTORCH, .steps = "mark the steps with torch.profiler.record_function(f'step {i}')"};
+static const mv_recorder capture = {
+    OF_PYTORCH, .steps = "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"};
+
+static const mv_recorder rmm = {
+    .allocator = "RMM",
+    .about = "blocks of RMM",
+    .writer = "RMM's log of allocations",
+    .call = "rmm.enable_logging()",
+    EVENTS("RMM writes events when its log is flushed, or the program ends"),
+    .begin = "to see who holds what was there before, start RMM's log before the first allocation",
+    .more = "to keep all events, start RMM's log before the first allocation",
+    STACKS("RMM's log has none: memviz run records the calls below RMM with theirs"),
+    .steps = "RMM's log has no marks: memviz run records those of NVTX and memviz_mark()",
+    .drop = "find what still holds the buffers of %s after the step, and drop it; memviz run "
+            "records the stacks, which RMM's log does not have",
+};
+
+static const mv_recorder xla = {
+    .allocator = "XLA's allocator",
+    .about = "blocks of XLA's allocator",
+    .writer = "XLA's profiler",
+    .call = "jax.profiler.trace()",
+    EVENTS("use jax.profiler.trace() on a GPU, with host_tracer_level=2 or more"),
+    .begin = "to see who holds what was there before, start jax.profiler.trace() before the first "
+             "allocation",
+    .more = "to keep all events, profile for a shorter time",
+    STACKS("use jax.profiler.trace() with python_tracer_level=1, which is its default"),
+    .steps = "mark the steps with jax.profiler.StepTraceAnnotation('train', step_num=i)",
+    .drop = DROP_ARRAYS,
+};
+
+static const mv_recorder jax = {
+    .allocator = "JAX's buffers",
+    .about = "buffers of JAX",
+    .writer = "JAX's device memory profile",
+    .call = "jax.profiler.trace()",
+    EVENTS("jax.profiler.trace() records events, and memviz diff compares two profiles"),
+    .begin = "jax.profiler.trace() records events",
+    .more = "jax.profiler.trace() records events",
+    STACKS("jax.profiler.save_device_memory_profile() records them"),
+    .steps = "jax.profiler.trace() records events and steps",
+    .drop = DROP_ARRAYS,
+};
+
+const mv_recorder *mv_recorder_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        const mv_recorder *recorder;
+    } others[] = {{"rmm", &rmm}, {"xla", &xla}, {"jax", &jax}};
+
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i].name) == 0)
+            return others[i].recorder;
+    return NULL;
+}
+
+const mv_recorder *mv_recorder_of(const mv_trace *trace)
+{
+    const char *name = mv_trace_allocator(trace);
+
+    if (name)
+        return mv_recorder_named(name);
+    return mv_trace_is_captured(trace) ? &capture : &pytorch;
+}

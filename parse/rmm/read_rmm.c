@@ -1,0 +1,280 @@
+/* RMM's log of allocations, as docs/other-files.md describes it: lines of text, a header first. */
+#include <stdio.h>
+
+#include "base/numbers.h"
+#include "parse/readers.h"
+#include "parse/tools/block_log.h"
+
+enum {
+    COLUMNS = 6,
+    MOST_COLUMN = 64, /* characters of a column that means something */
+    REPORT_LINES = 1 << 16,
+    DAY_S = 24 * 60 * 60
+};
+
+static const char header[] = "Thread,Time,Action,Pointer,Size,Stream";
+
+/* Some editors put this before a text: U+FEFF. */
+static const char mark[] = "\xef\xbb\xbf";
+
+enum { THREAD, TIME, ACTION, POINTER, SIZE, STREAM };
+
+typedef struct {
+    mv_arena scratch;
+    mv_build build;
+    mv_block_log log;
+    mv_span file;
+    int64_t day_us;  /* since midnight, of the line before */
+    int64_t days_us; /* of the days that have passed */
+    uint64_t good, bad, failures;
+    uint64_t last_thread;
+    mv_frame_id thread_frame;   /* of it */
+    mv_frame_id size_frame[64]; /* by the power of two */
+    bool has_size[64];
+} rmm;
+
+static bool begins_with(mv_span text, const char *with)
+{
+    return text.length >= strlen(with) && memcmp(text.data, with, strlen(with)) == 0;
+}
+
+bool mv_rmm_probe(mv_span head)
+{
+    if (begins_with(head, mark))
+        head = (mv_span){head.data + strlen(mark), head.length - strlen(mark)};
+    return begins_with(head, header);
+}
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+typedef char column_text[MOST_COLUMN];
+
+/* Cuts a line at its commas. False when it has another number of columns, or one that is too long.
+ */
+static bool cut_line(mv_span line, column_text columns[COLUMNS])
+{
+    uint32_t column = 0, length = 0;
+
+    for (uint64_t i = 0; i < line.length; i++) {
+        if (line.data[i] == ',') {
+            columns[column][length] = 0;
+            length = 0;
+            if (++column == COLUMNS)
+                return false;
+        } else if (length + 1 == MOST_COLUMN || line.data[i] == 0) {
+            return false;
+        } else {
+            columns[column][length++] = (char)line.data[i];
+        }
+    }
+    columns[column][length] = 0;
+    return column == COLUMNS - 1;
+}
+
+static bool read_address(const char *text, uint64_t *out)
+{
+    const char *at = text;
+
+    *out = 0;
+    if (strcmp(text, "(nil)") == 0 || strcmp(text, "nullptr") == 0)
+        return true;
+    if (at[0] == '0' && (at[1] | 0x20) == 'x')
+        at += 2;
+    return mv_number_take(&at, 16, out) && *at == 0;
+}
+
+/* Up to six digits after the point are microseconds; what follows is less. */
+static bool take_fraction(const char **at, uint64_t *us)
+{
+    uint64_t unit = 100000;
+
+    *us = 0;
+    if (**at < '0' || **at > '9')
+        return false;
+    for (; **at >= '0' && **at <= '9'; ++*at, unit /= 10)
+        *us += (uint64_t)(**at - '0') * unit;
+    return true;
+}
+
+/* HH:MM:SS.us, HH:MM:SS:us, or seconds.us since the epoch. */
+static bool read_time(const char *at, uint64_t *us, bool *is_of_day)
+{
+    uint64_t number[3] = {0}, fraction = 0;
+    uint32_t count = 0;
+
+    do {
+        if (!mv_number_take(&at, 10, &number[count++]))
+            return false;
+    } while (count < 3 && *at == ':' && at++);
+    *is_of_day = count == 3;
+    if (count == 2 || (*at != '.' && !(*at == ':' && *is_of_day)))
+        return false;
+    at++;
+    if (!take_fraction(&at, &fraction) || *at)
+        return false;
+    if (*is_of_day && (number[0] > 23 || number[1] > 59 || number[2] > 60))
+        return false;
+    if (!*is_of_day && number[0] > (uint64_t)INT64_MAX / 4 / 1000000)
+        return false;
+    *us = fraction;
+    *us += 1000000 * (*is_of_day ? (number[0] * 60 + number[1]) * 60 + number[2] : number[0]);
+    return true;
+}
+
+/* The clock shows no date. When it goes back by more than half a day, midnight has passed. */
+static int64_t on_the_calendar(rmm *r, int64_t day_us)
+{
+    const int64_t day = (int64_t)DAY_S * 1000000;
+
+    if (day_us < r->day_us - day / 2)
+        r->days_us += day;
+    else if (day_us > r->day_us + day / 2 && r->days_us > 0)
+        return r->days_us - day + day_us; /* a thread from before midnight is late */
+    r->day_us = day_us;
+    return r->days_us + day_us;
+}
+
+/* ---- lines ------------------------------------------------------------------------------- */
+
+static mv_frame_id frame_of(rmm *r, const char *file, const char *function)
+{
+    mv_frame_row row = MV_FRAME_ROW;
+
+    row.file = mv_build_string(&r->build, file, strlen(file));
+    row.function = mv_build_string(&r->build, function, strlen(function));
+    return mv_build_frame(&r->build, &row);
+}
+
+/* "512 KiB to 1 MiB": more than half of a power of two, up to it. */
+static mv_frame_id size_frame(rmm *r, uint32_t power)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    char text[32];
+
+    if (!r->has_size[power]) {
+        uint32_t low = power ? power - 1 : 0;
+        snprintf(text, sizeof text, "%u %s to %u %s", 1u << low % 10, units[low / 10],
+                 1u << power % 10, units[power / 10]);
+        r->size_frame[power] = frame_of(r, MV_SIZE_FILE, text);
+        r->has_size[power] = true;
+    }
+    return r->size_frame[power];
+}
+
+/* The log has no stacks. It has the thread, and requests of one place are often of one size. */
+static mv_stack_id stack_of(rmm *r, uint64_t thread, uint64_t bytes)
+{
+    char text[MV_DIGITS + 1];
+    mv_frame_id frames[2];
+    uint32_t power = 0;
+
+    while (power < 63 && bytes > (uint64_t)1 << power)
+        power++;
+    if (!r->good || thread != r->last_thread) {
+        text[mv_digits(text, thread)] = 0;
+        r->thread_frame = frame_of(r, MV_THREAD_FILE, text);
+        r->last_thread = thread;
+    }
+    frames[0] = size_frame(r, power);
+    frames[1] = r->thread_frame;
+    return mv_build_stack(&r->build, frames, 2);
+}
+
+static bool read_line(rmm *r, mv_span line)
+{
+    column_text c[COLUMNS];
+    mv_block_entry entry = {0};
+    uint64_t thread, us;
+    bool is_of_day, is_alloc, is_free, is_failure;
+
+    if (!cut_line(line, c) || !mv_number_read(c[THREAD], &thread) ||
+        !read_time(c[TIME], &us, &is_of_day) || !read_address(c[POINTER], &entry.addr) ||
+        !mv_number_read(c[SIZE], &entry.bytes) || !read_address(c[STREAM], &entry.stream))
+        return false;
+    is_alloc = strcmp(c[ACTION], "allocate") == 0;
+    is_free = strcmp(c[ACTION], "free") == 0 || strcmp(c[ACTION], "deallocate") == 0;
+    is_failure = strcmp(c[ACTION], "allocate failure") == 0;
+    if (!is_alloc && !is_free && !is_failure)
+        return false;
+    entry.time_us = is_of_day ? on_the_calendar(r, (int64_t)us) : (int64_t)us;
+    entry.requested = entry.bytes;
+    entry.stack = stack_of(r, thread, entry.bytes);
+    r->failures += is_failure;
+    if (is_failure)
+        mv_block_log_failure(&r->log, &entry);
+    else if (entry.bytes > 0 && is_alloc)
+        mv_block_log_alloc(&r->log, &entry);
+    else if (entry.bytes > 0)
+        mv_block_log_free(&r->log, &entry);
+    return true;
+}
+
+/* The next line, without its end; moves *at past it. */
+static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
+{
+    const uint8_t *from = file.data + *at;
+    const uint8_t *end = memchr(from, '\n', file.length - *at);
+    uint64_t length = end ? (uint64_t)(end - from) : file.length - *at;
+
+    *has_end = end != NULL;
+    *at += length + *has_end;
+    return (mv_span){from, length - (length > 0 && from[length - 1] == '\r')};
+}
+
+static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
+{
+    bool is_good = line.length == 0 || read_line(r, line);
+
+    if (!has_end)
+        mv_build_note(&r->build, MV_NOTE_DAMAGED, "the last line, at byte %llu, has no end",
+                      (unsigned long long)at);
+    else if (!is_good)
+        mv_build_note(&r->build, MV_NOTE_LOOSE, "line at byte %llu: %.*s", (unsigned long long)at,
+                      (int)(line.length < 40 ? line.length : 40), (const char *)line.data);
+    r->good += is_good && line.length > 0;
+    r->bad += !is_good && has_end;
+}
+
+static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
+{
+    uint64_t at = 0, lines = 0;
+    bool has_end;
+
+    take_line(r->file, &at, &has_end);
+    while (at < r->file.length && r->build.code == MV_OK && !r->log.failed) {
+        uint64_t begin = at;
+        mv_span line = take_line(r->file, &at, &has_end);
+        add_line(r, line, begin, has_end);
+        if (opts && opts->progress && ++lines % REPORT_LINES == 0)
+            opts->progress(opts->user, at, r->file.length);
+    }
+    if (r->bad > r->good)
+        return mv_fail(err, MV_CORRUPT, strlen(header), "%llu lines of %llu are none of RMM's log",
+                       (unsigned long long)r->bad, (unsigned long long)(r->bad + r->good));
+    if (r->good == 0)
+        return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
+                       "the log has a header alone: RMM writes the rest when it is flushed, or "
+                       "the program ends");
+    mv_block_log_number(&r->build, "failures", r->failures);
+    return mv_block_log_end(&r->log, err);
+}
+
+mv_code mv_rmm_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                    mv_err *err)
+{
+    rmm r = {.file = {0}};
+    mv_code code = mv_source_rest(source, &r.file, err);
+
+    if (code != MV_OK)
+        return code;
+    mv_arena_init(&r.scratch, arena->budget);
+    mv_build_init(&r.build, arena, out);
+    mv_block_log_begin(&r.log, &r.build, &r.scratch);
+    mv_block_log_device(&r.log, 0);
+    mv_block_log_fact(&r.build, MV_FACT_ALLOCATOR, "rmm");
+    code = read_lines(&r, opts, err);
+    out->origin.format = MV_FORMAT_RMM;
+    out->origin.data_bytes = r.file.length;
+    mv_arena_release(&r.scratch);
+    return code;
+}

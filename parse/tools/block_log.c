@@ -1,0 +1,231 @@
+#include "parse/tools/block_log.h"
+
+#include <inttypes.h>
+
+#include "base/numbers.h"
+#include "base/sort.h"
+
+enum { MOST_SKEW_US = 1000000 }; /* times of threads are put in order within this */
+
+void mv_block_log_begin(mv_block_log *log, mv_build *build, mv_arena *scratch)
+{
+    *log = (mv_block_log){.build = build, .scratch = scratch, .next_address = MV_BLOCK_LOG_ADDRESS};
+    mv_live_holdings_init(scratch, &log->held);
+}
+
+void mv_block_log_device(mv_block_log *log, uint32_t list)
+{
+    log->list = list;
+    log->last_us = INT64_MIN;
+    log->allocated = log->unknown = 0;
+    log->ranges[list].first = log->build->events.count;
+    if (list != MV_BLOCK_LOG_HOST && list >= log->devices)
+        log->devices = list + 1;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static int64_t ordered_us(mv_block_log *log, int64_t time_us)
+{
+    if (time_us < log->last_us && (uint64_t)log->last_us - (uint64_t)time_us < MOST_SKEW_US)
+        time_us = log->last_us;
+    log->last_us = time_us;
+    return time_us;
+}
+
+static mv_event_row row_of(mv_block_log *log, const mv_block_entry *entry)
+{
+    mv_event_row row = MV_EVENT_ROW;
+
+    row.addr = entry->addr;
+    row.stream = mv_build_stream(log->build, entry->stream);
+    row.time_us = ordered_us(log, entry->time_us);
+    row.stack = entry->stack;
+    row.call = entry->stack.row == MV_NO_ROW || entry->stack.row == MV_EMPTY_STACK.row
+                   ? MV_NO_CALL
+                   : log->build->trace->calls++;
+    return row;
+}
+
+static void add(mv_block_log *log, mv_event_row *row, mv_action action, uint64_t size)
+{
+    row->action = (uint8_t)action;
+    row->size = size;
+    mv_build_event(log->build, row);
+    log->ranges[log->list].count++;
+}
+
+static void hold(mv_block_log *log, const mv_block_entry *entry, uint64_t order, uint32_t call)
+{
+    mv_live_holding block = {.addr = entry->addr,
+                             .size = entry->bytes,
+                             .order = order,
+                             .stack = entry->stack,
+                             .call = call,
+                             .list = log->list};
+    mv_live_holding old;
+
+    if (!mv_live_hold(&log->held, &block, &old)) {
+        log->failed = true;
+        return;
+    }
+    if (old.size)
+        mv_build_note(log->build, MV_NOTE_LOST, "a free of %#" PRIx64, entry->addr);
+    log->allocated += entry->bytes - old.size;
+}
+
+void mv_block_log_alloc(mv_block_log *log, const mv_block_entry *entry)
+{
+    mv_event_row row = row_of(log, entry);
+
+    add(log, &row, MV_ACTION_SEGMENT_ALLOC, entry->bytes);
+    add(log, &row, MV_ACTION_ALLOC, entry->requested);
+    hold(log, entry, log->build->events.count, row.call);
+}
+
+void mv_block_log_free(mv_block_log *log, const mv_block_entry *entry)
+{
+    mv_event_row row = row_of(log, entry);
+    uint64_t bytes = entry->bytes, requested = entry->requested;
+    mv_live_holding block;
+
+    if (mv_live_release(&log->held, log->list, entry->addr, &block)) {
+        bytes = block.size;
+        requested = log->build->code == MV_OK ? log->build->events.size[block.order - 1] : bytes;
+    } else {
+        log->unknown += bytes;
+    }
+    log->allocated -= bytes;
+    add(log, &row, MV_ACTION_FREE_REQUESTED, requested);
+    add(log, &row, MV_ACTION_FREE_COMPLETED, requested);
+    add(log, &row, MV_ACTION_SEGMENT_FREE, bytes);
+}
+
+void mv_block_log_failure(mv_block_log *log, const mv_block_entry *entry)
+{
+    mv_event_row row = row_of(log, entry);
+
+    row.addr = MV_NO_BYTES;
+    add(log, &row, MV_ACTION_OOM, entry->requested);
+}
+
+void mv_block_log_before(mv_block_log *log, uint64_t bytes)
+{
+    mv_block_entry entry = {.addr = log->next_address, .bytes = bytes, .stack = MV_NO_STACK};
+
+    if (bytes == 0 || bytes > UINT64_MAX - log->next_address)
+        return;
+    log->next_address += bytes;
+    hold(log, &entry, 0, MV_NO_CALL);
+}
+
+/* ---- the final heap ---------------------------------------------------------------------- */
+
+void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t bytes,
+                        uint64_t requested, uint64_t stream, mv_stack_id stack, uint32_t call)
+{
+    mv_segment_row segment = MV_SEGMENT_ROW;
+    mv_block_row block = MV_BLOCK_ROW;
+
+    block.address = segment.address = addr;
+    block.size = segment.total_size = segment.allocated = segment.active = bytes;
+    block.requested = segment.requested = requested;
+    block.state = MV_BLOCK_ALLOCATED;
+    block.stack = segment.stack = stack;
+    block.call = segment.call = call;
+    segment.device = device;
+    segment.stream = mv_build_stream(build, stream);
+    segment.kind = MV_SEGMENT_LARGE;
+    segment.pool = MV_DEFAULT_POOL;
+    segment.first_block = build->trace->blocks.count;
+    segment.blocks = 1;
+    mv_build_block(build, &block);
+    mv_build_segment(build, &segment);
+}
+
+static uint64_t end_of(const mv_live_holding *h)
+{
+    return h->size > UINT64_MAX - h->addr ? UINT64_MAX : h->addr + h->size;
+}
+
+/* When blocks overlap, the newest stays: the others must have ended. Returns how many stay. */
+static uint64_t drop_overlaps(mv_build *build, mv_live_holding *rows, uint64_t count)
+{
+    uint64_t kept = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        bool stays = rows[i].size > 0;
+        while (stays && kept && rows[kept - 1].list == rows[i].list &&
+               end_of(&rows[kept - 1]) > rows[i].addr) {
+            stays = rows[kept - 1].order < rows[i].order;
+            mv_build_note(build, MV_NOTE_LOST, "the end of the block at %#" PRIx64,
+                          stays ? rows[kept - 1].addr : rows[i].addr);
+            kept -= stays;
+        }
+        if (stays)
+            rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
+static void add_final(mv_build *b, const mv_live_holding *h)
+{
+    uint64_t requested = h->order ? b->events.size[h->order - 1] : h->size, stream = 0;
+
+    if (h->order)
+        stream = b->trace->streams.value[b->events.stream[h->order - 1].row];
+    mv_block_log_final(b, h->list == MV_BLOCK_LOG_HOST ? -1 : (int32_t)h->list, h->addr, h->size,
+                       requested, stream, h->stack, h->call);
+}
+
+/* *devices: the rows of the segments of all devices, which come before those of the host. */
+static bool build_heap(mv_block_log *log, mv_build_ranges *out)
+{
+    const mv_live_holdings *held = &log->held;
+    mv_live_holding *rows = mv_push_array(log->scratch, mv_live_holding, held->count + 1);
+    uint64_t count = 0;
+
+    if (!rows)
+        return false;
+    for (uint32_t i = 0; i < held->count; i++)
+        if (held->rows[i].list != MV_NO_ROW)
+            rows[count++] = held->rows[i];
+    mv_sort_rows(log->scratch, rows, count, MV_RISING(mv_live_holding, list),
+                 MV_RISING(mv_live_holding, addr));
+    count = drop_overlaps(log->build, rows, count);
+    out->segments.first = log->build->segments.count;
+    for (uint64_t i = 0; i < count && log->build->code == MV_OK; i++) {
+        add_final(log->build, &rows[i]);
+        out->segments.count += rows[i].list != MV_BLOCK_LOG_HOST;
+    }
+    out->host_segments.first = out->segments.first + out->segments.count;
+    out->host_segments.count = log->build->segments.count - out->host_segments.first;
+    return true;
+}
+
+mv_code mv_block_log_end(mv_block_log *log, mv_err *err)
+{
+    mv_build_ranges ranges = {.devices = log->ranges,
+                              .device_count = log->devices,
+                              .host_events = log->ranges[MV_BLOCK_LOG_HOST]};
+
+    if (log->failed || (log->build->code == MV_OK && !build_heap(log, &ranges)))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u events", log->build->events.count);
+    return mv_build_finish(log->build, &ranges, err);
+}
+
+/* ---- facts ------------------------------------------------------------------------------- */
+
+void mv_block_log_fact(mv_build *build, const char *key, const char *value)
+{
+    mv_build_fact(build, mv_build_string(build, key, strlen(key)),
+                  mv_build_string(build, value, strlen(value)));
+}
+
+void mv_block_log_number(mv_build *build, const char *key, uint64_t value)
+{
+    char text[MV_DIGITS + 1];
+
+    text[mv_digits(text, value)] = 0;
+    mv_block_log_fact(build, key, text);
+}

@@ -1,0 +1,78 @@
+/* The wire format of protocol buffers: fields of a message, one after the other, out of bytes that
+ * may be anything. There are no schemas: a reader knows the numbers of the fields that it wants.
+ *
+ *     mv_cursor c = mv_cursor_over(message);
+ *     mv_pb_field f;
+ *     while (mv_pb_next(&c, &f))
+ *         if (f.number == 2 && f.type == MV_PB_BYTES) ... f.bytes
+ *     if (c.overrun) ...                         the message is damaged, or cut
+ *
+ * Nothing is copied: `bytes` are those of the input. */
+#ifndef MV_PROTOBUF_H
+#define MV_PROTOBUF_H
+
+#include "parse/live/varint.h"
+
+typedef enum {
+    MV_PB_VARINT = 0,
+    MV_PB_FIXED64 = 1,
+    MV_PB_BYTES = 2, /* a text, a message, or packed numbers */
+    MV_PB_FIXED32 = 5
+} mv_pb_type;
+
+typedef struct {
+    uint64_t number;
+    uint8_t type;   /* mv_pb_type */
+    uint64_t value; /* of all types but MV_PB_BYTES: the bits */
+    mv_span bytes;  /* of MV_PB_BYTES; else empty */
+} mv_pb_field;
+
+/* The next field; false at the end, and with c->overrun when what follows is none. Groups, which
+ * were given up long ago, are none. */
+static inline bool mv_pb_next(mv_cursor *c, mv_pb_field *f)
+{
+    uint64_t key;
+
+    if (c->overrun || c->at == c->span.length)
+        return false;
+    key = mv_take_varint(c);
+    *f = (mv_pb_field){.number = key >> 3, .type = key & 7, .bytes = {(const uint8_t *)"", 0}};
+    if (f->type == MV_PB_VARINT)
+        f->value = mv_take_varint(c);
+    else if (f->type == MV_PB_FIXED64)
+        f->value = mv_take_u64(c);
+    else if (f->type == MV_PB_BYTES)
+        f->bytes = mv_take_text(c);
+    else if (f->type == MV_PB_FIXED32)
+        f->value = mv_take_u32(c);
+    else
+        c->overrun = true;
+    c->overrun |= f->number == 0;
+    return !c->overrun;
+}
+
+/* The next of the numbers of a repeated field, which are packed into bytes or alone. `*at` is 0 at
+ * first. False after the last; *is_damaged then tells whether the bytes end inside a number. */
+static inline bool mv_pb_number(const mv_pb_field *f, uint64_t *at, uint64_t *out, bool *is_damaged)
+{
+    mv_cursor c = {.span = f->bytes, .at = *at};
+
+    if (f->type != MV_PB_BYTES) {
+        *out = f->value;
+        return (*at)++ == 0;
+    }
+    if (*at >= f->bytes.length)
+        return false;
+    *out = mv_take_varint(&c);
+    *at = c.at;
+    *is_damaged |= c.overrun;
+    return !c.overrun;
+}
+
+/* Whether a text is this one. */
+static inline bool mv_pb_is(mv_span text, const char *word)
+{
+    return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
+}
+
+#endif

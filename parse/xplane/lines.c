@@ -1,0 +1,339 @@
+#include <stdio.h>
+
+#include "base/grow.h"
+#include "base/numbers.h"
+#include "base/sort.h"
+#include "parse/xplane/xplane.h"
+
+enum { LINE_TIME = 3, LINE_EVENT };
+enum { EVENT_NAME = 1, EVENT_OFFSET, EVENT_DURATION, EVENT_STAT };
+
+enum {
+    MOST_FRAMES = 128, /* of a stack */
+    MOST_ALLOCATORS = 256
+};
+
+/* Times of a line before this are since the start of the profile, others since the epoch. */
+#define EPOCH_NS ((int64_t)100000000000000000) /* March 1973 */
+
+/* An event of a line. */
+typedef struct {
+    uint64_t start_ps, end_ps; /* from the line's time on */
+    uint32_t name;             /* row of the plane's events */
+    mv_span bytes;
+} line_event;
+
+typedef struct {
+    mv_xlines *all;
+    mv_xplane *plane;
+    mv_arena *scratch;
+    line_event *events;
+    uint64_t count, capacity;
+    uint64_t *open; /* events that contain the one at hand, or have ended above one that does */
+    uint64_t open_count, open_capacity;
+    int64_t time_ns;
+    bool has_memory;
+} xline;
+
+static int64_t time_of(const xline *l, uint64_t ps)
+{
+    uint64_t ns = (uint64_t)l->time_ns + ps / 1000;
+
+    return ns > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)ns;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static mv_code read_stats(const xline *l, mv_span event, mv_xstats *out)
+{
+    mv_cursor c = mv_cursor_over(event);
+    mv_code code = MV_OK;
+    mv_pb_field f;
+
+    *out = (mv_xstats){0};
+    while (code == MV_OK && mv_pb_next(&c, &f))
+        if (f.number == EVENT_STAT && f.type == MV_PB_BYTES)
+            code = mv_xstat_read(l->plane, f.bytes, out);
+    return code;
+}
+
+/* Both ends of a step, which has its number in its name. */
+static mv_code add_step(xline *l, const line_event *e, uint64_t number)
+{
+    mv_span name = l->plane->events[e->name].name;
+    mv_xlines *all = l->all;
+    mv_xstep step = {.time_us = time_of(l, e->start_ps) / 1000, .stage = MV_STAGE_START};
+    char text[200];
+    int length =
+        snprintf(text, sizeof text, "%.*s %llu", (int)(name.length < 160 ? name.length : 160),
+                 (const char *)name.data, (unsigned long long)number);
+
+    step.name = mv_build_string(all->build, text, (uint64_t)length);
+    if (!mv_append(all->arena, all->steps, all->step_count, all->step_capacity, step))
+        return MV_NOMEM;
+    step.time_us = time_of(l, e->end_ps) / 1000;
+    step.stage = MV_STAGE_END;
+    return mv_append(all->arena, all->steps, all->step_count, all->step_capacity, step) ? MV_OK
+                                                                                        : MV_NOMEM;
+}
+
+static mv_code add_event(xline *l, mv_span event)
+{
+    mv_cursor c = mv_cursor_over(event);
+    line_event e = {.name = MV_NOT_IN_MAP, .bytes = event};
+    uint64_t duration = 0;
+    mv_xstats stats;
+    mv_code code;
+    mv_pb_field f;
+
+    while (mv_pb_next(&c, &f)) {
+        if (f.type != MV_PB_VARINT)
+            continue;
+        if (f.number == EVENT_NAME)
+            e.name = mv_map_find(&l->plane->event_of, f.value);
+        else if (f.number == EVENT_OFFSET)
+            e.start_ps = f.value;
+        else if (f.number == EVENT_DURATION)
+            duration = f.value;
+    }
+    if (c.overrun)
+        return MV_CORRUPT;
+    if (e.name == MV_NOT_IN_MAP)
+        return MV_OK;
+    e.end_ps = duration > UINT64_MAX - e.start_ps ? UINT64_MAX : e.start_ps + duration;
+    if (l->plane->events[e.name].kind == MV_XEVENT_RANGE) {
+        code = read_stats(l, event, &stats);
+        if (code == MV_OK && stats.has[MV_XSTAT_STEP])
+            code = add_step(l, &e, stats.number[MV_XSTAT_STEP]);
+        if (code != MV_OK)
+            return code;
+    } else {
+        l->has_memory = true;
+    }
+    return mv_append(l->scratch, l->events, l->count, l->capacity, e) ? MV_OK : MV_NOMEM;
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+/* "$core.py:735 bind" is a function of Python with its file and its first line,
+ * "PjitFunction(update)" one that JAX compiled. Others are ranges of XLA. */
+static mv_frame_row frame_row(mv_build *b, mv_span name)
+{
+    static const char jit[] = "PjitFunction(";
+    const uint64_t jit_length = sizeof jit - 1;
+    mv_frame_row row = MV_FRAME_ROW;
+    const char *text = (const char *)name.data;
+    uint64_t colon = 1, at, line = 0;
+
+    if (name.length > jit_length + 1 && memcmp(text, jit, jit_length) == 0) {
+        row.file = mv_build_string(b, MV_JIT_FILE, strlen(MV_JIT_FILE));
+        row.function = mv_build_string(b, text + jit_length, name.length - jit_length - 1);
+        return row;
+    }
+    if (name.length < 2 || text[0] != '$') {
+        row.function = mv_build_string(b, text, name.length);
+        return row;
+    }
+    while (colon < name.length && text[colon] != ':')
+        colon++;
+    for (at = colon + 1; at < name.length && text[at] >= '0' && text[at] <= '9' && line < 1u << 30;)
+        line = line * 10 + (uint64_t)(text[at++] - '0');
+    if (at > colon + 1 && at + 1 < name.length && text[at] == ' ') {
+        row.file = mv_build_string(b, text + 1, colon - 1);
+        row.line = (int64_t)line;
+        row.function = mv_build_string(b, text + at + 1, name.length - at - 1);
+    } else {
+        row.function = mv_build_string(b, text + 1, name.length - 1);
+    }
+    return row;
+}
+
+static mv_frame_id frame_of(xline *l, uint32_t name)
+{
+    mv_xevent_name *n = &l->plane->events[name];
+    mv_frame_row row;
+
+    if (!n->has_frame) {
+        row = frame_row(l->all->build, n->name);
+        n->frame = mv_build_frame(l->all->build, &row);
+        n->has_frame = true;
+    }
+    return n->frame;
+}
+
+/* Names of TensorFlow's types.proto, by their numbers. */
+static const char *type_name(uint64_t type)
+{
+    static const char *const names[] = {
+        [1] = "float32",     [2] = "float64",  [3] = "int32",     [4] = "uint8",
+        [5] = "int16",       [6] = "int8",     [7] = "string",    [8] = "complex64",
+        [9] = "int64",       [10] = "bool",    [14] = "bfloat16", [17] = "uint16",
+        [18] = "complex128", [19] = "float16", [20] = "resource", [21] = "variant",
+        [22] = "uint32",     [23] = "uint64"};
+
+    return type < sizeof names / sizeof *names && names[type] ? names[type] : "";
+}
+
+/* "dense/MatMul float32[128,512] output": what TensorFlow says of a request. */
+static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
+{
+    mv_span op = s->text[MV_XSTAT_OPERATION], shape = s->text[MV_XSTAT_SHAPE];
+    mv_span type = s->text[MV_XSTAT_DATA_TYPE], region = s->text[MV_XSTAT_REGION];
+    const char *named = type_name(s->number[MV_XSTAT_DATA_TYPE]);
+    mv_frame_row row = MV_FRAME_ROW;
+    char text[400];
+    int length;
+
+    if (op.length == 0 && shape.length == 0 && region.length == 0)
+        return 0;
+#define CUT(span, most) \
+    (int)((span).length < (most) ? (span).length : (most)), (const char *)(span).data
+    length = snprintf(text, sizeof text, "%.*s%s%.*s%s%.*s%s%.*s", CUT(op, 200u),
+                      op.length && (shape.length || type.length || *named) ? " " : "",
+                      CUT(type, 20u), type.length ? "" : named, CUT(shape, 100u),
+                      region.length ? " " : "", CUT(region, 40u));
+#undef CUT
+    row.file = mv_build_string(l->all->build, MV_OP_FILE, strlen(MV_OP_FILE));
+    row.function = mv_build_string(l->all->build, text, (uint64_t)length);
+    frames[0] = mv_build_frame(l->all->build, &row);
+    return 1;
+}
+
+static mv_stack_id stack_at(xline *l, const line_event *e, const mv_xstats *stats)
+{
+    mv_frame_id frames[MOST_FRAMES];
+    uint32_t count = put_operation(l, stats, frames);
+
+    for (uint64_t i = l->open_count; i > 0 && l->open_count - i < MOST_FRAMES; i--) {
+        const line_event *around = &l->events[l->open[i - 1]];
+        mv_frame_id frame;
+        if (around->end_ps <= e->start_ps || count == MOST_FRAMES)
+            continue;
+        frame = frame_of(l, around->name);
+        /* JAX has two ranges of one name for a call of a compiled function. */
+        if (count == 0 || frames[count - 1].row != frame.row)
+            frames[count++] = frame;
+    }
+    return mv_build_stack(l->all->build, frames, count);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static bool has_word(mv_span text, const char *word)
+{
+    for (uint64_t i = 0; i + strlen(word) <= text.length; i++)
+        if (memcmp(text.data + i, word, strlen(word)) == 0)
+            return true;
+    return false;
+}
+
+/* "GPU_1_bfc" is device 1, "xla_gpu_host_bfc" the host. */
+static uint32_t list_of(mv_span name)
+{
+    uint64_t at = 0, number = 0;
+
+    if (has_word(name, "host") || has_word(name, "cpu") || has_word(name, "CPU"))
+        return MV_BLOCK_LOG_HOST;
+    while (at < name.length && (name.data[at] < '0' || name.data[at] > '9'))
+        at++;
+    for (; at < name.length && name.data[at] >= '0' && name.data[at] <= '9' && number < 1000; at++)
+        number = number * 10 + (name.data[at] - '0');
+    return number < MV_BLOCK_LOG_HOST ? (uint32_t)number : MV_BLOCK_LOG_HOST - 1;
+}
+
+/* The row of an allocator; MV_NO_ROW when there are too many, or memory is out. */
+static uint32_t allocator_of(mv_xlines *all, const mv_xstats *s)
+{
+    mv_span name = s->text[MV_XSTAT_ALLOCATOR];
+    mv_string_id id = mv_build_string(all->build, (const char *)name.data, name.length);
+    mv_xallocator row = {.name = id, .list = list_of(name)};
+
+    for (uint32_t i = 0; i < all->allocator_count; i++)
+        if (all->allocators[i].name.row == id.row)
+            return i;
+    if (all->allocator_count == MOST_ALLOCATORS ||
+        !mv_append(all->arena, all->allocators, all->allocator_count, all->allocator_capacity, row))
+        return MV_NO_ROW;
+    return all->allocator_count - 1;
+}
+
+static mv_code add_memory(xline *l, const line_event *e)
+{
+    mv_xlines *all = l->all;
+    mv_xmemory m = {.is_alloc = l->plane->events[e->name].kind == MV_XEVENT_ALLOC};
+    mv_xstats s;
+    mv_code code = read_stats(l, e->bytes, &s);
+
+    if (code != MV_OK)
+        return code;
+    if (!s.has[MV_XSTAT_ALLOCATOR] || !s.has[MV_XSTAT_BYTES] || !s.has[MV_XSTAT_ADDRESS] ||
+        (m.allocator = allocator_of(all, &s)) == MV_NO_ROW) {
+        mv_build_note(all->build, MV_NOTE_LOOSE, "an event of memory without %s",
+                      s.has[MV_XSTAT_ALLOCATOR] ? "size or address" : "an allocator");
+        return MV_OK;
+    }
+    m.time_ns = time_of(l, e->start_ps);
+    m.ps = (uint32_t)(e->start_ps % 1000);
+    m.list = all->allocators[m.allocator].list;
+    m.addr = s.number[MV_XSTAT_ADDRESS];
+    m.bytes = s.number[MV_XSTAT_BYTES];
+    m.requested = s.has[MV_XSTAT_REQUESTED] ? s.number[MV_XSTAT_REQUESTED] : m.bytes;
+    m.requested = m.requested < m.bytes ? m.requested : m.bytes;
+    m.has_total = s.has[MV_XSTAT_TOTAL];
+    m.total = s.number[MV_XSTAT_TOTAL];
+    m.peak = s.number[MV_XSTAT_PEAK];
+    m.limit = s.has[MV_XSTAT_AVAILABLE]
+                  ? s.number[MV_XSTAT_AVAILABLE] + m.total + s.number[MV_XSTAT_RESERVED]
+                  : 0;
+    m.stack = stack_at(l, e, &s);
+    if (m.bytes == 0)
+        return MV_OK;
+    return mv_append(all->arena, all->memory, all->memory_count, all->memory_capacity, m)
+               ? MV_OK
+               : MV_NOMEM;
+}
+
+/* Goes through the events in order of time; an event that contains others comes first. */
+static mv_code sweep(xline *l)
+{
+    mv_code code = MV_OK;
+
+    mv_sort_rows(l->scratch, l->events, l->count, MV_RISING(line_event, start_ps),
+                 MV_FALLING(line_event, end_ps));
+    for (uint64_t i = 0; i < l->count && code == MV_OK; i++) {
+        const line_event *e = &l->events[i];
+        while (l->open_count && l->events[l->open[l->open_count - 1]].end_ps <= e->start_ps)
+            l->open_count--;
+        if (l->plane->events[e->name].kind != MV_XEVENT_RANGE)
+            code = add_memory(l, e);
+        else if (!mv_append(l->scratch, l->open, l->open_count, l->open_capacity, i))
+            code = MV_NOMEM;
+    }
+    return code;
+}
+
+mv_code mv_xline_read(mv_xlines *all, mv_xplane *plane, mv_span bytes)
+{
+    mv_cursor c = mv_cursor_over(bytes);
+    mv_arena scratch;
+    xline l = {.all = all, .plane = plane, .scratch = &scratch};
+    mv_code code = MV_OK;
+    mv_pb_field f;
+
+    while (mv_pb_next(&c, &f))
+        if (f.number == LINE_TIME && f.type == MV_PB_VARINT && f.value < INT64_MAX / 4)
+            l.time_ns = (int64_t)f.value;
+    if (l.time_ns < EPOCH_NS)
+        l.time_ns += all->start_ns;
+    mv_arena_init(&scratch, all->arena->budget);
+    c = mv_cursor_over(bytes);
+    while (code == MV_OK && mv_pb_next(&c, &f))
+        if (f.number == LINE_EVENT && f.type == MV_PB_BYTES)
+            code = add_event(&l, f.bytes);
+    if (code == MV_OK && c.overrun)
+        code = MV_CORRUPT;
+    if (code == MV_OK && l.has_memory)
+        code = sweep(&l);
+    mv_arena_release(&scratch);
+    return code;
+}

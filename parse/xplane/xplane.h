@@ -1,0 +1,120 @@
+/* XLA's profile: an XSpace of planes, lines and events (xplane.proto of github.com/openxla/xla).
+ * docs/other-files.md says what becomes of it.
+ *
+ *     planes.c       a plane's names of events and statistics
+ *     lines.c        a line: its events of memory, with what contains them as stacks; its steps
+ *     read_xplane.c  all events of memory, in order, to a trace */
+#ifndef MV_XPLANE_H
+#define MV_XPLANE_H
+
+#include "base/map.h"
+#include "parse/tools/block_log.h"
+#include "parse/tools/protobuf.h"
+
+enum { SPACE_PLANE = 1, SPACE_ERROR, SPACE_WARNING, SPACE_HOST };
+enum { PLANE_NAME = 2, PLANE_LINE, PLANE_EVENT_NAME, PLANE_STAT_NAME, PLANE_STAT };
+
+/* What memviz wants of a statistic: X(ROLE, name in the file). */
+#define MV_XSTAT_LIST(X)            \
+    X(ALLOCATOR, "allocator_name")  \
+    X(TOTAL, "bytes_allocated")     \
+    X(AVAILABLE, "bytes_available") \
+    X(RESERVED, "bytes_reserved")   \
+    X(PEAK, "peak_bytes_in_use")    \
+    X(REQUESTED, "requested_bytes") \
+    X(BYTES, "allocation_bytes")    \
+    X(ADDRESS, "addr")              \
+    X(OPERATION, "tf_op")           \
+    X(REGION, "region_type")        \
+    X(DATA_TYPE, "data_type")       \
+    X(SHAPE, "shape")               \
+    X(STEP, "step_num")             \
+    X(PROCESS, "process_id")        \
+    X(JAX_VERSION, "jax_version")   \
+    X(START_TIME, "profile_start_time")
+
+typedef enum {
+#define MV_XSTAT_ENUM(role, name) MV_XSTAT_##role,
+    MV_XSTAT_LIST(MV_XSTAT_ENUM)
+#undef MV_XSTAT_ENUM
+        MV_XSTAT_COUNT
+} mv_xstat_role;
+
+/* The statistics of an event, or of a plane: those that have a role. */
+typedef struct {
+    bool has[MV_XSTAT_COUNT];
+    uint64_t number[MV_XSTAT_COUNT]; /* signed ones as their bits */
+    mv_span text[MV_XSTAT_COUNT];    /* empty for numbers */
+} mv_xstats;
+
+typedef enum { MV_XEVENT_RANGE, MV_XEVENT_ALLOC, MV_XEVENT_FREE } mv_xevent_kind;
+
+typedef struct {
+    mv_span name;
+    uint8_t kind; /* mv_xevent_kind */
+    bool has_frame;
+    mv_frame_id frame;
+} mv_xevent_name;
+
+typedef struct {
+    mv_span name;
+    uint8_t role; /* MV_XSTAT_COUNT: none */
+} mv_xstat_name;
+
+typedef struct {
+    mv_arena *arena;
+    mv_map event_of, stat_of; /* rows by the file's ids */
+    mv_xevent_name *events;
+    mv_xstat_name *stats;
+    uint32_t event_count, event_capacity, stat_count, stat_capacity;
+    mv_xstats own; /* of the plane itself */
+    bool has_memory;
+} mv_xplane;
+
+/* An event of an allocator. */
+typedef struct {
+    int64_t time_ns;
+    uint32_t ps;        /* of the nanosecond, for the order */
+    uint32_t list;      /* as block logs have it */
+    uint32_t allocator; /* row of mv_xlines.allocators */
+    bool is_alloc, has_total;
+    uint64_t addr, requested, bytes;
+    uint64_t total, peak, limit; /* of the allocator, after the event */
+    mv_stack_id stack;
+} mv_xmemory;
+
+typedef struct {
+    mv_string_id name;
+    uint32_t list;
+    bool is_known; /* an event with a total was seen, while the log is written */
+    uint64_t now;  /* what the events lead to */
+    uint64_t off;  /* how much more the allocator's total last was, modulo 2^64 */
+} mv_xallocator;
+
+typedef struct {
+    int64_t time_us;
+    mv_string_id name;
+    uint8_t stage;
+} mv_xstep;
+
+/* What lines have, all together. */
+typedef struct {
+    mv_build *build;
+    mv_arena *arena;
+    int64_t start_ns; /* of the profile; 0: not known */
+    mv_xmemory *memory;
+    uint64_t memory_count, memory_capacity;
+    mv_xstep *steps;
+    uint64_t step_count, step_capacity;
+    mv_xallocator *allocators;
+    uint32_t allocator_count, allocator_capacity;
+} mv_xlines;
+
+/* Each returns MV_OK, MV_CORRUPT when the bytes are not as they should be, or MV_NOMEM. */
+mv_code mv_xplane_read(mv_arena *arena, mv_span plane, mv_xplane *out);
+mv_code mv_xline_read(mv_xlines *lines, mv_xplane *plane, mv_span line);
+
+/* Adds a statistic to those of its event. */
+mv_code mv_xstat_read(const mv_xplane *plane, mv_span stat, mv_xstats *out);
+
+#endif

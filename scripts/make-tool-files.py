@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+"""Writes testdata/tools/ and the corpora of their fuzz targets (docs/other-files.md).
+
+    scripts/make-tool-files.py                        the files that are made by a format's description
+    scripts/make-tool-files.py --xplane IN            cuts a recorded *.xplane.pb to what memviz reads
+    scripts/make-tool-files.py --pprof IN             shortens the paths in a recorded memory.prof
+
+A recording cannot be made again here; what is left of it is what the program recorded.
+"""
+
+import gzip
+import os
+import sys
+
+TESTDATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "testdata")
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+def write(path, data):
+    path = os.path.join(TESTDATA, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+# ---- protocol buffers -------------------------------------------------------------------------
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3 | VARINT) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | BYTES) + varint(len(value)) + value
+
+
+def take_varint(data, at):
+    n = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        n |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return n, at
+
+
+def fields(data):
+    """(number, value, bytes of the whole field)"""
+    at = 0
+    while at < len(data):
+        start = at
+        key, at = take_varint(data, at)
+        if key & 7 == VARINT:
+            value, at = take_varint(data, at)
+        elif key & 7 == BYTES:
+            length, at = take_varint(data, at)
+            value, at = data[at : at + length], at + length
+        else:
+            length = 8 if key & 7 == FIXED64 else 4
+            value, at = data[at : at + length], at + length
+        yield key >> 3, value, data[start:at]
+
+
+# ---- RMM --------------------------------------------------------------------------------------
+
+HEADER = "Thread,Time,Action,Pointer,Size,Stream\n"
+
+
+def clock(us, point="."):
+    seconds = us // 1000000 % 86400
+    return "%02d:%02d:%02d%s%06d" % (seconds // 3600, seconds // 60 % 60, seconds % 60, point, us % 1000000)
+
+
+def rmm_program(lines, start, point="."):
+    """Twelve steps over midnight: each keeps 1 MiB and frees the rest."""
+    now, kept = start, 0x30A000000
+
+    def add(thread, action, pointer, size, stream="0x2"):
+        nonlocal now
+        now += 250
+        lines.append("%d,%s,%s,%s,%d,%s\n" % (thread, clock(now, point), action, pointer, size, stream))
+
+    add(1979932, "allocate", "0x30b000000", 64 << 20)
+    for step in range(12):
+        now += 1000000
+        add(1979932, "allocate", hex(0x310000000), 8 << 20)
+        add(1980043, "allocate", hex(0x320000000), 3000, "0x1")
+        add(1979932, "allocate", hex(kept + (step << 20)), 1 << 20)
+        if step == 7:
+            add(1979932, "allocate failure", "0x0", 40 << 30)
+        add(1980043, "free", hex(0x320000000), 3000, "0x1")
+        add(1979932, "free", hex(0x310000000), 8 << 20)
+    return lines
+
+
+def make_rmm():
+    lines = rmm_program([], 86400 * 1000000 - 5000000)
+    write("tools/rmm_steps.csv", (HEADER + "".join(lines)).encode())
+    old = rmm_program([], 3600 * 1000000, ":")
+    old = [l.replace("0x0,", "(nil),").replace("0x", "") for l in old]
+    write("tools/rmm_colons.csv", (HEADER + "".join(old)).encode())
+    epoch = []
+    for i, l in enumerate(lines):
+        thread, _, action, rest = l.split(",", 3)
+        action = "deallocate" if action == "free" else action
+        epoch.append("%s,%d.%06d,%s,%s" % (thread, 1634567890 + i, 123456, action, rest))
+    write("tools/rmm_epoch.csv.gz", gzip.compress((HEADER + "".join(epoch)).encode(), mtime=0))
+    late = lines[4:] + [HEADER, "[12:00:00] another logger's line\n", lines[0][:40]]
+    write("tools/rmm_late.csv", (HEADER + "".join(late)).encode())
+    for name, part in {"steps": lines[:12], "colons": old[:6], "epoch": epoch[:6], "late": late[-6:]}.items():
+        write("corpus/rmm/" + name, (HEADER + "".join(part)).encode())
+
+
+# ---- XLA --------------------------------------------------------------------------------------
+
+
+class Plane:
+    def __init__(self, name):
+        self.head, self.lines, self.events, self.stats = field(2, name), b"", {}, {}
+
+    def id_in(self, table, name):
+        return table.setdefault(name, len(table) + 1)
+
+    def stat(self, name, value):
+        part = field(1, self.id_in(self.stats, name))
+        if name == "allocator_name":
+            return part + field(7, self.id_in(self.stats, value))
+        return part + (field(5, value) if isinstance(value, str) else field(4, value))
+
+    def event(self, name, offset_ps, duration_ps=0, **stats):
+        data = field(1, self.id_in(self.events, name)) + field(2, offset_ps)
+        if duration_ps:
+            data += field(3, duration_ps)
+        return field(4, data + b"".join(field(4, self.stat(k, v)) for k, v in stats.items()))
+
+    def line(self, name, timestamp_ns, events):
+        self.lines += field(3, field(1, 7) + field(2, name) + field(3, timestamp_ns) + b"".join(events))
+
+    def bytes(self, *stats):
+        own = b"".join(field(6, self.stat(k, v)) for k, v in stats)
+        out = self.head + self.lines
+        for number, table in ((4, self.events), (5, self.stats)):
+            for name, i in table.items():
+                out += field(number, field(1, i) + field(2, field(1, i) + field(2, name)))
+        return field(1, out + own)
+
+
+def make_tensorflow(steps):
+    """Two devices, the host, operations and shapes, as TensorFlow writes them: made, not recorded."""
+    plane, events, held, total = Plane("/host:CPU"), [], {}, {"GPU_0_bfc": 4096, "GPU_1_bfc": 0, "gpu_host_bfc": 0}
+
+    def memory(name, us, allocator, addr, requested=0, **more):
+        size = held.get((allocator, addr)) or (requested + 255) // 256 * 256
+        is_alloc = name == "MemoryAllocation"
+        held[allocator, addr] = size if is_alloc else None
+        total[allocator] += size if is_alloc else -size
+        events.append(
+            plane.event(
+                name, us * 1000000, allocator_name=allocator, bytes_reserved=0, bytes_allocated=total[allocator],
+                bytes_available=(8 << 30) - total[allocator], peak_bytes_in_use=1 << 20,
+                requested_bytes=requested or size, allocation_bytes=size, addr=addr, **more))  # fmt: skip
+
+    for step in range(steps):
+        at = step * 1000
+        events.append(plane.event("train", at * 1000000, 900 * 1000000, step_num=step, _r=1))
+        events.append(plane.event("ExecutorState::Process", (at + 10) * 1000000, 800 * 1000000))
+        for gpu in range(2):
+            a = "GPU_%d_bfc" % gpu
+            memory("MemoryAllocation", at + 20 + gpu, a, 0x700000000000, 1 << 20, tf_op="dense/MatMul",
+                   id=step, region_type="output", data_type=1, shape="[512,512]")  # fmt: skip
+            memory("MemoryAllocation", at + 30 + gpu, a, 0x700001000000 + step * 4096, 4000, tf_op="cache/Concat",
+                   id=step, region_type="persist", data_type=19, shape="[2,1000]")  # fmt: skip
+            memory("MemoryDeallocation", at + 40 + gpu, a, 0x700000000000)
+        memory("MemoryAllocation", at + 50, "gpu_host_bfc", 0x7F0000000000, 100)
+        memory("MemoryDeallocation", at + 60, "gpu_host_bfc", 0x7F0000000000)
+    held["GPU_0_bfc", 0x700000F00000] = 1024
+    memory("MemoryDeallocation", 8500, "GPU_0_bfc", 0x700000F00000)
+    plane.line("tf_data", 1700000000000000000, events)
+    data = plane.bytes(("process_id", 4711)) + field(3, "a warning of the profiler") + field(4, "host1")
+    return data
+
+
+def cut_plane(plane):
+    """Lines with events of memory; of their events those, and what contains them."""
+    names, stats, out, used = {}, {}, b"", set()
+    for number, value, _ in fields(plane):
+        if number in (4, 5):
+            (names if number == 4 else stats)[next(v for n, v, _ in fields(value) if n == 1)] = value
+    memory = {i for i, v in names.items() if b"MemoryAllocation" in v or b"MemoryDeallocation" in v}
+    for number, value, whole in fields(plane):
+        if number == 3:
+            events = []
+            for n, v, w in fields(value):
+                if n == 4:
+                    parts = {k: x for k, x, _ in fields(v) if k < 4}
+                    start = parts.get(2, 0)
+                    events.append((parts[1], start, start + parts.get(3, 0), w))
+            times = sorted(s for i, s, _, _ in events if i in memory)
+            kept = [e for e in events if e[0] in memory or any(e[1] <= t < e[2] for t in times)]
+            if not times:
+                continue
+            used |= {e[0] for e in kept}
+            head = b"".join(w for n, _, w in fields(value) if n != 4)
+            out += field(3, head + b"".join(e[3] for e in kept))
+        elif number == 4:
+            i = next(v for n, v, _ in fields(value) if n == 1)
+            out += whole if i in used else b""
+        else:
+            out += whole
+    return out
+
+
+def cut_xplane(path):
+    out = b""
+    for number, value, whole in fields(open(path, "rb").read()):
+        if number != 1:
+            out += whole
+            continue
+        name = next(v for n, v, _ in fields(value) if n == 2)
+        if name == b"/host:CPU":
+            out += field(1, cut_plane(value))
+        elif name == b"Task Environment":
+            out += whole
+        elif name == b"/host:metadata":  # without the programs that were compiled
+            out += field(1, b"".join(w for n, _, w in fields(value) if n != 4))
+    write("tools/jax.xplane.pb.gz", gzip.compress(out, mtime=0))
+
+
+# ---- JAX --------------------------------------------------------------------------------------
+
+
+def strip_pprof(path):
+    out = b""
+    for number, value, whole in fields(gzip.decompress(open(path, "rb").read())):
+        if number == 6 and b"/site-packages/" in value:
+            whole = field(6, value[value.index(b"site-packages/") :])
+        elif number == 6 and value.startswith(b"/"):
+            whole = field(6, value[value.rindex(b"/") + 1 :])
+        out += whole
+    write("tools/jax_memory.prof", gzip.compress(out, mtime=0))
+    write("corpus/pprof/jax", out)
+
+
+def make_pprof():
+    """Two GPUs and the CPU, buffers and executables with bytes, a line that was inlined: made."""
+    texts = [""]
+
+    def text(s):
+        if s not in texts:
+            texts.append(s)
+        return texts.index(s)
+
+    def sample(count, size, kind, device, *locations):
+        labels = [field(1, text("kind")) + field(2, text(kind))]
+        if device:
+            labels.append(field(1, text("device")) + field(2, text(device)))
+        packed = field(1, b"".join(varint(l) for l in locations)) + field(2, varint(count) + varint(size))
+        return field(2, packed + b"".join(field(3, l) for l in labels))
+
+    body = field(1, field(1, text("allocations")) + field(2, text("count")))
+    body += field(1, field(1, text("space")) + field(2, text("bytes")))
+    body += sample(3, 1000, "buffer", "TPU_1(process=0,(1,0,0,0))", 1, 2)
+    body += sample(1, 4096, "buffer", "TPU_0(process=0,(0,0,0,0))", 2)
+    body += sample(2, 5000, "executable", "", 2)
+    body += sample(1, 77, "buffer", "TFRT_CPU_0", 1)
+    for i, lines in ((1, ((1, 30), (2, 20))), (2, ((2, 21),))):
+        body += field(4, field(1, i) + b"".join(field(4, field(1, f) + field(2, l)) for f, l in lines))
+    for i, (name, file) in enumerate((("helper", "model.py"), ("main", "train.py")), 1):
+        body += field(5, field(1, i) + field(2, text(name)) + field(4, text(file)))
+    body += b"".join(field(6, t) for t in texts)
+    write("tools/tpu_memory.prof", gzip.compress(body, mtime=0))
+    write("corpus/pprof/tpu", body)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "--xplane":
+        cut_xplane(sys.argv[2])
+    elif len(sys.argv) == 3 and sys.argv[1] == "--pprof":
+        strip_pprof(sys.argv[2])
+    elif len(sys.argv) == 1:
+        make_rmm()
+        write("tools/tensorflow.xplane.pb", make_tensorflow(8))
+        write("corpus/xplane/small", make_tensorflow(1))
+        make_pprof()
+    else:
+        sys.exit(__doc__)

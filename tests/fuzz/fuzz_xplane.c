@@ -1,0 +1,9 @@
+/* libFuzzer target: any bytes as XLA's profile. */
+#include "tests/fixture/soundness.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return mvt_one_input(data, size, mv_xspace_read);
+}
