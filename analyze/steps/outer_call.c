@@ -129,14 +129,17 @@ static uint32_t place_of(outer_state *w, mv_stack_id stack, uint32_t from, mv_ou
     return out->count++;
 }
 
-/* How many frames of user code are constructors. */
+/* How many frames of user code are constructors. What a library gets from CUDA or a heap in one of
+ * its own is an array, not a module. */
 static uint32_t constructors_of(const outer_state *w, mv_stack_id stack)
 {
     uint32_t count, found = 0;
     const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
+    mv_frame_kind most =
+        count > 0 && mv_frame_is_call(w->trace, frames[0]) ? MV_FRAME_USER : MV_FRAME_PACKAGE;
 
     for (uint32_t i = 0; i < count; i++)
-        if (w->kinds[frames[i].row] <= MV_FRAME_PACKAGE) {
+        if (w->kinds[frames[i].row] <= most) {
             mv_string_id name = w->trace->frames.function[frames[i].row];
             found += strcmp(mv_own_name(mv_string_text(w->trace, name)), "__init__") == 0;
         }

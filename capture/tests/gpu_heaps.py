@@ -1,9 +1,10 @@
-"""Blocks of other allocators on a GPU: gpu_heaps.py [MEMVIZ].
+"""Blocks of other allocators on a GPU: gpu_heaps.py [MEMVIZ [NAME...]].
 
 Runs the recipes of docs/heaps.md (docs/examples) under `memviz run` and compares what the captures
 say with the libraries' own counters. Prints one line for each check, "ok NAME: figures" or
 "FAIL NAME: what differs"; a recipe whose library is not there is a line "-- NAME: why". Exits 1 when
-a check failed. MEMVIZ: the program (default: memviz); MEMVIZ_SHIM names the shim."""
+a check failed. MEMVIZ: the program (default: memviz); MEMVIZ_SHIM names the shim. NAMEs choose among
+cupy, numba, rmm, cost and pool (by nvcc) and host_pool (the same by c++, in memory of the host)."""
 
 import json
 import os
@@ -24,6 +25,12 @@ class Different(Exception):
     pass
 
 
+def environment():
+    """Programs find the recipes."""
+    path = [EXAMPLES, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+
+
 def expect(condition, text):
     if not condition:
         raise Different(text)
@@ -36,10 +43,6 @@ def end(**facts):
     """Nothing is freed after this: the process ends as it is."""
     print(json.dumps(facts), flush=True)
     os._exit(0)
-
-
-def keep_array(make, kept):
-    kept.append(make())
 
 
 def scene_cupy():
@@ -60,13 +63,16 @@ def scene_cupy():
             self.frees += 1
             self.held -= mem_size
 
+    def keep_array():
+        kept.append(cp.zeros(KEPT // 4 + 3, dtype=cp.float32))
+
     kept = []
     count = Count()
     with Memviz(), count:
         for _ in range(STEPS):
             x = cp.random.random((512, 513), dtype=cp.float32)
             y = (x @ x.T).sum(axis=1)
-            keep_array(lambda: cp.zeros(KEPT // 4 + 3, dtype=cp.float32), kept)
+            keep_array()
             del x, y
         cp.cuda.Device().synchronize()
         pool = cp.get_default_memory_pool()
@@ -90,17 +96,18 @@ def scene_cost():
 
 def scene_numba():
     """Numba's own memory manager as a plug-in that tells."""
-    import numpy
     from numba import cuda
     from heap_numba import Memviz
+
+    def keep_array():
+        kept.append(cuda.device_array(KEPT, dtype="uint8"))
 
     cuda.set_memory_manager(Memviz)
     kept = []
     for _ in range(STEPS):
-        a = cuda.to_device(numpy.ones(1 << 18, dtype=numpy.float32))
+        a = cuda.device_array(1 << 20, dtype="uint8")
         b = cuda.device_array_like(a)
-        b.copy_to_device(a)
-        keep_array(lambda: cuda.device_array(KEPT, dtype=numpy.uint8), kept)
+        keep_array()
         del a, b
     cuda.synchronize()
     end(used=sum(k.nbytes for k in kept), allocs=3 * STEPS, peak=None)
@@ -111,13 +118,16 @@ def scene_rmm():
     import rmm
     from heap_rmm import memviz
 
+    def keep_array():
+        kept.append(rmm.DeviceBuffer(size=KEPT))
+
     pool = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1 << 28)
     counted = rmm.mr.StatisticsResourceAdaptor(pool)
     rmm.mr.set_current_device_resource(memviz(counted))
     kept = []
     for _ in range(STEPS):
         a, b = rmm.DeviceBuffer(size=1 << 20), rmm.DeviceBuffer(size=3 << 20)
-        keep_array(lambda: rmm.DeviceBuffer(size=KEPT), kept)
+        keep_array()
         del a, b
     counts = counted.allocation_counts
     end(used=counts.current_bytes, allocs=counts.total_count, peak=counts.peak_bytes)
@@ -147,7 +157,7 @@ class Machine:
         path = os.path.join(self.work, name + ".bin")
         done = subprocess.run([self.memviz, "run", "-q", "-o", path, "--", *command],
                               capture_output=True, text=True, timeout=300,
-                              env={**os.environ, "PYTHONPATH": EXAMPLES})
+                              env=environment())
         expect(done.returncode == 0, f"status {done.returncode}: {done.stderr.strip()[-300:]}")
         return path, done.stdout.strip().splitlines()[-1]
 
@@ -162,7 +172,9 @@ class Machine:
         return json.loads(done.stdout)
 
     def stats(self, path, level):
-        return self.report("stats", path, level)["devices"][0]
+        """Of the one device that is used."""
+        devices = self.report("stats", path, level)["devices"]
+        return max(devices, key=lambda device: device["peak"]["allocated"])
 
     def heaps(self, path):
         done = subprocess.run([self.memviz, "info", "--json", path], capture_output=True, text=True)
@@ -208,62 +220,58 @@ def is_there(module):
                           check=False).returncode == 0
 
 
-def python_heaps(machine):
-    for heap, module in (("cupy", "cupy"), ("numba", "numba.cuda"), ("rmm", "rmm")):
-        if not is_there(module):
-            machine.say_missing(heap, "not installed")
-            continue
-        try:
-            path, facts = machine.scene(heap)
-        except Different as different:
-            machine.failed += 1
-            print(f"FAIL {heap}: {different}", flush=True)
-            continue
-        machine.check(f"{heap}: totals", totals, machine, path, heap, facts)
-        machine.check(f"{heap}: leak", leak, machine, path, heap, "keep_array")
-        machine.check(f"{heap}: lies in cuda", lies_in_cuda, machine, path, heap)
-
-
-def cost(machine):
-    """The time of an allocation and its free with the hook, with and without the shim."""
-    if not is_there("cupy"):
+def scene_checks(machine, name, module):
+    if not is_there(module):
+        machine.say_missing(name, "not installed")
         return
+    path, facts = machine.scene(name)
+    machine.check(f"{name}: totals", totals, machine, path, name, facts)
+    machine.check(f"{name}: leak", leak, machine, path, name, "keep_array")
+    machine.check(f"{name}: lies in cuda", lies_in_cuda, machine, path, name)
+
+
+def cost_checks(machine):
+    """The time of an allocation and its free with the hook, with and without the shim."""
     script = [sys.executable, os.path.abspath(__file__), "scene", "cost"]
 
     def measure():
         bare = subprocess.run(script, capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": EXAMPLES})
+                              env=environment())
         expect(bare.returncode == 0, bare.stderr.strip()[-300:])
         _, under = machine.scene("cost")
         return (f"{json.loads(bare.stdout.splitlines()[-1])['us']:.2f} us a block without "
                 f"memviz run, {under['us']:.2f} us with it")
 
-    machine.check("cupy: cost", measure)
+    if is_there("cupy"):
+        machine.check("cost of cupy", measure)
 
 
-def pool(machine):
-    """The C++ example, with memory of the device."""
-    if not shutil.which("nvcc"):
-        machine.say_missing("pool", "no nvcc")
+def pool_checks(machine, name, compiler):
+    """The C++ example."""
+    program = os.path.join(machine.work, name)
+    if not shutil.which(compiler[0]):
+        machine.say_missing(name, f"no {compiler[0]}")
         return
-    program = os.path.join(machine.work, "pool")
-    built = subprocess.run(["nvcc", "-g", "-x", "cu", "-I", os.path.join(ROOT, "capture"), "-o",
-                            program, os.path.join(EXAMPLES, "heap_pool.cpp")],
+    built = subprocess.run([*compiler, "-g", "-I", os.path.join(ROOT, "capture"), "-o", program,
+                            os.path.join(EXAMPLES, "heap_pool.cpp")],
                            capture_output=True, text=True)
-    if built.returncode:
-        machine.failed += 1
-        print(f"FAIL pool: {built.stderr.strip()[:300]}")
-        return
-    try:
-        path, _ = machine.capture("pool", [program])
-    except Different as different:
-        machine.failed += 1
-        print(f"FAIL pool: {different}")
-        return
-    machine.check("pool: totals", totals, machine, path, "pool",
+    expect(built.returncode == 0, built.stderr.strip()[:300])
+    path, _ = machine.capture(name, [program])
+    machine.check(f"{name}: totals", totals, machine, path, "pool",
                   {"used": STEPS << 20, "allocs": 3 * STEPS, "peak": (STEPS + 2) << 20})
-    machine.check("pool: leak", leak, machine, path, "pool", "keep_block")
-    machine.check("pool: lies in cuda", lies_in_cuda, machine, path, "pool")
+    machine.check(f"{name}: leak", leak, machine, path, "pool", "keep_block")
+    if compiler[0] == "nvcc":
+        machine.check(f"{name}: lies in cuda", lies_in_cuda, machine, path, "pool")
+
+
+CHECKS = {
+    "cupy": lambda machine: scene_checks(machine, "cupy", "cupy"),
+    "numba": lambda machine: scene_checks(machine, "numba", "numba.cuda"),
+    "rmm": lambda machine: scene_checks(machine, "rmm", "rmm"),
+    "cost": cost_checks,
+    "pool": lambda machine: pool_checks(machine, "pool", ["nvcc", "-x", "cu"]),
+    "host_pool": lambda machine: pool_checks(machine, "host_pool", ["c++"]),
+}
 
 
 def main():
@@ -273,9 +281,12 @@ def main():
         return 1
     with tempfile.TemporaryDirectory() as work:
         machine = Machine(memviz, work)
-        python_heaps(machine)
-        cost(machine)
-        pool(machine)
+        for name in sys.argv[2:] or CHECKS:
+            try:
+                CHECKS[name](machine)
+            except Different as different:
+                machine.failed += 1
+                print(f"FAIL {name}: {different}", flush=True)
         for name in os.listdir(work) if os.environ.get("OUT") else []:
             if name.endswith(".bin"):
                 shutil.copy(os.path.join(work, name),
