@@ -172,7 +172,7 @@ class Machine:
         return json.loads(done.stdout)
 
     def stats(self, path, level):
-        """Of the one device that is used."""
+        """What stats says of the one device that is used."""
         devices = self.report("stats", path, level)["devices"]
         return max(devices, key=lambda device: device["peak"]["allocated"])
 
