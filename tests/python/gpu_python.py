@@ -6,6 +6,7 @@ FAIL or SKIP; status 1 when one fails.
 $OUT, if set, is a folder that gets the snapshots and the page."""
 
 import glob
+import importlib.metadata
 import json
 import os
 import pickle
@@ -242,9 +243,11 @@ def pytest_judges_tests_by_their_memory():
     kept = path("kept")
     with open(path("test_sizes.py"), "w") as file:
         file.write(TESTS)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "memviz.pytest_plugin", "-p", "no:cacheprovider",
-                           "--memviz-max-peak", "1GiB", "--memviz-folder", kept, path("test_sizes.py")],
-                          cwd=FOLDER, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    is_installed = any(entry.name == "memviz" for entry in importlib.metadata.entry_points(group="pytest11"))
+    plugin = [] if is_installed else ["-p", "memviz.pytest_plugin"]
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", *plugin, "-p", "no:cacheprovider",
+                           "--memviz-max-peak", "1GiB", "--memviz-folder", kept, path("test_sizes.py")], cwd=FOLDER,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
     with open(path("pytest.txt"), "w") as file:
         file.write(done.stdout)
     expect("2 failed, 2 passed" in done.stdout, done.stdout[-1500:])
