@@ -1,7 +1,349 @@
-/* memviz memory: live bytes by stack, for flame graphs. */
+/* memviz memory: live bytes by stack, as a tree of text, or with -o as a flame graph. */
+#include <stdio.h>
+
+#include "analyze/flame/flame_tree.h"
+#include "analyze/ranks/summary.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "cli/complain.h"
+#include "cli/input/filter_option.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/moment_option.h"
 #include "cli/pictures/pictures.h"
+#include "cli/report/captured.h"
+#include "cli/report/prose.h"
+#include "cli/report/rows.h"
+
+enum {
+    TEXT_ROWS = 30,
+    OTHER_LINES = 8,
+    SMALL = 100, /* text leaves out what is less than a hundredth, unless --limit asks for it */
+    MOST_INDENT = 12, /* deeper rows begin in the same column */
+    FIGURES = 28,     /* columns of a line before the stack */
+    LINE = 1024
+};
+
+typedef struct {
+    uint32_t device;
+    mv_moment at;
+    mv_flame_tree tree;
+} device_tree;
+
+typedef struct {
+    mv_cli *cli;
+    mv_drawing drawing; /* --filter, --top and the frames, as in the flame graph */
+    uint32_t count;
+    device_tree *devices; /* [count] */
+    uint64_t limit;
+} tree_report;
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* A node of the tree, or in text a chain of them: each the only one below the one before, with all
+ * of its bytes. */
+typedef struct {
+    uint32_t first, last;
+    uint32_t depth;
+} tree_row;
+
+static uint32_t chain_end(const mv_flame_tree *tree, uint32_t node)
+{
+    const mv_flame_node *n = tree->nodes;
+
+    while (node && n[node].child && n[n[node].child].bytes == n[node].bytes)
+        node = n[node].child;
+    return node;
+}
+
+static bool is_of_torch(const tree_report *r, const mv_flame_node *node)
+{
+    return node->kind == MV_FLAME_FRAME && !r->cli->options.all_frames &&
+           r->drawing.sites.kinds[node->frame.row] == MV_FRAME_FRAMEWORK;
+}
+
+/* Whether a chain is nothing but how torch gets from one line to others: all of its bytes are below
+ * it, and these lines say more. */
+static bool is_passage(const tree_report *r, const mv_flame_tree *tree, uint32_t first,
+                       uint32_t last)
+{
+    const mv_flame_node *n = tree->nodes;
+    uint64_t below = 0;
+
+    for (uint32_t i = first;; i = n[i].child) {
+        if (!is_of_torch(r, &n[i]))
+            return false;
+        if (i == last)
+            break;
+    }
+    for (uint32_t i = n[last].child; i; i = n[i].next)
+        below += n[i].bytes;
+    return below == n[last].bytes;
+}
+
+/* The rows, callers before what they call; NULL when memory is out. In text chains are one row, and
+ * passages none. */
+static tree_row *rows_of(const tree_report *r, const mv_flame_tree *tree, bool is_text,
+                         uint32_t *count)
+{
+    tree_row *rows = mv_push_array(&r->cli->scratch, tree_row, tree->count);
+    uint32_t *depth = mv_push_array(&r->cli->scratch, uint32_t, tree->count);
+
+    *count = 0;
+    for (uint32_t node = 0; rows && depth;) {
+        uint32_t last = is_text ? chain_end(tree, node) : node;
+        bool is_row = !is_text || !is_passage(r, tree, node, last);
+        if (is_row)
+            rows[(*count)++] = (tree_row){node, last, depth[node]};
+        depth[last] = depth[node] - !is_row;
+        if (tree->nodes[last].child) {
+            node = tree->nodes[last].child;
+            depth[node] = depth[last] + 1;
+            continue;
+        }
+        /* Up to a node that has a sibling. The chain's first node has the sibling of all of it. */
+        for (node = last; node && !tree->nodes[node].next;)
+            node = tree->nodes[node].parent;
+        if (!node)
+            break;
+        depth[tree->nodes[node].next] = depth[node];
+        node = tree->nodes[node].next;
+    }
+    return depth ? rows : NULL;
+}
+
+/* What a row has to hold to be shown: so much that at most `limit` rows do, and in text without
+ * --limit a hundredth. */
+static uint64_t least_bytes(const tree_report *r, const mv_flame_tree *tree, const tree_row *rows,
+                            uint32_t count, bool is_text)
+{
+    bool cuts = is_text && !mv_option_given(&r->cli->options, MV_HAS(LIMIT));
+    uint64_t least = cuts ? tree->nodes[0].bytes / SMALL : 0;
+    uint64_t *bytes;
+
+    if (count <= r->limit)
+        return least;
+    bytes = mv_push_array(&r->cli->scratch, uint64_t, count);
+    for (uint32_t i = 0; bytes && i < count; i++)
+        bytes[i] = tree->nodes[rows[i].first].bytes;
+    if (bytes)
+        mv_sort_rows(&r->cli->scratch, bytes, count, MV_FALLING_VALUES(uint64_t));
+    return bytes && bytes[r->limit - 1] > least ? bytes[r->limit - 1] : least;
+}
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+/* The lines of a chain, in at most `room` characters: of a long one the first and the last two, or
+ * the last alone. Torch's own are left out where there are others. */
+static void tell_chain(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
+                       uint32_t room, char *text, size_t size)
+{
+    const mv_flame_node *n = tree->nodes;
+    const char *first = NULL, *before = NULL, *last = NULL;
+    uint32_t count = 0;
+
+    for (uint32_t i = row->first;; i = n[i].child) {
+        if ((n[i].kind != MV_FLAME_ROOT && !is_of_torch(r, &n[i])) ||
+            (count == 0 && i == row->last)) {
+            before = last;
+            last = n[i].label;
+            first = first ? first : last;
+            count++;
+        }
+        if (i == row->last)
+            break;
+    }
+    snprintf(text, size, "%s%s%s%s%s%s", first, count > 3 ? " > .." : "", count > 2 ? " > " : "",
+             count > 2 ? before : "", count > 1 ? " > " : "", count > 1 ? last : "");
+    if (mv_prose_width(text) > room)
+        snprintf(text, size, "%s", last);
+}
+
+#define TREE_FIELDS(COLUMN, MEMBER, LIST)                                             \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, node->bytes)                        \
+    COLUMN("share", "share", 2, MV_UNIT_COUNT, 5, mv_value_share(node->bytes, whole)) \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, node->blocks)     \
+    MEMBER("depth", at[i].depth)                                                      \
+    COLUMN("frame", "by", 4, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(node->label), text))
+
+/* Keeps the rows that are shown; returns how many there are to show. */
+static uint32_t choose(const tree_report *r, const mv_flame_tree *tree, tree_row *rows,
+                       uint32_t *count, bool is_text)
+{
+    uint64_t depth = r->cli->options.depth, least;
+    uint32_t all = 0, kept = 0;
+
+    for (uint32_t i = 0; i < *count; i++)
+        if (depth == 0 || rows[i].depth <= depth)
+            rows[all++] = rows[i];
+    least = least_bytes(r, tree, rows, all, is_text);
+    for (uint32_t i = 0; i < all && kept < r->limit; i++)
+        if (tree->nodes[rows[i].first].bytes >= least)
+            rows[kept++] = rows[i];
+    *count = kept;
+    return all;
+}
+
+static void list_tree(mv_rows *rows, const void *all, const void *one)
+{
+    const tree_report *r = all;
+    const device_tree *d = one;
+    bool is_text = mv_rows_are_text(rows);
+    uint64_t whole = d->tree.nodes[0].bytes;
+    uint32_t count;
+    tree_row *at = rows_of(r, &d->tree, is_text, &count);
+    uint32_t of = at ? choose(r, &d->tree, at, &count, is_text) : 0;
+
+    if (!at)
+        r->cli->out.lacks_memory = true;
+    mv_rows_take(rows, of, at ? count : 0);
+    for (uint32_t i = 0; at && i < count; i++) {
+        const mv_flame_node *node = &d->tree.nodes[at[i].first];
+        char text[LINE] = "";
+        int indent = (int)(at[i].depth < MOST_INDENT ? at[i].depth : MOST_INDENT);
+        if (is_text) {
+            snprintf(text, sizeof text, "%*s", 2 * indent, "");
+            tell_chain(r, &d->tree, &at[i],
+                       mv_prose_room(&r->cli->out, (uint32_t)(2 * indent) + FIGURES),
+                       text + 2 * indent, sizeof text - (size_t)(2 * indent));
+        }
+        MV_ROWS_ADD(rows, TREE_FIELDS);
+    }
+}
+
+static const mv_table tree_table = {MV_TABLE(TREE_FIELDS, list_tree)};
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)  \
+    MEMBER("device", d->device)              \
+    MV_AT_FIELDS(MEMBER, "at.", &d->at)      \
+    MEMBER("bytes", d->tree.nodes[0].bytes)  \
+    MEMBER("unrecorded", d->tree.unrecorded) \
+    LIST("tree", &tree_table, mv_value_rows(d))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const tree_report *r = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < r->count; i++) {
+        const device_tree *d = &r->devices[i];
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
+}
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST) LIST("devices", &device_table, mv_value_rows(NULL))
+
+const mv_table mv_report_memory = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists),
+                                   .main = "devices.tree"};
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_device(const tree_report *r, const device_tree *d)
+{
+    char size[MV_SIZE_TEXT], at[MV_AT_TEXT], head[160];
+
+    if (d->tree.nodes[0].bytes == 0 && !mv_device_is_used(r->drawing.trace, d->device)) {
+        mv_captured_put_idle(&r->cli->out, r->drawing.trace, d->device);
+        return;
+    }
+    snprintf(head, sizeof head, "device %u: %s %s", d->device,
+             mv_size_text(size, d->tree.nodes[0].bytes),
+             r->drawing.filter.count ? "match the filter" : "allocated");
+    mv_out_style(&r->cli->out, MV_STYLE_BOLD);
+    mv_out_text(&r->cli->out, head);
+    mv_out_style(&r->cli->out, MV_STYLE_NONE);
+    mv_prose_put(&r->cli->out, (uint32_t)strlen(head), 2, " after %s, by stack",
+                 mv_at_text(at, r->drawing.trace, &d->at));
+    mv_table_print(r->cli, &tree_table, r, d, "\n");
+}
+
+static void put_text_report(const tree_report *r)
+{
+    const mv_drawing *d = &r->drawing;
+    bool follows = false;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (!mv_device_is_told(d->trace, d->first, d->end, r->devices[i].device))
+            continue;
+        if (follows)
+            mv_out_char(&r->cli->out, '\n');
+        put_device(r, &r->devices[i]);
+        follows = true;
+    }
+    mv_idle_put_others(&r->cli->out, d->trace, d->first, d->end, follows);
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+static bool find_device(tree_report *r, uint32_t device, device_tree *out)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_cli *cli = r->cli;
+    bool is_named = true;
+    mv_lives lives;
+
+    *out = (device_tree){.device = device};
+    if (mv_lives_find(&cli->arena, r->drawing.trace, device, &lives, &err) == MV_OK) {
+        is_named = mv_at_find(cli, r->drawing.trace, &lives, "end", &out->at);
+        if (is_named)
+            mv_drawing_tree(&r->drawing, &lives, out->at.event, &cli->arena, &out->tree, &err);
+    }
+    if (err.code != MV_OK)
+        mv_complain(mv_input_name(cli), &err);
+    return is_named && err.code == MV_OK;
+}
+
+static int find_all(tree_report *r)
+{
+    mv_cli *cli = r->cli;
+    mv_drawing *d = &r->drawing;
+
+    if (!mv_filter_option_read(cli, &d->filter))
+        return MV_EXIT_USAGE;
+    if (!mv_input_read(cli, d->trace) || !mv_input_devices(cli, d->trace, &d->first, &d->end))
+        return MV_EXIT_FAILED;
+    r->devices = mv_push_array(&cli->arena, device_tree, d->end - d->first);
+    if (!r->devices)
+        return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
+    for (uint32_t i = d->first; i < d->end; i++)
+        if (!mv_at_is_elsewhere(cli, d->trace, i) && !find_device(r, i, &r->devices[r->count++]))
+            return MV_EXIT_FAILED;
+    return MV_EXIT_DONE;
+}
+
+static int put_tree(mv_cli *cli)
+{
+    mv_trace trace;
+    tree_report r = {
+        .cli = cli,
+        .drawing = {.cli = cli, .picture = &mv_pictures[MV_PICTURE_STACKS], .trace = &trace},
+        .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    int status = find_all(&r);
+
+    if (status == MV_EXIT_DONE && mv_table_is_wanted(cli))
+        status = mv_table_put(cli, &r);
+    else if (status == MV_EXIT_DONE)
+        put_text_report(&r);
+    mv_filter_release(&r.drawing.filter);
+    return status;
+}
 
 int mv_cmd_memory(mv_cli *cli)
 {
-    return mv_picture_run(cli, MV_PICTURE_STACKS, NULL);
+    const mv_options *o = &cli->options;
+    mv_option_id odd = mv_option_given(o, MV_HAS(SIZE))          ? MV_OPTION_SIZE
+                       : mv_option_given(o, MV_HAS(THEME))       ? MV_OPTION_THEME
+                       : mv_option_given(o, MV_HAS(MOST_EVENTS)) ? MV_OPTION_MOST_EVENTS
+                                                                 : MV_OPTION_COUNT;
+
+    if (!o->output && odd != MV_OPTION_COUNT)
+        return mv_complain_usage("memory", "--%s is for pictures: say where with -o X.svg",
+                                 mv_option_table[odd].name);
+    if (o->output && (mv_option_given(o, MV_HAS(DEPTH) | MV_HAS(LIMIT)) ||
+                      (o->table && !mv_table_has(&mv_report_pictures, o->table))))
+        return mv_complain_usage("memory",
+                                 "--depth, --limit and tables are for the text: leave -o out");
+    return o->output ? mv_picture_run(cli, MV_PICTURE_STACKS, NULL) : put_tree(cli);
 }

@@ -201,21 +201,25 @@ const mv_command mv_commands[] = {
         .name = "memory",
         .also_tried = "flamegraph flame",
         .run = mv_cmd_memory,
-        .report = &mv_report_pictures,
+        .report = &mv_report_memory,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
-                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(MOST_EVENTS) | RANGE_OPTIONS,
+                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(MOST_EVENTS) | MV_HAS(LIMIT) |
+                   MV_HAS(DEPTH) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
         .arguments = "FILE",
-        .summary = "flame graph of live bytes by stack",
+        .summary = "live bytes by stack: a tree, or a flame graph",
         .help =
-            "Draws a flame graph to -o X.svg or X.png: the bytes that are allocated at the end,\n"
-            "or at the moment of --at, by call stack, the largest on the left. X.html is the\n"
+            "The bytes that are allocated at the end, or at the moment of --at, by call stack: a\n"
+            "tree, callers above what they call, without what is less than a hundredth. Calls in\n"
+            "a row are one line. --limit, --depth and --frames show more or less of it.\n"
+            "-o X.svg or X.png draws a flame graph, the largest on the left. X.html is the\n"
             "viewer as a page, with the whole trace inside. X.folded gets folded stacks, for\n"
             "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"
             "the bytes. The lines add up to what is allocated.\n",
-        .example = "memviz memory --at peak train.pickle -o peak.svg\n"
+        .example = "memviz memory --at peak train.pickle\n"
+                   "memviz memory --at peak train.pickle -o peak.svg\n"
                    "memviz memory --at peak train.pickle -o peak.html\n"
                    "memviz memory train.pickle -o train.folded\n"
                    "memviz memory --at peak train.pickle -o - | flamegraph.pl >peak.svg\n",

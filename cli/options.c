@@ -169,6 +169,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_LEVEL] = {.kind = IS_TEXT, INTO(level)},
     [MV_OPTION_LIMIT] = {.kind = IS_NUMBER, INTO(limit), .most = UINT64_MAX},
     [MV_OPTION_MOST_EVENTS] = {.kind = IS_NUMBER, INTO(most_events), .most = UINT64_MAX},
+    [MV_OPTION_DEPTH] = {.kind = IS_NUMBER, INTO(depth), .most = UINT32_MAX},
     [MV_OPTION_FROM] = {.kind = IS_TEXT, INTO(from)},
     [MV_OPTION_TO] = {.kind = IS_TEXT, INTO(to)},
     [MV_OPTION_OUTPUT] = {.kind = IS_TEXT, INTO(output)},

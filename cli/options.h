@@ -16,6 +16,7 @@
     X(LEVEL, "level", 0, "LEVEL", "pytorch cuda host all",                                         \
       "memory of: pytorch (default), cuda, host, all, or a heap that the program named")           \
     X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                              \
+    X(DEPTH, "depth", 0, "N", NULL, "show at most N levels of the tree")                           \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
     X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                      \
     X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                           \
@@ -147,6 +148,7 @@ typedef struct {
     uint64_t given;                      /* MV_HAS bits of the options on the command line */
     int64_t device;                      /* or MV_ALL_DEVICES */
     uint64_t limit;                      /* meaningful when given; 0: all */
+    uint64_t depth;                      /* of a tree; 0: all, or not given */
     const char *from, *to, *at, *output; /* NULL when not given */
     const char *level;                   /* likewise */
     const char *stacks, *bench;          /* likewise; one of its words */

@@ -28,6 +28,7 @@ static const mv_mcp_tool tools[] = {
     {.name = "stats", .command = "stats"},
     {.name = "leaks", .command = "leaks"},
     {.name = "peak", .command = "peak"},
+    {.name = "memory", .command = "memory"},
     {.name = "lines", .command = "lines", .limit = "40"},
     {.name = "fragmentation", .command = "fragmentation"},
     {.name = "oom", .command = "oom"},
@@ -51,7 +52,7 @@ enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
 #define REPORT_ARGUMENTS                                                                       \
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(LIMIT) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | \
      MV_HAS(TARGET) | MV_HAS(FRAMES) | MV_HAS(CAPACITY) | MV_HAS(CONF) | MV_HAS(BY) |          \
-     MV_HAS(TABLE) | MV_HAS(JSON))
+     MV_HAS(TABLE) | MV_HAS(JSON) | MV_HAS(DEPTH) | MV_HAS(FILTER) | MV_HAS(TOP))
 #define PICTURE_ARGUMENTS                                                                     \
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(VIEW) | \
      MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(FRAMES))
@@ -116,6 +117,7 @@ static const char *type_of(mv_option_id id)
     switch (id) {
     case MV_OPTION_DEVICE:
     case MV_OPTION_LIMIT:
+    case MV_OPTION_DEPTH:
     case MV_OPTION_TOP:
         return "\"integer\"";
     case MV_OPTION_JSON:

@@ -52,6 +52,18 @@ static mv_code find_flame(mv_drawing *d, const mv_lives *lives, uint32_t event, 
     return MV_OK;
 }
 
+mv_code mv_drawing_tree(mv_drawing *d, const mv_lives *lives, uint32_t event, mv_arena *arena,
+                        mv_flame_tree *out, mv_err *err)
+{
+    const mv_filter_bits *kept = NULL;
+    mv_flame flame = {0};
+
+    if (find_flame(d, lives, event, arena, &kept, &flame, err) != MV_OK)
+        return err->code;
+    return mv_flame_tree_make(arena, d->trace, lives, &flame, sites_of(d), d->sites.kinds, out,
+                              err);
+}
+
 /* ---- as a picture ------------------------------------------------------------------------ */
 
 mv_code mv_paint_flame(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,

@@ -108,6 +108,10 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending);
 mv_code mv_drawing_filter(mv_drawing *d, mv_arena *arena, const mv_lives *lives,
                           const mv_leaks *leaks, const mv_filter_bits **kept, mv_err *err);
 
+/* The flame graph of d->picture after `event`, of what --filter and --top leave, as a tree. */
+mv_code mv_drawing_tree(mv_drawing *d, const mv_lives *lives, uint32_t event, mv_arena *arena,
+                        mv_flame_tree *out, mv_err *err);
+
 /* What the command's options ask of a picture on paper. */
 mv_paper_opts mv_drawing_paper(const mv_drawing *d, const mv_place *place);
 

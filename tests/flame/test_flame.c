@@ -132,7 +132,8 @@ Test(flame, wrong_options_are_wrong_usage)
         const char *command, *err;
         int status;
     } all[] = {
-        {"$MEMVIZ memory $SNAPS/oom.pickle", "say where with -o", 2},
+        {"$MEMVIZ segments $SNAPS/oom.pickle", "say where with -o", 2},
+        {"$MEMVIZ memory --size 9x9 $SNAPS/oom.pickle", "say where with -o", 2},
         {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle",
          "only .folded, .svg, .png and .html are written", 2},
         {"$MEMVIZ segments -o .html $SNAPS/oom.pickle",
@@ -148,6 +149,6 @@ Test(flame, wrong_options_are_wrong_usage)
         mvt_run r = mvt_sh("%s", all[i].command);
         cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].command, r.status);
         cr_expect(strstr(r.err, all[i].err), "%s: %s", all[i].command, r.err);
-        cr_expect(i != 4 || strcmp(r.out, "old\n") == 0, "%s", r.out);
+        cr_expect(i != 5 || strcmp(r.out, "old\n") == 0, "%s", r.out);
     }
 }

@@ -165,6 +165,8 @@ Test(golden, lines)
 Test(golden, folded)
 {
     check_run("streams", "memory", "memory -o - streams.pickle");
+    check_run("gpt_train", "memory_tree", "memory --at peak gpt_train.pickle");
+    check_run("two_devices", "memory_tree", "memory two_devices.pickle");
     check_run("streams", "segments", "segments -o - streams.pickle");
     check_run("graphs", "segments", "segments --at peak -o - graphs.pickle");
 }

@@ -1,0 +1,150 @@
+/* memviz memory as a tree of text: what it adds up to, what it leaves out, and how it fits. */
+#include "base/utf8.h"
+#include "tests/fixture/fixture_csv.h"
+#include "tests/fixture/fixture_json.h"
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* The rows of the tree are each no larger than their callers, which hold at least what is below. */
+static void expect_tree(const cJSON *tree, double all)
+{
+    double above[400], below[400] = {0};
+    const cJSON *row;
+    int last = -1;
+
+    cJSON_ArrayForEach(row, tree)
+    {
+        int depth = (int)mvt_json_number(row, "depth");
+        double bytes = mvt_json_number(row, "bytes");
+        cr_assert(depth >= 0 && depth <= last + 1 && depth < 400, "%d after %d", depth, last);
+        if (depth == 0)
+            cr_expect_eq(bytes, all);
+        else
+            below[depth - 1] += bytes;
+        cr_expect(depth == 0 || below[depth - 1] <= above[depth - 1]);
+        above[depth] = bytes;
+        below[depth] = 0;
+        last = depth;
+    }
+    cr_expect_gt(last, 0);
+}
+
+Test(memory, the_tree_is_what_is_allocated)
+{
+    static const char *const names[] = {"gpt_train", "two_devices", "resnet_all", "annotated"};
+    static const char *const at[] = {"peak", "end", "40"};
+
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            const cJSON *json =
+                mvt_json(0, "$MEMVIZ memory --json --frames %s --at %s $SNAPS/%s.pickle",
+                         k ? "user" : "all", at[k], names[i]);
+            const cJSON *device;
+            cJSON_ArrayForEach(device, get(json, "devices"))
+                expect_tree(get(device, "tree"), mvt_json_number(get(device, "at"), "allocated"));
+        }
+}
+
+Test(memory, csv_has_the_rows_of_json)
+{
+    const cJSON *tree =
+        get(cJSON_GetArrayItem(
+                get(mvt_json(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), "devices"), 0),
+            "tree");
+    mvt_run csv = mvt_sh("$MEMVIZ memory --csv $SNAPS/gpt_train.pickle");
+    const cJSON *row;
+    char *cell[8], *rest = csv.out;
+
+    cr_assert_eq(mvt_csv_record(&rest, cell, 8), 6);
+    cJSON_ArrayForEach(row, tree)
+    {
+        cr_assert_eq(mvt_csv_record(&rest, cell, 8), 6);
+        cr_expect_eq(strtod(cell[1], NULL), mvt_json_number(row, "bytes"));
+        cr_expect_str_eq(cell[5], mvt_json_text(row, "frame"));
+    }
+    cr_expect_str_empty(rest);
+}
+
+static uint32_t rows_in(const char *text)
+{
+    uint32_t rows = 0;
+
+    for (const char *at = strstr(text, "\n\n") + 2; (at = strstr(at, " % ")); at++)
+        rows++;
+    return rows;
+}
+
+Test(memory, limit_and_depth_leave_out_the_smaller_and_the_deeper_rows)
+{
+    mvt_run all = mvt_sh("$MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle");
+    mvt_run usual = mvt_sh("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
+    mvt_run four = mvt_sh("$MEMVIZ memory --at peak --limit 4 $SNAPS/gpt_train.pickle");
+    mvt_run flat = mvt_sh("$MEMVIZ memory --depth 1 $SNAPS/gpt_train.pickle");
+    char hidden[80];
+
+    cr_expect_lt(rows_in(usual.out), rows_in(all.out));
+    cr_expect_eq(rows_in(four.out), 4);
+    snprintf(hidden, sizeof hidden, "  %u more; --limit 0 shows all\n", rows_in(all.out) - 4);
+    cr_expect_not_null(strstr(four.out, hidden), "%s", four.out);
+    cr_expect_null(strstr(all.out, "more;"));
+    cr_expect_null(strstr(flat.out, "      train.py"), "%s", flat.out);
+    cr_expect_not_null(strstr(flat.out, "    train.py:240 <module>"), "%s", flat.out);
+}
+
+/* At any width every row has its figures and the name of its line. */
+Test(memory, the_tree_fits_the_terminal)
+{
+    static const unsigned widths[] = {60, 80, 120, 200};
+
+    for (unsigned i = 0; i < 4; i++) {
+        mvt_run r = mvt_sh("COLUMNS=%u $MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle",
+                           widths[i]);
+        for (char *line = r.out, *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            cr_expect_leq(mv_utf8_count(line, strlen(line)), widths[i], "%s", line);
+            cr_expect(!strstr(line, " % ") || strstr(line, ".py:") || strstr(line, "all") ||
+                          strstr(line, "backward pass"),
+                      "%u: %s", widths[i], line);
+        }
+    }
+}
+
+Test(memory, a_filter_leaves_a_smaller_tree)
+{
+    const cJSON *json = mvt_json(
+        0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
+
+    /* What peak charges to that line. */
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(get(json, "devices"), 0), "bytes"), 335675392);
+}
+
+Test(memory, colour_is_as_everywhere)
+{
+    cr_expect_null(strchr(mvt_sh("$MEMVIZ memory $SNAPS/mlp_train.pickle").out, 033));
+    cr_expect_not_null(
+        strchr(mvt_sh("$MEMVIZ memory --color always $SNAPS/mlp_train.pickle").out, 033));
+}
+
+Test(memory, options_of_the_text_and_of_pictures_are_told_apart)
+{
+    static const struct {
+        const char *arguments, *message;
+    } all[] = {
+        {"--depth 2 -o x.svg", "leave -o out"},
+        {"--limit 2 -o x.folded", "leave -o out"},
+        {"--csv --table devices.tree -o x.svg", "leave -o out"},
+        {"--theme dark", "--theme is for pictures"},
+        {"--depth x", "--depth x: expected N"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r =
+            mvt_sh("$MEMVIZ memory %s $SNAPS/oom.pickle; s=$?; ls; exit $s", all[i].arguments);
+        cr_expect_eq(r.status, 2);
+        cr_expect_str_empty(r.out);
+        cr_expect_not_null(strstr(r.err, all[i].message), "%s: %s", all[i].arguments, r.err);
+    }
+}
