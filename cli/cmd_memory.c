@@ -21,7 +21,8 @@ enum {
     SMALL = 100, /* text leaves out what is less than a hundredth, unless --limit asks for it */
     MOST_INDENT = 12, /* deeper rows begin in the same column */
     FIGURES = 28,     /* columns of a line before the stack */
-    LINE = 1024
+    LINE = 1024,
+    ROW = LINE + 2 * MOST_INDENT
 };
 
 typedef struct {
@@ -159,6 +160,21 @@ static void tell_chain(const tree_report *r, const mv_flame_tree *tree, const tr
         snprintf(text, size, "%s", last);
 }
 
+/* A row's lines after two blanks for each level: fewer where the name would not fit. */
+static void tell_row(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
+                     char text[ROW])
+{
+    uint32_t indent = 2 * (row->depth < MOST_INDENT ? row->depth : MOST_INDENT), width;
+    uint32_t room = mv_prose_room(&r->cli->out, FIGURES);
+    char chain[LINE];
+
+    tell_chain(r, tree, row, room > indent ? room - indent : 0, chain, sizeof chain);
+    width = mv_prose_width(chain);
+    if (width + indent > room)
+        indent = room > width ? room - width : 0;
+    snprintf(text, ROW, "%*s%s", (int)indent, "", chain);
+}
+
 #define TREE_FIELDS(COLUMN, MEMBER, LIST)                                             \
     COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, node->bytes)                        \
     COLUMN("share", "share", 2, MV_UNIT_COUNT, 5, mv_value_share(node->bytes, whole)) \
@@ -199,14 +215,9 @@ static void list_tree(mv_rows *rows, const void *all, const void *one)
     mv_rows_take(rows, of, at ? count : 0);
     for (uint32_t i = 0; at && i < count; i++) {
         const mv_flame_node *node = &d->tree.nodes[at[i].first];
-        char text[LINE] = "";
-        int indent = (int)(at[i].depth < MOST_INDENT ? at[i].depth : MOST_INDENT);
-        if (is_text) {
-            snprintf(text, sizeof text, "%*s", 2 * indent, "");
-            tell_chain(r, &d->tree, &at[i],
-                       mv_prose_room(&r->cli->out, (uint32_t)(2 * indent) + FIGURES),
-                       text + 2 * indent, sizeof text - (size_t)(2 * indent));
-        }
+        char text[ROW] = "";
+        if (is_text)
+            tell_row(r, &d->tree, &at[i], text);
         MV_ROWS_ADD(rows, TREE_FIELDS);
     }
 }
