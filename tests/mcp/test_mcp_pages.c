@@ -1,5 +1,7 @@
-/* What is written for agents is true: the session of docs/mcp.md. MV_BLESS=1 writes its answers. */
+/* What is written for agents is true: the session of docs/mcp.md (MV_BLESS=1 writes its answers),
+ * the commands of SKILL.md. */
 #include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_calls.h"
 #include "tests/mcp/fixture_mcp.h"
 
 static const char *text_of(const char *path)
@@ -58,4 +60,55 @@ Test(mcp_pages, the_session_is_what_the_server_answers)
         write_page(page, session, end, r.out);
     else
         cr_expect_str_eq(r.out, answered);
+}
+
+/* ---- SKILL.md ----------------------------------------------------------------------------- */
+
+/* Runs a command of the page where its files are. */
+static void expect_command(const char *command, int length, const char *capture)
+{
+    bool gates = memmem(command, (size_t)length, "--fail-on", 9) != NULL;
+    mvt_run r = mvt_sh("cp $SNAPS/leak_in_training.pickle train.pickle; cp $SNAPS/oom.pickle .; "
+                       "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
+                       "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
+                       "cp train.pickle rank1.pickle; cp %s run.bin; "
+                       "memviz() { $MEMVIZ \"$@\"; }; %.*s",
+                       capture, length, command);
+
+    cr_expect_eq(r.status, 0, "%.*s: %d %s", length, command, r.status, r.err);
+    cr_expect(r.out_length > 20 || strstr(r.out, ".png") || gates, "%.*s says nothing", length,
+              command);
+    cr_expect_str_empty(r.err, "%.*s: %s", length, command, r.err);
+}
+
+static const char *capture_file(void)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 5 * MIB, .function = "grow");
+    mvt_sample(c, .used = 500 * MIB, .process = 400 * MIB);
+    return mvt_temp_file(mvt_snapshot_of(mvt_memory(), mvt_calls_done(c)));
+}
+
+/* Commands are in `...`, or lines of their own; those that record are other programs'. */
+Test(mcp_pages, every_command_of_the_skill_runs)
+{
+    const char *page = text_of(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();
+    uint32_t count = 0, lines = 0;
+
+    cr_expect_eq(strncmp(page, "---\nname: memviz\ndescription: ", 30), 0);
+    for (const char *at = page; (at = strchr(at, '\n')); at++)
+        lines++;
+    cr_expect_leq(lines, 150);
+    for (const char *at = page; (at = strstr(at, "memviz ")); at++) {
+        bool is_code = at[-1] == '`', is_line = strncmp(at - 5, "\n    ", 5) == 0;
+        int length = (int)strcspn(at, is_code ? "`" : "\n");
+        if ((!is_code && !is_line) || memmem(at, (size_t)length, "COMMAND", 7) ||
+            strncmp(at, "memviz run", 10) == 0 || strncmp(at, "memviz mcp", 10) == 0 ||
+            strncmp(at, "memviz diff`", 12) == 0)
+            continue;
+        expect_command(at, length, capture);
+        count++;
+    }
+    cr_expect_geq(count, 20);
 }

@@ -1,0 +1,127 @@
+/* The questions of questions.json, each answerable from the answers of the server alone: its calls
+ * are played, and the facts, which come from the recordings' truth, have to be in what they give.
+ */
+#include "base/size.h"
+#include "tests/fixture/fixture.h"
+#include "tests/mcp/fixture_mcp.h"
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* "snapshots/x.truth.json stats active.all.peak": a file of testdata/, then keys, or indexes. */
+static const cJSON *truth_at(const char *path)
+{
+    char words[300], *rest, *word;
+    const cJSON *at;
+
+    snprintf(words, sizeof words, "%s", path);
+    word = strtok_r(words, " ", &rest);
+    at = mvt_json_file("%s", word);
+    cr_assert_not_null(at, "%s", path);
+    while ((word = strtok_r(NULL, " ", &rest)))
+        at =
+            cJSON_IsArray(at) ? cJSON_GetArrayItem(at, (int)strtol(word, NULL, 10)) : get(at, word);
+    cr_assert_not_null(at, "no truth: %s", path);
+    return at;
+}
+
+/* The text that an answer has to have. */
+static void fact_text(const cJSON *fact, char *out, size_t size)
+{
+    const cJSON *less = get(fact, "less"), *at;
+    const char *as;
+    char bytes[MV_SIZE_TEXT];
+    double value;
+
+    if (get(fact, "text")) {
+        cr_expect_gt(strlen(mvt_json_text(fact, "source")), 5, "a fact without a source");
+        snprintf(out, size, "%s", mvt_json_text(fact, "text"));
+        return;
+    }
+    at = truth_at(mvt_json_text(fact, "truth"));
+    as = mvt_json_text(fact, "as");
+    if (strcmp(as, "text") == 0) {
+        cr_assert(cJSON_IsString(at) && *at->valuestring);
+        snprintf(out, size, "%s", at->valuestring);
+        return;
+    }
+    cr_assert(cJSON_IsNumber(at));
+    value = at->valuedouble - (less ? truth_at(less->valuestring)->valuedouble : 0);
+    if (strcmp(as, "size") == 0)
+        snprintf(out, size, "%s", mv_size_text(bytes, (uint64_t)value));
+    else
+        snprintf(out, size, "%s%.0f", strcmp(as, "line") == 0 ? mvt_json_text(fact, "before") : "",
+                 value);
+}
+
+static bool has_picture(const cJSON *answer)
+{
+    const cJSON *part;
+
+    cJSON_ArrayForEach(part, get(get(answer, "result"),
+                                 "content")) if (strcmp(mvt_json_text(part, "type"), "image") ==
+                                                 0) return strlen(mvt_json_text(part, "data")) >
+        1000;
+    return false;
+}
+
+/* All calls of all questions, as lines. */
+static char *requests_of(const cJSON *questions)
+{
+    const cJSON *question, *call;
+    char *lines = NULL;
+    size_t size;
+    FILE *all = open_memstream(&lines, &size);
+
+    cJSON_ArrayForEach(question, questions) cJSON_ArrayForEach(call, get(question, "calls"))
+    {
+        char *arguments = cJSON_PrintUnformatted(call->child);
+        fputs(mvt_mcp_call(call->child->string, arguments), all);
+        cJSON_free(arguments);
+    }
+    fclose(all);
+    mvt_at_end(free, lines);
+    return lines;
+}
+
+Test(mcp_questions, each_is_answered_by_the_tools_alone)
+{
+    const cJSON *questions, *question, *call, *fact;
+    char *lines, expected[300];
+
+    questions = get(mvt_json_of(mvt_text(MV_SOURCE_DIR "/tests/mcp/questions.json")), "questions");
+    cr_assert_geq(cJSON_GetArraySize(questions), 20);
+    lines = mvt_mcp_play(requests_of(questions));
+    cJSON_ArrayForEach(question, questions)
+    {
+        const char *asked = mvt_json_text(question, "question");
+        char *all = NULL;
+        bool is_error, shows = false;
+        size_t size;
+        FILE *answers = open_memstream(&all, &size);
+        cJSON_ArrayForEach(call, get(question, "calls"))
+        {
+            const cJSON *answer = mvt_mcp_next(&lines);
+            fputs(mvt_mcp_text(answer, &is_error), answers);
+            cr_expect_not(is_error, "%s", asked);
+            shows |= has_picture(answer);
+        }
+        fclose(answers);
+        mvt_at_end(free, all);
+        cr_expect_leq(size, 30000, "%s: %zu bytes", asked, size);
+        cr_expect_geq(cJSON_GetArraySize(get(question, "facts")), 1);
+        cJSON_ArrayForEach(fact, get(question, "facts"))
+        {
+            if (get(fact, "picture")) {
+                cr_expect(shows, "%s: no picture", asked);
+                continue;
+            }
+            fact_text(fact, expected, sizeof expected);
+            cr_expect_not_null(strstr(all, expected), "%s: '%s' is not in:\n%s", asked, expected,
+                               all);
+        }
+    }
+    cr_expect_null(mvt_mcp_next(&lines));
+}
