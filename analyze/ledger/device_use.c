@@ -150,10 +150,15 @@ uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64
                           uint64_t held)
 {
     const int64_t *times = trace->samples.time_us;
-    uint32_t next = 0;
+    uint32_t next = 0, end = use->count;
 
-    while (next < use->count && times[use->row[next]] <= time_us)
-        next++;
+    while (next < end) {
+        uint32_t middle = next + (end - next) / 2;
+        if (times[use->row[middle]] <= time_us)
+            next = middle + 1;
+        else
+            end = middle;
+    }
     if (next == 0 || next == use->count)
         return next ? next - 1 : 0;
     /* A process that has ended uses less than its calls held. */

@@ -140,6 +140,22 @@ const char *mv_level_about(const char *name)
     return other ? other->about : abouts[level];
 }
 
+bool mv_level_reserves(const mv_trace *trace)
+{
+    const char *level = trace->origin.level;
+
+    return !level || strcmp(level, names[MV_LEVEL_ALL]) == 0;
+}
+
+const char *mv_level_held(const mv_trace *trace)
+{
+    const char *level = trace->origin.level;
+
+    if (level && strcmp(level, names[MV_LEVEL_CUDA]) == 0)
+        return "held by calls of CUDA";
+    return level && strcmp(level, names[MV_LEVEL_HOST]) == 0 ? "pinned" : "allocated";
+}
+
 const char *mv_level_lack(mv_level level)
 {
     return lacks[level < MV_LEVEL_HEAP ? level : MV_LEVEL_HEAP];

@@ -228,7 +228,7 @@ Test(session, choices_have_words)
     } choices[] = {{"main", MV_MAIN_COUNT},          {"tab", MV_TAB_COUNT},
                    {"colour", MV_COLOUR_COUNT},      {"clock", MV_CLOCKS},
                    {"show", MV_SHOW_COUNT},          {"flame_source", MV_FLAMES_COUNT},
-                   {"table_kind", MV_LISTING_COUNT}, {"align", MV_ALIGN_COUNT},
+                   {"table_kind", MV_LISTING_LEDGER}, {"align", MV_ALIGN_COUNT},
                    {"focus", MV_FOCUS_COUNT}};
 
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)

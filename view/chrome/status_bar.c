@@ -86,6 +86,10 @@ static const char *cursor_text(mv_view *view, const mv_document_device *d)
     if (view->requested != MV_NO_BYTES)
         where = mv_scene_format(&view->ui.scene, "%s \xc2\xb7 requested %s", where,
                                 mv_size_text(allocated, view->requested));
+    if (!mv_level_reserves(&mv_view_document(view)->trace))
+        return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 %s %s", where,
+                               mv_size_text(allocated, levels.allocated),
+                               mv_level_held(&mv_view_document(view)->trace));
     return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 allocated %s \xc2\xb7 reserved %s", where,
                            mv_size_text(allocated, levels.allocated),
                            mv_size_text(reserved, levels.reserved));

@@ -277,12 +277,14 @@ void mv_tabs_paint(mv_view *view, mv_box box)
     } tabs[] = {{MV_DO_show_flame, "Flame graph"},
                 {MV_DO_show_tables, "Tables"},
                 {MV_DO_show_details, "Details"},
-                {MV_DO_show_reports, "Reports"}};
+                {MV_DO_show_reports, "Reports"},
+                {MV_DO_show_ledger, "Ledger"}};
+    int count = mv_view_command_is_enabled(view, MV_DO_show_ledger) ? MV_TAB_COUNT : MV_TAB_LEDGER;
     mv_ui *ui = &view->ui;
 
     mv_ui_fill(ui, box, ui->theme->plot);
     mv_box_cut_left(&box, mv_ui_px(ui, GAP));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < count; i++) {
         float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[i].text)) + mv_ui_px(ui, 24);
         mv_box tab = mv_box_cut_left(&box, width);
         tab.y += 2;

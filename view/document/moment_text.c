@@ -43,3 +43,17 @@ const char *mv_events_span(const mv_trace *trace, const mv_events *events, uint3
                  mv_axis_time(to, to, last));
     return out;
 }
+
+uint32_t mv_events_until(const mv_events *e, int64_t time_us)
+{
+    uint32_t low = 0, high = e->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (e->time_us[middle] <= time_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -9,6 +9,9 @@
 /* Microseconds; MV_NO_TIME: not known. `events` of one device of the trace. */
 int64_t mv_event_time(const mv_trace *trace, const mv_events *events, uint32_t event);
 
+/* How many events of a device were at a time or before it. Times do not fall. */
+uint32_t mv_events_until(const mv_events *events, int64_t time_us);
+
 /* "2.948 s", "311.4 ms": in the unit of the device's last event. "" when it is not known. Returns
  * `out`. */
 const char *mv_event_time_text(const mv_trace *trace, const mv_events *events, uint32_t event,

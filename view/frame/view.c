@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "view/document/ledger_moment.h"
 
 const mv_document *mv_view_document(const mv_view *view)
 {
@@ -131,6 +132,7 @@ static uint32_t has(const mv_view *view)
     if (!device)
         return has | (mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0);
     has |= MV_NEEDS_DEVICE;
+    has |= mv_document_has_ledger(mv_view_document(view)) ? MV_NEEDS_LEDGER : 0;
     has |=
         view->now->pinned != MV_NO_ROW || view->now->pinned_segment != MV_NO_ROW ? MV_NEEDS_PIN : 0;
     has |= view->now->has_interval ? MV_NEEDS_INTERVAL : 0;
@@ -171,6 +173,7 @@ static const char *lack(const mv_view *view, uint32_t needs)
         {MV_NEEDS_PAST, "there is no earlier view"},
         {MV_NEEDS_FUTURE, "there is no later view"},
         {MV_NEEDS_LEVELS, "this file has one level of memory"},
+        {MV_NEEDS_LEDGER, "only captures have it (memviz run), and not for memory of the host"},
         {MV_NEEDS_COLOURS, "segments have the colour of how full they are, ranks have none"},
     };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "view/document/moment_text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
@@ -69,21 +70,6 @@ void mv_level_write(mv_view *view, const char *level)
 
 /* ---- the same time ----------------------------------------------------------------------- */
 
-/* The first event at a time or after it; `is_after`: after it. */
-static uint32_t event_at(const mv_events *e, int64_t time_us, bool is_after)
-{
-    uint32_t low = 0, high = e->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->time_us[middle] < time_us + is_after)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool has_times(const mv_events *e)
 {
     return e->count > 0 && e->time_us[0] != MV_NO_TIME;
@@ -127,11 +113,11 @@ void mv_level_keep_time(mv_view *view, const mv_document_device *device)
     if (!kept.is_kept || !has_times(e))
         return;
     if (!kept.is_all)
-        mv_view_show(view, event_at(e, kept.from_us, false), event_at(e, kept.to_us, true));
-    after = kept.has_cursor ? event_at(e, kept.cursor_us, true) : 0;
+        mv_view_show(view, mv_events_until(e, kept.from_us - 1), mv_events_until(e, kept.to_us));
+    after = kept.has_cursor ? mv_events_until(e, kept.cursor_us) : 0;
     now->cursor = after ? after - 1 : MV_BEFORE;
-    now->a = kept.has_interval ? event_at(e, kept.a_us, false) : 0;
-    now->b = kept.has_interval ? event_at(e, kept.b_us, true) : 0;
+    now->a = kept.has_interval ? mv_events_until(e, kept.a_us - 1) : 0;
+    now->b = kept.has_interval ? mv_events_until(e, kept.b_us) : 0;
     now->has_interval = now->a < now->b;
 }
 

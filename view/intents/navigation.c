@@ -92,6 +92,9 @@ void mv_view_go(mv_view *view, const mv_listing_place *place)
 {
     char words[MV_SEARCH_TEXT];
 
+    if (place->level && (!mv_view_document(view)->trace.origin.level ||
+                         strcmp(mv_view_document(view)->trace.origin.level, place->level) != 0))
+        mv_level_go(view, place->level);
     if (place->has_event)
         mv_view_move_cursor(view, place->event);
     if (place->has_window)

@@ -19,8 +19,12 @@ bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
 
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
+    mv_view_desk *desk = mv_view_write_desk(view);
+
     (void)box;
-    return mv_panel_wheel(input, &mv_view_write_desk(view)->table_scroll[view->now->table_kind]);
+    return mv_panel_wheel(input, view->now->tab == MV_TAB_LEDGER
+                                     ? &desk->ledger_scroll
+                                     : &desk->table_scroll[view->now->table_kind]);
 }
 
 bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input)

@@ -17,7 +17,8 @@ void mv_scroll_show(mv_view *view)
     p->details_first = desk->details_scroll;
     p->report_first = desk->report_scroll;
     p->table_cursor = desk->table_cursor;
-    memcpy(p->table_first, desk->table_scroll, sizeof p->table_first);
+    memcpy(p->table_first, desk->table_scroll, sizeof desk->table_scroll);
+    p->table_first[MV_LISTING_LEDGER] = desk->ledger_scroll;
     view->timeline->ranks->first = desk->ranks_scroll;
 }
 
@@ -30,6 +31,7 @@ void mv_scroll_keep(mv_view *view)
     desk->details_scroll = p->details_first;
     desk->report_scroll = p->report_first;
     desk->table_cursor = p->table_cursor;
-    memcpy(desk->table_scroll, p->table_first, sizeof p->table_first);
+    memcpy(desk->table_scroll, p->table_first, sizeof desk->table_scroll);
+    desk->ledger_scroll = p->table_first[MV_LISTING_LEDGER];
     desk->ranks_scroll = view->timeline->ranks->first;
 }

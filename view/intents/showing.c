@@ -22,6 +22,12 @@ void mv_do_show_requested(mv_view *view, uint64_t arg)
     mv_view_write(view)->shows_requested = !view->now->shows_requested;
 }
 
+void mv_do_show_device(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_view_write(view)->shows_device = !view->now->shows_device;
+}
+
 void mv_do_show_tab(mv_view *view, uint64_t arg)
 {
     mv_view_write(view)->tab = (uint8_t)arg;
@@ -29,7 +35,10 @@ void mv_do_show_tab(mv_view *view, uint64_t arg)
 
 void mv_do_turn_tab(mv_view *view, uint64_t arg)
 {
-    mv_view_write(view)->tab = (uint8_t)((view->now->tab + MV_TAB_COUNT + arg) % MV_TAB_COUNT);
+    uint32_t tabs =
+        mv_view_command_is_enabled(view, MV_DO_show_ledger) ? MV_TAB_COUNT : MV_TAB_LEDGER;
+
+    mv_view_write(view)->tab = (uint8_t)((view->now->tab + tabs + arg) % tabs);
 }
 
 /* Turns something on, or off when it is on. */

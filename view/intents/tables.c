@@ -7,13 +7,13 @@
 
 enum { COPY_MOST = 1000000 };
 
-static_assert((int)MV_LISTING_COUNT <= (int)MV_MOST_TABLES &&
+static_assert((int)MV_LISTING_LEDGER == (int)MV_MOST_TABLES &&
                   (int)MV_LISTING_COLUMNS <= (int)MV_MOST_COLUMNS,
-              "the state has a place for each");
+              "the state has a place for each that is sorted");
 
 void mv_do_table_kind(mv_view *view, uint64_t arg)
 {
-    mv_view_write(view)->table_kind = (uint8_t)(arg % MV_LISTING_COUNT);
+    mv_view_write(view)->table_kind = (uint8_t)(arg % MV_LISTING_LEDGER);
     mv_view_write(view)->tab = MV_TAB_TABLES;
 }
 
@@ -36,7 +36,7 @@ void mv_do_table_sort(mv_view *view, uint64_t arg)
     uint32_t kind = now->table_kind, column = (uint32_t)arg;
     bool is_again = now->table_sort[kind] == column;
 
-    if (column >= MV_LISTING_COLUMNS)
+    if (column >= MV_LISTING_COLUMNS || now->tab == MV_TAB_LEDGER)
         return;
     now->is_sort_turned[kind] = mv_tables_is_turned(
         kind, is_again && !mv_tables_is_ascending(kind, now->is_sort_turned[kind]));

@@ -91,6 +91,7 @@ static int by_cell(const void *left, const void *right, const void *context)
                 ((uint32_t)(x.number + 1) < (uint32_t)(y.number + 1));
         break;
     case MV_CELL_CHANGE:
+    case MV_CELL_SIGNED:
     case MV_CELL_TIME:
         order = ((int64_t)x.number > (int64_t)y.number) - ((int64_t)x.number < (int64_t)y.number);
         break;
@@ -141,6 +142,8 @@ static bool fill(mv_listing_maker *maker)
         return mv_listing_fill_lines(maker);
     case MV_LISTING_CATEGORIES:
         return mv_listing_fill_categories(maker);
+    case MV_LISTING_LEDGER:
+        return mv_listing_fill_ledger(maker);
     default:
         return mv_listing_fill_stacks(maker);
     }
@@ -197,6 +200,8 @@ const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]
         return mv_size_text(out, cell.number);
     case MV_CELL_CHANGE:
         return mv_size_change_text(out, (int64_t)cell.number);
+    case MV_CELL_SIGNED:
+        return mv_size_signed_text(out, (int64_t)cell.number);
     case MV_CELL_SHARE:
         if (cell.number && cell.number < 1000)
             return "<0.1 %";
@@ -216,7 +221,7 @@ const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]
         snprintf(out, MV_CELL_SIZE, "%.6f s", (double)time / 1e6);
         return out;
     default:
-        return mv_axis_exact(cell.number, out);
+        return cell.number == MV_NO_BYTES ? "" : mv_axis_exact(cell.number, out);
     }
 }
 
@@ -261,7 +266,8 @@ static void put_cell(table_text *w, mv_cell_kind kind, mv_cell cell)
         put_clean(w, cell.text);
         return;
     }
-    if (kind == MV_CELL_CHANGE || (kind == MV_CELL_TIME && time != MV_NO_TIME))
+    if (kind == MV_CELL_CHANGE || kind == MV_CELL_SIGNED ||
+        (kind == MV_CELL_TIME && time != MV_NO_TIME))
         snprintf(text, sizeof text, "%" PRId64, time);
     else if (kind == MV_CELL_SHARE)
         snprintf(text, sizeof text, "%.4f", (double)cell.number / 1e4);

@@ -8,6 +8,7 @@
  *     markers     annotations, marks, steps, failed requests, peaks
  *     lines       what happened in an interval, by line of code      memviz lines --from A --to B
  *     categories  the same by category
+ *     ledger      who holds all memory of the device, at the cursor  memviz ledger --at EVENT
  *
  * All but the events are made whole and sorted by a column; events are as many as the trace has, so
  * their rows are made when they are shown. */
@@ -18,15 +19,16 @@
 #include "view/document/document.h"
 #include "viz/core/heap_moment.h"
 
-#define MV_LISTING_LIST(X)    \
-    X(STACKS, "stacks")       \
-    X(LEAKS, "leaks")         \
-    X(FRAGMENTS, "fragments") \
-    X(SIZES, "sizes")         \
-    X(EVENTS, "events")       \
-    X(MARKERS, "markers")     \
-    X(LINES, "lines")         \
-    X(CATEGORIES, "categories")
+#define MV_LISTING_LIST(X)      \
+    X(STACKS, "stacks")         \
+    X(LEAKS, "leaks")           \
+    X(FRAGMENTS, "fragments")   \
+    X(SIZES, "sizes")           \
+    X(EVENTS, "events")         \
+    X(MARKERS, "markers")       \
+    X(LINES, "lines")           \
+    X(CATEGORIES, "categories") \
+    X(LEDGER, "ledger")
 
 typedef enum {
 #define MV_LISTING_ENUM(name, text) MV_LISTING_##name,
@@ -40,9 +42,10 @@ typedef enum {
     MV_CELL_TEXT,
     MV_CELL_BYTES,
     MV_CELL_CHANGE, /* bytes, as int64_t */
-    MV_CELL_COUNT,
-    MV_CELL_SHARE, /* of a million: ten thousandths of a per cent */
-    MV_CELL_EVENT, /* MV_BEFORE: before the first */
+    MV_CELL_SIGNED, /* likewise, without a plus */
+    MV_CELL_COUNT,  /* MV_NO_BYTES: none */
+    MV_CELL_SHARE,  /* of a million: ten thousandths of a per cent */
+    MV_CELL_EVENT,  /* MV_BEFORE: before the first */
     MV_CELL_ADDR,
     MV_CELL_TIME /* microseconds since the trace's start, as int64_t; MV_NO_TIME */
 } mv_cell_kind;
@@ -66,6 +69,7 @@ typedef struct {
     bool has_window;
     uint32_t from, to;  /* events to show */
     const char *search; /* words of a filter; "": none */
+    const char *level;  /* of memory, to show before; NULL: any */
     bool has_line;
     mv_frame_id line; /* whose blocks to search for; the words are only found when it is gone to */
 } mv_listing_place;

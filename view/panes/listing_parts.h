@@ -2,7 +2,8 @@
  *
  *     listing_stacks.c    stacks, leaks, sizes
  *     listing_moments.c   fragments, events, markers
- *     listing_interval.c  lines, categories */
+ *     listing_interval.c  lines, categories
+ *     listing_ledger.c    the ledger */
 #ifndef MV_LISTING_PARTS_H
 #define MV_LISTING_PARTS_H
 
@@ -49,6 +50,7 @@ bool mv_listing_fill_fragments(mv_listing_maker *maker);
 bool mv_listing_fill_markers(mv_listing_maker *maker);
 bool mv_listing_fill_lines(mv_listing_maker *maker);
 bool mv_listing_fill_categories(mv_listing_maker *maker);
+bool mv_listing_fill_ledger(mv_listing_maker *maker);
 
 extern const mv_listing_column mv_listing_event_columns[];
 enum { MV_LISTING_EVENT_COLUMNS = 7 };

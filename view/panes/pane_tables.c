@@ -22,12 +22,16 @@ static mv_listing_question question_of(mv_view *view)
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
-    q.kind = now->table_kind;
+    q.kind = mv_tables_kind(now);
     q.is_judged = mv_view_is_judged(view);
-    q.sort = now->table_sort[q.kind];
-    q.is_ascending = mv_tables_is_ascending(q.kind, now->is_sort_turned[q.kind]);
+    q.sort = MV_NO_ROW;
+    if (q.kind != MV_LISTING_LEDGER) { /* which is in the order of its report */
+        q.sort = now->table_sort[q.kind];
+        q.is_ascending = mv_tables_is_ascending(q.kind, now->is_sort_turned[q.kind]);
+    }
     /* The other tables do not depend on the cursor: moving it does not rebuild them. */
-    if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS || q.kind == MV_LISTING_SIZES)
+    if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS ||
+        q.kind == MV_LISTING_SIZES || q.kind == MV_LISTING_LEDGER)
         q.event = view->now->cursor;
     if (q.kind == MV_LISTING_LINES || q.kind == MV_LISTING_CATEGORIES) {
         mv_panels_interval(view, &q.a, &q.b);
@@ -94,7 +98,7 @@ static void paint_names(tables_frame *p, mv_box line)
                 mv_panel_say(p->view, "%s %s", name, p->answer->question.is_ascending ? "^" : "v");
         mv_ui_text(p->ui, cell, MV_UI_SMALL, p->ui->theme->faint_text,
                    is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START, name);
-        if (t->cells)
+        if (t->cells && t->kind != MV_LISTING_LEDGER)
             mv_ui_zone(p->ui, cell, MV_DO_table_sort, c, "Sort by this column");
     }
 }
@@ -221,7 +225,7 @@ static void paint_head(tables_frame *p, mv_box head)
 {
     mv_box button;
 
-    for (uint32_t i = 0; i < MV_LISTING_COUNT; i++) {
+    for (uint32_t i = 0; i < MV_LISTING_LEDGER && p->view->now->tab == MV_TAB_TABLES; i++) {
         button = mv_box_cut_left(&head, mv_ui_text_width(p->ui, MV_UI_TEXT, mv_listing_name(i)) +
                                             mv_ui_px(p->ui, 2 * MV_UI_PAD));
         button.y += 1;

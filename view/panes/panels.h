@@ -211,6 +211,12 @@ void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *an
 /* The allocation that Details is about; MV_NO_ROW: it is about a segment or an event. */
 uint32_t mv_details_alloc(const mv_view *view);
 
+/* The table that is shown: the ledger has a tab of its own. */
+static inline uint32_t mv_tables_kind(const mv_view_state *now)
+{
+    return now->tab == MV_TAB_LEDGER ? MV_LISTING_LEDGER : now->table_kind;
+}
+
 /* Tables begin with the largest first, except for markers. */
 static inline bool mv_tables_is_ascending(uint32_t kind, bool is_turned)
 {

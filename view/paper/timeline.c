@@ -69,6 +69,7 @@ static mv_extent most_of(mv_view *view, mv_pyramid_reader *levels)
 static void add_figures(mv_view *view, mv_paper_heading *out)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
+    const mv_trace *trace = &mv_view_document(view)->trace;
     mv_scene *scene = &view->ui.scene;
     mv_levels most = most_of(view, &view->levels).most;
     const char *peak = mv_recording_is_state_only(lives) ? "" : "peak ";
@@ -79,10 +80,11 @@ static void add_figures(mv_view *view, mv_paper_heading *out)
     if (view->now->main == MV_MAIN_SEGMENTS)
         mv_paper_heading_add(out, "segments");
     else
-        mv_paper_heading_add(out, mv_scene_format(scene, "%sallocated %s%s", peak, least,
-                                                  mv_size_text(size, most.allocated)));
-    mv_paper_heading_add(
-        out, mv_scene_format(scene, "%sreserved %s", peak, mv_size_text(size, most.reserved)));
+        mv_paper_heading_add(out, mv_scene_format(scene, "%s%s %s%s", peak, mv_level_held(trace),
+                                                  least, mv_size_text(size, most.allocated)));
+    if (mv_level_reserves(trace))
+        mv_paper_heading_add(
+            out, mv_scene_format(scene, "%sreserved %s", peak, mv_size_text(size, most.reserved)));
     mv_paper_heading_add(out, events_figure(view));
     mv_paper_heading_add(out, history_figure(lives, view->now->main != MV_MAIN_SEGMENTS));
 }

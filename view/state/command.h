@@ -35,7 +35,8 @@ enum {
     MV_NEEDS_PAST = 128,   /* somewhere to go back to */
     MV_NEEDS_FUTURE = 256,
     MV_NEEDS_COLOURS = 512, /* a picture in which allocations have colours */
-    MV_NEEDS_LEVELS = 1024  /* a file with more than one level of memory */
+    MV_NEEDS_LEVELS = 1024, /* a file with more than one level of memory */
+    MV_NEEDS_LEDGER = 2048  /* calls of CUDA, or samples of a device */
 };
 
 typedef struct {

@@ -17,7 +17,14 @@ typedef enum {
     MV_MAIN_POOLS,
     MV_MAIN_COUNT
 } mv_main_view;
-typedef enum { MV_TAB_FLAME, MV_TAB_TABLES, MV_TAB_DETAILS, MV_TAB_REPORTS, MV_TAB_COUNT } mv_tab;
+typedef enum {
+    MV_TAB_FLAME,
+    MV_TAB_TABLES,
+    MV_TAB_DETAILS,
+    MV_TAB_REPORTS,
+    MV_TAB_LEDGER,
+    MV_TAB_COUNT
+} mv_tab;
 
 #define MV_COLOUR_LIST(X)        \
     X(SITE, "line of your code") \

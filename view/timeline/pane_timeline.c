@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/events/recorder.h"
+#include "view/timeline/device_lane.h"
 #include "view/timeline/pane_ranks.h"
 #include "view/timeline/plot.h"
 #include "viz/core/background.h"
@@ -44,6 +45,12 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
     pane->requested_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
     pane->requested_at_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
     pane->pools_slot = mv_slot_open(jobs, mv_pools_find, NULL, sizeof(mv_pools_ask));
+    pane->device_slot = mv_slot_open(jobs, mv_device_lane_find, NULL, sizeof(mv_device_lane_ask));
+    pane->ledger_slot = mv_slot_open(jobs, mv_ledger_moment_find, NULL, sizeof(mv_ledger_question));
+    pane->pointed_slot =
+        mv_slot_open(jobs, mv_ledger_moment_find, NULL, sizeof(mv_ledger_question));
+    if (!pane->device_slot || !pane->ledger_slot || !pane->pointed_slot)
+        return false;
     return pane->marks_slot && pane->interval_slot && pane->use_slot && pane->use_all_slot &&
            pane->pools_slot && pane->requested_slot && pane->requested_at_slot;
 }
@@ -200,6 +207,19 @@ static float spikes_height(const mv_plot *p)
     return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
 }
 
+/* At the bottom, with rows beside it. */
+static void place_device(mv_plot *p, mv_box *rest)
+{
+    float height = mv_plot_device_height(p, rest->h);
+
+    if (height <= 0)
+        return;
+    p->device_lane = mv_box_cut_bottom(rest, height);
+    mv_box_cut_left(&p->device_lane, mv_ui_px(p->ui, GUTTER));
+    if (p->legend.w > 0)
+        p->device_legend = mv_box_cut_bottom(&p->legend, height);
+}
+
 /* On paper the legend is always there; the clock cannot be changed, so times are below events. */
 static void place_on_paper(mv_plot *p, mv_box rest)
 {
@@ -210,6 +230,7 @@ static void place_on_paper(mv_plot *p, mv_box rest)
 
     p->legend = mv_box_cut_right(&rest, fminf(legend, mv_ui_px(ui, PAPER_MOST_LEGEND)));
     mv_box_cut_right(&rest, 2 * pad);
+    place_device(p, &rest);
     p->times = mv_box_cut_bottom(&rest, has_times ? mv_ui_px(ui, PAPER_TIMES) : 0);
     p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
     p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
@@ -259,6 +280,7 @@ static void place(mv_plot *p, mv_box box)
         mv_box_cut_right(&p->legend, pad);
     }
     mv_box_cut_right(&rest, pad);
+    place_device(p, &rest);
     p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
     p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
     p->ruler.x = rest.x;
@@ -391,6 +413,7 @@ static void paint_plot(mv_plot *p)
     if (p->view->sheet && !p->of_pools && p->lives->events.count == 0)
         paint_no_events(p);
     mv_plot_legend(p);
+    mv_plot_device(p);
     mv_plot_hover(p);
 }
 

@@ -14,6 +14,7 @@
  *     timeline_hover.c      the allocation under the pointer, the pinned one
  *     legend_count.c        the bytes of each colour
  *     timeline_legend.c     its rows
+ *     timeline_device.c     the whole device below it (device_lane)
  *     timeline_segments.c   segments, by how full they are
  *     timeline_compare.c    the compared device
  *     pane_minimap.c        the whole trace, and where the window is */
@@ -136,6 +137,9 @@ struct mv_timeline_pane {
     uint64_t last_rows;
     mv_slot *marks_slot, *interval_slot, *use_slot, *use_all_slot, *pools_slot;
     mv_slot *requested_slot, *requested_at_slot; /* mv_pools_find, of all pools together */
+    mv_slot *device_slot;                        /* mv_device_lane_find */
+    mv_slot *ledger_slot, *pointed_slot;         /* mv_ledger_moment_find: legend, pointer */
+    const struct mv_device_lane *device_shown;   /* of the last frame; NULL: no lane was painted */
 
     mv_isolated isolated[2];       /* allocations, segments */
     mv_pyramid_reader part_levels; /* of the shown rows, if they are a part */

@@ -26,6 +26,7 @@ typedef struct {
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
     mv_box times; /* of the events, below the ruler; only on paper */
+    mv_box device_lane, device_legend;
     mv_viewport at;
     mv_window shown;                 /* events */
     mv_extent most;                  /* of the window */
@@ -120,6 +121,11 @@ void mv_plot_requested(mv_plot *p); /* sets view->requested too */
 /* The most in the column of a pixel; MV_NO_BYTES: not shown, or not known yet. */
 uint64_t mv_plot_requested_at(mv_plot *p, float x);
 
+/* ---- timeline_device.c: the lane of the whole device ---- */
+/* Its height in a pane of that height; 0: it is not shown. */
+float mv_plot_device_height(const mv_plot *p, float pane);
+void mv_plot_device(mv_plot *p); /* after the legend, whose moment it has */
+
 /* ---- timeline_labels.c ---- */
 void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);
 /* The name of an allocation in a part of its shape, in letters that can be read on `fill`, if it
@@ -140,6 +146,8 @@ void mv_plot_keep_off_cuts(mv_plot *p); /* no text goes there */
 void mv_plot_veil(mv_plot *p); /* on what is not selected, below texts */
 void mv_plot_interval(mv_plot *p);
 void mv_plot_cursor(mv_plot *p);
+/* Where it is; outside of the plot: it is not in the window. */
+float mv_plot_cursor_x(const mv_plot *p);
 
 /* ---- bookmark_flags.c ---- */
 /* Flags at the bookmarks of the shown device, with their feet at y. */

@@ -235,7 +235,7 @@ void mv_plot_curves(mv_plot *p)
         mv_curve_paint(p->ui, &p->at, e, MV_ALLOCATED, outline);
         if (p->has_pending)
             mv_curve_paint(p->ui, &p->at, e, MV_ACTIVE, active);
-        if (!p->rows->only) /* it is not of that part */
+        if (!p->rows->only && mv_level_reserves(p->trace)) /* it is not of that part */
             mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);
@@ -474,6 +474,6 @@ void mv_plot_peaks(mv_plot *p)
         p->most.most.allocated < d->peak)
         paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);
     paint_capacity(p);
-    if (is_of_allocs)
+    if (is_of_allocs && mv_level_reserves(p->trace))
         paint_most_reserved(p);
 }

@@ -270,9 +270,14 @@ static void describe_moment(mv_plot *p, uint32_t event, tip *t)
         say(t, mv_scene_format(&p->ui->scene, "hits here: %s",
                                mv_size_text(hits, mv_pyramid_at(p->levels, event).allocated)));
 
-    say(t, mv_scene_format(&p->ui->scene, "here %s of %s in use, %s",
-                           mv_size_text(allocated, levels.allocated),
-                           mv_size_text(reserved, levels.reserved), mv_plot_moment(p, event)));
+    if (!mv_level_reserves(p->trace))
+        say(t, mv_scene_format(&p->ui->scene, "here %s %s, %s",
+                               mv_size_text(allocated, levels.allocated), mv_level_held(p->trace),
+                               mv_plot_moment(p, event)));
+    else
+        say(t, mv_scene_format(&p->ui->scene, "here %s of %s in use, %s",
+                               mv_size_text(allocated, levels.allocated),
+                               mv_size_text(reserved, levels.reserved), mv_plot_moment(p, event)));
     if (requested != MV_NO_BYTES)
         say(t, mv_scene_format(&p->ui->scene, "%s requested in this column",
                                mv_size_text(hits, requested)));

@@ -436,18 +436,20 @@ static void paint_area_keys(mv_plot *p, mv_box *box)
 static void paint_keys(mv_plot *p, mv_box *box)
 {
     const mv_theme *theme = p->ui->theme;
+    bool has_reserve = mv_level_reserves(p->trace);
     const char *reserved = p->trace->origin.level ? "reserved" : "reserved by PyTorch";
+    const char *held = has_reserve ? "allocated: in use" : mv_level_held(p->trace);
 
     if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, reserved);
         mv_plot_key_line(p, box, theme->active, true, "allocated: in use");
     } else {
-        mv_plot_key_line(p, box, theme->outline, false, "allocated: in use");
+        mv_plot_key_line(p, box, theme->outline, false, held);
         if (p->has_pending && !p->of_pools)
             mv_plot_key_line(p, box, theme->active, true, "active: a stream may use it");
         if (mv_plot_shows_requested(p))
             mv_plot_key_line(p, box, MV_REQUESTED_COLOUR, false, "requested by the program");
-        if (!p->rows->only)
+        if (!p->rows->only && has_reserve)
             mv_plot_key_line(p, box, theme->reserved, true, reserved);
     }
     if (p->view->sheet && !p->of_pools)

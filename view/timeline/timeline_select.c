@@ -75,23 +75,44 @@ static const char *left_out_part(mv_plot *p)
                            note->first);
 }
 
+/* "device 0"; pinned memory is of the host. */
+static const char *place_name(mv_plot *p)
+{
+    const char *level = p->trace->origin.level;
+
+    return level && strcmp(level, mv_level_name(MV_LEVEL_HOST)) == 0
+               ? "host"
+               : mv_scene_format(&p->ui->scene, "device %u", p->device->device);
+}
+
+/* "peak 3.10 GiB allocated, 4.00 GiB reserved". */
+static const char *most_text(mv_plot *p, const char *peak, mv_levels most)
+{
+    char held[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+
+    mv_size_text(held, most.allocated);
+    if (!mv_level_reserves(p->trace))
+        return mv_scene_format(&p->ui->scene, "%s%s%s %s", hits_part(p), peak, held,
+                               mv_level_held(p->trace));
+    return mv_scene_format(&p->ui->scene, "%s%s%s allocated, %s reserved", hits_part(p), peak, held,
+                           mv_size_text(reserved, most.reserved));
+}
+
 /* Says what the picture shows, when nothing is selected. */
 static const char *summary_line(mv_plot *p)
 {
     const mv_document_device *d = p->device;
     uint32_t events = d->lives.events.count;
     mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
-    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT], span[MV_SPAN_TEXT];
+    char count[MV_TICK_TEXT], span[MV_SPAN_TEXT];
 
     if (mv_recording_is_state_only(&d->lives))
-        return mv_scene_format(&p->ui->scene, "device %u: %s%s allocated, %s reserved; %s",
-                               d->device, hits_part(p), mv_size_text(peak, all.most.allocated),
-                               mv_size_text(reserved, all.most.reserved), d->lives.history_why);
+        return mv_scene_format(&p->ui->scene, "%s: %s; %s", place_name(p),
+                               most_text(p, "", all.most), d->lives.history_why);
     return mv_scene_format(
-        &p->ui->scene, "device %u: %speak %s allocated, %s reserved; %s event%s%s%s%s%s", d->device,
-        hits_part(p), mv_size_text(peak, all.most.allocated),
-        mv_size_text(reserved, all.most.reserved), mv_axis_exact(events, count),
-        events == 1 ? "" : "s", mv_events_span(p->trace, &d->lives.events, 0, events, span),
+        &p->ui->scene, "%s: %s; %s event%s%s%s%s%s", place_name(p), most_text(p, "peak ", all.most),
+        mv_axis_exact(events, count), events == 1 ? "" : "s",
+        mv_events_span(p->trace, &d->lives.events, 0, events, span),
         d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why, left_out_part(p));
 }
@@ -239,16 +260,21 @@ void mv_plot_interval(mv_plot *p)
     }
 }
 
-void mv_plot_cursor(mv_plot *p)
+float mv_plot_cursor_x(const mv_plot *p)
 {
-    uint32_t cursor = p->view->now->cursor, colour = p->ui->theme->outline;
-    double middle;
-    float x;
+    uint32_t cursor = p->view->now->cursor;
 
     if (cursor == MV_BEFORE || p->lives->events.count == 0)
-        return;
-    middle = cursor + (p->rows->scale.clock == MV_CLOCK_EVENTS && p->at.dx < 1 ? 0.5 : 0);
-    x = roundf(mv_viewport_x(&p->at, middle));
+        return -1;
+    return roundf(mv_viewport_x(
+        &p->at, cursor + (p->rows->scale.clock == MV_CLOCK_EVENTS && p->at.dx < 1 ? 0.5 : 0)));
+}
+
+void mv_plot_cursor(mv_plot *p)
+{
+    uint32_t colour = p->ui->theme->outline;
+    float x = mv_plot_cursor_x(p);
+
     if (x < p->plot.x || x >= p->plot.x + p->plot.w)
         return;
     upright(p, x, 1, colour);

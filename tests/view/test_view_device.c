@@ -1,0 +1,367 @@
+/* The lane of the whole device and the ledger's tab: their numbers are those of `memviz ledger`, a
+ * colour of the legend is a colour of the picture, and nothing is drawn when nothing changes. */
+#include "analyze/code/libraries.h"
+#include "base/size.h"
+#include "base/text.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
+#include "view/timeline/device_lane.h"
+#include "view/timeline/pane_timeline.h"
+#include "viz/scene/raster.h"
+
+#include <math.h>
+
+static const char *capture(const char *name)
+{
+    return mv_arena_printf(mvt_memory(), MV_TESTDATA "/captures/%s", name);
+}
+
+static mv_view *open_capture(const char *name, const char *level)
+{
+    mv_view *view = mvt_view_new(NULL);
+
+    mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .level = level});
+    mvt_view_open(view, capture(name));
+    return view;
+}
+
+static const cJSON *ledger_at(const char *name, const char *at)
+{
+    const cJSON *report =
+        mvt_json(0, "$MEMVIZ ledger --json --limit 0 --at %s %s", at, capture(name));
+
+    return cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+}
+
+static const char *event_text(uint32_t event)
+{
+    return mv_arena_printf(mvt_memory(), "%u", event);
+}
+
+/* ---- the tab ----------------------------------------------------------------------------- */
+
+static mv_cell cell(const mv_listing *table, uint32_t row, uint32_t column)
+{
+    return table->cells[(uint64_t)table->order[row] * table->column_count + column];
+}
+
+static void expect_tab(mv_view *view, const char *name, uint32_t event)
+{
+    const cJSON *ledger = ledger_at(name, event_text(event)), *row;
+    const mv_listing *table;
+    uint32_t i = 0;
+
+    mv_view_do(view, MV_DO_go_to_event, event);
+    mvt_view_frame(view);
+    cr_assert_eq(view->now->tab, MV_TAB_LEDGER);
+    table = &view->panels->table_shown->table;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))
+    {
+        cr_assert_eq((double)cell(table, i, 0).number, mvt_json_number(row, "bytes"), "%s %u", name,
+                     event);
+        cr_assert_eq((double)cell(table, i, 2).number, mvt_json_number(row, "count"));
+        cr_assert_str_eq(cell(table, i, 3).text, mvt_json_text(row, "name"));
+        cr_assert_str_eq(cell(table, i, 4).text, mvt_json_text(row, "api"));
+        i++;
+    }
+    cr_assert_eq(table->count, i + 2);
+    cr_assert_eq((double)(int64_t)cell(table, i, 0).number,
+                 mvt_json_number(ledger, "context_estimate"));
+    cr_assert_eq((double)(int64_t)cell(table, i + 1, 0).number,
+                 mvt_json_number(ledger, "unexplained"));
+    cr_assert_eq((double)table->total[0].number, mvt_json_number(ledger, "used"));
+}
+
+Test(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 60)
+{
+    static const char *const names[] = {"train.bin", "sleep.bin", "cupy_leak.bin",
+                                        "pinned_leak.bin"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = open_capture(names[i], NULL);
+        uint32_t events = mv_view_device(view)->lives.events.count;
+        mv_view_do(view, MV_DO_show_ledger, 0);
+        expect_tab(view, names[i], 0);
+        expect_tab(view, names[i], events / 3);
+        expect_tab(view, names[i], events - 1);
+        mvt_end_now(view);
+    }
+}
+
+Test(view_device, a_row_of_the_tab_leads_to_the_blocks_of_the_library)
+{
+    mv_view *view = open_capture("sleep.bin", NULL);
+    const mv_listing *table;
+    uint64_t held = 0;
+    uint32_t row = 0;
+
+    mv_view_do(view, MV_DO_show_ledger, 0);
+    mvt_view_frame(view);
+    table = &view->panels->table_shown->table;
+    while (strcmp(cell(table, row, 3).text, "cuBLAS") != 0)
+        row++;
+    held = cell(table, row, 0).number;
+    mv_view_do(view, MV_DO_table_row, row);
+    mvt_view_frame(view);
+    cr_assert_str_eq(mv_view_document(view)->trace.origin.level, "cuda");
+    cr_assert_str_empty(view->search_why);
+    cr_assert_eq(view->timeline->legend.hits.bytes, held);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_str_empty(view->now->level);
+}
+
+Test(view_device, files_without_calls_have_neither)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mvt_view_frame(view);
+    cr_assert_not(mv_view_command_is_enabled(view, MV_DO_show_ledger));
+    cr_assert_not(mv_view_command_is_enabled(view, MV_DO_show_device));
+    cr_assert_null(mvt_view_zone(view, MV_DO_show_ledger, UINT64_MAX));
+    for (uint32_t i = 0; i < MV_TAB_COUNT; i++) {
+        cr_assert_neq(view->now->tab, MV_TAB_LEDGER);
+        mv_view_do(view, MV_DO_next_tab, 0);
+    }
+}
+
+/* ---- the lane ---------------------------------------------------------------------------- */
+
+/* The bytes beside a name, in the legend of the lane; "": the row is not there. */
+static const char *legend_text(const mv_scene *scene, const char *name)
+{
+    for (uint32_t i = 0; i + 1 < scene->shape_count; i++)
+        if (scene->shapes[i].kind == MV_SHAPE_TEXT && strcmp(scene->shapes[i].text, name) == 0 &&
+            scene->shapes[i + 1].kind == MV_SHAPE_TEXT)
+            return scene->shapes[i + 1].text;
+    return "";
+}
+
+static double sum_of(const cJSON *ledger, const char *library)
+{
+    const cJSON *row;
+    double sum = 0;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))
+    {
+        if (strcmp(mvt_json_text(row, "name"), library) == 0)
+            sum += mvt_json_number(row, "bytes");
+    }
+    return sum;
+}
+
+static void expect_bytes(const mv_scene *scene, const char *name, double bytes)
+{
+    char size[MV_SIZE_TEXT];
+
+    cr_assert_str_eq(legend_text(scene, name), mv_size_signed_text(size, (int64_t)bytes), "%s",
+                     name);
+}
+
+static void expect_legend(mv_view *view, const char *name, const cJSON *ledger)
+{
+    const mv_scene *scene = mvt_view_frame(view);
+    const cJSON *row;
+
+    expect_bytes(scene, "in use, as NVML saw it", mvt_json_number(ledger, "used"));
+    expect_bytes(scene, "context, code (estimate)", mvt_json_number(ledger, "context_estimate"));
+    expect_bytes(scene, "unexplained", mvt_json_number(ledger, "unexplained"));
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))
+    {
+        const char *library = mvt_json_text(row, "name");
+        if (strcmp(library, "PyTorch") != 0)
+            expect_bytes(scene, library, sum_of(ledger, library));
+    }
+    (void)name;
+}
+
+Test(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 60)
+{
+    static const char *const names[] = {"train.bin", "sleep.bin", "cupy_leak.bin"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = open_capture(names[i], NULL);
+        uint32_t events = mv_view_device(view)->lives.events.count;
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t event = (events - 1) * k / 2;
+            mv_view_do(view, MV_DO_go_to_event, event);
+            expect_legend(view, names[i], ledger_at(names[i], event_text(event)));
+        }
+        mvt_end_now(view);
+    }
+}
+
+/* PyTorch's part is what its allocator reserves, split by its own figures. */
+Test(view_device, pytorch_is_what_is_allocated_and_what_is_not_in_use)
+{
+    mv_view *view = open_capture("train.bin", "all");
+    const mv_scene *scene;
+    mv_levels levels;
+
+    mv_view_do(view, MV_DO_peak, 0);
+    scene = mvt_view_frame(view);
+    levels = mv_pyramid_at(&view->levels, view->now->cursor);
+    expect_bytes(scene, "PyTorch: not in use", (double)(levels.reserved - levels.allocated));
+    expect_bytes(scene, "PyTorch: allocated",
+                 sum_of(ledger_at("train.bin", event_text(0)), "PyTorch") > 0
+                     ? (double)levels.allocated - 128 * 1024 * 1024.0
+                     : 0);
+}
+
+/* The swatch of a row: the shape before its texts. */
+static const mv_shape *swatch_of(const mv_scene *scene, const char *name)
+{
+    for (uint32_t i = 1; i + 1 < scene->shape_count; i++)
+        if (scene->shapes[i].kind == MV_SHAPE_TEXT && strcmp(scene->shapes[i].text, name) == 0)
+            return &scene->shapes[i - 1];
+    return NULL;
+}
+
+static const uint8_t *pixel(const mv_image *image, float x, float y)
+{
+    return image->pixels + 4 * ((uint64_t)y * image->width + (uint64_t)x);
+}
+
+/* Whether a column of the box has a pixel of that colour. */
+static bool has_pixel(const mv_image *image, mv_box box, uint32_t column, const uint8_t *want)
+{
+    for (float y = box.y; y < box.y + box.h; y++)
+        if (memcmp(pixel(image, box.x + (float)column, y), want, 4) == 0)
+            return true;
+    return false;
+}
+
+static void expect_colours(mv_view *view)
+{
+    const mv_scene *scene = mvt_view_frame(view);
+    const mv_zone *zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
+    mv_raster *raster = mv_raster_open(view->budget, &(mv_raster_opts){0});
+    const mv_device_lane *lane = view->timeline->device_shown;
+    mv_raster_frame frame;
+    mv_err err;
+    uint32_t compared = 0;
+
+    cr_assert_eq(mv_raster_next(raster, scene, &frame, &err), MV_OK);
+    for (uint32_t part = 0; part < MV_DEVICE_UNEXPLAINED; part++) {
+        const char *name = mv_device_part_name(lane, (mv_device_part)part);
+        const mv_shape *swatch = name ? swatch_of(scene, name) : NULL;
+        uint32_t column = lane->ask.columns;
+        for (uint32_t c = 4; c + 4 < lane->ask.columns; c++) /* where it is high */
+            if (lane->parts[c].bytes[part] > (48 << 20))
+                column = c;
+        if (!swatch || column == lane->ask.columns)
+            continue;
+        compared++;
+        cr_assert(has_pixel(&frame.image, zone->box, column,
+                            pixel(&frame.image, scene->points[swatch->first].x + 2,
+                                  scene->points[swatch->first].y + 3)),
+                  "%s", name);
+    }
+    cr_assert_geq(compared, 3);
+    mv_raster_close(raster);
+}
+
+Test(view_device, a_colour_of_the_legend_is_in_the_lane)
+{
+    static const char *const names[] = {"train.bin", "sleep.bin", "cupy_leak.bin"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_view *view = open_capture(names[i], NULL);
+        expect_colours(view);
+        mv_view_do(view, MV_DO_theme, 0);
+        expect_colours(view);
+        mvt_end_now(view);
+    }
+}
+
+/* ---- the pointer, the switch, rest -------------------------------------------------------- */
+
+Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_there)
+{
+    mv_view *view = open_capture("sleep.bin", NULL);
+    const mv_zone *zone;
+    const char *at;
+    char size[MV_SIZE_TEXT];
+    uint32_t event;
+
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE,
+                                    .x = zone->box.x + zone->box.w / 2,
+                                    .y = zone->box.y + zone->box.h / 2});
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
+    event = (uint32_t)zone->arg;
+    at = event_text(event);
+    cr_assert_not_null(
+        strstr(zone->tip,
+               mv_size_text(size, (uint64_t)mvt_json_number(ledger_at("sleep.bin", at), "used"))),
+        "%s", zone->tip);
+    cr_assert_not_null(
+        strstr(zone->tip,
+               mv_arena_printf(
+                   mvt_memory(), "%s cuBLAS",
+                   mv_size_text(size, (uint64_t)sum_of(ledger_at("sleep.bin", at), "cuBLAS")))),
+        "%s", zone->tip);
+    mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
+    mvt_view_frame(view);
+    cr_assert_eq(view->now->cursor, event);
+}
+
+Test(view_device, the_lane_can_be_switched_off)
+{
+    mv_view *view = open_capture("train.bin", NULL);
+    float low, high;
+
+    mvt_view_frame(view);
+    low = view->timeline->plot.h;
+    cr_assert_not_null(mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX));
+    mv_view_do(view, MV_DO_show_device, 0);
+    mvt_view_frame(view);
+    high = view->timeline->plot.h;
+    cr_assert_null(mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX));
+    cr_assert_gt(high, low + 50);
+    mv_view_do(view, MV_DO_back, 0);
+    mvt_view_frame(view);
+    cr_assert_eq(view->timeline->plot.h, low);
+}
+
+static uint32_t draw(mv_view *view, mv_raster *raster, double *ms)
+{
+    const mv_scene *scene = mv_view_frame(view, 1280, 720, *ms += 16);
+    mv_raster_frame frame;
+    mv_err err;
+
+    cr_assert_eq(mv_raster_next(raster, scene, &frame, &err), MV_OK);
+    return frame.count;
+}
+
+Test(view_device, nothing_is_drawn_when_nothing_changes, .timeout = 60)
+{
+    static const mv_command_id commands[] = {MV_DO_show_ledger, MV_DO_next_level, MV_DO_next_clock,
+                                             MV_DO_zoom_in,     MV_DO_next_level, MV_DO_show_device,
+                                             MV_DO_show_device, MV_DO_next_level};
+    mv_view_opts opts = {.is_threaded = true, .in_turns = true};
+    mv_view *view = mvt_view_new(&opts);
+    mv_raster *raster = mv_raster_open(view->budget, &(mv_raster_opts){0});
+    double ms = 0;
+
+    mv_view_add(view, capture("train.bin"));
+    for (unsigned i = 0; i <= sizeof commands / sizeof *commands; i++) {
+        bool is_moving = true;
+        for (uint32_t frames = 0; is_moving && frames < 60; frames++) {
+            while (mv_view_turn(view))
+                ;
+            draw(view, raster, &ms);
+            is_moving = mv_view_is_animating(view) || !mv_view_is_idle(view);
+        }
+        cr_assert_not(is_moving, "after %u commands", i);
+        for (int k = 0; k < 3; k++) {
+            cr_assert_not(mv_view_turn(view));
+            cr_assert_eq(draw(view, raster, &ms), 0, "after %u commands", i);
+        }
+        if (i < sizeof commands / sizeof *commands)
+            mv_view_do(view, commands[i], 0);
+    }
+    mv_raster_close(raster);
+}

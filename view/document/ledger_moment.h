@@ -1,0 +1,43 @@
+/* The ledger of the shown device at a moment, for panes: what `memviz ledger --at` says of it,
+ * whatever level of memory is shown. A worker finds it. */
+#ifndef MV_LEDGER_MOMENT_H
+#define MV_LEDGER_MOMENT_H
+
+#include "analyze/ledger/ledger.h"
+#include "base/plain.h"
+#include "view/document/document.h"
+
+/* Whether the file has calls of CUDA or samples of a device, and the level is of a device. */
+bool mv_document_has_ledger(const mv_document *document);
+
+/* Compared byte by byte. */
+MV_PLAIN_BEGIN
+typedef struct {
+    int64_t time_us; /* the moment, if `event` is MV_NO_ROW */
+    uint64_t event;  /* the moment after it, or MV_BEFORE */
+    const mv_document *document;
+    const mv_document_device *device;
+} mv_ledger_question;
+MV_PLAIN_END
+
+typedef struct {
+    mv_ledger_question question;
+    const mv_trace *trace; /* that the ledger's rows are of: as the file has it */
+    mv_ledger ledger;
+} mv_ledger_answer;
+
+mv_ledger_question mv_ledger_question_at(const mv_document *document,
+                                         const mv_document_device *device, uint32_t event);
+
+/* A mv_job_fn; NULL when memory is out. */
+void *mv_ledger_moment_find(mv_arena *arena, void *context, const void *ask);
+
+/* When its use was sampled: "0.011 s before". Returns `out`. */
+enum { MV_LEDGER_DISTANCE = 48 };
+const char *mv_ledger_distance(const mv_ledger *ledger, char out[MV_LEDGER_DISTANCE]);
+
+/* What PyTorch's allocator reserves and does not use after an event; MV_NO_BYTES: the shown level
+ * does not tell. */
+uint64_t mv_document_unused(const mv_document *document, mv_pyramid_reader *levels, uint32_t event);
+
+#endif
