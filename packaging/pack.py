@@ -108,7 +108,6 @@ def pack_wheel(tree, python, version, platform, folder):
 def pack_deb(tree, packaging, version, architecture, out):
     with tempfile.TemporaryDirectory() as work:
         root = os.path.join(work, "memviz")
-        documents = os.path.join(root, "usr/share/doc/memviz")
         # Debian has these itself: the package recommends theirs.
         shutil.copytree(tree, os.path.join(root, "usr"), ignore=shutil.ignore_patterns("fonts", "libSDL2*", "libmicrohttpd*"))
         zsh = os.path.join(root, "usr/share/zsh")
@@ -123,7 +122,12 @@ def pack_deb(tree, packaging, version, architecture, out):
         os.makedirs(os.path.join(root, "usr/share/lintian/overrides"))
         shutil.copy(os.path.join(packaging, "deb/lintian-overrides"),
                     os.path.join(root, "usr/share/lintian/overrides/memviz"))
-        for name in ("usr/share/man/man1/memviz.1", "usr/share/doc/memviz/changelog"):
+        date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(EPOCH))
+        with open(os.path.join(root, "usr/share/doc/memviz/changelog.Debian"), "w", encoding="utf-8") as file:
+            file.write(f"memviz ({version}-1) unstable; urgency=medium\n\n  * changelog.gz says what is new.\n\n"
+                       f" -- {re.search('Maintainer: (.*)', text).group(1)}  {date}\n")
+        for name in ("man/man1/memviz.1", "doc/memviz/changelog", "doc/memviz/changelog.Debian"):
+            name = "usr/share/" + name
             path = os.path.join(root, name)
             with open(path + ".gz", "wb") as file, gzip.GzipFile("", "wb", 9, file, 0) as packed:
                 packed.write(read(path))
@@ -132,7 +136,6 @@ def pack_deb(tree, packaging, version, architecture, out):
             for name in files_of(root):
                 if not name.startswith("DEBIAN/"):
                     file.write(f"{hashlib.md5(read(os.path.join(root, name))).hexdigest()}  {name}\n")
-        assert os.path.isdir(documents)
         for folder, folders, names in os.walk(root):
             for name in folders + names:
                 path = os.path.join(folder, name)
