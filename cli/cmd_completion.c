@@ -220,21 +220,24 @@ static void put_zsh_words(mv_out *out, const char *words)
     mv_out_char(out, ')');
 }
 
-static void put_zsh_option(mv_out *out, const mv_option *o)
+static void put_zsh_option(mv_out *out, const mv_command *c, mv_option_id id)
 {
+    const mv_option *o = &mv_option_table[id];
+    const char *words = mv_option_words(id, options_of(c));
+
     if (o->letter)
         mv_out_format(out, "        '(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter,
                       o->name);
     else
         mv_out_format(out, "        '--%s%s[", o->name, o->argument ? "=" : "");
-    put_zsh_text(out, o->help);
+    put_zsh_text(out, mv_option_help(id, options_of(c)));
     mv_out_char(out, ']');
     if (o->argument) {
         mv_out_format(out, ":%s:", o->argument);
         if (takes_file(o))
             mv_out_text(out, "_files");
-        else if (o->words)
-            put_zsh_words(out, o->words);
+        else if (words)
+            put_zsh_words(out, words);
     }
     mv_out_text(out, "' \\\n");
 }
@@ -244,7 +247,7 @@ static void put_zsh_command(mv_out *out, const mv_command *c, const char *name)
     mv_out_format(out, "    %s) _arguments%s \\\n", name, c->starts_program ? " -S" : "");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options_of(c) & (UINT64_C(1) << i))
-            put_zsh_option(out, &mv_option_table[i]);
+            put_zsh_option(out, c, (mv_option_id)i);
     if (c->starts_program) {
         mv_out_text(out, "        '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n");
         return;
@@ -305,22 +308,29 @@ static void put_fish_text(mv_out *out, const char *text)
     mv_out_char(out, '\'');
 }
 
+#define NO_COMMAND "__fish_use_subcommand"
+
 /* `condition` says where the option can be. */
-static void put_fish_option(mv_out *out, const char *condition, const char *of, const mv_option *o)
+static void put_fish_option(mv_out *out, const char *condition, const mv_command *c,
+                            mv_option_id id)
 {
+    const mv_option *o = &mv_option_table[id];
+    const char *words = mv_option_words(id, options_of(c));
+    const char *of = strcmp(condition, NO_COMMAND) == 0 ? "" : c->name;
+
     mv_out_format(out, "complete -c memviz -n '%s%s' -l %s", condition, of, o->name);
     if (o->letter)
         mv_out_format(out, " -s %c", o->letter);
     if (takes_file(o))
         mv_out_text(out, " -r -F");
-    else if (o->words) {
+    else if (words) {
         mv_out_text(out, " -x -a '");
-        put_quoted_words(out, o->words);
+        put_quoted_words(out, words);
         mv_out_char(out, '\'');
     } else if (o->argument)
         mv_out_text(out, " -x");
     mv_out_text(out, " -d ");
-    put_fish_text(out, o->help);
+    put_fish_text(out, mv_option_help(id, options_of(c)));
     mv_out_char(out, '\n');
 }
 
@@ -363,11 +373,11 @@ static void put_fish(mv_out *out)
         put_fish_arguments(out, c);
         for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
             if (options_of(c) & (UINT64_C(1) << i))
-                put_fish_option(out, "__fish_seen_subcommand_from ", c->name, &mv_option_table[i]);
+                put_fish_option(out, "__fish_seen_subcommand_from ", c, (mv_option_id)i);
     }
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options_of(first_look()) & (UINT64_C(1) << i))
-            put_fish_option(out, "__fish_use_subcommand", "", &mv_option_table[i]);
+            put_fish_option(out, NO_COMMAND, first_look(), (mv_option_id)i);
 }
 
 int mv_cmd_completion(mv_cli *cli)

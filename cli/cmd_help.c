@@ -31,20 +31,63 @@ static void put_indented(mv_out *out, const char *text)
     }
 }
 
-static void put_option(mv_out *out, const mv_option *option)
-{
-    char left[64];
-    int length;
+enum { LEFT = 26 }; /* where explanations begin */
 
-    length =
-        snprintf(left, sizeof left, "%c%c%s--%s%s%s", option->letter ? '-' : ' ',
-                 option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
-                 option->argument ? " " : "", option->argument ? option->argument : "");
+/* "  -n, --limit N           print at most N rows". A left side that is too long has a line of its
+ * own. */
+static void put_row(mv_out *out, const char *left, const char *text)
+{
+    size_t length = strlen(left);
+
     mv_out_text(out, "  ");
     mv_out_text(out, left);
-    mv_out_spaces(out, 24 - length);
-    mv_out_text(out, option->help);
-    mv_out_char(out, '\n');
+    if (2 + length + 2 > LEFT) {
+        mv_out_char(out, '\n');
+        length = 0;
+        mv_out_text(out, "  ");
+    }
+    mv_out_spaces(out, LEFT - 2 - (int64_t)length);
+    mv_prose_put(out, LEFT, LEFT, "%s", text);
+}
+
+static void put_options(mv_out *out, const char *title, uint64_t options, uint64_t allowed)
+{
+    char left[64];
+
+    heading(out, title);
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
+        const mv_option *o = &mv_option_table[i];
+        if (!(options & (UINT64_C(1) << i)))
+            continue;
+        snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
+                 o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
+                 o->argument ? " " : "", o->argument ? o->argument : "");
+        put_row(out, left, mv_option_help((mv_option_id)i, allowed));
+    }
+}
+
+/* Paragraphs are wrapped; lines that begin with blanks are printed as they are. */
+static void put_help(mv_out *out, const char *text)
+{
+    char paragraph[2048] = "";
+
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        bool is_list = *text == ' ';
+        if (is_list && *paragraph)
+            mv_prose_put(out, 0, 0, "%s", paragraph);
+        if (is_list) {
+            *paragraph = 0;
+            mv_out_bytes(out, text, length);
+            mv_out_char(out, '\n');
+        } else {
+            mv_prose_add(paragraph, sizeof paragraph, "%s%.*s", *paragraph ? " " : "", (int)length,
+                         text);
+        }
+        text += length + (text[length] == '\n');
+    }
+    if (*paragraph)
+        mv_prose_put(out, 0, 0, "%s", paragraph);
 }
 
 /* The gates that --fail-on can name for this command. */
@@ -58,14 +101,17 @@ static void put_gates(mv_out *out, uint32_t gates)
             continue;
         mv_gates_text(1u << i, left, sizeof left);
         left[strcspn(left, " ")] = 0;
-        mv_out_format(out, "  %-22s", left);
-        mv_out_format(out, "%s\n", mv_gate_meaning(i, gates));
+        put_row(out, left, mv_gate_meaning(i, gates));
     }
     if (mv_gates_without_bound(gates))
-        mv_out_format(out, "  %-22sany of these%s\n", "any",
-                      mv_gates_without_bound(gates) == gates ? "" : ", except those with BYTES");
-    mv_out_text(out, "  A gate whose answer is unknown fails too, unless ',known' follows it.\n"
-                     "  Quote a gate with a '>': --fail-on 'peak>70GiB,known'.\n");
+        put_row(out, "any",
+                mv_gates_without_bound(gates) == gates ? "any of these"
+                                                       : "any of these, except those with BYTES");
+    mv_out_text(out, "  ");
+    mv_prose_put(out, 2, 2,
+                 "A gate whose answer is unknown fails too, unless ',known' follows it.");
+    mv_out_text(out, "  ");
+    mv_prose_put(out, 2, 2, "Quote a gate with a '>': --fail-on 'peak>70GiB,known'.");
 }
 
 /* What --csv prints, and --table can name. */
@@ -87,39 +133,48 @@ void mv_help_command(mv_out *out, const mv_command *command)
     mv_out_format(out, "  memviz %s [OPTION...]%s%s\n", command->name,
                   *command->arguments ? " " : "", command->arguments);
     mv_out_char(out, '\n');
-    mv_out_text(out, command->help);
+    put_help(out, command->help);
     if (command->alias)
         mv_out_format(out, "Also called %s.\n", command->alias);
-    heading(out, "Options");
-    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (options & (UINT64_C(1) << i))
-            put_option(out, &mv_option_table[i]);
+    put_options(out, "Options", command->options & options, options);
     if (command->gates)
         put_gates(out, command->gates);
     if (command->options & MV_HAS(CSV))
         put_tables(out, command->report);
+    put_options(out, "Options of every command", MV_COMMON_OPTIONS, options);
     heading(out, "Example");
     put_indented(out, command->example);
 }
 
 void mv_help_overview(mv_out *out)
 {
+    static const char *const titles[] = {
+#define MV_COMMAND_GROUP_TITLE(id, title) title,
+        MV_COMMAND_GROUP_LIST(MV_COMMAND_GROUP_TITLE)
+#undef MV_COMMAND_GROUP_TITLE
+    };
+
     mv_out_text(out, "memviz: GPU memory snapshots of PyTorch, offline\n");
     heading(out, "Usage");
-    mv_out_text(out, "  memviz COMMAND [OPTION...] FILE\n");
-    heading(out, "Commands");
-    for (const mv_command *c = mv_commands; c->name; c++) {
-        mv_out_format(out, "  %-12s  %s\n", c->name, c->summary);
+    mv_out_text(out, "  memviz FILE                  what is wrong, at a glance\n"
+                     "  memviz COMMAND [OPTION...] FILE\n"
+                     "  memviz help COMMAND          what a command does, with an example\n"
+                     "  memviz help terms            what the words in the reports mean\n");
+    for (uint32_t group = 0; group < MV_COMMAND_GROUP_COUNT; group++) {
+        heading(out, titles[group]);
+        for (const mv_command *c = mv_commands; c->name; c++)
+            if (c->group == group) {
+                mv_out_format(out, "  %-14s ", c->name);
+                mv_prose_put(out, 17, 17, "%s", c->summary);
+            }
     }
-    mv_out_text(out,
-                "\nmemviz help COMMAND explains a command and gives an example.\n"
-                "memviz help terms explains the words that the reports use.\n"
-                "\n"
-                "FILE is a PyTorch snapshot pickle (torch.cuda.memory._dump_snapshot), msgpack,\n"
-                "or a memviz .bin, plain or compressed with gzip or zstd; - is standard input.\n"
-                "Results go to standard output, everything else to standard error.\n"
-                "\n"
-                "Exit status: 0 done, 1 failed, 2 wrong usage, 3 --fail-on found something.\n");
+    mv_out_char(out, '\n');
+    mv_prose_put(
+        out, 0, 0,
+        "FILE is a PyTorch snapshot pickle (torch.cuda.memory._dump_snapshot), msgpack, or "
+        "a memviz .bin, plain or compressed with gzip or zstd; - is standard input. "
+        "Results go to standard output, everything else to standard error. Exit status: 0 "
+        "done, 1 failed, 2 wrong usage, 3 --fail-on found something.");
 }
 
 static int complain_of(const char *kind, const char *name, const mv_nearest *nearest)

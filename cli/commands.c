@@ -38,6 +38,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "info",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_info,
         .report = &mv_report_info,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
@@ -55,6 +56,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "stats",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_stats,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .report = &mv_report_stats,
@@ -72,6 +74,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "trace",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_trace,
         .report = &mv_report_trace,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
@@ -89,6 +92,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "leaks",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_leaks,
         .report = &mv_report_leaks,
         .gates = MV_GATES(LEAK) | MV_GATES(UNKNOWN),
@@ -109,6 +113,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "diff",
+        .group = MV_COMMAND_GROUP_SEVERAL,
         .alias = "compare",
         .run = mv_cmd_diff,
         .report = &mv_report_diff,
@@ -133,6 +138,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "peak",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "top who",
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
@@ -159,6 +165,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "lines",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_lines,
         .report = &mv_report_lines,
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | MV_HAS(BY) |
@@ -179,6 +186,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "fragmentation",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_fragmentation,
         .report = &mv_report_fragmentation,
         .gates = MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) | MV_GATES(RESERVED),
@@ -199,6 +207,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "memory",
+        .group = MV_COMMAND_GROUP_PICTURES,
         .also_tried = "flamegraph flame",
         .run = mv_cmd_memory,
         .report = &mv_report_memory,
@@ -226,6 +235,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "segments",
+        .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_segments,
         .report = &mv_report_pictures,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
@@ -245,6 +255,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "ledger",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "nvidia-smi smi",
         .run = mv_cmd_ledger,
         .report = &mv_report_ledger,
@@ -264,6 +275,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "oom",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "why",
         .run = mv_cmd_oom,
         .report = &mv_report_oom,
@@ -286,6 +298,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "whatif",
+        .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "simulate replay",
         .run = mv_cmd_whatif,
         .report = &mv_report_whatif,
@@ -309,6 +322,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "ranks",
+        .group = MV_COMMAND_GROUP_SEVERAL,
         .run = mv_cmd_ranks,
         .report = &mv_report_ranks,
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
@@ -330,6 +344,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "summarize",
+        .group = MV_COMMAND_GROUP_SEVERAL,
         .run = mv_cmd_summarize,
         .report = &mv_report_summarize,
         .options = REPORT_OPTIONS | MV_HAS(OUTPUT) | RANGE_OPTIONS,
@@ -347,6 +362,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "trace_plot",
+        .group = MV_COMMAND_GROUP_PICTURES,
         .also_tried = "plot timeline draw",
         .run = mv_cmd_trace_plot,
         .report = &mv_report_pictures,
@@ -377,6 +393,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "segment_plot",
+        .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_segment_plot,
         .report = &mv_report_pictures,
         .options = PLOT_OPTIONS,
@@ -398,6 +415,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "view",
+        .group = MV_COMMAND_GROUP_PICTURES,
         .also_tried = "show open gui ui",
         .run = mv_cmd_view,
         .report = &mv_report_view,
@@ -428,6 +446,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "serve",
+        .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_serve,
         .report = &mv_report_serve,
         .options = MV_HAS(JSON) | MV_HAS(PORT),
@@ -448,6 +467,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "mcp",
+        .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_mcp,
         .arguments = "",
         .summary = "a server of the reports for agents (Model Context Protocol)",
@@ -459,6 +479,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "run",
+        .group = MV_COMMAND_GROUP_RECORD,
         .also_tried = "record capture",
         .run = mv_cmd_run,
         .options =
@@ -479,6 +500,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "convert",
+        .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_convert,
         .writes_last = true,
         .report = &mv_report_convert,
@@ -502,6 +524,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "export",
+        .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_export,
         .report = &mv_report_export,
         .options = MV_HAS(JSON) | MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(FORMAT) |
@@ -529,6 +552,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "dump",
+        .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_dump,
         .options = MV_HAS(CALLS) | MV_HAS(CHUNKS) | MV_HAS(OUTPUT),
         .least_files = 1,
@@ -543,6 +567,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "completion",
+        .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_completion,
         .options = MV_HAS(OUTPUT),
         .least_files = 1,
@@ -555,6 +580,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "help",
+        .group = MV_COMMAND_GROUP_HELP,
         .run = mv_cmd_help,
         .most_files = 2,
         .arguments = "[COMMAND | terms [TERM]]",
@@ -566,6 +592,7 @@ const mv_command mv_commands[] = {
     },
     {
         .name = "version",
+        .group = MV_COMMAND_GROUP_HELP,
         .run = mv_cmd_version,
         .arguments = "",
         .summary = "the version of memviz",

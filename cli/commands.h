@@ -34,9 +34,27 @@ typedef struct {
     bool keeps_report; /* the report is written even if the exit status is that of a failure */
 } mv_cli;
 
+/* Under which heading the overview has a command. */
+#define MV_COMMAND_GROUP_LIST(X)               \
+    X(FIRST, "Start here")                     \
+    X(REPORTS, "Questions about one snapshot") \
+    X(SEVERAL, "Several snapshots")            \
+    X(PICTURES, "Pictures, and the viewer")    \
+    X(RECORD, "Record a program")              \
+    X(OTHERS, "For other programs and agents") \
+    X(HELP, "Help")
+
+typedef enum {
+#define MV_COMMAND_GROUP_ENUM(id, title) MV_COMMAND_GROUP_##id,
+    MV_COMMAND_GROUP_LIST(MV_COMMAND_GROUP_ENUM)
+#undef MV_COMMAND_GROUP_ENUM
+        MV_COMMAND_GROUP_COUNT
+} mv_command_group;
+
 struct mv_command {
     const char *name;
-    const char *alias;       /* another name, or NULL */
+    const char *alias; /* another name, or NULL */
+    mv_command_group group;
     const char *also_tried;  /* words that people try for it, with a space between; or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; has printed its messages */
     uint64_t options;        /* MV_HAS bits beside the common ones */
@@ -49,7 +67,8 @@ struct mv_command {
     const struct mv_table *report; /* what --json and --csv print; NULL: it has neither */
     const char *arguments;         /* "FILE" */
     const char *summary;           /* for the list of commands */
-    const char *help;              /* a paragraph; lines end with \n */
+    const char *help;              /* lines end with \n and are wrapped anew, but for those that
+                                    * begin with blanks */
     const char *example;           /* command lines, each ends with \n */
 };
 

@@ -13,6 +13,7 @@
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
 #include "cli/nearest.h"
+#include "cli/report/pager.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
 
@@ -84,6 +85,17 @@ static bool wants_color(const mv_options *options)
     return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
+/* On a terminal, for commands that only print. */
+static bool wants_pager(const mv_cli *cli)
+{
+    const char *terminal = getenv("TERM");
+    const mv_command *c = cli->command;
+
+    return cli->out.rows && !c->starts_program && c->run != mv_cmd_serve && c->run != mv_cmd_view &&
+           c->run != mv_cmd_mcp && !mv_option_given(&cli->options, MV_HAS(NO_PAGER)) && terminal &&
+           strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO);
+}
+
 /* Opens the output, runs the command, and closes the output. */
 static int run_in_output(mv_cli *cli)
 {
@@ -98,6 +110,8 @@ static int run_in_output(mv_cli *cli)
         mv_terminal terminal = mv_terminal_find();
         cli->out.columns = terminal.columns;
         cli->out.rows = terminal.rows;
+        if (wants_pager(cli))
+            cli->out.pager = mv_pager_find();
     }
     if (mv_option_given(&cli->options, MV_HAS(HELP))) {
         mv_help_command(&cli->out, cli->command);

@@ -17,6 +17,38 @@ const mv_option mv_option_table[MV_OPTION_COUNT] = {
 #undef MV_OPTION_ROW
 };
 
+/* Options that mean something else where another one is, too. */
+static const struct {
+    mv_option_id id, where;
+    const char *help, *words; /* words NULL: the same */
+} elsewhere[] = {
+    {MV_OPTION_FRAMES, MV_OPTION_BENCH,
+     "frames of stacks to show: user (default) or all; with --bench how many to play", NULL},
+    {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
+     "use line"},
+    {MV_OPTION_TABLE, MV_OPTION_FORMAT,
+     "the table to write as CSV: allocations (default), events, segments, ...", NULL},
+};
+
+const char *mv_option_help(mv_option_id id, uint64_t allowed)
+{
+    for (unsigned i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (elsewhere[i].id == id && (allowed & (UINT64_C(1) << elsewhere[i].where)))
+            return elsewhere[i].help;
+    return mv_option_table[id].help;
+}
+
+const char *mv_option_words(mv_option_id id, uint64_t allowed)
+{
+    for (unsigned i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (elsewhere[i].id == id && (allowed & (UINT64_C(1) << elsewhere[i].where)) &&
+            elsewhere[i].words)
+            return elsewhere[i].words;
+    if (id == MV_OPTION_TABLE && (allowed & MV_HAS(CSV)))
+        return NULL; /* the report's own */
+    return mv_option_table[id].words;
+}
+
 /* getopt_long returns these, or a letter. */
 #define LONG_BASE 256
 

@@ -25,8 +25,7 @@
     X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")      \
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
       "show source lines from DIR, or with auto from the recorded paths")                          \
-    X(FRAMES, "frames", 0, "WHICH", "user all",                                                    \
-      "frames of stacks to show: user (default) or all; with --bench a number")                    \
+    X(FRAMES, "frames", 0, "WHICH", "user all", "frames of stacks to show: user (default) or all") \
     X(FAIL_ON, "fail-on", 0, "WHAT", MV_GATE_WORDS,                                                \
       "exit with 3 if the report finds it, or cannot know")                                        \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, without stack tables")  \
@@ -65,17 +64,17 @@
       "size of letters, from 0.5 to 4 (default: the display's)")                                   \
     X(MEM, "mem", 0, "SIZE", NULL, "most memory for pictures that are kept (default: 64M)")        \
     X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx layer",                \
-      "group rows by line, metadata, annotation, forward, compile, fx or layer; in pictures of "   \
-      "segments color them by use (default) or by line")                                           \
+      "group rows by line (default), metadata, annotation, forward, compile, fx or layer")         \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations api_calls heap_calls samples " \
       "facts",                                                                                     \
-      "the table to print as CSV; for export: allocations (default), events, segments, ...")       \
+      "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
+    X(NO_PAGER, "no-pager", 0, NULL, NULL, "never show long output in a pager")                    \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
       "colored text: auto (default), always, never")                                               \
@@ -100,6 +99,10 @@ typedef struct {
 
 extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
+/* What it means, and its words, for a command that takes the options in `allowed`. */
+const char *mv_option_help(mv_option_id id, uint64_t allowed);
+const char *mv_option_words(mv_option_id id, uint64_t allowed);
+
 #define MV_HAS(id) (UINT64_C(1) << MV_OPTION_##id)
 
 /* In a set of options: from the first word that is not an option, the command line belongs to
@@ -107,7 +110,8 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 #define MV_STOP_AT_WORD (UINT64_C(1) << 63)
 
 /* The options of every command. */
-#define MV_COMMON_OPTIONS (MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
+#define MV_COMMON_OPTIONS \
+    (MV_HAS(NO_PAGER) | MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
 
 #define MV_ALL_DEVICES (-1)
 

@@ -4,24 +4,57 @@
 #include <stdio.h>
 
 #include "base/texts.h"
+#include "cli/report/pager.h"
 
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
 {
     out->used = 0;
     out->color = out->lacks_memory = false;
     out->columns = out->rows = 0;
+    out->pager = NULL;
+    out->paged = NULL;
     return mv_sink_open(&out->sink, path ? path : "-", err);
 }
 
-static void flush(mv_out *out)
+/* Lines of the terminal that the buffer takes: longer ones take several. */
+static uint64_t lines_of(const mv_out *out)
 {
-    mv_sink_write(&out->sink, out->buffer, out->used);
+    uint64_t lines = 0, columns = 0;
+
+    for (uint32_t i = 0; i < out->used; i++) {
+        if (out->buffer[i] == '\n') {
+            lines +=
+                1 + (columns > out->columns && out->columns ? (columns - 1) / out->columns : 0);
+            columns = 0;
+        } else {
+            columns += !mv_utf8_is_tail(out->buffer[i]);
+        }
+    }
+    return lines;
+}
+
+static void write_out(mv_out *out, const void *data, uint64_t length)
+{
+    if (out->paged)
+        fwrite(data, 1, length, out->paged); /* which fails when the user has quit */
+    else
+        mv_sink_write(&out->sink, data, length);
+}
+
+/* The first time it is decided whether the pager is needed: a line is left for the prompt. */
+static void flush(mv_out *out, bool is_last)
+{
+    if (out->pager && (!is_last || lines_of(out) >= out->rows))
+        out->paged = mv_pager_open(out->pager);
+    out->pager = NULL;
+    write_out(out, out->buffer, out->used);
     out->used = 0;
 }
 
 void mv_out_flush(mv_out *out)
 {
-    flush(out);
+    out->pager = NULL;
+    flush(out, false);
     if (out->sink.file && fflush(out->sink.file) != 0)
         out->sink.failed = true;
 }
@@ -30,22 +63,28 @@ mv_code mv_out_close(mv_out *out, mv_err *err)
 {
     if (!out->sink.file)
         return MV_OK;
-    flush(out);
+    flush(out, true);
+    if (out->paged)
+        mv_pager_close(out->paged);
+    out->paged = NULL;
     return mv_sink_commit(&out->sink, err);
 }
 
 void mv_out_abort(mv_out *out)
 {
     out->used = 0;
+    if (out->paged)
+        mv_pager_close(out->paged);
+    out->paged = NULL;
     mv_sink_abort(&out->sink);
 }
 
 void mv_out_bytes(mv_out *out, const void *data, uint64_t length)
 {
     if (length > MV_OUT_BUFFER - out->used)
-        flush(out);
+        flush(out, false);
     if (length > MV_OUT_BUFFER) {
-        mv_sink_write(&out->sink, data, length);
+        write_out(out, data, length);
         return;
     }
     memcpy(out->buffer + out->used, data, length);
@@ -55,7 +94,7 @@ void mv_out_bytes(mv_out *out, const void *data, uint64_t length)
 void mv_out_char(mv_out *out, char c)
 {
     if (out->used == MV_OUT_BUFFER)
-        flush(out);
+        flush(out, false);
     out->buffer[out->used++] = c;
 }
 

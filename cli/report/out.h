@@ -1,7 +1,10 @@
 /* Where results go: standard output, or the file that -o names (whole or not at all).
  *
  * Everything is buffered here and numbers are written without printf, since `trace` and `dump`
- * print millions of lines. After a failed write further ones do nothing; closing reports it. */
+ * print millions of lines. After a failed write further ones do nothing; closing reports it.
+ *
+ * With a `pager` nothing is written until it is known whether all of it fits the terminal: if not,
+ * the pager gets it. A user who quits that early is no failure. */
 #ifndef MV_OUT_H
 #define MV_OUT_H
 
@@ -27,6 +30,8 @@ typedef struct {
     mv_sink sink;
     bool color;             /* whether mv_out_style writes anything */
     uint32_t columns, rows; /* of the terminal; 0: not known */
+    const char *pager;      /* command for what is longer than the screen; NULL: none */
+    FILE *paged;            /* its input, once it runs */
     bool lacks_memory;      /* a part of the report found none: it is not whole, so it failed */
     uint32_t used;
     char buffer[MV_OUT_BUFFER];
@@ -36,7 +41,8 @@ typedef struct {
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err);
 mv_code mv_out_close(mv_out *out, mv_err *err);
 
-/* Writes what is buffered: for whoever reads it while the command runs on. */
+/* Writes what is buffered: for whoever reads it while the command runs on. From then on there is no
+ * pager. */
 void mv_out_flush(mv_out *out);
 
 /* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */

@@ -81,9 +81,9 @@ Test(cli, good_usage_has_its_output)
     static const expectation all[] = {
         {"$MEMVIZ --version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
         {"$MEMVIZ version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
-        {"$MEMVIZ --help", 0, "Commands", NULL},
-        {"$MEMVIZ help", 0, "Commands", NULL},
-        {"$MEMVIZ -h", 0, "Commands", NULL},
+        {"$MEMVIZ --help", 0, "Start here", NULL},
+        {"$MEMVIZ help", 0, "Start here", NULL},
+        {"$MEMVIZ -h", 0, "Start here", NULL},
         {"$MEMVIZ trace -h", 0, "Example", NULL},
         {"$MEMVIZ trace $SNAPS/mempool.pickle", 0, "segment_alloc", NULL},
         {"$MEMVIZ trace -- $SNAPS/mempool.pickle", 0, "segment_alloc", NULL},
@@ -162,6 +162,38 @@ Test(cli, every_command_has_help_with_an_example)
         snprintf(section, sizeof section, "%s", c->name);
         cr_expect(strstr(man.out, section), "the man page does not name %s", c->name);
     }
+}
+
+static void expect_no_wide_line(const char *command, const char *text, uint32_t columns)
+{
+    for (const char *line = text; *line;) {
+        size_t length = strcspn(line, "\n");
+        bool is_example = strstr(line, "memviz ") && strstr(line, "memviz ") < line + length;
+        cr_expect(length <= columns || is_example, "%s, %u columns: %.*s", command, columns,
+                  (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+Test(cli, help_fits_the_terminal)
+{
+    expect_no_wide_line("help", mvt_sh("$MEMVIZ help").out, 80);
+    expect_no_wide_line("help", mvt_sh("COLUMNS=60 $MEMVIZ help").out, 60);
+    expect_no_wide_line("terms", mvt_sh("$MEMVIZ help terms").out, 80);
+    for (const mv_command *c = mv_commands; c->name; c++)
+        expect_no_wide_line(c->name, mvt_sh("$MEMVIZ help %s", c->name).out, 80);
+    expect_no_wide_line("peak", mvt_sh("COLUMNS=60 $MEMVIZ help peak").out, 60);
+}
+
+/* An option says what it does for this command, and no other one. */
+Test(cli, help_is_about_the_command)
+{
+    cr_expect_null(strstr(mvt_sh("$MEMVIZ help peak").out, "--bench"));
+    cr_expect(strstr(mvt_sh("$MEMVIZ help view").out, "with --bench"));
+    cr_expect_null(strstr(mvt_sh("$MEMVIZ help trace_plot").out, "annotation, forward"));
+    cr_expect_null(strstr(mvt_sh("$MEMVIZ help lines").out, "by use"));
+    cr_expect(strstr(mvt_sh("$MEMVIZ help leaks").out, "\n  leak  "));
+    cr_expect_null(strstr(mvt_sh("$MEMVIZ help leaks").out, "delta>"));
 }
 
 Test(cli, man_page_names_every_option_in_use)

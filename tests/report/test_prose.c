@@ -188,7 +188,8 @@ Test(prose, the_name_of_a_row_stays)
         {"whatif frag_varying_batch.pickle.zst", "roundup_power2_divisions:8\n"},
         {"stats graphs.pickle", "\n  large (0, 0) "},
         {"ranks no_leak_warmup.pickle leak_in_training.pickle", "\n  no_leak_warmup.pickle "},
-        {"info leak_in_training.pickle", "\n  device  events  with stack  reserved  allocated  history\n"},
+        {"info leak_in_training.pickle",
+         "\n  device  events  with stack  reserved  allocated  history\n"},
         {"trace --limit 5 leak_in_training.pickle", "  train.py:72 train_step\n"},
         {"diff no_leak_warmup.pickle leak_in_training.pickle", "  20.5 MiB  train.py:62 forward\n"},
         {"oom oom_fragmented.pickle", "  more.py:9 E\n"},
@@ -276,4 +277,60 @@ Test(prose, colors_are_for_terminals_only)
         cr_expect(strstr(r.out, "LEAK"), "%s", r.out);
         cr_expect_eq(strchr(r.out, '\033') != NULL, all[i].colored, "%u: %s", i, r.out);
     }
+}
+
+/* ---- the pager --------------------------------------------------------------------------- */
+
+/* On a terminal of 24 lines, `before` in front of the command. The pager of these marks each line.
+ */
+static mvt_run on_terminal(const char *before, const char *arguments)
+{
+    return mvt_sh("cd $SNAPS; TERM=xterm LINES=24 COLUMNS=80 MEMVIZ_PAGER='sed s/^/@/' script -qec "
+                  "\"%s$MEMVIZ %s\" $OLDPWD/log </dev/null",
+                  before, arguments);
+}
+
+Test(prose, long_output_goes_to_the_pager_of_a_terminal)
+{
+    static const struct {
+        const char *before, *arguments;
+        int status;
+        bool is_paged;
+    } all[] = {
+        {"", "trace --limit 30 gpt_train.pickle", 0, true},
+        {"", "trace --limit 5 gpt_train.pickle", 0, false},
+        {"", "trace --limit 0 gpt_train.pickle", 0, true}, /* more than the buffer */
+        {"", "dump gpt_train.pickle", 0, true},
+        {"", "trace --no-pager --limit 30 gpt_train.pickle", 0, false},
+        {"", "trace --limit 30 gpt_train.pickle | cat", 0, false},
+        {"TERM=dumb ", "trace --limit 30 gpt_train.pickle", 0, false},
+        {"MEMVIZ_PAGER= ", "trace --limit 30 gpt_train.pickle", 0, false},
+        {"MEMVIZ_PAGER=cat ", "trace --limit 30 gpt_train.pickle", 0, false},
+        {"MEMVIZ_PAGER=nothing-like-it ", "trace --limit 30 gpt_train.pickle", 0, false},
+        {"", "help peak", 0, true},
+        {"", "leaks --frames all --fail-on leak leak_in_training.pickle", 3, true},
+    };
+
+    for (unsigned i = 0; mvt_sh("command -v script").status == 0 && i < sizeof all / sizeof *all;
+         i++) {
+        mvt_run r = on_terminal(all[i].before, all[i].arguments);
+        cr_expect_eq(r.status, all[i].status, "%s: %d: %s%s", all[i].arguments, r.status, r.out,
+                     r.err);
+        cr_expect_eq(strchr(r.out, '@') != NULL && strstr(r.out, "\n@"), all[i].is_paged,
+                     "%s%s:\n%s", all[i].before, all[i].arguments, r.out);
+        cr_expect(strstr(r.out, "device 0") || strstr(r.out, "memviz"), "%s", r.out);
+    }
+}
+
+/* A user who has seen enough is no failure. */
+Test(prose, a_pager_that_quits_is_no_failure)
+{
+    mvt_run r;
+
+    if (mvt_sh("command -v script").status != 0)
+        return;
+    r = on_terminal("MEMVIZ_PAGER='head -n 3' ", "trace --limit 0 gpt_train.pickle");
+    cr_expect_eq(r.status, 0, "%d: %s%s", r.status, r.out, r.err);
+    r = on_terminal("MEMVIZ_PAGER=false ", "trace --limit 0 gpt_train.pickle");
+    cr_expect_eq(r.status, 0, "%d: %s%s", r.status, r.out, r.err);
 }
