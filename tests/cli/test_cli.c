@@ -189,7 +189,7 @@ Test(cli, help_fits_the_terminal)
 Test(cli, help_is_about_the_command)
 {
     cr_expect_null(strstr(mvt_sh("$MEMVIZ help peak").out, "--bench"));
-    cr_expect(strstr(mvt_sh("$MEMVIZ help view").out, "with --bench"));
+    cr_expect(strstr(mvt_sh("$MEMVIZ help view").out, "many to play"));
     cr_expect_null(strstr(mvt_sh("$MEMVIZ help trace_plot").out, "annotation, forward"));
     cr_expect_null(strstr(mvt_sh("$MEMVIZ help lines").out, "by use"));
     cr_expect(strstr(mvt_sh("$MEMVIZ help leaks").out, "\n  leak  "));
