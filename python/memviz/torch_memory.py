@@ -42,10 +42,13 @@ def snapshot(path: Path) -> str:
 
 
 class History:
-    """PyTorch's recorder is on from start() to stop(). One that was on already is left as it is."""
+    """PyTorch's recorder is on from start() to stop(). Those that overlap share it, and the last one
+    stops it; one that the program itself had started is left as it is."""
 
-    def __init__(self, max_entries: int, stacks: Optional[str], context: Optional[str] = "all") -> None:
-        self.options = {"enabled": "all", "context": context if stacks else None, "stacks": stacks or "python",
+    running = 0  # of ours
+
+    def __init__(self, max_entries: int, stacks: Optional[str]) -> None:
+        self.options = {"enabled": "all", "context": "all" if stacks else None, "stacks": stacks or "python",
                         "max_entries": max_entries, "global_record_annotations": True}
         self.is_ours = False
 
@@ -56,11 +59,13 @@ class History:
         known = inspect.signature(record).parameters
         if "max_entries" not in known or not hasattr(torch._C, "_cuda_isHistoryEnabled"):
             raise Error(f"memviz.record: PyTorch {torch.__version__} is too old; it needs 2.1")
-        self.is_ours = not torch._C._cuda_isHistoryEnabled()
-        if self.is_ours:
+        self.is_ours = History.running > 0 or not torch._C._cuda_isHistoryEnabled()
+        if self.is_ours and not History.running:
             record(**{key: value for key, value in self.options.items() if key in known})
+        History.running += self.is_ours
 
     def stop(self) -> None:
-        if self.is_ours:
-            self.is_ours = False
+        History.running -= self.is_ours
+        if self.is_ours and not History.running:
             sys.modules["torch"].cuda.memory._record_memory_history(enabled=None)
+        self.is_ours = False

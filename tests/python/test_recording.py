@@ -105,6 +105,16 @@ class Record(Case):
         self.assertEqual(len(self.torch.recordings), 2)
         self.assertEqual(self.names(), ["inner.msgpack", "outer.msgpack"])
 
+    def test_the_last_of_those_that_overlap_stops_the_recorder(self):
+        first, second = memviz.record(self.path("first.msgpack")), memviz.record(self.path("second.msgpack"))
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        self.assertTrue(self.torch.is_recording)
+        second.__exit__(None, None, None)
+        self.assertFalse(self.torch.is_recording)
+        self.assertEqual(len(self.torch.recordings), 2)
+
     def test_it_decorates_functions_that_call_themselves(self):
         @memviz.record(self.path("x.msgpack"))
         def down(n):
