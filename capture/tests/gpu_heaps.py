@@ -26,8 +26,8 @@ class Different(Exception):
 
 
 def environment():
-    """Programs find the recipes."""
-    path = [EXAMPLES, *filter(None, [os.environ.get("PYTHONPATH")])]
+    """Programs find the recipes and the package."""
+    path = [EXAMPLES, os.path.join(ROOT, "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
 
 
@@ -116,14 +116,14 @@ def scene_numba():
 def scene_rmm():
     """RMM's pool under a resource of callbacks, with RMM's own statistics below it."""
     import rmm
-    from heap_rmm import memviz
+    from heap_rmm import told
 
     def keep_array():
         kept.append(rmm.DeviceBuffer(size=KEPT))
 
     pool = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1 << 28)
     counted = rmm.mr.StatisticsResourceAdaptor(pool)
-    rmm.mr.set_current_device_resource(memviz(counted))
+    rmm.mr.set_current_device_resource(told(counted))
     kept = []
     for _ in range(STEPS):
         a, b = rmm.DeviceBuffer(size=1 << 20), rmm.DeviceBuffer(size=3 << 20)

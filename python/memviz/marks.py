@@ -79,6 +79,7 @@ class Heap:
 
     alloc: Callable[[int, int], None]  # alloc(address, bytes), after the block was taken
     free: Callable[[int], None]  # free(address), before it may be taken again
+    is_recorded: bool  # under `memviz run`: else the two do nothing
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -86,6 +87,7 @@ class Heap:
         # Not methods: a function of Python between the allocator and memviz would be charged.
         self.alloc = partial(ALLOC, number)
         self.free = partial(FREE, number)
+        self.is_recorded = number != 0
 
 
 def heap(name: str) -> Heap:

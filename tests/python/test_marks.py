@@ -11,6 +11,7 @@ import memviz
 
 PROGRAM = """
 import memviz
+import os
 
 @memviz.range("decorated")
 def decorated():
@@ -27,6 +28,7 @@ except ValueError:
     pass
 assert decorated() == 7
 pool = memviz.heap("pool")
+assert pool.is_recorded == ("LD_PRELOAD" in os.environ)
 
 def take(address):
     pool.alloc(address, 4096)
@@ -44,6 +46,7 @@ memviz.mark("last")
 class Marks(unittest.TestCase):
     def test_without_the_shim_nothing_happens(self):
         subprocess.run([sys.executable, "-c", PROGRAM], check=True)
+        self.assertFalse(memviz.heap("pool").is_recorded)
 
     def test_under_memviz_run_they_are_recorded_in_order(self):
         with tempfile.TemporaryDirectory() as folder:
