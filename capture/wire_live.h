@@ -222,7 +222,11 @@ static inline bool mv_live_is_beside(mv_live_event kind)
                                               * a kernel; handle */                                \
     X(UNLOAD, 28, "unload", GIVES, NOTHING, NONE)                                                  \
     X(GRAPH_ALLOC, 29, "graph_alloc", GETS, NOTHING, NONE) /* a node of a graph that allocates */  \
-    X(GRAPH_TRIM, 30, "graph_trim", GIVES, NOTHING, NONE)
+    X(GRAPH_TRIM, 30, "graph_trim", GIVES, NOTHING, NONE)                                          \
+    X(OBJECT_CREATE, 31, "object_create", GETS, NOTHING, NONE) /* an executable graph, a stream:   \
+                                                                * handle. The driver has memory    \
+                                                                * for it that no call asks for */  \
+    X(OBJECT_DESTROY, 32, "object_destroy", GIVES, NOTHING, NONE)
 
 typedef enum {
 #define MV_API_ENUM(name, number, ...) MV_API_##name = number,

@@ -3,6 +3,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
+#include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/lives/lives_window.h"
 #include "base/size.h"
@@ -29,6 +30,7 @@ typedef struct {
     uint32_t first, end;      /* devices */
     mv_leaks *found;          /* [end - first] */
     mv_leak_outlook *outlook; /* [end - first] */
+    mv_driver_growth *driver; /* [end - first] */
     mv_leak_verdict verdict;
     uint64_t limit;
 } leak_report;
@@ -141,6 +143,36 @@ static void list_retained(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)};
 
+#define DRIVER_FIELDS(COLUMN, MEMBER, LIST)                   \
+    MEMBER("device", device)                                  \
+    MEMBER("verdict", mv_leak_verdict_name(grown->verdict))   \
+    MEMBER("what", grown->what)                               \
+    MEMBER("objects", grown->objects)                         \
+    MEMBER("unexplained.first", mv_value_i64(grown->first))   \
+    MEMBER("unexplained.last", mv_value_i64(grown->last))     \
+    MEMBER("first_us", mv_value_time(grown->first_us))        \
+    MEMBER("last_us", mv_value_time(grown->last_us))          \
+    MEMBER("samples", grown->samples)                         \
+    MEMBER("confidence", mv_value_real(grown->confidence))    \
+    MEMBER("culprit", grown->label)                           \
+    MEMBER("frames", mv_value_frames(r->trace, grown->stack)) \
+    MEMBER("why", grown->why)                                 \
+    MEMBER("advice", grown->advice)
+
+static void list_driver(mv_rows *rows, const void *all, const void *one)
+{
+    const leak_report *r = all;
+
+    (void)one;
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_driver_growth *grown = &r->driver[device - r->first];
+        if (grown->objects > 0)
+            MV_ROWS_ADD(rows, DRIVER_FIELDS);
+    }
+}
+
+static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
+
 #define STEPS_FIELDS(MEMBER, steps)                               \
     MEMBER("steps.source", mv_steps_source_name((steps)->source)) \
     MEMBER("steps.count", (steps)->count)                         \
@@ -196,6 +228,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     FLOOR_FIELDS(MEMBER, &first->floor)                    \
     IN_PROGRESS_FIELDS(MEMBER, &sum)                       \
     LIST("leaks", &leak_table, mv_value_rows(NULL))        \
+    LIST("driver", &driver_table, mv_value_rows(NULL))     \
     LIST("retained", &retained_table, mv_value_rows(NULL)) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
@@ -266,6 +299,31 @@ static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
     mv_out_style(out, MV_STYLE_NONE);
     mv_prose_put(out, 5, 5, "%s", leak->advice);
     mv_stack_put(out, r->trace, r->kinds, leak->stack, r->cli->options.all_frames, 6);
+}
+
+/* Memory of the driver: of objects that are never destroyed. */
+static void put_driver(const leak_report *r, uint32_t device, const mv_driver_growth *grown)
+{
+    mv_out *out = r->out;
+
+    mv_out_style(out, MV_STYLE_RED);
+    mv_out_text(out, "LEAK  ");
+    if (mv_devices_in_use(r->trace, r->first, r->end) > 1)
+        mv_out_format(out, "device %u: ", device);
+    mv_out_style(out, MV_STYLE_BOLD);
+    mv_prose_put_cut(out, mv_prose_room(out, 42), grown->label);
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_format(out, ": %s\n  ", grown->what);
+    mv_prose_put(out, 2, 4, "%s", grown->why);
+    mv_out_format(out, "  %u samples, from %.3f s to %.3f s; confidence %.2f\n", grown->samples,
+                  (double)(grown->first_us - r->start_us) / 1e6,
+                  (double)(grown->last_us - r->start_us) / 1e6, grown->confidence);
+    mv_out_style(out, MV_STYLE_YELLOW);
+    mv_out_text(out, "  -> ");
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_prose_put(out, 5, 5, "%s", grown->advice);
+    mv_stack_put(out, r->trace, r->kinds, grown->stack, r->cli->options.all_frames, 6);
+    mv_out_char(out, '\n');
 }
 
 static void put_steps(mv_out *out, const mv_steps *steps)
@@ -356,6 +414,8 @@ static void put_device(const void *all, uint32_t device)
         mv_out_char(r->out, '\n');
     }
     mv_rows_put_hidden(r->out, found->count, r->limit);
+    if (r->driver[device - r->first].verdict == MV_VERDICT_LEAK)
+        put_driver(r, device, &r->driver[device - r->first]);
     put_summary(r, device, found);
     mv_table_print(r->cli, &retained_table, r, &device, "\n");
 }
@@ -373,6 +433,28 @@ static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *
     found->exit_event = lives->has_later_events ? events : found->exit_event + first;
     if (outlook->oom_event != MV_NEVER)
         outlook->oom_event += first;
+}
+
+/* What the driver has for objects, beside what calls got: for the whole of a capture. */
+static mv_code find_driver(leak_report *r, uint32_t device, const mv_events *events,
+                           mv_leaks *found, mv_err *err)
+{
+    const mv_steps *steps = &found->steps;
+    mv_driver_growth *grown = &r->driver[device - r->first];
+    int64_t *step_us = mv_push_array(&r->cli->arena, int64_t, steps->count);
+    bool is_exit = found->exit_event < events->count;
+
+    if (!r->cli->as_read || r->cli->options.from || r->cli->options.to)
+        return MV_OK;
+    if (!step_us)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = 0; i < steps->count; i++)
+        step_us[i] = steps->at[i] < events->count ? events->time_us[steps->at[i]] : INT64_MAX;
+    if (mv_driver_growth_find(&r->cli->arena, r->cli->as_read, device, step_us, steps->count,
+                              is_exit ? events->time_us[found->exit_event] : INT64_MAX, grown,
+                              err) == MV_OK)
+        mv_driver_growth_join(grown, found);
+    return err->code;
 }
 
 /* False, with a message, when memory is out or the window is none. */
@@ -393,6 +475,8 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
         mv_lives_within(&r->cli->arena, &whole, window, &lives, err);
     if (err->code == MV_OK)
         mv_leaks_find(&r->cli->arena, r->trace, &lives, found, err);
+    if (err->code == MV_OK)
+        find_driver(r, device, &lives.events, found, err);
     if (err->code == MV_OK)
         mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);
     if (err->code != MV_OK) {
@@ -441,7 +525,8 @@ int mv_cmd_leaks(mv_cli *cli)
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_leaks, r.end - r.first);
     r.outlook = mv_push_array(&cli->arena, mv_leak_outlook, r.end - r.first);
-    if (!r.kinds || !r.found || !r.outlook)
+    r.driver = mv_push_array(&cli->arena, mv_driver_growth, r.end - r.first);
+    if (!r.kinds || !r.found || !r.outlook || !r.driver)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);

@@ -22,14 +22,14 @@ typedef struct {
     const mv_command *command;
     mv_options options;
     mv_budget budget;
-    mv_arena arena;             /* the trace and what is found in it */
-    mv_arena scratch;           /* temporary; both draw on the budget */
-    mv_out out;                 /* open while the command runs */
-    mv_gates gates;             /* those of --fail-on, and their answers */
-    const char *level;          /* of memory that the report is about; NULL: it takes none */
-    const mv_trace *whole;      /* of --level all: the trace as it was read; else NULL */
-    int64_t whole_start_us;     /* from which times of that level count */
-    mv_program_fn *program;     /* the program itself, for a command that runs others */
+    mv_arena arena;          /* the trace and what is found in it */
+    mv_arena scratch;        /* temporary; both draw on the budget */
+    mv_out out;              /* open while the command runs */
+    mv_gates gates;          /* those of --fail-on, and their answers */
+    const char *level;       /* of memory that the report is about; NULL: it takes none */
+    const mv_trace *as_read; /* of other levels than pytorch: the trace as it was read; else NULL */
+    int64_t start_us;        /* of these: from which times count */
+    mv_program_fn *program;  /* the program itself, for a command that runs others */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
     bool keeps_report; /* the report is written even if the exit status is that of a failure */
 } mv_cli;

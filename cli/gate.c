@@ -194,7 +194,9 @@ void mv_gate_judge_leaks(mv_gates *gates, uint32_t device, const mv_leaks *found
 {
     char size[MV_SIZE_TEXT];
 
-    if (found->verdict == MV_VERDICT_LEAK)
+    if (found->verdict == MV_VERDICT_LEAK && found->count == 0)
+        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "device %u: %s", device, found->why);
+    else if (found->verdict == MV_VERDICT_LEAK)
         mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "device %u: %u leak%s, %s in all", device,
                       found->count, mv_plural(found->count),
                       mv_size_text(size, found->leaked_bytes));

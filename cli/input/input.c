@@ -38,10 +38,8 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
     *as_read = *trace;
     if (mv_level_take_named(&cli->arena, trace, cli->options.level, err) != MV_OK)
         return;
-    if (cli->options.level && strcmp(cli->options.level, mv_level_name(MV_LEVEL_ALL)) == 0) {
-        cli->whole = as_read;
-        cli->whole_start_us = mv_position_start_us(trace);
-    }
+    cli->as_read = trace->origin.level ? as_read : NULL;
+    cli->start_us = mv_position_start_us(trace);
     cli->level = cli->options.level ? cli->options.level : mv_level_name_of(trace, level);
     if (!cli->options.level && level != MV_LEVEL_PYTORCH &&
         !mv_option_given(&cli->options, MV_HAS(QUIET)))

@@ -1,19 +1,24 @@
 #include "cli/report/device_rest.h"
 
-#include "analyze/lives/position.h"
+#include "analyze/levels/levels.h"
 #include "cli/report/prose.h"
+
+bool mv_rest_is_wanted(const mv_cli *cli)
+{
+    return cli->as_read && strcmp(cli->level, mv_level_name(MV_LEVEL_ALL)) == 0;
+}
 
 mv_code mv_rest_find(mv_cli *cli, uint32_t device, int64_t time_us, uint64_t held,
                      mv_device_rest *out, mv_err *err)
 {
-    return cli->whole
-               ? mv_device_rest_find(&cli->arena, cli->whole, device, time_us, held, out, err)
+    return mv_rest_is_wanted(cli)
+               ? mv_device_rest_find(&cli->arena, cli->as_read, device, time_us, held, out, err)
                : MV_OK;
 }
 
 const char *mv_rest_text(mv_cli *cli, const mv_device_rest *rest)
 {
-    return cli->whole ? mv_device_rest_text(&cli->arena, rest, cli->whole_start_us) : NULL;
+    return mv_rest_is_wanted(cli) ? mv_device_rest_text(&cli->arena, rest, cli->start_us) : NULL;
 }
 
 void mv_rest_put(mv_cli *cli, const mv_device_rest *rest)

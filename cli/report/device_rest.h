@@ -6,6 +6,9 @@
 #include "analyze/ledger/device_use.h"
 #include "cli/report/table.h"
 
+/* Whether the command is about the whole device. */
+bool mv_rest_is_wanted(const mv_cli *cli);
+
 /* Near a time, beside `held` bytes. On other levels there is no such thing, and *out is not set. */
 mv_code mv_rest_find(mv_cli *cli, uint32_t device, int64_t time_us, uint64_t held,
                      mv_device_rest *out, mv_err *err);
@@ -18,7 +21,7 @@ const char *mv_rest_text(mv_cli *cli, const mv_device_rest *rest);
 
 /* Its members in JSON: null when no sample is near, and none on other levels. */
 #define MV_REST_FIELDS(MEMBER, cli, rest)                                                       \
-    MEMBER("device_use.used", !(cli)->whole                 ? mv_value_of(MV_VALUE_NO_OBJECT)   \
+    MEMBER("device_use.used", !mv_rest_is_wanted(cli)       ? mv_value_of(MV_VALUE_NO_OBJECT)   \
                               : (rest)->used == MV_NO_BYTES ? mv_value_of(MV_VALUE_NULL_OBJECT) \
                                                             : mv_value_u64((rest)->used))       \
     MEMBER("device_use.sample_us", mv_value_time((rest)->sample_us))                            \

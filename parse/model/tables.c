@@ -109,7 +109,7 @@ static_assert(MV_ACTION_ALLOC == 0 && MV_ACTION_OOM == 7 && MV_ACTION_OTHER == 1
                   MV_ACTION_COUNT == 11,
               "bump MV_WIRE_VERSION");
 static_assert(MV_SEGMENT_UNKNOWN == 2 && MV_BLOCK_UNKNOWN == 3 && MV_STAGE_MARK == 3 &&
-                  MV_SETTING_NONE == 4 && MV_API_ALLOC == 1 && MV_API_ACTION_COUNT == 31 &&
+                  MV_SETTING_NONE == 4 && MV_API_ALLOC == 1 && MV_API_ACTION_COUNT == 33 &&
                   MV_HEAP_ACTION_COUNT == 5,
               "bump MV_WIRE_VERSION");
 

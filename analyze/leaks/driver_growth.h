@@ -1,0 +1,41 @@
+/* Objects of CUDA that a line makes in each step and never destroys: executable graphs, streams.
+ * The driver has memory for them that no call asks for, so that no level shows it; the device's
+ * samples do, as memory that nothing explains (analyze/ledger).
+ *
+ *     steps                1      2      3      4      5      6
+ *     graphs alive         1      2      3      4      5      6      by the calls
+ *     unexplained          2  4   6  8  10     12     14             by the samples
+ *
+ * Both must grow up to the end for a leak. When the objects grow and the samples are too few, or
+ * show no growth, it is not known. */
+#ifndef MV_DRIVER_GROWTH_H
+#define MV_DRIVER_GROWTH_H
+
+#include "analyze/leaks/leaks.h"
+
+typedef struct {
+    mv_leak_verdict verdict;   /* CLEAN: nothing is found, and the rest is 0 */
+    const char *what;          /* "executable graphs", "streams" */
+    uint64_t objects;          /* alive at the end, made by the line */
+    mv_stack_id stack;         /* of the trace as it was read; the last of the line */
+    mv_frame_id culprit;       /* MV_NO_ROW: none */
+    double confidence;         /* that the objects grow: as mv_leak's */
+    uint32_t steps;            /* from the first judged to the last */
+    uint32_t samples;          /* of the device, in these steps */
+    int64_t first_us, last_us; /* of the first and the last of them; MV_NO_TIME: none */
+    int64_t first, last;       /* what was unexplained at them */
+    const char *label;         /* of the culprit: "train.py:12 step" */
+    const char *why;           /* one sentence: what was seen; "" when nothing is found */
+    const char *advice;        /* one sentence; "" when nothing is found */
+} mv_driver_growth;
+
+/* `trace` is as it was read, `step_us` when the steps begin, `end_us` when the program's exit
+ * does; INT64_MAX: not seen. Fails only when memory is out. */
+mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                              const int64_t *step_us, uint32_t steps, int64_t end_us,
+                              mv_driver_growth *out, mv_err *err);
+
+/* The verdict on a device with what was found of its driver's memory. */
+void mv_driver_growth_join(const mv_driver_growth *grown, mv_leaks *leaks);
+
+#endif
