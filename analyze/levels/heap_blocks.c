@@ -61,10 +61,11 @@ static uint32_t new_row(mv_heaps *h)
     return h->blocks_used++;
 }
 
-static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint64_t bytes)
+/* `maker`: the call that allocated it, which is not this one when a block is resized. */
+static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
 {
     mv_heap_sum *sum = &h->sums[heap];
-    uint64_t address = h->calls->addr[call];
+    uint64_t address = h->calls->addr[call], bytes = h->calls->size[call];
     uint32_t at = new_row(h);
     mv_heap_block *block;
 
@@ -73,12 +74,13 @@ static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint64_t bytes)
     block = &h->blocks[at];
     *block = (mv_heap_block){.address = address,
                              .bytes = bytes < MOST_BYTES ? bytes : 0,
+                             .name = sum->name,
                              .heap = heap,
-                             .call = call,
+                             .call = maker,
                              .prev = MV_NO_ROW,
                              .next = sum->first,
                              .below = mv_map_find(&h->by_addr, address),
-                             .device = h->calls->device[call] < 0 ? 0 : h->calls->device[call]};
+                             .device = h->calls->device[maker] < 0 ? 0 : h->calls->device[maker]};
     if (!mv_map_put(&h->by_addr, address, at))
         return false;
     if (block->next != MV_NO_ROW)
@@ -140,22 +142,22 @@ static bool apply_alloc(mv_heaps *h, uint32_t call, uint32_t heap)
 
     h->sums[heap].allocs++;
     h->sums[heap].doubles += before != MV_NO_ROW;
-    return (before == MV_NO_ROW || lose(h, call, before)) &&
-           gain(h, call, heap, h->calls->size[call]);
+    return (before == MV_NO_ROW || lose(h, call, before)) && gain(h, call, heap, call);
 }
 
 /* A free, or a resize. */
 static bool apply_loss(mv_heaps *h, uint32_t call, uint32_t heap, bool is_resize)
 {
-    uint32_t at = block_at(h, heap, h->calls->addr[call]);
+    uint32_t at = block_at(h, heap, h->calls->addr[call]), maker;
 
     if (at == MV_NO_ROW) {
         ++*(heap == MV_NO_ROW ? &h->lone_frees : &h->sums[heap].lone_frees);
         return true;
     }
     heap = h->blocks[at].heap;
+    maker = h->blocks[at].call;
     h->sums[heap].frees += !is_resize;
-    return lose(h, call, at) && (!is_resize || gain(h, call, heap, h->calls->size[call]));
+    return lose(h, call, at) && (!is_resize || gain(h, call, heap, maker));
 }
 
 static bool apply_reset(mv_heaps *h, uint32_t call, uint32_t heap)

@@ -31,8 +31,9 @@ const char *mv_heap_doubts(const mv_heap_sum *heap, char words[MV_HEAP_WORDS]);
 typedef struct {
     uint64_t address, bytes; /* bytes 0: it holds nothing */
     uint64_t place;          /* the watcher's own */
+    mv_string_id name;       /* of its heap */
     uint32_t heap;           /* row of `sums` */
-    uint32_t call;           /* row of heap_calls that made it */
+    uint32_t call;           /* row of heap_calls that allocated it, whatever resized it since */
     uint32_t prev, next;     /* in the list of its heap */
     uint32_t below;          /* an older block of another heap at the same address */
     int32_t device;          /* 0 when it is not known */

@@ -143,8 +143,7 @@ static void watch(void *user, const mv_lot *lot, uint32_t at, uint32_t call, boo
 static bool is_wanted_block(const maker *m, const mv_heap_block *block)
 {
     return block->bytes > 0 && block->device == (int32_t)m->device &&
-           (m->heap == MV_LEVEL_ALL ||
-            mv_level_of_heap(m->trace->heap_calls.heap[block->call]) == m->heap);
+           (m->heap == MV_LEVEL_ALL || mv_level_of_heap(block->name) == m->heap);
 }
 
 /* Among all levels, where a block lies in memory that CUDA gave, it has an address of its own. */

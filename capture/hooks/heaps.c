@@ -9,13 +9,12 @@
 
 #include "capture/hooks/hooks.h"
 
-enum { MOST_HEAPS = 64, MOST_NAME = 64 };
 enum { EMPTY, BEING_WRITTEN, READY };
 
 static struct {
     atomic_int state;
-    char name[MOST_NAME];
-} heaps[MOST_HEAPS];
+    char name[MV_HEAPS_NAME];
+} heaps[MV_HEAPS_MOST];
 
 static bool is_level(const char *name)
 {
@@ -27,15 +26,15 @@ static bool is_level(const char *name)
     return false;
 }
 
-static void spell(const char *name, char out[MOST_NAME])
+static void spell(const char *name, char out[MV_HEAPS_NAME])
 {
-    size_t bytes = name ? strnlen(name, MOST_NAME) : 0;
+    size_t bytes = name ? strnlen(name, MV_HEAPS_NAME) : 0;
 
     if (bytes == 0) {
         memcpy(out, "unnamed", sizeof "unnamed");
         return;
     }
-    if (bytes == MOST_NAME)
+    if (bytes == MV_HEAPS_NAME)
         for (bytes--; bytes && ((unsigned char)name[bytes] & 0xC0) == 0x80;)
             bytes--;
     memcpy(out, name, bytes);
@@ -51,7 +50,7 @@ static bool is_row_of(unsigned row, const char *name)
     int state = EMPTY;
 
     if (atomic_compare_exchange_strong(&heaps[row].state, &state, BEING_WRITTEN)) {
-        memcpy(heaps[row].name, name, MOST_NAME);
+        memcpy(heaps[row].name, name, MV_HEAPS_NAME);
         atomic_store(&heaps[row].state, READY);
         return true;
     }
@@ -60,13 +59,13 @@ static bool is_row_of(unsigned row, const char *name)
 
 unsigned mv_heaps_named(const char *name)
 {
-    char text[MOST_NAME] = "";
+    char text[MV_HEAPS_NAME] = "";
     unsigned row = 0;
 
     spell(name, text);
-    while (row < MOST_HEAPS - 1 && !is_row_of(row, text))
+    while (row < MV_HEAPS_MOST - 1 && !is_row_of(row, text))
         row++;
-    if (row == MOST_HEAPS - 1)
+    if (row == MV_HEAPS_MOST - 1)
         is_row_of(row, memcpy(text, "other heaps", sizeof "other heaps"));
     return row + 1;
 }
@@ -78,7 +77,7 @@ void mv_heaps_tell(unsigned heap, mv_heap_action action, const void *address, ui
         .addr = (uintptr_t)address, .size = bytes, .caller = caller, .action = action};
     int kept = errno;
 
-    if (heap > MOST_HEAPS || (heap && atomic_load(&heaps[heap - 1].state) != READY))
+    if (heap > MV_HEAPS_MOST || (heap && atomic_load(&heaps[heap - 1].state) != READY))
         return;
     if (mv_rec_enter()) {
         call.heap = heap ? heaps[heap - 1].name : NULL;

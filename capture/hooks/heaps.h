@@ -5,9 +5,11 @@
 
 #include "capture/record/recorder.h"
 
+enum { MV_HEAPS_MOST = 64, MV_HEAPS_NAME = 64 };
+
 /* The number of the heap of that name, from 1; the same name gets the same number. A name is cut at
  * 63 bytes; one that is that of a level ("cuda") gets " heap" after it. Heaps after the 63rd are
- * one, "other heaps". */
+ * one, "other heaps", which is the number MV_HEAPS_MOST. */
 unsigned mv_heaps_named(const char *name);
 
 /* Tells the recorder what happened to a block of the heap; `heap` 0: the heap that has the address.

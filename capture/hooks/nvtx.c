@@ -31,7 +31,6 @@ typedef struct {
 
 static_assert(sizeof(attributes) == 48 && offsetof(attributes, message) == 40, "as NVTX has it");
 
-enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
 enum { NO_TRACKING = -2 }; /* what push and pop return when depths are not counted */
 enum { MODULE_CORE = 1, MODULE_CORE2 = 5 };
 enum { TABLE_CALLBACKS = 1 };
@@ -82,18 +81,8 @@ static mv_nvtx_text wide(const wchar_t *text)
 
 static mv_nvtx_text message_of(const attributes *of)
 {
-    if (!of || of->size < sizeof *of)
-        return plain("");
-    switch (of->message_kind) {
-    case MESSAGE_ASCII:
-        return plain(of->message);
-    case MESSAGE_WIDE:
-        return wide(of->message);
-    case MESSAGE_REGISTERED:
-        return plain(mv_nvtx_kept(of->message));
-    default:
-        return plain("");
-    }
+    return of && of->size >= sizeof *of ? mv_nvtx_message((uint32_t)of->message_kind, of->message)
+                                        : plain("");
 }
 
 static uint64_t begin(const char *domain, mv_nvtx_text text)

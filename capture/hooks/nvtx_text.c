@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
+enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
 enum { MOST_KEPT = 16 << 20 }; /* bytes of address space; pages are used as texts are added */
 
 static _Atomic(char *) kept;
@@ -100,4 +100,18 @@ const char *mv_nvtx_kept(const void *handle)
     const char *all = atomic_load_explicit(&kept, memory_order_acquire);
 
     return all && (uintptr_t)handle - (uintptr_t)all < MOST_KEPT ? handle : NULL;
+}
+
+mv_nvtx_text mv_nvtx_message(uint32_t kind, const void *message)
+{
+    switch (kind) {
+    case MESSAGE_ASCII:
+        return (mv_nvtx_text){.text = message};
+    case MESSAGE_WIDE:
+        return (mv_nvtx_text){.wide = message};
+    case MESSAGE_REGISTERED:
+        return (mv_nvtx_text){.text = mv_nvtx_kept(message)};
+    default:
+        return (mv_nvtx_text){.text = ""};
+    }
 }

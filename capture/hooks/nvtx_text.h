@@ -4,6 +4,7 @@
 #define MV_NVTX_TEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <wchar.h>
 
 enum { MV_NVTX_MOST_TEXT = 1024 }; /* bytes of wide, registered and domain texts; cut beyond */
@@ -13,6 +14,9 @@ typedef struct {
     const char *text;
     const wchar_t *wide;
 } mv_nvtx_text;
+
+/* A message: nvtxMessageType_t and nvtxMessageValue_t. */
+mv_nvtx_text mv_nvtx_message(uint32_t kind, const void *message);
 
 /* "DOMAIN: TEXT", or TEXT when the domain is NULL. Uses `room` only when it has to be put together
  * or converted. */

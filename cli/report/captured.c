@@ -283,8 +283,9 @@ static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
     if (heaps.lone_frees) {
         put_label(out, heaps.count ? "" : "heaps");
-        mv_out_format(out, "%llu frees of addresses that are in no heap\n",
-                      (unsigned long long)heaps.lone_frees);
+        mv_out_format(out, "%llu %s in no heap\n", (unsigned long long)heaps.lone_frees,
+                      heaps.lone_frees == 1 ? "free of an address that is"
+                                            : "frees of addresses that are");
     }
 }
 

@@ -429,6 +429,33 @@ static int marks(void)
     return 0;
 }
 
+static int heaps(void)
+{
+    unsigned pool = memviz_heap("pool"), cuda = memviz_heap("cuda");
+    char name[100];
+    int evaluated = 0;
+
+    memviz_alloc(pool, (void *)0x1000, (evaluated++, 512));
+    memviz_free(memviz_heap("pool"), (void *)0x1000);
+    memviz_alloc(cuda, (void *)0x2000, (size_t)-1);
+    memviz_alloc(pool, NULL, 5);
+    memviz_alloc(0, (void *)0x3000, 5);
+    memviz_alloc(60, (void *)0x3000, 5);
+    memviz_free(12345, (void *)0x3000);
+    memviz_alloc(memviz_heap(NULL), (void *)0x4000, 1);
+    memset(name, 'x', 99);
+    memcpy(name + 62, "\xc3\xa9", 2); /* a letter that the cut would halve */
+    name[99] = 0;
+    memviz_alloc(memviz_heap(name), (void *)0x5000, 1);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "heap %d", i);
+        pool = memviz_heap(name);
+    }
+    memviz_alloc(pool, (void *)0x6000, 1);
+    printf("%d\n", evaluated);
+    return 0;
+}
+
 /* ---- NVTX: what its header does in a program ---- */
 
 typedef void (*nvtx_fn)(void);
@@ -505,6 +532,121 @@ static int nvtx(void)
     return 0;
 }
 
+/* The memory extension: slots that it calls through, and descriptions of its own. */
+typedef struct {
+    size_t id, slots;
+    intptr_t *slot;
+} nvtx_segment;
+
+typedef struct {
+    uint16_t version, size, module, compatible;
+    size_t segments;
+    nvtx_segment *segment;
+    void *no_export;
+    const void *info;
+} nvtx_extension;
+
+typedef struct {
+    size_t bytes;
+    uintptr_t address;
+} nvtx_range;
+
+typedef struct {
+    uint16_t compatible, size;
+    uint32_t type;
+    uintptr_t heap;
+    size_t count, each;
+    const nvtx_range *ranges;
+    uintptr_t *handles;
+} nvtx_regions;
+
+typedef struct {
+    uint16_t compatible, size;
+    uint32_t type;
+    size_t count, each;
+    const void *what;
+} nvtx_batch;
+
+typedef struct {
+    uint16_t compatible, size;
+    uint32_t reserved, usage, type;
+    size_t range_bytes;
+    const nvtx_range *range;
+    uint32_t category, message_kind;
+    const void *message;
+} nvtx_heap;
+
+static intptr_t nvtx_slots[64]; /* the first is the extension's own */
+
+static int nvtx_start(int module, int compatible)
+{
+    void *tool = must(dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY));
+    int (*start)(nvtx_extension *) =
+        (int (*)(nvtx_extension *))must(dlsym(tool, "InitializeInjectionNvtxExtension"));
+    nvtx_segment segment = {1, 63, nvtx_slots + 1};
+    nvtx_extension extension = {
+        3, sizeof extension, (uint16_t)module, (uint16_t)compatible, 1, &segment, NULL, NULL};
+
+    return start(&extension);
+}
+
+static uintptr_t nvtx_heap_named(const void *domain, uint32_t kind, const void *name)
+{
+    nvtx_range range = {1 << 20, 0x100000};
+    nvtx_heap heap = {.compatible = 0x0102,
+                      .size = 48,
+                      .usage = 1,
+                      .type = 1,
+                      .range_bytes = sizeof range,
+                      .range = &range,
+                      .message_kind = kind,
+                      .message = name};
+
+    return ((uintptr_t(*)(const void *, const nvtx_heap *))nvtx_slots[1])(domain, &heap);
+}
+
+static int nvtx_memory(void)
+{
+    void *tool = must(dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY));
+    int (*start)(const void *(*)(uint32_t)) =
+        (int (*)(const void *(*)(uint32_t)))must(dlsym(tool, "InitializeInjectionNvtx2"));
+    nvtx_range ranges[] = {{512, 0x1000}, {1000, 0x1200}};
+    uintptr_t handles[2] = {0}, heap, same;
+    nvtx_regions add = {0x0102, sizeof add, 1, 0, 2, sizeof *ranges, ranges, handles};
+    nvtx_batch resize = {0x0102, sizeof resize, 1, 1, sizeof *ranges, ranges + 1};
+    nvtx_batch end = {0x0102, sizeof end, 2, 2, sizeof *handles, handles};
+    const void *domain;
+
+    printf("%d %d %d\n", nvtx_start(2, 0x0102), nvtx_start(1, 0x0103), nvtx_start(1, 0x0102));
+    printf("%d %d\n", nvtx_slots[0] == 0, nvtx_slots[8] == 0);
+    start(nvtx_export_table);
+    domain = ((const void *(*)(const char *))nvtx_functions[1][12])("my library");
+    heap = nvtx_heap_named(domain, 1, "arena");
+    same = nvtx_heap_named(domain, 2, L"arena");
+    add.heap = heap;
+    ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
+    add.heap = same;
+    add.count = 1;
+    add.handles = NULL;
+    ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
+    ranges[1].bytes = 2000;
+    ((void (*)(const void *, const nvtx_batch *))nvtx_slots[5])(domain, &resize);
+    ((void (*)(const void *, const nvtx_batch *))nvtx_slots[6])(domain, &end);
+    ((void (*)(const void *, uintptr_t))nvtx_slots[3])(domain, heap);
+    ((void (*)(const void *, uintptr_t))nvtx_slots[2])(domain, same);
+    printf("%d\n", nvtx_heap_named(domain, 1, "arena") == same);
+    nvtx_heap_named(domain, 0, NULL);
+    add.heap = (uintptr_t)-1; /* no tool's handle */
+    ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
+    add.heap = 0; /* the process's */
+    ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
+    add.type = 9;
+    ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, &add);
+    ((void (*)(const void *, const nvtx_regions *))nvtx_slots[4])(domain, NULL);
+    ((void (*)(const void *, uintptr_t))nvtx_slots[3])(domain, (uintptr_t)-1);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -517,6 +659,10 @@ int main(int argc, char **argv)
         return sizes();
     if (strcmp(mode, "nvtx") == 0)
         return nvtx();
+    if (strcmp(mode, "nvtx_memory") == 0)
+        return nvtx_memory();
+    if (strcmp(mode, "heaps") == 0)
+        return heaps();
     if (strcmp(mode, "errno") == 0)
         return keeps_errno();
     if (strcmp(mode, "local") == 0)

@@ -344,6 +344,44 @@ Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
     cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
 }
 
+/* Calls that name no heap or no block are not told; a heap is not called like a level. */
+Test(hooks, heaps_are_recorded_and_cost_nothing_without_us)
+{
+    mvt_run without = mvt_sh(MV_HOOKED "/hooked heaps");
+    mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked heaps; cat log >&2");
+
+    cr_assert_str_eq(without.out, "0\n");
+    cr_assert_str_eq(with.out, "1\n");
+    cr_assert_str_eq(with.err,
+                     "heap pool alloc addr=1000 size=512 device=-1\n"
+                     "heap pool free addr=1000 size=0 device=-1\n"
+                     "heap cuda heap alloc addr=2000 size=18446744073709551615 device=-1\n"
+                     "heap unnamed alloc addr=4000 size=1 device=-1\n"
+                     "heap xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx "
+                     "alloc addr=5000 size=1 device=-1\n"
+                     "heap other heaps alloc addr=6000 size=1 device=-1\n");
+}
+
+Test(hooks, nvtx_tells_of_heaps_and_regions)
+{
+    mvt_run run =
+        mvt_sh("NVTX_INJECTION64_PATH=" MV_HOOKED "/libhooks_alone.so " LOG HOOKS MV_HOOKED
+               "/hooked nvtx_memory; cat log >&2");
+
+    cr_assert_str_eq(run.out, "0 0 1\n1 1\n1\n", "%s", run.out);
+    cr_assert_str_eq(run.err,
+                     "heap arena alloc addr=1000 size=512 device=-1\n"
+                     "heap arena alloc addr=1200 size=1000 device=-1\n"
+                     "heap arena #2 alloc addr=1000 size=512 device=-1\n"
+                     "heap ? resize addr=1200 size=2000 device=-1\n"
+                     "heap ? free addr=1000 size=0 device=-1\n"
+                     "heap ? free addr=1200 size=0 device=-1\n"
+                     "heap arena reset addr=0 size=0 device=-1\n"
+                     "heap arena #2 reset addr=0 size=0 device=-1\n"
+                     "heap nvtx alloc addr=1000 size=512 device=-1\n",
+                     "%s", run.err);
+}
+
 Test(hooks, nvtx_gives_ranges_of_each_kind)
 {
     mvt_run run = mvt_sh("NVTX_INJECTION64_PATH=" MV_HOOKED

@@ -1,4 +1,5 @@
-/* The sessions of the README are what the program prints, its pictures what it draws. */
+/* The sessions of the README are what the program prints, its pictures what it draws; recipes in
+ * docs/ are files that other tests run. */
 #include <png.h>
 
 #include "tests/fixture/fixture.h"
@@ -100,4 +101,24 @@ Test(readme, pictures_can_be_made_again)
         text = end;
     }
     cr_expect_geq(pictures, 3);
+}
+
+/* ---- recipes ----------------------------------------------------------------------------- */
+
+Test(readme, recipes_are_files_that_run)
+{
+    static const char *const names[] = {"heap_cupy.py", "heap_numba.py", "heap_rmm.py",
+                                        "heap_pool.cpp"};
+    mv_arena *arena = mvt_memory();
+    mv_span page = mvt_file(arena, MV_SOURCE_DIR "/docs/heaps.md");
+    const char *text = mv_arena_text(arena, (const char *)page.data, page.length);
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[512];
+        mv_span file;
+        snprintf(path, sizeof path, "%s/docs/examples/%s", MV_SOURCE_DIR, names[i]);
+        file = mvt_file(arena, path);
+        cr_expect_not_null(strstr(text, mv_arena_text(arena, (const char *)file.data, file.length)),
+                           "docs/heaps.md does not show %s", names[i]);
+    }
 }

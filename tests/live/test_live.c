@@ -261,6 +261,28 @@ Test(live, calls_of_others_and_failed_ones_make_no_segment)
     cr_assert_eq(trace.api_calls.library[2].row, MV_NO_ROW);
 }
 
+Test(live, calls_of_heaps_are_a_table_of_their_own)
+{
+    mvt_live *l = mvt_live_new();
+    const mv_heap_calls *c = &trace.heap_calls;
+
+    mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x1000, .size = 513, .device = 1,
+                  .text = mvt_live_string(l, "cupy"), .library = mvt_live_string(l, "libffi.so.8"),
+                  .stack = mvt_live_stack(l, "load:train.py:31"));
+    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x1000);
+    mvt_live_heap(l, .heap_action = 77, .addr = 0x1000);
+    read_live(l);
+    cr_assert_eq(trace.api_calls.count, 0);
+    cr_assert_eq(c->count, 3);
+    cr_assert(c->action[0] == MV_HEAP_ALLOC && c->addr[0] == 0x1000 && c->size[0] == 513);
+    cr_assert(c->device[0] == 1 && c->time_us[1] == c->time_us[0] + 10);
+    cr_assert_str_eq(mv_string_text(&trace, c->heap[0]), "cupy");
+    cr_assert_str_eq(mv_string_text(&trace, c->library[0]), "libffi.so.8");
+    cr_assert_neq(c->stack[0].row, MV_NO_ROW);
+    cr_assert(c->action[1] == MV_HEAP_FREE && c->heap[1].row == MV_NO_ROW);
+    cr_assert_eq(c->action[2], 0);
+}
+
 Test(live, a_released_segment_has_its_size)
 {
     mvt_live *l = mvt_live_new();

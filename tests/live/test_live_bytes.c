@@ -53,7 +53,8 @@ Test(live_bytes, events_are_in_order)
     } want[] = {{MV_LIVE_EVENT_BLOCK, 1}, {MV_LIVE_EVENT_TOTALS, 1}, {MV_LIVE_EVENT_BLOCK, 2},
                 {MV_LIVE_EVENT_FREE, 3},  {MV_LIVE_EVENT_OOM, 4},    {MV_LIVE_EVENT_CALL, 5},
                 {MV_LIVE_EVENT_MARK, 6},  {MV_LIVE_EVENT_PUSH, 7},   {MV_LIVE_EVENT_POP, 8},
-                {MV_LIVE_EVENT_BEGIN, 9}, {MV_LIVE_EVENT_END, 10},   {MV_LIVE_EVENT_MARK, 11}};
+                {MV_LIVE_EVENT_BEGIN, 9}, {MV_LIVE_EVENT_END, 10},   {MV_LIVE_EVENT_MARK, 11},
+                {MV_LIVE_EVENT_HEAP, 12}};
     live_decoded d = example("");
 
     cr_assert_eq(d.event_count, sizeof want / sizeof *want);

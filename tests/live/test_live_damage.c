@@ -40,6 +40,8 @@ static mv_span some_file(void)
     second = mvt_live_stack(l, "g:b.py:9;thread two");
     mvt_live_block(l, .addr = 0x10000200, .size = 700, .stack = second);
     mvt_live_free(l, .addr = 0x10000000, .size = 512);
+    mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x10000200, .size = 64, .stack = second,
+                  .text = mvt_live_string(l, "pool"), .library = mvt_live_string(l, "libffi.so.8"));
     mvt_live_event(l, MV_LIVE_EVENT_PUSH,
                    (mvt_live_args){.thread = 2, .text = mvt_live_string(l, "step 1")});
     return mvt_live_bytes(l);

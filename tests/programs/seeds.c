@@ -58,6 +58,9 @@ static void save_every_record(const char *root, mv_arena *arena)
         mvt_live_call(l, .action = action, .addr = 0x40000000 + (uint64_t)action * (2 << 20),
                       .size = 2 << 20, .handle = 7, .text = text, .library = library,
                       .stack = stack, .thread = 2);
+    for (mv_heap_action action = MV_HEAP_ALLOC; action < MV_HEAP_ACTION_COUNT; action++)
+        mvt_live_heap(l, .heap_action = action, .addr = 0x40000000, .size = 512, .text = text,
+                      .library = library, .stack = stack, .thread = 2);
     for (mv_live_event kind = MV_LIVE_EVENT_TOTALS; kind <= MV_LIVE_EVENT_END; kind++)
         if (kind != MV_LIVE_EVENT_CALL)
             mvt_live_event(l, kind,

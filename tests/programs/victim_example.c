@@ -77,6 +77,15 @@ static void record_failure(void)
     mv_rec_leave();
 }
 
+static void record_heap(void)
+{
+    if (!mv_rec_enter())
+        return;
+    mv_rec_heap(&(mv_rec_heap_call){
+        .heap = "pool", .addr = 0x7f0000000600, .size = 1000, .action = MV_HEAP_RESIZE});
+    mv_rec_leave();
+}
+
 static void record_mark(mv_live_event kind, const char *text, uint64_t number)
 {
     if (!mv_rec_enter())
@@ -106,6 +115,7 @@ static void *record_everything(void *unused)
 static void *record_one_mark(void *unused)
 {
     record_mark(MV_LIVE_EVENT_MARK, "step 1", 0);
+    record_heap();
     return unused;
 }
 

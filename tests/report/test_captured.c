@@ -30,6 +30,18 @@ static void others(mvt_live *l)
         (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "step:/w/train.py:12")});
 }
 
+/* Blocks of another allocator, two of which are not told right. */
+static void pool(mvt_live *l)
+{
+    uint32_t name = text(l, "pool"), stack = mvt_live_stack(l, "load:/w/data.py:8");
+
+    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x9000, .text = name);
+    for (uint32_t i = 0; i < 3; i++)
+        mvt_live_heap(l, .heap_action = MV_HEAP_ALLOC, .addr = 0x7f0000200000 + i / 2 * 4096,
+                      .size = 1 << 20, .text = name, .stack = stack);
+    mvt_live_heap(l, .heap_action = MV_HEAP_FREE, .addr = 0x5000);
+}
+
 /* Steps that keep their loss, in ranges, with tensors of the CPU; a backward pass in a thread
  * without Python. */
 static void step(mvt_live *l, uint32_t i)
@@ -69,6 +81,7 @@ static mv_span some_capture(void)
     for (uint32_t i = 0; i < 12; i++)
         step(l, i);
     others(l);
+    pool(l);
     mvt_live_fact(l, "end_us", "1002000");
     return mvt_live_bytes(l);
 }
@@ -99,20 +112,27 @@ Test(captured, info_says_what_was_captured_and_lost)
                "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended: in\n",
                "stacks        python, Python 3.8.10", "device 1 is the CPU",
                "API calls     3, of which 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
-               "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete");
+               "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete",
+               "heaps         pool: 3 allocations, 2.00 MiB held, 2.00 MiB at the peak\n",
+               "1 free of a block that it did not have, 1 block allocated where it",
+               "1 free of an address that is in no heap");
 }
 
 Test(captured, info_as_json)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", path);
     const cJSON *capture = cJSON_GetObjectItem(report, "capture");
+    const cJSON *heap = cJSON_GetArrayItem(cJSON_GetObjectItem(capture, "heaps"), 0);
     const cJSON *library = cJSON_GetArrayItem(cJSON_GetObjectItem(capture, "libraries"), 0);
 
     cr_assert_not_null(capture);
     mvt_json_has(capture,
                  "command host pid rank world_size stacks stacks_off python cpu_device "
                  "ended stopped lost lost_events records api_calls api_calls_failed samples "
-                 "libraries facts");
+                 "libraries heaps facts");
+    mvt_json_has(heap, "name allocs frees blocks bytes peak doubts");
+    cr_expect_eq(mvt_json_number(heap, "bytes"), 2 << 20);
+    cr_expect_eq(mvt_json_number(heap, "blocks"), 2);
     cr_expect_eq(mvt_json_number(capture, "pid"), 1234);
     cr_expect_eq(mvt_json_number(capture, "cpu_device"), 1);
     cr_expect_eq(mvt_json_number(capture, "api_calls_failed"), 1);
@@ -135,6 +155,18 @@ Test(captured, leaks_are_found_between_marks)
     cr_expect(strstr(r.out, "LEAK"), "%s", r.out);
     cr_expect(strstr(r.out, "train.py:14 step"), "%s", r.out);
     cr_expect(strstr(r.out, "12 steps"), "%s", r.out);
+}
+
+Test(captured, a_heap_is_a_level)
+{
+    mvt_run r = mvt_sh("$MEMVIZ stats --level pool --json %s | grep -o '\"level\":\"[a-z]*\"'; "
+                       "$MEMVIZ peak --level pool %s | grep -o 'data.py:8 load' | head -n 1; "
+                       "$MEMVIZ leaks --level pol %s",
+                       path, path, path);
+
+    cr_assert_str_eq(r.out, "\"level\":\"pool\"\ndata.py:8 load\n");
+    cr_assert(strstr(r.err, "no level pol: this file has pytorch, cuda, all and pool"), "%s",
+              r.err);
 }
 
 Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
