@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes testdata/bad/: small files that no reader may accept, each named for its error.
 
-    NAME.CODE.pickle, .msgpack, .bin, .html, each also compressed, with .gz or .zst added
+    NAME.CODE.pickle, .msgpack, .bin, .html, .prof, .pb, .csv, each also compressed, with .gz or .zst added
 
 CODE is what memviz must answer (base/err.h). tests/whole/test_bad.c reads them all in little
 memory and time. Pickles are spelled opcode by opcode (opcodes: Lib/pickletools.py); the other
@@ -493,6 +493,90 @@ def make_pages():
     bad("doctype_alone", "FORMAT", "html", b"<!DOCTYPE html>")
 
 
+# ---- files of other tools ----------------------------------------------------------------------
+
+
+def proto(number, value):
+    """A field of a protocol buffer: a number, or bytes."""
+
+    def varint(n):
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def pprof(unit=b"bytes", locations=b"\x01", values=b"\x01\x08", function=1, text=5, more=b""):
+    """One buffer of 8 bytes, by one function."""
+    texts = [b"", b"allocations", b"count", b"space", unit, b"main"]
+    return (
+        proto(1, proto(1, 1) + proto(2, 2))
+        + proto(1, proto(1, 3) + proto(2, 4))
+        + proto(2, proto(1, locations) + proto(2, values))
+        + proto(4, proto(1, 1) + proto(4, proto(1, function) + proto(2, 7)))
+        + proto(5, proto(1, 1) + proto(2, text) + proto(4, 5))
+        + b"".join(proto(6, t) for t in texts)
+        + more
+    )
+
+
+def make_pprof():
+    whole = pprof()
+    bad("cut_in_the_last_text", "TRUNCATED", "prof", whole[:-2])
+    bad("cut_before_the_last_text", "CORRUPT", "prof", whole[:-6])
+    bad("group", "TRUNCATED", "prof", whole + b"\x0b\x0c")
+    bad("field_of_2_exabytes", "TRUNCATED", "prof", whole + b"\x32\xff\xff\xff\xff\xff\xff\xff\xff\x1f")
+    bad("location_that_is_not_there", "CORRUPT", "prof", pprof(locations=b"\x02"))
+    bad("function_that_is_not_there", "CORRUPT", "prof", pprof(function=2))
+    bad("text_that_is_not_there", "CORRUPT", "prof", pprof(text=6))
+    bad("one_value_of_two", "CORRUPT", "prof", pprof(values=b"\x01"))
+    bad("bytes_below_zero", "RANGE", "prof", pprof(values=b"\x01" + b"\xff" * 9 + b"\x01"))
+    huge = b"\x01" + b"\xff" * 8 + b"\x7f"
+    bad("sum_of_2_to_the_64", "RANGE", "prof", pprof(values=huge, more=proto(2, proto(2, huge))))
+    bad("time_of_a_processor", "FORMAT", "prof", pprof(unit=b"nanoseconds"))
+    bad("cut_in_half", "DECOMPRESS", "prof.gz", gzipped(whole * 20)[:60])
+
+
+def xspace(name=b"/host:CPU", line=b"", names=b"", after=b""):
+    return proto(1, proto(2, name) + proto(3, line) + names) + after
+
+
+def make_xplane():
+    event = proto(4, proto(1, 1) + proto(2, 1000))
+    names = proto(4, proto(1, 1) + proto(2, proto(1, 1) + proto(2, b"MemoryAllocation")))
+    whole = xspace(line=event, names=names)
+    bad("cut_in_a_plane", "TRUNCATED", "pb", whole[:-3])
+    bad("events_without_allocator", "ABSENT", "pb", whole)
+    bad("no_events_of_memory", "ABSENT", "pb", xspace(line=event, names=names.replace(b"Memory", b"nothin")))
+    bad("line_beyond_its_plane", "CORRUPT", "pb", whole.replace(b"\x1a\x07", b"\x1a\x70"))
+    bad("event_beyond_its_line", "CORRUPT", "pb", whole.replace(b"\x22\x05", b"\x22\x50"))
+    bad("name_beyond_its_plane", "CORRUPT", "pb", xspace(names=b"\x22\x7f"))
+    bad("number_of_11_bytes", "CORRUPT", "pb", xspace(line=proto(4, b"\x08" + b"\xff" * 10 + b"\x01"), names=names))
+
+
+def make_rmm():
+    header = b"Thread,Time,Action,Pointer,Size,Stream\n"
+    lines = {
+        "size_is_text": b"1,10:00:00.5,allocate,0x100,many,0x0\n",
+        "size_of_2_to_the_64": b"1,10:00:00.5,allocate,0x100,18446744073709551616,0x0\n",
+        "pointer_is_text": b"1,10:00:00.5,allocate,here,256,0x0\n",
+        "hour_25": b"1,25:00:00.5,allocate,0x100,256,0x0\n",
+        "time_without_fraction": b"1,10:00:00,allocate,0x100,256,0x0\n",
+        "action_that_is_none": b"1,10:00:00.5,grow,0x100,256,0x0\n",
+        "five_columns": b"1,10:00:00.5,allocate,0x100,256\n",
+        "seven_columns": b"1,10:00:00.5,allocate,0x100,256,0x0,0\n",
+        "column_of_100_letters": b"1,10:00:00.5,allocate,0x" + b"0" * 100 + b",256,0x0\n",
+        "line_of_zeros": b"\0" * 100 + b"\n",
+    }
+    for name, line in lines.items():
+        bad(name, "CORRUPT", "csv", header + line)
+    bad("header_alone", "TRUNCATED", "csv", header)
+    bad("cut_in_the_first_line", "TRUNCATED", "csv", header + b"1,10:00:00.5,allo")
+    bad("cut_in_the_header", "FORMAT", "csv", header[:20])
+    bad("other_columns", "FORMAT", "csv", b"Thread,Time,Action,Size\n")
+
+
 # ---------------------------------------------------------------------------------------------
 
 
@@ -503,6 +587,9 @@ def main():
     make_containers()
     make_compressed()
     make_pages()
+    make_pprof()
+    make_xplane()
+    make_rmm()
     os.makedirs(BAD, exist_ok=True)
     for old in os.listdir(BAD):
         os.remove(os.path.join(BAD, old))

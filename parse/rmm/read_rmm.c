@@ -249,7 +249,7 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
             opts->progress(opts->user, at, r->file.length);
     }
     if (r->bad > r->good)
-        return mv_fail(err, MV_CORRUPT, strlen(header), "%llu lines of %llu are none of RMM's log",
+        return mv_fail(err, MV_CORRUPT, strlen(header), "%llu of its %llu lines are none of RMM's log",
                        (unsigned long long)r->bad, (unsigned long long)(r->bad + r->good));
     if (r->good == 0)
         return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
