@@ -487,8 +487,7 @@ static void add_failures(gathering *g)
     add_text(g, f,
              mv_say(&g->words, "%s request%s failed, the last one of %s", number_of(g, count),
                     mv_plural(count), size_of(g, e->size[last])),
-             "the program may have caught that, and tried again; memviz peak --at oom shows who "
-             "held memory then");
+             MV_FAILURE_MAY_BE_CAUGHT);
 }
 
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err)

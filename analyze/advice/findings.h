@@ -55,6 +55,11 @@ typedef enum {
         MV_REPORT_COUNT
 } mv_report;
 
+/* What a failed request means in a file of another tool. */
+#define MV_FAILURE_MAY_BE_CAUGHT                                                              \
+    "the program may have caught that, and tried again; memviz peak --at oom shows who held " \
+    "memory then"
+
 enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 }; /* of one kind; the rest is counted */
 
 typedef struct {

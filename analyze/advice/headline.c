@@ -125,6 +125,24 @@ static void add_fragmentation(heading *h)
     add(h, row);
 }
 
+static bool is_of_other(const mv_reports *reports)
+{
+    return reports->trace && mv_trace_allocator(reports->trace);
+}
+
+/* Another tool's file does not say what was free when a request failed. */
+static void add_failures(heading *h)
+{
+    uint32_t count = h->of->ooms->count;
+
+    if (count > 0)
+        add(h, (mv_headline_row){
+                   .kind = MV_FINDING_OOM,
+                   .level = MV_HEADLINE_UNKNOWN,
+                   .text = mv_say(&h->words, "%u request%s failed", count, mv_plural(count)),
+                   .why = MV_FAILURE_MAY_BE_CAUGHT});
+}
+
 /* As the findings: failed requests first, then most bytes. What is no alarm stays in the order in
  * which it was added. */
 static int by_alarm(const void *left, const void *right, const void *context)
@@ -146,15 +164,18 @@ static int by_alarm(const void *left, const void *right, const void *context)
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err)
 {
     heading h = {.words.arena = arena, .of = reports, .out = out};
+    bool is_pytorch = !is_of_other(reports);
     uint32_t shown;
 
     *out = (mv_headline){.line = ""};
     if (reports->leaks)
         add_leaks(&h);
-    if (reports->fragmentation)
+    if (reports->fragmentation && is_pytorch)
         add_fragmentation(&h);
-    if (reports->ooms)
+    if (reports->ooms && is_pytorch)
         add_ooms(&h);
+    else if (reports->ooms)
+        add_failures(&h);
     mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
     shown = out->alarms ? out->alarms : out->count;
     for (uint32_t i = 0; i < shown; i++)
@@ -168,7 +189,8 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
     static const char *const names[MV_FINDING_COUNT] = {[MV_FINDING_OOM] = "out of memory",
                                                         [MV_FINDING_LEAK] = "leak",
                                                         [MV_FINDING_FRAGMENTED] = "fragmented"};
-    uint32_t count = (reports->ooms ? reports->ooms->count : 0) +
+    bool has_ooms = reports->ooms && !is_of_other(reports);
+    uint32_t count = (has_ooms ? reports->ooms->count : 0) +
                      (reports->leaks ? reports->leaks->count : 0) +
                      (reports->fragmentation && reports->fragmentation->fragmented);
 

@@ -53,7 +53,7 @@ static void paint_empty(mv_view *view, mv_box box)
         mv_ui_frame(ui, frame, ui->theme->grid);
     line(ui, &at, 17, ui->theme->text, "Drop a memory snapshot here");
     line(ui, &at, MV_UI_TEXT, ui->theme->faint_text,
-         "A .pickle of PyTorch, a .msgpack or a .bin; several become ranks, side by side.");
+         "Of PyTorch, memviz run, RMM, XLA or JAX; several become ranks, side by side.");
     mv_box_cut_top(&at, mv_ui_px(ui, 12));
     open_button(ui, &at);
     line(ui, &at, MV_UI_TEXT, ui->theme->faint_text, "On the command line:");

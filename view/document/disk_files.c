@@ -17,14 +17,18 @@
 
 bool mv_is_snapshot_name(const char *name)
 {
-    static const char *const endings[] = {".pickle",     ".pkl",     ".msgpack",     ".bin",
-                                          ".pickle.zst", ".pkl.zst", ".msgpack.zst", ".bin.zst",
-                                          ".pickle.gz",  ".pkl.gz",  ".msgpack.gz",  ".bin.gz"};
+    static const char *const endings[] = {".pickle", ".pkl", ".msgpack", ".bin", ".xplane.pb"};
+    static const char *const packed[] = {".zst", ".gz"};
     size_t length = strlen(name);
 
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        size_t tail = strlen(packed[i]);
+        if (length > tail && strcasecmp(name + length - tail, packed[i]) == 0)
+            length -= tail;
+    }
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         size_t tail = strlen(endings[i]);
-        if (length > tail && strcasecmp(name + length - tail, endings[i]) == 0)
+        if (length > tail && strncasecmp(name + length - tail, endings[i], tail) == 0)
             return true;
     }
     return false;

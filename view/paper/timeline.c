@@ -221,10 +221,11 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     mv_paper_add_verdict(
         out,
         mv_scene_format(&view->ui.scene,
-                        "%s was reserved at the peak; tensors used at most %s of it "
+                        "%s was reserved at the peak; %s used at most %s of it "
                         "(%.0f %%)",
-                        mv_size_text(most, reserved), mv_size_text(part, used),
-                        100.0 * (double)used / (double)reserved),
+                        mv_size_text(most, reserved),
+                        mv_trace_allocator(&mv_view_document(view)->trace) ? "blocks" : "tensors",
+                        mv_size_text(part, used), 100.0 * (double)used / (double)reserved),
         false);
 }
 
