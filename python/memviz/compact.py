@@ -225,8 +225,8 @@ def values_of(events: Sequence[Any], key: str, absent: Any) -> List[Any]:
 
 
 class Events:
-    """The events of one device, or of the host, as packed columns. They are taken in parts, so that
-    an event's keys are read while it is in the processor's cache, and no column is there unpacked."""
+    """The events of one device, or of the host, as packed columns. They are taken in parts: an
+    event's keys are read while it is in the processor's cache, and whole columns exist only packed."""
 
     def __init__(self, tables: Tables, events: Sequence[Any]) -> None:
         self.tables = tables
@@ -339,7 +339,7 @@ BLOCK: Fields = {"address": ("address", ""), "size": ("size", ""),
                  "history": ("first_history", "history")}
 SEGMENT: Fields = {"device": ("device", ""), "address": ("address", ""), "total_size": ("total_size", ""),
                    "allocated_size": ("allocated_size", ""), "active_size": ("active_size", ""),
-                   "requested_size": ("requested_size", ""), "stream": ("stream", "stream"),
+                   "requested_size": ("requested_size", ""), "stream": ("stream", ""),
                    "segment_type": ("segment_type", "type"), "segment_pool_id": ("segment_pool", "pool"),
                    "is_expandable": ("is_expandable", ""), "frames": ("stack", "call"),
                    "forward_frames": ("forward_stack", "stack"), "blocks": ("first_block", "blocks")}
@@ -352,7 +352,7 @@ ABSENT: Dict[str, Row] = {
     "blocks": {"address": None, "size": 0, "requested_size": None, "state": 3, "stack": -1, "call": -1,
                "forward_stack": -1, "first_history": 0, "histories": 0},
     "segments": {"device": 0, "address": None, "total_size": 0, "allocated_size": 0, "active_size": 0,
-                 "requested_size": None, "stream": -1, "segment_type": 2, "segment_pool": -1,
+                 "requested_size": None, "stream": 0, "segment_type": 2, "segment_pool": -1,
                  "is_expandable": 0, "stack": -1, "call": -1, "forward_stack": -1, "first_block": 0,
                  "blocks": 0},
     "external_annotations": {"name": -1, "stage": 2, "device": 0, "time_us": None},
@@ -369,18 +369,13 @@ class Heap:
 
     def row(self, record: Mapping[str, Any], fields: Fields, table: str) -> Row:
         row = dict(ABSENT[table])
-        late: List[Tuple[str, str, Any]] = []
         for key, value in record.items():
-            if key not in fields:
-                self.tables.note("unknown_key", f'"{key}"')
-                continue
-            column, kind = fields[key]
-            if kind == "stream":
-                late.append((column, kind, value))
+            if key in fields:
+                self.put(row, *fields[key], value)
             else:
-                self.put(row, column, kind, value)
-        for column, kind, value in late or [("stream", "stream", 0)] if "stream" in row else []:
-            row["stream"] = self.tables.stream(value)
+                self.tables.note("unknown_key", f'"{key}"')
+        if "stream" in row:
+            row["stream"] = self.tables.stream(row["stream"] or 0)
         return row
 
     def put(self, row: Row, column: str, kind: str, value: Any) -> None:
@@ -411,10 +406,6 @@ class Heap:
         if value not in codes:
             self.tables.note("unknown_state", f'"{value}"')
         return codes.get(value, unknown)
-
-    def segments(self, records: Iterable[Mapping[str, Any]]) -> List[Row]:
-        return [self.row(record, SEGMENT, "segments") for record in records]
-
 
 # ---- the file ---------------------------------------------------------------------------------
 
@@ -472,7 +463,7 @@ def write_snapshot(snapshot: Any, file: BinaryIO) -> None:
     for key, value in root.items():
         tables.keys |= ROOT_KEYS.get(key, 0)
         if key in ("segments", "host_segments"):
-            rows[key] = heap.segments(value)
+            rows[key] = [heap.row(record, SEGMENT, "segments") for record in value]
         elif key == "external_annotations":
             rows[key] = [heap.row(record, ANNOTATION, key) for record in value]
         elif key in events:
