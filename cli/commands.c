@@ -432,7 +432,7 @@ const mv_command mv_commands[] = {
             "Opens a window: allocations and segments over time, the allocator's state, flame\n"
             "graphs, tables and the findings of the reports, all linked. The wheel zooms, a drag\n"
             "selects, / searches, ? shows all keys; Tab, arrows and Enter reach everything\n"
-            "without a mouse. It opens on --from, --to, --at, --filter,\n"
+            "without a mouse. It opens on --level, --from, --to, --at, --filter,\n"
             "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
             "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
             "the same, with the rest of it in --state. --headless draws without\n"

@@ -3,7 +3,6 @@
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_columns.h"
 #include "base/text.h"
-#include "parse/readers.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 
@@ -114,14 +113,12 @@ Test(ledger_columns, a_column_has_the_ledger_of_its_highest_moment)
 
 Test(ledger_columns, captures_have_it_too)
 {
-    static const char *const names[] = {"train.bin", "sleep.bin", "cupy_leak.bin"};
+    static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *path = mv_arena_printf(mvt_memory(), MV_TESTDATA "/captures/%s", names[i]);
-        mv_trace trace;
+        mv_trace trace = mvt_load(mvt_memory(), names[i]);
         int64_t edges[21], first, last;
 
-        mvt_ok(mv_trace_read(mvt_memory(), path, NULL, &trace, mvt_err()));
         first = trace.api_calls.time_us[0];
         last = trace.api_calls.time_us[trace.api_calls.count - 1];
         for (int k = 0; k < 21; k++)

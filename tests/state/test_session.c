@@ -156,6 +156,8 @@ static void check_command_line(mv_view *view, const char *name)
             start.at = words[i + 1];
         else if (strcmp(words[i], "--filter") == 0)
             start.filter = words[i + 1];
+        else if (strcmp(words[i], "--level") == 0)
+            start.level = words[i + 1];
         else if (strcmp(words[i], "--device") == 0)
             start.device = (uint32_t)strtoul(words[i + 1], NULL, 10);
         else if (strcmp(words[i], "--view") == 0)
@@ -183,8 +185,8 @@ static void walk(const char *name, uint64_t random, uint32_t steps)
 
 Test(session, random_states_are_shown_again, .timeout = 300)
 {
-    static const char *const names[] = {"gpt_train", "two_devices", "oom", "leak_in_training",
-                                        "frag_varying_batch"};
+    static const char *const names[] = {"gpt_train",        "two_devices",        "oom",
+                                        "leak_in_training", "frag_varying_batch", "train"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (uint64_t seed = 1; seed <= 6; seed++)
@@ -225,9 +227,9 @@ Test(session, choices_have_words)
     static const struct {
         const char *name;
         uint32_t count;
-    } choices[] = {{"main", MV_MAIN_COUNT},          {"tab", MV_TAB_COUNT},
-                   {"colour", MV_COLOUR_COUNT},      {"clock", MV_CLOCKS},
-                   {"show", MV_SHOW_COUNT},          {"flame_source", MV_FLAMES_COUNT},
+    } choices[] = {{"main", MV_MAIN_COUNT},           {"tab", MV_TAB_COUNT},
+                   {"colour", MV_COLOUR_COUNT},       {"clock", MV_CLOCKS},
+                   {"show", MV_SHOW_COUNT},           {"flame_source", MV_FLAMES_COUNT},
                    {"table_kind", MV_LISTING_LEDGER}, {"align", MV_ALIGN_COUNT},
                    {"focus", MV_FOCUS_COUNT}};
 

@@ -63,6 +63,8 @@ static void check_commands(window *w, const char *file)
         MV_DO_show_reports,   MV_DO_next_colour, MV_DO_next_clock,    MV_DO_next_clock,
         MV_DO_show_requested, MV_DO_next_device, MV_DO_zoom_in,       MV_DO_pan_right,
         MV_DO_show_segments,  MV_DO_show_pools,  MV_DO_show_timeline, MV_DO_fit_all,
+        MV_DO_next_level,     MV_DO_show_ledger, MV_DO_next_level,    MV_DO_show_device,
+        MV_DO_show_device,    MV_DO_next_level,
     };
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -115,6 +117,11 @@ Test(rest, a_timeline_rests)
 Test(rest, files_that_are_compared_rest)
 {
     check_file((const char *const[]){"two_devices", "leak_in_training"}, 2);
+}
+
+Test(rest, levels_and_the_whole_device_rest)
+{
+    check_file((const char *const[]){"train"}, 1);
 }
 
 Test(rest, poor_files_rest)

@@ -98,6 +98,11 @@ Test(spot, every_zone_is_reached_in_training)
     check_view("gpt_train");
 }
 
+Test(spot, every_zone_is_reached_in_a_capture)
+{
+    check_view("sleep");
+}
+
 Test(spot, every_zone_is_reached_of_two_devices)
 {
     check_view("two_devices");

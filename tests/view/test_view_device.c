@@ -1,5 +1,5 @@
-/* The lane of the whole device and the ledger's tab: their numbers are those of `memviz ledger`, a
- * colour of the legend is a colour of the picture, and nothing is drawn when nothing changes. */
+/* The lane of the whole device and the ledger's tab: their numbers are those of `memviz ledger`,
+ * and a colour of the legend is a colour of the picture. */
 #include "analyze/code/libraries.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -12,24 +12,19 @@
 
 #include <math.h>
 
-static const char *capture(const char *name)
-{
-    return mv_arena_printf(mvt_memory(), MV_TESTDATA "/captures/%s", name);
-}
-
 static mv_view *open_capture(const char *name, const char *level)
 {
     mv_view *view = mvt_view_new(NULL);
 
     mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .level = level});
-    mvt_view_open(view, capture(name));
+    mvt_view_open(view, mvt_snapshot(name));
     return view;
 }
 
 static const cJSON *ledger_at(const char *name, const char *at)
 {
     const cJSON *report =
-        mvt_json(0, "$MEMVIZ ledger --json --limit 0 --at %s %s", at, capture(name));
+        mvt_json(0, "$MEMVIZ ledger --json --limit 0 --at %s %s", at, mvt_snapshot(name));
 
     return cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
 }
@@ -75,8 +70,7 @@ static void expect_tab(mv_view *view, const char *name, uint32_t event)
 
 Test(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 60)
 {
-    static const char *const names[] = {"train.bin", "sleep.bin", "cupy_leak.bin",
-                                        "pinned_leak.bin"};
+    static const char *const names[] = {"train", "sleep", "cupy_leak", "pinned_leak"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mv_view *view = open_capture(names[i], NULL);
@@ -91,7 +85,7 @@ Test(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 60)
 
 Test(view_device, a_row_of_the_tab_leads_to_the_blocks_of_the_library)
 {
-    mv_view *view = open_capture("sleep.bin", NULL);
+    mv_view *view = open_capture("sleep", NULL);
     const mv_listing *table;
     uint64_t held = 0;
     uint32_t row = 0;
@@ -177,7 +171,7 @@ static void expect_legend(mv_view *view, const char *name, const cJSON *ledger)
 
 Test(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 60)
 {
-    static const char *const names[] = {"train.bin", "sleep.bin", "cupy_leak.bin"};
+    static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mv_view *view = open_capture(names[i], NULL);
@@ -194,7 +188,7 @@ Test(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 60)
 /* PyTorch's part is what its allocator reserves, split by its own figures. */
 Test(view_device, pytorch_is_what_is_allocated_and_what_is_not_in_use)
 {
-    mv_view *view = open_capture("train.bin", "all");
+    mv_view *view = open_capture("train", "all");
     const mv_scene *scene;
     mv_levels levels;
 
@@ -203,7 +197,7 @@ Test(view_device, pytorch_is_what_is_allocated_and_what_is_not_in_use)
     levels = mv_pyramid_at(&view->levels, view->now->cursor);
     expect_bytes(scene, "PyTorch: not in use", (double)(levels.reserved - levels.allocated));
     expect_bytes(scene, "PyTorch: allocated",
-                 sum_of(ledger_at("train.bin", event_text(0)), "PyTorch") > 0
+                 sum_of(ledger_at("train", event_text(0)), "PyTorch") > 0
                      ? (double)levels.allocated - 128 * 1024 * 1024.0
                      : 0);
 }
@@ -263,7 +257,7 @@ static void expect_colours(mv_view *view)
 
 Test(view_device, a_colour_of_the_legend_is_in_the_lane)
 {
-    static const char *const names[] = {"train.bin", "sleep.bin", "cupy_leak.bin"};
+    static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mv_view *view = open_capture(names[i], NULL);
@@ -274,11 +268,11 @@ Test(view_device, a_colour_of_the_legend_is_in_the_lane)
     }
 }
 
-/* ---- the pointer, the switch, rest -------------------------------------------------------- */
+/* ---- the pointer, the switch -------------------------------------------------------- */
 
 Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_there)
 {
-    mv_view *view = open_capture("sleep.bin", NULL);
+    mv_view *view = open_capture("sleep", NULL);
     const mv_zone *zone;
     const char *at;
     char size[MV_SIZE_TEXT];
@@ -293,15 +287,14 @@ Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_th
     zone = mvt_view_zone(view, MV_DO_go_to_event, UINT64_MAX);
     event = (uint32_t)zone->arg;
     at = event_text(event);
-    cr_assert_not_null(
-        strstr(zone->tip,
-               mv_size_text(size, (uint64_t)mvt_json_number(ledger_at("sleep.bin", at), "used"))),
-        "%s", zone->tip);
+    cr_assert_not_null(strstr(zone->tip, mv_size_text(size, (uint64_t)mvt_json_number(
+                                                                ledger_at("sleep", at), "used"))),
+                       "%s", zone->tip);
     cr_assert_not_null(
         strstr(zone->tip,
                mv_arena_printf(
                    mvt_memory(), "%s cuBLAS",
-                   mv_size_text(size, (uint64_t)sum_of(ledger_at("sleep.bin", at), "cuBLAS")))),
+                   mv_size_text(size, (uint64_t)sum_of(ledger_at("sleep", at), "cuBLAS")))),
         "%s", zone->tip);
     mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
     mvt_view_frame(view);
@@ -310,7 +303,7 @@ Test(view_device, the_tip_is_the_ledger_of_the_pointers_time_and_a_click_goes_th
 
 Test(view_device, the_lane_can_be_switched_off)
 {
-    mv_view *view = open_capture("train.bin", NULL);
+    mv_view *view = open_capture("train", NULL);
     float low, high;
 
     mvt_view_frame(view);
@@ -324,44 +317,4 @@ Test(view_device, the_lane_can_be_switched_off)
     mv_view_do(view, MV_DO_back, 0);
     mvt_view_frame(view);
     cr_assert_eq(view->timeline->plot.h, low);
-}
-
-static uint32_t draw(mv_view *view, mv_raster *raster, double *ms)
-{
-    const mv_scene *scene = mv_view_frame(view, 1280, 720, *ms += 16);
-    mv_raster_frame frame;
-    mv_err err;
-
-    cr_assert_eq(mv_raster_next(raster, scene, &frame, &err), MV_OK);
-    return frame.count;
-}
-
-Test(view_device, nothing_is_drawn_when_nothing_changes, .timeout = 60)
-{
-    static const mv_command_id commands[] = {MV_DO_show_ledger, MV_DO_next_level, MV_DO_next_clock,
-                                             MV_DO_zoom_in,     MV_DO_next_level, MV_DO_show_device,
-                                             MV_DO_show_device, MV_DO_next_level};
-    mv_view_opts opts = {.is_threaded = true, .in_turns = true};
-    mv_view *view = mvt_view_new(&opts);
-    mv_raster *raster = mv_raster_open(view->budget, &(mv_raster_opts){0});
-    double ms = 0;
-
-    mv_view_add(view, capture("train.bin"));
-    for (unsigned i = 0; i <= sizeof commands / sizeof *commands; i++) {
-        bool is_moving = true;
-        for (uint32_t frames = 0; is_moving && frames < 60; frames++) {
-            while (mv_view_turn(view))
-                ;
-            draw(view, raster, &ms);
-            is_moving = mv_view_is_animating(view) || !mv_view_is_idle(view);
-        }
-        cr_assert_not(is_moving, "after %u commands", i);
-        for (int k = 0; k < 3; k++) {
-            cr_assert_not(mv_view_turn(view));
-            cr_assert_eq(draw(view, raster, &ms), 0, "after %u commands", i);
-        }
-        if (i < sizeof commands / sizeof *commands)
-            mv_view_do(view, commands[i], 0);
-    }
-    mv_raster_close(raster);
 }

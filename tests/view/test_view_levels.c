@@ -7,17 +7,12 @@
 
 #include <math.h>
 
-static const char *capture(const char *name)
-{
-    return mv_arena_printf(mvt_memory(), MV_TESTDATA "/captures/%s", name);
-}
-
 static mv_view *open_at(const char *name, const char *level)
 {
     mv_view *view = mvt_view_new(NULL);
 
     mv_view_begin_at(view, &(mv_view_start){.device = MV_NO_ROW, .level = level});
-    mvt_view_open(view, capture(name));
+    mvt_view_open(view, mvt_snapshot(name));
     return view;
 }
 
@@ -52,7 +47,7 @@ static void show_peak(mv_view *view)
 
 Test(view_levels, a_file_has_the_levels_of_its_memory)
 {
-    mv_view *train = open_at("train.bin", NULL), *cupy = open_at("cupy_leak.bin", NULL);
+    mv_view *train = open_at("train", NULL), *cupy = open_at("cupy_leak", NULL);
 
     cr_assert_eq(mv_view_levels(train)->count, 3);
     cr_assert_str_eq(level_of(train), "pytorch");
@@ -66,7 +61,7 @@ Test(view_levels, a_file_has_the_levels_of_its_memory)
 
 Test(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, .timeout = 120)
 {
-    mv_view *view = open_at("sleep.bin", NULL);
+    mv_view *view = open_at("sleep", NULL);
     const mv_level_list *list = mv_view_levels(view);
     uint32_t count = list->count;
     uint64_t used = 0;
@@ -82,7 +77,7 @@ Test(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, 
                   (unsigned long long)(view->budget->used - used));
     for (uint32_t i = 0; i < count; i++) {
         const char *name = mv_view_levels(view)->name[i];
-        mv_view *opened = open_at("sleep.bin", name);
+        mv_view *opened = open_at("sleep", name);
         mv_view_do(view, MV_DO_level, i);
         cr_assert_str_eq(level_of(view), name);
         show_peak(view);
@@ -101,7 +96,7 @@ static double seconds_at(const mv_view *view, double event)
 
 Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
 {
-    mv_view *view = open_at("sleep.bin", NULL);
+    mv_view *view = open_at("sleep", NULL);
     uint32_t events = mv_view_device(view)->lives.events.count;
     double from, to, at;
 
@@ -132,7 +127,7 @@ Test(view_levels, the_window_and_the_cursor_stay_at_their_time)
 
 Test(view_levels, back_returns_to_the_level_and_its_place)
 {
-    mv_view *view = open_at("train.bin", NULL);
+    mv_view *view = open_at("train", NULL);
     mv_view_state before;
 
     show_peak(view);
@@ -152,7 +147,7 @@ Test(view_levels, back_returns_to_the_level_and_its_place)
 
 Test(view_levels, a_bookmark_leads_to_its_level)
 {
-    mv_view *view = open_at("train.bin", "all");
+    mv_view *view = open_at("train", "all");
     uint32_t cursor;
 
     mv_view_do(view, MV_DO_peak, 0);
@@ -169,7 +164,7 @@ Test(view_levels, a_bookmark_leads_to_its_level)
 
 Test(view_levels, sessions_and_command_lines_have_the_level)
 {
-    mv_view *view = open_at("train.bin", NULL), *again = mvt_view_new(NULL);
+    mv_view *view = open_at("train", NULL), *again = mvt_view_new(NULL);
     mv_session session, read;
     const char *text;
 
@@ -190,7 +185,7 @@ Test(view_levels, sessions_and_command_lines_have_the_level)
 
 Test(view_levels, a_level_that_a_file_lacks_is_told_and_left_again)
 {
-    mv_view *view = open_at("train.bin", "host");
+    mv_view *view = open_at("train", "host");
     const mv_document *d = mv_view_document(view);
 
     mvt_view_frame(view);

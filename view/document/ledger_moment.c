@@ -13,7 +13,7 @@ bool mv_document_has_ledger(const mv_document *d)
 }
 
 mv_ledger_question mv_ledger_question_at(const mv_document *document,
-                                         const mv_document_device *device, uint32_t event)
+                                         const mv_document_device *device, uint64_t event)
 {
     mv_ledger_question q;
 
@@ -29,23 +29,24 @@ static mv_ledger_ask ask_of(const mv_ledger_question *q, const mv_trace *read)
 {
     const mv_events *e = &q->device->lives.events;
     uint32_t device = q->device->device, event = (uint32_t)q->event;
+    mv_ledger_ask ask;
 
-    if (q->event == MV_NO_ROW && q->time_us != MV_NO_TIME)
-        return mv_ledger_at_time(read, device, q->time_us);
-    if (!q->document->trace.origin.level)
+    if (!q->document->trace.origin.level && q->event != MV_LEDGER_OF_TIME)
         return mv_ledger_after_event(read, device, event);
-    if (e->count == 0)
+    if (q->event != MV_LEDGER_OF_TIME && e->count == 0)
         return (mv_ledger_ask){.when = MV_LEDGER_END};
-    return mv_ledger_at_time(read, device,
-                             event == MV_BEFORE ? e->time_us[0] - 1 : e->time_us[event]);
+    ask = mv_ledger_at_time(read, device,
+                            q->event == MV_LEDGER_OF_TIME ? q->time_us
+                            : event == MV_BEFORE          ? e->time_us[0] - 1
+                                                          : e->time_us[event]);
+    ask.events = 0; /* what PyTorch's allocator says is not asked for */
+    return ask;
 }
 
 void *mv_ledger_moment_find(mv_arena *arena, void *context, const void *ask)
 {
     mv_ledger_answer *a = mv_push_struct(arena, mv_ledger_answer);
     mv_lives lives;
-    mv_arena scratch;
-    mv_code code = MV_OK;
     mv_err err;
 
     (void)context;
@@ -54,22 +55,23 @@ void *mv_ledger_moment_find(mv_arena *arena, void *context, const void *ask)
     memcpy(&a->question, ask, sizeof a->question);
     a->trace = mv_trace_as_read(&a->question.document->trace);
     lives = a->question.device->lives;
-    mv_arena_init(&scratch, arena->budget);
     if (a->trace != &a->question.document->trace)
-        code = mv_lives_find(&scratch, a->trace, a->question.device->device, &lives, &err);
-    if (code == MV_OK)
-        code = mv_ledger_find(arena, a->trace, &lives, ask_of(&a->question, a->trace), &a->ledger,
-                              &err);
-    mv_arena_release(&scratch);
-    return code == MV_OK ? a : NULL;
+        lives = (mv_lives){.device = lives.device};
+    return mv_ledger_find(arena, a->trace, &lives, ask_of(&a->question, a->trace), &a->ledger,
+                          &err) == MV_OK
+               ? a
+               : NULL;
 }
 
 const char *mv_ledger_distance(const mv_ledger *ledger, char out[MV_LEDGER_DISTANCE])
 {
     double us = (double)ledger->sample_us - (double)ledger->time_us;
 
-    snprintf(out, MV_LEDGER_DISTANCE, "%.3f s %s", (us < 0 ? -us : us) / 1e6,
-             us > 0 ? "later" : "before");
+    if (ledger->time_us == MV_NO_TIME)
+        snprintf(out, MV_LEDGER_DISTANCE, "later");
+    else
+        snprintf(out, MV_LEDGER_DISTANCE, "%.3f s %s", (us < 0 ? -us : us) / 1e6,
+                 us > 0 ? "later" : "before");
     return out;
 }
 

@@ -10,16 +10,19 @@
 /* Whether the file has calls of CUDA or samples of a device, and the level is of a device. */
 bool mv_document_has_ledger(const mv_document *document);
 
+#define MV_LEDGER_OF_TIME UINT64_MAX
+
 /* Compared byte by byte. */
 MV_PLAIN_BEGIN
 typedef struct {
-    int64_t time_us; /* the moment, if `event` is MV_NO_ROW */
+    int64_t time_us; /* the moment, if `event` is MV_LEDGER_OF_TIME */
     uint64_t event;  /* the moment after it, or MV_BEFORE */
     const mv_document *document;
     const mv_document_device *device;
 } mv_ledger_question;
 MV_PLAIN_END
 
+/* PyTorch's own figures are in the ledger on its level alone. */
 typedef struct {
     mv_ledger_question question;
     const mv_trace *trace; /* that the ledger's rows are of: as the file has it */
@@ -27,7 +30,7 @@ typedef struct {
 } mv_ledger_answer;
 
 mv_ledger_question mv_ledger_question_at(const mv_document *document,
-                                         const mv_document_device *device, uint32_t event);
+                                         const mv_document_device *device, uint64_t event);
 
 /* A mv_job_fn; NULL when memory is out. */
 void *mv_ledger_moment_find(mv_arena *arena, void *context, const void *ask);

@@ -230,23 +230,21 @@ static void paint_samples(device_frame *f)
 
 static void paint_axis(device_frame *f)
 {
-    uint64_t ticks[MV_BYTE_TICKS];
-    uint32_t count = mv_axis_byte_ticks((uint64_t)f->most, ticks);
     mv_ui *ui = f->p->ui;
-    float line = mv_ui_px(ui, MV_UI_LINE), last = f->box.y + f->box.h + line;
+    uint64_t step = mv_axis_byte_step((uint64_t)f->most);
+    float line = mv_ui_px(ui, MV_UI_LINE);
     char text[MV_TICK_TEXT];
 
-    for (uint32_t i = 0; i < count; i++) {
-        float y = roundf(f->box.y + f->box.h * (float)(1 - (double)ticks[i] / f->most));
+    while (f->box.h * (double)step / f->most < (double)line && step < UINT64_MAX / 2)
+        step *= 2;
+    for (uint32_t i = 0; i <= MV_BYTE_TICKS && (double)i * (double)step <= f->most; i++) {
+        float y = roundf(f->box.y + f->box.h * (float)(1 - (double)i * (double)step / f->most));
         mv_box row = {f->p->scale.x, y - line / 2, f->p->scale.w - mv_ui_px(ui, MV_UI_PAD), line};
         if (i > 0)
             mv_ui_fill(ui, (mv_box){f->box.x, y, f->box.w, 1},
                        (ui->theme->faint_text & ~0xffu) | 0x28);
-        if (last - y < line || y < f->box.y)
-            continue;
-        last = y;
         mv_ui_text(ui, row, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_END,
-                   mv_axis_bytes(ticks[i], text));
+                   mv_axis_bytes(i * step, text));
     }
 }
 
@@ -302,11 +300,23 @@ static const char *bytes_text(device_frame *f, int64_t bytes)
     return mv_scene_format(&f->p->ui->scene, "%s", mv_size_signed_text(size, bytes));
 }
 
-/* From top to bottom, as the areas are, with the bytes at the legend's moment. */
+/* As the timeline's legend: the cursor, if it is in the window, else the highest moment. */
+static uint32_t moment_of(const mv_plot *p)
+{
+    uint32_t cursor = p->view->now->cursor;
+    bool is_in = cursor == MV_BEFORE ? p->shown.first == 0
+                                     : cursor >= p->shown.first && cursor < p->shown.end;
+
+    if (is_in)
+        return cursor;
+    return p->of_segments ? p->most.reserved_event : p->most.allocated_event;
+}
+
+/* From top to bottom, as the areas are, with the bytes at that moment. */
 static void paint_legend(device_frame *f, mv_box box)
 {
     mv_plot *p = f->p;
-    uint32_t event = p->pane->legend.ask.event;
+    uint32_t event = moment_of(p);
     mv_ledger_question q = mv_ledger_question_at(p->document, p->device, event);
     const mv_ledger_answer *a = ledger_of(p->pane->ledger_slot, q);
     mv_device_parts parts = {0};
@@ -336,7 +346,7 @@ static const char *add_line(device_frame *f, const char *tip, const char *name, 
 static const char *tip_of(device_frame *f, double event)
 {
     mv_plot *p = f->p;
-    mv_ledger_question q = mv_ledger_question_at(p->document, p->device, MV_NO_ROW);
+    mv_ledger_question q = mv_ledger_question_at(p->document, p->device, MV_LEDGER_OF_TIME);
     uint32_t last = (uint32_t)fmin(event, p->lives->events.count - 1);
     const mv_ledger_answer *a;
     mv_device_parts parts;
