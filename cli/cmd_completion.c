@@ -162,10 +162,49 @@ static void put_bash_program(mv_out *out, const mv_command *c)
                 "    fi\n");
 }
 
+/* The names of annotations in the first file on the command line, for --at @NAME. They come from
+ * the file: no shell may take one for anything but text. */
+#define NAMES_OF_FILE                                                        \
+    "memviz info -q --csv --table annotation_names \"$file\" 2>/dev/null | " \
+    "tr -d '\\r' | sed '1d; s/^[0-9]*,//; s/^\"\\(.*\\)\"$/\\1/; s/\"\"/\"/g'"
+
+static bool takes_names_of_file(mv_option_id id)
+{
+    return id == MV_OPTION_AT || id == MV_OPTION_FROM || id == MV_OPTION_TO;
+}
+
+static void put_bash_names(mv_out *out)
+{
+    mv_out_text(out, "_memviz_names()\n{\n"
+                     "    local file name\n"
+                     "    for file in \"${COMP_WORDS[@]:2}\"; do\n"
+                     "        [[ -f $file ]] || continue\n"
+                     "        while IFS= read -r name; do\n"
+                     "            [[ $name == \"$1\"* ]] && COMPREPLY+=(\"$2$name\")\n"
+                     "        done < <(" NAMES_OF_FILE ")\n"
+                     "        return\n"
+                     "    done\n"
+                     "}\n");
+}
+
+/* bash takes '@' for a word of its own, unless the user has told it not to. */
+static void put_bash_annotations(mv_out *out)
+{
+    mv_out_text(out, "    local at=@\n"
+                     "    [[ $COMP_WORDBREAKS == *@* ]] && at=\n"
+                     "    case ${COMP_WORDS[COMP_CWORD-2]}$before in\n"
+                     "    --at@|--from@|--to@) _memviz_names \"$word\" ''; return ;;\n"
+                     "    esac\n"
+                     "    case $before$word in\n"
+                     "    --at@*|--from@*|--to@*) _memviz_names \"${word#@}\" \"$at\"; return ;;\n"
+                     "    esac\n");
+}
+
 static void put_bash(mv_out *out)
 {
-    mv_out_text(out, "# bash completion for memviz; made by: memviz completion bash\n"
-                     "_memviz()\n{\n"
+    mv_out_text(out, "# bash completion for memviz; made by: memviz completion bash\n");
+    put_bash_names(out);
+    mv_out_text(out, "_memviz()\n{\n"
                      "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
                      "    local commands='");
     put_command_names(out);
@@ -180,6 +219,7 @@ static void put_bash(mv_out *out)
     for (const mv_command *c = mv_commands; c->name; c++)
         if (c->starts_program)
             put_bash_program(out, c);
+    put_bash_annotations(out);
     mv_out_text(out, "    case $before in\n");
     put_bash_values(out);
     mv_out_text(out, "    esac\n"
@@ -236,6 +276,8 @@ static void put_zsh_option(mv_out *out, const mv_command *c, mv_option_id id)
         mv_out_format(out, ":%s:", o->argument);
         if (takes_file(o))
             mv_out_text(out, "_files");
+        else if (takes_names_of_file(id))
+            mv_out_text(out, "_memviz_moments");
         else if (words)
             put_zsh_words(out, words);
     }
@@ -271,6 +313,13 @@ static void put_zsh(mv_out *out)
 {
     mv_out_text(out, "#compdef memviz\n"
                      "# zsh completion for memviz; made by: memviz completion zsh\n"
+                     "_memviz_moments()\n{\n"
+                     "    local file\n"
+                     "    local -a names\n"
+                     "    for file in $words; do [[ -f $file ]] && break; done\n"
+                     "    [[ -f $file ]] && names=(\"${(@f)$(" NAMES_OF_FILE ")}\")\n"
+                     "    compadd -- peak reserved-peak end oom @${^names}\n"
+                     "}\n"
                      "_memviz()\n{\n"
                      "    local -a commands=(\n");
     for (const mv_command *c = mv_commands; c->name; c++) {
@@ -323,10 +372,10 @@ static void put_fish_option(mv_out *out, const char *condition, const mv_command
         mv_out_format(out, " -s %c", o->letter);
     if (takes_file(o))
         mv_out_text(out, " -r -F");
-    else if (words) {
+    else if (words || takes_names_of_file(id)) {
         mv_out_text(out, " -x -a '");
-        put_quoted_words(out, words);
-        mv_out_char(out, '\'');
+        put_quoted_words(out, words ? words : "");
+        mv_out_text(out, takes_names_of_file(id) ? " (__memviz_names)'" : "'");
     } else if (o->argument)
         mv_out_text(out, " -x");
     mv_out_text(out, " -d ");
@@ -365,7 +414,14 @@ static void put_fish_arguments(mv_out *out, const mv_command *c)
 
 static void put_fish(mv_out *out)
 {
-    mv_out_text(out, "# fish completion for memviz; made by: memviz completion fish\n");
+    mv_out_text(out, "# fish completion for memviz; made by: memviz completion fish\n"
+                     "function __memviz_names\n"
+                     "    for file in (commandline -opc)\n"
+                     "        test -f $file; or continue\n"
+                     "        " NAMES_OF_FILE " | string replace -r '^' '@'\n"
+                     "        return\n"
+                     "    end\n"
+                     "end\n");
     for (const mv_command *c = mv_commands; c->name; c++) {
         mv_out_format(out, "complete -c memviz -n __fish_use_subcommand -a %s -d ", c->name);
         put_fish_text(out, c->summary);

@@ -23,10 +23,16 @@ static const struct {
     {".html", NULL, NULL},
 };
 
+/* OUT, which is the second argument, or that of -o. */
+static const char *out_of(const mv_cli *cli)
+{
+    return cli->options.output ? cli->options.output : cli->options.file[1];
+}
+
 /* The writer that OUT's ending asks for; false, with a message, when there is none. */
 static bool choose(const mv_cli *cli, write_fn **write)
 {
-    const char *path = cli->options.file[1];
+    const char *path = out_of(cli);
     bool plain = mv_option_given(&cli->options, MV_HAS(PLAIN));
 
     for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -61,12 +67,12 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
         if (err->code != MV_OK)
             return err->code;
     }
-    return mv_page_put(cli, trace, &page, cli->options.file[1], sink, err);
+    return mv_page_put(cli, trace, &page, out_of(cli), sink, err);
 }
 
 static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint64_t *bytes)
 {
-    const char *path = cli->options.file[1], *input = mv_input_name(cli);
+    const char *path = out_of(cli), *input = mv_input_name(cli);
     const char *slash = strrchr(input, '/');
     mv_progress progress;
     mv_sink sink;
@@ -140,7 +146,7 @@ static void warn_of_losses(mv_cli *cli, const mv_trace *trace, write_fn *write)
     if (write != mv_plain_write || !mv_trace_is_captured(trace) ||
         mv_option_given(&cli->options, MV_HAS(QUIET)))
         return;
-    mv_complain_of(cli->options.file[1],
+    mv_complain_of(out_of(cli),
                    "PyTorch's dict has no place for %u API calls, %u samples and %u facts of the "
                    "capture; without --plain they are kept",
                    trace->api_calls.count, trace->samples.count, trace->facts.count);
@@ -150,10 +156,16 @@ int mv_cmd_convert(mv_cli *cli)
 {
     write_fn *write;
     mv_trace trace;
-    written w = {.path = cli->options.file[1]};
+    written w = {0};
 
+    if (cli->options.files == 2 && cli->options.output)
+        return mv_complain_usage("convert", "OUT is named twice: %s, and %s by -o",
+                                 cli->options.file[1], cli->options.output);
+    if (cli->options.files == 1 && !cli->options.output)
+        return mv_complain_usage("convert", "expected IN OUT");
     if (!choose(cli, &write))
         return MV_EXIT_USAGE;
+    w.path = out_of(cli);
     if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w.bytes_out))
         return MV_EXIT_FAILED;
     warn_of_losses(cli, &trace, write);

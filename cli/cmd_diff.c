@@ -478,7 +478,9 @@ static mv_code draw(diff_report *c, mv_scene *scene, mv_err *err)
     mv_flame_tree tree;
     mv_paper paper;
 
-    if (names)
+    if (o->title)
+        opts.title = o->title;
+    else if (names)
         opts.title = mv_arena_printf(&c->cli->arena, "%s compared with %s", names[1], names[0]);
     opts.what = mv_arena_printf(&c->cli->arena, "%s allocated at %s%s: %s before, %s after",
                                 mv_size_change_text(change, found->delta),

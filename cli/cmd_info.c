@@ -29,12 +29,20 @@ typedef struct {
     uint32_t ring; /* events of the buffer that was full; 0: none */
 } device_facts;
 
+/* What --at @NAME can name. */
+typedef struct {
+    mv_string_id name;
+    uint32_t count; /* of its starts, or marks */
+} named_place;
+
 typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
     device_facts *devices; /* [count] */
     uint32_t count;
+    named_place *places; /* [place_count] in the order of their first starts */
+    uint32_t place_count;
     mv_history_kind history;
 } facts;
 
@@ -133,6 +141,28 @@ static uint32_t count_starts(const mv_trace *trace)
     for (uint32_t i = 0; i < trace->annotations.count; i++)
         starts += trace->annotations.stage[i] == MV_STAGE_START;
     return starts;
+}
+
+static bool find_places(facts *f)
+{
+    const mv_annotations *a = &f->trace->annotations;
+    uint32_t *row = mv_push_array(&f->cli->scratch, uint32_t, f->trace->strings.count);
+
+    f->places = mv_push_array(&f->cli->arena, named_place, (uint64_t)a->count + 1);
+    if (!row || !f->places)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t name = a->name[i].row;
+        if ((a->stage[i] != MV_STAGE_START && a->stage[i] != MV_STAGE_MARK) ||
+            name >= f->trace->strings.count)
+            continue;
+        if (row[name] == 0) {
+            f->places[f->place_count++].name = a->name[i];
+            row[name] = f->place_count;
+        }
+        f->places[row[name] - 1].count++;
+    }
+    return true;
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -299,6 +329,21 @@ static void list_notes(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table note_table = {MV_TABLE(NOTE_FIELDS, list_notes)};
 
+#define PLACE_FIELDS(COLUMN, MEMBER, LIST)            \
+    MEMBER("count", mv_value_u64(f->places[i].count)) \
+    MEMBER("name", mv_value_string(f->trace, f->places[i].name))
+
+static void list_places(mv_rows *rows, const void *all, const void *one)
+{
+    const facts *f = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < f->place_count; i++)
+        MV_ROWS_ADD(rows, PLACE_FIELDS);
+}
+
+static const mv_table place_table = {MV_TABLE(PLACE_FIELDS, list_places)};
+
 /* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys tell them. */
 static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
 {
@@ -327,6 +372,7 @@ static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
     MEMBER("history", mv_value_text(mv_history_name(f->history)))                          \
     MEMBER("annotations", mv_value_u64(t->annotations.count))                              \
     MEMBER("annotation_ranges", mv_value_u64(count_starts(t)))                             \
+    LIST("annotation_names", &place_table, mv_value_rows(NULL))                            \
     MEMBER("stacks", mv_value_u64(t->stacks.count))                                        \
     MEMBER("frames", mv_value_u64(t->frames.count))                                        \
     LIST("pools", &pool_table, mv_value_rows(NULL))                                        \
@@ -354,6 +400,7 @@ const mv_table mv_report_info = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
+enum { NAMES_SHOWN = 8 };
 enum { LABEL = 16 }; /* where what follows a label begins */
 
 static void put_label(mv_out *out, const char *label)
@@ -426,14 +473,19 @@ static void put_counts(const facts *f)
 {
     const mv_trace *t = f->trace;
     mv_host_totals host = mv_host_totals_of(t);
-    char size[MV_SIZE_TEXT], used[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], used[MV_SIZE_TEXT], names[1200] = "";
 
     put_label(f->out, "distinct");
     mv_prose_put(f->out, LABEL, LABEL, "stacks %u, frames %u, pools %u, streams %u",
                  t->stacks.count, t->frames.count, t->pools.count, t->streams.count);
     put_label(f->out, "annotations");
-    mv_out_format(f->out, "%u starts and ends, of %u ranges\n", t->annotations.count,
-                  count_starts(t));
+    for (uint32_t i = 0; i < f->place_count && i < NAMES_SHOWN; i++)
+        mv_prose_add(names, sizeof names, "%s @%.60s (%u)", i ? "," : ":",
+                     mv_string_text(t, f->places[i].name), f->places[i].count);
+    if (f->place_count > NAMES_SHOWN)
+        mv_prose_add(names, sizeof names, ", %u more (--json)", f->place_count - NAMES_SHOWN);
+    mv_prose_put(f->out, LABEL, LABEL, "%u starts and ends, of %u ranges%s", t->annotations.count,
+                 count_starts(t), names);
     if (host.is_there) {
         put_label(f->out, "pinned host");
         mv_prose_put(f->out, LABEL, LABEL, "segments %u, %s; %s allocated; events %llu",
@@ -598,6 +650,8 @@ int mv_cmd_info(mv_cli *cli)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = first; i < end && err.code == MV_OK; i++)
         gather_device(&f, i, &f.devices[f.count++], &err);
+    if (err.code == MV_OK && !find_places(&f))
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
     f.history = worst_history(&f);

@@ -346,6 +346,7 @@ int mv_cmd_memory(mv_cli *cli)
     const mv_options *o = &cli->options;
     mv_option_id odd = mv_option_given(o, MV_HAS(SIZE))          ? MV_OPTION_SIZE
                        : mv_option_given(o, MV_HAS(THEME))       ? MV_OPTION_THEME
+                       : mv_option_given(o, MV_HAS(TITLE))       ? MV_OPTION_TITLE
                        : mv_option_given(o, MV_HAS(MOST_EVENTS)) ? MV_OPTION_MOST_EVENTS
                                                                  : MV_OPTION_COUNT;
 

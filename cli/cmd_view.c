@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/pictures/pictures.h"
@@ -251,6 +252,11 @@ int mv_cmd_view(mv_cli *cli)
         if (opts.file_count == 0 && !o->script)
             return mv_complain_usage(
                 "view", "expected FILE: with --headless no file can be dropped on the window");
+        if (!mv_option_given(o, MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH)))
+            return mv_complain_usage("view", "--headless shows nothing: say what it is for with "
+                                             "--shot X.png, --script or --bench");
+        if (o->shot && !mv_text_has_ending(o->shot, ".png"))
+            return mv_complain_usage("view", "--shot %s: a PNG is written: name it .png", o->shot);
         return play(cli, &opts);
     }
     if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(SCRIPT) | MV_HAS(JSON)))

@@ -4,9 +4,10 @@
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
 #define RANGE_OPTIONS  (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
-#define PLOT_OPTIONS                                                                              \
-    (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
-     MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | MV_HAS(MOST_EVENTS) | RANGE_OPTIONS)
+#define PLOT_OPTIONS                                                                \
+    (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(VIEW) | \
+     MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) |      \
+     MV_HAS(MOST_EVENTS) | RANGE_OPTIONS)
 
 const mv_command mv_commands[] = {
     {
@@ -119,7 +120,7 @@ const mv_command mv_commands[] = {
         .report = &mv_report_diff,
         .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
         .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | MV_HAS(SIZE) | MV_HAS(THEME) | RANGE_OPTIONS,
+                   MV_HAS(OUTPUT) | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | RANGE_OPTIONS,
         .least_files = 2,
         .most_files = 2,
         .arguments = "BEFORE AFTER",
@@ -211,9 +212,9 @@ const mv_command mv_commands[] = {
         .also_tried = "flamegraph flame",
         .run = mv_cmd_memory,
         .report = &mv_report_memory,
-        .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
-                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(MOST_EVENTS) | MV_HAS(LIMIT) |
-                   MV_HAS(DEPTH) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |
+                   MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) |
+                   MV_HAS(MOST_EVENTS) | MV_HAS(LIMIT) | MV_HAS(DEPTH) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
@@ -238,18 +239,20 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_PICTURES,
         .run = mv_cmd_segments,
         .report = &mv_report_pictures,
-        .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
-                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(MOST_EVENTS) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |
+                   MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) |
+                   MV_HAS(MOST_EVENTS) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
         .arguments = "FILE",
         .summary = "flame graph of reserved bytes by segment and stack",
-        .help =
-            "Draws a flame graph to -o X.svg, X.png or X.html, or writes folded stacks to\n"
-            "-o X.folded: segment, pool, stream, whether the bytes are allocated, waiting for a\n"
-            "stream or free, then the frames, outermost first. The lines add up to what is\n"
-            "reserved at the end, or at the moment of --at.\n",
+        .help = "Draws a flame graph to -o X.html, X.svg or X.png, else to FILE.html, or writes "
+                "folded\n"
+                "stacks to -o X.folded: segment, pool, stream, whether the bytes are allocated, "
+                "waiting for a\n"
+                "stream or free, then the frames, outermost first. The lines add up to what is\n"
+                "reserved at the end, or at the moment of --at.\n",
         .example = "memviz segments train.pickle -o segments.svg\n"
                    "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
     },
@@ -504,11 +507,12 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_convert,
         .writes_last = true,
         .report = &mv_report_convert,
-        .options = REPORT_OPTIONS | MV_HAS(PLAIN) | MV_HAS(SYMBOLS) | MV_HAS(MOST_EVENTS),
-        .least_files = 2,
+        .options =
+            REPORT_OPTIONS | MV_HAS(OUTPUT) | MV_HAS(PLAIN) | MV_HAS(SYMBOLS) | MV_HAS(MOST_EVENTS),
+        .least_files = 1,
         .most_files = 2,
         .writes_file = true,
-        .arguments = "IN OUT",
+        .arguments = "IN OUT | IN -o OUT",
         .summary = "write a snapshot in another format",
         .help =
             "The ending of OUT chooses the format. .bin is memviz's own container, small and\n"

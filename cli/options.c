@@ -211,6 +211,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_SIZE] = {.kind = IS_OTHER, .take = take_size},
     [MV_OPTION_VIEW] = {.kind = IS_WORD, INTO(view)},
     [MV_OPTION_BY] = {.kind = IS_WORD, INTO(by)},
+    [MV_OPTION_TITLE] = {.kind = IS_TEXT, INTO(title)},
     [MV_OPTION_THEME] = {.kind = IS_OTHER, .take = take_theme},
     [MV_OPTION_FORMAT] = {.kind = IS_WORD, INTO(format)},
     [MV_OPTION_TABLE] = {.kind = IS_OTHER, .take = take_table},
@@ -317,6 +318,16 @@ static void explain(int result, uint64_t allowed, char **argv, char *why, uint32
         explain_unknown(allowed, word, why, size);
 }
 
+/* What a number or a size has to be, if its name does not say it. */
+static const char *bounds_of(mv_option_id id)
+{
+    return id == MV_OPTION_SIZE    ? ", each from 1 to 16384"
+           : id == MV_OPTION_TOP   ? ", at least 1"
+           : id == MV_OPTION_SCALE ? " from 0.5 to 4"
+           : id == MV_OPTION_PORT  ? " up to 65535"
+                                   : "";
+}
+
 bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size)
 {
@@ -336,8 +347,8 @@ bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, c
             result >= LONG_BASE ? (mv_option_id)(result - LONG_BASE) : by_letter(result);
         if (!take(out, id, optarg)) {
             const mv_option *o = &mv_option_table[id];
-            snprintf(why, why_size, "--%s %s: expected %s%s", o->name, optarg,
-                     o->words ? "one of: " : "", o->words ? o->words : o->argument);
+            snprintf(why, why_size, "--%s %s: expected %s%s%s", o->name, optarg,
+                     o->words ? "one of: " : "", o->words ? o->words : o->argument, bounds_of(id));
             return false;
         }
     }

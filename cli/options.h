@@ -65,6 +65,7 @@
     X(MEM, "mem", 0, "SIZE", NULL, "most memory for pictures that are kept (default: 64M)")        \
     X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx layer",                \
       "group rows by line (default), metadata, annotation, forward, compile, fx or layer")         \
+    X(TITLE, "title", 0, "TEXT", NULL, "title of a picture (default: the file's name)")            \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
@@ -174,6 +175,7 @@ typedef struct {
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
+    const char *title;      /* likewise */
     uint32_t top;           /* 0 when not given */
     uint64_t most_events;   /* of a page; meaningful when given; 0: all */
     int by;                 /* mv_by_word; meaningful when given */

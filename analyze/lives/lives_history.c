@@ -259,7 +259,7 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
         decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
     else if (e->with_stack > 0)
         decide(r, MV_HISTORY_TRUNCATED, 0,
-               "older events were dropped: memory from before the first event has stacks");
+               "older events were dropped: what was allocated before the first one has stacks");
     else if (lost_ranges)
         decide(r, MV_HISTORY_TRUNCATED, ring,
                "annotated ranges from before the first event show that events there are lost");

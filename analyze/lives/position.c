@@ -123,7 +123,7 @@ static void list_annotations(const mv_trace *trace, char *why, uint32_t size)
         if (known < count)
             continue;
         if (count == NAMES_SHOWN) {
-            mv_text_append(why, size, ", ...");
+            mv_text_append(why, size, ", ... (memviz info lists them)");
             return;
         }
         shown[count++] = a->name[i];

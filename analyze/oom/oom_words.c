@@ -302,7 +302,7 @@ bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_
     out->retried = out->collecting = "";
     if (out->retries)
         out->retried = mv_arena_printf(
-            arena, "%u request%s succeeded only after PyTorch gave %s of cache back", out->retries,
+            arena, "%u request%s succeeded only after PyTorch freed %s of cache", out->retries,
             mv_plural(out->retries), mv_size_text(size, out->released));
     if (out->collections)
         out->collecting = mv_arena_printf(

@@ -3,11 +3,16 @@
 #include "cli/complain.h"
 #include "parse/source/same_file.h"
 
+static bool writes_last(const mv_command *command, const mv_options *o)
+{
+    return command->writes_last && o->files == command->most_files;
+}
+
 /* The input that is the same file as `output`, by whatever name; NULL: none is. */
 static const char *input_of(const mv_command *command, const mv_options *o, const char *output)
 {
     const char *const texts[] = {o->rules, o->script};
-    int files = o->files - (command->writes_last ? 1 : 0);
+    int files = o->files - (writes_last(command, o) ? 1 : 0);
 
     for (int i = 0; i < files; i++)
         if (mv_is_same_file(o->file[i], output))
@@ -38,7 +43,7 @@ static bool refuse(const mv_command *command, const mv_options *o, const char *o
 
 bool mv_overwrite_is_asked(const mv_command *command, const mv_options *o)
 {
-    const char *last = command->writes_last && o->files > 0 ? o->file[o->files - 1] : NULL;
+    const char *last = writes_last(command, o) ? o->file[o->files - 1] : NULL;
 
     if (command->starts_program || command->run == mv_cmd_completion || command->run == mv_cmd_help)
         return false; /* their arguments are not files */

@@ -79,6 +79,7 @@ static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place 
 static mv_code write_page(mv_drawing *d, mv_err *err)
 {
     d->page.write.name = d->name;
+    d->page.title = d->cli->options.title;
     d->page.session = &d->session;
     return mv_page_put(d->cli, d->trace, &d->page, d->path, &d->sink, err);
 }
@@ -101,7 +102,8 @@ static mv_code write_still(mv_drawing *d, mv_err *err)
 {
     if (!mv_option_given(&d->cli->options, MV_HAS(QUIET)))
         mv_complain_of(d->path, "a still picture: " MV_PAGE_FILE_ADVICE);
-    return mv_still_page_write(&d->scene, d->name, &d->sink, err);
+    return mv_still_page_write(&d->scene, d->cli->options.title ? d->cli->options.title : d->name,
+                               &d->sink, err);
 }
 
 /* ---- the table --------------------------------------------------------------------------- */
@@ -188,11 +190,6 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending)
 
     d->name = name_of(cli);
     d->path = cli->options.output;
-    if (!d->path && d->picture->flame) {
-        mv_complain_usage(command, "say where with -o X.svg, X.html or X.folded (-o - is folded "
-                                   "stacks on standard output)");
-        return false;
-    }
     if (!d->path)
         d->path = path_beside(cli);
     if (!d->path)

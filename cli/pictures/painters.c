@@ -18,7 +18,7 @@ mv_paper_opts mv_drawing_paper(const mv_drawing *d, const mv_place *place)
 {
     const mv_options *o = &d->cli->options;
 
-    return (mv_paper_opts){.title = d->name,
+    return (mv_paper_opts){.title = o->title ? o->title : d->name,
                            .width = o->width,
                            .height = o->height,
                            .is_dark = o->is_dark,

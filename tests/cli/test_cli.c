@@ -50,6 +50,10 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ --jsn", 2, NULL, "expected a command or a file before '--jsn'"},
         {"$MEMVIZ trace", 2, NULL, "memviz: trace: expected FILE"},
         {"$MEMVIZ trace a b", 2, NULL, "unexpected argument 'b'"},
+        {"$MEMVIZ convert a", 2, NULL, "convert: expected IN OUT"},
+        {"$MEMVIZ convert a b.bin -o c.bin", 2, NULL, "OUT is named twice: b.bin, and c.bin by -o"},
+        {"$MEMVIZ trace_plot --top 0 a", 2, NULL, "--top 0: expected N, at least 1"},
+        {"$MEMVIZ trace_plot --size 99999x9 a", 2, NULL, "expected WxH, each from 1 to 16384"},
         {"$MEMVIZ trace --jsno a", 2, NULL, "unknown option --jsno; did you mean --json?"},
         {"$MEMVIZ trace --wibble a", 2, NULL, "unknown option --wibble (see"},
         {"$MEMVIZ trace --calls a", 2, NULL, "option --calls does not apply here"},
@@ -257,6 +261,31 @@ Test(cli, bash_completes)
                            all[i].words);
         cr_expect_eq(r.status, 0, "%s", r.err);
         cr_expect(strstr(r.out, all[i].expected) == r.out, "%s: %s", all[i].words, r.out);
+    }
+}
+
+/* Names of annotations are taken out of the file, and are text whatever is in them. */
+Test(cli, bash_completes_annotations)
+{
+    static const struct {
+        const char *words, *breaks, *expected;
+    } all[] = {
+        {"peak f.pickle --at @ Optimizer.s", "@=", "<Optimizer.step#AdamW.step>"},
+        {"peak f.pickle --at @", "@=", "<## step 0 ##><Optimizer.zero_grad#AdamW.zero_grad>"},
+        {"peak f.pickle --at @Optimizer.s", "=", "<@Optimizer.step#AdamW.step>"},
+        {"trace f.pickle --from @ Opt", "@=", "<Optimizer.zero_grad#AdamW.zero_grad>"},
+        {"peak f.pickle --at pe", "@=", "<peak>"},
+        {"peak --at @", "@=", "<>"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("cp $SNAPS/annotated.pickle f.pickle; $MEMVIZ completion bash >c;"
+                           "bash -c '. ./c; memviz() { $MEMVIZ \"$@\"; }; COMP_WORDBREAKS=%s;"
+                           "COMP_WORDS=(memviz %s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _memviz;"
+                           "printf \"<%%s>\" \"${COMPREPLY[@]}\"'",
+                           all[i].breaks, all[i].words);
+        cr_expect_eq(r.status, 0, "%s", r.err);
+        cr_expect(strstr(r.out, all[i].expected) == r.out, "%s: %s%s", all[i].words, r.out, r.err);
     }
 }
 

@@ -53,7 +53,7 @@ Test(pictures, export_reports_the_figures_of_folded_stacks)
     expect_figures("export", ".folded", "", MV_FIGURES(STACKS) | MV_FIGURES(BYTES));
 }
 
-/* Only flame graphs can be folded stacks, and only the one of segments needs -o. */
+/* Only flame graphs can be folded stacks. Standard input has no name to write beside. */
 Test(pictures, other_endings_are_refused)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
@@ -71,8 +71,33 @@ Test(pictures, other_endings_are_refused)
             continue;
         }
         cr_expect_eq(unnamed.status, 2);
-        cr_expect(strstr(unnamed.err, is_flame ? "say where with -o X.svg, X.html or X.folded"
-                                               : "say where with -o X.html"),
-                  "%s", unnamed.err);
+        cr_expect(strstr(unnamed.err, "say where with -o X.html"), "%s", unnamed.err);
     }
+}
+
+Test(pictures, are_titled_as_asked)
+{
+    static const char *const all[] = {"trace_plot g.pickle -o x.svg",
+                                      "segment_plot g.pickle -o x.svg",
+                                      "memory g.pickle -o x.svg",
+                                      "segments g.pickle -o x.svg",
+                                      "trace_plot g.pickle -o x.html",
+                                      "segment_plot --at peak g.pickle -o x.svg",
+                                      "diff g.pickle $SNAPS/leak_cycle.pickle -o x.svg"};
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("cp $SNAPS/graphs.pickle g.pickle; $MEMVIZ %s -q --title 'Run <7>' && "
+                           "grep -c 'Run &lt;7&gt;' x.*",
+                           all[i]);
+        cr_expect_eq(r.status, 0, "%s: %s", all[i], r.err);
+    }
+}
+
+/* As trace_plot does. */
+Test(pictures, segments_are_written_beside_the_file)
+{
+    mvt_run r = mvt_sh("cp $SNAPS/graphs.pickle g.pickle; $MEMVIZ segments -q g.pickle; ls");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect_str_eq(r.out, "g.pickle.html\ng.pickle\ng.pickle.html\n");
 }

@@ -113,7 +113,7 @@ static void write_head(const mv_viewer_page_opts *opts, mv_span head, mv_sink *s
     if (title) {
         mv_sink_write(sink, head.data, (uint64_t)(title - head.data));
         put(sink, "<title>");
-        put_text(sink, name_of(opts));
+        put_text(sink, opts->title ? opts->title : name_of(opts));
         if (opts->is_alarm) {
             put(sink, " \xc2\xb7 ");
             put_text(sink, opts->verdict);

@@ -19,6 +19,7 @@
 
 typedef struct {
     mv_write_opts write;       /* write.name is what the page calls the snapshot */
+    const char *title;         /* of the page; NULL: the name */
     const mv_session *session; /* what it opens on: the members that are given; its only file is the
                                   snapshot. NULL: as a viewer begins */
     const char *verdict;       /* of all reports, one line; NULL: none */

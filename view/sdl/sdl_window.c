@@ -15,7 +15,9 @@
 
 enum { LEAST_WIDTH = 640, LEAST_HEIGHT = 400 };
 
-#define NO_DISPLAY "no display for a window (--headless needs none)"
+#define NO_DISPLAY                                                                              \
+    "no display for a window (--headless needs none): memviz serve FILE shows it in a browser " \
+    "over SSH, memviz trace_plot FILE -o X.html writes a page"
 
 typedef struct {
     mv_sdl sdl;
@@ -98,6 +100,10 @@ static mv_code open_window(shell *s, mv_err *err)
     sdl->SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
     sdl->SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
     sdl->SetHint(SDL_HINT_APP_NAME, "memviz");
+    /* Where there is no Wayland, its library complains on standard error about a missing variable.
+     */
+    if (!getenv("WAYLAND_DISPLAY"))
+        setenv("XDG_RUNTIME_DIR", "/", 0);
     /* Nothing but video: joysticks and sensors would turn waiting into polling. */
     if (sdl->InitSubSystem(SDL_INIT_VIDEO) != 0)
         return fail_with_sdl(s, NO_DISPLAY, err);
