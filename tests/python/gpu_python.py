@@ -79,7 +79,8 @@ def the_same_snapshot_gives_the_same_dump():
     expect(ours == theirs, "dumps differ")
     expect("unknown_key" not in memviz.run("info", path("ours.msgpack"), "--json").stdout, "unknown keys")
     sizes = [os.path.getsize(path(name)) for name in ("ours.msgpack", "theirs.pickle")]
-    return f"{len(taken['device_traces'][0])} events, {len(ours.splitlines())} equal lines, {sizes[0]} bytes for {sizes[1]}"
+    events = len(taken["device_traces"][0])
+    return f"{events} events, {len(ours.splitlines())} equal lines, {sizes[0]} bytes for {sizes[1]}"
 
 
 @check
@@ -194,8 +195,8 @@ def many_events_are_written_fast():
     torch.cuda.memory._snapshot = real
     os.unlink(path("many.pickle"))
     count = len(taken["device_traces"][0])
-    return (f"{count} events: {ours:.2f} s, pickle.dump {theirs:.2f} s; recorded in {kept // count} bytes of host memory "
-            "each")
+    return (f"{count} events: {ours:.2f} s, pickle.dump {theirs:.2f} s; "
+            f"recorded in {kept // count} bytes of host memory each")
 
 
 @check
