@@ -1,9 +1,12 @@
-/* libFuzzer target: any bytes as a live file, and what the analyzers make of it. A live file is
- * mostly zeros, so inputs that begin with 'c' leave them out: for each chunk its two headers, the
- * length of the records (4 bytes) and the records; headers get their lengths and checksums here. */
+/* libFuzzer target: any bytes as a live file, and what the analyzers make of each of its levels. A
+ * live file is mostly zeros, so inputs that begin with 'c' leave them out: for each chunk its two
+ * headers, the length of the records (4 bytes) and the records; headers get their lengths and
+ * checksums here. */
+#include "analyze/levels/levels.h"
 #include "analyze/totals/totals.h"
 #include "capture/wire_live.h"
 #include "parse/live/read_live.h"
+#include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
 
 #include <stdio.h>
@@ -51,6 +54,24 @@ static mv_span put_chunk(uint8_t *file, size_t at, mv_span in)
     return (mv_span){in.data + bytes, in.length - bytes};
 }
 
+static void find_totals(mv_arena *arena, const mv_trace *trace)
+{
+    mv_err err;
+
+    if (mv_sums_check(trace, &err) != MV_OK)
+        return;
+    for (uint32_t i = 0; i < mv_trace_devices(trace) && i < 8; i++) {
+        mv_lives lives;
+        mv_totals totals;
+        if ((mv_lives_find(arena, trace, i, &lives, &err) != MV_OK ||
+             mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK) &&
+            err.code != MV_NOMEM) {
+            fprintf(stderr, "an analyzer fails: %s\n", err.detail);
+            abort();
+        }
+    }
+}
+
 static void analyze(const uint8_t *file, size_t size)
 {
     mv_budget budget = {.limit = 256 << 20};
@@ -59,17 +80,15 @@ static void analyze(const uint8_t *file, size_t size)
     mv_err err;
 
     mv_arena_init(&arena, &budget);
-    if (mv_trace_read_bytes(&arena, (mv_span){file, size}, &trace, &err) == MV_OK)
-        for (uint32_t i = 0; i < mv_trace_devices(&trace) && i < 8; i++) {
-            mv_lives lives;
-            mv_totals totals;
-            if ((mv_lives_find(&arena, &trace, i, &lives, &err) != MV_OK ||
-                 mv_totals_find(&arena, &trace, &lives, &totals, &err) != MV_OK) &&
-                err.code != MV_NOMEM) {
-                fprintf(stderr, "an analyzer fails: %s\n", err.detail);
-                abort();
-            }
+    if (mv_trace_read_bytes(&arena, (mv_span){file, size}, &trace, &err) == MV_OK) {
+        mv_level_list list = mv_levels_of(&trace);
+        find_totals(&arena, &trace);
+        for (uint32_t i = 0; i < list.count; i++) {
+            mv_trace level = trace;
+            if (mv_level_take_named(&arena, &level, list.name[i], &err) == MV_OK)
+                find_totals(&arena, &level);
         }
+    }
     mv_arena_release(&arena);
 }
 

@@ -231,6 +231,31 @@ Test(heaps, overlapping_blocks_of_a_damaged_file_do_no_harm)
     mvt_lives(mvt_memory(), &trace, 1);
 }
 
+Test(heaps, too_little_memory_leaves_the_trace_as_it_was)
+{
+    mvt_calls *c = mvt_calls_new();
+    const mv_trace *before;
+    uint32_t made = 0;
+
+    for (uint64_t i = 0; i < 200; i++)
+        mvt_heap(c, MV_HEAP_ALLOC, .heap = i % 2 ? "cupy" : "rmm", .addr = i * MIB, .size = 5,
+                 .library = FFI, .frames = "hook:/a/hooks.py:1;load:/a/train.py:2");
+    before = mvt_calls_done(c);
+    for (uint64_t limit = 0; limit < (uint64_t)16 << 20; limit += 65536) {
+        mv_budget budget = {.limit = limit};
+        mv_trace trace = *before;
+        mv_arena arena;
+
+        mv_arena_init(&arena, &budget);
+        if (mv_level_take_named(&arena, &trace, "cupy", mvt_err()) == MV_OK)
+            made++;
+        else
+            cr_assert(mvt_err()->code == MV_NOMEM && memcmp(&trace, before, sizeof trace) == 0);
+        mv_arena_release(&arena);
+    }
+    cr_assert_gt(made, 0);
+}
+
 /* ---- which level ------------------------------------------------------------------------- */
 
 static mvt_calls *two_heaps(bool has_cuda)
