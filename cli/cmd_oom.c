@@ -4,6 +4,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/oom/oom.h"
+#include "analyze/oom/refused_calls.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -22,6 +23,8 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
+    const mv_trace *read; /* as it was read; `trace` is of calls if the program has no PyTorch */
+    bool is_of_calls;
     mv_sites sites;
     int64_t start_us;
     uint32_t first, end; /* devices */
@@ -109,25 +112,25 @@ static void list_pins(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
 
-#define FIGURE_FIELDS(MEMBER)                                                              \
-    MEMBER("event", oom->event)                                                            \
-    MEMBER("time_us", mv_value_time(oom->time_us))                                         \
-    MEMBER("api", oom->api_call == MV_NO_ROW                                               \
-                      ? mv_value_of(MV_VALUE_ABSENT)                                       \
-                      : mv_value_string(r->trace, r->trace->api_calls.api[oom->api_call])) \
-    MEMBER("requested", oom->requested)                                                    \
-    MEMBER("segment_bytes", oom->segment)                                                  \
-    MEMBER("device_free", mv_value_bytes(oom->device_free))                                \
-    MEMBER("limited", oom->limited)                                                        \
-    MEMBER("reserved", oom->bytes.reserved)                                                \
-    MEMBER("allocated", oom->bytes.allocated)                                              \
-    MEMBER("pending", oom->bytes.pending)                                                  \
-    MEMBER("free_in_cache", oom->bytes.free)                                               \
-    MEMBER("usable", oom->usable)                                                          \
-    MEMBER("largest_hole", oom->largest_hole)                                              \
-    MEMBER("device_total", mv_value_if(oom->total, mv_value_u64(oom->total)))              \
-    MEMBER("device_total_guessed",                                                         \
-           mv_value_if(oom->total, mv_value_bool(oom->total_source == MV_TOTAL_GUESSED)))  \
+#define FIGURE_FIELDS(MEMBER)                                                             \
+    MEMBER("event", oom->event)                                                           \
+    MEMBER("time_us", mv_value_time(oom->time_us))                                        \
+    MEMBER("api", oom->api_call == MV_NO_ROW                                              \
+                      ? mv_value_of(MV_VALUE_ABSENT)                                      \
+                      : mv_value_string(r->read, r->read->api_calls.api[oom->api_call]))  \
+    MEMBER("requested", oom->requested)                                                   \
+    MEMBER("segment_bytes", oom->segment)                                                 \
+    MEMBER("device_free", mv_value_bytes(oom->device_free))                               \
+    MEMBER("limited", oom->limited)                                                       \
+    MEMBER("reserved", oom->bytes.reserved)                                               \
+    MEMBER("allocated", oom->bytes.allocated)                                             \
+    MEMBER("pending", oom->bytes.pending)                                                 \
+    MEMBER("free_in_cache", oom->bytes.free)                                              \
+    MEMBER("usable", oom->usable)                                                         \
+    MEMBER("largest_hole", oom->largest_hole)                                             \
+    MEMBER("device_total", mv_value_if(oom->total, mv_value_u64(oom->total)))             \
+    MEMBER("device_total_guessed",                                                        \
+           mv_value_if(oom->total, mv_value_bool(oom->total_source == MV_TOTAL_GUESSED))) \
     MEMBER("outside", mv_value_if(oom->total, mv_value_u64(oom->outside)))
 
 #define OUTLOOK_FIELDS(MEMBER)                                                                    \
@@ -254,14 +257,13 @@ static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
                  oom->why);
 }
 
-static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
+static void put_sums(const oom_report *r, const mv_oom *oom)
 {
     char size[5][MV_SIZE_TEXT], limit[2 * MV_SIZE_TEXT + 32] = "";
     const mv_oom_outlook *f = &oom->outlook;
-    pin_list list = oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY ? pins_of(oom)
-                                                                                : holders_of(oom);
 
-    put_headline(r, index, oom);
+    if (r->is_of_calls)
+        return;
     if (oom->limited)
         mv_prose_add(limit, sizeof limit, "; the limit is at least %s and below %s",
                      mv_size_text(size[0], f->limit_least),
@@ -272,6 +274,15 @@ static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
         mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
         mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
         oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free), limit);
+}
+
+static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
+{
+    pin_list list = oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY ? pins_of(oom)
+                                                                                : holders_of(oom);
+
+    put_headline(r, index, oom);
+    put_sums(r, oom);
     if (oom->detailed && *oom->enough) {
         mv_out_text(r->out, "  ");
         mv_prose_put(r->out, 2, 4, "%s", oom->enough);
@@ -306,9 +317,13 @@ static bool inquire(oom_report *r, uint32_t index, mv_err *err)
     mv_lives *lives = &r->lives[index];
     mv_window window;
 
-    return mv_lives_find(&r->cli->arena, r->trace, r->first + index, lives, err) == MV_OK &&
-           mv_window_find(r->cli, r->trace, r->first + index, &window) &&
-           mv_ooms_find(&r->cli->arena, r->trace, lives, &r->sites, window, &r->found[index],
+    if (mv_lives_find(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
+        !mv_window_find(r->cli, r->trace, r->first + index, &window))
+        return false;
+    if (r->is_of_calls)
+        return mv_refused_calls_find(&r->cli->arena, r->read, lives, &r->sites, window,
+                                     &r->found[index], err) == MV_OK;
+    return mv_ooms_find(&r->cli->arena, r->trace, lives, &r->sites, window, &r->found[index],
                         err) == MV_OK;
 }
 
@@ -330,15 +345,35 @@ static bool find_all(oom_report *r)
     return err.code == MV_OK && found;
 }
 
+/* Where PyTorch's allocator did nothing, the calls are what can fail. */
+static bool take_calls(oom_report *r, mv_trace *trace)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (trace->api_calls.count == 0 || mv_level_default(trace) == MV_LEVEL_PYTORCH)
+        return true;
+    r->is_of_calls = true;
+    if (mv_level_take(&r->cli->arena, trace, MV_LEVEL_CUDA, &err) == MV_OK) {
+        r->cli->level = mv_level_name(MV_LEVEL_CUDA);
+        return true;
+    }
+    mv_complain(mv_input_name(r->cli), &err);
+    return false;
+}
+
 int mv_cmd_oom(mv_cli *cli)
 {
-    mv_trace trace;
+    mv_trace trace, read;
     oom_report r = {.cli = cli,
                     .out = &cli->out,
                     .trace = &trace,
+                    .read = &read,
                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end) ||
+    if (!mv_input_read(cli, &trace))
+        return MV_EXIT_FAILED;
+    read = trace;
+    if (!take_calls(&r, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end) ||
         !find_all(&r))
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);

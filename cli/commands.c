@@ -295,7 +295,8 @@ const mv_command mv_commands[] = {
             "Then what the step would still have requested, the lines that pin or hold the\n"
             "memory, and the smallest change with which the request would have succeeded. A\n"
             "setting is advised only if a replay with it served the request. For a capture also\n"
-            "the calls that the device refused.\n",
+            "the calls that the device refused; of a program without PyTorch only these, with the\n"
+            "verdict capacity, outside or unknown.\n",
         .example = "memviz oom train.pickle\n"
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },

@@ -29,6 +29,8 @@ static void list_reasons(const mv_ooms *found, char *out, size_t size)
         [MV_OOM_STREAM_OR_POOL] = "stream or pool",
         [MV_OOM_PENDING_FREE] = "pending free",
         [MV_OOM_OUTSIDE] = "outside PyTorch",
+        [MV_OOM_OTHERS] = "outside",
+        [MV_OOM_UNKNOWN] = "unknown",
     };
     uint32_t seen = 0;
 

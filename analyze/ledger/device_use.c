@@ -150,6 +150,7 @@ uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64
                           uint64_t held)
 {
     const int64_t *times = trace->samples.time_us;
+    uint64_t after, before, gap, gap_before;
     uint32_t next = 0, end = use->count;
 
     while (next < end) {
@@ -162,11 +163,13 @@ uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64
     if (next == 0 || next == use->count)
         return next ? next - 1 : 0;
     /* A process that has ended uses less than its calls held. */
-    if (use->used[next] >= use->held[next] &&
-        (uint64_t)times[use->row[next]] - (uint64_t)time_us <= MV_NEAR_US &&
-        apart(use->held[next], held) < apart(use->held[next - 1], held))
-        return next;
-    return next - 1;
+    after = (uint64_t)times[use->row[next]] - (uint64_t)time_us;
+    if (use->used[next] < use->held[next] || after > MV_NEAR_US)
+        return next - 1;
+    gap = apart(use->held[next], held);
+    gap_before = apart(use->held[next - 1], held);
+    before = (uint64_t)time_us - (uint64_t)times[use->row[next - 1]];
+    return gap < gap_before || (gap == gap_before && after <= before) ? next : next - 1;
 }
 
 int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context)

@@ -41,8 +41,8 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *wat
 
 /* The sample that tells of a time at which calls held `held` bytes: the last one at or before it,
  * else the first after it; use->count: there is none. The next one is taken instead when it comes
- * within MV_NEAR_US and calls held more nearly the same then: what happened between the last
- * sample and this time is in it. */
+ * within MV_NEAR_US and calls held more nearly the same then (what happened between the last
+ * sample and this time is in it), or the same, and it is nearer in time. */
 #define MV_NEAR_US 250000
 
 /* A call is recorded when it has returned. One that loads code, or makes a context, takes long, so

@@ -13,12 +13,14 @@
 #include "analyze/oom/oom_change.h"
 
 /* What would have helped. */
-#define MV_OOM_VERDICT_LIST(X)                                                                  \
-    X(CAPACITY, "capacity")             /* less use, or more memory */                          \
-    X(FRAGMENTATION, "fragmentation")   /* enough bytes are free for it, but in pieces */       \
-    X(STREAM_OR_POOL, "stream_or_pool") /* enough, but some belong to another pool or stream */ \
-    X(PENDING_FREE, "pending_free")     /* enough, but freed too late */                        \
-    X(OUTSIDE, "outside_pytorch")       /* others use the device's memory */
+#define MV_OOM_VERDICT_LIST(X)                                                                   \
+    X(CAPACITY, "capacity")             /* less use, or more memory */                           \
+    X(FRAGMENTATION, "fragmentation")   /* enough bytes are free for it, but in pieces */        \
+    X(STREAM_OR_POOL, "stream_or_pool") /* enough, but some belong to another pool or stream */  \
+    X(PENDING_FREE, "pending_free")     /* enough, but freed too late */                         \
+    X(OUTSIDE, "outside_pytorch")       /* others use the device's memory */                     \
+    X(OTHERS, "outside")                /* likewise; the file is of a program without PyTorch */ \
+    X(UNKNOWN, "unknown")               /* of such a program: the device seemed to have room */
 
 typedef enum {
 #define MV_OOM_VERDICT_ENUM(name, text) MV_OOM_##name,

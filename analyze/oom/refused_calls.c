@@ -1,0 +1,238 @@
+#include "analyze/oom/refused_calls.h"
+
+#include "analyze/ledger/ledger.h"
+#include "analyze/lives/alive.h"
+#include "analyze/oom/oom_words.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
+
+enum { OUT_OF_MEMORY = 2, SHARE_OF_OTHERS = 20 };
+
+#define LEAST_OF_OTHERS ((uint64_t)2 << 30)
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *read;
+    const mv_lives *lives; /* of the level of calls */
+    const mv_sites *sites;
+    mv_window window;
+    mv_ooms *out;
+} search;
+
+/* ---- which calls ------------------------------------------------------------------------- */
+
+static bool asks(const search *s, uint32_t call)
+{
+    const mv_api_calls *c = &s->read->api_calls;
+
+    return c->device[call] == (int32_t)s->lives->device && mv_is_device_alloc(c->action[call]);
+}
+
+/* Whether the call that the same library makes next makes up for a refused one. */
+static bool makes_up(const mv_api_calls *c, uint32_t refused, uint32_t next)
+{
+    if (c->size[next] == c->size[refused])
+        return true; /* if this one is refused, too, it is listed instead */
+    return c->size[next] < c->size[refused] && c->stack[next].row == c->stack[refused].row &&
+           c->stack[next].row != MV_NO_ROW;
+}
+
+static uint32_t events_until(const mv_events *events, int64_t time_us)
+{
+    uint32_t low = 0, high = events->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (events->time_us[middle] <= time_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void add(search *s, uint32_t call)
+{
+    const mv_api_calls *c = &s->read->api_calls;
+    uint32_t event = events_until(&s->lives->events, c->time_us[call]);
+
+    if (event < s->window.first || event > s->window.end)
+        return;
+    s->out->ooms[s->out->count++] = (mv_oom){.event = event,
+                                             .api_call = call,
+                                             .time_us = c->time_us[call],
+                                             .stack = c->stack[call],
+                                             .requested = c->size[call],
+                                             .segment = c->size[call],
+                                             .device_free = MV_NO_BYTES};
+}
+
+/* From the end: the call that the same library makes next is known then. */
+static bool list_calls(search *s)
+{
+    const mv_api_calls *c = &s->read->api_calls;
+    uint64_t libraries = (uint64_t)s->read->strings.count + 1;
+    uint32_t *next_of, refused = 0;
+    mv_arena scratch;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        refused += c->result[i] == OUT_OF_MEMORY;
+    mv_arena_init(&scratch, s->arena->budget);
+    next_of = mv_push_array(&scratch, uint32_t, libraries);
+    s->out->ooms = mv_push_array(s->arena, mv_oom, refused);
+    for (uint32_t i = c->count; next_of && s->out->ooms && refused && i-- > 0;) {
+        uint32_t library = c->library[i].row, *next;
+        if (!asks(s, i))
+            continue;
+        next = &next_of[library < libraries - 1 ? library : libraries - 1];
+        if (c->result[i] == OUT_OF_MEMORY && (*next == 0 || !makes_up(c, i, *next - 1)))
+            add(s, i);
+        *next = i + 1;
+    }
+    for (uint32_t i = 0; i < s->out->count / 2; i++) {
+        mv_oom swapped = s->out->ooms[i];
+        s->out->ooms[i] = s->out->ooms[s->out->count - 1 - i];
+        s->out->ooms[s->out->count - 1 - i] = swapped;
+    }
+    mv_arena_release(&scratch);
+    return next_of && s->out->ooms;
+}
+
+/* ---- who held what ----------------------------------------------------------------------- */
+
+static bool list_holders(search *s, mv_oom *o)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t before = o->event ? o->event - 1 : MV_BEFORE, *row_of, alive = 0;
+    mv_arena scratch;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        alive += mv_alloc_is_allocated(s->lives, i, before);
+    mv_arena_init(&scratch, s->arena->budget);
+    row_of = mv_push_array(&scratch, uint32_t, s->sites->groups);
+    o->holders =
+        mv_push_array(s->arena, mv_pin, alive < s->sites->groups ? alive : s->sites->groups);
+    for (uint32_t i = 0; row_of && o->holders && i < a->count; i++) {
+        uint32_t group = s->sites->group[mv_site_of(s->sites, a->stack[i])];
+        mv_pin *pin;
+        if (!mv_alloc_is_allocated(s->lives, i, before))
+            continue;
+        if (row_of[group] == 0) {
+            row_of[group] = ++o->holder_count;
+            o->holders[o->holder_count - 1] = (mv_pin){.group = group, .oldest = a->birth[i]};
+        }
+        pin = &o->holders[row_of[group] - 1];
+        pin->bytes += a->block[i];
+        pin->blocks++;
+        if (a->block[i] >= pin->largest) {
+            pin->largest = a->block[i];
+            pin->stack = a->stack[i];
+        }
+    }
+    if (row_of && o->holders)
+        mv_sort_rows(&scratch, o->holders, o->holder_count, MV_FALLING(mv_pin, bytes),
+                     MV_RISING(mv_pin, group));
+    mv_arena_release(&scratch);
+    return row_of && o->holders;
+}
+
+static mv_oom_verdict judge(const mv_oom *o)
+{
+    if (o->device_free == MV_NO_BYTES || o->device_free >= o->requested)
+        return MV_OOM_UNKNOWN;
+    return o->outside >= LEAST_OF_OTHERS && o->outside >= o->total / SHARE_OF_OTHERS &&
+                   o->outside >= o->requested - o->device_free
+               ? MV_OOM_OTHERS
+               : MV_OOM_CAPACITY;
+}
+
+static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
+{
+    char asked[MV_SIZE_TEXT], left[MV_SIZE_TEXT], outside[MV_SIZE_TEXT], total[MV_SIZE_TEXT];
+
+    mv_size_text(asked, o->requested);
+    mv_size_text(outside, o->outside);
+    mv_size_text(total, o->total);
+    if (o->device_free == MV_NO_BYTES) {
+        o->why = mv_arena_printf(s->arena,
+                                 "%s were refused, and how much the device had left is not known: "
+                                 "the file has no samples of it; this process: %s",
+                                 asked, ledger->verdict);
+        o->advice = "record with memviz run where NVML is, or look with nvidia-smi who else uses "
+                    "the device";
+        return o->why != NULL;
+    }
+    mv_size_text(left, o->device_free);
+    o->why = mv_arena_printf(
+        s->arena, "%s were refused; the device had %s left of %s, others used %s; this process: %s",
+        asked, left, total, outside, ledger->verdict);
+    if (o->verdict == MV_OOM_CAPACITY)
+        o->advice = "use less, or a device with more memory: start with what holds the most";
+    else if (o->verdict == MV_OOM_OTHERS)
+        o->advice = mv_arena_printf(s->arena,
+                                    "others on the device use %s, enough for the request: end "
+                                    "them, or use another device",
+                                    outside);
+    else
+        o->advice =
+            "the device had room for it at the sample: look for a limit (MIG, MPS, a memory "
+            "pool's), or for memory that others took for a moment";
+    return o->why && o->advice;
+}
+
+static mv_code look_at(search *s, const mv_lives *read_lives, mv_oom *o, mv_err *err)
+{
+    mv_ledger_ask ask = {MV_LEDGER_AFTER, o->api_call + 1, 0, o->time_us};
+    mv_ledger ledger;
+
+    if (mv_ledger_find(s->arena, s->read, read_lives, ask, &ledger, err) != MV_OK)
+        return err->code;
+    o->bytes.reserved = o->bytes.allocated = ledger.by_sum;
+    if (ledger.used != MV_NO_BYTES && ledger.others != MV_NO_BYTES) {
+        uint64_t in_use = ledger.used + ledger.others;
+        o->total = ledger.total;
+        o->total_source = MV_TOTAL_SAMPLED;
+        o->outside = ledger.others;
+        o->device_free = in_use < ledger.total ? ledger.total - in_use : 0;
+    }
+    o->outlook.limit = o->outlook.limit_least = o->outlook.limit_most = ledger.by_sum;
+    if (o->device_free != MV_NO_BYTES)
+        o->outlook.limit = o->outlook.limit_least = o->outlook.limit_most += o->device_free;
+    o->outlook.margin = (int64_t)(o->outlook.limit - ledger.by_sum - o->requested);
+    o->verdict = judge(o);
+    o->decided_by = MV_OOM_BY_FIGURES;
+    o->enough = "";
+    o->detailed = true;
+    o->change.biggest = MV_NO_ROW;
+    if (o->verdict != MV_OOM_UNKNOWN)
+        o->change.smaller_by = o->change.more_memory = o->requested - o->device_free;
+    if (!say(s, o, &ledger) || !list_holders(s, o))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "refused calls");
+    return MV_OK;
+}
+
+mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_lives *lives,
+                              const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err)
+{
+    search s = {arena, read, lives, sites, window, out};
+    mv_lives read_lives;
+
+    *out = (mv_ooms){.why = "", .retried = "", .collecting = ""};
+    if (mv_lives_find(arena, read, lives->device, &read_lives, err) != MV_OK)
+        return err->code;
+    if (!list_calls(&s))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "refused calls");
+    for (uint32_t i = 0; i < out->count && i < MV_MOST_OOM_DETAILS; i++)
+        if (look_at(&s, &read_lives, &out->ooms[i], err) != MV_OK)
+            return err->code;
+    for (uint32_t i = MV_MOST_OOM_DETAILS; i < out->count; i++) {
+        out->ooms[i].verdict = MV_OOM_UNKNOWN;
+        out->ooms[i].why = "refused like those before it; only the first are looked at closely";
+        out->ooms[i].advice = "look at the first that failed";
+        out->ooms[i].enough = "";
+    }
+    return mv_ooms_words(arena, lives, window, out)
+               ? MV_OK
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "refused calls");
+}

@@ -1,0 +1,25 @@
+/* Why calls of CUDA were refused memory, in captures of programs without PyTorch's allocator: each
+ * call that ran out of memory and that no later call made up for.
+ *
+ *     device   total = in use by this process + by others + free          the sample at the failure
+ *     process  in use = held by calls, by library + context + ...         the ledger
+ *
+ *     capacity     this process holds what is lacking
+ *     outside      others on the device do: 2 GiB and 5 % or more, enough for the request
+ *     unknown      the device has no samples, or had room: some limit that the file does not show
+ *
+ * The next call of the same library makes up for a refusal when it is for the same size and
+ * succeeds (memory was given back), or asks for less from the same line (a pool that probes). */
+#ifndef MV_REFUSED_CALLS_H
+#define MV_REFUSED_CALLS_H
+
+#include "analyze/oom/oom.h"
+
+/* `read` is the trace as it was read, `lives` and `sites` are of the same as MV_LEVEL_CUDA
+ * (analyze/levels). In each failure `event` counts events of that level; `reserved` and
+ * `allocated` are what calls held, `outside` what others had in use, `holders` the lines with their
+ * libraries. Everything lives in `arena`. Fails only when memory is out. */
+mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_lives *lives,
+                              const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
+
+#endif
