@@ -49,11 +49,16 @@ const mv_term mv_terms[] = {
                       "wrong place for the requests of the program."},
     {"frame", "One line of a stack: file, line and function."},
     {"gate", "A condition of --fail-on. If a gate fails, the exit status is 3."},
+    {"heap",
+     "The blocks of an allocator that the program told memviz of, such as CuPy's pool "
+     "(memviz.h); --level NAME is about them. Elsewhere: all segments and blocks of a device."},
     {"history",
      "The events of a file. It is complete (from an empty heap on), late (recording began "
      "when memory was in use), truncated (the oldest events were overwritten) or none."},
     {"hole", "Free bytes between blocks of a segment that is in use."},
     {"leak", "Memory of one line of code that grows with every step and is never freed."},
+    {"level", "Which memory a report is about (--level): PyTorch's blocks, what calls of CUDA got, "
+              "pinned memory of the host, all of the device, or a heap."},
     {"live", "In lines: the bytes that a line still holds at the end."},
     {"lower-bound",
      "The real figure may be higher, because the history is incomplete. It is marked "

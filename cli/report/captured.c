@@ -271,9 +271,9 @@ static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
         const mv_heap_sum *heap = &heaps.sums[i];
         put_label(out, i ? "" : "heaps");
         mv_out_clean_text(out, mv_string_text(trace, heap->name));
-        mv_out_format(out, ": %llu allocations, %s held, %s at the peak\n",
-                      (unsigned long long)heap->allocs, mv_size_text(held, heap->held_bytes),
-                      mv_size_text(peak, heap->peak_bytes));
+        mv_out_format(out, ": %llu %s, %s held, %s at the peak\n", (unsigned long long)heap->allocs,
+                      heap->allocs == 1 ? "allocation" : "allocations",
+                      mv_size_text(held, heap->held_bytes), mv_size_text(peak, heap->peak_bytes));
         if (!*mv_heap_doubts(heap, doubts))
             continue;
         put_label(out, "");
