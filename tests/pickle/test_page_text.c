@@ -74,7 +74,7 @@ Test(page_text, spaces_other_keys_and_a_second_snapshot)
         "$MEMVIZ dump --calls b.html | cmp - a; cat b.html | $MEMVIZ dump --calls - | cmp - a;"
         "gzip -c $p | $MEMVIZ dump --calls - | cmp - a; $MEMVIZ dump --calls "
         "$RELEASES/torch_2_5.pickle"
-        " | cmp - a; cat $p $p >two.html; $MEMVIZ info two.html");
+        " | cmp - a; cat $p $p >two.html; COLUMNS=200 $MEMVIZ info two.html");
 
     cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
     cr_expect(strstr(r.out, "another snapshot in the page"), "%s", r.out);
