@@ -11,7 +11,9 @@
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/pictures/pictures.h"
+#include "cli/report/by_group.h"
 #include "cli/report/captured.h"
+#include "cli/report/device_rest.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 
@@ -29,6 +31,8 @@ typedef struct {
     uint32_t device;
     mv_moment at;
     mv_flame_tree tree;
+    mv_grouped grouped;  /* --by */
+    mv_device_rest rest; /* what the whole device has beside */
 } device_tree;
 
 typedef struct {
@@ -37,6 +41,7 @@ typedef struct {
     uint32_t count;
     device_tree *devices; /* [count] */
     uint64_t limit;
+    bool is_grouped;
 } tree_report;
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -224,12 +229,16 @@ static void list_tree(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table tree_table = {MV_TABLE(TREE_FIELDS, list_tree)};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)  \
-    MEMBER("device", d->device)              \
-    MV_AT_FIELDS(MEMBER, "at.", &d->at)      \
-    MEMBER("bytes", d->tree.nodes[0].bytes)  \
-    MEMBER("unrecorded", d->tree.unrecorded) \
-    LIST("tree", &tree_table, mv_value_rows(d))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    MEMBER("device", d->device)                                                                 \
+    MV_AT_FIELDS(MEMBER, "at.", &d->at)                                                         \
+    MEMBER("bytes", d->tree.nodes[0].bytes)                                                     \
+    MEMBER("unrecorded", d->tree.unrecorded)                                                    \
+    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                                    \
+    LIST("tree", &tree_table, mv_value_rows(d))                                                 \
+    MEMBER("by",                                                                                \
+           mv_value_if(r->is_grouped, mv_value_text(mv_group_by_name(d->grouped.grouping.by)))) \
+    LIST("groups", &mv_group_table, mv_value_if(r->is_grouped, mv_value_rows(&d->grouped)))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -265,9 +274,14 @@ static void put_device(const tree_report *r, const device_tree *d)
     mv_out_style(&r->cli->out, MV_STYLE_BOLD);
     mv_out_text(&r->cli->out, head);
     mv_out_style(&r->cli->out, MV_STYLE_NONE);
-    mv_prose_put(&r->cli->out, (uint32_t)strlen(head), 2, " after %s, by stack",
-                 mv_at_text(at, r->drawing.trace, &d->at));
-    mv_table_print(r->cli, &tree_table, r, d, "\n");
+    mv_prose_put(&r->cli->out, (uint32_t)strlen(head), 2, " after %s, by %s",
+                 mv_at_text(at, r->drawing.trace, &d->at),
+                 r->is_grouped ? mv_group_by_name(d->grouped.grouping.by) : "stack");
+    mv_rest_put(r->cli, &d->rest);
+    if (r->is_grouped)
+        mv_table_print(r->cli, &mv_group_table, r, &d->grouped, "\n");
+    else
+        mv_table_print(r->cli, &tree_table, r, d, "\n");
 }
 
 static void put_text_report(const tree_report *r)
@@ -300,6 +314,11 @@ static bool find_device(tree_report *r, uint32_t device, device_tree *out)
         is_named = mv_at_find(cli, r->drawing.trace, &lives, "end", &out->at);
         if (is_named)
             mv_drawing_tree(&r->drawing, &lives, out->at.event, &cli->arena, &out->tree, &err);
+        if (is_named && err.code == MV_OK && r->is_grouped)
+            mv_by_find(cli, r->drawing.trace, &lives, r->drawing.sites.kinds, out->at.event,
+                       r->limit, &out->grouped, &err);
+        if (is_named && err.code == MV_OK)
+            mv_rest_find(cli, device, out->at.time_us, out->at.bytes.reserved, &out->rest, &err);
     }
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);
@@ -331,8 +350,13 @@ static int put_tree(mv_cli *cli)
         .cli = cli,
         .drawing = {.cli = cli, .picture = &mv_pictures[MV_PICTURE_STACKS], .trace = &trace},
         .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
-    int status = find_all(&r);
+    int status;
 
+    if (!mv_by_wanted(cli, &r.is_grouped, &status))
+        return status;
+    if (r.is_grouped && cli->options.filter)
+        return mv_complain_usage("memory", "--by adds up all that is allocated: without --filter");
+    status = find_all(&r);
     if (status == MV_EXIT_DONE && mv_table_is_wanted(cli))
         status = mv_table_put(cli, &r);
     else if (status == MV_EXIT_DONE)
@@ -353,9 +377,9 @@ int mv_cmd_memory(mv_cli *cli)
     if (!o->output && odd != MV_OPTION_COUNT)
         return mv_complain_usage("memory", "--%s is for pictures: say where with -o X.svg",
                                  mv_option_table[odd].name);
-    if (o->output && (mv_option_given(o, MV_HAS(DEPTH) | MV_HAS(LIMIT)) ||
+    if (o->output && (mv_option_given(o, MV_HAS(DEPTH) | MV_HAS(LIMIT) | MV_HAS(BY)) ||
                       (o->table && !mv_table_has(&mv_report_pictures, o->table))))
-        return mv_complain_usage("memory",
-                                 "--depth, --limit and tables are for the text: leave -o out");
+        return mv_complain_usage(
+            "memory", "--by, --depth, --limit and tables are for the text: leave -o out");
     return o->output ? mv_picture_run(cli, MV_PICTURE_STACKS, NULL) : put_tree(cli);
 }

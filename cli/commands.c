@@ -159,7 +159,8 @@ const mv_command mv_commands[] = {
             "fewest sites without which the peak fits. --frames shows the stacks. --by groups by\n"
             "other facts in the file: names of tensors and metadata, annotations, the line of the\n"
             "forward pass that a block of the backward pass belongs to, compiled regions, nodes\n"
-            "of torch.fx, layers. Sites within a loop over modules are told by layer, too.\n",
+            "of torch.fx, layers; on --level cuda or all, libraries. Sites within a loop over\n"
+            "modules are told by layer, too.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
                    "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
@@ -214,7 +215,7 @@ const mv_command mv_commands[] = {
         .report = &mv_report_memory,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |
                    MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) |
-                   MV_HAS(MOST_EVENTS) | MV_HAS(LIMIT) | MV_HAS(DEPTH) | RANGE_OPTIONS,
+                   MV_HAS(MOST_EVENTS) | MV_HAS(LIMIT) | MV_HAS(DEPTH) | MV_HAS(BY) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
@@ -223,7 +224,9 @@ const mv_command mv_commands[] = {
         .help =
             "The bytes that are allocated at the end, or at the moment of --at, by call stack: a\n"
             "tree, callers above what they call, without what is less than a hundredth. Calls in\n"
-            "a row are one line. --limit, --depth and --frames show more or less of it.\n"
+            "a row are one line. --limit, --depth and --frames show more or less of it. --by adds\n"
+            "the bytes up by other facts instead: library (who called CUDA, on --level cuda or\n"
+            "all), line, annotation and others, as in peak.\n"
             "-o X.svg or X.png draws a flame graph, the largest on the left. X.html is the\n"
             "viewer as a page, with the whole trace inside. X.folded gets folded stacks, for\n"
             "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"

@@ -63,8 +63,8 @@
     X(SCALE, "scale", 0, "FACTOR", NULL,                                                           \
       "size of letters, from 0.5 to 4 (default: the display's)")                                   \
     X(MEM, "mem", 0, "SIZE", NULL, "most memory for pictures that are kept (default: 64M)")        \
-    X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx layer",                \
-      "group rows by line (default), metadata, annotation, forward, compile, fx or layer")         \
+    X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx layer library",        \
+      "group rows by line (default), metadata, annotation, forward, compile, fx, layer, library")  \
     X(TITLE, "title", 0, "TEXT", NULL, "title of a picture (default: the file's name)")            \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
@@ -142,7 +142,7 @@ typedef enum {
 } mv_export_format;
 
 /* The words of --by, in their order; from LINE on in the order of mv_group_by. */
-typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 8 } mv_by_word;
+typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 9 } mv_by_word;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/code/libraries.h"
 #include "analyze/code/open_range.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/layers.h"
@@ -12,11 +13,11 @@
 enum { LABEL = 512 };
 
 static const char *const by_names[MV_BY_COUNT] = {"line",    "metadata", "annotation", "forward",
-                                                  "compile", "fx",       "layer"};
+                                                  "compile", "fx",       "layer",      "library"};
 
 static const char *const no_names[MV_BY_COUNT] = {
-    "(no stack)",     "(no metadata)", "(outside of annotations)", "(no stack)",
-    "(not compiled)", "(no fx node)",  "(in no loop over modules)"};
+    "(no stack)",     "(no metadata)", "(outside of annotations)",  "(no stack)",
+    "(not compiled)", "(no fx node)",  "(in no loop over modules)", "(blocks of an allocator)"};
 
 const char *mv_group_by_name(mv_group_by by)
 {
@@ -169,6 +170,26 @@ static const char *forward_line(group_search *g, mv_stack_id forward)
     return stack.row == MV_NO_ROW ? "" : blamed(g, &g->forward_trace, NULL, stack);
 }
 
+/* "" for a block of an allocator that lies in memory which it got from CUDA itself. */
+static const char *library_of(const group_search *g, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(g->trace, stack, &count);
+    char name[MV_LIBRARY_NAME];
+
+    if (count == 0 || !mv_frame_is_call(g->trace, frames[0]))
+        return "";
+    mv_library_name(mv_string_text(g->trace, g->trace->frames.file[frames[0].row]), name);
+    return kept(g, name);
+}
+
+static const char *name_of_stack(const group_search *g, mv_stack_id stack)
+{
+    if (g->out->by == MV_BY_LIBRARY)
+        return library_of(g, stack);
+    return g->out->by == MV_BY_FX ? node_of(g, stack) : blamed(g, g->trace, g->kinds, stack);
+}
+
 /* A text of the allocation's stack, made once for each stack. */
 static const char *text_of_stack(group_search *g, uint32_t alloc)
 {
@@ -187,7 +208,7 @@ static const char *text_of_stack(group_search *g, uint32_t alloc)
         return NULL;
     text = &g->of_stack[stack.row];
     if (!*text)
-        *text = g->out->by == MV_BY_FX ? node_of(g, stack) : blamed(g, g->trace, g->kinds, stack);
+        *text = name_of_stack(g, stack);
     return **text ? *text : NULL;
 }
 

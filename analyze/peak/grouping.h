@@ -15,6 +15,7 @@ typedef enum {
     MV_BY_COMPILE,    /* compile_context; "N/A" is none */
     MV_BY_FX,         /* the innermost frame's node and target */
     MV_BY_LAYER,      /* the call of a module, where one line calls several (layers.h) */
+    MV_BY_LIBRARY,    /* who called CUDA, on levels of its calls; a block of an allocator: none */
     MV_BY_COUNT
 } mv_group_by;
 

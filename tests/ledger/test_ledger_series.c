@@ -360,10 +360,39 @@ Test(ledger_series, reports_on_the_whole_device_say_what_is_in_use_beside)
         cr_expect_null(cJSON_GetObjectItem(
             cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), "device_use"));
     }
+    expect_device_use(cJSON_GetArrayItem(
+        cJSON_GetObjectItem(
+            mvt_json(0, "$MEMVIZ memory --at reserved-peak --json --level all %s", path),
+            "devices"),
+        0));
     run = mvt_sh("$MEMVIZ memory --at reserved-peak --level all -o %s.folded %s", path, path);
     cr_expect(strstr(run.err, text), "%s", run.err);
     run = mvt_sh("$MEMVIZ memory -q --at reserved-peak --level all -o %s.folded %s", path, path);
     cr_expect_eq(run.err[0], 0, "%s", run.err);
     mvt_sh("rm %s.folded", path);
+    unlink(path);
+}
+
+/* Blocks of PyTorch's allocator have no library: they are the group without a name. */
+Test(ledger_series, memory_by_library_adds_up)
+{
+    const char *path = file_of(program());
+    cJSON *report =
+        mvt_json(0, "$MEMVIZ memory --at peak --by library --level all --json %s", path);
+    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    cJSON *groups = cJSON_GetObjectItem(device, "groups"), *other = cJSON_GetArrayItem(groups, 1);
+    mvt_run run;
+
+    cr_assert_str_eq(mvt_json_text(device, "by"), "library");
+    cr_assert_eq(cJSON_GetArraySize(groups), 2);
+    cr_assert(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetArrayItem(groups, 0), "name")));
+    cr_assert_eq(mvt_json_number(cJSON_GetArrayItem(groups, 0), "bytes"), (double)(60 * MIB));
+    cr_assert_str_eq(mvt_json_text(other, "name"), "NCCL");
+    cr_assert_eq(mvt_json_number(other, "bytes"), (double)(40 * MIB));
+    cr_assert_eq(mvt_json_number(device, "bytes"), (double)(100 * MIB));
+    run = mvt_sh("$MEMVIZ memory --at peak --by library --level all %s", path);
+    cr_expect(strstr(run.out, "   40.0 MiB   40 %       1  NCCL\n"), "%s", run.out);
+    cr_expect_eq(mvt_sh("$MEMVIZ memory --by library -o x.svg %s", path).status, 2);
+    cr_expect_eq(mvt_sh("$MEMVIZ memory --by use %s", path).status, 2);
     unlink(path);
 }
