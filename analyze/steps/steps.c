@@ -124,6 +124,15 @@ static bool is_optimizer_step(const char *name)
     return strncmp(name, "Optimizer.step", 14) == 0;
 }
 
+/* XLA's ranges are for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), but JAX's users name
+ * theirs in the same domain: StepTraceAnnotation("train", step_num=3), TraceAnnotation("my step").
+ */
+static bool is_of_xla(const char *name)
+{
+    return strncmp(name, "TSL:", 4) == 0 && !strstr(name, "step_num=") &&
+           (strchr(name, '#') || strstr(name, "::") || !name_says_step(name));
+}
+
 /* Ranges that libraries open for each of their calls: NCCL's collectives, operators (by
  * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP. */
 static bool is_of_library(const char *name)
@@ -145,14 +154,13 @@ static bool is_of_library(const char *name)
                                          "thrust::",
                                          "cub::",
                                          "NCCL:",
-                                         "TSL:",
                                          "XLA",
                                          "cupy."};
 
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return true;
-    return false;
+    return is_of_xla(name);
 }
 
 static name_class class_of(const series *row)

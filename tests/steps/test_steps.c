@@ -118,6 +118,42 @@ Test(steps, layers_within_a_call_and_collectives_are_none)
     }
 }
 
+/* As captures name NVTX ranges: those of CuPy's time_range are in the default domain, JAX's in that
+ * of TSL, among XLA's own. */
+Test(steps, ranges_that_users_of_jax_and_cupy_name_are_steps)
+{
+    static const struct {
+        const char *own, *library; /* NULL: no steps */
+    } names[] = {{"TSL: train:#step_num=%d,_r=1#", "TSL: Thunk:#hlo_op=dot.%d#"},
+                 {"TSL: train step", "TSL: XlaModule:#hlo_module=jit_step#"},
+                 {"solve iteration", "cupy.fft"},
+                 {"iteration %d", "NCCL: ncclAllReduce"},
+                 {NULL, "TSL: XlaModule:#hlo_module=jit_step,program_id=%d#"},
+                 {NULL, "TSL: PjRtStreamExecutor::step"},
+                 {NULL, "NCCL: ncclAllReduce"}};
+
+    for (unsigned n = 0; n < sizeof names / sizeof *names; n++) {
+        mvt_trace *t = mvt_new();
+        mv_steps s;
+        heap(t);
+        for (int i = 0; i < 9; i++) {
+            if (names[n].own)
+                annotate(t, names[n].own, i);
+            for (int k = 0; k < 3; k++) {
+                annotate(t, names[n].library, 3 * i + k);
+                work(t, 1024, "f:a.py:2");
+            }
+        }
+        s = steps_of(t);
+        if (names[n].own) {
+            cr_assert_eq(s.source, MV_STEPS_ANNOTATION, "%s", names[n].own);
+            cr_assert_eq(s.count, 9, "%s: %u by %s", names[n].own, s.count, s.name);
+        } else {
+            cr_assert_neq(s.source, MV_STEPS_ANNOTATION, "%s", s.name);
+        }
+    }
+}
+
 Test(steps, layers_of_one_pass_are_none)
 {
     mvt_trace *t = mvt_new();
