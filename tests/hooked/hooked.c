@@ -456,6 +456,35 @@ static int heaps(void)
     return 0;
 }
 
+enum { HEAP_THREADS = 8, HEAP_BLOCKS = 2000, HEAPS = 40 };
+
+static void *use_heaps(void *number)
+{
+    for (uintptr_t i = 0; i < HEAP_BLOCKS; i++) {
+        void *block = (void *)(((uintptr_t)number << 40) + i * 512);
+        char name[32];
+        unsigned heap;
+
+        snprintf(name, sizeof name, "heap %d", (int)(i % HEAPS));
+        heap = memviz_heap(name);
+        memviz_alloc(heap, block, 512);
+        if (i / HEAPS % 2)
+            memviz_free(heap, block);
+    }
+    return NULL;
+}
+
+static int heap_threads(void)
+{
+    pthread_t threads[HEAP_THREADS];
+
+    for (uintptr_t i = 0; i < HEAP_THREADS; i++)
+        pthread_create(&threads[i], NULL, use_heaps, (void *)(i + 1));
+    for (int i = 0; i < HEAP_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
 /* ---- NVTX: what its header does in a program ---- */
 
 typedef void (*nvtx_fn)(void);
@@ -663,6 +692,8 @@ int main(int argc, char **argv)
         return nvtx_memory();
     if (strcmp(mode, "heaps") == 0)
         return heaps();
+    if (strcmp(mode, "heap_threads") == 0)
+        return heap_threads();
     if (strcmp(mode, "errno") == 0)
         return keeps_errno();
     if (strcmp(mode, "local") == 0)

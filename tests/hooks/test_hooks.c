@@ -362,6 +362,16 @@ Test(hooks, heaps_are_recorded_and_cost_nothing_without_us)
                      "heap other heaps alloc addr=6000 size=1 device=-1\n");
 }
 
+Test(hooks, threads_may_name_and_use_the_same_heaps)
+{
+    mvt_run run = mvt_sh("$MEMVIZ run -q -o a.bin " MV_HOOKED "/hooked heap_threads && "
+                         "$MEMVIZ info --json a.bin | grep -o '{\"name\":\"heap [^}]*}' | sort -u");
+
+    cr_assert_eq(count(run.out, "\"allocs\":400,\"frees\":200,\"blocks\":200,\"bytes\":102400"), 40,
+                 "%s%s", run.out, run.err);
+    cr_assert_eq(count(run.out, "\"doubts\":\"\"}"), 40, "%s", run.out);
+}
+
 Test(hooks, nvtx_tells_of_heaps_and_regions)
 {
     mvt_run run =
