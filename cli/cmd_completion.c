@@ -100,8 +100,9 @@ static void put_bash_values(mv_out *out)
         if (takes_file(o))
             mv_out_text(out, ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
         else
-            mv_out_format(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
-                          o->words ? o->words : "");
+            mv_out_format(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\"))%s; return ;;\n",
+                          o->words ? o->words : "",
+                          i == MV_OPTION_LEVEL ? "; _memviz_names \"$word\" '' levels" : "");
     }
 }
 
@@ -162,10 +163,10 @@ static void put_bash_program(mv_out *out, const mv_command *c)
                 "    fi\n");
 }
 
-/* The names of annotations in the first file on the command line, for --at @NAME. They come from
- * the file: no shell may take one for anything but text. */
-#define NAMES_OF_FILE                                                        \
-    "memviz info -q --csv --table annotation_names \"$file\" 2>/dev/null | " \
+/* The names of annotations in the first file on the command line, for --at @NAME, or of its levels.
+ * They come from the file: no shell may take one for anything but text. */
+#define NAMES_OF_FILE(table)                                          \
+    "memviz info -q --csv --table " table " \"$file\" 2>/dev/null | " \
     "tr -d '\\r' | sed '1d; s/^[0-9]*,//; s/^\"\\(.*\\)\"$/\\1/; s/\"\"/\"/g'"
 
 static bool takes_names_of_file(mv_option_id id)
@@ -181,23 +182,25 @@ static void put_bash_names(mv_out *out)
                      "        [[ -f $file ]] || continue\n"
                      "        while IFS= read -r name; do\n"
                      "            [[ $name == \"$1\"* ]] && COMPREPLY+=(\"$2$name\")\n"
-                     "        done < <(" NAMES_OF_FILE ")\n"
-                     "        return\n"
-                     "    done\n"
-                     "}\n");
+                     "        done < <(" NAMES_OF_FILE("$3") ")\n"
+                                                             "        return\n"
+                                                             "    done\n"
+                                                             "}\n");
 }
 
 /* bash takes '@' for a word of its own, unless the user has told it not to. */
 static void put_bash_annotations(mv_out *out)
 {
-    mv_out_text(out, "    local at=@\n"
-                     "    [[ $COMP_WORDBREAKS == *@* ]] && at=\n"
-                     "    case ${COMP_WORDS[COMP_CWORD-2]}$before in\n"
-                     "    --at@|--from@|--to@) _memviz_names \"$word\" ''; return ;;\n"
-                     "    esac\n"
-                     "    case $before$word in\n"
-                     "    --at@*|--from@*|--to@*) _memviz_names \"${word#@}\" \"$at\"; return ;;\n"
-                     "    esac\n");
+    mv_out_text(out,
+                "    local at=@\n"
+                "    [[ $COMP_WORDBREAKS == *@* ]] && at=\n"
+                "    case ${COMP_WORDS[COMP_CWORD-2]}$before in\n"
+                "    --at@|--from@|--to@) _memviz_names \"$word\" '' annotation_names; return ;;\n"
+                "    esac\n"
+                "    case $before$word in\n"
+                "    --at@*|--from@*|--to@*) _memviz_names \"${word#@}\" \"$at\" \\\n"
+                "            annotation_names; return ;;\n"
+                "    esac\n");
 }
 
 static void put_bash(mv_out *out)
@@ -278,6 +281,8 @@ static void put_zsh_option(mv_out *out, const mv_command *c, mv_option_id id)
             mv_out_text(out, "_files");
         else if (takes_names_of_file(id))
             mv_out_text(out, "_memviz_moments");
+        else if (id == MV_OPTION_LEVEL)
+            mv_out_text(out, "_memviz_levels");
         else if (words)
             put_zsh_words(out, words);
     }
@@ -311,17 +316,27 @@ static void put_zsh_command(mv_out *out, const mv_command *c, const char *name)
 
 static void put_zsh(mv_out *out)
 {
-    mv_out_text(out, "#compdef memviz\n"
-                     "# zsh completion for memviz; made by: memviz completion zsh\n"
-                     "_memviz_moments()\n{\n"
-                     "    local file\n"
-                     "    local -a names\n"
-                     "    for file in $words; do [[ -f $file ]] && break; done\n"
-                     "    [[ -f $file ]] && names=(\"${(@f)$(" NAMES_OF_FILE ")}\")\n"
-                     "    compadd -- peak reserved-peak end oom @${^names}\n"
-                     "}\n"
-                     "_memviz()\n{\n"
-                     "    local -a commands=(\n");
+    mv_out_text(out,
+                "#compdef memviz\n"
+                "# zsh completion for memviz; made by: memviz completion zsh\n"
+                "_memviz_moments()\n{\n"
+                "    local file\n"
+                "    local -a names\n"
+                "    for file in $words; do [[ -f $file ]] && break; done\n"
+                "    [[ -f $file ]] && names=(\"${(@f)$(" NAMES_OF_FILE(
+                    "annotation_names") ")}\")\n"
+                                        "    compadd -- peak reserved-peak end oom @${^names}\n"
+                                        "}\n"
+                                        "_memviz_levels()\n{\n"
+                                        "    local file\n"
+                                        "    local -a names=(pytorch cuda host all)\n"
+                                        "    for file in $words; do [[ -f $file ]] && break; done\n"
+                                        "    [[ -f $file ]] && names=(\"${(@f)$(" NAMES_OF_FILE(
+                                            "levels") ")}\")\n"
+                                                      "    compadd -- $names\n"
+                                                      "}\n"
+                                                      "_memviz()\n{\n"
+                                                      "    local -a commands=(\n");
     for (const mv_command *c = mv_commands; c->name; c++) {
         mv_out_format(out, "        '%s:", c->name);
         put_zsh_text(out, c->summary);
@@ -375,7 +390,9 @@ static void put_fish_option(mv_out *out, const char *condition, const mv_command
     else if (words || takes_names_of_file(id)) {
         mv_out_text(out, " -x -a '");
         put_quoted_words(out, words ? words : "");
-        mv_out_text(out, takes_names_of_file(id) ? " (__memviz_names)'" : "'");
+        mv_out_text(out, takes_names_of_file(id) ? " (__memviz_names)'"
+                         : id == MV_OPTION_LEVEL ? " (__memviz_levels)'"
+                                                 : "'");
     } else if (o->argument)
         mv_out_text(out, " -x");
     mv_out_text(out, " -d ");
@@ -418,10 +435,18 @@ static void put_fish(mv_out *out)
                      "function __memviz_names\n"
                      "    for file in (commandline -opc)\n"
                      "        test -f $file; or continue\n"
-                     "        " NAMES_OF_FILE " | string replace -r '^' '@'\n"
-                     "        return\n"
-                     "    end\n"
-                     "end\n");
+                     "        " NAMES_OF_FILE(
+                         "annotation_names") " | string replace -r '^' '@'\n"
+                                             "        return\n"
+                                             "    end\n"
+                                             "end\n"
+                                             "function __memviz_levels\n"
+                                             "    for file in (commandline -opc)\n"
+                                             "        test -f $file; or continue\n"
+                                             "        " NAMES_OF_FILE("levels") "\n"
+                                                                                "        return\n"
+                                                                                "    end\n"
+                                                                                "end\n");
     for (const mv_command *c = mv_commands; c->name; c++) {
         mv_out_format(out, "complete -c memviz -n __fish_use_subcommand -a %s -d ", c->name);
         put_fish_text(out, c->summary);

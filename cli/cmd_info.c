@@ -209,6 +209,19 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .shape = MV_SHAPE_VALUES};
 
+#define LEVEL_FIELDS(COLUMN, MEMBER, LIST) MEMBER("level", mv_value_text(levels.name[i]))
+
+static void list_levels(mv_rows *rows, const void *all, const void *one)
+{
+    mv_level_list levels = mv_levels_of(((const facts *)all)->trace);
+
+    (void)one;
+    for (uint32_t i = 0; i < levels.count; i++)
+        MV_ROWS_ADD(rows, LEVEL_FIELDS);
+}
+
+static const mv_table level_table = {MV_TABLE(LEVEL_FIELDS, list_levels), .shape = MV_SHAPE_VALUES};
+
 #define STREAM_FIELDS(COLUMN, MEMBER, LIST) MEMBER("stream", mv_value_u64(trace->streams.value[i]))
 
 static void list_streams(mv_rows *rows, const void *all, const void *one)
@@ -373,6 +386,7 @@ static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
     MEMBER("annotations", mv_value_u64(t->annotations.count))                              \
     MEMBER("annotation_ranges", mv_value_u64(count_starts(t)))                             \
     LIST("annotation_names", &place_table, mv_value_rows(NULL))                            \
+    LIST("levels", &level_table, mv_value_rows(NULL))                                      \
     MEMBER("stacks", mv_value_u64(t->stacks.count))                                        \
     MEMBER("frames", mv_value_u64(t->frames.count))                                        \
     LIST("pools", &pool_table, mv_value_rows(NULL))                                        \

@@ -253,6 +253,7 @@ Test(cli, bash_completes)
         {"memviz run cat --sta", "\n"},
         {"memviz ledger --js", "--json"},
         {"memviz ledger --at reserved", "reserved-peak"},
+        {"memviz leaks --level ho", "host"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
@@ -287,6 +288,20 @@ Test(cli, bash_completes_annotations)
         cr_expect_eq(r.status, 0, "%s", r.err);
         cr_expect(strstr(r.out, all[i].expected) == r.out, "%s: %s%s", all[i].words, r.out, r.err);
     }
+}
+
+/* So are the names of heaps. */
+Test(cli, bash_completes_levels)
+{
+    mvt_run r = mvt_sh("$MEMVIZ run -q -o f.bin " MV_MARKING
+                       " heap 'my pool' heap moon && $MEMVIZ completion bash "
+                       ">c; bash -c '. ./c; memviz() { $MEMVIZ \"$@\"; }; COMP_WORDS=(memviz leaks "
+                       "f.bin --level m);"
+                       "COMP_CWORD=4; _memviz; printf \"<%%s>\" \"${COMPREPLY[@]}\"'; "
+                       "$MEMVIZ info --json f.bin | grep -o '\"levels\":.*]'");
+
+    cr_expect_str_eq(r.out, "<my pool><moon>\"levels\":[\"my pool\",\"moon\"]\n", "%s%s", r.out,
+                     r.err);
 }
 
 /* Where fish and zsh are installed they say when they cannot read the script. */

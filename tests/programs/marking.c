@@ -1,6 +1,7 @@
 /* A program for tests of `memviz run`: does what its arguments say, one after the other.
  *
  *     mark TEXT     memviz_mark(TEXT), where the shim is there: an event without any GPU
+ *     heap NAME     tells of a block of a heap of that name
  *     fork          a child marks "child" and ends; waits for it
  *     spawn         another image of this program marks "spawned" in a process of its own
  *     exec          becomes this program anew, with the arguments that follow
@@ -27,6 +28,18 @@ static void mark(const char *text)
     memcpy(&call, &found, sizeof call);
     if (found)
         call(text);
+}
+
+static void tell_block(const char *name)
+{
+    unsigned (*heap)(const char *);
+    void (*alloc)(unsigned, const void *, size_t);
+    void *found = dlsym(RTLD_DEFAULT, "memviz_heap"), *other = dlsym(RTLD_DEFAULT, "memviz_alloc");
+
+    memcpy(&heap, &found, sizeof heap);
+    memcpy(&alloc, &other, sizeof alloc);
+    if (found && other)
+        alloc(heap(name), name, 512);
 }
 
 static void await(const char *path)
@@ -124,6 +137,8 @@ int main(int argc, char **argv)
         i++;
         if (strcmp(word, "mark") == 0)
             mark(next);
+        else if (strcmp(word, "heap") == 0)
+            tell_block(next);
         else if (strcmp(word, "rank") == 0)
             setenv("RANK", next, 1);
         else if (strcmp(word, "await") == 0)
