@@ -90,6 +90,7 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found)
 /* The layers of a site, which each of them names: a table of them is complete by itself. */
 typedef struct {
     const mv_site_layers *split;
+    const mv_layer_loop *loop;
     mv_value label;
 } labelled_split;
 
@@ -97,15 +98,18 @@ typedef struct {
     MEMBER("bytes", layer->bytes)          \
     MEMBER("blocks", layer->blocks)        \
     MEMBER("index", layer->index + 1)      \
+    MEMBER("name", name)                   \
     MEMBER("site", mv_value_itself(site->label))
 
 static void list_layers(mv_rows *rows, const void *all, const void *one)
 {
     const labelled_split *site = one;
+    const peak_report *r = all;
 
-    (void)all;
     for (uint32_t i = 0; i < site->split->count; i++) {
         const mv_site_layer *layer = &site->split->layers[i];
+        mv_value name = site->loop->name ? mv_value_string(r->trace, site->loop->name[layer->index])
+                                         : mv_value_of(MV_VALUE_NULL);
         MV_ROWS_ADD(rows, LAYER_FIELDS);
     }
 }
@@ -153,7 +157,7 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_site *site = &found->sites[i];
         const mv_layer_loop *loop = loop_of(r, d, i, line);
-        labelled_split split = {&d->split[i],
+        labelled_split split = {&d->split[i], loop,
                                 mv_value_label(labels, i, r->trace, r->kinds, site->stack)};
         MV_ROWS_ADD(rows, SITE_FIELDS);
     }

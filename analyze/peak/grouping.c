@@ -260,12 +260,13 @@ static bool name_ranges(const group_search *g, named_alloc *rows)
 /* "train.py:69 forward, call  3 of 12": numbers have one width, so names sort in their order. */
 static const char *layer_name(const group_search *g, const mv_layer_loop *loop, uint32_t index)
 {
-    char line[LABEL], label[LABEL + 48];
+    const char *name = loop->name ? mv_string_text(g->trace, loop->name[index]) : "";
+    char line[LABEL], label[2 * LABEL + 48];
     int width = snprintf(NULL, 0, "%u", loop->count);
 
-    snprintf(label, sizeof label, "%s, call %*u of %u",
-             mv_frame_label(g->trace, loop->line, line, sizeof line), width, index + 1,
-             loop->count);
+    snprintf(label, sizeof label, "%s, call %*u of %u%s%.*s",
+             mv_frame_label(g->trace, loop->line, line, sizeof line), width, index + 1, loop->count,
+             *name ? ": " : "", LABEL, name);
     return kept(g, label);
 }
 

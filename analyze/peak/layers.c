@@ -1,5 +1,6 @@
 #include "analyze/peak/layers.h"
 
+#include "analyze/code/open_range.h"
 #include "analyze/code/sites.h"
 #include "analyze/code/stack_marks.h"
 #include "analyze/steps/phases.h"
@@ -8,10 +9,11 @@
 #include "base/texts.h"
 
 enum {
-    MOST_STARTS = 3,  /* places that are tried as the first of a layer */
-    MOST_VISITS = 4,  /* how often that place may occur in a layer */
-    LEAST_PLACES = 2, /* in a layer; one more where there are two layers */
-    MOST_DEPTH = 400  /* of Python frames: Python's own limit is 1000 */
+    MOST_STARTS = 3,   /* places that are tried as the first of a layer */
+    MOST_VISITS = 4,   /* how often that place may occur in a layer */
+    LEAST_PLACES = 2,  /* in a layer; one more where there are two layers */
+    MOST_NAMED = 1000, /* calls whose names are compared */
+    MOST_DEPTH = 400   /* of Python frames: Python's own limit is 1000 */
 };
 
 /* Allocations in a row of one site. */
@@ -37,6 +39,7 @@ typedef struct {
     uint32_t now;
     mv_layers *out;
     uint32_t loops_capacity;
+    bool lacks_memory;
 } layer_search;
 
 /* ---- paths ------------------------------------------------------------------------------- */
@@ -278,12 +281,26 @@ static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
     return out->loop_count - 1;
 }
 
+/* Notes where the calls of the longest pass begin. */
+static void keep_starts(layer_search *s, mv_layer_loop *loop, const splitting *by)
+{
+    uint32_t *first = mv_push_array(s->arena, uint32_t, by->count), part = 0;
+
+    for (uint32_t at = by->from; first && at < by->to; at = part_end(s, by, at))
+        first[part++] = s->lives->allocs.birth[s->visits[at].first];
+    loop->first = first;
+    loop->count = first ? part : 0;
+    s->lacks_memory |= !first;
+}
+
 static void number_layers(layer_search *s, uint32_t first, const splitting *by, uint32_t depth)
 {
     uint32_t loop = loop_at(s, s->visits[first].site, depth), part = 0;
 
     if (loop == MV_NO_ROW)
         return;
+    if (by->count > s->out->loops[loop].count)
+        keep_starts(s, &s->out->loops[loop], by);
     for (uint32_t at = by->from, end; at < by->to; at = end, part++) {
         end = part_end(s, by, at);
         for (uint32_t v = part == 0 ? first : at; v < end; v++)
@@ -294,8 +311,32 @@ static void number_layers(layer_search *s, uint32_t first, const splitting *by, 
                     s->out->index[row] = part;
                 }
     }
-    if (part > s->out->loops[loop].count)
-        s->out->loops[loop].count = part;
+}
+
+static bool are_distinct(const mv_string_id *name, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (name[i].row == MV_NO_ROW)
+            return false;
+        for (uint32_t k = 0; k < i; k++)
+            if (name[k].row == name[i].row)
+                return false;
+    }
+    return true;
+}
+
+/* False when memory is out. */
+static bool name_calls(layer_search *s)
+{
+    for (uint32_t i = 0; i < s->out->loop_count; i++) {
+        mv_layer_loop *loop = &s->out->loops[i];
+        mv_string_id *name =
+            mv_within_find(s->arena, s->trace, s->lives->device, loop->first, loop->count);
+        if (!name)
+            return false;
+        loop->name = loop->count <= MOST_NAMED && are_distinct(name, loop->count) ? name : NULL;
+    }
+    return true;
 }
 
 /* Visits [from, to) share the first `depth` frames of their paths. */
@@ -339,14 +380,16 @@ static bool add_row(layer_search *s, uint32_t row)
                      (visit){.site = site, .place = s->place[site], .first = row, .end = row + 1});
 }
 
-/* A pass is what a run of the forward phase allocates within a step. */
+/* A pass is what a run of the forward phase allocates; where no backward passes are between, within
+ * a step. Steps may be marked by what changes from layer to layer. */
 static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps *steps)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint32_t run = MV_NO_ROW, bin = 0;
 
     for (uint32_t i = a->preexisting; i < a->count; i++) {
-        uint32_t now = mv_phases_at(phases, a->birth[i]), step = mv_steps_bin(steps, a->birth[i]);
+        uint32_t now = mv_phases_at(phases, a->birth[i]);
+        uint32_t step = phases->has_backward ? 0 : mv_steps_bin(steps, a->birth[i]);
         if (now != run || step != bin) {
             if (s->count > 2)
                 look_into(s, 0, s->count, 0);
@@ -402,7 +445,7 @@ mv_code mv_layers_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     if (mv_sites_find(&scratch, trace, &s.sites, err) == MV_OK && prepare(&s, &marks) &&
         mv_phases_find(&scratch, lives, marks, &phases, err) == MV_OK &&
         mv_steps_find(&scratch, trace, lives, &steps, err) == MV_OK)
-        found = find_loops(&s, &phases, &steps);
+        found = find_loops(&s, &phases, &steps) && !s.lacks_memory && name_calls(&s);
     mv_arena_release(&scratch);
     return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "layers");
 }

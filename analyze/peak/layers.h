@@ -23,6 +23,10 @@ typedef struct {
     uint32_t depth;    /* how many of its Python frames, outermost first, lead to the line */
     mv_frame_id line;  /* the line; if that is one of torch, the one that leads to it */
     uint32_t count;    /* most calls in a pass */
+    /* [count] the range or the user's metadata in which each call of that pass begins
+     * (open_range.h), if no two are the same; NULL: they are not told apart so. */
+    mv_string_id *name;
+    uint32_t *first; /* [count] its first event */
 } mv_layer_loop;
 
 /* Most loops that are told apart. */

@@ -156,6 +156,39 @@ Test(layers, parts_are_alike_or_there_are_none)
     cr_expect_str_eq(loops_in("abcdefghijkl"), "");
 }
 
+static const char *names_of(const char *const *metadata)
+{
+    mvt_trace *t = mvt_new();
+    char *text = mv_arena_push(mvt_memory(), 200, 1);
+    const mv_trace *trace;
+    survey s;
+
+    for (unsigned i = 0; i < 9; i++) {
+        char stack[1000];
+        snprintf(stack, sizeof stack, "f:/w/m.py:%u;" CALL MODEL, i % 3 + 1);
+        mvt_alloc(t, .addr = 0x1000 + 512 * i, .bytes = 512, .stack = stack,
+                  .metadata = metadata[i / 3]);
+    }
+    mvt_alloc(t, .addr = 0x9000, .bytes = 512,
+              .stack = "backward:" TORCH "_tensor.py:631;step:/w/t.py:75");
+    trace = mvt_done(t);
+    s = survey_of(trace);
+    cr_assert_eq(s.layers.loop_count, 1);
+    cr_assert_eq(s.layers.loops[0].count, 3);
+    for (uint32_t i = 0; s.layers.loops[0].name && i < 3; i++)
+        mv_text_append(text, 200, "%s ", mv_string_text(trace, s.layers.loops[0].name[i]));
+    return text;
+}
+
+/* The user's names, if they tell all calls apart. */
+Test(layers, calls_have_the_names_that_the_program_gave_them)
+{
+    cr_expect_str_eq(names_of((const char *const[]){"h.0", "h.1", "h.2"}), "h.0 h.1 h.2 ");
+    cr_expect_str_empty(names_of((const char *const[]){"h.0", "h.1", "h.1"}));
+    cr_expect_str_empty(names_of((const char *const[]){"h.0", NULL, "h.2"}));
+    cr_expect_str_empty(names_of((const char *const[]){"model", "model", "model"}));
+}
+
 /* The same calls from a loop of the script, as of steps, are no layers: no module is around them.
  */
 Test(layers, a_loop_outside_of_modules_is_none)

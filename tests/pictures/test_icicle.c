@@ -242,7 +242,7 @@ Test(icicle, says_what_is_missing)
     mvt_scene_check(&p.paper.scene, "empty");
     mvt_alloc(bare, .addr = 512, .bytes = 512);
     draw(&p, mvt_done(bare), 0, false, (mv_paper_opts){.event = 0, .width = 1, .height = 1});
-    cr_expect(mvt_scene_says(&p.paper.scene, "no stacks were recorded"));
+    cr_expect(mvt_scene_says(&p.paper.scene, "recorded without stacks"));
     cr_expect_eq(p.paper.drawn, 2);
     mvt_scene_check(&p.paper.scene, "bare");
     draw(&p, mvt_done(bare), 0, false, (mv_paper_opts){.event = MV_BEFORE});

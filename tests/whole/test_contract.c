@@ -179,6 +179,7 @@ static const member peak_members[] = {AT,
                                       {"sites.[].layers.[].index", "i"},
                                       {"sites.[].layers.[].bytes", "i"},
                                       {"sites.[].layers.[].blocks", "i"},
+                                      {"sites.[].layers.[].name", "s?"},
                                       {"categories", "o"},
                                       {"unattributed", "i"},
                                       {0}};
