@@ -140,15 +140,15 @@ static void report_text(mv_out *out, const written *w)
     mv_out_char(out, '\n');
 }
 
-/* PyTorch's dict has no place for some of what a capture records. */
+/* PyTorch's dict has no place for some of what captures and files of other tools have. */
 static void warn_of_losses(mv_cli *cli, const mv_trace *trace, write_fn *write)
 {
-    if (write != mv_plain_write || !mv_trace_is_captured(trace) ||
+    if (write != mv_plain_write || trace->facts.count == 0 ||
         mv_option_given(&cli->options, MV_HAS(QUIET)))
         return;
     mv_complain_of(out_of(cli),
                    "PyTorch's dict has no place for %u API calls, %u samples and %u facts of the "
-                   "capture; without --plain they are kept",
+                   "file; without --plain they are kept",
                    trace->api_calls.count, trace->samples.count, trace->facts.count);
 }
 

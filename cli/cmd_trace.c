@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/events/recorder.h"
 #include "base/map.h"
 #include "base/numbers.h"
 #include "base/size.h"
@@ -446,12 +447,22 @@ const mv_table mv_report_trace = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 
 /* ---- all --------------------------------------------------------------------------------- */
 
+static bool has_events(const listing *l)
+{
+    for (uint32_t device = l->first; device < l->end; device++)
+        if (mv_trace_events(l->trace, device).count > 0)
+            return true;
+    return false;
+}
+
 static int put_text(const listing *l)
 {
     for (uint32_t device = l->first; device < l->end; device++)
         if (mv_device_is_told(l->trace, l->first, l->end, device) && !put_device(l, NULL, device))
             return MV_EXIT_FAILED;
     mv_idle_put_others(l->out, l->trace, l->first, l->end, false);
+    if (!has_events(l))
+        mv_prose_put(l->out, 0, 2, "%s", mv_recorder_of(l->trace)->no_events);
     if (l->so_far->hidden) {
         mv_out_style(l->out, MV_STYLE_DIM);
         mv_out_format(l->out, "%llu more event%s; --limit 0 shows all\n",
