@@ -172,6 +172,7 @@ def make_tensorflow(steps):
     for step in range(steps):
         at = step * 1000
         events.append(plane.event("train", at * 1000000, 900 * 1000000, step_num=step, _r=1))
+        events.append(plane.event("ended before", (at + 5) * 1000000, 10 * 1000000))
         events.append(plane.event("ExecutorState::Process", (at + 10) * 1000000, 800 * 1000000))
         for gpu in range(2):
             a = "GPU_%d_bfc" % gpu

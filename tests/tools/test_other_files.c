@@ -133,6 +133,7 @@ Test(other_files, ranges_and_functions_are_stacks)
     expect_frame(&trace, e->stack[1], 0, "<op>", MV_NO_LINE,
                  "dense/MatMul float32[512,512] output");
     expect_frame(&trace, e->stack[1], 1, "", MV_NO_LINE, "ExecutorState::Process");
+    expect_frame(&trace, e->stack[1], 2, "", MV_NO_LINE, "train"); /* none that has ended */
     expect_frame(&trace, e->stack[3], 0, "<op>", MV_NO_LINE,
                  "cache/Concat float16[2,1000] persist");
 }
