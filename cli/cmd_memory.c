@@ -274,8 +274,8 @@ static void put_device(const tree_report *r, const device_tree *d)
     mv_out_style(&r->cli->out, MV_STYLE_BOLD);
     mv_out_text(&r->cli->out, head);
     mv_out_style(&r->cli->out, MV_STYLE_NONE);
-    mv_prose_put(&r->cli->out, (uint32_t)strlen(head), 2, " after %s, by %s",
-                 mv_at_text(at, r->drawing.trace, &d->at),
+    mv_prose_put(&r->cli->out, (uint32_t)strlen(head), 2, " %s%s, by %s",
+                 d->at.event == MV_BEFORE ? "" : "after ", mv_at_text(at, r->drawing.trace, &d->at),
                  r->is_grouped ? mv_group_by_name(d->grouped.grouping.by) : "stack");
     mv_rest_put(r->cli, &d->rest);
     if (r->is_grouped)
