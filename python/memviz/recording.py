@@ -77,7 +77,7 @@ class record(contextlib.ContextDecorator):
 
 def observe(torch: Any) -> None:
     if torch not in observed:
-        torch._C._cuda_attachOutOfMemoryObserver(ran_out)
+        torch._C._cuda_attach_out_of_memory_observer(ran_out)
         observed.append(torch)
 
 

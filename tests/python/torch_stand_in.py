@@ -35,7 +35,7 @@ class StandIn(types.ModuleType):
         self.profiler.record_function = self.annotate
         self._C = types.ModuleType("torch._C")
         self._C._cuda_isHistoryEnabled = lambda: self.is_recording
-        self._C._cuda_attachOutOfMemoryObserver = self.observers.append
+        self._C._cuda_attach_out_of_memory_observer = self.observers.append
 
     def reset(self, device=0):
         self.peak[device] = self.allocated[device]
