@@ -8,8 +8,10 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* Samples that are fewer show no habit, nor do rises that are fewer: a rise is one from sample to
- * sample while objects are made. */
+/* Samples that are fewer show no habit, nor do rises that are fewer: a rise is one of the least
+ * that was unexplained while so many objects were alive, from one number of them to the next. The
+ * least, since pools that keep memory, and calls that a sample falls into, come and go in each
+ * step. */
 enum { LEAST_SAMPLES = 4, LEAST_RISES = 3 };
 
 /* The driver's pieces: a rise that is less may be rounding. */
@@ -125,9 +127,21 @@ static bool find_line(search *s, uint32_t *first, uint32_t *end, mv_growth *grow
 /* ---- samples ----------------------------------------------------------------------------- */
 
 typedef struct {
-    uint32_t rises, chances; /* from sample to sample while objects were made */
-    int64_t fall;            /* the deepest, from the highest before */
+    uint32_t rises, chances; /* from floor to floor: one for each number of objects with a sample */
+    int64_t fall;            /* the deepest, from the highest floor before */
 } shape;
+
+/* The floor is done: more objects were made, or the samples end. */
+static void close_floor(mv_driver_growth *out, shape *seen, int64_t floor, int64_t *highest)
+{
+    if (seen->chances++ == 0)
+        out->first = *highest = floor;
+    else
+        seen->rises += floor > out->last;
+    *highest = floor > *highest ? floor : *highest;
+    seen->fall = *highest - floor > seen->fall ? *highest - floor : seen->fall;
+    out->last = floor;
+}
 
 /* Goes through the samples from the first judged step up to the end. */
 static void look_at_samples(search *s, const mv_device_use *use, uint32_t first, uint32_t end,
@@ -135,8 +149,8 @@ static void look_at_samples(search *s, const mv_device_use *use, uint32_t first,
 {
     const int64_t *times = s->trace->samples.time_us;
     mv_driver_growth *out = s->out;
-    int64_t before = 0, highest = 0;
-    uint32_t made = 0, made_before = 0, next = first;
+    int64_t floor = 0, highest = 0;
+    uint32_t made = 0, of_floor = 0, next = first;
 
     *seen = (shape){0};
     for (uint32_t k = 0; k < use->count; k++) {
@@ -146,19 +160,17 @@ static void look_at_samples(search *s, const mv_device_use *use, uint32_t first,
         if (time_us < from_us || time_us > s->end_us || use->used[k] < use->held[k])
             continue;
         rest = mv_unexplained(use->used[k], use->held[k], use->context[k]);
-        if (out->samples++ == 0) {
+        if (out->samples++ == 0)
             out->first_us = time_us;
-            out->first = highest = rest;
-        } else if (made > made_before) {
-            seen->chances++;
-            seen->rises += rest > before;
-        }
-        highest = rest > highest ? rest : highest;
-        seen->fall = highest - rest > seen->fall ? highest - rest : seen->fall;
+        else if (made > of_floor)
+            close_floor(out, seen, floor, &highest);
+        floor = out->samples == 1 || made > of_floor || rest < floor ? rest : floor;
+        of_floor = made;
         out->last_us = time_us;
-        out->last = before = rest;
-        made_before = made;
     }
+    if (out->samples > 0)
+        close_floor(out, seen, floor, &highest);
+    seen->chances -= seen->chances > 0;
 }
 
 /* Whether what nothing explains grew with the objects: in most of the chances, and without going

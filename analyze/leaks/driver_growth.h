@@ -23,7 +23,7 @@ typedef struct {
     uint32_t steps;            /* from the first judged to the last */
     uint32_t samples;          /* of the device, in these steps */
     int64_t first_us, last_us; /* of the first and the last of them; MV_NO_TIME: none */
-    int64_t first, last;       /* what was unexplained at them */
+    int64_t first, last;       /* the least that was unexplained with the first objects, with all */
     const char *label;         /* of the culprit: "train.py:12 step" */
     const char *why;           /* one sentence: what was seen; "" when nothing is found */
     const char *advice;        /* one sentence; "" when nothing is found */

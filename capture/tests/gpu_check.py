@@ -275,9 +275,12 @@ def check_leak(program, capture, level, function, library):
     """The first leak is the memory that `function` keeps, and `library` asked CUDA for it, if any did."""
     report = memviz(program, "leaks", "--json", "--level", level, capture)
     expect(report["verdict"] == "leak", f"the verdict is {report['verdict']}")
-    first = report["leaks"][0]
+    first = (report["leaks"] or report["driver"])[0]
     names = [frame["function"] or "" for frame in first["frames"]]
     expect(any(function in name for name in names), f"{function} is not among {names[:8]}")
+    if "objects" in first:
+        grown = first["unexplained"]
+        return f"{first['objects']} {first['what']} by {function}; unexplained {grown['first']}, then {grown['last']}"
     expect((first["library"] or "") == library, f"{first['library']} asked for it, not {library}")
     return f"{first['bytes_per_step']} bytes a step{' of ' * bool(library)}{library}, by {function}"
 

@@ -18,6 +18,7 @@ typedef struct {
     uint64_t per_object; /* MiB that the driver has for each */
     uint64_t drift;      /* MiB that it has more after each step anyway */
     int sampled;         /* a sample after each so many steps; 0: none */
+    uint64_t wave;       /* MiB that a pool has now and then, in every second sample */
     bool ends;           /* the process ends, and frees all */
 } program;
 
@@ -40,9 +41,9 @@ static void make_objects(run_state *s, int count)
     }
 }
 
-static void sample(run_state *s)
+static void sample(run_state *s, uint64_t wave)
 {
-    uint64_t driver = 500 + s->p->per_object * (s->made - s->destroyed) + s->drifted;
+    uint64_t driver = 500 + s->p->per_object * (s->made - s->destroyed) + s->drifted + wave;
 
     mvt_sample(s->calls, .used = (1000 + driver) * MIB, .process = (64 + driver) * MIB);
 }
@@ -55,7 +56,7 @@ static mvt_calls *run(const program *p)
     mvt_call(s.calls, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain");
     mvt_call(s.calls, MV_API_ALLOC, .addr = 1 << 30, .size = 64 * MIB, .function = "setup");
     make_objects(&s, p->at_setup);
-    sample(&s);
+    sample(&s, 0);
     for (int step = 0; step < STEPS; step++) {
         char name[16];
         snprintf(name, sizeof name, "step %d", step);
@@ -65,7 +66,9 @@ static mvt_calls *run(const program *p)
         mvt_call(s.calls, MV_API_FREE, .addr = 2ull << 30);
         s.drifted += p->drift;
         if (p->sampled && step % p->sampled == 0)
-            sample(&s);
+            sample(&s, 0);
+        if (p->wave)
+            sample(&s, p->wave);
     }
     if (p->ends)
         mvt_sample(s.calls, .used = 1000 * MIB, .process = 1);
@@ -112,6 +115,10 @@ Test(driver_growth, graphs_that_are_never_destroyed_and_memory_that_grows_with_t
         .api = "cuStreamCreateWithPriority", .per_step = 1, .per_object = 2, .sampled = 1});
     cr_assert_eq(g.verdict, MV_VERDICT_LEAK, "%s", g.why);
     cr_assert_str_eq(g.what, "streams");
+    /* A pool that comes and goes in each step, by more than the growth. */
+    g = growth_of(&(program){.per_step = 1, .per_object = 2, .sampled = 1, .wave = 64});
+    cr_assert_eq(g.verdict, MV_VERDICT_LEAK, "%s", g.why);
+    cr_assert_lt(g.last - g.first, (int64_t)(64 * MIB), "the pool is no growth");
 }
 
 Test(driver_growth, objects_that_do_not_grow_are_no_leak_whatever_the_samples_show)
