@@ -30,7 +30,6 @@ typedef struct {
     uint32_t first, end;      /* devices */
     mv_leaks *found;          /* [end - first] */
     mv_leak_outlook *outlook; /* [end - first] */
-    mv_driver_growth *driver; /* [end - first] */
     mv_leak_verdict verdict;
     uint64_t limit;
 } leak_report;
@@ -165,8 +164,8 @@ static void list_driver(mv_rows *rows, const void *all, const void *one)
 
     (void)one;
     for (uint32_t device = r->first; device < r->end; device++) {
-        const mv_driver_growth *grown = &r->driver[device - r->first];
-        if (grown->objects > 0)
+        const mv_driver_growth *grown = r->found[device - r->first].driver;
+        if (grown)
             MV_ROWS_ADD(rows, DRIVER_FIELDS);
     }
 }
@@ -414,8 +413,8 @@ static void put_device(const void *all, uint32_t device)
         mv_out_char(r->out, '\n');
     }
     mv_rows_put_hidden(r->out, found->count, r->limit);
-    if (r->driver[device - r->first].verdict == MV_VERDICT_LEAK)
-        put_driver(r, device, &r->driver[device - r->first]);
+    if (found->driver && found->driver->verdict == MV_VERDICT_LEAK)
+        put_driver(r, device, found->driver);
     put_summary(r, device, found);
     mv_table_print(r->cli, &retained_table, r, &device, "\n");
 }
@@ -433,28 +432,6 @@ static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *
     found->exit_event = lives->has_later_events ? events : found->exit_event + first;
     if (outlook->oom_event != MV_NEVER)
         outlook->oom_event += first;
-}
-
-/* What the driver has for objects, beside what calls got: for the whole of a capture. */
-static mv_code find_driver(leak_report *r, uint32_t device, const mv_events *events,
-                           mv_leaks *found, mv_err *err)
-{
-    const mv_steps *steps = &found->steps;
-    mv_driver_growth *grown = &r->driver[device - r->first];
-    int64_t *step_us = mv_push_array(&r->cli->arena, int64_t, steps->count);
-    bool is_exit = found->exit_event < events->count;
-
-    if (!r->cli->as_read || r->cli->options.from || r->cli->options.to)
-        return MV_OK;
-    if (!step_us)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0; i < steps->count; i++)
-        step_us[i] = steps->at[i] < events->count ? events->time_us[steps->at[i]] : INT64_MAX;
-    if (mv_driver_growth_find(&r->cli->arena, r->cli->as_read, device, step_us, steps->count,
-                              is_exit ? events->time_us[found->exit_event] : INT64_MAX, grown,
-                              err) == MV_OK)
-        mv_driver_growth_join(grown, found);
-    return err->code;
 }
 
 /* False, with a message, when memory is out or the window is none. */
@@ -475,8 +452,6 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
         mv_lives_within(&r->cli->arena, &whole, window, &lives, err);
     if (err->code == MV_OK)
         mv_leaks_find(&r->cli->arena, r->trace, &lives, found, err);
-    if (err->code == MV_OK)
-        find_driver(r, device, &lives.events, found, err);
     if (err->code == MV_OK)
         mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);
     if (err->code != MV_OK) {
@@ -525,8 +500,7 @@ int mv_cmd_leaks(mv_cli *cli)
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_leaks, r.end - r.first);
     r.outlook = mv_push_array(&cli->arena, mv_leak_outlook, r.end - r.first);
-    r.driver = mv_push_array(&cli->arena, mv_driver_growth, r.end - r.first);
-    if (!r.kinds || !r.found || !r.outlook || !r.driver)
+    if (!r.kinds || !r.found || !r.outlook)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);

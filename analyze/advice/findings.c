@@ -3,6 +3,7 @@
 #include "analyze/advice/recording.h"
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
+#include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/peak/peak_words.h"
 #include "base/numbers.h"
@@ -190,9 +191,29 @@ static void add_leak(gathering *g, const mv_leak *leak)
     add(g, f);
 }
 
+/* What the driver has for objects that are never destroyed. */
+static void add_driver(gathering *g, const mv_driver_growth *grown)
+{
+    uint64_t bytes = grown->last > grown->first ? (uint64_t)(grown->last - grown->first) : 0;
+    mv_finding f =
+        finding(MV_FINDING_LEAK, MV_REPORT_LEAKS, mv_leak_verdict_name(MV_VERDICT_LEAK), bytes);
+
+    f.culprit = grown->label;
+    f.title = mv_say(&g->words, "%s of the driver's for %s %s", size_of(g, bytes),
+                     number_of(g, (uint32_t)grown->objects), grown->what);
+    f.text = mv_say(&g->words, "%s: %s", grown->label, f.title);
+    f.what = grown->why;
+    f.advice = grown->advice;
+    set_place(&f, g->of->lives->events.count - 1, 0, g->of->lives->events.count);
+    add(g, f);
+}
+
 static void add_leaks(gathering *g)
 {
     const mv_leaks *found = g->of->leaks;
+
+    if (found->driver && found->driver->verdict == MV_VERDICT_LEAK)
+        add_driver(g, found->driver);
 
     for (uint32_t i = 0; i < found->count && i < MV_MOST_FINDINGS; i++)
         add_leak(g, &found->leaks[i]);
@@ -495,7 +516,7 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
     gathering g = {.words.arena = arena,
                    .of = reports,
                    .out = out,
-                   .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 14};
+                   .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 15};
 
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g.capacity)};
     if (!out->rows)

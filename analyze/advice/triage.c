@@ -202,7 +202,8 @@ static mv_code add_whole(const inquiry *q, mv_triage_device *d, mv_telling *word
     mv_reports reports = reports_of(q, d);
     uint32_t count = q->out->count;
 
-    d->has_whole = q->whole && d->leaks.count == 0 && d->whole_leaks.count > 0;
+    d->has_whole = q->whole && d->leaks.verdict != MV_VERDICT_LEAK &&
+                   d->whole_leaks.verdict == MV_VERDICT_LEAK;
     if (!d->has_whole)
         return MV_OK;
     reports.trace = q->whole;

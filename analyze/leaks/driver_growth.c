@@ -280,12 +280,43 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
     return code;
 }
 
-void mv_driver_growth_join(const mv_driver_growth *grown, mv_leaks *leaks)
+/* All of a capture, on a level of its calls. */
+static bool is_asked(const mv_trace *trace, const mv_lives *lives)
 {
+    const char *level = trace->origin.level;
+
+    return trace->origin.as_read && (strcmp(level, "cuda") == 0 || strcmp(level, "all") == 0) &&
+           lives->events.count == trace->devices[lives->device].events.count;
+}
+
+mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              mv_leaks *leaks, mv_err *err)
+{
+    const mv_steps *steps = &leaks->steps;
+    const mv_events *events = &lives->events;
+    bool is_exit = leaks->exit_event < events->count;
+    mv_driver_growth *grown;
+    int64_t *step_us;
+
+    if (!is_asked(trace, lives))
+        return MV_OK;
+    grown = mv_push_struct(arena, mv_driver_growth);
+    step_us = mv_push_array(arena, int64_t, (uint64_t)steps->count + 1);
+    if (!grown || !step_us)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "objects");
+    for (uint32_t i = 0; i < steps->count; i++)
+        step_us[i] = steps->at[i] < events->count ? events->time_us[steps->at[i]] : INT64_MAX;
+    if (mv_driver_growth_find(arena, trace->origin.as_read, lives->device, step_us, steps->count,
+                              is_exit ? events->time_us[leaks->exit_event] : INT64_MAX, grown,
+                              err) != MV_OK ||
+        grown->objects == 0)
+        return err->code;
+    leaks->driver = grown;
     if (grown->verdict == MV_VERDICT_CLEAN || leaks->verdict == MV_VERDICT_LEAK)
-        return;
+        return MV_OK;
     leaks->verdict = grown->verdict;
     leaks->why = grown->why;
     leaks->lacks = "samples";
     leaks->settle = grown->advice;
+    return MV_OK;
 }

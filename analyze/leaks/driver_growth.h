@@ -13,7 +13,7 @@
 
 #include "analyze/leaks/leaks.h"
 
-typedef struct {
+typedef struct mv_driver_growth {
     mv_leak_verdict verdict;   /* CLEAN: nothing is found, and the rest is 0 */
     const char *what;          /* "executable graphs", "streams" */
     uint64_t objects;          /* alive at the end, made by the line */
@@ -35,7 +35,9 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
                               const int64_t *step_us, uint32_t steps, int64_t end_us,
                               mv_driver_growth *out, mv_err *err);
 
-/* The verdict on a device with what was found of its driver's memory. */
-void mv_driver_growth_join(const mv_driver_growth *grown, mv_leaks *leaks);
+/* Sets leaks->driver when something is found, and the verdict with it. `trace` and `lives` are
+ * those that `leaks` was found in. Fails only when memory is out. */
+mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              mv_leaks *leaks, mv_err *err);
 
 #endif

@@ -1,4 +1,5 @@
 #include "analyze/leaks/leaks.h"
+#include "analyze/leaks/driver_growth.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -444,7 +445,7 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     if (code == MV_OK && !find(&w, err))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
     mv_arena_release(&scratch);
-    return code;
+    return code == MV_OK ? mv_driver_growth_join(arena, trace, lives, out, err) : code;
 }
 
 mv_leak_verdict mv_leak_verdict_join(mv_leak_verdict a, mv_leak_verdict b)

@@ -89,6 +89,9 @@ typedef struct {
     mv_steps steps;
     uint32_t count;
     mv_leak *leaks; /* [count] most bytes first */
+    /* What the driver has for objects that are never destroyed (driver_growth.h); NULL: nothing.
+     * Looked for where all of a capture is judged by its calls of CUDA. The verdict is of both. */
+    const struct mv_driver_growth *driver;
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */
     uint8_t *is_leaked;    /* [lives.allocs.count] 1: the allocation is part of a leak */
