@@ -390,7 +390,7 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
     kept_signals kept;
     asked_socket asked;
     sigset_t awaited;
-    pid_t child;
+    pid_t child = -1;
     mv_code code;
     int signals;
 
