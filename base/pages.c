@@ -16,8 +16,9 @@ void mv_pages_unmap(void *at, uint64_t bytes)
     munmap(at, bytes);
 }
 
-#ifdef __SANITIZE_THREAD__
-/* ThreadSanitizer does not see mremap, and takes a new mapping for what was there before. */
+#if defined __SANITIZE_THREAD__ || defined MV_POSIX
+/* ThreadSanitizer does not see mremap, and takes a new mapping for what was there before; others
+ * than Linux have none. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes)
 {
     void *moved = mv_pages_map(bytes);

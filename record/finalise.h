@@ -28,9 +28,4 @@ mv_code mv_finalise(mv_budget *budget, const mv_run_names *names, const mv_run_f
                     const mv_nvml *nvml, const mv_finalise_watch *watch, mv_finalised *out,
                     mv_err *err);
 
-/* The number of things that the shim recorded, each counted once: blocks, frees, failed requests,
- * calls of CUDA, marks. In the model a free is two events (requested and completed), and a segment
- * is also the call that made it. */
-uint64_t mv_recorded_count(const mv_trace *trace);
-
 #endif

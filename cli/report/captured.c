@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "cli/report/prose.h"
-#include "record/finalise.h"
+#include "record/recorded.h"
 
 /* ---- gathering --------------------------------------------------------------------------- */
 

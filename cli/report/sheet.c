@@ -154,7 +154,7 @@ static bool is_rest_empty(const mv_sheet *sheet, const layout *l, uint64_t row, 
 
 static bool is_last(const mv_sheet *sheet, const layout *l, uint32_t column)
 {
-    while (++column < sheet->count)
+    for (column++; column < sheet->count; column++)
         if (l->width[column])
             return false;
     return true;

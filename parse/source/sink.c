@@ -28,6 +28,10 @@ static bool is_special(const char *path)
  * has no such files, or the machine no /proc, through which the file gets its name at the end. */
 static int open_nameless(const mv_sink *sink)
 {
+#ifdef MV_POSIX
+    (void)sink;
+    return -1;
+#else
     char folder[sizeof sink->path];
     const char *name = name_of(sink), *slash = strrchr(name, '/');
     size_t length = slash ? (size_t)(slash - name) + 1 : 0;
@@ -37,6 +41,7 @@ static int open_nameless(const mv_sink *sink)
     memcpy(folder, name, length);
     memcpy(folder + length, ".", 2);
     return openat(sink->folder, folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+#endif
 }
 
 /* Tries one name after the other in the folder of the target, which only a rename can replace. */

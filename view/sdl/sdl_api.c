@@ -4,7 +4,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#ifdef __APPLE__
+static const char library[] = "libSDL2-2.0.0.dylib";
+#else
 static const char library[] = "libSDL2-2.0.so.0";
+#endif
 
 static mv_code not_there(mv_err *err)
 {

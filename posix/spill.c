@@ -1,4 +1,5 @@
-/* A page has no files on a disk: all stays in memory. */
+/* Where a mapping cannot be put over another one in one step, and in a page: all stays in memory.
+ */
 #include "parse/model/spill.h"
 
 void mv_spill_arena(mv_arena *arena, const char *folder, mv_spilled *out)

@@ -1,0 +1,19 @@
+/* Commands that need Linux, and say so. */
+#include "cli/commands.h"
+#include "cli/complain.h"
+#include "cli/report/fields.h"
+
+int mv_cmd_run(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "recording needs Linux: use memviz on the machine with the GPU");
+}
+
+int mv_cmd_serve(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "serving needs Linux: use memviz where the files are, or convert "
+                                "IN OUT.html");
+}
+
+const mv_table mv_report_serve = {0};
