@@ -18,7 +18,7 @@
 #undef MAP_POPULATE
 #undef MREMAP_MAYMOVE
 #undef CPU_COUNT
-#pragma GCC poison mremap memfd_create fallocate posix_fadvise pipe2 dup3 fopencookie gettid
+#pragma GCC poison mremap memfd_create fallocate posix_fadvise pipe2 dup3 gettid
 #pragma GCC poison sched_getaffinity mkostemp statx prlimit mempcpy strchrnul rawmemchr memrchr
 #pragma GCC poison secure_getenv program_invocation_name program_invocation_short_name qsort_r
 #pragma GCC poison copy_file_range sync_file_range vmsplice splice tee fstatfs statfs

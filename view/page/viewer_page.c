@@ -1,7 +1,6 @@
 #include "view/page/viewer_page.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/advice/headline.h"
@@ -51,21 +50,53 @@ mv_code mv_viewer_page_judge(mv_arena *arena, mv_arena *work, const mv_trace *tr
 
 /* ---- the container ----------------------------------------------------------------------- */
 
-/* From the C library: freed by mv_viewer_page_write. */
 typedef struct {
-    char *data;
-    size_t length;
+    mv_arena *arena;
+    uint8_t *data;
+    uint64_t length, room;
 } bytes;
+
+static ssize_t append(void *cookie, const char *data, size_t length)
+{
+    bytes *b = cookie;
+
+    if (b->length + length > b->room) {
+        uint64_t room = 2 * (b->length + length);
+        uint8_t *grown = mv_arena_grow(b->arena, b->data, room);
+        if (!grown)
+            return 0;
+        b->data = grown;
+        b->room = room;
+    }
+    memcpy(b->data + b->length, data, length);
+    b->length += length;
+    return (ssize_t)length;
+}
+
+/* A file whose bytes are appended to `out`. */
+#ifdef __APPLE__
+static int append_some(void *cookie, const char *data, int length)
+{
+    return (int)append(cookie, data, (size_t)length);
+}
+
+static FILE *open_bytes(bytes *out)
+{
+    return funopen(out, NULL, append_some, NULL, NULL);
+}
+#else
+static FILE *open_bytes(bytes *out)
+{
+    return fopencookie(out, "w", (cookie_io_functions_t){.write = append});
+}
+#endif
 
 static mv_code pack(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts, bytes *out,
                     mv_err *err)
 {
+    mv_sink sink = {.file = open_bytes(out)};
     mv_code code = MV_NOMEM;
-    mv_sink sink = {0};
 
-    free(out->data);
-    *out = (bytes){0};
-    sink.file = open_memstream(&out->data, &out->length);
     if (sink.file) {
         code = mv_snapshot_write(scratch, trace, opts, &sink, err);
         if ((fclose(sink.file) != 0 || sink.failed) && code == MV_OK)
@@ -129,7 +160,7 @@ static void write_snapshot(const mv_viewer_page_opts *opts, const char *state, c
         put_text(sink, state);
     }
     put(sink, "\">");
-    mv_letters_write(sink, (const uint8_t *)packed->data, packed->length);
+    mv_letters_write(sink, packed->data, packed->length);
     put(sink, "</script>");
 }
 
@@ -204,7 +235,9 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
     for (uint32_t i = 0; i < trace->device_count; i++)
         all += trace->devices[i].events.count;
     most = most < all ? most : all;
+    out->packed.arena = scratch;
     for (int tries = 0; tries < 4; tries++) {
+        out->packed.length = 0;
         if (mv_thin(scratch, trace, most, &out->thinned, err) != MV_OK ||
             pack(scratch, &out->thinned.trace, &write, &out->packed, err) != MV_OK)
             return err->code;
@@ -220,9 +253,11 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
     return MV_OK;
 }
 
-static mv_code write_page(mv_arena *scratch, const mv_trace *trace, const mv_viewer_page_opts *opts,
-                          contents *c, mv_sink *sink, const char **left_out, mv_err *err)
+mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
+                             const mv_viewer_page_opts *opts, mv_sink *sink, const char **left_out,
+                             mv_err *err)
 {
+    contents c = {0};
     const char *state = NULL;
     const uint8_t *place;
     mv_span page = {0};
@@ -234,27 +269,17 @@ static mv_code write_page(mv_arena *scratch, const mv_trace *trace, const mv_vie
     if (!place)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "memviz.html has no place for a snapshot");
     /* Whatever level the trace is of, the page has all of the file. */
-    if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), c, err) != MV_OK)
+    if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
-    if (c->has_session && !(state = mv_session_line(scratch, &c->session)))
+    if (c.has_session && !(state = mv_session_line(scratch, &c.session)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
-    *left_out = mv_thinned_text(scratch, &c->thinned);
+    *left_out = mv_thinned_text(scratch, &c.thinned);
     before = (uint64_t)(place - page.data);
     write_head(opts, (mv_span){page.data, before}, sink);
     put_line(sink, "verdict", opts->verdict);
     put_line(sink, "left_out", *left_out);
-    write_snapshot(opts, state && *state ? state : NULL, &c->packed, sink);
+    write_snapshot(opts, state && *state ? state : NULL, &c.packed, sink);
     mv_sink_write(sink, place + strlen(PLACE), page.length - before - strlen(PLACE));
+    mv_arena_drop(scratch, c.packed.data);
     return MV_OK;
-}
-
-mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
-                             const mv_viewer_page_opts *opts, mv_sink *sink, const char **left_out,
-                             mv_err *err)
-{
-    contents c = {0};
-    mv_code code = write_page(scratch, trace, opts, &c, sink, left_out, err);
-
-    free(c.packed.data);
-    return code;
 }
