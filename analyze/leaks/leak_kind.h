@@ -37,8 +37,8 @@ bool mv_leak_is_graph(mv_leak_kind kind);
  * of frames when the stack passes through no module. */
 uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
-/* Who called CUDA, in a trace of such calls (analyze/levels); NULL elsewhere. This and the next two
- * last as long as `arena`, and are NULL when memory is out. */
+/* Who called CUDA, or the heap, in a trace of such calls (analyze/levels); NULL elsewhere. This and
+ * the next two last as long as `arena`, and are NULL when memory is out. */
 const char *mv_leak_library(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
 
 /* Half a sentence. */

@@ -1,0 +1,97 @@
+/* Captures of real programs, recorded on H200s by capture/tests/gpu.sh: what they keep in each step
+ * is found, by the line and the library; those that keep nothing have no leak at any level; and
+ * what libraries count themselves is what their calls hold. */
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+static const char *const levels[] = {"pytorch", "cuda", "host", "all"};
+
+static cJSON *leaks_of(const char *name, const char *level)
+{
+    return mvt_json(0, "$MEMVIZ leaks --json --level %s " MV_TESTDATA "/captures/%s.bin", level,
+                    name);
+}
+
+Test(captures, what_is_kept_in_each_step_is_the_first_leak)
+{
+    static const struct {
+        const char *name, *level, *function, *library;
+    } kept[] = {
+        {"cupy_leak", "cuda", "keep_array", "CuPy"},
+        {"pinned_leak", "host", "keep_batch", "PyTorch"},
+        {"nccl_leak.0", "all", "keep_communicator", "NCCL"},
+        {"plain_malloc", "cuda", "keep_malloc", "plain_leaks"},
+        {"plain_async", "cuda", "keep_async", "plain_leaks"},
+        {"plain_created", "cuda", "keep_created", "plain_leaks"},
+        {"plain_pinned", "host", "keep_pinned", "plain_leaks"},
+        {"plain_handle", "cuda", "keep_handle", "cuBLAS"},
+        {"heap_cupy", "cupy", "keep_array", "cupy"},
+    };
+
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        cJSON *report = leaks_of(kept[i].name, kept[i].level);
+        cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "leaks"), 0);
+        cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak", "%s", kept[i].name);
+        cr_assert(strstr(mvt_json_text(first, "culprit"), kept[i].function), "%s: %s", kept[i].name,
+                  mvt_json_text(first, "culprit"));
+        cr_assert_str_eq(mvt_json_text(first, "library"), kept[i].library, "%s", kept[i].name);
+    }
+}
+
+/* The driver's memory for them is no call's. */
+Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
+{
+    cJSON *report = leaks_of("plain_graph", "cuda");
+    cJSON *grown = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "driver"), 0);
+
+    cr_assert_str_eq(mvt_json_text(report, "verdict"), "leak");
+    cr_assert_eq(mvt_json_number(grown, "objects"), 12);
+    cr_assert(strstr(mvt_json_text(grown, "culprit"), "keep_graph"));
+}
+
+Test(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
+{
+    static const char *const clean[] = {"train", "sleep", "loader",     "jax",
+                                        "cupy",  "numba", "plain_clean"};
+    unsigned judged = 0;
+
+    for (size_t i = 0; i < sizeof clean / sizeof *clean; i++)
+        for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
+            mvt_run run = mvt_sh("$MEMVIZ leaks --json --level %s " MV_TESTDATA "/captures/%s.bin",
+                                 levels[k], clean[i]);
+            if (run.status != 0) /* the file has no such level */
+                continue;
+            cr_assert_str_neq(mvt_json_text(mvt_json_of(run.out), "verdict"), "leak", "%s %s",
+                              clean[i], levels[k]);
+            judged++;
+        }
+    cr_assert_geq(judged, 16);
+}
+
+/* The programs wrote down what their libraries say: CuPy's pool, JAX's, and PyTorch's pinned
+ * memory. */
+Test(captures, libraries_hold_what_they_count_themselves)
+{
+    static const struct {
+        const char *name, *library;
+        double most;
+    } pools[] = {{"cupy", "CuPy", 8388608}, {"jax", "JAX", 112583507968}};
+    cJSON *ledger;
+
+    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
+        double most = 0;
+        cJSON *sample, *row;
+        ledger =
+            mvt_json(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/%s.bin", pools[i].name);
+        ledger = cJSON_GetArrayItem(cJSON_GetObjectItem(ledger, "devices"), 0);
+        cJSON_ArrayForEach(sample, cJSON_GetObjectItem(ledger, "samples")) cJSON_ArrayForEach(
+            row, cJSON_GetObjectItem(sample, "by")) if (strcmp(mvt_json_text(row, "library"),
+                                                               pools[i].library) == 0 &&
+                                                        mvt_json_number(row, "bytes") > most) most =
+            mvt_json_number(row, "bytes");
+        cr_assert_eq(most, pools[i].most, "%s: %.0f", pools[i].name, most);
+    }
+    ledger = mvt_json(0, "$MEMVIZ ledger --json --at end " MV_TESTDATA "/captures/loader.bin");
+    ledger = cJSON_GetArrayItem(cJSON_GetObjectItem(ledger, "devices"), 0);
+    cr_assert_eq(mvt_json_number(cJSON_GetObjectItem(ledger, "pinned_host"), "bytes"), 1310720);
+}
