@@ -1,6 +1,6 @@
 /* Times what the viewer's timeline computes of a file's first device with events: prints one JSON
- * object (docs/tiles.md). Processor time, so that other work on the machine does not count; reading
- * and finding lives are left out. */
+ * object (docs/internals/tiles.md). Processor time, so that other work on the machine does not
+ * count; reading and finding lives are left out. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The bytes of memviz's own container, `.bin`, as C structs and constants.
- * docs/snapshot-format.md is the manual; this header is what programs share.
+ * docs/internals/snapshot-format.md is the manual; this header is what programs share.
  *
  *     mv_wire_header
  *     chunk: mv_wire_chunk, stored bytes, zeros up to a multiple of 8

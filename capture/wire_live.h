@@ -1,5 +1,5 @@
 /* The bytes of a capture that is still running, or whose process was killed: a `.bin` with the
- * kinds of chunks below. docs/snapshot-format.md is the manual.
+ * kinds of chunks below. docs/internals/snapshot-format.md is the manual.
  *
  *     byte 0          mv_wire_header
  *     byte 24         FACTS chunk, up to byte 65536

@@ -13,11 +13,11 @@ typedef struct {
     const char *name; /* of the file that was read, for a format that keeps it; NULL: none */
 } mv_write_opts;
 
-/* memviz's own container (docs/snapshot-format.md). Lossless for the whole model. */
+/* memviz's own container (docs/internals/snapshot-format.md). Lossless for the whole model. */
 mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                           mv_sink *sink, mv_err *err);
 
-/* msgpack with stack tables (docs/msgpack-format.md). Lossless for the whole model. */
+/* msgpack with stack tables (docs/internals/msgpack-format.md). Lossless for the whole model. */
 mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                          mv_sink *sink, mv_err *err);
 

@@ -12,7 +12,7 @@
  * Block sizes are not in the trace; they follow from the heap's layout at the moment of the
  * alloc. The allocator takes the low end of a free block, which reaches to the next used block or
  * to the segment's end, and splits off the rest unless that is too small
- * (should_split, PyTorch CUDACachingAllocator.cpp). docs/lives.md explains it. */
+ * (should_split, PyTorch CUDACachingAllocator.cpp). docs/internals/lives.md explains it. */
 #ifndef MV_LIVES_H
 #define MV_LIVES_H
 
@@ -21,7 +21,7 @@
 #define MV_BEFORE UINT32_MAX /* as a birth or a peak: before the first event */
 #define MV_NEVER  UINT32_MAX /* as an end: not within the trace */
 
-/* Which events a trace covers. docs/lives.md has the rules. */
+/* Which events a trace covers. docs/internals/lives.md has the rules. */
 #define MV_HISTORY_LIST(X)                                                               \
     X(COMPLETE, "complete")   /* it begins with an empty heap */                         \
     X(LATE, "late")           /* recording began on a heap in use */                     \

@@ -1,5 +1,5 @@
-/* Decides which kind of history a trace has. The file does not say; docs/lives.md explains the
- * rules and their order. */
+/* Decides which kind of history a trace has. The file does not say; docs/internals/lives.md
+ * explains the rules and their order. */
 #include "analyze/lives/lives_sweep.h"
 
 #include "base/search.h"

@@ -9,7 +9,7 @@
  *     reserved    bytes of segments:                segment_alloc, segment_map to _free, _unmap
  *
  * `current` is the final heap in the file; peaks and totals come from the events. The audit
- * compares both. docs/lives.md explains which figures are exact. */
+ * compares both. docs/internals/lives.md explains which figures are exact. */
 #ifndef MV_TOTALS_H
 #define MV_TOTALS_H
 

@@ -1,5 +1,5 @@
-/* Reads docs/snapshot-format.md. A damaged file is read as far as its checksums are right. What is
- * wrong under right checksums, such as a row number out of range, is an error. */
+/* Reads docs/internals/snapshot-format.md. A damaged file is read as far as its checksums are
+ * right. What is wrong under right checksums, such as a row number out of range, is an error. */
 #include "base/sort.h"
 #include "parse/container/wire_load.h"
 #include "parse/live/read_live.h"

@@ -1,5 +1,5 @@
-/* Writes docs/snapshot-format.md: header, TRACE, NOTES, the tables in the order of mv_tables,
- * INDEX, footer. The bytes depend on the trace alone (and on the version of zstd). */
+/* Writes docs/internals/snapshot-format.md: header, TRACE, NOTES, the tables in the order of
+ * mv_tables, INDEX, footer. The bytes depend on the trace alone (and on the version of zstd). */
 #include "base/grow.h"
 #include "parse/container/wire_column.h"
 #include "parse/model/tables.h"

@@ -50,7 +50,7 @@
  *
  * and a column is spelled nowhere else: the struct below the list, the builder's row, the tables
  * of the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
- * pages all come from it (parse/model/tables.h). docs/model.md shows how to add one.
+ * pages all come from it (parse/model/tables.h). docs/internals/model.md shows how to add one.
  *
  * - The number is the column's number in the container: from 1, without gaps, never changed. A new
  *   column takes the next one and has `.since`, so that files without it are read.

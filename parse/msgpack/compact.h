@@ -1,5 +1,5 @@
-/* The compact msgpack form (docs/msgpack-format.md): the names of its parts and of the tables in
- * them. Columns come from the model's own table (parse/model/tables.h).
+/* The compact msgpack form (docs/internals/msgpack-format.md): the names of its parts and of the
+ * tables in them. Columns come from the model's own table (parse/model/tables.h).
  *
  * A table is a map from column names to arrays of equal length. Row numbers are written as they
  * are in the model, "none" as -1; a size, address or time that the file did not have is nil. */

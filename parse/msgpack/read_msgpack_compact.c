@@ -1,5 +1,5 @@
-/* Reads the compact form (docs/msgpack-format.md). Every open container has a role, which decides
- * what may be inside it; a scalar means what the innermost role says. */
+/* Reads the compact form (docs/internals/msgpack-format.md). Every open container has a role, which
+ * decides what may be inside it; a scalar means what the innermost role says. */
 #include "base/grow.h"
 #include "parse/model/build.h"
 #include "parse/msgpack/read_msgpack.h"

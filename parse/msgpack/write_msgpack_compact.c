@@ -19,7 +19,7 @@ static void pack_section(mv_packing *w, mv_compact_section section)
 static_assert(0 MV_STRING_COLUMNS(ONE_MORE, ) == 1 && 0 MV_STACK_COLUMNS(ONE_MORE, ) == 1 &&
                   0 MV_FRAME_COLUMNS(ONE_MORE, ) == 4 && 0 MV_FX_COLUMNS(ONE_MORE, ) == 4 &&
                   0 MV_STREAM_COLUMNS(ONE_MORE, ) == 1 && 0 MV_POOL_COLUMNS(ONE_MORE, ) == 2,
-              "bump MV_COMPACT_VERSION: docs/model.md");
+              "bump MV_COMPACT_VERSION: docs/internals/model.md");
 
 /* ---- interned tables --------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-"""Writes what `torch.cuda.memory._snapshot()` returns as compact msgpack (docs/msgpack-format.md).
+"""Writes what `torch.cuda.memory._snapshot()` returns as compact msgpack (docs/internals/msgpack-format.md).
 
 The tables are those that the program makes of the same snapshot's pickle, row by row, so the file is
 what `memviz convert SNAPSHOT.pickle OUT.msgpack` would write. A trace can have millions of events:

@@ -182,7 +182,7 @@ static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)
 
 Test(snapshot, the_documented_example_is_what_is_written)
 {
-    FILE *file = fopen(MV_SOURCE_DIR "/docs/snapshot-format.md", "r");
+    FILE *file = fopen(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", "r");
     mvt_trace *t = mvt_new();
     mv_span bytes;
     uint64_t at = 0;

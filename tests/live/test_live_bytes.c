@@ -1,5 +1,5 @@
 /* One of everything in a live file: what it says, and the very bytes that
- * docs/snapshot-format.md shows. */
+ * docs/internals/snapshot-format.md shows. */
 #include <ctype.h>
 #include <unistd.h>
 
@@ -202,7 +202,7 @@ static void expect_line(const live_decoded *d, const char *line)
 
 Test(live_bytes, the_documented_example_is_what_is_written)
 {
-    FILE *file = fopen(MV_SOURCE_DIR "/docs/snapshot-format.md", "r");
+    FILE *file = fopen(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", "r");
     live_decoded d = example("");
     bool inside = false;
     int lines = 0;

@@ -266,10 +266,10 @@ static void check_page(const char *path, void (*put)(FILE *))
 
 Test(model, the_page_of_the_container_has_its_columns)
 {
-    check_page(MV_SOURCE_DIR "/docs/snapshot-format.md", put_snapshot_tables);
+    check_page(MV_SOURCE_DIR "/docs/internals/snapshot-format.md", put_snapshot_tables);
 }
 
 Test(model, the_page_of_compact_msgpack_has_its_columns)
 {
-    check_page(MV_SOURCE_DIR "/docs/msgpack-format.md", put_msgpack_tables);
+    check_page(MV_SOURCE_DIR "/docs/internals/msgpack-format.md", put_msgpack_tables);
 }

@@ -1,5 +1,6 @@
-/* Records one of everything: what docs/snapshot-format.md shows of a live file. The clock says 1 s
- * at first and 10 us more each time, and the threads that record are numbers 1234 and 1235. */
+/* Records one of everything: what docs/internals/snapshot-format.md shows of a live file. The clock
+ * says 1 s at first and 10 us more each time, and the threads that record are numbers 1234 and
+ * 1235. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The colour of the line of code that a stack belongs to: the same as in pictures
- * (docs/timeline.md). The lines that hold most at the peak have a colour of their own, the others a
- * pale one. */
+ * (docs/internals/timeline.md). The lines that hold most at the peak have a colour of their own,
+ * the others a pale one. */
 #ifndef MV_SITE_COLOURS_H
 #define MV_SITE_COLOURS_H
 

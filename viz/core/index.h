@@ -19,7 +19,7 @@
  * A moment is named by the event that it follows, as in analyze/lives/alive.h; MV_BEFORE is the
  * moment before the first event. The index borrows the columns of `lives`, which must outlive it,
  * and adds 0.7 bytes an event: two bitmaps of events, two trees with 16 children to a node.
- * docs/layout.md has the costs.
+ * docs/internals/layout.md has the costs.
  *
  * For segments, give the lives that mv_segment_lives_as_allocs makes: they have no alloc_of, so all
  * their ends are in `odd`, and the measures are the same. */

@@ -12,7 +12,7 @@
  * tiles are made for widths that are powers of two; at rest, for the width that is shown, so that a
  * column of the tile is a column of the screen. A missing tile is replaced by stretching the
  * nearest ones. Colours are not part of a tile: searches, themes and colour modes repaint, and
- * compute nothing again. docs/tiles.md has the algorithm and measurements. */
+ * compute nothing again. docs/internals/tiles.md has the algorithm and measurements. */
 #ifndef MV_TILES_H
 #define MV_TILES_H
 
