@@ -245,7 +245,7 @@ void mv_view_frame_begin(mv_view *view, float width, float height, double ms)
     mv_search_update(view);
 }
 
-const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms)
+static void paint_frame(mv_view *view, float width, float height, double ms)
 {
     mv_chrome *c = view->chrome;
     mv_ui *ui = &view->ui;
@@ -270,14 +270,22 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
     ui->pointer_x = x;
     ui->pointer_y = y;
     if (c->only_panes)
-        return &ui->scene;
+        return;
     mv_spot_paint(view);
     view->spot.has_moved = false;
     below =
         (mv_box){0, c->layout.toolbar.h, width, height - c->layout.toolbar.h - c->layout.status.h};
     paint_overlay(view, below);
     paint_tip(view);
-    return &ui->scene;
+}
+
+const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms)
+{
+    uint64_t before = mv_jobs_missed(view->jobs);
+
+    paint_frame(view, width, height, ms);
+    view->is_incomplete = mv_jobs_missed(view->jobs) != before;
+    return &view->ui.scene;
 }
 
 bool mv_view_is_animating(const mv_view *view)
@@ -288,8 +296,8 @@ bool mv_view_is_animating(const mv_view *view)
 
 bool mv_view_is_idle(const mv_view *view)
 {
-    return mv_loader_is_idle(view->loader) && mv_jobs_are_idle(view->jobs) &&
-           mv_timeline_is_idle(view) && !mv_view_is_animating(view);
+    return !view->is_incomplete && mv_loader_is_idle(view->loader) &&
+           mv_jobs_are_idle(view->jobs) && mv_timeline_is_idle(view) && !mv_view_is_animating(view);
 }
 
 /* The same frame without overlays and buttons, and complete: other threads get some time for tiles

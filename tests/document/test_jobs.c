@@ -109,6 +109,24 @@ Test(jobs, in_turns_answers_wait_for_their_turn)
     end(&c);
 }
 
+/* A worker may be done before the frame that asked has ended: then nothing waits, and yet that
+ * frame does not show the answer. */
+Test(jobs, an_ask_without_its_answer_is_counted_even_if_the_answer_is_there_soon)
+{
+    context c;
+
+    begin(&c, MV_IN_TURNS, true);
+    ask(&c, 20);
+    mv_jobs_turn(c.jobs);
+    cr_assert(mv_jobs_are_idle(c.jobs));
+    cr_assert_eq(mv_jobs_missed(c.jobs), 1);
+    ask(&c, 20);
+    cr_assert_eq(mv_jobs_missed(c.jobs), 1);
+    ask(&c, 21);
+    cr_assert_eq(mv_jobs_missed(c.jobs), 2);
+    end(&c);
+}
+
 Test(jobs, only_the_newest_ask_waits)
 {
     context c;

@@ -40,6 +40,7 @@ struct mv_jobs {
     pthread_cond_t work;
     mv_slot *slots;
     bool is_closing;
+    uint64_t missed; /* asks without their answer */
 };
 
 static void drop(result *r)
@@ -205,6 +206,7 @@ const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current)
         slot->ready.is_there = false;
     }
     *is_current = answers(slot, &slot->shown, ask);
+    jobs->missed += !*is_current;
     slot->is_waiting = !*is_current && !answers(slot, &slot->running, ask);
     if (slot->is_waiting) {
         memcpy(slot->waiting, ask, slot->ask_bytes);
@@ -236,4 +238,14 @@ bool mv_jobs_are_idle(mv_jobs *jobs)
             is_idle = false;
     pthread_mutex_unlock(&jobs->lock);
     return is_idle;
+}
+
+uint64_t mv_jobs_missed(mv_jobs *jobs)
+{
+    uint64_t missed;
+
+    pthread_mutex_lock(&jobs->lock);
+    missed = jobs->missed;
+    pthread_mutex_unlock(&jobs->lock);
+    return missed;
 }

@@ -43,4 +43,8 @@ bool mv_jobs_turn(mv_jobs *jobs);
 /* No ask waits and no worker works. */
 bool mv_jobs_are_idle(mv_jobs *jobs);
 
+/* How many asks did not get their answer so far: a frame that adds none shows all answers, even if
+ * workers were done before it ended. */
+uint64_t mv_jobs_missed(mv_jobs *jobs);
+
 #endif

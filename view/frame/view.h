@@ -136,6 +136,7 @@ struct mv_view {
     mv_ui ui;
     mv_pyramid_reader levels;                /* of the shown device: for this thread only */
     const mv_document_device *levels_of;     /* the pyramid that `levels` reads */
+    bool is_incomplete;                      /* the last frame asked for what was not known yet */
     double ms;                               /* time of the frame, for animations; 0 in tests */
     mv_box main_box, minimap_box, lower_box; /* of the last frame */
 
