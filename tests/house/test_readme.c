@@ -1,40 +1,200 @@
-/* The sessions of the README are what the program prints, its pictures what it draws; recipes in
- * docs/ are files that other tests run. */
+/* What README and docs/ show is true: their sessions are what the program prints, the README's
+ * pictures what it draws, links lead to files, docs/README.md lists every page, and recipes are
+ * files that other tests run. */
+#include <dirent.h>
 #include <png.h>
+#include <unistd.h>
 
+#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 #define FENCE "```\n"
 #define SHELL "$ memviz "
+#define CUT   "...\n"
+
+enum { PATH_LENGTH = 1024 };
+
+/* A file of the project as text; its path begins at the root of the project. */
+static const char *page_text(const char *path)
+{
+    mv_arena *arena = mvt_memory();
+    mv_span file = mvt_file(arena, mv_arena_printf(arena, "%s/%s", MV_SOURCE_DIR, path));
+    const char *text = mv_arena_text(arena, (const char *)file.data, file.length);
+
+    cr_assert_not_null(text, "%s", path);
+    return text;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* The pages of a folder, such as "docs/guides", in order of name; returns how many. */
+static size_t pages_of(const char *folder, const char *paths[], size_t most)
+{
+    mv_arena *arena = mvt_memory();
+    DIR *dir = opendir(mv_arena_printf(arena, "%s/%s", MV_SOURCE_DIR, folder));
+    size_t count = 0;
+
+    cr_assert_not_null(dir, "%s", folder);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".md") != 0)
+            continue;
+        cr_assert_lt(count, most);
+        paths[count++] = mv_arena_printf(arena, "%s/%s", folder, entry->d_name);
+    }
+    closedir(dir);
+    qsort(paths, count, sizeof *paths, compare_names);
+    return count;
+}
+
+/* ---- sessions ---------------------------------------------------------------------------- */
+
+/* Where the line "..." is next in a text; its end if there is none. */
+static const char *next_cut(const char *text, const char *end)
+{
+    for (const char *line = text; line < end; line = strchr(line, '\n') + 1)
+        if (strncmp(line, CUT, strlen(CUT)) == 0)
+            return line;
+    return end;
+}
+
+static bool begins_line(const char *text, const char *at)
+{
+    return at == text || at[-1] == '\n';
+}
+
+/* Whether a text is what a session shows of it: a line "..." is any number of lines. */
+static bool is_shown(const char *text, const char *shown, const char *end)
+{
+    const char *at = text, *last = text + strlen(text);
+    const char *cut = next_cut(shown, end);
+    size_t length = (size_t)(cut - shown);
+
+    if (strncmp(at, shown, length) != 0) /* the beginning */
+        return false;
+    at += length;
+    while (cut < end) {
+        shown = cut + strlen(CUT);
+        cut = next_cut(shown, end);
+        length = (size_t)(cut - shown);
+        if (cut == end && (size_t)(last - at) >= length)
+            at = length ? last - length : last; /* the end */
+        while (at < last && !(begins_line(text, at) && strncmp(at, shown, length) == 0))
+            at++;
+        if (length && at == last)
+            return false;
+        at += length;
+    }
+    return at == last;
+}
 
 /* Runs "$ memviz ARGUMENTS" of a session, whose text ends at the closing fence. */
-static void check_session(const char *text, const char *end)
+static void check_session(const char *path, const char *text, const char *end)
 {
     const char *arguments = text + strlen(SHELL), *output = strchr(arguments, '\n') + 1;
     mvt_run r =
         mvt_sh("cd %s && $MEMVIZ %.*s", MV_SOURCE_DIR, (int)(output - 1 - arguments), arguments);
 
-    cr_expect_eq(r.out_length, (size_t)(end - output), "%.*s", (int)(output - text), text);
-    cr_expect(strncmp(r.out, output, (size_t)(end - output)) == 0, "%.*s prints:\n%s%s\nnot:\n%.*s",
+    cr_expect(is_shown(r.out, output, end), "%s: %.*s prints:\n%s%s\nnot:\n%.*s", path,
               (int)(output - 1 - text), text, r.out, r.err, (int)(end - output), output);
+}
+
+static unsigned check_sessions(const char *path)
+{
+    const char *text = page_text(path);
+    unsigned sessions = 0;
+
+    while ((text = strstr(text, FENCE SHELL))) {
+        const char *end = strstr(text + strlen(FENCE), FENCE);
+        cr_assert(end != NULL, "%s: a session has no end", path);
+        check_session(path, text + strlen(FENCE), end);
+        sessions++;
+        text = end + strlen(FENCE);
+    }
+    return sessions;
 }
 
 Test(readme, sessions_are_real)
 {
-    unsigned sessions = 0;
-    mv_span file = mvt_file(mvt_memory(), MV_SOURCE_DIR "/README.md");
-    const char *text = mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
+    cr_expect_geq(check_sessions("README.md"), 3);
+}
 
-    cr_assert(text != NULL);
-    while ((text = strstr(text, FENCE SHELL))) {
-        const char *end = strstr(text + strlen(FENCE), FENCE);
-        cr_assert(end != NULL, "a session has no end");
-        check_session(text + strlen(FENCE), end);
-        sessions++;
-        text = end + strlen(FENCE);
+Test(readme, sessions_of_the_docs_are_real)
+{
+    static const char *const folders[] = {"docs", "docs/guides"};
+    const char *paths[128];
+    unsigned sessions = 0;
+
+    for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
+        size_t count = pages_of(folders[f], paths, sizeof paths / sizeof *paths);
+        for (size_t i = 0; i < count; i++)
+            sessions += check_sessions(paths[i]);
     }
-    cr_expect_geq(sessions, 6);
+    cr_expect_geq(sessions, 20);
+}
+
+static bool is_shown_by(const char *text, const char *shown)
+{
+    return is_shown(text, shown, shown + strlen(shown));
+}
+
+Test(readme, a_cut_is_any_number_of_whole_lines)
+{
+    cr_expect(is_shown_by("a\nb\nc\n", "a\nb\nc\n"));
+    cr_expect(is_shown_by("a\nb\nc\n", "a\n...\n"));
+    cr_expect(is_shown_by("a\nb\nc\n", "...\nc\n"));
+    cr_expect(is_shown_by("a\nb\nc\n", "a\n...\nc\n"));
+    cr_expect(is_shown_by("a\nb\nc\n", "...\nb\n...\n"));
+    cr_expect_not(is_shown_by("a\nb\nc\n", "a\nc\n"));
+    cr_expect_not(is_shown_by("a\nb\nc\n", "a\nb\n"));
+    cr_expect_not(is_shown_by("a\nb\nc\n", "b\n...\n"));
+    cr_expect_not(is_shown_by("a\nb\nc\n", "a\n...\nb\n"));
+    cr_expect_not(is_shown_by("ab\nc\n", "...\nb\n...\n"));
+    cr_expect_not(is_shown_by("a\nb\nc\n", ""));
+}
+
+/* ---- links ------------------------------------------------------------------------------- */
+
+/* Every "](PATH" of a page is a file or folder, seen from the page's own. */
+static unsigned check_links(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *text = page_text(path);
+    unsigned links = 0;
+
+    while ((text = strstr(text, "]("))) {
+        char target[PATH_LENGTH];
+        size_t length = strcspn(text += 2, "#) \n");
+        if (length == 0 || strncmp(text, "http", 4) == 0)
+            continue;
+        snprintf(target, sizeof target, "%s/%.*s/%.*s", MV_SOURCE_DIR,
+                 slash ? (int)(slash - path) : 1, slash ? path : ".", (int)length, text);
+        cr_expect(access(target, F_OK) == 0, "%s: no %.*s", path, (int)length, text);
+        links++;
+    }
+    return links;
+}
+
+Test(readme, links_lead_to_files_and_every_page_is_listed)
+{
+    static const char *const folders[] = {"docs", "docs/guides", "docs/internals"};
+    const char *list = page_text("docs/README.md"), *paths[128];
+    unsigned links = check_links("README.md") + check_links("CONTRIBUTING.md");
+
+    for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
+        size_t count = pages_of(folders[f], paths, sizeof paths / sizeof *paths);
+        for (size_t i = 0; i < count; i++) {
+            const char *name = paths[i] + strlen("docs/");
+            links += check_links(paths[i]);
+            cr_expect(strcmp(name, "README.md") == 0 ||
+                          strstr(list, mv_arena_printf(mvt_memory(), "](%s)", name)),
+                      "docs/README.md does not list %s", name);
+        }
+    }
+    cr_expect_gt(links, 100);
 }
 
 /* ---- pictures ---------------------------------------------------------------------------- */

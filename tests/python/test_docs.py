@@ -1,6 +1,7 @@
-"""docs/python.md: its sessions are run, with recordings of PyTorch in place of a GPU; its code compiles."""
+"""docs/python.md: its sessions are run, with recordings of PyTorch in place of a GPU. Code of all pages compiles."""
 
 import doctest
+import glob
 import os
 import pickle
 import re
@@ -15,8 +16,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
 
-with open(os.path.join(ROOT, "docs", "python.md")) as file:
-    BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+
+def blocks(path):
+    with open(path) as file:
+        return re.findall(r"^```(\w*)\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks(os.path.join(ROOT, "docs", "python.md"))
 
 
 def real(name):
@@ -62,10 +68,11 @@ class Docs(unittest.TestCase):
         self.assertFalse(said, "".join(said))
 
     def test_code_compiles(self):
-        code = [text for kind, text in BLOCKS if kind == "python"]
-        self.assertEqual(len(code), 2)
-        for text in code:
-            compile(text, "docs/python.md", "exec")
+        pages = glob.glob(os.path.join(ROOT, "*.md")) + glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True)
+        code = [(path, text) for path in pages for kind, text in blocks(path) if kind == "python"]
+        self.assertGreater(len(code), 5)
+        for path, text in code:
+            compile(text, path, "exec")
 
     def test_pytest_prints_what_it_says(self):
         try:
