@@ -43,7 +43,8 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
     cli->level = cli->options.level ? cli->options.level : mv_level_name_of(trace, level);
     if (!cli->options.level && level != MV_LEVEL_PYTORCH &&
         !mv_option_given(&cli->options, MV_HAS(QUIET)))
-        mv_complain_of(path, "%s; this is %s (--level %s)", mv_level_lack(MV_LEVEL_PYTORCH),
+        mv_complain_of(path, "%s; this is %s (--level %s)",
+                       mv_level_lack(mv_trace_allocator(trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH),
                        mv_level_about(cli->level), cli->level);
 }
 

@@ -237,10 +237,11 @@ static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 
 static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
 {
-    uint64_t at = 0, lines = 0;
+    uint64_t at = 0, lines = 0, first;
     bool has_end;
 
     take_line(r->file, &at, &has_end);
+    first = at;
     while (at < r->file.length && r->build.code == MV_OK && !r->log.failed) {
         uint64_t begin = at;
         mv_span line = take_line(r->file, &at, &has_end);
@@ -249,7 +250,7 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
             opts->progress(opts->user, at, r->file.length);
     }
     if (r->bad > r->good)
-        return mv_fail(err, MV_CORRUPT, strlen(header), "%llu of its %llu lines are none of RMM's log",
+        return mv_fail(err, MV_CORRUPT, first, "%llu of its %llu lines are none of RMM's log",
                        (unsigned long long)r->bad, (unsigned long long)(r->bad + r->good));
     if (r->good == 0)
         return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
