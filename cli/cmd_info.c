@@ -11,6 +11,7 @@
 #include "base/numbers.h"
 #include "base/size.h"
 #include "cli/complain.h"
+#include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/report/captured.h"
 #include "cli/report/json.h"
@@ -39,6 +40,7 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
+    uint32_t first, end;   /* devices */
     device_facts *devices; /* [count] */
     uint32_t count;
     named_place *places; /* [place_count] in the order of their first starts */
@@ -189,6 +191,8 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     (void)one;
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
+        if (mv_rows_are_text(rows) && !mv_device_is_told(f->trace, f->first, f->end, d->device))
+            continue;
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
 }
@@ -640,6 +644,7 @@ static void put_text(const facts *f)
     put_recorded(f);
     put_history(f);
     mv_table_print(f->cli, &device_table, f, NULL, "\n");
+    mv_idle_put_others(f->out, f->trace, f->first, f->end, false);
     mv_out_char(f->out, '\n');
     if (mv_trace_is_captured(f->trace))
         mv_captured_print(f->out, &f->cli->scratch, f->trace);
@@ -654,15 +659,14 @@ int mv_cmd_info(mv_cli *cli)
 {
     mv_trace trace;
     facts f = {.cli = cli, .out = &cli->out, .trace = &trace};
-    uint32_t first, end;
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &first, &end))
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &f.first, &f.end))
         return MV_EXIT_FAILED;
-    f.devices = mv_push_array(&cli->arena, device_facts, end - first);
+    f.devices = mv_push_array(&cli->arena, device_facts, f.end - f.first);
     if (!f.devices)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = first; i < end && err.code == MV_OK; i++)
+    for (uint32_t i = f.first; i < f.end && err.code == MV_OK; i++)
         gather_device(&f, i, &f.devices[f.count++], &err);
     if (err.code == MV_OK && !find_places(&f))
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

@@ -51,6 +51,21 @@ Test(idle, reports_have_one_line_for_all)
     }
 }
 
+/* These have a table of devices, or of one file. */
+Test(idle, info_and_the_first_look_have_one_line_for_all)
+{
+    const char *path = write_trace(1);
+    mvt_run r = mvt_sh("$MEMVIZ info %s", path);
+
+    cr_expect(strstr(r.out, "\n       7 "), "%s", r.out);
+    cr_expect_null(strstr(r.out, "\n       0 "), "%s", r.out);
+    cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
+    r = mvt_sh("$MEMVIZ %s", path);
+    cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s", r.out);
+    cr_expect_null(strstr(r.out, "device 0"), "%s", r.out);
+    cr_expect(strstr(r.out, "\ndevice 7: "), "%s", r.out);
+}
+
 Test(idle, a_device_that_is_asked_for_is_told)
 {
     const char *path = write_trace(1);
