@@ -15,15 +15,10 @@
 
 enum { PATH_LENGTH = 1024 };
 
-/* A file of the project as text; its path begins at the root of the project. */
+/* A file of the project; its path begins at the root of the project. */
 static const char *page_text(const char *path)
 {
-    mv_arena *arena = mvt_memory();
-    mv_span file = mvt_file(arena, mv_arena_printf(arena, "%s/%s", MV_SOURCE_DIR, path));
-    const char *text = mv_arena_text(arena, (const char *)file.data, file.length);
-
-    cr_assert_not_null(text, "%s", path);
-    return text;
+    return mvt_text(mv_arena_printf(mvt_memory(), "%s/%s", MV_SOURCE_DIR, path));
 }
 
 static int compare_names(const void *left, const void *right)
@@ -250,8 +245,7 @@ Test(readme, pictures_can_be_made_again)
     static const char start[] = "(`memviz ";
     unsigned pictures = 0;
     mv_arena *arena = mvt_memory();
-    mv_span file = mvt_file(arena, MV_SOURCE_DIR "/README.md");
-    const char *text = mv_arena_text(arena, (const char *)file.data, file.length);
+    const char *text = page_text("README.md");
 
     while ((text = strstr(text, start))) {
         const char *end = strstr(text, "`)");
@@ -269,16 +263,10 @@ Test(readme, recipes_are_files_that_run)
 {
     static const char *const names[] = {"heap_cupy.py", "heap_numba.py", "heap_rmm.py",
                                         "heap_pool.cpp"};
-    mv_arena *arena = mvt_memory();
-    mv_span page = mvt_file(arena, MV_SOURCE_DIR "/docs/heaps.md");
-    const char *text = mv_arena_text(arena, (const char *)page.data, page.length);
+    const char *text = page_text("docs/heaps.md");
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[512];
-        mv_span file;
-        snprintf(path, sizeof path, "%s/docs/examples/%s", MV_SOURCE_DIR, names[i]);
-        file = mvt_file(arena, path);
-        cr_expect_not_null(strstr(text, mv_arena_text(arena, (const char *)file.data, file.length)),
-                           "docs/heaps.md does not show %s", names[i]);
-    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        cr_expect_not_null(
+            strstr(text, page_text(mv_arena_printf(mvt_memory(), "docs/examples/%s", names[i]))),
+            "docs/heaps.md does not show %s", names[i]);
 }
