@@ -263,7 +263,7 @@ Test(layers, memory_that_is_too_little_is_no_crash)
 {
     const mv_trace *trace = load("snapshots/annotated.pickle");
     survey s = survey_of(trace);
-    mv_layers layers;
+    mv_layers layers = {0};
 
     for (mvt_limit l = {.step = 16384}; mvt_more_memory(&l);)
         l.code = mv_layers_find(&l.arena, trace, &s.lives, &s.categories, &layers, mvt_err());
