@@ -412,24 +412,23 @@ static void add_doubts(gathering *g)
                  "the file contradicts itself", text);
 }
 
-static const char *why_no_leak(gathering *g)
-{
-    char why[512], under_way[128];
-
-    mv_leaks_why(g->of->leaks, why, sizeof why);
-    mv_leaks_under_way(g->of->leaks, under_way, sizeof under_way);
-    return mv_say(&g->words, "%s%s%s", why, *under_way ? "; " : "", under_way);
-}
-
+/* What is in the step that was under way is no part of the verdict. */
 static void add_no_leak(gathering *g)
 {
     const mv_leaks *leaks = g->of->leaks;
     bool is_clean = leaks->verdict == MV_VERDICT_CLEAN;
     mv_finding f = finding(is_clean ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_LEAKS,
                            mv_leak_verdict_name(leaks->verdict), 0);
+    char why[512], under_way[128];
 
-    if (leaks->verdict != MV_VERDICT_LEAK)
-        add_text(g, f, is_clean ? "no leak" : "leaks unknown", why_no_leak(g));
+    if (leaks->verdict == MV_VERDICT_LEAK)
+        return;
+    mv_leaks_why(leaks, why, sizeof why);
+    mv_leaks_under_way(leaks, under_way, sizeof under_way);
+    f.title = is_clean ? "no leak" : "leaks unknown";
+    f.text = mv_say(&g->words, "%s: %s", f.title, why);
+    f.what = mv_say(&g->words, "%s%s%s", why, *under_way ? "; " : "", under_way);
+    add(g, f);
 }
 
 static void add_not_fragmented(gathering *g)
