@@ -11,6 +11,14 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+/* Linux 5.15 and older have these elsewhere. */
+#ifndef CIFS_SUPER_MAGIC
+#define CIFS_SUPER_MAGIC 0xff534d42
+#define SMB2_SUPER_MAGIC 0xfe534d42
+#define FUSE_SUPER_MAGIC 0x65735546
+#define CEPH_SUPER_MAGIC 0x00c36400
+#endif
+
 enum { PAGE = 4096, LEAST_BYTES = 64 << 10, WRITE_BYTES = 64 << 20 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
