@@ -246,7 +246,7 @@ Test(saved_index, is_shown_while_the_trace_is_read)
     cr_assert_eq(count_files(p.folder), 0, "short traces are read as quickly");
     mv_document_remember(d, 1);
     cr_assert_eq(count_files(p.folder), 1);
-    again = (mv_document){.path = d->path};
+    again = (mv_document){.path = d->path, .level = d->level};
     mv_document_recall(&again, view->budget);
     cr_assert(again.has_saved);
     cr_assert_eq(again.saved.count, d->device_count);
