@@ -1,5 +1,6 @@
 #include "analyze/advice/triage.h"
 
+#include "analyze/oom/refused_calls.h"
 #include "analyze/ranks/summary.h"
 
 #include "base/side_by_side.h"
@@ -56,6 +57,13 @@ static mv_code find_ooms(const inquiry *q, mv_triage_device *d, mv_arena *arena,
     const mv_lives *lives;
     mv_lives own;
 
+    if (mv_ooms_are_of_calls(q->trace)) {
+        if (mv_refused_calls_find(arena, q->read, &d->lives, &q->out->sites, MV_ALL_EVENTS,
+                                  &d->ooms, err) != MV_OK)
+            return err->code;
+        d->has_ooms = d->ooms.count > 0;
+        return MV_OK;
+    }
     lives = lives_as_read(q, d, arena, &own, err);
     if (!lives ||
         mv_ooms_find(arena, q->read, lives, &q->out->sites, MV_ALL_EVENTS, &d->ooms, err) != MV_OK)

@@ -92,6 +92,17 @@ static void give_to_context(mv_device_use *use, uint32_t k)
     use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
 }
 
+/* What went to the context at sample k - 1 and is gone at k was memory of a call that was under
+ * way: the device had it, and the call had not returned. */
+static void take_back(mv_device_use *use, uint32_t k)
+{
+    int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);
+    int64_t gone = (int64_t)(use->used[k - 1] - use->held[k - 1] - use->used[k] + use->held[k]);
+
+    if (given > 0 && gone > 0)
+        use->context[k] -= gone < given ? gone : given;
+}
+
 /* `grows`: growth since the sample before goes to the context. */
 static void take_sample(mv_device_use *use, const mv_holdings *h, uint32_t k, bool grows)
 {
@@ -99,6 +110,8 @@ static void take_sample(mv_device_use *use, const mv_holdings *h, uint32_t k, bo
     use->context[k] = k ? use->context[k - 1] : 0;
     if (grows)
         give_to_context(use, k);
+    else if (k)
+        take_back(use, k);
 }
 
 mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *watch, void *user,

@@ -1,6 +1,7 @@
 #include "analyze/oom/refused_calls.h"
 
 #include "analyze/ledger/ledger.h"
+#include "analyze/levels/levels.h"
 #include "analyze/lives/alive.h"
 #include "analyze/oom/oom_words.h"
 #include "base/size.h"
@@ -235,4 +236,12 @@ mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_li
     return mv_ooms_words(arena, lives, window, out)
                ? MV_OK
                : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "refused calls");
+}
+
+bool mv_ooms_are_of_calls(const mv_trace *trace)
+{
+    const char *level = trace->origin.level;
+
+    return level && strcmp(level, mv_level_name(MV_LEVEL_CUDA)) == 0 &&
+           mv_level_default(mv_trace_as_read(trace)) != MV_LEVEL_PYTORCH;
 }

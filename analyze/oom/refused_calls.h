@@ -15,6 +15,10 @@
 
 #include "analyze/oom/oom.h"
 
+/* Whether the failures that a trace is about are refused calls: PyTorch's allocator did nothing,
+ * and the trace is of MV_LEVEL_CUDA. */
+bool mv_ooms_are_of_calls(const mv_trace *trace);
+
 /* `read` is the trace as it was read, `lives` and `sites` are of the same as MV_LEVEL_CUDA
  * (analyze/levels). In each failure `event` counts events of that level; `reserved` and
  * `allocated` are what calls held, `outside` what others had in use, `holders` the lines with their

@@ -398,6 +398,24 @@ Test(ledger, code_that_is_being_loaded_when_the_sample_is_taken_is_code)
     cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
 }
 
+/* The device has the memory of a call that is under way; the call is recorded when it returns. */
+Test(ledger, memory_of_a_call_that_is_under_way_is_no_context)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_ledger ledger;
+
+    mvt_sample(c, .used = 1000 * MIB, .process = 100 * MIB);
+    mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = 10 * MIB, .api = "cudaMalloc");
+    mvt_call(c, MV_API_LOAD, .api = "cuLaunchKernel", .handle = 7);
+    mvt_sample(c, .used = 5150 * MIB, .process = 5150 * MIB); /* 40 MiB of code */
+    mvt_call(c, MV_API_ALLOC, .addr = 2 << 20, .size = 5000 * MIB, .api = "cudaMalloc");
+    mvt_sample(c, .used = 5150 * MIB, .process = 5150 * MIB);
+    ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_END});
+    expect_sums(&ledger);
+    cr_assert_eq(ledger.context_estimate, (int64_t)(140 * MIB));
+    cr_assert_eq(ledger.unexplained, 0);
+}
+
 Test(ledger, the_end_is_after_the_last_call)
 {
     mvt_calls *c = training(true);

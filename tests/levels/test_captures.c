@@ -95,3 +95,29 @@ Test(captures, libraries_hold_what_they_count_themselves)
     ledger = cJSON_GetArrayItem(cJSON_GetObjectItem(ledger, "devices"), 0);
     cr_assert_eq(mvt_json_number(cJSON_GetObjectItem(ledger, "pinned_host"), "bytes"), 1310720);
 }
+
+/* A CuPy program that keeps 5 GiB a round, and a plain one that asks for more than is left. */
+Test(captures, what_was_refused_is_explained_without_pytorch)
+{
+    static const struct {
+        const char *name, *line;
+        double requested, device_free;
+    } refused[] = {{"cupy_oom", "c.py:3 keep_array", 5368709120, 4602331136},
+                   {"plain_oom", "r.cu:4 main", 64424509440, 42183294976}};
+
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *report =
+            mvt_json(0, "$MEMVIZ oom --json " MV_TESTDATA "/captures/%s.bin", refused[i].name);
+        cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
+        mvt_run triage =
+            mvt_sh("COLUMNS=200 $MEMVIZ " MV_TESTDATA "/captures/%s.bin", refused[i].name);
+        cr_assert_str_eq(mvt_json_text(oom, "verdict"), "capacity");
+        cr_assert_eq(mvt_json_number(oom, "requested"), refused[i].requested);
+        cr_assert_eq(mvt_json_number(oom, "device_free"), refused[i].device_free, "%.0f",
+                     mvt_json_number(oom, "device_free"));
+        cr_assert(strstr(triage.out, refused[i].line) && strstr(triage.out, ": capacity; "), "%s",
+                  triage.out);
+        cr_assert_null(strstr(triage.out, "outside_pytorch"), "%s", triage.out);
+        cr_assert(strstr(triage.out, "unexplained 0 B"), "%s", triage.out);
+    }
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/levels/levels.h"
+#include "analyze/oom/refused_calls.h"
 #include "parse/model/sums.h"
 #include "viz/core/segment_rows.h"
 
@@ -361,6 +362,9 @@ static mv_code judge_fragmentation(const mv_document *d, mv_document_device *v, 
 static mv_code judge_ooms(const mv_document *d, mv_document_device *v, bool *again, mv_err *err)
 {
     (void)again;
+    if (mv_ooms_are_of_calls(&d->trace))
+        return mv_refused_calls_find(&v->arena, mv_trace_as_read(&d->trace), &v->lives, &d->sites,
+                                     MV_ALL_EVENTS, &v->ooms, err);
     return mv_ooms_find(&v->arena, &d->trace, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err);
 }
 
