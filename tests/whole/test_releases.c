@@ -210,7 +210,7 @@ Test(releases, sizes_and_replay_of_torch_npu)
 
     for (size_t i = 0; i < 2; i++) {
         cJSON *stats = mvt_json(0, "$MEMVIZ stats --json $RELEASES/%s", names[i]), *whatif, *device;
-        mvt_run info = mvt_sh("$MEMVIZ info $RELEASES/%s", names[i]);
+        mvt_run info = mvt_sh("COLUMNS=120 $MEMVIZ info $RELEASES/%s", names[i]);
         const cJSON *fidelity;
         device = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), 0);
         cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(device, "audit"), "exact")));
