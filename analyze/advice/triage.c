@@ -28,25 +28,23 @@ static mv_code find_peak(const inquiry *q, mv_triage_device *d, mv_arena *arena,
 
 /* What is about PyTorch's allocator, or about all of the device, is asked of the trace as it was
  * read. */
-static const mv_lives *lives_as_read(const inquiry *q, const mv_triage_device *d, mv_arena *arena,
-                                     mv_lives *out, mv_err *err)
+static mv_code lives_as_read(const inquiry *q, const mv_triage_device *d, mv_arena *arena,
+                             mv_lives *out, mv_err *err)
 {
-    if (!q->is_level)
-        return &d->lives;
-    return mv_lives_find(arena, q->read, d->device, out, err) == MV_OK ? out : NULL;
+    *out = d->lives;
+    return q->is_level ? mv_lives_find(arena, q->read, d->device, out, err) : MV_OK;
 }
 
 static mv_code find_ledger(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     mv_ledger_ask ask = {.when = MV_LEDGER_MOST_USED};
-    const mv_lives *lives;
-    mv_lives own;
+    mv_lives lives;
 
     if (!mv_trace_is_captured(q->read) || d->device >= 64 ||
         !(mv_ledger_devices(q->read) >> d->device & 1))
         return MV_OK;
-    lives = lives_as_read(q, d, arena, &own, err);
-    if (!lives || mv_ledger_find(arena, q->read, lives, ask, &d->ledger, err) != MV_OK)
+    if (lives_as_read(q, d, arena, &lives, err) != MV_OK ||
+        mv_ledger_find(arena, q->read, &lives, ask, &d->ledger, err) != MV_OK)
         return err->code;
     d->has_ledger = d->ledger.used != MV_NO_BYTES || d->ledger.by_sum > 0;
     return MV_OK;
@@ -54,8 +52,7 @@ static mv_code find_ledger(const inquiry *q, mv_triage_device *d, mv_arena *aren
 
 static mv_code find_ooms(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
-    const mv_lives *lives;
-    mv_lives own;
+    mv_lives lives;
 
     if (mv_ooms_are_of_calls(q->trace)) {
         if (mv_refused_calls_find(arena, q->read, &d->lives, &q->out->sites, MV_ALL_EVENTS,
@@ -64,9 +61,8 @@ static mv_code find_ooms(const inquiry *q, mv_triage_device *d, mv_arena *arena,
         d->has_ooms = d->ooms.count > 0;
         return MV_OK;
     }
-    lives = lives_as_read(q, d, arena, &own, err);
-    if (!lives ||
-        mv_ooms_find(arena, q->read, lives, &q->out->sites, MV_ALL_EVENTS, &d->ooms, err) != MV_OK)
+    if (lives_as_read(q, d, arena, &lives, err) != MV_OK ||
+        mv_ooms_find(arena, q->read, &lives, &q->out->sites, MV_ALL_EVENTS, &d->ooms, err) != MV_OK)
         return err->code;
     d->has_ooms = !q->is_level || d->ooms.count > 0;
     return MV_OK;

@@ -29,7 +29,9 @@ const newCore = () => new Core(compiled, host);
 for (const file of files) {
   const core = newCore();
   put(core, file);
-  for (const words of ONE) check(core, words, [file], path.dirname(file));
+  // A damaged file fails as it is read, whatever the report.
+  const asked = path.basename(path.dirname(file)) === 'bad' ? [['info']] : ONE;
+  for (const words of asked) check(core, words, [file], path.dirname(file));
 }
 for (let i = 0; i + 1 < files.length && i < 4; i++) {
   const core = newCore(), folder = path.dirname(files[i]);
