@@ -156,6 +156,13 @@ Test(prose, no_line_is_wider_than_the_terminal)
         "diff no_leak_warmup.pickle leak_in_training.pickle",
         "diff gc_limit_off.pickle gc_limit.pickle",
         "triage graphs.pickle",
+        "ledger ../captures/fsdp.0.bin",
+        "peak --level all ../captures/fsdp.0.bin",
+        "leaks --level all ../captures/nccl_leak.0.bin",
+        "leaks ../captures/plain_graph.bin",
+        "oom ../captures/cupy_oom.bin",
+        "memory resnet_all.pickle",
+        "memory --by layer gpt_train.pickle",
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
