@@ -22,23 +22,11 @@ static mv_trace taken(mvt_calls *c, const char *name)
     return trace;
 }
 
-static mv_totals totals_of(const mv_trace *trace, uint32_t device)
-{
-    mv_lives lives = mvt_lives(mvt_memory(), trace, device);
-    mv_totals totals;
-
-    mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
-    cr_assert_eq(totals.audit.residual, 0);
-    cr_assert_eq(lives.doubts.lone_frees + lives.doubts.lost_frees + lives.doubts.lone_segments, 0);
-    cr_assert_eq(lives.doubts.final_mismatches, 0);
-    return totals;
-}
-
 static uint64_t held_by(mvt_calls *c, const char *name)
 {
     mv_trace trace = taken(c, name);
 
-    return totals_of(&trace, 0).current.bytes.allocated;
+    return mvt_level_totals(&trace, 0).current.bytes.allocated;
 }
 
 static mv_heap_sum sum_of(mvt_calls *c, const char *name)
@@ -143,7 +131,7 @@ Test(heaps, each_heap_holds_what_the_slow_replay_holds)
             random_call(c, &slow, &random);
         for (int heap = 0; heap < HEAPS; heap++) {
             mv_trace trace = taken(c, heap_names[heap]);
-            mv_totals totals = totals_of(&trace, 0);
+            mv_totals totals = mvt_level_totals(&trace, 0);
             cr_assert_eq(totals.current.bytes.allocated, slow_held(&slow, heap));
             cr_assert_eq(totals.current.bytes.reserved, slow_held(&slow, heap));
             cr_assert_eq(totals.peak.bytes.allocated, slow.most[heap]);
@@ -178,9 +166,9 @@ Test(heaps, a_block_is_on_the_device_that_was_current)
     mvt_heap(c, MV_HEAP_ALLOC, .heap = "cupy", .addr = 3 * MIB, .size = 9, .device = 1);
     trace = taken(c, "cupy");
     cr_assert_eq(trace.device_count, 2);
-    cr_assert_eq(totals_of(&trace, 0).current.bytes.allocated, 5);
-    cr_assert_eq(totals_of(&trace, 1).current.bytes.allocated, 9);
-    cr_assert_eq(totals_of(&trace, 1).peak.bytes.allocated, 9);
+    cr_assert_eq(mvt_level_totals(&trace, 0).current.bytes.allocated, 5);
+    cr_assert_eq(mvt_level_totals(&trace, 1).current.bytes.allocated, 9);
+    cr_assert_eq(mvt_level_totals(&trace, 1).peak.bytes.allocated, 9);
 }
 
 /* ---- what does not fit ------------------------------------------------------------------- */

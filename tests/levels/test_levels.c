@@ -25,18 +25,6 @@ static mv_trace taken(mvt_calls *c, mv_level level)
     return trace;
 }
 
-static mv_totals totals_of(const mv_trace *trace, uint32_t device)
-{
-    mv_lives lives = mvt_lives(mvt_memory(), trace, device);
-    mv_totals totals;
-
-    mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
-    cr_assert_eq(totals.audit.residual, 0);
-    cr_assert_eq(lives.doubts.lone_frees + lives.doubts.lost_frees + lives.doubts.lone_segments, 0);
-    cr_assert_eq(lives.doubts.outside + lives.doubts.final_mismatches, 0);
-    return totals;
-}
-
 /* Bytes that calls hold at the end, and the most that they held. */
 static void held(const mv_trace *trace, mv_lot_kind kind, uint64_t *end, uint64_t *most)
 {
@@ -87,14 +75,14 @@ Test(levels, each_level_holds_what_the_calls_hold_and_its_peak_is_theirs)
             random_call(c, &random);
         held(mvt_calls_done(c), MV_LOT_DEVICE, &end, &most);
         trace = taken(c, MV_LEVEL_CUDA);
-        totals = totals_of(&trace, 0);
+        totals = mvt_level_totals(&trace, 0);
         cr_assert_eq(totals.current.bytes.allocated, end);
         cr_assert_eq(totals.current.bytes.reserved, end);
         cr_assert_eq(totals.peak.bytes.allocated, most);
         cr_assert_eq(totals.peak.bytes.reserved, most);
         held(mvt_calls_done(c), MV_LOT_HOST, &end, &most);
         trace = taken(c, MV_LEVEL_HOST);
-        totals = totals_of(&trace, 0);
+        totals = mvt_level_totals(&trace, 0);
         cr_assert_eq(totals.current.bytes.allocated, end);
         cr_assert_eq(totals.peak.bytes.allocated, most);
     }
@@ -112,7 +100,7 @@ Test(levels, no_size_is_rounded)
     mvt_call(c, MV_API_ALLOC, .addr = 0x200000, .size = 2 * MIB);
     mvt_call(c, MV_API_FREE, .addr = 0x1200);
     trace = taken(c, MV_LEVEL_CUDA);
-    totals = totals_of(&trace, 0);
+    totals = mvt_level_totals(&trace, 0);
     cr_assert_eq(totals.current.bytes.allocated, 2 * MIB + 1);
     cr_assert_eq(totals.peak.bytes.active, 2 * MIB + 514);
 }
@@ -140,7 +128,7 @@ Test(levels, the_whole_device_counts_pytorchs_segments_once)
     mvt_calls *c = whole();
     mv_trace all = taken(c, MV_LEVEL_ALL), cuda = taken(c, MV_LEVEL_CUDA);
     mv_trace pytorch = taken(c, MV_LEVEL_PYTORCH);
-    mv_totals of_all = totals_of(&all, 0), of_cuda = totals_of(&cuda, 0);
+    mv_totals of_all = mvt_level_totals(&all, 0), of_cuda = mvt_level_totals(&cuda, 0);
 
     cr_assert_eq(of_all.peak.bytes.reserved, 28 * MIB);
     cr_assert_eq(of_all.peak.bytes.allocated, 13 * MIB);
