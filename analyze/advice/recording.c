@@ -69,13 +69,17 @@ mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char
 {
     uint64_t devices = mv_ledger_devices(trace);
     uint32_t calls = trace->api_calls.count;
+    const mv_note *damaged = &trace->notes[MV_NOTE_DAMAGED];
     char line[4600];
 
     *out = (mv_recording_contents){0};
     if (calls == 0 && devices == 0) {
+        snprintf(line, sizeof line, "Damaged parts of the file were skipped (%s).", damaged->first);
         add(arena, out, "It has no event and no segment of any GPU.");
         add(arena, out,
-            "PyTorch writes some once torch.cuda.memory._record_memory_history() was called.");
+            damaged->count ? line
+                           : "PyTorch writes some once torch.cuda.memory._record_memory_history() "
+                             "was called.");
         return out->count == 2 ? MV_OK
                                : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
     }

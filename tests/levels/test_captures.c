@@ -121,3 +121,15 @@ Test(captures, what_was_refused_is_explained_without_pytorch)
         cr_assert(strstr(triage.out, "unexplained 0 B"), "%s", triage.out);
     }
 }
+
+/* Half of a file has names and no events: that is no recording that was never begun. */
+Test(captures, a_file_without_its_end_is_said_to_be_damaged)
+{
+    mvt_run run =
+        mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >/tmp/memviz-cut-$$.bin; "
+               "COLUMNS=200 $MEMVIZ /tmp/memviz-cut-$$.bin; rm /tmp/memviz-cut-$$.bin");
+
+    cr_assert(strstr(run.out, "Damaged parts of the file were skipped (the file ends"), "%s%s",
+              run.out, run.err);
+    cr_assert_null(strstr(run.out, "_record_memory_history"), "%s", run.out);
+}
