@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 /* The path of `name` as seen from the program's folder: "memviz.html", "../lib/x". False when the
- * folder is not known or the path is longer than `size`; whether there is such a file is not asked. */
+ * folder is not known or the path is longer than `size`; whether there is such a file is not asked.
+ */
 bool mv_beside(char *path, size_t size, const char *name);
 
 #endif

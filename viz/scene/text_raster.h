@@ -1,9 +1,9 @@
 /* Texts as areas of pixels.
  *
- * A text is drawn with DejaVu Sans or Liberation Sans that came with the program, or where Debian, Fedora or Arch put them (the
- * widths of mv_text_width are DejaVu's), otherwise, or on request, with our own font:
- * letters of at most 5 x 7 pixels with whole pixels for dots, the same on every machine. Characters
- * that the font lacks show as the font's box. */
+ * A text is drawn with DejaVu Sans or Liberation Sans that came with the program, or where Debian,
+ * Fedora or Arch put them (the widths of mv_text_width are DejaVu's), otherwise, or on request,
+ * with our own font: letters of at most 5 x 7 pixels with whole pixels for dots, the same on every
+ * machine. Characters that the font lacks show as the font's box. */
 #ifndef MV_TEXT_RASTER_H
 #define MV_TEXT_RASTER_H
 
