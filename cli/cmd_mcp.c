@@ -12,6 +12,7 @@
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/mcp/protocol.h"
+#include "cli/program.h"
 
 /* Most bytes of a report, or a picture, that are looked at. */
 #define MOST_BYTES (1u << 30)
@@ -116,7 +117,7 @@ static int run_quietly(server *s, char **words, int count)
     fflush(stderr);
     dup2(s->said, STDOUT_FILENO);
     dup2(s->moans, STDERR_FILENO);
-    status = s->cli->program(count, words, &s->kept);
+    status = mv_program(count, words, &s->kept);
     fflush(stdout);
     fflush(stderr);
     dup2(s->out, STDOUT_FILENO);

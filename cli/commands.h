@@ -14,9 +14,6 @@ typedef struct mv_command mv_command;
 
 struct mv_kept_files; /* cli/input/kept_files.h */
 
-/* The program: runs the command line argv[1] and on, and returns the exit status. */
-typedef int mv_program_fn(int argc, char **argv, struct mv_kept_files *kept);
-
 /* One run of one command: its options, its memory and its output. */
 typedef struct {
     const mv_command *command;
@@ -29,7 +26,6 @@ typedef struct {
     const char *level;       /* of memory that the report is about; NULL: it takes none */
     const mv_trace *as_read; /* of other levels than pytorch: the trace as it was read; else NULL */
     int64_t start_us;        /* of these: from which times count */
-    mv_program_fn *program;  /* the program itself, for a command that runs others */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
     bool keeps_report; /* the report is written even if the exit status is that of a failure */
 } mv_cli;

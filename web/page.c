@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/texts.h"
+#include "cli/program.h"
 #include "parse/source/same_file.h"
 #include "parse/source/text_file.h"
 #include "view/chrome/chrome.h"
@@ -28,9 +29,6 @@
 IMPORT(void, copy) page_copy(const char *text, uint32_t length);
 /* `file` is being read: this share of its bytes. Called in the middle of a turn. */
 IMPORT(void, progress) page_progress(uint32_t file, double share);
-
-/* main of cli/main.c, under another name. */
-int mv_program(int argc, char **argv);
 
 static struct {
     mv_budget budget;
@@ -268,7 +266,7 @@ int EXPORT(mv_web_run)(uint32_t count)
     mv_file_remove(MV_FILE_OUT);
     mv_file_remove(MV_FILE_ERRORS);
     optind = 0;
-    status = mv_program((int)(count < 62 ? count : 62) + 1, words);
+    status = mv_program((int)(count < 62 ? count : 62) + 1, words, NULL);
     fflush(stdout);
     fflush(stderr);
     return status;

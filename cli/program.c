@@ -1,0 +1,314 @@
+#include "cli/program.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/totals/moment.h"
+#include "cli/commands.h"
+#include "cli/complain.h"
+#include "cli/input/folder_files.h"
+#include "cli/input/input.h"
+#include "cli/input/overwrite.h"
+#include "cli/nearest.h"
+#include "cli/report/pager.h"
+#include "cli/report/table.h"
+#include "cli/report/terminal.h"
+
+/* Without --max-memory the limit is three quarters of the machine's memory, and at most what files
+ * of that size can need. No report needs 4 KiB for each byte of a file, but a crafted file with
+ * compressed or constant rows can ask for more. */
+#define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
+#define MEMORY_OF_BYTE    4096
+#define MEMORY_OF_PIXEL   16
+
+/* In a window the user may open other files later. */
+static bool may_open_more(const mv_command *command, const mv_options *o)
+{
+    bool may_show = command->run == mv_cmd_view || command->run == mv_cmd_trace_plot ||
+                    command->run == mv_cmd_segment_plot;
+
+    return may_show && !o->output && !mv_option_given(o, MV_HAS(HEADLESS));
+}
+
+static uint64_t default_memory(const mv_command *command, const mv_options *options)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t machine = UINT64_MAX, input = SMALL_FILE_MEMORY;
+    struct stat st;
+
+    if (pages > 0 && page > 0)
+        machine = (uint64_t)pages * (uint64_t)page / 4 * 3;
+    if (command->starts_program || options->files == 0 || may_open_more(command, options))
+        return machine;
+    input += options->mem + (uint64_t)options->width * options->height * MEMORY_OF_PIXEL;
+    for (int i = 0; i < options->files; i++) {
+        if (stat(options->file[i], &st) != 0 || !S_ISREG(st.st_mode) ||
+            (uint64_t)st.st_size > machine / MEMORY_OF_BYTE)
+            return machine;
+        input += (uint64_t)st.st_size * MEMORY_OF_BYTE;
+    }
+    return input < machine ? input : machine;
+}
+
+/* An mv_cli contains a buffer of 64 KiB, too much for a small stack; there is only one. */
+static mv_cli *cli_new(const mv_command *command, const mv_options *options,
+                       struct mv_kept_files *kept)
+{
+    mv_cli *cli = calloc(1, sizeof *cli);
+
+    if (!cli)
+        return NULL;
+    cli->command = command;
+    cli->options = *options;
+    cli->kept = kept;
+    cli->budget.limit =
+        options->max_memory ? options->max_memory : default_memory(command, options);
+    mv_arena_init(&cli->arena, &cli->budget);
+    mv_arena_init(&cli->scratch, &cli->budget);
+    return cli;
+}
+
+static bool wants_color(const mv_options *options)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+    if (options->color != MV_COLOR_AUTO)
+        return options->color == MV_COLOR_ALWAYS;
+    if ((no_color && *no_color) || options->output)
+        return false;
+    return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* On a terminal, for commands that only print. */
+static bool wants_pager(const mv_cli *cli)
+{
+    const char *terminal = getenv("TERM");
+    const mv_command *c = cli->command;
+
+    return cli->out.rows && !c->starts_program && c->run != mv_cmd_serve && c->run != mv_cmd_view &&
+           c->run != mv_cmd_mcp && !mv_option_given(&cli->options, MV_HAS(NO_PAGER)) && terminal &&
+           strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO);
+}
+
+/* Opens the output, runs the command, and closes the output. */
+static int run_in_output(mv_cli *cli)
+{
+    bool own = cli->command->writes_file;
+    mv_err err = {0};
+    int status;
+
+    if (mv_out_open(&cli->out, own ? NULL : cli->options.output, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    cli->out.color = wants_color(&cli->options);
+    if (!cli->options.output) {
+        mv_terminal terminal = mv_terminal_find();
+        cli->out.columns = terminal.columns;
+        cli->out.rows = terminal.rows;
+        if (wants_pager(cli))
+            cli->out.pager = mv_pager_find();
+    }
+    if (mv_option_given(&cli->options, MV_HAS(HELP))) {
+        mv_help_command(&cli->out, cli->command);
+        status = MV_EXIT_DONE;
+    } else {
+        status = cli->command->run(cli);
+    }
+    if (cli->out.lacks_memory && (status == MV_EXIT_DONE || status == MV_EXIT_FOUND))
+        status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->keeps_report) {
+        mv_out_abort(&cli->out);
+        return status;
+    }
+    if (mv_out_close(&cli->out, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    return status;
+}
+
+/* Whether --from, --to and --at are well formed, without looking at a file. */
+static bool check_places(const mv_command *command, const mv_options *o)
+{
+    static const char window[] = "'%s' is not a valid %s: an event number, time (1.5s) or "
+                                 "annotation (@NAME)";
+
+    if (o->from && !mv_position_is_valid(o->from))
+        mv_complain_usage(command->name, window, o->from, "--from");
+    else if (o->to && !mv_position_is_valid(o->to))
+        mv_complain_usage(command->name, window, o->to, "--to");
+    else if (o->at && !mv_moment_is_valid(o->at))
+        mv_complain_usage(command->name, MV_MOMENT_USAGE, o->at);
+    else
+        return true;
+    return false;
+}
+
+/* Whether --json, --csv and --table go together, and with the report. */
+static bool check_tables(const mv_command *command, const mv_options *o)
+{
+    char tables[MV_TABLE_PATHS];
+
+    if (!mv_option_given(o, MV_HAS(CSV)))
+        if ((command->options & MV_HAS(CSV)) && mv_option_given(o, MV_HAS(TABLE)))
+            mv_complain_usage(command->name, "--table is for --csv");
+        else
+            return true;
+    else if (mv_option_given(o, MV_HAS(JSON)))
+        mv_complain_usage(command->name, "--csv and --json exclude each other");
+    else if (o->table && !mv_table_has(command->report, o->table))
+        mv_complain_usage(command->name, "no table '%s'; there are: %s", o->table,
+                          mv_table_paths(command->report, tables));
+    else
+        return true;
+    return false;
+}
+
+/* Takes the snapshots in folders for these. False, with a message, when there are none. */
+static bool open_folders(const mv_command *command, mv_options *o, mv_arena *arena)
+{
+    bool or_summary = command->run == mv_cmd_ranks || command->run == mv_cmd_summarize;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    o->named_files = o->files;
+    o->named_file = o->file;
+    if (!command->takes_folders ||
+        mv_folder_files(arena, o->file, o->files, or_summary, &o->file, &o->files, &err) == MV_OK)
+        return true;
+    mv_complain(NULL, &err);
+    return false;
+}
+
+/* False, with a message, when the options are not what the command takes. */
+static bool check_options(const mv_command *command, const mv_options *o, mv_gates *gates)
+{
+    char why[400];
+
+    for (uint32_t i = 0; i < o->fail_ons; i++)
+        if (!mv_gates_read(o->fail_on[i], command->name, command->gates, gates, why, sizeof why)) {
+            mv_complain_usage(command->name, "%s", why);
+            return false;
+        }
+    if (o->files < command->least_files)
+        mv_complain_usage(command->name, "expected %s", command->arguments);
+    else if (o->files > command->most_files)
+        mv_complain_usage(command->name, "unexpected argument '%s'", o->file[command->most_files]);
+    else
+        return check_places(command, o) && check_tables(command, o) &&
+               !mv_overwrite_is_asked(command, o);
+    return false;
+}
+
+static int run_command(const mv_command *command, int argc, char **argv, struct mv_kept_files *kept)
+{
+    mv_budget folders = {.limit = SMALL_FILE_MEMORY};
+    mv_arena arena;
+    mv_options options;
+    mv_gates gates = {0};
+    char why[400];
+    mv_cli *cli;
+    int status;
+
+    if (!mv_options_read(command->options | MV_COMMON_OPTIONS, argc, argv, &options, why,
+                         sizeof why))
+        return mv_complain_usage(command->name, "%s", why);
+    mv_arena_init(&arena, &folders);
+    if (!mv_option_given(&options, MV_HAS(HELP))) {
+        status = !open_folders(command, &options, &arena)    ? MV_EXIT_FAILED
+                 : !check_options(command, &options, &gates) ? MV_EXIT_USAGE
+                                                             : MV_EXIT_DONE;
+        if (status != MV_EXIT_DONE) {
+            mv_arena_release(&arena);
+            return status;
+        }
+    }
+    cli = cli_new(command, &options, kept);
+    if (cli) {
+        gates.file = options.files == 1 ? mv_input_name(cli) : NULL;
+        cli->gates = gates;
+        status = run_in_output(cli);
+        mv_arena_release(&cli->arena);
+        mv_arena_release(&cli->scratch);
+        free(cli);
+    } else {
+        status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    }
+    mv_arena_release(&arena);
+    return status;
+}
+
+/* Whether `list`, words with a space between, has the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = list; at && (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == 0))
+            return true;
+    return false;
+}
+
+static int refuse(const char *word)
+{
+    mv_nearest nearest = {0};
+
+    if (*word == '-')
+        return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        if (has_word(c->also_tried, word))
+            return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, c->name);
+        mv_nearest_try(&nearest, word, c->name);
+    }
+    if (strpbrk(word, "./"))
+        return mv_complain_usage(NULL, "no such file, and no such command: '%s'", word);
+    if (nearest.word)
+        return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, nearest.word);
+    return mv_complain_usage(NULL, "no command '%s', and no such file", word);
+}
+
+static bool is_there(const char *path)
+{
+    struct stat st;
+
+    return strcmp(path, "-") == 0 || stat(path, &st) == 0;
+}
+
+/* `memviz FILE` is `memviz triage FILE`, and options may come first. */
+static bool names_file(int argc, char **argv)
+{
+    if (argv[1][0] != '-' || !argv[1][1])
+        return is_there(argv[1]);
+    for (int i = 2; i < argc; i++)
+        if (is_there(argv[i]) && !mv_command_find(argv[i]))
+            return true;
+    return false;
+}
+
+/* When a reader such as head closes the pipe, the program ends quietly, even if the parent ignored
+ * SIGPIPE. A file that would grow beyond its limit (ulimit -f) is a failed write with a message,
+ * not a signal. */
+static void set_signals(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+int mv_program(int argc, char **argv, struct mv_kept_files *kept)
+{
+    const mv_command *command;
+
+    if (argc < 2)
+        return mv_complain_usage(NULL, "expected a command or a file");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        argv[1] = "help";
+    else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+        argv[1] = "version";
+    command = mv_command_find(argv[1]);
+    if (!command || !command->starts_program)
+        set_signals();
+    if (command)
+        return run_command(command, argc - 1, argv + 1, kept);
+    return names_file(argc, argv) ? run_command(mv_command_find("triage"), argc, argv, kept)
+                                  : refuse(argv[1]);
+}
