@@ -1,0 +1,409 @@
+/* libFuzzer target: any bytes as a file, and every picture of it.
+ *
+ *     input       the bytes are the file: its reader is found by probing, as for any command
+ *     variant     a hash of the bytes chooses command, format and options (PICTURES of each input)
+ *
+ * The commands run as from a command line, in a folder in memory, on a file with a hostile name.
+ * What must hold: SVG and pages are strict markup (tests/fuzz/markup_check.h) in which nothing
+ * of the file is an element, an attribute or a script; a PNG can be read and has the scene's size;
+ * every coordinate is finite; a picture is bounded (MOST_*); a failure says why in one line, and
+ * leaves no file; all memory is given back. */
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/thin/thin.h"
+#include "cli/commands.h"
+#include "parse/writers.h"
+#include "tests/fuzz/markup_check.h"
+#include "tests/fuzz/private_folder.h"
+#include "viz/scene/png.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PICTURES = 2, MOST_WORDS = 32 };
+/* Bounds of a picture of a small file: columns of the plot times what is drawn in one. */
+#define MOST_SHAPES (1u << 20)
+#define MOST_POINTS (1u << 22)
+#define MOST_SVG    (64u << 20)
+
+#define NAME     "<svg onload=x>&\"'\x1b]0;x\xff.pickle"
+#define OTHER    "other.bin"
+#define PAGE     "page.html"
+#define STANDING "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>memviz</title>\n</head>\n"
+
+/* ---- what every scene must be ------------------------------------------------------------ */
+
+static float drawn_width, drawn_height; /* of the last scene that became a file, in pixels */
+
+static void check_points(const mv_scene *scene)
+{
+    for (uint32_t i = 0; i < scene->point_count; i++)
+        if (!isfinite(scene->points[i].x) || !isfinite(scene->points[i].y))
+            mvt_finding("a point that is nowhere", "scene");
+    for (uint32_t i = 0; i < scene->shape_count; i++)
+        if (!isfinite(scene->shapes[i].width) ||
+            (uint64_t)scene->shapes[i].first + scene->shapes[i].count > scene->point_count)
+            mvt_finding("a shape without its points", "scene");
+}
+
+static void check_scene(const mv_scene *scene)
+{
+    if (scene->failed)
+        return;
+    drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
+    drawn_height = scene->shown_height > 0 ? scene->shown_height : scene->height;
+    if (!(drawn_width >= 1 && drawn_height >= 1 && isfinite(drawn_width + drawn_height)))
+        mvt_finding("a picture without a size", "scene");
+    if (scene->shape_count > MOST_SHAPES || scene->point_count > MOST_POINTS)
+        mvt_finding("more shapes than the bound", "scene");
+    check_points(scene);
+}
+
+/* The linker gives these in place of the back ends (tests/CMakeLists.txt). */
+mv_code __real_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
+mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
+mv_code __real_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
+                                  mv_err *err);
+mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
+                                  mv_err *err);
+
+mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
+{
+    check_scene(scene);
+    return __real_mv_svg_write(scene, sink, err);
+}
+
+mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
+                                  mv_err *err)
+{
+    check_scene(scene);
+    return __real_mv_scene_write_png(budget, scene, sink, err);
+}
+
+/* ---- what every file must be ------------------------------------------------------------- */
+
+static void check_svg(mv_span file)
+{
+    uint64_t at;
+    const char *why = mvt_svg_wrong(file, &at);
+
+    if (why) {
+        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
+        mvt_finding("SVG", why);
+    }
+    if (file.length > MOST_SVG)
+        mvt_finding("SVG", "larger than the bound");
+}
+
+static void check_png(mv_span file)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    uint8_t *pixels;
+
+    if (!png_image_begin_read_from_memory(&image, file.data, file.length))
+        mvt_finding("PNG", image.message);
+    if (image.width != (uint32_t)lroundf(drawn_width) ||
+        image.height != (uint32_t)lroundf(drawn_height))
+        mvt_finding("PNG", "not of the size that the scene says");
+    image.format = PNG_FORMAT_RGBA;
+    pixels = malloc(PNG_IMAGE_SIZE(image));
+    if (pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
+        mvt_finding("PNG", image.message);
+    free(pixels);
+}
+
+/* Removes what comes at most `most` times. */
+static void drop(char *names, const char *part, int most)
+{
+    char *at;
+
+    while (most-- > 0 && (at = strstr(names, part)))
+        memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+}
+
+/* Whatever the file says, a page has the elements of the empty one, and the snapshot. */
+static void check_page(mv_span file)
+{
+    static const char wanted[] = "html lang;head;title;/title;/head;body;"
+                                 "script type id data-name;/script;/body;/html;";
+    char names[MVT_MARKUP_NAMES];
+    uint64_t at;
+    const char *why = mvt_markup_wrong(file, true, names, &at);
+
+    if (why) {
+        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
+        mvt_finding("page", why);
+    }
+    drop(names, "p id;/p;", 2); /* the verdict, and what is left out */
+    drop(names, " data-state", 1);
+    if (strcmp(names, wanted) != 0)
+        mvt_finding("page", names);
+}
+
+static void check_folded(mv_span file)
+{
+    for (uint64_t i = 0; i < file.length; i++)
+        if (file.data[i] != '\n' && (file.data[i] < ' ' || file.data[i] == 0x7f))
+            mvt_finding("folded stacks", "a control character");
+}
+
+/* ---- one command ------------------------------------------------------------------------- */
+
+static const struct {
+    const char *words[4];
+    bool of_moment, of_two;
+} pictures[] = {
+    {{"trace_plot"}, false, false},
+    {{"trace_plot", "--view", "segments"}, false, false},
+    {{"trace_plot", "--view", "pools"}, false, false},
+    {{"trace_plot", "--view", "state"}, true, false},
+    {{"segment_plot"}, false, false},
+    {{"segment_plot", "--view", "state"}, true, false},
+    {{"segment_plot", "--by", "line"}, false, false},
+    {{"memory"}, true, false},
+    {{"segments"}, true, false},
+    {{"diff"}, true, true},
+};
+static const char *const formats[] = {"o.svg", "o.svg", "o.png", "o.html", "o.folded"};
+static const char *const sizes[] = {"1x1",     "2x3",     "64x48",  "200x100",
+                                    "800x360", "900x400", "1200x9", "9x900"};
+static const char *const filters[] = {"size>1k",    "leak",       "cat:optimizer", "-stream:0",
+                                      "/a.*[b/",    "/[a-z]+:1/", "pool:1,0",      "nostack",
+                                      "life:never", "<&\"'>",     "site:a.py:1",   "life<10"};
+static const char *const moments[] = {"end", "peak", "reserved-peak", "oom",
+                                      "0",   "3",    "0.1s",          "@a"};
+static const char *const levels[] = {"pytorch", "cuda", "host", "all", "rmm", "xla"};
+static const char *const titles[] = {"</title><script>alert(1)</script>",
+                                     "\x01\x1b[2J\xc2\x9b",
+                                     "]]>-->&#0;&lt;",
+                                     "\xff\xfe\xef\xbf\xbf",
+                                     "\"'><svg/onload=x>",
+                                     ""};
+static const char *const tops[] = {"1", "3", "100000"};
+static const char *const places[] = {"1", "0.001s", "5", "100"};
+
+#define PICK(random, list) (list)[next(random) % (sizeof(list) / sizeof *(list))]
+
+static uint32_t next(uint64_t *random)
+{
+    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(*random >> 33);
+}
+
+typedef struct {
+    int count;
+    char *word[MOST_WORDS];
+    char room[MOST_WORDS][64];
+} command_line;
+
+static void add(command_line *line, const char *word)
+{
+    snprintf(line->room[line->count], sizeof *line->room, "%s", word);
+    line->word[line->count] = line->room[line->count];
+    line->word[++line->count] = NULL;
+}
+
+static void add_option(command_line *line, const mv_command *command, mv_option_id id,
+                       const char *value)
+{
+    char word[sizeof *line->room];
+
+    if (!(command->options & (UINT64_C(1) << id)) || !*value)
+        return;
+    snprintf(word, sizeof word, "--%s", mv_option_table[id].name);
+    add(line, word);
+    add(line, value);
+}
+
+/* What goes with the picture; most inputs have few options. */
+static void add_options(command_line *line, const mv_command *command, bool of_moment,
+                        uint64_t *random)
+{
+    uint32_t bits = next(random) & next(random);
+
+    if (next(random) % 4 == 0)
+        add(line, "-q");
+    if (next(random) % 16)
+        add_option(line, command, MV_OPTION_SIZE, PICK(random, sizes));
+    if (bits & 1)
+        add_option(line, command, MV_OPTION_FILTER, PICK(random, filters));
+    if (bits & 2)
+        add_option(line, command, MV_OPTION_TOP, PICK(random, tops));
+    if (bits & 4)
+        add_option(line, command, MV_OPTION_TITLE, PICK(random, titles));
+    if (bits & 8)
+        add_option(line, command, MV_OPTION_THEME, "dark");
+    if (bits & 16)
+        add_option(line, command, MV_OPTION_FRAMES, "all");
+    if (bits & 32)
+        add_option(line, command, MV_OPTION_LEVEL, PICK(random, levels));
+    if (bits & 64)
+        add_option(line, command, MV_OPTION_DEVICE, "0");
+    if ((bits & 128) && of_moment)
+        add_option(line, command, MV_OPTION_AT, PICK(random, moments));
+    if ((bits & 128) && !of_moment)
+        add_option(line, command, next(random) % 2 ? MV_OPTION_FROM : MV_OPTION_TO,
+                   PICK(random, places));
+    if (bits & 256)
+        add_option(line, command, MV_OPTION_MOST_EVENTS, "4");
+}
+
+/* A tenth of the pictures is short of memory. */
+static uint64_t memory_of(uint64_t *random)
+{
+    return next(random) % 10 ? 256u << 20 : (next(random) % 2048 + 1) << 12;
+}
+
+/* Runs the command as main does; its exit status, and what it said on standard error in *said. */
+static int run(command_line *line, uint64_t memory, char **said)
+{
+    const mv_command *command = mv_command_find(line->word[0]);
+    mv_cli *cli = calloc(1, sizeof *cli);
+    mv_err err = {0};
+    char why[400];
+    size_t length;
+    FILE *kept = stderr;
+    int status = MV_EXIT_USAGE;
+
+    stderr = open_memstream(said, &length);
+    if (!cli || !stderr)
+        mvt_finding("no memory", "");
+    cli->command = command;
+    cli->budget.limit = memory;
+    mv_arena_init(&cli->arena, &cli->budget);
+    mv_arena_init(&cli->scratch, &cli->budget);
+    if (!mv_options_read(command->options | MV_COMMON_OPTIONS, line->count, line->word,
+                         &cli->options, why, sizeof why))
+        fprintf(stderr, "memviz: %s\n", why);
+    else if (mv_out_open(&cli->out, command->writes_file ? "report" : cli->options.output, &err) ==
+             MV_OK) {
+        status = command->run(cli);
+        if (status == MV_EXIT_DONE || status == MV_EXIT_FOUND)
+            status = mv_out_close(&cli->out, &err) == MV_OK ? status : MV_EXIT_FAILED;
+        else
+            mv_out_abort(&cli->out);
+    }
+    mv_arena_release(&cli->arena);
+    mv_arena_release(&cli->scratch);
+    fclose(stderr);
+    stderr = kept;
+    if (cli->budget.used != 0)
+        mvt_finding("memory that was not given back", line->word[0]);
+    free(cli);
+    return status;
+}
+
+/* Each line begins with "memviz: ", and steers no terminal. */
+static void check_said(const char *said, int status)
+{
+    if (status != MV_EXIT_DONE && !*said)
+        mvt_finding("a failure without a word", "");
+    for (const char *at = said; *at; at += strcspn(at, "\n") + 1)
+        if (strncmp(at, "memviz: ", 8) != 0)
+            mvt_finding("a line of something else", at);
+    for (const char *at = said; *at; at++)
+        if (((uint8_t)*at < ' ' && *at != '\n') || *at == 0x7f)
+            mvt_finding("a control character on standard error", said);
+}
+
+static void check_file(const char *name, int status)
+{
+    mv_span file = mvt_folder_take(name);
+
+    if (status != MV_EXIT_DONE) {
+        if (file.data)
+            mvt_finding("a failure leaves a file", name);
+        return;
+    }
+    if (!file.data)
+        mvt_finding("no file was written", name);
+    if (strstr(name, ".svg"))
+        check_svg(file);
+    else if (strstr(name, ".png"))
+        check_png(file);
+    else if (strstr(name, ".html"))
+        check_page(file);
+    else
+        check_folded(file);
+    free((void *)(uintptr_t)file.data);
+}
+
+/* Writes the same trace with half of its events, for pictures of a difference. */
+static bool put_other(mv_span bytes)
+{
+    mv_budget budget = {.limit = 64 << 20};
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_thinned half;
+    mv_arena arena;
+    mv_trace trace;
+    mv_sink sink = {0};
+    uint64_t events = 0;
+    bool is_put = false;
+
+    mv_arena_init(&arena, &budget);
+    if (mv_trace_read_bytes(&arena, bytes, &trace, &err) == MV_OK) {
+        for (uint32_t i = 0; i < trace.device_count; i++)
+            events += trace.devices[i].events.count;
+        is_put =
+            mv_thin(&arena, &trace, events / 2, &half, &err) == MV_OK &&
+            mv_sink_open(&sink, OTHER, &err) == MV_OK &&
+            mv_snapshot_write(&arena, &half.trace, &(mv_write_opts){0}, &sink, &err) == MV_OK &&
+            mv_sink_commit(&sink, &err) == MV_OK;
+        mv_sink_abort(&sink);
+    }
+    mv_arena_release(&arena);
+    return is_put;
+}
+
+static void draw(mv_span bytes, uint64_t *random)
+{
+    uint32_t which = next(random) % (sizeof pictures / sizeof *pictures);
+    const char *output = PICK(random, formats);
+    command_line line = {0};
+    const mv_command *command;
+    mv_span report;
+    char *said;
+    int status;
+
+    if (pictures[which].of_two && !put_other(bytes))
+        which = 0;
+    command = mv_command_find(pictures[which].words[0]);
+    for (int i = 0; i < 4 && pictures[which].words[i]; i++)
+        add(&line, pictures[which].words[i]);
+    if (strcmp(output, "o.html") == 0 && !(command->options & MV_HAS(MOST_EVENTS)))
+        output = "o.svg"; /* diff writes no pages */
+    add(&line, "-o");
+    add(&line, output);
+    add_options(&line, command, pictures[which].of_moment, random);
+    if (pictures[which].of_two)
+        add(&line, OTHER);
+    add(&line, NAME);
+    status = run(&line, memory_of(random), &said);
+    check_said(said, status);
+    free(said);
+    check_file(output, status);
+    report = mvt_folder_take("report");
+    free((void *)(uintptr_t)report.data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char page[] = STANDING "<body>\n<!--snapshot-->\n</body>\n</html>\n";
+    uint64_t random = XXH3_64bits(data, size);
+
+    mvt_folder_enter();
+    if (setenv("MEMVIZ_PAGE", PAGE, 1) != 0)
+        return 0;
+    mvt_folder_put(PAGE, (mv_span){(const uint8_t *)page, sizeof page - 1});
+    mvt_folder_put(NAME, (mv_span){data, size});
+    for (int i = 0; i < PICTURES; i++)
+        draw((mv_span){data, size}, &random);
+    mvt_folder_leave();
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* Whether a text is strict markup: for what is written out of files that anyone may have made. */
+#ifndef MV_MARKUP_CHECK_H
+#define MV_MARKUP_CHECK_H
+
+#include "base/cursor.h"
+
+enum { MVT_MARKUP_NAMES = 1024 };
+
+/* Reads an SVG file (XML 1.0), or a page (HTML 5, of which only quoted attributes, closed elements,
+ * and scripts and styles as they are). NULL when it is sound, else what is wrong:
+ *
+ *     bytes that are not UTF-8, and characters that XML forbids; in a page also other controls
+ *     elements that are not closed, closed twice, or out of order; attributes that are there twice
+ *     '<' in a value; '&' that begins no reference
+ *
+ * *at is where. `names` gets each tag in order with its attributes: "svg xmlns width;rect
+ * width;/svg;", cut to fit; NULL: not wanted. */
+const char *mvt_markup_wrong(mv_span text, bool is_page, char names[MVT_MARKUP_NAMES],
+                             uint64_t *at);
+
+/* The same for an SVG file of memviz, which may only have the elements and attributes that memviz
+ * writes, whose values never come from a file, and no number that is none or beyond a million. */
+const char *mvt_svg_wrong(mv_span text, uint64_t *at);
+
+#endif
