@@ -167,19 +167,19 @@ static void put_json_value(mv_rows *rows, uint32_t field, const mv_value *value)
 static void put_key(mv_out *out, mv_span before, mv_span key, const char *separator)
 {
     size_t common = common_objects(before, key);
-    const uint8_t *end = key.data + key.length;
 
     for (size_t i = common; i < before.length; i++)
         if (before.data[i] == '.')
             mv_out_char(out, '}');
     if (before.length && key.length)
         mv_out_words(out, common ? "," : separator);
-    for (const uint8_t *c = key.data + common; c < end;) {
-        const uint8_t *dot = memchr(c, '.', (size_t)(end - c));
+    for (size_t at = common; at < key.length;) {
+        const uint8_t *dot = memchr(key.data + at, '.', key.length - at);
+        size_t end = dot ? (size_t)(dot - key.data) : key.length;
         mv_out_char(out, '"');
-        mv_out_bytes(out, c, (uint64_t)((dot ? dot : end) - c));
+        mv_out_bytes(out, key.data + at, end - at);
         mv_out_words(out, dot ? "\":{" : "\":");
-        c = dot ? dot + 1 : end;
+        at = end + 1;
     }
 }
 

@@ -1,0 +1,33 @@
+/* What must hold for every output of the program, for fuzz targets. Each function stops the process
+ * (mvt_stop) when it does not. */
+#ifndef MV_CHECK_OUTPUT_H
+#define MV_CHECK_OUTPUT_H
+
+#include <cjson/cJSON.h>
+
+#include "base/cursor.h"
+
+/* UTF-8 without any control character but line ends. */
+void mvt_check_text(const char *what, mv_span text);
+
+/* One JSON value, in text as above, of which no object has a key twice. The caller deletes it. */
+cJSON *mvt_check_json(const char *what, mv_span text);
+
+/* Records of RFC 4180 with as many fields as the first, none of which a spreadsheet takes for a
+ * formula. */
+void mvt_check_csv(const char *what, mv_span text);
+
+/* What is said on standard error: lines that begin with "memviz: ", and at least one if `status` is
+ * that of a failure, of wrong usage exactly one. */
+void mvt_check_messages(int status, mv_span text);
+
+/* Protocol buffers as far as their own framing goes: fields within fields, without a rest. */
+void mvt_check_protobuf(const char *what, mv_span bytes);
+
+/* A database that is whole. */
+void mvt_check_sqlite(mv_span bytes);
+
+/* Lines of frames and a number. */
+void mvt_check_folded(mv_span text);
+
+#endif

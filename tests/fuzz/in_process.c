@@ -1,0 +1,305 @@
+#include "tests/fuzz/in_process.h"
+
+#include "cli/program.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_FILES = 16 };
+
+/* A file that belongs in the folder. */
+typedef struct {
+    char name[40];
+    struct stat state;
+    mv_span bytes;
+} known_file;
+
+static struct {
+    char path[64];
+    int folder, above; /* descriptors of it and of the folder that the process was started in */
+    known_file file[MOST_FILES];
+    uint32_t files;
+    char words[4096]; /* of the last run, for messages */
+    char *out, *err;  /* what it printed */
+} here;
+
+void mvt_stop(const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    dprintf(STDERR_FILENO, "%s\n  memviz%s\n", text, here.words);
+    abort();
+}
+
+/* ---- the folder -------------------------------------------------------------------------- */
+
+static void empty_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+}
+
+static void remove_folder(void)
+{
+    empty_folder(here.path);
+    rmdir(here.path);
+}
+
+/* Folders of processes that have crashed. */
+static void remove_old(const char *above, const char *begin)
+{
+    DIR *folder = opendir(above);
+    struct dirent *entry;
+    char path[512];
+
+    while (folder && (entry = readdir(folder))) {
+        const char *number = entry->d_name + strlen(begin);
+        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 || kill(atoi(number), 0) == 0 ||
+            errno != ESRCH)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", above, entry->d_name);
+        empty_folder(path);
+        rmdir(path);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+static void make_folder(void)
+{
+    static const char begin[] = "memviz_fuzz.";
+    const char *above = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+
+    remove_old(above, begin);
+    snprintf(here.path, sizeof here.path, "%s/%s%d", above, begin, (int)getpid());
+    if (mkdir(here.path, 0700) != 0)
+        mvt_stop("%s: %s", here.path, strerror(errno));
+    here.folder = open(here.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    here.above = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (here.folder < 0 || here.above < 0)
+        mvt_stop("%s: %s", here.path, strerror(errno));
+    atexit(remove_folder);
+}
+
+/* What the program asks of its surroundings is the same on every machine. */
+static void set_environment(void)
+{
+    static const char *const gone[] = {"COLUMNS", "LINES",        "NO_COLOR",       "PAGER",
+                                       "DISPLAY", "MEMVIZ_PAGER", "WAYLAND_DISPLAY"};
+    static const char *const folders[] = {"HOME", "TMPDIR", "XDG_CONFIG_HOME", "MEMVIZ_CACHE"};
+
+    for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
+        unsetenv(gone[i]);
+    for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
+        setenv(folders[i], here.path, 1);
+    setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/fixture/page.html", 1);
+    setenv("SDL_VIDEODRIVER", "none", 1); /* there is no such driver, hence no window */
+    setenv("TERM", "dumb", 1);
+}
+
+static void need_folder(void)
+{
+    if (here.path[0])
+        return;
+    make_folder();
+    set_environment();
+}
+
+static void write_file(known_file *file)
+{
+    int fd = openat(here.folder, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0 || write(fd, file->bytes.data, file->bytes.length) != (ssize_t)file->bytes.length ||
+        fstat(fd, &file->state) != 0)
+        mvt_stop("%s: %s", file->name, strerror(errno));
+    close(fd);
+}
+
+static known_file *find(const char *name)
+{
+    for (uint32_t i = 0; i < here.files; i++)
+        if (strcmp(here.file[i].name, name) == 0)
+            return &here.file[i];
+    return NULL;
+}
+
+void mvt_memory_file(const char *name, mv_span bytes)
+{
+    known_file *file;
+
+    need_folder();
+    file = find(name);
+    if (!file) {
+        if (here.files == MOST_FILES)
+            mvt_stop("too many files");
+        file = &here.file[here.files++];
+        snprintf(file->name, sizeof file->name, "%s", name);
+    }
+    file->bytes = bytes;
+    unlinkat(here.folder, name, 0);
+    write_file(file);
+}
+
+void mvt_memory_copy(const char *name, const char *from)
+{
+    char path[512];
+    mv_span bytes;
+
+    need_folder();
+    if (find(name))
+        return;
+    snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, from);
+    bytes = mvt_memory_read(path);
+    if (!bytes.data)
+        mvt_stop("cannot read %s", path);
+    mvt_memory_file(name, bytes);
+}
+
+mv_span mvt_memory_read(const char *name)
+{
+    int fd = openat(here.folder, name, O_RDONLY | O_CLOEXEC);
+    mv_span bytes = {NULL, 0};
+    struct stat st;
+    uint8_t *copy;
+
+    if (fd < 0)
+        return bytes;
+    copy = fstat(fd, &st) == 0 ? calloc(1, (size_t)st.st_size + 1) : NULL;
+    if (!copy || read(fd, copy, (size_t)st.st_size) != st.st_size)
+        mvt_stop("cannot read %s", name);
+    close(fd);
+    return (mv_span){copy, (uint64_t)st.st_size};
+}
+
+static bool is_as_it_was(const known_file *file)
+{
+    struct stat now;
+
+    return fstatat(here.folder, file->name, &now, 0) == 0 && now.st_ino == file->state.st_ino &&
+           now.st_size == file->state.st_size && now.st_mtim.tv_sec == file->state.st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == file->state.st_mtim.tv_nsec;
+}
+
+unsigned mvt_memory_tidy(void)
+{
+    DIR *folder = opendir(here.path);
+    struct dirent *entry;
+    unsigned changes = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            find(entry->d_name))
+            continue;
+        if (unlinkat(here.folder, entry->d_name, 0) != 0)
+            mvt_stop("cannot remove %s: %s", entry->d_name, strerror(errno));
+        changes++;
+    }
+    if (folder)
+        closedir(folder);
+    for (uint32_t i = 0; i < here.files; i++)
+        if (!is_as_it_was(&here.file[i])) {
+            unlinkat(here.folder, here.file[i].name, 0);
+            write_file(&here.file[i]);
+            changes++;
+        }
+    return changes;
+}
+
+/* ---- the program ------------------------------------------------------------------------- */
+
+/* The lowest descriptor that is free: each run must leave it as it was. */
+static int free_descriptor(void)
+{
+    int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+
+    close(fd);
+    return fd;
+}
+
+/* Standard input both as a descriptor and as a stream. */
+static void give_input(mv_span in)
+{
+    int fd = memfd_create("input", MFD_CLOEXEC);
+
+    if (fd < 0 || write(fd, in.data, in.length) != (ssize_t)in.length ||
+        lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0)
+        mvt_stop("standard input: %s", strerror(errno));
+    close(fd);
+    rewind(stdin);
+}
+
+static void remember(const char *const *words, int count)
+{
+    size_t at = 0;
+
+    here.words[0] = 0;
+    for (int i = 0; i < count && at + 2 < sizeof here.words; i++)
+        at += (size_t)snprintf(here.words + at, sizeof here.words - at, " '%s'", words[i]);
+}
+
+mvt_ran mvt_program_words(const char *const *words, int count, mv_span in, mv_kept_files *kept)
+{
+    char *argv[MVT_MOST_WORDS + 2] = {(char *)"memviz"};
+    FILE *out = stdout, *err = stderr;
+    size_t out_bytes = 0, err_bytes = 0;
+    int before;
+    mvt_ran ran;
+
+    need_folder();
+    remember(words, count);
+    give_input(in);
+    for (int i = 0; i < count; i++)
+        argv[i + 1] = (char *)(uintptr_t)words[i];
+    free(here.out);
+    free(here.err);
+    before = free_descriptor();
+    stdout = open_memstream(&here.out, &out_bytes);
+    stderr = open_memstream(&here.err, &err_bytes);
+    if (!stdout || !stderr)
+        abort();
+    if (fchdir(here.folder) != 0)
+        abort();
+    ran.status = mv_program(count + 1, argv, kept);
+    if (fchdir(here.above) != 0)
+        abort();
+    fclose(stdout);
+    fclose(stderr);
+    stdout = out;
+    stderr = err;
+    if (free_descriptor() != before)
+        mvt_stop("a descriptor was left open");
+    ran.out = (mv_span){(const uint8_t *)here.out, out_bytes};
+    ran.err = (mv_span){(const uint8_t *)here.err, err_bytes};
+    return ran;
+}
+
+mvt_ran mvt_program(const char *words, mv_kept_files *kept)
+{
+    const char *word[MVT_MOST_WORDS];
+    char copy[1024], *rest = copy;
+    int count = 0;
+
+    snprintf(copy, sizeof copy, "%s", words);
+    for (char *at; count < MVT_MOST_WORDS && (at = strtok_r(rest, " ", &rest));)
+        word[count++] = at;
+    return mvt_program_words(word, count, (mv_span){(const uint8_t *)"", 0}, kept);
+}
