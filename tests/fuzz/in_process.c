@@ -1,5 +1,6 @@
 #include "tests/fuzz/in_process.h"
 
+#include "base/numbers.h"
 #include "cli/program.h"
 
 #include <dirent.h>
@@ -72,9 +73,10 @@ static void remove_old(const char *above, const char *begin)
     char path[512];
 
     while (folder && (entry = readdir(folder))) {
-        const char *number = entry->d_name + strlen(begin);
-        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 || kill(atoi(number), 0) == 0 ||
-            errno != ESRCH)
+        uint64_t process;
+        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
+            !mv_number_read(entry->d_name + strlen(begin), &process) ||
+            kill((pid_t)process, 0) == 0 || errno != ESRCH)
             continue;
         snprintf(path, sizeof path, "%s/%s", above, entry->d_name);
         empty_folder(path);
