@@ -1,8 +1,9 @@
 #include "base/err.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
+
+#include "base/utf8.h"
 
 static const char *const code_names[MV_ERR_COUNT] = {
 #define MV_ERR_NAME(name, text) #name,
@@ -35,9 +36,7 @@ mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, 
     va_start(args, format);
     vsnprintf(err->detail, sizeof err->detail, format, args);
     va_end(args);
-    for (char *c = err->detail; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    mv_utf8_tame(err->detail);
     return code;
 }
 

@@ -88,14 +88,14 @@ void mv_utf8_tame(char *text)
     char *to = text;
 
     for (uint64_t at = 0; at < whole.length;) {
-        uint32_t length = mv_utf8_length(whole, at);
-        if (length && !mv_utf8_is_control(whole.data + at, length)) {
-            memmove(to, text + at, length);
-            to += length;
-        } else {
+        uint64_t from = at;
+        uint32_t code = mv_utf8_next(whole, &at);
+        if (code == MV_UTF8_BAD || mv_utf8_is_hidden(code)) {
             *to++ = '?';
+        } else {
+            memmove(to, text + from, at - from);
+            to += at - from;
         }
-        at += length ? length : 1;
     }
     *to = 0;
 }

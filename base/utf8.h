@@ -41,16 +41,20 @@ uint64_t mv_utf8_count(const char *text, uint64_t length);
 /* How many bytes to keep of a text, at most `most`, so that no character is cut in two. */
 uint64_t mv_utf8_cut(const char *text, uint64_t most);
 
-/* Whether a character of `length` bytes is one that a terminal obeys: the controls of ASCII, and
- * those of Latin-1 (U+0080 to U+009F). */
-static inline bool mv_utf8_is_control(const uint8_t *c, uint32_t length)
+/* Whether a character is never shown as it is, since it would do something else than be seen: a
+ * terminal obeys it (the controls of ASCII, and those of Latin-1, U+0080 to U+009F), it ends a line
+ * (U+2028, U+2029), it changes the order in which the text around it is read (U+202A to U+202E,
+ * U+2066 to U+2069), or it carries a text that is not seen (tags, U+E0000 to U+E007F). */
+static inline bool mv_utf8_is_hidden(uint32_t code)
 {
-    return (length == 1 && (c[0] < 0x20 || c[0] == 0x7f)) ||
-           (length == 2 && c[0] == 0xc2 && c[1] < 0xa0);
+    if (code < 0xa0)
+        return code < 0x20 || (code >= 0x7f && code < 0xa0);
+    return (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+           (code >= 0xe0000 && code <= 0xe007f);
 }
 
-/* Puts a question mark in the place of every control, line ends too, and of every byte that is not
- * UTF-8. */
+/* Puts a question mark in the place of every hidden character, line ends too, and of every byte
+ * that is not UTF-8. */
 void mv_utf8_tame(char *text);
 
 #endif

@@ -1,7 +1,9 @@
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "export/export.h"
 
 /* The database is made in memory, so that it goes through a sink like any other file. */
@@ -41,6 +43,33 @@ static void spell(const mv_export_table *table, const mv_export_columns *columns
     snprintf(insert + into, (size_t)(MOST_STATEMENT - into), ")");
 }
 
+/* Texts that a database can hold are bound as they are, which is nearly all. */
+static int bind_text(sqlite3_stmt *statement, int column, mv_span text)
+{
+    uint64_t at = 0;
+    mv_escaped piece = {.length = 0};
+    sqlite3_str *clean;
+    int length;
+
+    mv_escape_next(text, &at, MV_ESCAPE_DATABASE, &piece);
+    if (piece.length == 0)
+        return sqlite3_bind_text64(statement, column, (const char *)text.data, text.length,
+                                   SQLITE_STATIC, SQLITE_UTF8);
+    if (text.length > INT_MAX)
+        return SQLITE_TOOBIG;
+    clean = sqlite3_str_new(sqlite3_db_handle(statement));
+    for (at = 0; mv_escape_next(text, &at, MV_ESCAPE_DATABASE, &piece);) {
+        sqlite3_str_append(clean, (const char *)piece.plain.data, (int)piece.plain.length);
+        sqlite3_str_append(clean, piece.escape, (int)piece.length);
+    }
+    length = sqlite3_str_length(clean);
+    if (sqlite3_str_errcode(clean) == SQLITE_OK)
+        return sqlite3_bind_text(statement, column, sqlite3_str_finish(clean), length,
+                                 sqlite3_free);
+    sqlite3_free(sqlite3_str_finish(clean));
+    return SQLITE_NOMEM;
+}
+
 static int bind(sqlite3_stmt *statement, int column, const mv_cell *cell)
 {
     char digits[32];
@@ -48,8 +77,7 @@ static int bind(sqlite3_stmt *statement, int column, const mv_cell *cell)
     if (cell->kind == MV_CELL_NONE)
         return sqlite3_bind_null(statement, column);
     if (cell->kind == MV_CELL_TEXT)
-        return sqlite3_bind_text64(statement, column, (const char *)cell->text.data,
-                                   cell->text.length, SQLITE_STATIC, SQLITE_UTF8);
+        return bind_text(statement, column, cell->text);
     if (cell->number <= INT64_MAX)
         return sqlite3_bind_int64(statement, column,
                                   cell->is_negative ? -(sqlite3_int64)cell->number

@@ -100,16 +100,13 @@ void mv_export_read(const mv_export *export, const mv_export_table *table,
                     const mv_export_columns *columns, uint32_t device, uint64_t row,
                     mv_cell *cells);
 
-/* Whether a spreadsheet would take the text for a formula, and run it: CSV has an apostrophe before
- * it. Texts that already have their apostrophe get another, so that taking one away gives back what
- * the file said. */
-bool mv_csv_is_formula(mv_span text);
-
-/* RFC 4180, with a line of names first; absent values are empty. Texts are as the file had them. */
+/* RFC 4180, with a line of names first; absent values are empty. Texts are in the manner of
+ * base/escape.h: each row is one line, and no cell a formula. */
 void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink);
 
-/* A database of all tables. Numbers beyond 2^63 - 1 are texts. It is made in memory: about 60 bytes
- * a row. */
+/* A database of all tables. Numbers beyond 2^63 - 1 are texts. Texts are as the file had them; what a
+ * text cannot hold there, NUL and bytes that are no UTF-8, is \xNN. It is made in memory: about 60
+ * bytes a row. */
 mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/numbers.h"
 #include "base/search.h"
 #include "export/export.h"
@@ -426,32 +427,19 @@ bool mv_export_prepare(mv_arena *arena, mv_export *export)
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
-bool mv_csv_is_formula(mv_span text)
+static void put_text(mv_sink *sink, mv_span text)
 {
-    uint64_t at = 0;
+    bool is_quoted = mv_escape_needs_quotes(text);
+    mv_escaped piece;
 
-    while (at < text.length && text.data[at] == '\'')
-        at++;
-    return at < text.length && text.data[at] && strchr("=+-@\t\r\n", text.data[at]);
-}
-
-static void put_quoted(mv_sink *sink, mv_span text)
-{
-    bool starts_formula = mv_csv_is_formula(text), is_plain = text.length > 0 && !starts_formula;
-
-    for (uint64_t i = 0; i < text.length && is_plain; i++)
-        is_plain = !strchr("\",\r\n", text.data[i]) && text.data[i];
-    if (is_plain) {
-        mv_sink_write(sink, text.data, text.length);
-        return;
+    if (is_quoted)
+        mv_sink_write(sink, "\"'", mv_escape_is_formula(text) ? 2 : 1);
+    for (uint64_t at = 0; mv_escape_next(text, &at, MV_ESCAPE_CSV, &piece);) {
+        mv_sink_write(sink, piece.plain.data, piece.plain.length);
+        mv_sink_write(sink, piece.escape, piece.length);
     }
-    mv_sink_write(sink, starts_formula ? "\"'" : "\"", starts_formula ? 2 : 1);
-    for (uint64_t i = 0; i < text.length; i++) {
-        mv_sink_write(sink, &text.data[i], 1);
-        if (text.data[i] == '"')
-            mv_sink_write(sink, "\"", 1);
-    }
-    mv_sink_write(sink, "\"", 1);
+    if (is_quoted)
+        mv_sink_write(sink, "\"", 1);
 }
 
 static void put_number(mv_sink *sink, const mv_cell *cell)
@@ -471,7 +459,7 @@ static void put_row(mv_sink *sink, const mv_cell *cells, uint32_t columns)
         if (cells[i].kind == MV_CELL_NUMBER)
             put_number(sink, &cells[i]);
         else if (cells[i].kind == MV_CELL_TEXT)
-            put_quoted(sink, cells[i].text);
+            put_text(sink, cells[i].text);
     }
     mv_sink_write(sink, "\r\n", 2);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "analyze/lives/alive.h"
-#include "base/utf8.h"
+#include "base/escape.h"
 #include "export/export.h"
 
 /* Bytes by stack, of one profile. */
@@ -23,19 +23,12 @@ typedef struct {
 
 static void put_text(mv_sink *sink, mv_span text)
 {
+    mv_escaped piece;
+
     mv_sink_write(sink, "\"", 1);
-    for (uint64_t at = 0; at < text.length;) {
-        uint32_t length = mv_utf8_length(text, at);
-        uint8_t c = text.data[at];
-        if (length == 0)
-            mv_sink_write(sink, "\xef\xbf\xbd", 3);
-        else if (mv_utf8_is_control(text.data + at, length))
-            mv_sink_printf(sink, "\\u%04x", text.data[at + length - 1]);
-        else if (c == '"' || c == '\\')
-            mv_sink_printf(sink, "\\%c", c);
-        else
-            mv_sink_write(sink, text.data + at, length);
-        at += length ? length : 1;
+    for (uint64_t at = 0; mv_escape_next(text, &at, MV_ESCAPE_JSON, &piece);) {
+        mv_sink_write(sink, piece.plain.data, piece.plain.length);
+        mv_sink_write(sink, piece.escape, piece.length);
     }
     mv_sink_write(sink, "\"", 1);
 }

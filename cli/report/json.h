@@ -5,9 +5,7 @@
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
 
-/* A text as a JSON string that every parser takes: controls, U+0080 to U+009F among them, are
- * \u00XX, but a line end is \n; a byte that is not UTF-8, such as those of a lone surrogate, is the
- * text "\xNN". */
+/* A text as a JSON string that every parser takes: in the manner of base/escape.h. */
 void mv_json_put_text(mv_out *out, mv_span text);
 
 /* A line's number; 0 where the code has no lines: a line of the contract is never negative. */

@@ -144,40 +144,14 @@ void mv_out_style(mv_out *out, mv_style style)
 
 /* ---- texts: nothing but mv_out_style steers the terminal ---------------------------------- */
 
-typedef enum { AS_LINES, AS_WORD, AS_QUOTED } manner;
-
-static bool is_escaped(const uint8_t *c, uint32_t length, manner how)
+void mv_out_escaped(mv_out *out, mv_span text, mv_escape manner)
 {
-    if (how == AS_LINES && (*c == '\n' || *c == '\t'))
-        return false;
-    return length == 0 || mv_utf8_is_control(c, length);
-}
+    mv_escaped piece;
 
-static void put_escaped(mv_out *out, mv_span text, manner how)
-{
-    uint64_t plain = 0; /* start of the run that needs no escape */
-
-    for (uint64_t at = 0; at < text.length;) {
-        const uint8_t *c = text.data + at;
-        uint32_t length = *c < 0x80 ? 1 : mv_utf8_length(text, at);
-        uint32_t bytes = length ? length : 1;
-        bool escape = how == AS_QUOTED && (*c == '"' || *c == '\\');
-        if (!escape && !is_escaped(c, length, how)) {
-            at += length;
-            continue;
-        }
-        mv_out_bytes(out, text.data + plain, at - plain);
-        for (uint32_t i = 0; i < bytes; i++) {
-            static const char hex[] = "0123456789abcdef";
-            if (escape)
-                mv_out_bytes(out, (char[]){'\\', (char)c[i]}, 2);
-            else
-                mv_out_bytes(out, (char[]){'\\', 'x', hex[c[i] >> 4], hex[c[i] & 15]}, 4);
-        }
-        at += bytes;
-        plain = at;
+    for (uint64_t at = 0; mv_escape_next(text, &at, manner, &piece);) {
+        mv_out_bytes(out, piece.plain.data, piece.plain.length);
+        mv_out_bytes(out, piece.escape, piece.length);
     }
-    mv_out_bytes(out, text.data + plain, text.length - plain);
 }
 
 static bool is_plain(char c)
@@ -194,7 +168,7 @@ void mv_out_text(mv_out *out, const char *text)
         plain++;
     mv_out_bytes(out, text, plain);
     if (text[plain])
-        put_escaped(out, (mv_span){(const uint8_t *)text + plain, strlen(text + plain)}, AS_LINES);
+        mv_out_escaped(out, mv_text_span(text + plain), MV_ESCAPE_LINES);
 }
 
 void mv_out_format(mv_out *out, const char *format, ...)
@@ -214,7 +188,7 @@ void mv_out_format(mv_out *out, const char *format, ...)
 
 void mv_out_clean(mv_out *out, mv_span text)
 {
-    put_escaped(out, text, AS_WORD);
+    mv_out_escaped(out, text, MV_ESCAPE_WORD);
 }
 
 void mv_out_clean_text(mv_out *out, const char *text)
@@ -225,6 +199,6 @@ void mv_out_clean_text(mv_out *out, const char *text)
 void mv_out_quoted(mv_out *out, mv_span text)
 {
     mv_out_char(out, '"');
-    put_escaped(out, text, AS_QUOTED);
+    mv_out_escaped(out, text, MV_ESCAPE_QUOTED);
     mv_out_char(out, '"');
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "base/utf8.h"
+#include "base/escape.h"
 #include "parse/source/sink.h"
 
 #define MV_OUT_BUFFER (64u << 10)
@@ -73,8 +73,10 @@ void mv_out_u64_wide(mv_out *out, uint64_t value, int width);
 /* Starts a style, or ends it with MV_STYLE_NONE. Nothing without color. */
 void mv_out_style(mv_out *out, mv_style style);
 
-/* Text out of a file, safe for a terminal: control characters, and bytes that are not UTF-8,
- * become \xNN. */
+/* Text out of a file, made harmless in a manner. */
+void mv_out_escaped(mv_out *out, mv_span text, mv_escape manner);
+
+/* The manner of a terminal: hidden characters, and bytes that are not UTF-8, become \xNN. */
 void mv_out_clean(mv_out *out, mv_span text);
 void mv_out_clean_text(mv_out *out, const char *text);
 

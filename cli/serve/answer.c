@@ -207,8 +207,7 @@ static void answer_file(mv_serve_site *site, const mv_serve_request *request,
     }
 }
 
-void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
-                          mv_serve_answer *out)
+static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serve_answer *out)
 {
     mv_serve_ask ask = mv_serve_request_read(request, site->token);
 
@@ -238,4 +237,17 @@ void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
         answer_file(site, request, &ask, out);
         break;
     }
+}
+
+/* The page says itself what it may do (web/make_page.py), except for this one: a frame is what
+ * a page has no word on. What is no page may do nothing, should a browser show it as one. */
+void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
+                          mv_serve_answer *out)
+{
+    bool is_page;
+
+    answer(site, request, out);
+    is_page = out->bytes.data && out->bytes.data == site->page.data;
+    add_header(out, "Content-Security-Policy", "%sframe-ancestors 'none'",
+               is_page ? "" : "default-src 'none'; sandbox; ");
 }

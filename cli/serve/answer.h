@@ -16,7 +16,7 @@ typedef struct {
     mv_out out;        /* which lists are written with */
 } mv_serve_site;
 
-#define MV_SERVE_MOST_HEADERS 4
+#define MV_SERVE_MOST_HEADERS 5
 
 typedef struct {
     unsigned status;

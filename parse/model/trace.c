@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const struct {
     const char *name, *text;
 } note_texts[MV_NOTE_COUNT] = {
@@ -117,9 +119,9 @@ void mv_note_describe(mv_note *note, const char *text, uint64_t length)
         length = sizeof note->first - 1;
     memcpy(note->first, text, length);
     note->first[length] = 0;
-    for (uint64_t i = 0; i < length; i++)
-        if ((unsigned char)note->first[i] < 0x20 || note->first[i] == 0x7f)
-            note->first[i] = '?';
+    for (char *nul; (nul = memchr(note->first, 0, length));)
+        *nul = '?';
+    mv_utf8_tame(note->first);
 }
 
 uint32_t mv_trace_devices(const mv_trace *trace)

@@ -86,7 +86,8 @@ Test(serve, names_are_data)
 Test(serve, the_page_may_connect_to_its_server_alone)
 {
     mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
-    mvt_reply page = mvt_get(&server, "/"), folder = mvt_get(&server, "");
+    mvt_reply page = mvt_get(&server, "/"), folder = mvt_get(&server, ""),
+              list = mvt_get(&server, "/files");
 
     cr_assert_eq(page.status, 200);
     cr_expect_not_null(strstr(page.body, "content=\"default-src 'none'; connect-src 'self'; "
@@ -99,6 +100,9 @@ Test(serve, the_page_may_connect_to_its_server_alone)
     cr_expect_str_eq(mvt_reply_header(&page, "X-Content-Type-Options"), "nosniff");
     cr_expect_str_eq(mvt_reply_header(&page, "Cross-Origin-Resource-Policy"), "same-origin");
     cr_expect_null(mvt_reply_header(&page, "Access-Control-Allow-Origin"));
+    cr_expect_str_eq(mvt_reply_header(&page, "Content-Security-Policy"), "frame-ancestors 'none'");
+    cr_expect_str_eq(mvt_reply_header(&list, "Content-Security-Policy"),
+                     "default-src 'none'; sandbox; frame-ancestors 'none'");
     cr_expect_eq(folder.status, 301);
     cr_expect_str_eq(mvt_reply_header(&folder, "Location") + strlen(server.base), "/");
 }

@@ -1,16 +1,22 @@
 /* Hostile files: nothing in them controls the terminal, in any report, message or file name; every
  * --json report is JSON; and every output ends. */
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
 #include "cli/report/sheet.h"
+#include "export/export.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-/* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own. */
-#define HARM                              \
-    "\033]0;owned\a\033[2J\r\x7f\xc2\x9b" \
-    "31m\xc2\x90\xed\xa0\x80\xff\xc3\nFORGED: a line\n\x1b]52;c;aGk=\a"
+/* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own;
+ * another order of the letters; ends of lines that are no \n; a text that is not seen; markup; a
+ * formula's signs. */
+#define HARM                                                  \
+    "=\033]0;owned\a\033[2J\r\x7f\xc2\x9b"                    \
+    "31m\xc2\x90\xed\xa0\x80\xff\xc3\nFORGED: a line\n"       \
+    "\x1b]52;c;aGk=\a\xe2\x80\xaegpj\xe2\x81\xa6\xe2\x80\xa8" \
+    "\xe2\x80\xa9\xc2\x85\xf3\xa0\x81\x81</script><!--]]>&'\",;"
 
 /* ---- files in which every string is hostile ----------------------------------------------- */
 
@@ -77,22 +83,38 @@ static const char *write_hostile(const char *name, which_strings which)
 
 /* ---- what a terminal would obey ----------------------------------------------------------- */
 
-static void check_tame(const char *what, const char *text, size_t length)
+/* As Unicode names them: Cc, Zl, Zp, the explicit marks of direction, tags. */
+static bool is_obeyed(uint32_t code)
+{
+    static const uint32_t ranges[][2] = {{0, 0x1f},        {0x7f, 0x9f},     {0x2028, 0x2029},
+                                         {0x202a, 0x202e}, {0x2066, 0x2069}, {0xe0000, 0xe007f}};
+
+    for (unsigned i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (code >= ranges[i][0] && code <= ranges[i][1])
+            return true;
+    return false;
+}
+
+static void check_tame_but(const char *what, const char *text, size_t length, const char *allowed)
 {
     mv_span all = {(const uint8_t *)text, length};
-    uint32_t bytes;
 
-    for (uint64_t at = 0; at < length; at += bytes) {
+    for (uint64_t at = 0; at < length;) {
         const uint8_t *c = all.data + at;
         bool is_forged = at > 0 && c[-1] == '\n' && strncmp((const char *)c, "FORGED", 6) == 0;
-        bytes = mv_utf8_length(all, at);
-        if (bytes > 0 && !is_forged && (*c == '\n' || !mv_utf8_is_control(c, bytes)))
+        uint32_t code = mv_utf8_next(all, &at);
+        if (code != MV_UTF8_BAD && !is_forged && ((*c && strchr(allowed, *c)) || !is_obeyed(code)))
             continue;
         cr_expect_fail("%s: %s %02x at byte %lu, after %.60s", what,
                        is_forged ? "a line of the file's own" : "a control or no UTF-8:", *c,
                        (unsigned long)at, text + (at > 60 ? at - 60 : 0));
         return;
     }
+}
+
+static void check_tame(const char *what, const char *text, size_t length)
+{
+    check_tame_but(what, text, length, "\n");
 }
 
 static const char *const reports[] = {
@@ -167,6 +189,96 @@ Test(hostile, reports_are_json)
             check_tame(commands[k], r.out, r.out_length);
         }
     }
+}
+
+/* ---- files for other tools ---------------------------------------------------------------- */
+
+/* In markup an end of a line is as good as a space. */
+static void check_output(const char *words, bool is_markup)
+{
+    mvt_run r = mvt_sh("rm -f out.*; $MEMVIZ %s && cat out.*", words);
+
+    cr_expect_eq(r.status, 0, "%s: %s", words, r.err);
+    cr_expect(r.out_length > 0, "%s", words);
+    if (is_markup)
+        cr_expect_null(strstr(r.out, "<!--]]>"), "%s: %s", words, r.out);
+    for (size_t i = 0; is_markup && i < r.out_length; i++)
+        if (r.out[i] == '\n')
+            r.out[i] = ' ';
+    check_tame_but(words, r.out, r.out_length, "\r\n");
+}
+
+Test(hostile, no_output_has_a_string_as_it_is)
+{
+    static const struct {
+        const char *words;
+        bool is_markup;
+    } all[] = {{"memory -q -o out.folded", false},
+               {"segments -q -o out.folded", false},
+               {"memory -q -o out.svg", true},
+               {"segments -q -o out.svg", true},
+               {"trace_plot -q -o out.svg", true},
+               {"segment_plot -q -o out.svg", true},
+               {"lines --csv -o out.csv", false},
+               {"leaks --csv -o out.csv", false},
+               {"export -q --format speedscope -o out.json", false}};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i += 2) {
+        const char *path = write_hostile(names[i], VALUES_ONLY);
+        for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
+            char words[5000];
+            snprintf(words, sizeof words, "%s %s", all[k].words, path);
+            check_output(words, all[k].is_markup);
+        }
+    }
+}
+
+/* A row is a line, a cell that a spreadsheet would run is none, and what is hidden is spelled. */
+Test(hostile, no_table_has_a_string_as_it_is)
+{
+    const char *path = write_hostile("full", VALUES_ONLY);
+
+    for (const mv_export_table *t = mv_export_tables; t->name; t++) {
+        mvt_run r =
+            mvt_sh("$MEMVIZ export -q --table %s %s -o out.csv && cat out.csv", t->name, path);
+        cr_expect_eq(r.status, 0, "%s: %s", t->name, r.err);
+        check_tame_but(t->name, r.out, r.out_length, "\r\n");
+        cr_expect_null(strstr(r.out, ",="), "%s: %s", t->name, r.out);
+        cr_expect_null(strstr(r.out, "\"="), "%s: %s", t->name, r.out);
+    }
+}
+
+static bool has(mv_span text, const char *part)
+{
+    return memmem(text.data, text.length, part, strlen(part)) != NULL;
+}
+
+/* A database has texts as they were: but all of them are texts. */
+Test(hostile, texts_of_a_database_are_utf8)
+{
+    const char *path = write_hostile("full", VALUES_ONLY);
+    mvt_run r = mvt_sh("$MEMVIZ export -q %s -o out.sqlite && cp out.sqlite %s.sqlite", path, path);
+    sqlite3_stmt *statement = NULL;
+    char file[4200];
+    sqlite3 *db;
+    unsigned rows = 0;
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    snprintf(file, sizeof file, "%s.sqlite", path);
+    cr_assert_eq(sqlite3_open(file, &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_prepare_v2(db, "SELECT function FROM frames", -1, &statement, NULL),
+                 SQLITE_OK);
+    for (; sqlite3_step(statement) == SQLITE_ROW; rows++) {
+        mv_span text = {sqlite3_column_text(statement, 0),
+                        (uint64_t)sqlite3_column_bytes(statement, 0)};
+        for (uint64_t at = 0; at < text.length;)
+            cr_assert_neq(mv_utf8_next(text, &at), MV_UTF8_BAD);
+        cr_expect(has(text, "=\033]0;owned\a\033[2J\r\x7f\xc2\x9b"));
+        cr_expect(has(text, "\\xed\\xa0\\x80\\xff\\xc3\n"));
+    }
+    cr_expect_gt(rows, 0);
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
 }
 
 /* ---- names of files ----------------------------------------------------------------------- */
@@ -267,8 +379,12 @@ Test(hostile, no_cell_of_a_table_is_a_formula)
                {"+1", "\"'+1\""},
                {"-1", "\"'-1\""},
                {"@SUM(1)", "\"'@SUM(1)\""},
-               {"\tx", "\"'\tx\""},
-               {"\rx", "\"'\rx\""},
+               {"\tx", "\"'\\x09x\""},
+               {"\rx", "\"'\\x0dx\""},
+               {"\xef\xbc\x9d"
+                "1+1",
+                "\"'\xef\xbc\x9d"
+                "1+1\""},
                {"'=x", "\"''=x\""},
                {"''+x", "\"'''+x\""},
                {"'x", "'x"},
@@ -300,6 +416,9 @@ Test(hostile, texts_are_tamed)
                {"a\nb\tc\x7f", "a?b?c?"},
                {"\xc2\x9b", "?"},
                {"\xc2\xa0", "\xc2\xa0"},
+               {"a\xe2\x80\xae\xe2\x81\xa9z", "a??z"},
+               {"\xe2\x80\xa7\xe2\x80\xaf\xe2\x80\xa8", "\xe2\x80\xa7\xe2\x80\xaf?"},
+               {"\xf3\xa0\x81\x81\xf3\xa0\x84\x80", "?\xf3\xa0\x84\x80"},
                {"\xed\xa0\x80z", "???z"},
                {"\xff\xc3", "??"}};
     char text[64];

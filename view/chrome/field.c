@@ -83,16 +83,16 @@ void mv_field_type(mv_field *field, const char *text)
     erase(field, first_of(field), end_of(field));
     length = strlen(field->text);
     while (*text) {
-        uint32_t bytes = mv_utf8_length_at(text), size = bytes ? bytes : 1;
-        bool is_wanted = bytes && !mv_utf8_is_control((const uint8_t *)text, bytes);
+        const char *from = text;
+        uint32_t code = mv_utf8_next_at(&text), bytes = (uint32_t)(text - from);
+        bool is_wanted = code != MV_UTF8_BAD && !mv_utf8_is_hidden(code);
         if (is_wanted && length + bytes < sizeof field->text) {
             memmove(field->text + field->at + bytes, field->text + field->at,
                     length - field->at + 1);
-            memcpy(field->text + field->at, text, bytes);
+            memcpy(field->text + field->at, from, bytes);
             field->at += bytes;
             length += bytes;
         }
-        text += size;
     }
     field->anchor = field->at;
 }

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
@@ -252,9 +253,8 @@ static void put_clean(table_text *w, const char *text)
     uint64_t from = w->length;
 
     put(w, text);
-    for (uint64_t i = from; !w->failed && i < w->length; i++)
-        if ((unsigned char)w->bytes[i] < ' ')
-            w->bytes[i] = ' ';
+    if (!w->failed)
+        mv_utf8_tame(w->bytes + from);
 }
 
 static void put_cell(table_text *w, mv_cell_kind kind, mv_cell cell)

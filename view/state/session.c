@@ -62,16 +62,17 @@ static void put_text(writer *w, const char *text)
     static const char hex[] = "0123456789abcdef";
 
     while (*text) {
-        uint32_t bytes = mv_utf8_length_at(text);
-        bool is_plain = bytes > 0 && !mv_utf8_is_control((const uint8_t *)text, bytes) &&
-                        *text != '\\' && *text != ';';
+        const char *from = text;
+        uint32_t code = mv_utf8_next_at(&text);
+        bool is_plain =
+            code != MV_UTF8_BAD && !mv_utf8_is_hidden(code) && code != '\\' && code != ';';
         if (is_plain) {
-            put(w, text, bytes);
-            text += bytes;
-        } else {
-            char code[4] = {'\\', 'x', hex[(uint8_t)*text >> 4], hex[*text & 15]};
-            put(w, code, sizeof code);
-            text++;
+            put(w, from, (uint64_t)(text - from));
+            continue;
+        }
+        for (; from < text; from++) {
+            char byte[4] = {'\\', 'x', hex[(uint8_t)*from >> 4], hex[*from & 15]};
+            put(w, byte, sizeof byte);
         }
     }
 }

@@ -82,9 +82,7 @@ uint32_t mv_text_next(const char **at)
 {
     uint32_t code = mv_utf8_next_at(at);
 
-    if (code == MV_UTF8_BAD)
-        return 0xfffd;
-    return code < ' ' || code == 0x7f ? 0xfffd : code;
+    return code == MV_UTF8_BAD || mv_utf8_is_hidden(code) ? 0xfffd : code;
 }
 
 /* ---- scalable fonts ---------------------------------------------------------------------- */
