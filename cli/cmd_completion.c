@@ -174,33 +174,37 @@ static bool takes_names_of_file(mv_option_id id)
     return id == MV_OPTION_AT || id == MV_OPTION_FROM || id == MV_OPTION_TO;
 }
 
+/* They are put into the line that the user is about to run, so the shell's words are quoted here:
+ * what bash does by itself, for names of files, leaves backquotes alone. */
 static void put_bash_names(mv_out *out)
 {
     mv_out_text(out, "_memviz_names()\n{\n"
-                     "    local file name\n"
+                     "    local file name quoted\n"
+                     "    compopt +o filenames 2>/dev/null\n"
                      "    for file in \"${COMP_WORDS[@]:2}\"; do\n"
                      "        [[ -f $file ]] || continue\n"
                      "        while IFS= read -r name; do\n"
-                     "            [[ $name == \"$1\"* ]] && COMPREPLY+=(\"$2$name\")\n"
+                     "            printf -v quoted %q \"$name\"\n"
+                     "            [[ $name == \"$1\"* || $quoted == \"$1\"* ]] && "
+                     "COMPREPLY+=(\"$2$quoted\")\n"
                      "        done < <(" NAMES_OF_FILE("$3") ")\n"
                                                              "        return\n"
                                                              "    done\n"
                                                              "}\n");
 }
 
-/* bash takes '@' for a word of its own, unless the user has told it not to. */
+/* bash takes '@' for a word of its own, unless the user has told it not to; what it replaces begins
+ * with the '@' either way. */
 static void put_bash_annotations(mv_out *out)
 {
-    mv_out_text(out,
-                "    local at=@\n"
-                "    [[ $COMP_WORDBREAKS == *@* ]] && at=\n"
-                "    case ${COMP_WORDS[COMP_CWORD-2]}$before in\n"
-                "    --at@|--from@|--to@) _memviz_names \"$word\" '' annotation_names; return ;;\n"
-                "    esac\n"
-                "    case $before$word in\n"
-                "    --at@*|--from@*|--to@*) _memviz_names \"${word#@}\" \"$at\" \\\n"
-                "            annotation_names; return ;;\n"
-                "    esac\n");
+    mv_out_text(
+        out,
+        "    case ${COMP_WORDS[COMP_CWORD-2]}$before in\n"
+        "    --at@|--from@|--to@) _memviz_names \"$word\" @ annotation_names; return ;;\n"
+        "    esac\n"
+        "    case $before$word in\n"
+        "    --at@*|--from@*|--to@*) _memviz_names \"${word#@}\" @ annotation_names; return ;;\n"
+        "    esac\n");
 }
 
 static void put_bash(mv_out *out)

@@ -7,16 +7,13 @@
 
 void mv_folded_put_frame(mv_sink *sink, const char *text, bool is_first)
 {
-    char clean[512], *last;
+    char clean[512];
 
     snprintf(clean, sizeof clean, "%s", text);
     mv_utf8_tame(clean);
-    last = strrchr(clean, ' ');
     for (char *c = clean; *c; c++)
         if (*c == ';')
             *c = ':';
-    if (last && last > clean && last[1] && !last[1 + strspn(last + 1, "0123456789.")])
-        *last = '_'; /* tools would take the number for a second count */
     if (!is_first)
         mv_sink_write(sink, ";", 1);
     mv_sink_write(sink, clean, strlen(clean));

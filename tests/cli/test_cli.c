@@ -271,10 +271,11 @@ Test(cli, bash_completes_annotations)
     static const struct {
         const char *words, *breaks, *expected;
     } all[] = {
-        {"peak f.pickle --at @ Optimizer.s", "@=", "<Optimizer.step#AdamW.step>"},
-        {"peak f.pickle --at @", "@=", "<## step 0 ##><Optimizer.zero_grad#AdamW.zero_grad>"},
+        {"peak f.pickle --at @ Optimizer.s", "@=", "<@Optimizer.step#AdamW.step>"},
+        {"peak f.pickle --at @",
+         "@=", "<@\\#\\#\\ step\\ 0\\ \\#\\#><@Optimizer.zero_grad#AdamW.zero_grad>"},
         {"peak f.pickle --at @Optimizer.s", "=", "<@Optimizer.step#AdamW.step>"},
-        {"trace f.pickle --from @ Opt", "@=", "<Optimizer.zero_grad#AdamW.zero_grad>"},
+        {"trace f.pickle --from @ Opt", "@=", "<@Optimizer.zero_grad#AdamW.zero_grad>"},
         {"peak f.pickle --at pe", "@=", "<peak>"},
         {"peak --at @", "@=", "<>"},
     };
@@ -300,7 +301,7 @@ Test(cli, bash_completes_levels)
                        "COMP_CWORD=4; _memviz; printf \"<%%s>\" \"${COMPREPLY[@]}\"'; "
                        "$MEMVIZ info --json f.bin | grep -o '\"levels\":.*]'");
 
-    cr_expect_str_eq(r.out, "<my pool><moon>\"levels\":[\"my pool\",\"moon\"]\n", "%s%s", r.out,
+    cr_expect_str_eq(r.out, "<my\\ pool><moon>\"levels\":[\"my pool\",\"moon\"]\n", "%s%s", r.out,
                      r.err);
 }
 
