@@ -273,7 +273,7 @@ Test(cli, bash_completes_annotations)
     } all[] = {
         {"peak f.pickle --at @ Optimizer.s", "@=", "<@Optimizer.step#AdamW.step>"},
         {"peak f.pickle --at @",
-         "@=", "<@\\#\\#\\ step\\ 0\\ \\#\\#><@Optimizer.zero_grad#AdamW.zero_grad>"},
+         "@=", "<@\\##\\ step\\ 0\\ ##><@Optimizer.zero_grad#AdamW.zero_grad>"},
         {"peak f.pickle --at @Optimizer.s", "=", "<@Optimizer.step#AdamW.step>"},
         {"trace f.pickle --from @ Opt", "@=", "<@Optimizer.zero_grad#AdamW.zero_grad>"},
         {"peak f.pickle --at pe", "@=", "<peak>"},
