@@ -1,0 +1,23 @@
+/* libFuzzer's own mutations in part, and in part those of the format that the target reads:
+ * MVT_MUTATE and MVT_CROSS are functions of mutate.h. */
+#include "tests/fuzz/mutate.h"
+
+enum { ALL = 8, OWN = 6 }; /* of all mutations, how many know the format */
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
+                                 uint8_t *out, size_t room, unsigned seed);
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
+{
+    size_t changed = seed % ALL < OWN ? MVT_MUTATE(data, size, room, seed) : 0;
+
+    return changed ? changed : LLVMFuzzerMutate(data, size, room);
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
+                                 uint8_t *out, size_t room, unsigned seed)
+{
+    return MVT_CROSS((mv_span){a, a_size}, (mv_span){b, b_size}, out, room, seed);
+}

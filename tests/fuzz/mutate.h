@@ -1,0 +1,27 @@
+/* Mutators that know a format: what they change mostly is a file of it still. One for each form
+ * that inputs of the fuzz targets have, for libFuzzer (custom_mutator.c) and for test_mutate.c.
+ *
+ *     size = mvt_mutate_pickle(data, size, room, seed);
+ *
+ * changes the `size` bytes at `data`, which have `room` bytes, and gives the new size, at most
+ * `room`; 0 when the bytes are not of the format, or no change fits: then they are unchanged. The
+ * same bytes, room and seed give the same result. */
+#ifndef MV_MUTATE_H
+#define MV_MUTATE_H
+
+#include "base/cursor.h"
+
+typedef size_t mvt_mutate_fn(uint8_t *data, size_t size, size_t room, uint64_t seed);
+
+/* Puts parts of `b` into a copy of `a`, likewise. */
+typedef size_t mvt_cross_fn(mv_span a, mv_span b, uint8_t *out, size_t room, uint64_t seed);
+
+mvt_mutate_fn mvt_mutate_pickle, mvt_mutate_msgpack;
+mvt_cross_fn mvt_cross_pickle, mvt_cross_msgpack;
+
+/* Whatever the first bytes say. Bytes after the end of a pickle or a msgpack value stay where they
+ * are, or are changed as bytes: targets have their own parameters there. */
+mvt_mutate_fn mvt_mutate_any;
+mvt_cross_fn mvt_cross_any;
+
+#endif

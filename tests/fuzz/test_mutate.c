@@ -1,0 +1,84 @@
+#include "tests/fuzz/mutate.h"
+
+#include "tests/fixture/fixture.h"
+
+enum { ROOM = 128 << 10, MUTATIONS = 1000, DAMAGED = 100 };
+
+/* In blocks of their own size, so that a sanitizer sees a byte too many. */
+static size_t mutate(mvt_mutate_fn *fn, mv_span from, uint8_t *to, size_t room, uint64_t seed)
+{
+    memcpy(to, from.data, from.length);
+    return fn(to, from.length, room, seed);
+}
+
+static bool is_read(mv_span bytes)
+{
+    mv_arena *arena = mvt_arena_new();
+    mv_trace trace;
+    mv_err err;
+    mv_code code = mv_trace_read_bytes(arena, bytes, &trace, &err);
+
+    mv_arena_release(arena);
+    return code == MV_OK;
+}
+
+/* Most of the mutations change something, and most of those are read. */
+static void expect_valid(mvt_mutate_fn *fn, mv_span seed, unsigned percent)
+{
+    uint8_t *to = malloc(ROOM), *again = malloc(ROOM);
+    unsigned read = 0, changed = 0;
+
+    for (uint64_t i = 0; i < MUTATIONS; i++) {
+        size_t size = mutate(fn, seed, to, ROOM, i);
+        cr_assert_leq(size, ROOM);
+        cr_assert_eq(mutate(fn, seed, again, ROOM, i), size);
+        cr_assert(memcmp(to, again, size ? size : seed.length) == 0, "mutation %d", (int)i);
+        changed += size && !(size == seed.length && memcmp(to, seed.data, size) == 0);
+        read += size && is_read((mv_span){to, size});
+    }
+    fprintf(stderr, "%u changed, %u read\n", changed, read);
+    cr_expect_geq(changed, MUTATIONS / 10 * 8, "%u", changed);
+    cr_expect_geq(read, MUTATIONS / 100 * percent, "%u", read);
+    free(to);
+    free(again);
+}
+
+/* Whatever room there is, it is enough; and bytes that are no file of the format do no harm. */
+static void expect_in_bounds(mvt_mutate_fn *fn, mvt_cross_fn *cross, mv_span seed)
+{
+    uint64_t random = 1;
+
+    for (unsigned i = 0; i < DAMAGED; i++) {
+        size_t size = i % 2 ? seed.length : mvt_random(&random, (uint32_t)seed.length + 1);
+        size_t room = size + mvt_random(&random, 64);
+        uint8_t *to = malloc(room + 1);
+        for (unsigned k = 0; k < 3; k++) {
+            memcpy(to, seed.data, size);
+            for (unsigned flips = mvt_random(&random, 4); size && flips > 0; flips--)
+                to[mvt_random(&random, (uint32_t)size)] = (uint8_t)mvt_random(&random, 256);
+            to = realloc(to, room ? room : 1);
+            cr_assert_leq(fn(to, size, room, mvt_random_next(&random)), room);
+            cr_assert_leq(cross(seed, (mv_span){seed.data, size}, to, room, random), room);
+        }
+        free(to);
+    }
+}
+
+static void check(mvt_mutate_fn *fn, mvt_cross_fn *cross, mv_span seed, unsigned percent)
+{
+    expect_valid(fn, seed, percent);
+    expect_in_bounds(fn, cross, seed);
+}
+
+Test(mutate, pickles_stay_pickles)
+{
+    check(mvt_mutate_pickle, mvt_cross_pickle, mvt_pickle_bytes(mvt_two_devices(), true), 60);
+    check(mvt_mutate_pickle, mvt_cross_pickle, mvt_pickle_bytes(mvt_two_devices(), false), 60);
+    check(mvt_mutate_any, mvt_cross_any, mvt_file(mvt_memory(), mvt_snapshot("no_history")), 60);
+}
+
+Test(mutate, msgpack_stays_msgpack)
+{
+    check(mvt_mutate_msgpack, mvt_cross_msgpack, mvt_plain_bytes(mvt_two_devices()), 60);
+    check(mvt_mutate_any, mvt_cross_any, mvt_compact_bytes(mvt_two_devices()), 60);
+}
