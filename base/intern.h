@@ -20,6 +20,7 @@ typedef struct {
     mv_intern_slot *slots; /* [capacity], a power of two; NULL before the first add */
     uint64_t capacity;
     uint64_t count;
+    bool is_blind; /* nothing is found */
 } mv_intern;
 
 typedef struct {
@@ -38,7 +39,7 @@ static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
 /* Moves to the next row whose hash is the same; false when there is none. */
 static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
 {
-    if (!t->slots)
+    if (!t->slots || t->is_blind)
         return false;
     for (;;) {
         mv_intern_slot s = t->slots[p->slot];

@@ -236,6 +236,7 @@ int mv_cmd_mcp(mv_cli *cli)
                 .moans = nameless(),
                 .out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3),
                 .errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
+    const int own[] = {s.said, s.moans, s.out, s.errors};
     char *line = malloc(MV_MCP_LONGEST);
     int status = MV_EXIT_FAILED;
 
@@ -246,5 +247,8 @@ int mv_cmd_mcp(mv_cli *cli)
         mv_complain_of(NULL, "the server cannot start: %s", strerror(errno));
     mv_kept_files_release(&s.kept);
     free(line);
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i] >= 0)
+            close(own[i]);
     return status;
 }

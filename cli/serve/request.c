@@ -33,6 +33,15 @@ static bool is_this_machine(const char *host)
     return false;
 }
 
+/* A page of this machine asks, or a client that is no browser. */
+static bool is_own_page(const char *origin)
+{
+    static const char scheme[] = "http://";
+
+    return !origin || (strncmp(origin, scheme, sizeof scheme - 1) == 0 &&
+                       is_this_machine(origin + sizeof scheme - 1));
+}
+
 /* ---- what ---------------------------------------------------------------------------------- */
 
 /* A number in its only form, without leading zeros, and what follows it. */
@@ -86,8 +95,8 @@ mv_serve_ask mv_serve_request_read(const mv_serve_request *request,
 {
     mv_serve_ask ask = {.status = 404};
 
-    if (!is_this_machine(request->host) || request->path[0] != '/' ||
-        !is_token(request->path + 1, token))
+    if (!is_this_machine(request->host) || !is_own_page(request->origin) ||
+        request->path[0] != '/' || !is_token(request->path + 1, token))
         return ask;
     ask.what = what_of(request->path + 1 + MV_SERVE_TOKEN, &ask);
     if (ask.what == MV_ASK_NOTHING)

@@ -19,8 +19,8 @@
 
 typedef struct {
     const char *method;
-    const char *path;                    /* without a query */
-    const char *host, *range, *if_range; /* headers; NULL: not there */
+    const char *path;                             /* without a query */
+    const char *host, *origin, *range, *if_range; /* headers; NULL: not there */
 } mv_serve_request;
 
 typedef enum {
@@ -41,7 +41,7 @@ typedef struct {
 
 /* Whoever lacks the token gets 404 for everything. So does a page of another site whose name was
  * made to lead here: the header Host has to name this machine by 127.0.0.1, ::1 or localhost, with
- * any port, since ssh -L can begin at another one. */
+ * any port, since ssh -L can begin at another one; and so has Origin, where a browser sends it. */
 mv_serve_ask mv_serve_request_read(const mv_serve_request *request,
                                    const char token[MV_SERVE_TOKEN + 1]);
 

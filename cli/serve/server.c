@@ -86,6 +86,7 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *connect
     mv_serve_request request = {.method = method,
                                 .path = path,
                                 .host = HEADER("Host"),
+                                .origin = HEADER("Origin"),
                                 .range = HEADER("Range"),
                                 .if_range = HEADER("If-Range")};
 #undef HEADER

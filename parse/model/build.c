@@ -231,7 +231,7 @@ mv_stream_id mv_build_stream(mv_build *b, uint64_t value)
     uint32_t row = s->count;
 
     /* Neighbouring events mostly share their stream. */
-    if (b->last_stream < s->count && s->value[b->last_stream] == value)
+    if (!b->streams.is_blind && b->last_stream < s->count && s->value[b->last_stream] == value)
         return (mv_stream_id){b->last_stream};
 
     for (mv_probe p = mv_intern_start(&b->streams, hash); mv_intern_next(&b->streams, &p);)

@@ -79,14 +79,28 @@ static int wrong_type(compact *c)
 
 /* ---- interned tables --------------------------------------------------------------------- */
 
-/* Rows of the file are rows of the model: contents must be distinct and come in order. */
+/* Rows of the file are rows of the model, also where they repeat another one: a damaged file was
+ * converted. Row 0 of some tables is there from the beginning. */
+static mv_build *build_row(compact *c)
+{
+    mv_build *b = &c->build;
+
+    b->strings.is_blind = b->frames.is_blind = b->stacks.is_blind = b->streams.is_blind =
+        b->pools.is_blind = b->tags.is_blind = c->top->index > 0;
+    return b;
+}
+
 static int built(compact *c, uint32_t row, uint32_t expected)
 {
+    mv_build *b = &c->build;
+
+    b->strings.is_blind = b->frames.is_blind = b->stacks.is_blind = b->streams.is_blind =
+        b->pools.is_blind = b->tags.is_blind = false;
     if (c->build.code != MV_OK)
         return mv_msgpack_refuse(&c->fault, c->build.code, "%s", "");
     if (row != expected)
-        return mv_msgpack_refuse(&c->fault, MV_CORRUPT, "\"%s\": row %u repeats row %u",
-                                 mv_compact_section_name(c->levels[1].key), expected, row);
+        return mv_msgpack_refuse(&c->fault, MV_CORRUPT, "\"%s\": row %u is not what it has to be",
+                                 mv_compact_section_name(c->levels[1].key), expected);
     return 0;
 }
 
@@ -113,19 +127,19 @@ static int close_frame(compact *c, const level *frame)
     if (!c->numbers[2].negative && c->numbers[2].bits > INT64_MAX)
         return refuse(c, MV_RANGE, "line number");
     row.line = (int64_t)c->numbers[2].bits;
-    return built(c, mv_build_frame(&c->build, &row).row, c->top->index);
+    return built(c, mv_build_frame(build_row(c), &row).row, c->top->index);
 }
 
 static int close_stack(compact *c, const level *stack)
 {
-    return built(c, mv_build_stack(&c->build, c->frames, stack->index).row, c->top->index);
+    return built(c, mv_build_stack(build_row(c), c->frames, stack->index).row, c->top->index);
 }
 
 static int close_pool(compact *c)
 {
     if (c->numbers[0].negative || c->numbers[1].negative)
         return refuse(c, MV_RANGE, "negative pool id");
-    return built(c, mv_build_pool(&c->build, c->numbers[0].bits, c->numbers[1].bits).row,
+    return built(c, mv_build_pool(build_row(c), c->numbers[0].bits, c->numbers[1].bits).row,
                  c->top->index);
 }
 
@@ -240,7 +254,7 @@ static int other_number(compact *c, number n)
     case ROLE_STACK:
         return add_stack_frame(c, n);
     case ROLE_STREAMS:
-        return built(c, mv_build_stream(&c->build, n.bits).row, top->index);
+        return built(c, mv_build_stream(build_row(c), n.bits).row, top->index);
     case ROLE_TAG:
         return add_tag_field(c, n);
     case ROLE_SETTINGS:
@@ -377,7 +391,7 @@ static int on_value_text(compact *c, const char *text, uint32_t length)
 {
     switch ((role)c->top->role) {
     case ROLE_STRINGS:
-        return built(c, mv_build_string(&c->build, text, length).row, c->top->index);
+        return built(c, mv_build_string(build_row(c), text, length).row, c->top->index);
     case ROLE_ROOT:
         if (c->top->key == MV_SECTION_FORMAT && !is_text(text, length, MV_COMPACT_FORMAT))
             return refuse(c, MV_FORMAT, "not " MV_COMPACT_FORMAT);
@@ -558,7 +572,7 @@ static int close_container(compact *c)
     case ROLE_POOL:
         return close_pool(c);
     case ROLE_TAG:
-        return built(c, mv_build_tag(&c->build, &c->tag).row, c->top->index);
+        return built(c, mv_build_tag(build_row(c), &c->tag).row, c->top->index);
     case ROLE_TABLE:
         return close_table(c);
     default:

@@ -118,12 +118,13 @@ static void set_environment(void)
     setenv("TERM", "dumb", 1);
 }
 
-static void need_folder(void)
+const char *mvt_memory_folder(void)
 {
-    if (here.path[0])
-        return;
-    make_folder();
-    set_environment();
+    if (!here.path[0]) {
+        make_folder();
+        set_environment();
+    }
+    return here.path;
 }
 
 static void write_file(known_file *file)
@@ -148,7 +149,7 @@ void mvt_memory_file(const char *name, mv_span bytes)
 {
     known_file *file;
 
-    need_folder();
+    mvt_memory_folder();
     file = find(name);
     if (!file) {
         if (here.files == MOST_FILES)
@@ -166,7 +167,7 @@ void mvt_memory_copy(const char *name, const char *from)
     char path[512];
     mv_span bytes;
 
-    need_folder();
+    mvt_memory_folder();
     if (find(name))
         return;
     snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, from);
@@ -237,16 +238,37 @@ static int free_descriptor(void)
     return fd;
 }
 
-/* Standard input both as a descriptor and as a stream. */
-static void give_input(mv_span in)
+/* A file in memory takes the place of a standard descriptor, which is kept. */
+static int redirect(int which, mv_span bytes)
 {
-    int fd = memfd_create("input", MFD_CLOEXEC);
+    int fd = memfd_create("memviz", MFD_CLOEXEC), kept = fcntl(which, F_DUPFD_CLOEXEC, 3);
 
-    if (fd < 0 || write(fd, in.data, in.length) != (ssize_t)in.length ||
-        lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) < 0)
-        mvt_stop("standard input: %s", strerror(errno));
+    if (fd < 0 || kept < 0 || write(fd, bytes.data, bytes.length) != (ssize_t)bytes.length ||
+        lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, which) < 0)
+        mvt_stop("descriptor %d: %s", which, strerror(errno));
     close(fd);
-    rewind(stdin);
+    return kept;
+}
+
+static void restore(int which, int kept)
+{
+    dup2(kept, which);
+    close(kept);
+}
+
+/* What was written to standard output. */
+static mv_span take_output(void)
+{
+    struct stat st;
+    char *text;
+
+    fflush(stdout);
+    text = fstat(STDOUT_FILENO, &st) == 0 ? malloc((size_t)st.st_size + 1) : NULL;
+    if (!text || pread(STDOUT_FILENO, text, (size_t)st.st_size, 0) != st.st_size)
+        mvt_stop("standard output: %s", strerror(errno));
+    text[st.st_size] = 0;
+    here.out = text;
+    return (mv_span){(const uint8_t *)text, (uint64_t)st.st_size};
 }
 
 static void remember(const char *const *words, int count)
@@ -258,39 +280,48 @@ static void remember(const char *const *words, int count)
         at += (size_t)snprintf(here.words + at, sizeof here.words - at, " '%s'", words[i]);
 }
 
+/* Standard error is a stream in memory alone: what a sanitizer says is seen. */
+static int run(int argc, char **argv, mv_kept_files *kept, mv_span *said)
+{
+    FILE *before = stderr;
+    size_t length = 0;
+    int status;
+
+    stderr = open_memstream(&here.err, &length);
+    if (!stderr || fchdir(here.folder) != 0)
+        abort();
+    status = mv_program(argc, argv, kept);
+    fclose(stderr);
+    stderr = before;
+    if (fchdir(here.above) != 0)
+        abort();
+    *said = (mv_span){(const uint8_t *)here.err, length};
+    return status;
+}
+
 mvt_ran mvt_program_words(const char *const *words, int count, mv_span in, mv_kept_files *kept)
 {
     char *argv[MVT_MOST_WORDS + 2] = {(char *)"memviz"};
-    FILE *out = stdout, *err = stderr;
-    size_t out_bytes = 0, err_bytes = 0;
-    int before;
+    int in_kept, out_kept, before;
     mvt_ran ran;
 
-    need_folder();
+    mvt_memory_folder();
     remember(words, count);
-    give_input(in);
     for (int i = 0; i < count; i++)
         argv[i + 1] = (char *)(uintptr_t)words[i];
     free(here.out);
     free(here.err);
+    fflush(stdout);
+    in_kept = redirect(STDIN_FILENO, in);
+    out_kept = redirect(STDOUT_FILENO, (mv_span){(const uint8_t *)"", 0});
+    rewind(stdin);
     before = free_descriptor();
-    stdout = open_memstream(&here.out, &out_bytes);
-    stderr = open_memstream(&here.err, &err_bytes);
-    if (!stdout || !stderr)
-        abort();
-    if (fchdir(here.folder) != 0)
-        abort();
-    ran.status = mv_program(count + 1, argv, kept);
-    if (fchdir(here.above) != 0)
-        abort();
-    fclose(stdout);
-    fclose(stderr);
-    stdout = out;
-    stderr = err;
-    if (free_descriptor() != before)
+    ran.status = run(count + 1, argv, kept, &ran.err);
+    if (free_descriptor() > before)
         mvt_stop("a descriptor was left open");
-    ran.out = (mv_span){(const uint8_t *)here.out, out_bytes};
-    ran.err = (mv_span){(const uint8_t *)here.err, err_bytes};
+    ran.out = take_output();
+    restore(STDIN_FILENO, in_kept);
+    restore(STDOUT_FILENO, out_kept);
     return ran;
 }
 

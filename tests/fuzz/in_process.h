@@ -29,6 +29,9 @@ mvt_ran mvt_program_words(const char *const *words, int count, mv_span in, mv_ke
 /* The same for words with a space between, and an empty standard input. */
 mvt_ran mvt_program(const char *words, mv_kept_files *kept);
 
+/* Its path. */
+const char *mvt_memory_folder(void);
+
 /* A file of the folder, and its bytes: in a block of malloc that ends with a NUL, or data NULL when
  * there is none. */
 void mvt_memory_file(const char *name, mv_span bytes);

@@ -116,6 +116,32 @@ Test(serve_request, another_sites_name_for_this_machine_is_no_way_in)
     cr_expect_eq(ask("GET", "/" TOKEN "/", NULL).status, 404);
 }
 
+Test(serve_request, a_page_of_another_site_gets_nothing)
+{
+    static const struct {
+        const char *origin;
+        unsigned status;
+    } all[] = {
+        {NULL, 200},
+        {"http://127.0.0.1:8100", 200},
+        {"http://localhost", 200},
+        {"http://[::1]:8100", 200},
+        {"", 404},
+        {"null", 404},
+        {"127.0.0.1", 404},
+        {"http://evil.example", 404},
+        {"http://localhost.evil.example:80", 404},
+        {"https://localhost", 404},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mv_serve_request request = {
+            .method = "GET", .path = "/" TOKEN "/", .host = "localhost", .origin = all[i].origin};
+        cr_expect_eq(mv_serve_request_read(&request, TOKEN).status, all[i].status, "%s",
+                     all[i].origin ? all[i].origin : "none");
+    }
+}
+
 Test(serve_request, ranges)
 {
     static const struct {

@@ -1,0 +1,401 @@
+/* libFuzzer target: any bytes as what a client sends.
+ *
+ * Bytes that begin with { or [ are lines to `mcp`, whose tools are run on small real files. Others
+ * are requests to `serve`, TOKEN for its token and @N for the file N with its version: one as
+ * texts, and all as a connection to a server on 127.0.0.1.
+ *
+ * Checked: each answer is whole and well formed, nothing but the served files is sent, a foreign
+ * Host or Origin gets 404; each answer of mcp is one line of JSON with the id of its request. */
+#include "base/texts.h"
+#include "capture/wire.h"
+#include "cli/commands.h"
+#include "cli/mcp/protocol.h"
+#include "cli/serve/server.h"
+#include "tests/fuzz/check_output.h"
+#include "tests/fuzz/in_process.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_INPUT = 16384, MOST_ANSWER = 4 << 20, SECONDS = 60 };
+
+#define TOKEN  "0123456789abcdef0123456789abcdef"
+#define SECRET "what is in no served file"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ---- mcp --------------------------------------------------------------------------------- */
+
+static bool is_outside(char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strncmp(words[i], "--", 2) != 0 &&
+            (strchr(words[i], '/') || strcmp(words[i], "..") == 0))
+            return true;
+    return false;
+}
+
+static mv_span copy_of(mv_arena *arena, mv_span bytes)
+{
+    const char *copy = mv_arena_text(arena, (const char *)bytes.data, bytes.length);
+
+    return (mv_span){(const uint8_t *)copy, copy ? bytes.length : 0};
+}
+
+/* An mv_mcp_run_fn, as cmd_mcp.c has it, in this process. */
+static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
+                   mv_mcp_ran *out, mv_err *err)
+{
+    const char *all[MVT_MOST_WORDS];
+    int used = 0;
+    mvt_ran ran;
+
+    (void)user, (void)err;
+    *out = (mv_mcp_ran){.status = MV_EXIT_FAILED};
+    if (count + 2 > MVT_MOST_WORDS || is_outside(words, count))
+        return MV_OK;
+    for (int i = 0; i < count; i++) {
+        all[used++] = words[i];
+        if (i == 0)
+            all[used++] = "--max-memory=64M";
+        if (i == 0 && wants_picture)
+            all[used++] = "--output=p.png";
+    }
+    ran = mvt_program_words(all, used, (mv_span){(const uint8_t *)"", 0}, NULL);
+    mvt_check_messages(ran.status, ran.err);
+    out->status = ran.status;
+    out->messages = copy_of(arena, ran.err);
+    if (!wants_picture) {
+        out->out = copy_of(arena, ran.out);
+    } else if (ran.status == MV_EXIT_DONE) {
+        mv_span picture = mvt_memory_read("p.png");
+        out->out = copy_of(arena, picture);
+        free((void *)(uintptr_t)picture.data);
+    }
+    mvt_memory_tidy();
+    return MV_OK;
+}
+
+/* The answer to one message: the id of the request, and a result or an error. */
+static void check_answer(const cJSON *answer, const cJSON *request)
+{
+    const cJSON *asked = cJSON_GetObjectItemCaseSensitive(request, "id");
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(answer, "id");
+    const cJSON *result = cJSON_GetObjectItemCaseSensitive(answer, "result");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer, "error");
+
+    if (!cJSON_IsObject(answer) || !id || !result == !error)
+        mvt_stop("an answer without an id, or not with one of result and error");
+    if (result && !cJSON_Compare(id, asked, 1))
+        mvt_stop("the answer has another id");
+    if (error && !cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(error, "code")))
+        mvt_stop("an error without a code");
+}
+
+static void answer_line(mv_mcp *mcp, mv_span line)
+{
+    static mv_out out;
+    char *text = NULL;
+    size_t length = 0;
+    cJSON *answer, *request;
+
+    out = (mv_out){.sink.file = open_memstream(&text, &length)};
+    if (!out.sink.file)
+        return;
+    mv_mcp_answer(mcp, line, &out);
+    mv_out_flush(&out);
+    if (fclose(out.sink.file) != 0)
+        mvt_stop("the answer was not written");
+    if (length > 0) {
+        if (memchr(text, '\n', length) != text + length - 1)
+            mvt_stop("an answer of several lines");
+        answer = mvt_check_json("answer", (mv_span){(const uint8_t *)text, length});
+        request = cJSON_ParseWithLength((const char *)line.data, line.length);
+        if (cJSON_IsObject(answer))
+            check_answer(answer, request);
+        cJSON_Delete(answer);
+        cJSON_Delete(request);
+    }
+    free(text);
+}
+
+static void talk(mv_span in)
+{
+    mv_mcp mcp = {.run = run, .budget.limit = UINT64_C(256) << 20};
+    const uint8_t *at = in.data, *end = in.data + in.length;
+
+    while (at < end) {
+        const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        answer_line(&mcp, (mv_span){at, (uint64_t)(stop - at)});
+        at = stop + 1;
+    }
+    if (mcp.budget.used != 0)
+        mvt_stop("memory that was not given back");
+}
+
+/* ---- serve ------------------------------------------------------------------------------- */
+
+static struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_serve_site site;
+    mv_server *server; /* NULL: there is no libmicrohttpd */
+    uint16_t port;
+    mv_shelf_list list;
+    mv_span first, page; /* contents of the first file, and of the page */
+} served;
+
+static void end_server(void)
+{
+    mv_server_stop(served.server);
+    mv_shelf_close(served.site.shelf);
+    mv_arena_release(&served.arena);
+}
+
+static void start_server(void)
+{
+    static const char *paths[1];
+    static char path[128];
+    static const char page[] = "<!doctype html><html>page</html>\n";
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    snprintf(path, sizeof path, "%s/a.pickle", mvt_memory_folder());
+    paths[0] = path;
+    served.first = mvt_memory_read(path);
+    served.budget.limit = UINT64_C(256) << 20;
+    mv_arena_init(&served.arena, &served.budget);
+    served.site.budget = &served.budget;
+    served.site.page = served.page = mv_text_span(page);
+    memcpy(served.site.token, TOKEN, sizeof TOKEN);
+    snprintf(served.site.host, sizeof served.site.host, "node\x1b[1m");
+    if (mv_shelf_open(&served.arena, paths, 1, 1 << 20, &served.site.shelf, &err) != MV_OK ||
+        mv_shelf_look(served.site.shelf, &served.arena, &served.list, &err) != MV_OK)
+        mvt_stop("the files cannot be served: %s", err.detail);
+    mv_server_start(&served.arena, &served.site, &served.port, &served.server, &err);
+    atexit(end_server);
+}
+
+/* ---- serve: a request as texts ------------------------------------------------------------ */
+
+/* The value of a header in the text, up to its line end; NULL: it is not there. */
+static const char *header_of(const char *text, const char *name, char value[256])
+{
+    size_t length = strlen(name);
+
+    for (const char *line = strchr(text, '\n'); line; line = strchr(line, '\n')) {
+        line++;
+        if (strncasecmp(line, name, length) != 0 || line[length] != ':')
+            continue;
+        line += length + 1;
+        line += strspn(line, " ");
+        snprintf(value, 256, "%.*s", (int)strcspn(line, "\r\n"), line);
+        return value;
+    }
+    return NULL;
+}
+
+static bool is_here(const char *host)
+{
+    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+
+    for (unsigned i = 0; host && i < sizeof names / sizeof *names; i++) {
+        const char *port = host + strlen(names[i]);
+        if (strncasecmp(host, names[i], strlen(names[i])) == 0 &&
+            (!*port || (*port == ':' && !port[1 + strspn(port + 1, "0123456789")])))
+            return true;
+    }
+    return false;
+}
+
+/* A body that is a part of a file: of the one that is served, or of its container. */
+static void check_part(const mv_serve_answer *answer)
+{
+    bool is_original = false;
+    uint8_t *part = malloc(answer->count + 1);
+    struct stat st;
+
+    for (uint32_t i = 0; i < answer->headers; i++)
+        is_original |= strcmp(answer->header[i].name, "Content-Disposition") == 0;
+    if (!part || fstat(answer->fd, &st) != 0 || answer->first > (uint64_t)st.st_size ||
+        answer->count > (uint64_t)st.st_size - answer->first ||
+        pread(answer->fd, part, answer->count, (off_t)answer->first) != (ssize_t)answer->count)
+        mvt_stop("a part that the file does not have");
+    if (is_original && (st.st_size != (off_t)served.first.length ||
+                        memcmp(part, served.first.data + answer->first, answer->count) != 0))
+        mvt_stop("another file than the one that is served");
+    if (!is_original && answer->first == 0 && answer->count >= 4 &&
+        memcmp(part, MV_WIRE_MAGIC, 4) != 0)
+        mvt_stop("no container");
+    free(part);
+}
+
+static void ask_once(const char *text)
+{
+    char method[16] = "", path[512] = "", host[256], range[256], if_range[256], origin[256];
+    mv_serve_request request = {.method = method,
+                                .path = path,
+                                .host = header_of(text, "Host", host),
+                                .range = header_of(text, "Range", range),
+                                .if_range = header_of(text, "If-Range", if_range),
+                                .origin = header_of(text, "Origin", origin)};
+    mv_byte_range bytes = mv_byte_range_read(request.range, strlen(text));
+    mv_serve_answer answer;
+
+    sscanf(text, "%15s %511s", method, path);
+    if (bytes.status == 200
+            ? bytes.first != 0 || bytes.count != strlen(text)
+            : bytes.status == 206 && (bytes.count == 0 || bytes.first + bytes.count > strlen(text)))
+        mvt_stop("range %s of %zu bytes", request.range, strlen(text));
+    mv_serve_answer_make(&served.site, &request, &answer);
+    if (answer.status != 404 && (!is_here(request.host) || !strstr(path, TOKEN)))
+        mvt_stop("answered to %s", request.host);
+    if (answer.status != 404 && request.origin &&
+        (strncmp(origin, "http://", 7) != 0 || !is_here(origin + 7)))
+        mvt_stop("answered to a page of %s", origin);
+    for (uint32_t i = 0; i < answer.headers; i++)
+        mvt_check_text("a header", mv_text_span(answer.header[i].value));
+    if (answer.type && strstr(answer.type, "json"))
+        cJSON_Delete(mvt_check_json("list", answer.bytes));
+    if (answer.fd >= 0) {
+        check_part(&answer);
+        close(answer.fd);
+    }
+    if (answer.is_own)
+        free((void *)(uintptr_t)answer.bytes.data);
+}
+
+/* ---- serve: a connection ------------------------------------------------------------------ */
+
+static int dial(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(served.port),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        mvt_stop("cannot connect: %s", strerror(errno));
+    return fd;
+}
+
+/* All that the server says until it closes the connection. False in `is_whole`: it was reset. */
+static size_t listen_to(int fd, char *text, bool *is_whole)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    size_t length = 0;
+
+    for (;;) {
+        ssize_t got;
+        if (poll(&wait, 1, SECONDS * 1000) != 1)
+            mvt_stop("the server neither answers nor closes");
+        got = read(fd, text + length, MOST_ANSWER - length);
+        if (got <= 0 || (length += (size_t)got) == MOST_ANSWER) {
+            *is_whole = got == 0;
+            return length;
+        }
+    }
+}
+
+/* The answers, one after the other: a status line, headers, and as long a body as they say. A
+ * request with HEAD has none. */
+static void check_stream(const char *text, size_t length, bool has_head)
+{
+    const char *at = text, *end = text + length;
+
+    while (at < end) {
+        const char *head = memmem(at, (size_t)(end - at), "\r\n\r\n", 4), *body;
+        char copy[4096], value[256];
+        unsigned status = 0;
+        size_t bytes;
+        if (!head)
+            mvt_stop("an answer without an end of its headers: %.100s", at);
+        snprintf(copy, sizeof copy, "%.*s", (int)(head + 2 - at), at);
+        if (sscanf(copy, "HTTP/1.%*1[01] %3u ", &status) != 1 || status < 100 || status > 599)
+            mvt_stop("no status line: %.100s", copy);
+        body = head + 4;
+        bytes = header_of(copy, "Content-Length", value) ? strtoull(value, NULL, 10) : 0;
+        if (!header_of(copy, "Content-Length", value) && status >= 200 && status != 304)
+            mvt_stop("an answer without a length: %s", copy);
+        if (bytes > (size_t)(end - body)) {
+            if (!has_head)
+                mvt_stop("a body of %zu bytes, not of %zu: %s", (size_t)(end - body), bytes, copy);
+            bytes = 0;
+        } else if (has_head && end - body >= 7 && memcmp(body, "HTTP/1.", 7) == 0) {
+            bytes = 0;
+        }
+        at = body + bytes;
+    }
+}
+
+static void connect_once(const char *text, size_t length, size_t cut)
+{
+    static char answers[MOST_ANSWER];
+    int fd = dial();
+    bool is_whole;
+    size_t said;
+
+    if (send(fd, text, cut, MSG_NOSIGNAL) == (ssize_t)cut)
+        (void)!send(fd, text + cut, length - cut, MSG_NOSIGNAL);
+    shutdown(fd, SHUT_WR);
+    said = listen_to(fd, answers, &is_whole);
+    close(fd);
+    if (memmem(answers, said, SECRET, strlen(SECRET)))
+        mvt_stop("a file that is not served was sent");
+    if (is_whole)
+        check_stream(answers, said, memmem(text, length, "HEAD", 4));
+}
+
+/* The input with TOKEN and @N replaced; in a block of malloc that ends in a NUL. */
+static char *expand(mv_span in, size_t *length)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+
+    for (uint64_t i = 0; out && i < in.length; i++) {
+        if (in.length - i >= 5 && memcmp(in.data + i, "TOKEN", 5) == 0) {
+            fputs(TOKEN, out);
+            i += 4;
+        } else if (in.length - i >= 2 && in.data[i] == '@') {
+            fprintf(out, "%c/%llx", in.data[++i],
+                    served.list.count ? (unsigned long long)served.list.files[0].version : 0);
+        } else {
+            fputc(in.data[i], out);
+        }
+    }
+    if (!out || fclose(out) != 0)
+        abort();
+    return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mv_span in = {data, size < MOST_INPUT ? size : MOST_INPUT};
+    size_t length;
+    char *text;
+
+    mvt_memory_copy("a.pickle", "corpus/lives/ring_of_one.pickle");
+    mvt_memory_copy("b.bin", "captures/plain_oom.bin");
+    if (size > 0 && (data[0] == '{' || data[0] == '[')) {
+        talk(in);
+        return 0;
+    }
+    if (!served.site.shelf) {
+        mvt_memory_file("secret", mv_text_span(SECRET));
+        start_server();
+    }
+    text = expand(in, &length);
+    ask_once(text);
+    if (served.server)
+        connect_once(text, length, length ? (size_t)text[0] * 7 % length : 0);
+    free(text);
+    return 0;
+}
