@@ -318,16 +318,20 @@ Test(msgpack_damage, tables_of_the_compact_form_are_checked)
     msgpack_object none = {.type = MSGPACK_OBJECT_NIL};
     msgpack_object empty = {.type = MSGPACK_OBJECT_ARRAY};
     msgpack_object map = {.type = MSGPACK_OBJECT_MAP};
+    msgpack_object numbers[] = {integer(1), integer(2)};
+    msgpack_object two = {.type = MSGPACK_OBJECT_ARRAY, .via.array = {2, numbers}};
     mv_trace trace = mvt_full_trace(mvt_memory());
     mv_span bytes = mvt_compact_of(mvt_memory(), &trace);
 
     cr_assert_eq(code_with(bytes, "format", string("other"), &err), MV_FORMAT);
-    cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "stacks/0", integer(0), &err), MV_TYPE);
-    cr_assert_eq(code_with(bytes, "stacks/1", empty, &err), MV_CORRUPT);
-    cr_assert_eq(code_with(bytes, "tags/1", map, &err), MV_CORRUPT);
-    cr_assert_eq(code_with(bytes, "pools/1", empty, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "stacks/0", two, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "pools/0", two, &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "frames/0", empty, &err), MV_CORRUPT);
+    /* Rows may repeat others: those that a damaged container had lost. */
+    cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_OK);
+    cr_assert_eq(code_with(bytes, "stacks/1", empty, &err), MV_OK);
+    cr_assert_eq(code_with(bytes, "tags/1", map, &err), MV_OK);
     cr_assert_eq(code_with(bytes, "device_traces/0/size", empty, &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "device_traces/0/size/1", none, &err), MV_OK);
     cr_assert_eq(code_with(bytes, "device_traces/0/stack/1", none, &err), MV_TYPE);
