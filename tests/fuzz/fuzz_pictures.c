@@ -6,10 +6,8 @@
  * The commands run as from a command line, in a folder in memory, on a file with a hostile name.
  * What must hold: SVG and pages are strict markup (tests/fuzz/markup_check.h) in which nothing
  * of the file is an element, an attribute or a script; a PNG can be read and has the scene's size;
- * every coordinate is finite; a picture is bounded (MOST_*); a failure says why in one line, and
- * leaves no file; all memory is given back. */
-#include <math.h>
-#include <png.h>
+ * every coordinate is finite; a picture is bounded (written_files.h); a failure says why in one
+ * line, and leaves no file; all memory is given back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +15,8 @@
 #include "analyze/thin/thin.h"
 #include "cli/commands.h"
 #include "parse/writers.h"
-#include "tests/fuzz/markup_check.h"
 #include "tests/fuzz/private_folder.h"
-#include "viz/scene/png.h"
+#include "tests/fuzz/written_files.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -27,131 +24,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PICTURES = 2, MOST_WORDS = 32 };
-/* Bounds of a picture of a small file: columns of the plot times what is drawn in one. */
-#define MOST_SHAPES (1u << 20)
-#define MOST_POINTS (1u << 22)
-#define MOST_SVG    (64u << 20)
-
-#define NAME     "<svg onload=x>&\"'\x1b]0;x\xff.pickle"
-#define OTHER    "other.bin"
-#define PAGE     "page.html"
-#define STANDING "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>memviz</title>\n</head>\n"
-
-/* ---- what every scene must be ------------------------------------------------------------ */
-
-static float drawn_width, drawn_height; /* of the last scene that became a file, in pixels */
-
-static void check_points(const mv_scene *scene)
-{
-    for (uint32_t i = 0; i < scene->point_count; i++)
-        if (!isfinite(scene->points[i].x) || !isfinite(scene->points[i].y))
-            mvt_finding("a point that is nowhere", "scene");
-    for (uint32_t i = 0; i < scene->shape_count; i++)
-        if (!isfinite(scene->shapes[i].width) ||
-            (uint64_t)scene->shapes[i].first + scene->shapes[i].count > scene->point_count)
-            mvt_finding("a shape without its points", "scene");
-}
-
-static void check_scene(const mv_scene *scene)
-{
-    if (scene->failed)
-        return;
-    drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
-    drawn_height = scene->shown_height > 0 ? scene->shown_height : scene->height;
-    if (!(drawn_width >= 1 && drawn_height >= 1 && isfinite(drawn_width + drawn_height)))
-        mvt_finding("a picture without a size", "scene");
-    if (scene->shape_count > MOST_SHAPES || scene->point_count > MOST_POINTS)
-        mvt_finding("more shapes than the bound", "scene");
-    check_points(scene);
-}
-
-/* The linker gives these in place of the back ends (tests/CMakeLists.txt). */
-mv_code __real_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
-mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
-mv_code __real_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
-                                  mv_err *err);
-mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
-                                  mv_err *err);
-
-mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
-{
-    check_scene(scene);
-    return __real_mv_svg_write(scene, sink, err);
-}
-
-mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
-                                  mv_err *err)
-{
-    check_scene(scene);
-    return __real_mv_scene_write_png(budget, scene, sink, err);
-}
-
-/* ---- what every file must be ------------------------------------------------------------- */
-
-static void check_svg(mv_span file)
-{
-    uint64_t at;
-    const char *why = mvt_svg_wrong(file, &at);
-
-    if (why) {
-        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
-        mvt_finding("SVG", why);
-    }
-    if (file.length > MOST_SVG)
-        mvt_finding("SVG", "larger than the bound");
-}
-
-static void check_png(mv_span file)
-{
-    png_image image = {.version = PNG_IMAGE_VERSION};
-    uint8_t *pixels;
-
-    if (!png_image_begin_read_from_memory(&image, file.data, file.length))
-        mvt_finding("PNG", image.message);
-    if (image.width != (uint32_t)lroundf(drawn_width) ||
-        image.height != (uint32_t)lroundf(drawn_height))
-        mvt_finding("PNG", "not of the size that the scene says");
-    image.format = PNG_FORMAT_RGBA;
-    pixels = malloc(PNG_IMAGE_SIZE(image));
-    if (pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
-        mvt_finding("PNG", image.message);
-    free(pixels);
-}
-
-/* Removes what comes at most `most` times. */
-static void drop(char *names, const char *part, int most)
-{
-    char *at;
-
-    while (most-- > 0 && (at = strstr(names, part)))
-        memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
-}
-
-/* Whatever the file says, a page has the elements of the empty one, and the snapshot. */
-static void check_page(mv_span file)
-{
-    static const char wanted[] = "html lang;head;title;/title;/head;body;"
-                                 "script type id data-name;/script;/body;/html;";
-    char names[MVT_MARKUP_NAMES];
-    uint64_t at;
-    const char *why = mvt_markup_wrong(file, true, names, &at);
-
-    if (why) {
-        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
-        mvt_finding("page", why);
-    }
-    drop(names, "p id;/p;", 2); /* the verdict, and what is left out */
-    drop(names, " data-state", 1);
-    if (strcmp(names, wanted) != 0)
-        mvt_finding("page", names);
-}
-
-static void check_folded(mv_span file)
-{
-    for (uint64_t i = 0; i < file.length; i++)
-        if (file.data[i] != '\n' && (file.data[i] < ' ' || file.data[i] == 0x7f))
-            mvt_finding("folded stacks", "a control character");
-}
+#define NAME  "<svg onload=x>&\"'\x1b]0;x\xff.pickle"
+#define OTHER "other.bin"
 
 /* ---- one command ------------------------------------------------------------------------- */
 
@@ -312,28 +186,6 @@ static void check_said(const char *said, int status)
             mvt_finding("a control character on standard error", said);
 }
 
-static void check_file(const char *name, int status)
-{
-    mv_span file = mvt_folder_take(name);
-
-    if (status != MV_EXIT_DONE) {
-        if (file.data)
-            mvt_finding("a failure leaves a file", name);
-        return;
-    }
-    if (!file.data)
-        mvt_finding("no file was written", name);
-    if (strstr(name, ".svg"))
-        check_svg(file);
-    else if (strstr(name, ".png"))
-        check_png(file);
-    else if (strstr(name, ".html"))
-        check_page(file);
-    else
-        check_folded(file);
-    free((void *)(uintptr_t)file.data);
-}
-
 /* Writes the same trace with half of its events, for pictures of a difference. */
 static bool put_other(mv_span bytes)
 {
@@ -387,20 +239,17 @@ static void draw(mv_span bytes, uint64_t *random)
     status = run(&line, memory_of(random), &said);
     check_said(said, status);
     free(said);
-    check_file(output, status);
+    mvt_check_written(output, status == MV_EXIT_DONE);
     report = mvt_folder_take("report");
     free((void *)(uintptr_t)report.data);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char page[] = STANDING "<body>\n<!--snapshot-->\n</body>\n</html>\n";
     uint64_t random = XXH3_64bits(data, size);
 
     mvt_folder_enter();
-    if (setenv("MEMVIZ_PAGE", PAGE, 1) != 0)
-        return 0;
-    mvt_folder_put(PAGE, (mv_span){(const uint8_t *)page, sizeof page - 1});
+    mvt_put_page();
     mvt_folder_put(NAME, (mv_span){data, size});
     for (int i = 0; i < PICTURES; i++)
         draw((mv_span){data, size}, &random);

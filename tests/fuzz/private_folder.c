@@ -1,6 +1,7 @@
 #include "tests/fuzz/private_folder.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +18,34 @@ void mvt_finding(const char *what, const char *of)
     abort();
 }
 
-static void remove_all(void)
+static void empty(const char *path)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(path);
     struct dirent *entry;
 
-    while (dir && (entry = readdir(dir)))
-        unlinkat(folder_file, entry->d_name, 0);
+    while (dir && (entry = readdir(dir))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(dirfd(dir), entry->d_name, 0) != 0 && errno == EISDIR) {
+            char below[512];
+            snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
+            empty(below);
+            rmdir(below);
+        }
+    }
     if (dir)
         closedir(dir);
+}
+
+static void remove_all(void)
+{
+    empty(folder);
     rmdir(folder);
+}
+
+void mvt_folder_empty(void)
+{
+    empty(folder);
 }
 
 static void make(void)

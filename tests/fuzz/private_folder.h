@@ -11,6 +11,9 @@
 const char *mvt_folder_enter(void);
 void mvt_folder_leave(void);
 
+/* Removes all that is in it. */
+void mvt_folder_empty(void);
+
 /* Writes a file of the folder. */
 void mvt_folder_put(const char *name, mv_span bytes);
 

@@ -155,15 +155,15 @@ static void pass(const sweep *s, mv_level_steps *steps, uint32_t event, bool is_
 
 static void run(sweep *s, mv_level_steps *steps)
 {
-    uint32_t next = 0; /* event */
+    uint32_t next = 0 /* event */, events = s->lives->events.count;
 
     begin(s);
     for (s->column = 0; s->column < s->out->columns; s->column++) {
         mv_window of = s->opts->columns[s->column];
-        for (; next < of.first + 1; next++) /* MV_BEFORE + 1 is 0 */
+        for (; next < of.first + 1 && next < events; next++) /* MV_BEFORE + 1 is 0 */
             pass(s, steps, next, false);
         begin_column(s);
-        for (; next < of.end && of.end <= s->lives->events.count; next++)
+        for (; next < of.end && next < events; next++)
             pass(s, steps, next, true);
         end_column(s);
     }

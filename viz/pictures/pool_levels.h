@@ -42,7 +42,8 @@ static inline const uint64_t *mv_pool_stack_of(const mv_pool_levels *l, uint32_t
 typedef struct {
     const mv_envelopes *envelopes; /* NULL: all pools are one */
     const mv_window *columns;      /* [column_count] moments [first, end), ascending; `first` may be
-                                      MV_BEFORE; each has at least one moment */
+                                      MV_BEFORE; each has at least one moment; those beyond the
+                                      last event are like it */
     uint32_t column_count;
     const uint8_t *group_of; /* [allocs.count] below `groups`, or MV_POOL_HIDDEN; NULL: 0 for all */
     uint32_t groups;         /* 1 to MV_POOL_GROUPS */

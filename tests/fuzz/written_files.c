@@ -1,0 +1,171 @@
+#include "tests/fuzz/written_files.h"
+
+#include <math.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fuzz/markup_check.h"
+#include "tests/fuzz/private_folder.h"
+#include "viz/scene/png.h"
+
+#define PAGE "page.html"
+#define HEAD "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>memviz</title>\n</head>\n"
+
+/* ---- what every scene must be ------------------------------------------------------------ */
+
+static float drawn_width, drawn_height; /* of the last scene that became a file, in pixels */
+
+static void check_points(const mv_scene *scene)
+{
+    for (uint32_t i = 0; i < scene->point_count; i++)
+        if (!isfinite(scene->points[i].x) || !isfinite(scene->points[i].y))
+            mvt_finding("a point that is nowhere", "scene");
+    for (uint32_t i = 0; i < scene->shape_count; i++)
+        if (!isfinite(scene->shapes[i].width) ||
+            (uint64_t)scene->shapes[i].first + scene->shapes[i].count > scene->point_count)
+            mvt_finding("a shape without its points", "scene");
+}
+
+void mvt_check_scene(const mv_scene *scene)
+{
+    if (scene->failed)
+        return;
+    if (scene->shape_count > MVT_MOST_SHAPES || scene->point_count > MVT_MOST_POINTS)
+        mvt_finding("more shapes than the bound", "scene");
+    check_points(scene);
+}
+
+/* Pixels of the last one that became a file. */
+static void check_size(const mv_scene *scene)
+{
+    drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
+    drawn_height = scene->shown_height > 0 ? scene->shown_height : scene->height;
+    if (!(drawn_width >= 1 && drawn_height >= 1 && isfinite(drawn_width + drawn_height)))
+        mvt_finding("a picture without a size", "scene");
+}
+
+/* The linker gives these in place of the back ends (tests/CMakeLists.txt). */
+mv_code __real_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
+mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
+mv_code __real_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
+                                  mv_err *err);
+mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
+                                  mv_err *err);
+
+mv_code __wrap_mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
+{
+    mvt_check_scene(scene);
+    if (!scene->failed)
+        check_size(scene);
+    return __real_mv_svg_write(scene, sink, err);
+}
+
+mv_code __wrap_mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink,
+                                  mv_err *err)
+{
+    mvt_check_scene(scene);
+    if (!scene->failed)
+        check_size(scene);
+    return __real_mv_scene_write_png(budget, scene, sink, err);
+}
+
+/* ---- what every file must be ------------------------------------------------------------- */
+
+static void check_svg(mv_span file)
+{
+    uint64_t at;
+    const char *why = mvt_svg_wrong(file, &at);
+
+    if (why) {
+        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
+        mvt_finding("SVG", why);
+    }
+    if (file.length > MVT_MOST_SVG)
+        mvt_finding("SVG", "larger than the bound");
+}
+
+static void check_png(mv_span file)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    uint8_t *pixels;
+
+    if (!png_image_begin_read_from_memory(&image, file.data, file.length))
+        mvt_finding("PNG", image.message);
+    if (image.width != (uint32_t)lroundf(drawn_width) ||
+        image.height != (uint32_t)lroundf(drawn_height))
+        mvt_finding("PNG", "not of the size that the scene says");
+    image.format = PNG_FORMAT_RGBA;
+    pixels = malloc(PNG_IMAGE_SIZE(image));
+    if (pixels && !png_image_finish_read(&image, NULL, pixels, 0, NULL))
+        mvt_finding("PNG", image.message);
+    free(pixels);
+}
+
+/* Removes what comes at most `most` times. */
+static void drop(char *names, const char *part, int most)
+{
+    char *at;
+
+    while (most-- > 0 && (at = strstr(names, part)))
+        memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+}
+
+/* Whatever the file says, a page has the elements of the empty one, and the snapshot. */
+static void check_page(mv_span file)
+{
+    static const char wanted[] = "html lang;head;title;/title;/head;body;"
+                                 "script type id data-name;/script;/body;/html;";
+    char names[MVT_MARKUP_NAMES];
+    uint64_t at;
+    const char *why = mvt_markup_wrong(file, true, names, &at);
+
+    if (why) {
+        fprintf(stderr, "byte %llu: %.200s\n", (unsigned long long)at, file.data + at);
+        mvt_finding("page", why);
+    }
+    drop(names, "p id;/p;", 2); /* the verdict, and what is left out */
+    drop(names, " data-state", 1);
+    if (strcmp(names, wanted) != 0)
+        mvt_finding("page", names);
+}
+
+static void check_text(mv_span file)
+{
+    for (uint64_t i = 0; i < file.length; i++)
+        if (file.data[i] != '\n' && file.data[i] != '\t' &&
+            (file.data[i] < ' ' || file.data[i] == 0x7f))
+            mvt_finding("a text", "a control character");
+}
+
+void mvt_put_page(void)
+{
+    static const char page[] = HEAD "<body>\n<!--snapshot-->\n</body>\n</html>\n";
+
+    mvt_folder_put(PAGE, (mv_span){(const uint8_t *)page, sizeof page - 1});
+    if (setenv("MEMVIZ_PAGE", PAGE, 1) != 0)
+        mvt_finding("no memory", PAGE);
+}
+
+void mvt_check_written(const char *name, bool is_wanted)
+{
+    mv_span file = mvt_folder_take(name);
+
+    if (!is_wanted) {
+        if (file.data)
+            mvt_finding("a failure leaves a file", name);
+        return;
+    }
+    if (!file.data)
+        mvt_finding("no file was written", name);
+    if (strstr(name, ".svg"))
+        check_svg(file);
+    else if (strstr(name, ".png"))
+        check_png(file);
+    else if (strstr(name, ".html"))
+        check_page(file);
+    else
+        check_text(file);
+    free((void *)(uintptr_t)file.data);
+}
