@@ -16,8 +16,12 @@ typedef size_t mvt_mutate_fn(uint8_t *data, size_t size, size_t room, uint64_t s
 /* Puts parts of `b` into a copy of `a`, likewise. */
 typedef size_t mvt_cross_fn(mv_span a, mv_span b, uint8_t *out, size_t room, uint64_t seed);
 
-mvt_mutate_fn mvt_mutate_pickle, mvt_mutate_msgpack;
-mvt_cross_fn mvt_cross_pickle, mvt_cross_msgpack;
+mvt_mutate_fn mvt_mutate_pickle, mvt_mutate_msgpack, mvt_mutate_container;
+mvt_cross_fn mvt_cross_pickle, mvt_cross_msgpack, mvt_cross_container;
+
+/* Live files without their zeros, as fuzz_live.c takes them. */
+mvt_mutate_fn mvt_mutate_live;
+mvt_cross_fn mvt_cross_live;
 
 /* Whatever the first bytes say. Bytes after the end of a pickle or a msgpack value stay where they
  * are, or are changed as bytes: targets have their own parameters there. */

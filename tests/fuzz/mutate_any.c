@@ -8,7 +8,8 @@ typedef struct {
 } kind;
 
 static const kind kinds[] = {{mv_pickle_probe, mvt_mutate_pickle, mvt_cross_pickle},
-                             {mv_msgpack_probe, mvt_mutate_msgpack, mvt_cross_msgpack}};
+                             {mv_msgpack_probe, mvt_mutate_msgpack, mvt_cross_msgpack},
+                             {mv_snapshot_probe, mvt_mutate_container, mvt_cross_container}};
 
 static const kind *kind_of(const uint8_t *data, size_t size)
 {

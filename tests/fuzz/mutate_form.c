@@ -307,7 +307,9 @@ static bool drop(mvt_form *form, const mvt_item *item)
  * columns of one length; NULL: none. */
 static const mvt_item *column_of(const mvt_form *form, const mvt_item *item)
 {
-    for (uint32_t i = 0; item->value == MVT_NO_TOKEN && i < form->item_count; i++)
+    bool in_list = item->value == MVT_NO_TOKEN && item->owner != MVT_NO_TOKEN;
+
+    for (uint32_t i = 0; in_list && i < form->item_count; i++)
         if (form->items[i].value == item->owner && form->tokens[item->owner].kind == MVT_OPEN &&
             form->tokens[item->begin].kind == MVT_NUMBER)
             return &form->items[i];

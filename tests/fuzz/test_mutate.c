@@ -1,6 +1,7 @@
 #include "tests/fuzz/mutate.h"
 
 #include "tests/fixture/fixture.h"
+#include "tests/fuzz/live_form.h"
 
 enum { ROOM = 128 << 10, MUTATIONS = 1000, DAMAGED = 100 };
 
@@ -14,12 +15,20 @@ static size_t mutate(mvt_mutate_fn *fn, mv_span from, uint8_t *to, size_t room, 
 static bool is_read(mv_span bytes)
 {
     mv_arena *arena = mvt_arena_new();
+    bool is_live = bytes.data[0] == 'c';
+    uint8_t *file = NULL;
     mv_trace trace;
     mv_err err;
-    mv_code code = mv_trace_read_bytes(arena, bytes, &trace, &err);
+    mv_code code;
 
+    if (is_live) {
+        file = mvt_live_expand(bytes, &bytes.length);
+        bytes.data = file;
+    }
+    code = mv_trace_read_bytes(arena, bytes, &trace, &err);
     mv_arena_release(arena);
-    return code == MV_OK;
+    free(file);
+    return code == MV_OK && (!is_live || !trace.notes[MV_NOTE_DAMAGED].count);
 }
 
 /* Most of the mutations change something, and most of those are read. */
@@ -81,4 +90,17 @@ Test(mutate, msgpack_stays_msgpack)
 {
     check(mvt_mutate_msgpack, mvt_cross_msgpack, mvt_plain_bytes(mvt_two_devices()), 60);
     check(mvt_mutate_any, mvt_cross_any, mvt_compact_bytes(mvt_two_devices()), 60);
+}
+
+Test(mutate, containers_stay_containers)
+{
+    check(mvt_mutate_container, mvt_cross_container, mvt_snapshot_bytes(mvt_two_devices()), 60);
+    check(mvt_mutate_any, mvt_cross_any, mvt_file(mvt_memory(), mvt_snapshot("plain_graph")), 60);
+}
+
+Test(mutate, live_files_stay_live_files)
+{
+    mv_span records = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/live/records");
+
+    check(mvt_mutate_live, mvt_cross_live, records, 60);
 }
