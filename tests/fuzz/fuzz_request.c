@@ -287,8 +287,8 @@ static int dial(void)
     return fd;
 }
 
-/* All that the server says until it closes the connection. False in `is_whole`: it was reset, or the
- * server waits for the rest of a body. */
+/* All that the server says until it closes the connection. False in `is_whole`: it was reset, or
+ * the server waits for the rest of a body. */
 static size_t listen_to(int fd, char *text, bool *is_whole)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};

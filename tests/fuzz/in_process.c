@@ -113,7 +113,9 @@ static void set_environment(void)
         unsetenv(gone[i]);
     for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
         setenv(folders[i], here.path, 1);
-    setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/fixture/page.html", 1);
+    setenv("PATH", here.path, 1); /* no program is found */
+    setenv("MEMVIZ_SHIM", here.path, 1);
+    setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/serve/page.html", 1);
     setenv("SDL_VIDEODRIVER", "none", 1); /* there is no such driver, hence no window */
     setenv("TERM", "dumb", 1);
 }
