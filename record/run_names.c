@@ -193,6 +193,21 @@ static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
     return found;
 }
 
+/* Nothing was written after the first chunk: space was reserved there, and no more. */
+static bool is_zero_from(int fd, off_t at)
+{
+    static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
+    uint8_t bytes[MV_LIVE_CHUNK_BYTES];
+    ssize_t got;
+
+    while ((got = pread(fd, bytes, sizeof bytes, at)) > 0) {
+        if (memcmp(bytes, zeros, (size_t)got) != 0)
+            return false;
+        at += got;
+    }
+    return got == 0;
+}
+
 static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
 {
     const uint64_t at = sizeof(mv_wire_header) + sizeof(mv_wire_chunk) + sizeof(mv_live_head);
@@ -206,6 +221,7 @@ static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
     if (got < (ssize_t)sizeof bytes)
         return;
     memcpy(&head, bytes + at - sizeof head, sizeof head);
+    file->is_empty = head.committed == 0 && is_zero_from(fd, sizeof bytes);
     facts = (mv_span){bytes + at, head.committed};
     if (facts.length > MV_LIVE_CHUNK_BYTES - at)
         facts.length = MV_LIVE_CHUNK_BYTES - at;

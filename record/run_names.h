@@ -48,7 +48,7 @@ typedef struct {
     const char *host;
     const char *visible;    /* CUDA_VISIBLE_DEVICES as the process had it; NULL: not set */
     bool is_running;        /* a process has it open or mapped for writing */
-    bool is_empty;          /* there was no space for its first chunk */
+    bool is_empty;          /* no space for its first chunk, or killed before it */
     const char *refused;    /* why it is not read as a file of this run; NULL: it is */
     uint64_t device, inode; /* identify it when it is opened again */
     const char *result;     /* filled by mv_run_names_assign */

@@ -321,6 +321,21 @@ Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
            "or emptied by someone)\n5\n");
 }
 
+/* It was killed when it had its space and before it wrote anything; one that has more is kept. */
+Test(run, a_file_without_anything_is_removed)
+{
+    expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
+           "dd if=/dev/zero of=$f bs=64k count=128 conv=notrunc 2>/dev/null; done' 2>&1 | "
+           "sed 's/process [0-9]*/process N/'; ls",
+           0,
+           "memviz: nothing was recorded of process N: its file is empty (no space, "
+           "or emptied by someone)\n");
+    expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
+           "dd if=/dev/zero of=$f bs=64k count=1 conv=notrunc 2>/dev/null; done' 2>/dev/null; "
+           "ls | sed 's/a.bin.*live/left/'",
+           0, "left\n");
+}
+
 /* 100 KiB are enough for what the process is, and no event. */
 Test(run, a_recording_that_stopped_early_is_said)
 {
