@@ -47,6 +47,11 @@ def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[st
     return done
 
 
+def shown(text: Path) -> str:
+    """A text as a terminal may have it: what it would obey, and what is no character, is spelled."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in os.fspath(text))
+
+
 def report(command: str, *arguments: Path) -> Dict[str, Any]:
     """A report as `--json` gives it: report("peak", "run.msgpack")["sites"]."""
     words: List[Path] = [command, *arguments, "--json"]

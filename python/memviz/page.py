@@ -6,7 +6,7 @@ import tempfile
 import webbrowser
 from typing import Any
 
-from .native import Path, run
+from .native import Path, run, shown
 
 
 class Page:
@@ -43,7 +43,7 @@ def show(path: Path, *options: str, height: int = 720) -> Page:
             return Page(written(name, os.path.join(folder, "page.html"), options), height)
     target = name + ".html"
     page = Page(written(name, target, options), height)
-    print(f"memviz: {target}")
+    print(f"memviz: {shown(target)}")
     if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
         webbrowser.open("file://" + os.path.abspath(target))
     return page

@@ -6,7 +6,7 @@ import sys
 from typing import Any, List, Optional
 
 from . import marks
-from .native import Path
+from .native import Path, shown
 from .torch_memory import History, snapshot, torch_with_cuda
 
 MOST_OOM_SNAPSHOTS = 10  # of one recording: programs that look for a batch size run out of memory often
@@ -93,4 +93,4 @@ def ran_out(*_: Any) -> None:
 
 
 def say(text: str) -> None:
-    print(f"memviz: {text}", file=sys.stderr, flush=True)
+    print(f"memviz: {shown(text)}", file=sys.stderr, flush=True)

@@ -49,6 +49,12 @@ class Page(unittest.TestCase):
         with open(self.path + ".html", encoding="utf-8") as file:
             self.assertEqual(file.read(), found.html)
 
+    def test_nothing_in_the_path_is_obeyed_by_the_terminal(self):
+        os.rename(self.path, self.path + "\x1b]0;x\x07\u202e\udcff")
+        self.path += "\x1b]0;x\x07\u202e\udcff"
+        said = self.shown()[1]
+        self.assertTrue(said.endswith("x.pickle\\x1b]0;x\\x07\\u202e\\udcff.html\n"), ascii(said))
+
     def test_with_a_display_the_browser_opens_it(self):
         self.shown(DISPLAY=":0")[2].assert_called_once_with(f"file://{self.path}.html")
 

@@ -3,7 +3,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "tests/fixture/fixture_view.h"
+#include "tests/names/fixture_poison.h"
 #include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
 #include "view/script.h"
@@ -439,6 +441,46 @@ Test(view_going, a_stack_is_copied)
     key(view, 'C', MV_MOD_CTRL);
     cr_assert(strstr(clip.copied, "train.py:62 forward\n"), "%s", clip.copied);
     cr_assert_gt(strlen(clip.copied), 100);
+}
+
+/* Who pastes it into a terminal pastes nothing that is obeyed there: not even what ends a paste. */
+static void check_copied(const clipboard *clip, const char *allowed)
+{
+    mv_span all = {(const uint8_t *)clip->copied, strlen(clip->copied)};
+
+    cr_assert(all.length > 0);
+    for (uint64_t at = 0; at < all.length;) {
+        uint32_t code = mv_utf8_next(all, &at);
+        cr_assert_neq(code, MV_UTF8_BAD, "%s", clip->copied);
+        cr_assert(!mv_utf8_is_hidden(code) || (code < 128 && strchr(allowed, (int)code)),
+                  "U+%04x in %s", code, clip->copied);
+    }
+    cr_expect_null(strstr(clip->copied, "\nrm "), "%s", clip->copied);
+}
+
+Test(view_going, nothing_that_is_copied_is_obeyed)
+{
+    static const char harm[] = "\x1b[201~\nrm -r x\n\t\xc2\x9b\xe2\x80\xae\xff";
+    mv_span one = {(const uint8_t *)harm, sizeof harm - 1};
+    clipboard clip = {""};
+    mv_view *view = mvt_view_new(&(mv_view_opts){.copy = copy, .paste = paste, .user = &clip});
+    mv_trace trace = mvt_load(mvt_memory(), "two_devices");
+    char path[4200];
+
+    mvt_poison(mvt_memory(), &trace, &one, 1, true);
+    snprintf(path, sizeof path, "%s%s", mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace)), harm);
+    cr_assert_eq(rename(mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace)), path), 0);
+    mvt_view_open(view, path);
+    cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
+    check_copied(&clip, "");
+    cr_expect(strstr(clip.copied, "\\x1b[201~\\x0arm -r x"), "%s", clip.copied);
+    key(view, '/', 0);
+    type(view, "size>1");
+    key(view, MV_KEY_ENTER, 0);
+    key(view, MV_KEY_ESCAPE, 0);
+    key(view, 'C', MV_MOD_CTRL);
+    check_copied(&clip, "\n");
+    unlink(path);
 }
 
 Test(view_going, text_is_pasted_into_fields)

@@ -8,6 +8,7 @@
 #include "export/export.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/names/fixture_poison.h"
 
 /* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own;
  * another order of the letters; ends of lines that are no \n; a text that is not seen; markup; a
@@ -20,54 +21,12 @@
 
 /* ---- files in which every string is hostile ----------------------------------------------- */
 
-typedef enum { EVERY_STRING, VALUES_ONLY } which_strings;
-
-/* The strings that reports need the meaning of: changed, a report would say nothing about the
- * rest. */
-static void keep_keys(const mv_trace *t, bool *kept)
-{
-    for (uint32_t i = 0; i < t->facts.count; i++)
-        kept[t->facts.key[i].row] = true;
-    for (uint32_t i = 0; i < t->settings.count; i++) {
-        kept[t->settings.key[i].row] = true;
-        if (t->settings.parent[i].row != MV_NO_ROW)
-            kept[t->settings.parent[i].row] = true;
-    }
-}
-
-/* Each string between harm and harm. */
-static void poison(mv_arena *arena, mv_trace *t, which_strings which)
-{
-    uint64_t harm = strlen(HARM), at = 0, room = 1;
-    bool *kept = mv_push_array(arena, bool, t->strings.count + 1);
-    mv_strings s = t->strings;
-    uint64_t *starts = mv_push_array(arena, uint64_t, (uint64_t)s.count + 1);
-    char *bytes;
-
-    cr_assert(kept && starts);
-    if (which == VALUES_ONLY)
-        keep_keys(t, kept);
-    room += s.at[s.count] + s.count * 2 * harm;
-    bytes = mv_push_array(arena, char, room);
-    cr_assert_not_null(bytes);
-    for (uint32_t i = 0; i < s.count; i++) {
-        uint64_t length = s.at[i + 1] - s.at[i] - 1, around = kept[i] ? 0 : harm;
-        starts[i] = at;
-        memcpy(bytes + at, HARM, around);
-        memcpy(bytes + at + around, s.bytes + s.at[i], length);
-        memcpy(bytes + at + around + length, HARM, around);
-        at += 2 * around + length + 1;
-        bytes[at - 1] = 0;
-    }
-    starts[s.count] = at;
-    t->strings = (mv_strings){.count = s.count, .at = starts, .bytes = bytes};
-}
-
 static const char *const names[] = {"full",        "mempool",   "oom_fragmented",
                                     "two_devices", "annotated", "compiled"};
 
-static const char *write_hostile(const char *name, which_strings which)
+static const char *write_hostile(const char *name, bool all_strings)
 {
+    mv_span harm = {(const uint8_t *)HARM, strlen(HARM)};
     mv_arena *arena = mvt_memory();
     const char *path;
     mv_trace trace;
@@ -76,7 +35,7 @@ static const char *write_hostile(const char *name, which_strings which)
         trace = mvt_full_trace(arena);
     else
         trace = mvt_load(arena, name);
-    poison(arena, &trace, which);
+    mvt_poison(arena, &trace, &harm, 1, all_strings);
     path = mvt_temp_file(mvt_snapshot_of(arena, &trace));
     return path;
 }
@@ -138,10 +97,10 @@ static const char *const reports[] = {
     "segments -o -",
 };
 
-static void check_text_reports(which_strings which)
+static void check_text_reports(bool all_strings)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *path = write_hostile(names[i], which);
+        const char *path = write_hostile(names[i], all_strings);
         for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++) {
             mvt_run r = mvt_sh("$MEMVIZ %s %s", reports[k], path);
             char what[80];
@@ -155,18 +114,18 @@ static void check_text_reports(which_strings which)
 
 Test(hostile, no_string_steers_the_terminal)
 {
-    check_text_reports(EVERY_STRING);
+    check_text_reports(true);
 }
 
 Test(hostile, no_value_steers_the_terminal)
 {
-    check_text_reports(VALUES_ONLY);
+    check_text_reports(false);
 }
 
 Test(hostile, differences_steer_nothing)
 {
-    const char *a = write_hostile("annotated", EVERY_STRING);
-    const char *b = write_hostile("two_devices", EVERY_STRING);
+    const char *a = write_hostile("annotated", true);
+    const char *b = write_hostile("two_devices", true);
     mvt_run r =
         mvt_sh("$MEMVIZ diff %s %s; $MEMVIZ diff --frames all --limit 0 %s %s; $MEMVIZ ranks %s %s",
                a, b, b, a, a, b);
@@ -181,7 +140,7 @@ Test(hostile, reports_are_json)
                                            "lines", "oom",   "fragmentation", "ranks", "whatif"};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *path = write_hostile(names[i], i % 2 ? EVERY_STRING : VALUES_ONLY);
+        const char *path = write_hostile(names[i], i % 2);
         for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++) {
             mvt_run r = mvt_sh("$MEMVIZ %s --json %s", commands[k], path);
             cJSON *object = mvt_json_of(r.out);
@@ -224,7 +183,7 @@ Test(hostile, no_output_has_a_string_as_it_is)
                {"export -q --format speedscope -o out.json", false}};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i += 2) {
-        const char *path = write_hostile(names[i], VALUES_ONLY);
+        const char *path = write_hostile(names[i], false);
         for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
             char words[5000];
             snprintf(words, sizeof words, "%s %s", all[k].words, path);
@@ -236,7 +195,7 @@ Test(hostile, no_output_has_a_string_as_it_is)
 /* A row is a line, a cell that a spreadsheet would run is none, and what is hidden is spelled. */
 Test(hostile, no_table_has_a_string_as_it_is)
 {
-    const char *path = write_hostile("full", VALUES_ONLY);
+    const char *path = write_hostile("full", false);
 
     for (const mv_export_table *t = mv_export_tables; t->name; t++) {
         mvt_run r =
@@ -256,7 +215,7 @@ static bool has(mv_span text, const char *part)
 /* A database has texts as they were: but all of them are texts. */
 Test(hostile, texts_of_a_database_are_utf8)
 {
-    const char *path = write_hostile("full", VALUES_ONLY);
+    const char *path = write_hostile("full", false);
     mvt_run r = mvt_sh("$MEMVIZ export -q %s -o out.sqlite && cp out.sqlite %s.sqlite", path, path);
     sqlite3_stmt *statement = NULL;
     char file[4200];

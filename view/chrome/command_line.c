@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/advice/recording.h"
+#include "base/utf8.h"
 #include "view/chrome/chrome.h"
 
 typedef struct {
@@ -29,6 +30,29 @@ static void add(words *w, const char *format, ...)
             (size_t)length < w->size - w->length ? (size_t)length : w->size - 1 - w->length;
 }
 
+static bool has_hidden(const char *text)
+{
+    while (*text) {
+        uint32_t code = mv_utf8_next_at(&text);
+        if (code == MV_UTF8_BAD || mv_utf8_is_hidden(code))
+            return true;
+    }
+    return false;
+}
+
+/* $'...', which bash and zsh read: who pastes the line into a terminal pastes nothing that the
+ * terminal obeys, such as the end of what is pasted. */
+static void add_spelled(words *w, const char *text)
+{
+    add(w, "$'");
+    for (; *text; text++)
+        if ((uint8_t)*text < 0x20 || (uint8_t)*text >= 0x7f || *text == '\'' || *text == '\\')
+            add(w, "\\x%02x", (uint8_t)*text);
+        else
+            add(w, "%c", *text);
+    add(w, "'");
+}
+
 /* A word of a shell, in quotes where it needs them. */
 static void add_quoted(words *w, const char *text)
 {
@@ -37,6 +61,10 @@ static void add_quoted(words *w, const char *text)
 
     if (*text && strspn(text, plain) == strlen(text)) {
         add(w, "%s", text);
+        return;
+    }
+    if (has_hidden(text)) {
+        add_spelled(w, text);
         return;
     }
     add(w, "'");

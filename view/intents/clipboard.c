@@ -1,6 +1,7 @@
 /* Texts for the clipboard. */
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "view/intents/intents.h"
 
 void mv_do_copy_command(mv_view *view, uint64_t arg)
@@ -40,10 +41,18 @@ static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, s
         const char *file = mv_string_text(trace, trace->frames.file[row]);
         const char *function = mv_string_text(trace, trace->frames.function[row]);
         char line[32] = "";
+        size_t from = at;
         if (*file)
             snprintf(line, sizeof line, ":%lld ", (long long)trace->frames.line[row]);
-        at += (size_t)snprintf(out ? out + at : NULL, out ? size - at : 0, "%s%s%s\n", file, line,
+        at += (size_t)snprintf(out ? out + at : NULL, out ? size - at : 0, "%s%s%s", file, line,
                                function);
+        if (out) { /* a line is a frame, and nothing in it is obeyed where it is pasted */
+            mv_utf8_tame(out + from);
+            at = from + strlen(out + from);
+            out[at] = '\n';
+            out[at + 1] = '\0';
+        }
+        at++;
     }
     return at;
 }

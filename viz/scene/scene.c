@@ -6,8 +6,10 @@
 
 #include <xxhash.h>
 
+#include "base/escape.h"
 #include "base/grow.h"
 #include "base/numbers.h"
+#include "base/texts.h"
 #include "base/utf8.h"
 
 enum { MOST_SIDE = 16384 };
@@ -194,14 +196,14 @@ static void print_flags(const mv_shape *s, FILE *out)
 /* A line of the output stays one line. */
 static void print_quoted(const char *name, const char *text, FILE *out)
 {
+    mv_escaped piece;
+
     if (!text)
         return;
     fprintf(out, " %s\"", name);
-    for (; *text; text++) {
-        if (*text == '\n')
-            fputs("\\n", out);
-        else
-            fputc(*text, out);
+    for (uint64_t at = 0; mv_escape_next(mv_text_span(text), &at, MV_ESCAPE_JSON, &piece);) {
+        fwrite(piece.plain.data, 1, piece.plain.length, out);
+        fwrite(piece.escape, 1, piece.length, out);
     }
     fputc('"', out);
 }

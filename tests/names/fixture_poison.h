@@ -1,0 +1,13 @@
+/* Traces in which every string is hostile. */
+#ifndef MV_FIXTURE_POISON_H
+#define MV_FIXTURE_POISON_H
+
+#include "base/cursor.h"
+#include "parse/model/trace.h"
+
+/* Each string of the trace between two of `harms`, which take turns. Unless `all_strings`, the keys
+ * of facts and settings stay: changed, a report would say nothing about the values. */
+void mvt_poison(mv_arena *arena, mv_trace *t, const mv_span *harms, uint32_t count,
+                bool all_strings);
+
+#endif
