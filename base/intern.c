@@ -2,6 +2,8 @@
 
 enum { FIRST_CAPACITY = 1024 };
 
+const char mv_hash_place;
+
 static void place(mv_intern_slot *slots, uint64_t capacity, uint64_t at, mv_intern_slot slot)
 {
     at &= capacity - 1;

@@ -56,10 +56,23 @@ static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
 /* Adds a row that was not found. False when memory is out; the table is unchanged then. */
 bool mv_intern_add(mv_intern *t, uint64_t hash, uint32_t row);
 
+/* What hashes begin with, also the seed of XXH3 for texts and lists: another one in each process.
+ * Who writes a file cannot know it, and so cannot choose rows that share a place of the table:
+ * their searches would take quadratic time. It is where the system has loaded the program (ASLR);
+ * in WebAssembly it is a constant. Never part of what is written. */
+extern const char mv_hash_place;
+
+static inline uint64_t mv_hash_key(void)
+{
+    return (uint64_t)(uintptr_t)&mv_hash_place * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /* A 64-bit mix of two words, for rows that are a few numbers. */
 static inline uint64_t mv_mix(uint64_t a, uint64_t b)
 {
-    __uint128_t product = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd6e8feb86659fd93u);
+    uint64_t key = mv_hash_key();
+    __uint128_t product = (__uint128_t)(a ^ key) * (b ^ ~key ^ UINT64_C(0xd6e8feb86659fd93));
+
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 

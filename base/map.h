@@ -13,7 +13,7 @@
 #ifndef MV_BASE_MAP_H
 #define MV_BASE_MAP_H
 
-#include "base/arena.h"
+#include "base/intern.h"
 
 #define MV_NOT_IN_MAP UINT32_MAX
 
@@ -33,9 +33,7 @@ typedef struct {
 
 static inline uint64_t mv_map_home(const mv_map *map, uint64_t key)
 {
-    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
-
-    return (hash ^ hash >> 32) & map->mask;
+    return mv_mix(key, 0) & map->mask;
 }
 
 /* The slot of a key, or the empty one where it belongs. Not for a map without slots. */

@@ -16,7 +16,7 @@ static uint32_t find(const mv_texts *texts, mv_span text, uint64_t hash)
 
 uint32_t mv_texts_add(mv_texts *texts, mv_span text)
 {
-    uint64_t hash = XXH3_64bits(text.data, text.length);
+    uint64_t hash = XXH3_64bits_withSeed(text.data, text.length, mv_hash_key());
     uint32_t row = find(texts, text, hash);
     const char *copy;
 

@@ -57,10 +57,15 @@ static void put_frame(writer *w, mv_frame_id frame)
     w->number[frame.row] = ++w->used;
 }
 
-static bool is_shown(const writer *w, mv_stack_id stack, uint32_t index)
+static mv_frame_kind shows_of(const writer *w, mv_stack_id stack)
+{
+    return mv_stack_shows(w->export->trace, w->export->kinds, stack);
+}
+
+static bool is_shown(const writer *w, mv_frame_kind shows, mv_frame_id frame)
 {
     return w->export->all_frames ||
-           mv_frame_is_shown(w->export->trace, w->export->kinds, stack, index);
+           mv_frame_is_shown(w->export->trace, w->export->kinds, shows, frame);
 }
 
 static void put_frames(writer *w, const bool *is_used)
@@ -71,8 +76,12 @@ static void put_frames(writer *w, const bool *is_used)
     for (uint32_t s = 0; s < t->stacks.count; s++) {
         uint32_t count;
         const mv_frame_id *frame = mv_stack_frames(t, (mv_stack_id){s}, &count);
-        for (uint32_t i = 0; i < count && is_used[s]; i++)
-            if (w->number[frame[i].row] == 0 && is_shown(w, (mv_stack_id){s}, i))
+        mv_frame_kind shows;
+        if (!is_used[s])
+            continue;
+        shows = shows_of(w, (mv_stack_id){s});
+        for (uint32_t i = 0; i < count; i++)
+            if (w->number[frame[i].row] == 0 && is_shown(w, shows, frame[i]))
                 put_frame(w, frame[i]);
     }
     mv_culprit_label(t, w->export->kinds, MV_EMPTY_STACK, empty, sizeof empty);
@@ -91,10 +100,11 @@ static void put_stack(writer *w, uint32_t row)
     mv_stack_id stack = {row};
     uint32_t count, shown = 0;
     const mv_frame_id *frame = mv_stack_frames(t, stack, &count);
+    mv_frame_kind shows = shows_of(w, stack);
 
     mv_sink_printf(w->sink, "[");
     for (uint32_t i = count; i-- > 0;) {
-        if (!is_shown(w, stack, i))
+        if (!is_shown(w, shows, frame[i]))
             continue;
         mv_sink_printf(w->sink, "%s%u", shown++ ? "," : "", w->number[frame[i].row] - 1);
     }

@@ -302,25 +302,25 @@ mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_sta
     return best;
 }
 
-bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
-                       uint32_t index)
+mv_frame_kind mv_stack_shows(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
 {
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
-    mv_frame_kind best = MV_FRAME_NOISE, own;
+    mv_frame_kind best = MV_FRAME_NOISE;
 
-    if (index >= count)
-        return false;
-    if (mv_frame_is_call(trace, frames[index]))
-        return true;
-    own = kind_at(trace, kinds, frames[index]);
-    for (uint32_t i = 0; own > MV_FRAME_FRAMEWORK && i < count; i++) {
+    for (uint32_t i = 0; i < count && best > MV_FRAME_FRAMEWORK; i++) {
         mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
         best = kind < best ? kind : best;
     }
-    if (best == MV_FRAME_TELLING)
-        best = MV_FRAME_NATIVE;
-    return own <= MV_FRAME_FRAMEWORK || (best >= MV_FRAME_NATIVE && own <= best);
+    if (best <= MV_FRAME_FRAMEWORK)
+        return MV_FRAME_FRAMEWORK;
+    return best == MV_FRAME_TELLING ? MV_FRAME_NATIVE : best;
+}
+
+bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kind shows,
+                       mv_frame_id frame)
+{
+    return mv_frame_is_call(trace, frame) || kind_at(trace, kinds, frame) <= shows;
 }
 
 /* So many letters are enough of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file
@@ -330,6 +330,7 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
 {
     const char *path, *file, *function;
+    int most = (int)size; /* a name of megabytes is not walked for a label */
     long long line;
 
     if (size == 0)
@@ -346,15 +347,15 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
             file = at + 1;
     if (mv_frame_is_call(trace, frame)) {
         char library[MV_LIBRARY_NAME];
-        snprintf(out, size, "%s (%s)", function, mv_library_name(path, library));
+        snprintf(out, size, "%.*s (%s)", most, function, mv_library_name(path, library));
     } else if (mv_frame_is_native(path, function, line))
         mv_native_label(path, function, line, out, size);
     else if (line <= 0)
-        snprintf(out, size, "%s %s", file, function);
+        snprintf(out, size, "%.*s %.*s", most, file, most, function);
     else if (strstr(path, "torchinductor") && strlen(file) > 2 * GENERATED_NAME)
-        snprintf(out, size, "compiled %.*s:%lld %s", GENERATED_NAME, file, line, function);
+        snprintf(out, size, "compiled %.*s:%lld %.*s", GENERATED_NAME, file, line, most, function);
     else
-        snprintf(out, size, "%s:%lld %s", file, line, function);
+        snprintf(out, size, "%.*s:%lld %.*s", most, file, line, most, function);
     return out;
 }
 

@@ -52,10 +52,12 @@ uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
  * `kinds` from mv_frame_kinds, or NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
-/* Whether `--frames user` shows frame number `index` (from 0, innermost) of a stack: Python frames
- * always, native frames only in stacks without Python, noise only in stacks of nothing else. */
-bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
-                       uint32_t index);
+/* What `--frames user` shows of a stack: Python frames always, native frames only in stacks without
+ * Python, noise only in stacks of nothing else. The first looks through the stack once and gives
+ * the least telling kind that is shown; the second says it of one of its frames. */
+mv_frame_kind mv_stack_shows(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
+bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kind shows,
+                       mv_frame_id frame);
 
 /* "train.py:118 log_activations": the file's last component, the line, the function; for native
  * frames see mv_native_label. "(no stack)" for MV_NO_FRAME. Cut to fit and always NUL-terminated;

@@ -38,13 +38,12 @@ static bool view_is_empty(const frame_view *view, mv_stack_id stack)
 
 static uint64_t view_hash(const frame_view *view, mv_stack_id stack)
 {
-    uint64_t hash = 0x9e3779b97f4a7c15u + (uint64_t)view->most;
+    uint64_t hash = (uint64_t)view->most;
     uint32_t at = 0;
 
     for (mv_frame_id f = view_next(view, stack, &at); f.row != MV_NO_ROW;
          f = view_next(view, stack, &at)) {
-        hash = (hash ^ f.row) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
+        hash = mv_mix(hash, f.row);
     }
     return hash;
 }

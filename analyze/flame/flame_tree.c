@@ -31,7 +31,7 @@ typedef struct {
 static uint32_t label_number(tree_builder *p, const char *text)
 {
     size_t length = strlen(text);
-    uint64_t hash = XXH3_64bits(text, length);
+    uint64_t hash = XXH3_64bits_withSeed(text, length, mv_hash_key());
 
     for (mv_probe at = mv_intern_start(&p->by_text, hash); mv_intern_next(&p->by_text, &at);)
         if (strcmp(p->labels[at.row], text) == 0)
@@ -105,11 +105,12 @@ static bool add_stack(tree_builder *p, uint32_t *at, const mv_flame_row *row)
     const mv_flame_code *code = &p->code[row->side];
     uint32_t count, shown = 0;
     const mv_frame_id *frames = mv_stack_frames(code->trace, row->stack, &count);
+    mv_frame_kind shows = mv_stack_shows(code->trace, code->kinds, row->stack);
     char label[LABEL_SIZE];
 
     for (uint32_t k = 0; k < count; k++) {
         uint32_t i = p->opts.is_inverted ? k : count - 1 - k;
-        if (!code->has_all_frames && !mv_frame_is_shown(code->trace, code->kinds, row->stack, i))
+        if (!code->has_all_frames && !mv_frame_is_shown(code->trace, code->kinds, shows, frames[i]))
             continue;
         if (!step(p, at, frame_label(p, row->side, frames[i]),
                   (mv_flame_node){.kind = MV_FLAME_FRAME, .frame = frames[i]}, row))

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analyze/ranks/batch_factor.h"
+#include "base/intern.h"
 
 /* Two sizes changed alike when their ratios differ by less than this part. */
 #define SAME 0.002
@@ -66,7 +67,7 @@ static uint32_t slot_of(const sizes *s, uint32_t count, uint32_t slots)
     uint64_t hash = 0;
 
     for (uint32_t i = 0; i < count; i++)
-        hash = (hash ^ s->bytes[i]) * 0x9e3779b97f4a7c15u;
+        hash = mv_mix(hash, s->bytes[i]);
     return (uint32_t)((hash >> 32) % slots);
 }
 

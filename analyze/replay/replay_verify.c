@@ -5,9 +5,10 @@
 #include "analyze/replay/replay.h"
 #include "analyze/replay/replay_script.h"
 
-/* The heap is only searched by address where a prediction failed. After this many steps the rest of
+/* The heap is only searched by address where a prediction failed. After so many steps the rest of
  * the trace is not checked. */
-#define MOST_SEARCHED ((uint64_t)1 << 27)
+#define MOST_SEARCHED          ((uint64_t)1 << 24)
+#define MOST_SEARCHED_OF_EVENT 256
 
 typedef struct {
     const mv_replay_script *script;
@@ -37,7 +38,8 @@ __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32
 static uint32_t holder_of(verification *v, uint64_t addr, uint64_t size, mv_replay_state state)
 {
     v->searched += v->heap.count;
-    v->out->gave_up = v->searched > MOST_SEARCHED;
+    v->out->gave_up =
+        v->searched > MOST_SEARCHED + MOST_SEARCHED_OF_EVENT * (uint64_t)v->script->ev->count;
     for (uint32_t i = 0; i < v->heap.count && !v->out->gave_up; i++) {
         const mv_replay_block *b = &v->heap.blocks[i];
         if (b->state == state && b->addr <= addr && addr - b->addr < b->size &&

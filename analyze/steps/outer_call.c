@@ -79,12 +79,11 @@ static mv_frame_id next_of_program(const outer_state *w, mv_stack_id stack, uint
 
 static uint64_t hash_of(const outer_state *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
 {
-    uint64_t hash = 0x9e3779b97f4a7c15u + kind;
+    uint64_t hash = kind;
 
     for (mv_frame_id f = next_of_program(w, stack, &from); f.row != MV_NO_ROW;
          f = next_of_program(w, stack, &from)) {
-        hash = (hash ^ f.row) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
+        hash = mv_mix(hash, f.row);
     }
     return hash;
 }

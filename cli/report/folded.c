@@ -24,10 +24,11 @@ void mv_folded_put_stack(mv_sink *sink, const mv_trace *trace, const uint8_t *ki
 {
     uint32_t count, shown = 0;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_kind shows = mv_stack_shows(trace, kinds, stack);
     char label[512];
 
     for (uint32_t i = count; i-- > 0;) {
-        if (!all_frames && !mv_frame_is_shown(trace, kinds, stack, i))
+        if (!all_frames && !mv_frame_is_shown(trace, kinds, shows, frames[i]))
             continue;
         mv_folded_put_frame(sink, mv_frame_label(trace, frames[i], label, sizeof label),
                             is_first && shown == 0);

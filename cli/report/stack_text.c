@@ -8,6 +8,10 @@
 /* The most frames of the framework in a row that are shown; longer runs are only counted. */
 #define SHORT_RUN 1
 
+/* The most lines of a stack: a file can have as many stacks as events, each as deep as the file is
+ * long, since a pickle says a list once and then refers to it. */
+#define MOST_LINES 256
+
 static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, bool bold,
                       uint32_t indent)
 {
@@ -23,57 +27,76 @@ static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, boo
     mv_out_char(out, '\n');
 }
 
-/* How many shown frames in a row, from frame i on, are the framework's; *end is the frame after
- * them. */
-static uint32_t run_of_framework(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
-                                 uint32_t i, uint32_t *end)
-{
-    uint32_t count, shown = 0;
-    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
-
-    for (; i < count; i++) {
-        if (!mv_frame_is_shown(trace, kinds, stack, i))
-            continue;
-        if (kinds[frames[i].row] != MV_FRAME_FRAMEWORK)
-            break;
-        shown++;
-    }
-    *end = i;
-    return shown;
-}
-
-static void put_count(mv_out *out, uint32_t frames, uint32_t indent)
+static void put_count(mv_out *out, uint32_t frames, const char *what, uint32_t indent)
 {
     mv_out_spaces(out, indent);
     mv_out_style(out, MV_STYLE_DIM);
-    mv_out_format(out, "... %u frames of the framework", frames);
+    mv_out_format(out, "... %u %s", frames, what);
     mv_out_style(out, MV_STYLE_NONE);
     mv_out_char(out, '\n');
+}
+
+/* One stack on its way to the text. */
+typedef struct {
+    mv_out *out;
+    const mv_trace *trace;
+    mv_frame_id culprit; /* MV_NO_FRAME once it is printed */
+    uint32_t indent;
+    uint32_t lines;
+    uint32_t left_out; /* frames after MOST_LINES */
+    uint32_t run;      /* frames of the framework that are not printed yet */
+    mv_frame_id last;  /* of them */
+} stack_lines;
+
+static void put_line(stack_lines *s, mv_frame_id frame)
+{
+    bool bold = frame.row == s->culprit.row;
+
+    if (s->lines++ >= MOST_LINES) {
+        s->left_out++;
+        return;
+    }
+    put_frame(s->out, s->trace, frame, bold, s->indent);
+    if (bold)
+        s->culprit = MV_NO_FRAME;
+}
+
+static void end_run(stack_lines *s)
+{
+    if (s->run > SHORT_RUN && s->lines++ < MOST_LINES)
+        put_count(s->out, s->run, "frames of the framework", s->indent);
+    else if (s->run > SHORT_RUN)
+        s->left_out += s->run;
+    else if (s->run > 0)
+        put_line(s, s->last);
+    s->run = 0;
 }
 
 void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                   bool all, uint32_t indent)
 {
-    mv_frame_id culprit = mv_culprit_frame(trace, kinds, stack);
-    bool marked = false;
+    mv_frame_kind shows = mv_stack_shows(trace, kinds, stack);
+    stack_lines s = {.out = out,
+                     .trace = trace,
+                     .culprit = mv_culprit_frame(trace, kinds, stack),
+                     .indent = indent};
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
 
     for (uint32_t i = 0; i < count; i++) {
-        if (!all) {
-            uint32_t end, run = run_of_framework(trace, kinds, stack, i, &end);
-            if (run > SHORT_RUN) {
-                put_count(out, run, indent);
-                i = end - 1;
-                continue;
-            }
-            if (!mv_frame_is_shown(trace, kinds, stack, i))
-                continue;
+        if (!all && !mv_frame_is_shown(trace, kinds, shows, frames[i]))
+            continue;
+        if (!all && kinds[frames[i].row] == MV_FRAME_FRAMEWORK) {
+            s.last = frames[i];
+            s.run++;
+            continue;
         }
-        bool bold = !marked && frames[i].row == culprit.row;
-        marked = marked || bold;
-        put_frame(out, trace, frames[i], bold, indent);
+        end_run(&s);
+        put_line(&s, frames[i]);
     }
+    end_run(&s);
+    if (s.left_out > 0)
+        put_count(out, s.left_out, "more frames; --json has them", indent);
 }
 
 const char *mv_stack_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,

@@ -7,7 +7,8 @@
 
 /* Prints one line for each frame, indented by `indent` spaces, with the culprit in bold. Unless
  * `all` is set, frames that --frames user hides are left out, and runs of the framework's own
- * frames are only counted. `kinds` is from mv_frame_kinds. */
+ * frames are only counted. Of very deep stacks the first 256 lines are printed. `kinds` is from
+ * mv_frame_kinds. */
 void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                   bool all, uint32_t indent);
 

@@ -146,7 +146,7 @@ void mv_build_init(mv_build *b, mv_arena *arena, mv_trace *trace)
 mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length)
 {
     mv_strings *s = &b->trace->strings;
-    uint64_t hash = XXH3_64bits(text, length);
+    uint64_t hash = XXH3_64bits_withSeed(text, length, mv_hash_key());
     uint32_t row = s->count;
 
     for (mv_probe p = mv_intern_start(&b->strings, hash); mv_intern_next(&b->strings, &p);) {
@@ -188,7 +188,12 @@ mv_frame_id mv_build_frame(mv_build *b, const mv_frame_row *row)
 {
     mv_frames *f = &b->trace->frames;
     uint64_t hash = mv_mix(mv_mix(row->function.row, row->file.row), (uint64_t)row->line);
+    bool is_plain = is_without_fx(&row->fx);
     uint32_t at = f->count;
+
+    if (!is_plain)
+        hash = mv_mix(hash, mv_mix(row->fx.name.row, row->fx.target.row) ^
+                                mv_mix(row->fx.trace.row, row->fx.op.row));
 
     for (mv_probe p = mv_intern_start(&b->frames, hash); mv_intern_next(&b->frames, &p);)
         if (same_frame(b->trace, p.row, row))
@@ -196,7 +201,7 @@ mv_frame_id mv_build_frame(mv_build *b, const mv_frame_row *row)
     if (!add_interned(b, &b->frames, hash, MV_WIRE_FRAMES, at))
         return (mv_frame_id){0};
     MV_CODE_COLUMNS(STORE, f)
-    f->fx[at] = is_without_fx(&row->fx) ? MV_NO_ROW : append(b, MV_WIRE_FX, &row->fx);
+    f->fx[at] = is_plain ? MV_NO_ROW : append(b, MV_WIRE_FX, &row->fx);
     f->count++;
     return (mv_frame_id){at};
 }
@@ -205,7 +210,7 @@ mv_stack_id mv_build_stack(mv_build *b, const mv_frame_id *frames, uint32_t coun
 {
     mv_stacks *s = &b->trace->stacks;
     uint64_t bytes = (uint64_t)count * sizeof *frames;
-    uint64_t hash = XXH3_64bits(frames, bytes);
+    uint64_t hash = XXH3_64bits_withSeed(frames, bytes, mv_hash_key());
     uint32_t row = s->count;
 
     for (mv_probe p = mv_intern_start(&b->stacks, hash); mv_intern_next(&b->stacks, &p);)
@@ -275,7 +280,7 @@ static bool same_tag(const mv_tags *t, uint32_t at, const mv_tag_row *row)
 mv_tag_id mv_build_tag(mv_build *b, const mv_tag_row *row)
 {
     mv_tags *t = &b->trace->tags;
-    uint64_t hash = XXH3_64bits(row, sizeof *row);
+    uint64_t hash = XXH3_64bits_withSeed(row, sizeof *row, mv_hash_key());
     uint32_t at = t->count;
 
     for (mv_probe p = mv_intern_start(&b->tags, hash); mv_intern_next(&b->tags, &p);)

@@ -111,7 +111,7 @@ const mv_spelling *mv_spelled_find(mv_spelled *s, mv_span rest, uint64_t seen, u
         s->wasted += walked;
         return NULL;
     }
-    hash = XXH3_64bits(rest.data, *length);
+    hash = XXH3_64bits_withSeed(rest.data, *length, mv_hash_key());
     for (mv_probe p = mv_intern_start(&s->by_bytes, hash); mv_intern_next(&s->by_bytes, &p);) {
         if (s->known[p.row].length == *length && is_at(s, p.row, rest)) {
             follow(s, p.row);
@@ -128,7 +128,9 @@ void mv_spelled_learn(mv_spelled *s, mv_span bytes, mv_stack_id stack)
     if (s->count == MOST_KNOWN || s->bytes + bytes.length > MOST_BYTES)
         return;
     copy = mv_push_array(s->scratch, uint8_t, bytes.length);
-    if (!copy || !mv_intern_add(&s->by_bytes, XXH3_64bits(bytes.data, bytes.length), s->count))
+    if (!copy ||
+        !mv_intern_add(&s->by_bytes, XXH3_64bits_withSeed(bytes.data, bytes.length, mv_hash_key()),
+                       s->count))
         return;
     memcpy(copy, bytes.data, bytes.length);
     s->known[s->count] = (mv_spelling){copy, (uint32_t)bytes.length, stack};

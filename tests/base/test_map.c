@@ -90,3 +90,24 @@ Test(map, without_memory_it_stays_as_it_was)
     cr_assert_eq(mv_map_take(&map, 512), 1);
     cr_assert(mv_map_put(&map, keys * 512ull, keys), "there is room for one again");
 }
+
+/* What multiplies keys by a constant and folds the product keeps all of these in one place: a file
+ * of such addresses took quadratic time. */
+Test(map, keys_cannot_be_chosen_to_share_a_place)
+{
+    const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
+    enum { CHOSEN = 10000 };
+    mv_map map = {.arena = mvt_arena_of(1 << 22)};
+    uint32_t places = 0;
+    bool *is_home;
+
+    cr_assert_eq(inverse * UINT64_C(0x9e3779b97f4a7c15), 1);
+    cr_assert(mv_map_reserve(&map, CHOSEN));
+    is_home = mv_push_array(mvt_memory(), bool, map.mask + 1);
+    for (uint64_t k = 0; k < CHOSEN; k++) {
+        uint64_t home = mv_map_home(&map, (k << 32 | k) * inverse);
+        places += !is_home[home];
+        is_home[home] = true;
+    }
+    cr_expect_gt(places, CHOSEN / 2, "%u places for %u keys", places, CHOSEN);
+}

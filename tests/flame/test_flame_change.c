@@ -37,11 +37,13 @@ static int64_t part_of(const change *c, const mv_diff_row *row, const char *labe
     int s = row->bytes[1] != 0;
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(c->code.trace[s], row->stack[s], &count);
+    const uint8_t *kinds = c->code.sites[s].kinds;
+    mv_frame_kind shows = mv_stack_shows(c->code.trace[s], kinds, row->stack[s]);
     char text[512];
 
     for (uint32_t k = 0; k < count; k++) {
         uint32_t i = is_inverted ? k : count - 1 - k;
-        if (!mv_frame_is_shown(c->code.trace[s], c->code.sites[s].kinds, row->stack[s], i))
+        if (!mv_frame_is_shown(c->code.trace[s], kinds, shows, frames[i]))
             continue;
         mv_frame_label(c->code.trace[s], frames[i], text, sizeof text);
         return strcmp(text, label) == 0 ? row->delta : 0;

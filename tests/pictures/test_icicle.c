@@ -66,12 +66,13 @@ static void path_of_row(const picture *p, const mv_trace *trace, const mv_flame_
 {
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, row->stack, &count);
+    mv_frame_kind shows = mv_stack_shows(trace, p->sites.kinds, row->stack);
     char label[512];
     int at = 0;
 
     out[0] = 0;
     for (uint32_t i = count; i-- > 0;)
-        if (mv_frame_is_shown(trace, p->sites.kinds, row->stack, i))
+        if (mv_frame_is_shown(trace, p->sites.kinds, shows, frames[i]))
             at += snprintf(out + at, size - (size_t)at, ";%s",
                            mv_frame_label(trace, frames[i], label, sizeof label));
     if (at == 0)

@@ -214,14 +214,16 @@ static bool passes(const mv_trace *trace, const mv_sites *sites, mv_flames_ask a
 {
     uint32_t count, at = 0;
     const mv_frame_id *frames;
+    mv_frame_kind shows;
     char label[512];
 
     if (!ask.has_all_frames)
         stack = sites->stack[mv_site_of(sites, stack)];
     frames = mv_stack_frames(trace, stack, &count);
+    shows = mv_stack_shows(trace, sites->kinds, stack);
     for (uint32_t k = 0; k < count && at < depth; k++) {
         uint32_t i = ask.is_inverted ? k : count - 1 - k;
-        if (!ask.has_all_frames && !mv_frame_is_shown(trace, sites->kinds, stack, i))
+        if (!ask.has_all_frames && !mv_frame_is_shown(trace, sites->kinds, shows, frames[i]))
             continue;
         if (strcmp(mv_frame_label(trace, frames[i], label, sizeof label), labels[at]) != 0)
             return false;

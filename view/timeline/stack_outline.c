@@ -61,13 +61,14 @@ static const char *add_frames(mv_stack *s, mv_stack_id stack, const char *text)
     char label[LABEL_SIZE];
     uint32_t count, shown = 0;
     const mv_frame_id *frames = mv_stack_frames(t, stack, &count);
+    mv_frame_kind shows = mv_stack_shows(t, kinds, stack);
     bool has_user = false;
 
     for (uint32_t i = 0; i < count; i++)
         has_user = has_user || kinds[frames[i].row] == MV_FRAME_USER;
     for (uint32_t i = 0; i < count && shown < TEXT_FRAMES; i++) {
         if (has_user ? kinds[frames[i].row] != MV_FRAME_USER
-                     : !mv_frame_is_shown(t, kinds, stack, i))
+                     : !mv_frame_is_shown(t, kinds, shows, frames[i]))
             continue;
         text = mv_scene_format(scene, "%s\n%s", text,
                                mv_frame_label(t, frames[i], label, sizeof label));
