@@ -1,5 +1,6 @@
 #include "view/script.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +8,10 @@
 #include <time.h>
 
 #include "analyze/code/culprit.h"
+#include "viz/scene/raster.h"
 
-enum { WORDS = 6, LINE = 1024, MOST_FRAMES = 200000 };
+enum { WORDS = 6, LINE = 1024, MOST_FRAMES = 200000, MOST_TIMES = 10000 };
+#define MOST_NUMBER 1e9
 
 typedef struct {
     mv_view *view;
@@ -72,7 +75,7 @@ static bool number(script *s, uint32_t word, double *out)
     char *end;
 
     *out = strtod(text, &end);
-    if (end == text || *end)
+    if (end == text || *end || !(fabs(*out) <= MOST_NUMBER))
         return fail(s, "word %u is not a number", word + 1);
     return true;
 }
@@ -211,6 +214,8 @@ static bool do_key(script *s)
         return fail(s, "no such key");
     if (s->count > 2 && !number(s, 2, &times))
         return false;
+    if (times > MOST_TIMES)
+        return fail(s, "a key at most %d times", MOST_TIMES);
     for (; times >= 1; times--) {
         s->result->inputs++;
         give(s, input);
@@ -277,6 +282,8 @@ static bool do_size(script *s)
 
     if (!number(s, 1, &w) || !number(s, 2, &h))
         return false;
+    if (!(w >= 1 && w <= MV_IMAGE_MOST && h >= 1 && h <= MV_IMAGE_MOST))
+        return fail(s, "a size is from 1 to %d", MV_IMAGE_MOST);
     s->width = (float)w;
     s->height = (float)h;
     paint(s);

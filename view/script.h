@@ -2,8 +2,8 @@
  *
  *     open train.pickle             a file, as on the command line
  *     drop rank1.pickle             a file, dropped on the window
- *     size 1280 720                 pixels
- *     key Ctrl+F                    as in commands.def; `key . 10` ten times
+ *     size 1280 720                 pixels, at most 16384
+ *     key Ctrl+F                    as in commands.def; `key . 10` ten times, at most 10000
  *     text size>64M                 typed
  *     move 640 300                  the pointer
  *     click 640 300  click "Tables" there, or on a visible text; `double` likewise

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "parse/readers.h"
+#include "tests/fuzz/failing_push.h"
 #include "tests/fuzz/private_folder.h"
 #include "tests/fuzz/written_files.h"
 #include "view/chrome/chrome.h"
@@ -32,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
     SETUP = 6,
-    WORDS = 32, /* in its first byte: the script is one of view/script.h */
+    WORDS = 32,   /* in its first byte: the script is one of view/script.h */
+    OUTLINE = 64, /* the file was opened before */
     MOST_STEPS = 64,
     MOST_TURNS = 100000,
     MOST_FRAMES = 64,       /* until nothing moves */
@@ -52,41 +54,6 @@ typedef struct {
     bool is_short;   /* of memory, now or before: parts may lack */
     char pasted[64]; /* what is in the clipboard */
 } world;
-
-/* ---- pushes that fail -------------------------------------------------------------------- */
-
-static uint32_t fails_at; /* the push of that number fails; 0: none does */
-static bool has_failed;
-
-void *__real_mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size);
-void *__wrap_mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size);
-void *__real_mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
-void *__wrap_mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
-char *__real_mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
-char *__wrap_mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
-
-static bool is_failing(void)
-{
-    bool now = fails_at > 0 && --fails_at == 0;
-
-    has_failed |= now;
-    return now;
-}
-
-void *__wrap_mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
-{
-    return is_failing() ? NULL : __real_mv_arena_push(arena, count, size);
-}
-
-void *__wrap_mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
-{
-    return is_failing() ? NULL : __real_mv_arena_grow(arena, old, new_bytes);
-}
-
-char *__wrap_mv_arena_text(mv_arena *arena, const char *text, uint64_t length)
-{
-    return is_failing() ? NULL : __real_mv_arena_text(arena, text, length);
-}
 
 /* ---- the script -------------------------------------------------------------------------- */
 
@@ -157,7 +124,7 @@ static void check_frame(const world *w, const mv_scene *scene)
     char title[MV_VIEW_TITLE];
 
     mvt_check_scene(scene);
-    if (scene->failed && !w->is_short && !has_failed)
+    if (scene->failed && !w->is_short && !mvt_push_has_failed())
         mvt_finding("a frame that lacks memory", "");
     for (uint32_t i = 0; i < ui->zone_count; i++) {
         mv_box b = ui->zones[i].box;
@@ -181,9 +148,11 @@ static const mv_scene *paint(world *w)
 
 static void turn(world *w, uint32_t most)
 {
-    while (most > 0 && mv_view_turn(w->view))
-        most--;
-    if (most == 0 && w->view->opts.in_turns && mv_view_turn(w->view) && mv_view_turn(w->view))
+    uint32_t done = 0;
+
+    while (done < most && mv_view_turn(w->view))
+        done++;
+    if (done == MOST_TURNS)
         mvt_finding("never idle", "turns");
 }
 
@@ -199,7 +168,7 @@ static const mv_scene *settle(world *w)
         if (mv_view_is_idle(w->view))
             return scene;
     }
-    if (!w->is_short && !has_failed)
+    if (!w->is_short && !mvt_push_has_failed())
         mvt_finding("never idle", "frames");
     return scene;
 }
@@ -506,7 +475,7 @@ static void check_pixels(world *w, const mv_scene *scene)
     mv_image whole;
     mv_arena arena;
 
-    if (w->width * w->height > MOST_PIXELS || scene->failed || has_failed)
+    if (w->width * w->height > MOST_PIXELS || scene->failed || mvt_push_has_failed())
         return;
     mv_arena_init(&arena, &budget);
     if (mv_raster_next(w->raster, scene, &frame, &err) == MV_OK &&
@@ -526,7 +495,7 @@ static void do_rest(world *w)
     check_state(w);
     check_pixels(w, scene);
     scene = paint(w);
-    if (hash_of(scene) != before && !w->is_short && !has_failed)
+    if (hash_of(scene) != before && !w->is_short && !mvt_push_has_failed())
         mvt_finding("a frame without input is another", "");
 }
 
@@ -542,7 +511,8 @@ static void do_squeeze(world *w)
 
 static void do_fail(world *w)
 {
-    fails_at = 1 + take_wide(w) % 2048;
+    w->is_short |= mvt_push_has_failed();
+    mvt_fail_push(1 + take_wide(w) % 2048);
 }
 
 static void (*const steps[])(world *) = {
@@ -600,13 +570,41 @@ static bool begin(world *w, uint8_t *flags)
     memory = take(w);
     w->is_short = memory != 0;
     w->budget.limit = memory ? memory << 14 : 256u << 20;
-    fails_at = take_wide(w);
-    has_failed = false;
+    mvt_fail_push(take_wide(w));
     choose_size(w);
     take(w);
     w->raster = mv_raster_open(&w->budget, &(mv_raster_opts){0});
     w->view = mv_view_open(&w->budget, &opts);
     return w->view && w->raster;
+}
+
+/* An outline of the file, as an earlier run would have saved it, with any numbers in it. */
+static void put_outline(world *w)
+{
+    mv_budget budget = {.limit = 64 << 20};
+    mv_saved_index index = {.count = 1 + take(w) % 3u};
+    char folder[MV_SAVED_PATH];
+    mv_saved_key key;
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    index.devices = mv_push_array(&arena, mv_saved_device, index.count);
+    for (uint32_t i = 0; index.devices && i < index.count; i++) {
+        mv_saved_device *d = &index.devices[i];
+        uint64_t unit = (uint64_t)take_wide(w) << take(w) % 64;
+        *d = (mv_saved_device){.device = take(w), .events = take_wide(w) << take(w) % 17};
+        d->columns = take_wide(w) % (MV_SAVED_COLUMNS + 1);
+        d->peak = unit * take(w);
+        d->most_reserved = unit * take(w);
+        for (uint32_t c = 0; c < d->columns; c++) {
+            d->least[c] = unit * (c % 7);
+            d->most[c] = unit * (c % 13);
+            d->reserved[c] = unit * 3;
+        }
+    }
+    if (index.devices && mv_saved_key_of(&arena, FILE_NAME, &key) && mv_saved_folder(folder))
+        mv_saved_index_write(folder, key, &index);
+    mv_arena_release(&arena);
 }
 
 /* The rest of the script is words of view/script.h. */
@@ -639,7 +637,13 @@ static void run(world *w)
 
     if (begin(w, &flags)) {
         paint(w);
+        if (flags & OUTLINE)
+            put_outline(w);
         mv_view_add(w->view, FILE_NAME);
+        for (int i = 0; i < 4 && flags & OUTLINE; i++) {
+            paint(w);
+            turn(w, 1);
+        }
         if (flags & WORDS)
             run_words(w);
         else
@@ -648,7 +652,7 @@ static void run(world *w)
     }
     mv_view_close(w->view);
     mv_raster_close(w->raster);
-    fails_at = 0;
+    mvt_fail_push(0);
     if (w->budget.used != 0)
         mvt_finding("memory that was not given back", "");
 }

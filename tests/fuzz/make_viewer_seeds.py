@@ -148,6 +148,9 @@ def main():
             for at, steps in enumerate(places()):
                 write(f"{name}_place{at}", file, setup(flags) + steps)
     write("heap_words", "testdata/captures/heap_pool.bin", setup(32) + TEXT)
+    for name, rest in (("outline", b"\1\0\x01\x14\0\x64\0\0\x64\0\x0c\x0d" * 2),
+                       ("outline_empty", b"\1\0\x01\x14\0\x64\0\0\0\0\x0c\x0d" * 2)):
+        write(name, "testdata/snapshots/oom_outside.pickle", setup(66) + rest + MAINS[1] + REST)
     write("pickle_failing", "testdata/snapshots/oom_outside.pickle",
           setup(8, 0, 400) + SCRIPTS["details"])
     write("pickle_small_memory", "testdata/snapshots/oom_outside.pickle",

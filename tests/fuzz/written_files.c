@@ -42,7 +42,7 @@ static void check_size(const mv_scene *scene)
 {
     drawn_width = scene->shown_width > 0 ? scene->shown_width : scene->width;
     drawn_height = scene->shown_height > 0 ? scene->shown_height : scene->height;
-    if (!(drawn_width >= 1 && drawn_height >= 1 && isfinite(drawn_width + drawn_height)))
+    if (!(drawn_width >= 0 && drawn_height >= 0 && isfinite(drawn_width + drawn_height)))
         mvt_finding("a picture without a size", "scene");
 }
 
@@ -93,8 +93,8 @@ static void check_png(mv_span file)
 
     if (!png_image_begin_read_from_memory(&image, file.data, file.length))
         mvt_finding("PNG", image.message);
-    if (image.width != (uint32_t)lroundf(drawn_width) ||
-        image.height != (uint32_t)lroundf(drawn_height))
+    if (image.width != (uint32_t)lroundf(fmaxf(drawn_width, 1)) ||
+        image.height != (uint32_t)lroundf(fmaxf(drawn_height, 1)))
         mvt_finding("PNG", "not of the size that the scene says");
     image.format = PNG_FORMAT_RGBA;
     pixels = malloc(PNG_IMAGE_SIZE(image));

@@ -1,0 +1,105 @@
+/* libFuzzer target: what the viewer reads beside snapshots.
+ *
+ *     "memviz session ..."    a saved session
+ *     anything else           text: a link (--state, the address of a page), the user's own keys,
+ *                             and a script of view/script.h for a viewer without a file
+ *
+ * What is read is written and read again, and is the same; what is refused is refused with a place
+ * inside of the text. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse/readers.h"
+#include "tests/fuzz/private_folder.h"
+#include "view/intents/intents.h"
+#include "view/script.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef mv_code read_fn(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
+typedef const char *write_fn(mv_arena *arena, const mv_session *session);
+
+static mv_span span_of(const char *text)
+{
+    return (mv_span){(const uint8_t *)text, strlen(text)};
+}
+
+static void try_session(mv_arena *arena, mv_span text, read_fn *read, write_fn *write)
+{
+    mv_session session, again;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    const char *first, *second;
+
+    if (read(arena, text, &session, &err) != MV_OK) {
+        if (err.offset != MV_NO_OFFSET && err.offset > text.length)
+            mvt_finding("a place after the end", err.detail);
+        return;
+    }
+    first = write(arena, &session);
+    if (!first)
+        return;
+    if (read(arena, span_of(first), &again, &err) != MV_OK) {
+        if (err.code != MV_NOMEM)
+            mvt_finding("what was written is refused", err.detail);
+        return;
+    }
+    second = write(arena, &again);
+    if (second && strcmp(first, second) != 0)
+        mvt_finding("read back differently", second);
+}
+
+static void try_keys(mv_arena *arena, const char *text)
+{
+    char why[128] = "";
+    mv_keymap map;
+
+    mv_keymap_init(&map);
+    if (mv_keymap_read(arena, &map, text, why, sizeof why) && !*why)
+        mvt_finding("keys are refused without a word", text);
+    for (uint32_t key = ' '; key <= MV_KEY_F6; key++)
+        if (mv_keymap_command(&map, key, key & 7) >= MV_DO_COUNT)
+            mvt_finding("a key without a command", text);
+}
+
+/* Names of files stay in the private folder. */
+static void try_script(char *text)
+{
+    mv_budget budget = {.limit = 64 << 20};
+    mv_script_opts opts = {.width = 320, .height = 200};
+    mv_script_result result;
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){0});
+
+    for (char *at = text; *at; at++)
+        if (*at == '/')
+            *at = '_';
+    if (view && !mv_script_run(view, text, &opts, &result) && (!result.line || !*result.why))
+        mvt_finding("a script is refused without a word", text);
+    mv_view_close(view);
+    if (budget.used != 0)
+        mvt_finding("memory that was not given back", "script");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mv_budget budget = {.limit = 64 << 20};
+    mv_span bytes = {data, size};
+    mv_arena arena;
+    char *text;
+
+    mvt_folder_enter();
+    mv_arena_init(&arena, &budget);
+    text = mv_arena_text(&arena, size ? (const char *)data : "", size);
+    if (!text)
+        return 0;
+    if (strncmp(text, MV_SESSION_BEGINS, strlen(MV_SESSION_BEGINS)) == 0) {
+        try_session(&arena, bytes, mv_session_read, mv_session_text);
+    } else {
+        try_session(&arena, bytes, mv_session_read_line, mv_session_line);
+        try_keys(&arena, text);
+        try_script(text);
+    }
+    mv_arena_release(&arena);
+    mvt_folder_leave();
+    return 0;
+}
