@@ -66,6 +66,7 @@ static uint64_t replay(const mv_events *events, uint32_t frames, bool records, b
                                     .size = (int64_t)events->size[i] * (is_alloc ? 1 : -1),
                                     .allocated = MV_REC_NO_TOTAL,
                                     .device_type = 1};
+        mv_rec_visit visit;
 
         if (!is_replayed(events, i))
             continue;
@@ -74,9 +75,9 @@ static uint64_t replay(const mv_events *events, uint32_t frames, bool records, b
             told_us = 1000000 + (uint64_t)(events->time_us[i] - events->time_us[0]);
         if (is_alloc && frames)
             set_stack(events->stack[i].row, frames);
-        if (records && mv_rec_enter()) {
+        if (records && mv_rec_enter(&visit)) {
             mv_rec_block(&event);
-            mv_rec_leave();
+            mv_rec_leave(&visit);
         }
     }
     told_us = 0;

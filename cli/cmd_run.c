@@ -11,6 +11,8 @@
 #include "record/launch.h"
 #include "record/recording.h"
 
+enum { MOST_FAILURES = 8 }; /* that have a line each */
+
 typedef struct {
     mv_cli *cli;
     mv_recording recording;
@@ -30,6 +32,18 @@ static void put_result(const char *path, const mv_finalised *result)
                        result->stopped, path);
 }
 
+/* Whether the process itself says why it has no recording. */
+static bool has_said_why(const run *r, uint32_t process)
+{
+    uint32_t pid;
+    int32_t error;
+
+    for (uint32_t i = 0; i < MV_STATUS_FAILURES; i++)
+        if (mv_run_status_failure(&r->recording.status, i, &pid, &error) && pid == process)
+            return true;
+    return false;
+}
+
 /* An mv_recording_watch.file. */
 static void put_file(void *user, const mv_recording_file *f)
 {
@@ -44,10 +58,11 @@ static void put_file(void *user, const mv_recording_file *f)
         mv_complain_of(NULL, "ignored, because %s: %s", f->file->refused, f->file->path);
         break;
     case MV_RECORDING_EMPTY:
-        mv_complain_of(NULL,
-                       "nothing was recorded of process %u: its file is empty (no space, or "
-                       "emptied by someone)",
-                       f->file->pid);
+        if (!has_said_why(r, f->file->pid))
+            mv_complain_of(NULL,
+                           "nothing was recorded of process %u: its file is empty (no space, or "
+                           "emptied by someone)",
+                           f->file->pid);
         break;
     case MV_RECORDING_RUNNING:
         mv_complain_of(NULL, "process %u is still running and recording: %s", f->file->pid,
@@ -79,27 +94,69 @@ static void show_progress(void *user, uint64_t done, uint64_t total)
     mv_progress_show(&((run *)user)->progress, done, total);
 }
 
-/* The shim in a program that cannot make its file has no way to report it, so the reason is guessed
- * here. */
-static void explain_nothing(const run *r)
+/* The folder of the recordings. */
+static const char *folder_of(const run *r, int *length)
 {
-    const char *program = r->cli->options.file[0], *live = r->recording.names.live;
-    const char *why = mv_launch_obstacle(program);
-    bool cpu = mv_option_given(&r->cli->options, MV_HAS(CPU));
-    int folder = (int)(strrchr(live, '/') - live);
+    const char *live = r->recording.names.live;
 
-    if (r->is_quiet)
-        return;
-    if (why)
+    *length = (int)(strrchr(live, '/') - live);
+    *length = *length ? *length : 1;
+    return live;
+}
+
+/* Processes that had something to record and could not make their file. */
+static void put_failures(const run *r, uint32_t failed)
+{
+    uint32_t pid, shown = 0;
+    const char *folder;
+    int32_t error;
+    int length;
+
+    folder = folder_of(r, &length);
+    for (uint32_t i = 0; i < MOST_FAILURES; i++) {
+        if (!mv_run_status_failure(&r->recording.status, i, &pid, &error))
+            continue;
+        shown++;
+        if (error == MV_STATUS_FILTERED)
+            mv_complain_of(NULL,
+                           "nothing was recorded of process %u: it has a filter on system calls "
+                           "(seccomp) since before its first event",
+                           pid);
+        else
+            mv_complain_of(NULL,
+                           "nothing was recorded of process %u: it could not make a file in "
+                           "%.*s: %s",
+                           pid, length, folder, strerror(error));
+    }
+    if (failed > shown)
+        mv_complain_of(NULL, "nothing was recorded of %u more processes", failed - shown);
+}
+
+/* No process could, or had to, say why. */
+static void explain_nothing(const run *r, mv_run_counts counts)
+{
+    const char *why = mv_launch_obstacle(r->cli->options.file[0]), *folder;
+    bool cpu = mv_option_given(&r->cli->options, MV_HAS(CPU));
+    int length;
+
+    folder = folder_of(r, &length);
+    if (counts.opened)
+        mv_complain_of(NULL,
+                       "nothing was recorded: %u recording%s removed from %.*s while the program "
+                       "ran",
+                       counts.opened, counts.opened == 1 ? " was" : "s were", length, folder);
+    else if (why)
         mv_complain_of(NULL, "nothing was recorded: %s", why);
+    else if (!counts.loaded)
+        mv_complain_of(NULL, "nothing was recorded: no process loaded the recorder (a cleared "
+                             "environment, another user or root, a static or setuid program)");
     else
-        mv_complain_of(
-            NULL,
-            "nothing was recorded: no CUDA call and no allocation of PyTorch%s was seen"
-            "%s, or the program could not make, or did not keep, a file in %.*s (another "
-            "user, a chroot, no free descriptor)",
-            cpu ? "" : " on a GPU", cpu ? "" : " (tensors on the CPU are recorded with --cpu)",
-            folder ? folder : 1, live);
+        mv_complain_of(NULL,
+                       "nothing was recorded: no CUDA call and no allocation of PyTorch%s was "
+                       "seen in the %u program%s that could say so (those of other users and in "
+                       "other containers cannot%s)",
+                       cpu ? "" : " on a GPU", counts.loaded, counts.loaded == 1 ? "" : "s",
+                       cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
 /* Failures here are only messages: the exit status is always that of the program. */
@@ -110,12 +167,18 @@ static void collect(run *r)
         .finalise = {.phase = show_phase, .progress = show_progress, .user = r},
         .user = r};
     mv_err err = {.offset = MV_NO_OFFSET};
+    mv_run_counts counts;
     uint32_t count;
 
-    if (mv_recording_collect(&r->recording, &watch, &count, &err) != MV_OK)
+    if (mv_recording_collect(&r->recording, &watch, &count, &err) != MV_OK) {
         mv_complain(NULL, &err);
-    else if (count == 0)
-        explain_nothing(r);
+        return;
+    }
+    counts = mv_run_status_counts(&r->recording.status);
+    if (counts.failed)
+        put_failures(r, counts.failed);
+    else if (count == 0 && !r->is_quiet)
+        explain_nothing(r, counts);
 }
 
 int mv_cmd_run(mv_cli *cli)

@@ -183,13 +183,28 @@ static void set_out(const char *live)
     setenv("MEMVIZ_OUT", escaped, 1);
 }
 
-/* A launcher within another has a socket of its own, or none. */
-static void set_sampler(const char *name)
+/* A launcher within another has its own, or none. */
+static void set_text(const char *name, const char *text)
 {
-    if (*name)
-        setenv("MEMVIZ_SAMPLER", name, 1);
+    if (*text)
+        setenv(name, text, 1);
     else
-        unsetenv("MEMVIZ_SAMPLER");
+        unsetenv(name);
+}
+
+/* How many seccomp filters a process has before it installs its own. A container has one. */
+static void set_filters(void)
+{
+    static const char key[] = "Seccomp_filters:";
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256], count[16] = "";
+
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, key, sizeof key - 1) == 0)
+            snprintf(count, sizeof count, "%lu", strtoul(line + sizeof key - 1, NULL, 10));
+    if (file)
+        fclose(file);
+    set_text("MEMVIZ_FILTERS", count);
 }
 
 /* Runs in the child; does not return. If exec fails, the reason is written to the pipe; a
@@ -201,8 +216,10 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     set_preload(launch->shim);
     setenv("NVTX_INJECTION64_PATH", launch->shim, 0);
     set_out(launch->live);
-    set_sampler(sampler);
+    set_text("MEMVIZ_SAMPLER", sampler);
     setenv("MEMVIZ_STACKS", launch->stacks, 1);
+    set_text("MEMVIZ_STATUS", launch->status);
+    set_filters();
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
     sigaction(SIGCHLD, &kept->child, NULL);

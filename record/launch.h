@@ -19,6 +19,7 @@ typedef struct {
     const char *live;   /* live files are named LIVE.PID[.N].live */
     const char *stacks; /* "none", "python", "native" or "all" */
     bool cpu, wait_free;
+    const char *status; /* by which processes open the page of mv_run_status; "": none */
     /* Called when the program has started, then after as many milliseconds as it returned, and
      * whenever the shim asks for a sample (capture/record/sampler.h): the program may wait for it.
      */

@@ -10,12 +10,15 @@ enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000 };
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err)
 {
     *r = (mv_recording){.arena = arena};
-    return mv_run_names_make(output, &r->names, err);
+    if (mv_run_names_make(output, &r->names, err) == MV_OK)
+        mv_run_status_open(&r->status);
+    return err->code;
 }
 
 void mv_recording_close(mv_recording *r)
 {
     mv_nvml_close(&r->nvml);
+    mv_run_status_close(&r->status);
     mv_run_names_close(&r->names);
 }
 
@@ -46,6 +49,7 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
                         .stacks = program->stacks,
                         .cpu = program->cpu,
                         .wait_free = program->wait_free,
+                        .status = r->status.path,
                         .tick = sample,
                         .user = r};
 

@@ -11,11 +11,13 @@
 #define MV_RECORDING_H
 
 #include "record/finalise.h"
+#include "record/run_status.h"
 
 typedef struct {
     mv_arena *arena;
     mv_run_names names;
     mv_nvml nvml;
+    mv_run_status status;
     bool is_sampling;  /* NVML is loaded, or was found to be missing */
     uint32_t pause_ms; /* to the next sample */
 } mv_recording;

@@ -44,7 +44,9 @@ static bool is_wanted(c10_device device)
 static void record(void (*as)(const mv_rec_block_event *), void *ptr, int64_t size,
                    uint64_t allocated, uint64_t reserved, c10_device device)
 {
-    if (!is_wanted(device) || !mv_rec_enter())
+    mv_rec_visit visit;
+
+    if (!is_wanted(device) || !mv_rec_enter(&visit))
         return;
     as(&(mv_rec_block_event){.addr = (uintptr_t)ptr,
                              .size = size,
@@ -52,7 +54,7 @@ static void record(void (*as)(const mv_rec_block_event *), void *ptr, int64_t si
                              .reserved = reserved,
                              .device_type = device.type,
                              .device = device.index});
-    mv_rec_leave();
+    mv_rec_leave(&visit);
 }
 
 /* c10 has released its lock. */

@@ -75,15 +75,16 @@ void mv_heaps_tell(unsigned heap, mv_heap_action action, const void *address, ui
 {
     mv_rec_heap_call call = {
         .addr = (uintptr_t)address, .size = bytes, .caller = caller, .action = action};
+    mv_rec_visit visit;
     int kept = errno;
 
     if (heap > MV_HEAPS_MOST || (heap && atomic_load(&heaps[heap - 1].state) != READY))
         return;
-    if (mv_rec_enter()) {
+    if (mv_rec_enter(&visit)) {
         call.heap = heap ? heaps[heap - 1].name : NULL;
         call.device = mv_hook_current_device();
         mv_rec_heap(&call);
-        mv_rec_leave();
+        mv_rec_leave(&visit);
     }
     errno = kept;
 }

@@ -101,7 +101,7 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
 {
     call->kept_errno = errno;
     call->device = MV_NO_DEVICE;
-    if (!mv_rec_enter())
+    if (!mv_rec_enter(&call->visit))
         return false;
     if (action == MV_API_CONTEXT_DESTROY) {
         call->device = current_device();
@@ -126,7 +126,7 @@ static int device_of(const mv_hook_call *call, const mv_rec_api *what)
     return current_device();
 }
 
-void mv_hook_end(const mv_hook_call *call, mv_rec_api what)
+void mv_hook_end(mv_hook_call *call, mv_rec_api what)
 {
     int after = errno;
 
@@ -137,6 +137,6 @@ void mv_hook_end(const mv_hook_call *call, mv_rec_api what)
         what.device = device_of(call, &what);
         mv_rec_call(&what);
     }
-    mv_rec_leave();
+    mv_rec_leave(&call->visit);
     errno = after;
 }

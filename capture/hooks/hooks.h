@@ -63,6 +63,7 @@ void mv_entry_point_bind(const char *symbol, void **out, unsigned version, bool 
 typedef struct {
     mv_any_fn *real;
     const void *caller;
+    mv_rec_visit visit;
     uint64_t sequence;
     int device; /* current before the call */
     int result;
@@ -83,7 +84,7 @@ int mv_hook_current_device(void);
 bool mv_hook_begin(mv_hook_call *call, mv_api_action action);
 
 /* `what` holds the fields that the row of hooks.def names; the rest is filled in here. */
-void mv_hook_end(const mv_hook_call *call, mv_rec_api what);
+void mv_hook_end(mv_hook_call *call, mv_rec_api what);
 
 /* ---- first_launch.c ---- */
 

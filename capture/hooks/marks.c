@@ -8,11 +8,12 @@
 
 static void record(mv_live_event kind, const char *text)
 {
+    mv_rec_visit visit;
     int kept = errno;
 
-    if (mv_rec_enter()) {
+    if (mv_rec_enter(&visit)) {
         mv_rec_mark(kind, text, 0);
-        mv_rec_leave();
+        mv_rec_leave(&visit);
     }
     errno = kept;
 }

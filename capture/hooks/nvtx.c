@@ -60,11 +60,12 @@ static _Thread_local struct {
 static void record(mv_live_event kind, const char *domain, mv_nvtx_text text, uint64_t number)
 {
     char room[MV_NVTX_MOST_TEXT];
+    mv_rec_visit visit;
     int kept = errno;
 
-    if (mv_rec_enter()) {
+    if (mv_rec_enter(&visit)) {
         mv_rec_mark(kind, mv_nvtx_spell(domain, text, room), number);
-        mv_rec_leave();
+        mv_rec_leave(&visit);
     }
     errno = kept;
 }

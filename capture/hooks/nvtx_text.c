@@ -1,10 +1,11 @@
 #include "capture/hooks/nvtx_text.h"
 
+#include "capture/record/pages.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
 enum { MOST_KEPT = 16 << 20 }; /* bytes of address space; pages are used as texts are added */
@@ -67,14 +68,13 @@ static char *room_for_all(void)
 
     if (room)
         return room;
-    room = mmap(NULL, MOST_KEPT, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    room = mv_pages_get(MOST_KEPT);
     errno = before;
-    if (room == MAP_FAILED)
+    if (!room)
         return NULL;
     if (atomic_compare_exchange_strong(&kept, &other, room))
         return room;
-    munmap(room, MOST_KEPT);
+    mv_pages_give(room, MOST_KEPT);
     return other;
 }
 

@@ -168,9 +168,8 @@ static unsigned add_needed(const struct link_map *file, const struct link_map **
     return count;
 }
 
-static void *find_nearby(const char *name, uintptr_t caller)
+static void *find_nearby_with(const struct link_map **queue, const char *name, uintptr_t caller)
 {
-    const struct link_map *queue[MOST_NEARBY];
     unsigned count = 1;
 
     queue[0] = file_of(caller);
@@ -183,6 +182,28 @@ static void *find_nearby(const char *name, uintptr_t caller)
         count = add_needed(queue[at], queue, count);
     }
     return NULL;
+}
+
+static __attribute__((noinline)) void *find_nearby_nested(const char *name, uintptr_t caller)
+{
+    const struct link_map *queue[MOST_NEARBY];
+    return find_nearby_with(queue, name, caller);
+}
+
+/* The loader's lock is held, so no other thread is here; but this one may be, when a signal's
+ * handler calls CUDA. The queue is too large for the program's stacks. */
+static void *find_nearby(const char *name, uintptr_t caller)
+{
+    static const struct link_map *queue[MOST_NEARBY];
+    static volatile bool is_in_use;
+    void *found;
+
+    if (is_in_use)
+        return find_nearby_nested(name, caller);
+    is_in_use = true;
+    found = find_nearby_with(queue, name, caller);
+    is_in_use = false;
+    return found;
 }
 
 /* ---- answers ---- */

@@ -57,6 +57,7 @@ int mv_live_file_open(mv_live_file *file)
     atomic_store(&file->tail, 0);
     atomic_store(&file->reserved, 0);
     atomic_store(&file->writes_zeros, false);
+    file->aside = (mv_set_aside){0};
     atomic_store(&file->fd, fd);
     return 0;
 }
@@ -172,7 +173,7 @@ static int back(mv_live_file *file, int fd, uint64_t at, uint64_t bytes)
     return write_zeros(fd, at, bytes);
 }
 
-int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory)
+static int map_next(mv_live_file *file, uint64_t bytes, void **memory)
 {
     uint64_t at = atomic_fetch_add(&file->tail, bytes);
     int fd = descriptor(file);
@@ -187,15 +188,34 @@ int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory)
     return 0;
 }
 
+int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory)
+{
+    if (!mv_is_confined())
+        return map_next(file, bytes, memory);
+    *memory = mv_set_aside_take(&file->aside, bytes);
+    return *memory ? 0 : MV_CONFINED_ERROR;
+}
+
+void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes)
+{
+    void *memory;
+
+    if (atomic_load(&file->aside.used) < file->aside.bytes / 2 && file->aside.memory)
+        return;
+    if (map_next(file, bytes, &memory) == 0)
+        file->aside = (mv_set_aside){.memory = memory, .bytes = bytes};
+}
+
 void mv_live_file_give(void *memory, uint64_t bytes)
 {
-    munmap(memory, bytes);
+    if (!mv_is_confined())
+        munmap(memory, bytes);
 }
 
 void mv_live_file_close(mv_live_file *file)
 {
     int fd = atomic_exchange(&file->fd, -1);
 
-    if (is_ours(file, fd))
+    if (!mv_is_confined() && is_ours(file, fd))
         syscall(SYS_close, fd);
 }

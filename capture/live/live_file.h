@@ -16,6 +16,8 @@
 #ifndef MV_LIVE_FILE_H
 #define MV_LIVE_FILE_H
 
+#include "capture/live/confined.h"
+
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,6 +33,7 @@ typedef struct {
     _Atomic uint64_t tail;     /* byte at which the next chunk begins */
     _Atomic uint64_t reserved; /* bytes from the start that have disk space */
     atomic_bool writes_zeros;  /* the file system cannot reserve */
+    mv_set_aside aside;        /* chunks for a confined process, mapped beforehand */
 } mv_live_file;
 
 /* Creates the file at `file->path`; EEXIST when it exists already. */
@@ -39,6 +42,10 @@ int mv_live_file_open(mv_live_file *file);
 /* Maps the next `bytes` (a multiple of MV_LIVE_CHUNK_BYTES) at the file's end, all zeros. Forked
  * children do not inherit the mapping. */
 int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory);
+
+/* Maps so many chunks, which mv_live_file_take gives a confined process. What was set aside before
+ * is kept if it was not used. */
+void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes);
 
 /* Unmaps the memory; the file keeps its contents. */
 void mv_live_file_give(void *memory, uint64_t bytes);

@@ -1,5 +1,7 @@
 #include "capture/record/forks.h"
 
+#include "capture/live/confined.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,6 +38,8 @@ static void pause_a_little(void)
     const struct timespec time = {.tv_nsec = PAUSE_NS};
     int kept = errno;
 
+    if (mv_is_confined())
+        return;
     syscall(SYS_nanosleep, &time, NULL); /* libc's is a cancellation point */
     errno = kept;
 }
@@ -77,6 +81,14 @@ void mv_forks_leave(mv_section section)
         atomic_fetch_sub(&mv_forks.inside[section], 1);
 }
 
+void mv_forks_abandon(void)
+{
+    if (fork_state.depth[MV_SECTION_LOADER] == 0)
+        return;
+    fork_state.depth[MV_SECTION_LOADER] = 0;
+    atomic_fetch_sub(&mv_forks.inside[MV_SECTION_LOADER], 1);
+}
+
 bool mv_forks_is_inside(mv_section section)
 {
     return fork_state.depth[section] > 0;
@@ -100,7 +112,7 @@ bool mv_forks_was_whole(void)
 static bool is_alone(void)
 {
     struct stat st;
-    return stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
+    return !mv_is_confined() && stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
 }
 
 /* True when no other thread is in the section. A thread that jumped out of a hook is counted for

@@ -56,6 +56,9 @@ void mv_forks_watch(void);
 bool mv_forks_enter(mv_section section);
 void mv_forks_leave(mv_section section);
 
+/* This thread has left a hook by a jump, or ends: it is not reading the loader's list any more. */
+void mv_forks_abandon(void);
+
 /* Whether this thread is in that section. */
 bool mv_forks_is_inside(mv_section section);
 

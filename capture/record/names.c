@@ -23,7 +23,7 @@ bool mv_names_lock(void)
 
 void mv_names_unlock(void)
 {
-    pthread_mutex_unlock(&mv_wiped.names);
+    mv_process_unlock(&mv_wiped.names);
 }
 
 /* Where the next `most` bytes go; NULL: no space. The header of a new chunk says how many ids were
@@ -278,7 +278,10 @@ void mv_names_thread(mv_thread_block *block)
     char words[] = "thread 0123456789abcde", *now = words + strlen("thread ");
     uint32_t name, text, frame = MV_NO_ID;
 
-    prctl(PR_GET_NAME, now);
+    if (!mv_is_confined())
+        prctl(PR_GET_NAME, now);
+    else
+        memcpy(now, block->words ? block->name : "unknown", block->words ? sizeof block->name : 8);
     if ((block->words && strcmp(now, block->name) == 0) || !mv_names_lock())
         return;
     name = string(now, strlen(now));

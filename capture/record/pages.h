@@ -3,20 +3,27 @@
 #ifndef MV_PAGES_H
 #define MV_PAGES_H
 
+#include "capture/live/confined.h"
+
 #include <stddef.h>
 #include <sys/mman.h>
 
 /* Memory of zeros. NULL when there is none; then errno changes. */
 static inline void *mv_pages_get(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory;
+
+    if (mv_is_confined())
+        return mv_confined_pages(bytes);
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                  -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
 static inline void mv_pages_give(void *memory, size_t bytes)
 {
-    munmap(memory, bytes);
+    if (!mv_is_confined())
+        munmap(memory, bytes);
 }
 
 #endif

@@ -1,9 +1,11 @@
 #include "capture/record/process.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,11 +14,14 @@
 #include "capture/record/names.h"
 #include "capture/record/process_facts.h"
 #include "capture/record/stack_table.h"
+#include "capture/record/status.h"
 #include "capture/record/thread_state.h"
+#include "capture/wire_status.h"
 
 enum {
-    MOST_FILES = 10000, /* for one process id: each exec makes a new one */
-    FIRST_SEQUENCE = 1  /* 0 is none */
+    MOST_FILES = 10000,       /* for one process id: each exec makes a new one */
+    FIRST_SEQUENCE = 1,       /* 0 is none */
+    SET_ASIDE_BYTES = 8 << 20 /* of the file, for a confined process: a million events */
 };
 
 _Alignas(MV_WIPED_BYTES) mv_wiped_page mv_wiped;
@@ -29,12 +34,65 @@ uint64_t mv_process_now_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-bool mv_process_lock(pthread_mutex_t *lock)
+/* ---- Locks ---- */
+
+static uint64_t signal_bit(int number)
 {
-    if (mv_process.settings.wait_free)
-        return pthread_mutex_trylock(lock) == 0;
-    return pthread_mutex_lock(lock) == 0;
+    return (uint64_t)1 << (number - 1);
 }
+
+/* Blocks all signals, those of libc too, which its own functions leave out. The kernel raises the
+ * others at once, and kills when they are blocked. */
+static bool block_signals(uint64_t *before)
+{
+    uint64_t all = ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
+                     signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));
+
+    return !mv_is_confined() &&
+           syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all) == 0;
+}
+
+static void restore_signals(uint64_t before)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+}
+
+static bool take(mv_lock *lock, int how(pthread_mutex_t *))
+{
+    uint64_t before = 0;
+    bool has_blocked = block_signals(&before);
+
+    if (how(&lock->mutex) == 0) {
+        lock->signals = before;
+        lock->has_blocked = has_blocked;
+        return true;
+    }
+    if (has_blocked)
+        restore_signals(before);
+    return false;
+}
+
+bool mv_process_lock(mv_lock *lock)
+{
+    return take(lock, mv_process.settings.wait_free ? pthread_mutex_trylock : pthread_mutex_lock);
+}
+
+bool mv_process_trylock(mv_lock *lock)
+{
+    return take(lock, pthread_mutex_trylock);
+}
+
+void mv_process_unlock(mv_lock *lock)
+{
+    uint64_t before = lock->signals;
+    bool has_blocked = lock->has_blocked;
+
+    pthread_mutex_unlock(&lock->mutex);
+    if (has_blocked)
+        restore_signals(before);
+}
+
+/* ---- What is lost, and when recording stops ---- */
 
 void mv_process_lose(mv_lost_kind what)
 {
@@ -73,6 +131,7 @@ static bool is_set(const char *variable)
 static void read_settings(mv_capture_settings *settings)
 {
     const char *out = getenv("MEMVIZ_OUT"), *sampler = getenv("MEMVIZ_SAMPLER");
+    const char *filters = getenv("MEMVIZ_FILTERS");
     size_t bytes = out ? strlen(out) : 0;
 
     memset(settings, 0, sizeof *settings);
@@ -83,6 +142,7 @@ static void read_settings(mv_capture_settings *settings)
     settings->stacks = stacks_named(getenv("MEMVIZ_STACKS"));
     settings->cpu = is_set("MEMVIZ_CPU");
     settings->wait_free = is_set("MEMVIZ_WAIT_FREE");
+    settings->filters = filters ? (uint32_t)strtoul(filters, NULL, 10) : UINT32_MAX;
 }
 
 /* ---- Forks and ends ---- */
@@ -101,6 +161,7 @@ static void prepare(void)
         madvise(&mv_wiped, sizeof mv_wiped, MADV_WIPEONFORK);
     pthread_atfork(NULL, NULL, forked);
     mv_forks_watch();
+    mv_status_begin(getenv("MEMVIZ_STATUS"));
     mv_process.has_thread_end = pthread_key_create(&mv_process.thread_end, mv_thread_end) == 0;
 }
 
@@ -136,10 +197,11 @@ static void ask(void)
 
 static void ask_once(void)
 {
-    pthread_mutex_lock(&mv_wiped.opening);
+    if (!take(&mv_wiped.opening, pthread_mutex_lock))
+        return;
     if (atomic_load(&mv_wiped.state) == MV_RECORDING_UNASKED)
         ask();
-    pthread_mutex_unlock(&mv_wiped.opening);
+    mv_process_unlock(&mv_wiped.opening);
 }
 
 /* ---- The file ---- */
@@ -237,15 +299,27 @@ static int open_file(mv_live_file *file)
     return error;
 }
 
-/* Needs the lock of opening. If the file cannot be created there is nowhere to report why; `memviz
- * run` sees that it is missing. */
+/* 0, an errno number, or MV_STATUS_FILTERED. */
+static int open_first(void **first)
+{
+    int error;
+
+    if (mv_is_confined() || mv_facts_has_filter(mv_process.settings.filters))
+        return MV_STATUS_FILTERED;
+    error = open_file(&mv_process.file);
+    return error ? error : mv_live_file_take(&mv_process.file, MV_LIVE_CHUNK_BYTES, first);
+}
+
+/* Needs the lock of opening. */
 static void open_now(void)
 {
     void *first;
+    int error;
 
     forget_parent();
-    if (open_file(&mv_process.file) != 0 ||
-        mv_live_file_take(&mv_process.file, MV_LIVE_CHUNK_BYTES, &first) != 0) {
+    error = open_first(&first);
+    mv_status_opened(error);
+    if (error) {
         mv_live_file_close(&mv_process.file);
         atomic_store(&mv_wiped.state, MV_RECORDING_STOPPED);
         return;
@@ -287,8 +361,31 @@ bool mv_process_start(void)
     }
     if (atomic_load(&mv_wiped.state) == MV_RECORDING_WAITING)
         open_now();
-    pthread_mutex_unlock(&mv_wiped.opening);
+    mv_process_unlock(&mv_wiped.opening);
     return atomic_load(&mv_wiped.state) == MV_RECORDING_ON;
+}
+
+/* ---- Filters on system calls ---- */
+
+bool mv_process_confine(bool is_strict)
+{
+    if (mv_is_confined())
+        return false;
+    if (is_strict)
+        mv_process_stop(EPERM);
+    if (mv_process_epoch() && mv_process_lock(&mv_wiped.opening)) {
+        mv_live_file_set_aside(&mv_process.file, SET_ASIDE_BYTES);
+        mv_process_unlock(&mv_wiped.opening);
+        mv_confined_prepare();
+        mv_module_at(0); /* reads the list of modules */
+    }
+    atomic_store(&mv_confined_now, true);
+    return true;
+}
+
+void mv_process_unconfine(void)
+{
+    atomic_store(&mv_confined_now, false);
 }
 
 __attribute__((constructor)) static void loaded(void)

@@ -48,6 +48,14 @@ typedef enum {
     MV_RECORDING_STOPPED
 } mv_recording_state;
 
+/* While a lock is held its holder has signals blocked: a handler that jumps away or forks, or a
+ * pthread_cancel, would leave it locked for ever. */
+typedef struct {
+    pthread_mutex_t mutex;
+    uint64_t signals; /* blocked before */
+    bool has_blocked;
+} mv_lock;
+
 enum { MV_WIPED_BYTES = 4096 };
 
 /* All zeros in a child, which unlocks the locks that other threads of the parent held. */
@@ -55,7 +63,7 @@ typedef union {
     struct {
         _Atomic uint64_t epoch; /* differs for each file; 0: no recording */
         _Atomic int state;      /* mv_recording_state */
-        pthread_mutex_t opening, names, facts;
+        mv_lock opening, names, facts;
     };
     uint8_t page[MV_WIPED_BYTES];
 } mv_wiped_page;
@@ -64,12 +72,14 @@ extern mv_wiped_page mv_wiped;
 
 enum { MV_SAMPLER_NAME = 64 };
 
-/* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE, MEMVIZ_SAMPLER. */
+/* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE, MEMVIZ_SAMPLER,
+ * MEMVIZ_FILTERS. */
 typedef struct {
     char out[PATH_MAX]; /* path of the live file without its ending; "": none was requested */
     mv_stacks_wanted stacks;
     bool cpu;
     bool wait_free;                /* no thread waits for another */
+    uint32_t filters;              /* seccomp filters that the launcher has; UINT32_MAX: any */
     char sampler[MV_SAMPLER_NAME]; /* the launcher's socket (sampler.h); "": none */
 } mv_capture_settings;
 
@@ -91,13 +101,20 @@ static inline uint64_t mv_process_epoch(void)
 }
 
 /* Takes a lock of `mv_wiped`. False: the lock is busy, and the settings forbid waiting. */
-bool mv_process_lock(pthread_mutex_t *lock);
+bool mv_process_lock(mv_lock *lock);
+bool mv_process_trylock(mv_lock *lock);
+void mv_process_unlock(mv_lock *lock);
 
 /* Opens the file if this is the process's first event. False: do not record. */
 bool mv_process_start(void);
 
-/* Ends the recording for good; the reason is an errno number. Any thread may call it, any number of
- * times. */
+/* Before a seccomp filter is installed: from then on no system call is made (live/confined.h).
+ * False: that was so already. The second takes it back: there is no filter. */
+bool mv_process_confine(bool is_strict);
+void mv_process_unconfine(void);
+
+/* Ends the recording for good; the reason is an errno number or MV_CONFINED_ERROR. Any thread may
+ * call it, any number of times. */
 void mv_process_stop(int error);
 
 void mv_process_lose(mv_lost_kind what);

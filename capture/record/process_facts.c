@@ -102,14 +102,36 @@ static void put_names_of_process(void)
         put_text("cwd", facts.text, FOR_THE_END);
 }
 
-/* The words of the command line, with a space between them. */
-static void put_command(void)
+/* Reads a file of /proc into facts.text; the number of bytes, or -1. A program that was just
+ * started has made the same system calls to load its libraries. */
+static long read_text(const char *path)
 {
-    long fd = syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    long count = fd < 0 ? -1 : syscall(SYS_read, fd, facts.text, sizeof facts.text);
+    long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    long count = fd < 0 ? -1 : syscall(SYS_read, fd, facts.text, sizeof facts.text - 1);
 
     if (fd >= 0)
         syscall(SYS_close, fd);
+    return count;
+}
+
+bool mv_facts_has_filter(uint32_t allowed)
+{
+    static const char key[] = "\nSeccomp_filters:\t";
+    const char *at;
+    long count = allowed == UINT32_MAX ? -1 : read_text("/proc/self/status");
+
+    if (count < 0)
+        return false;
+    facts.text[count] = 0;
+    at = strstr(facts.text, key);
+    return at && strtoul(at + sizeof key - 1, NULL, 10) > allowed;
+}
+
+/* The words of the command line, with a space between them. */
+static void put_command(void)
+{
+    long count = read_text("/proc/self/cmdline");
+
     while (count > 0 && facts.text[count - 1] == 0)
         count--;
     for (long i = 0; i < count; i++)
@@ -193,21 +215,24 @@ static void put_python(void)
 
 void mv_facts_refresh(void)
 {
-    if (!mv_process_epoch() || pthread_mutex_trylock(&mv_wiped.facts) != 0)
+    if (!mv_process_epoch() || !mv_process_trylock(&mv_wiped.facts))
         return;
     put_lost(false);
     put_python();
-    pthread_mutex_unlock(&mv_wiped.facts);
+    mv_process_unlock(&mv_wiped.facts);
 }
 
 void mv_facts_stopped(int error)
 {
-    const char *words = strerrordesc_np(error);
+    const char *words = error == MV_CONFINED_ERROR
+                            ? "what was set aside before a filter on system calls is used up"
+                            : strerrordesc_np(error);
 
-    pthread_mutex_lock(&mv_wiped.facts);
+    if (!mv_process_lock(&mv_wiped.facts))
+        return;
     put_text("stopped", words ? words : "unknown error", 0);
     put_number("stopped_us", mv_process_now_us(), 0);
-    pthread_mutex_unlock(&mv_wiped.facts);
+    mv_process_unlock(&mv_wiped.facts);
 }
 
 /* A signal handler may end the process while its own thread writes facts: waiting would never
@@ -215,8 +240,8 @@ void mv_facts_stopped(int error)
 static bool lock_at_end(void)
 {
     if (mv_thread.inside)
-        return pthread_mutex_trylock(&mv_wiped.facts) == 0;
-    return pthread_mutex_lock(&mv_wiped.facts) == 0;
+        return mv_process_trylock(&mv_wiped.facts);
+    return mv_process_lock(&mv_wiped.facts);
 }
 
 void mv_facts_end(void)
@@ -227,7 +252,7 @@ void mv_facts_end(void)
     put_lost(true);
     put_python();
     put_number("end_us", mv_process_now_us(), 0);
-    pthread_mutex_unlock(&mv_wiped.facts);
+    mv_process_unlock(&mv_wiped.facts);
 }
 
 void mv_facts_forget(void)

@@ -8,11 +8,16 @@
  * start. */
 void mv_facts_begin(void *first_chunk);
 
+/* Whether this process has more seccomp filters than `allowed`; UINT32_MAX: never. Needs the lock
+ * of opening. */
+bool mv_facts_has_filter(uint32_t allowed);
+
 /* Writes what is known of Python, and the counters of losses that have doubled (writing each change
  * would fill the chunk up). Does nothing while another thread does it. */
 void mv_facts_refresh(void);
 
-/* Records that the recording ends early; the reason is an errno number. */
+/* Records that the recording ends early; the reason is an errno number or MV_CONFINED_ERROR.
+ */
 void mv_facts_stopped(int error);
 
 /* Records that the process ends normally. */

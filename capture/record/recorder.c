@@ -1,6 +1,8 @@
 #include "capture/record/recorder.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -17,8 +19,11 @@ enum {
     PAGE_BITS = 9, /* addresses and sizes of the framework are multiples of 512 */
     DEVICE_TYPES = 32,
     DEVICES = 128,
-    CPU_TYPE = 0 /* c10::DeviceType::CPU */
+    CPU_TYPE = 0, /* c10::DeviceType::CPU */
+    MOST_STACK = 1 << 30
 };
+
+extern void *__libc_stack_end; /* the dynamic loader's: the end of the first thread's stack */
 
 /* For each device, the sum of the framework's events, and the reserved bytes that it reported last.
  * The framework's own lock orders the events of one device. */
@@ -37,38 +42,93 @@ typedef struct {
 
 /* ---- Entering ---- */
 
-static bool enter_slowly(void)
+static bool enter_slowly(uintptr_t frame)
 {
     int kept = errno;
     bool entered;
 
-    mv_thread.inside = true;
+    mv_thread.inside = frame;
     entered = mv_thread_arm() != NULL;
-    mv_thread.inside = entered;
+    if (!entered)
+        mv_thread.inside = 0;
     errno = kept;
     return entered;
 }
 
-bool mv_rec_enter(void)
+static uintptr_t mark_at(uintptr_t frame)
+{
+    return frame ^ (uintptr_t)0x6d656d76697a2121; /* what no program has there by chance */
+}
+
+static bool is_on_signal_stack(void)
+{
+    stack_t stack;
+    int kept = errno;
+    bool is_on = sigaltstack(NULL, &stack) != 0 || stack.ss_flags & SS_ONSTACK;
+
+    errno = kept;
+    return is_on;
+}
+
+/* Whether the address is in the callers' part of the stack that libc has made for this thread: its
+ * own block is at the end of it. */
+static bool is_in_callers(uintptr_t address, uintptr_t frame)
+{
+    uintptr_t first = (uintptr_t)__libc_stack_end, own = (uintptr_t)pthread_self();
+
+    return address > frame && address - frame < MOST_STACK &&
+           ((frame < own && address < own) || (frame < first && address < first));
+}
+
+/* A hook inside another is called from below the frame of the other, which has its mark. Otherwise
+ * the thread has left the other by a jump or an exception. A signal's handler may run anywhere. */
+static bool has_left(uintptr_t frame)
+{
+    uintptr_t other = mv_thread.inside;
+    bool left = frame >= other ? !mv_is_confined() && !is_on_signal_stack()
+                               : is_in_callers(other, frame) &&
+                                     *(const volatile uintptr_t *)other != mark_at(other); // NOLINT
+
+    if (left)
+        mv_thread_repair(mv_thread.block);
+    return left;
+}
+
+bool mv_rec_enter(mv_rec_visit *visit)
 {
     uint64_t epoch = mv_process_epoch();
+    uintptr_t frame = (uintptr_t)visit;
     int state;
 
-    if (mv_thread.inside)
+    if (mv_thread.inside && !has_left(frame))
         return false;
+    visit->mark = mark_at(frame);
     if (epoch && mv_thread.epoch == epoch) {
-        mv_thread.inside = true;
+        mv_thread.inside = frame;
         return true;
     }
     state = atomic_load_explicit(&mv_wiped.state, memory_order_relaxed);
     if (state == MV_RECORDING_OFF || state == MV_RECORDING_STOPPED)
         return false;
-    return enter_slowly();
+    return enter_slowly(frame);
 }
 
-void mv_rec_leave(void)
+/* A hook that was taken for left may come back. */
+void mv_rec_leave(mv_rec_visit *visit)
 {
-    mv_thread.inside = false;
+    visit->mark = 0;
+    if (mv_thread.inside == (uintptr_t)visit)
+        mv_thread.inside = 0;
+}
+
+bool mv_rec_confine(bool is_strict)
+{
+    return mv_process_confine(is_strict);
+}
+
+void mv_rec_unconfine(void)
+{
+    mv_process_unconfine();
 }
 
 uint64_t mv_rec_sequence(void)
@@ -93,7 +153,10 @@ static mv_thread_block *current(void)
 static bool begin(record *r, mv_thread_block *block, uint64_t sequence)
 {
     *r = (record){.block = block, .sequence = sequence, .time_us = mv_process_now_us()};
+    block->is_writing = true;
     r->at = mv_thread_room(block, ROOM, sequence, r->time_us);
+    if (!r->at)
+        block->is_writing = false;
     return r->at != NULL;
 }
 
@@ -196,6 +259,7 @@ static void put_device(record *r, int32_t type, int32_t index)
 static void finish(record *r)
 {
     mv_live_chunk_commit(&r->block->chunk, r->at);
+    r->block->is_writing = false;
 }
 
 /* ---- The framework's events ---- */

@@ -12,12 +12,13 @@
  *
  * A hook looks like this:
  *
- *     if (!mv_rec_enter())
+ *     mv_rec_visit visit;
+ *     if (!mv_rec_enter(&visit))
  *         return real(...);                      recording is off, or this is inside a hook
  *     sequence = mv_rec_sequence();              a free: before the real call
  *     result = real(...);
  *     mv_rec_call(&(mv_rec_api){...});           an alloc: sequence 0, taken now
- *     mv_rec_leave();
+ *     mv_rec_leave(&visit);
  */
 #ifndef MV_RECORDER_H
 #define MV_RECORDER_H
@@ -27,12 +28,24 @@
 
 #include "capture/wire_live.h"
 
+/* In the frame of a hook while the thread is in it. */
+typedef struct {
+    uintptr_t mark;
+} mv_rec_visit;
+
 /* True when this thread may record: the recording is on (the first event turns it on) and the
- * thread is in no other hook. Then mv_rec_leave must follow. False costs two loads and a branch. A
- * call inside a hook is part of that hook's call, and does not count as lost. None of the functions
- * here changes errno. */
-bool mv_rec_enter(void);
-void mv_rec_leave(void);
+ * thread is in no other hook. `visit` is in the hook's own frame: a hook that the
+ * thread has left by a jump or an exception is known by it. Then
+ * mv_rec_leave must follow. False costs two loads and a branch. A call inside a hook is part of
+ * that hook's call, and does not count as lost. None of the functions here changes errno. */
+bool mv_rec_enter(mv_rec_visit *visit);
+void mv_rec_leave(mv_rec_visit *visit);
+
+/* Before the program installs a filter on system calls, and after that has failed. What a recording
+ * needs is set aside first; under a strict one even the time cannot be read, so the recording
+ * ends. False: there was a filter before. */
+bool mv_rec_confine(bool is_strict);
+void mv_rec_unconfine(void);
 
 /* The next number in the order of events, for mv_rec_api.sequence; never 0. A number that is taken
  * must be used: a gap counts as a lost event. */

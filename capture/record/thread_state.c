@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "capture/live/leb128.h"
+#include "capture/record/forks.h"
 #include "capture/record/names.h"
 #include "capture/record/pages.h"
 #include "capture/record/process.h"
@@ -67,7 +68,7 @@ static void begin_block(mv_thread_block *block, uint64_t epoch)
         memset(block, 0, offsetof(mv_thread_block, raw));
     }
     block->epoch = epoch;
-    block->id = (uint32_t)syscall(SYS_gettid);
+    block->id = mv_is_confined() ? mv_confined_thread() : (uint32_t)syscall(SYS_gettid);
 }
 
 mv_thread_block *mv_thread_arm(void)
@@ -152,18 +153,29 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence
     return NULL;
 }
 
+/* The memory of the chunk stays, with all its whole records: a coroutine may come back to it. */
+void mv_thread_repair(mv_thread_block *block)
+{
+    mv_forks_abandon();
+    if (!block || !block->is_writing)
+        return;
+    block->chunk = (mv_live_chunk){0};
+    block->is_writing = false;
+}
+
 /* Other destructors of the thread may still free memory, so only the last call ends it; an event
  * after that one starts over. The chunk is sealed if enough unfinished ones are kept already. */
 void mv_thread_end(void *ended)
 {
     mv_thread_block *block = ended;
-    bool was_inside = mv_thread.inside;
+    uintptr_t was_inside = mv_thread.inside;
 
     if (++block->ends < LAST_END) {
         watch_end(block);
         return;
     }
-    mv_thread.inside = true;
+    mv_thread.inside = UINTPTR_MAX;
+    mv_thread_repair(block); /* it may have been canceled inside a hook */
     mv_thread.block = NULL;
     mv_thread.epoch = 0;
     if (!leave(block)) {

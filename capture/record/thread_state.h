@@ -10,12 +10,13 @@
 #include "capture/record/stack.h"
 
 typedef struct {
-    uint64_t epoch; /* of the recording that the rest belongs to */
-    uint32_t id;    /* the kernel's thread id */
-    uint32_t words; /* frame id + 1 of "thread NAME"; 0: none yet */
-    uint32_t ends;  /* how often mv_thread_end was called */
-    bool follows;   /* the open chunk was begun by a thread that has ended */
-    char name[16];  /* the name that was recorded last */
+    uint64_t epoch;           /* of the recording that the rest belongs to */
+    uint32_t id;              /* the kernel's thread id */
+    uint32_t words;           /* frame id + 1 of "thread NAME"; 0: none yet */
+    uint32_t ends;            /* how often mv_thread_end was called */
+    bool follows;             /* the open chunk was begun by a thread that has ended */
+    volatile bool is_writing; /* between the first byte of a record and its commit */
+    char name[16];            /* the name that was recorded last */
 
     /* The open chunk, and the values from which differences in the next record count. */
     mv_live_chunk chunk;
@@ -35,7 +36,7 @@ typedef struct {
 typedef struct {
     uint64_t epoch; /* that of the block; 0: not armed */
     mv_thread_block *block;
-    volatile bool inside; /* inside a hook; a signal handler may read it at any moment */
+    volatile uintptr_t inside; /* in the frame of the hook; 0: in none. Handlers may read it */
 } mv_thread_state;
 
 extern _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial-exec")));
@@ -49,6 +50,10 @@ mv_thread_block *mv_thread_arm(void);
  * thread's chunk, a THREAD record is written first. NULL: the recording has stopped, and the event
  * counts as lost. */
 uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us);
+
+/* After a hook was left in the middle: drops the record that it was writing, with its chunk, whose
+ * differences would be wrong from there on. `block` may be NULL. */
+void mv_thread_repair(mv_thread_block *block);
 
 /* The destructor for pthread_key_create: the thread with `block` ends. */
 void mv_thread_end(void *block);

@@ -446,11 +446,12 @@ static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_
     const uint8_t *header = (const uint8_t *)(info->dlpi_addr + header_at->p_vaddr);
     const uint8_t *record = find_record(header, header_at->p_memsz, q->pc);
     const ElfW(Phdr) *segment = record ? segment_of(info, (uint64_t)(uintptr_t)record) : NULL;
-    rule_machine m = {.pc = q->pc};
+    static rule_machine m; /* too large for the program's stacks; the loader's lock is held */
     const uint8_t *first;
 
     if (!segment)
         return;
+    m = (rule_machine){.pc = q->pc};
     first = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
     if (run_function(record, first, first + segment->p_memsz, &m))
         q->rule = rule_of(&m);

@@ -1,13 +1,13 @@
 /* The loaded ELF files. Everything runs inside mv_loader_iterate, so the loader's lock protects
  * this state too, and no lock is held while waiting for another. A thread in dlopen holds that lock
  * only while it changes the list, not while constructors run. */
+#include "capture/record/pages.h"
 #include "capture/record/stack.h"
 #include "capture/stacks/loader_list.h"
 
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -23,6 +23,8 @@ enum {
 typedef struct {
     mv_module all[MOST_MODULES];
     uint32_t loaded[MOST_MODULES];
+    char program[MOST_PATH + 1]; /* the program's own path; "": not known yet */
+    char path[MOST_PATH + 1];    /* the one being spelled: too large for the program's stacks */
 } module_table;
 
 /* ThreadSanitizer does not know that the loader holds its lock while these run. */
@@ -41,20 +43,13 @@ typedef struct {
     bool is_begun, is_stale;
 } lookup;
 
-static void *take_pages(size_t bytes)
-{
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
-}
-
 UNDER_LOADER const char *keep_text(const char *text)
 {
     size_t length = strlen(text) + 1;
     char *kept;
 
     if ((size_t)(text_end - text_at) < length) {
-        text_at = take_pages(TEXT_CHUNK);
+        text_at = mv_pages_get(TEXT_CHUNK);
         text_end = text_at ? text_at + TEXT_CHUNK : NULL;
     }
     if (!text_at || length > TEXT_CHUNK)
@@ -64,26 +59,32 @@ UNDER_LOADER const char *keep_text(const char *text)
     return kept;
 }
 
+UNDER_LOADER const char *program_path(void)
+{
+    if (!*table->program && !mv_is_confined() &&
+        readlink("/proc/self/exe", table->program, MOST_PATH) < 0)
+        *table->program = 0;
+    return table->program;
+}
+
 /* An absolute path: the loader has "" for the program itself, and for others the argument of
  * dlopen, which may be relative to the working directory. */
-static void spell_path(const struct dl_phdr_info *info, bool is_program, char *out, size_t size)
+UNDER_LOADER const char *spell_path(const struct dl_phdr_info *info, bool is_program)
 {
     const char *name = info->dlpi_name ? info->dlpi_name : "";
+    char *out = table->path;
     size_t length = 0, room;
-    ssize_t got;
 
-    if (is_program && !*name) {
-        got = readlink("/proc/self/exe", out, size - 1);
-        out[got > 0 ? got : 0] = 0;
-        return;
-    }
-    if (*name != '/' && strchr(name, '/') && getcwd(out, size / 2)) {
+    if (is_program && !*name)
+        return program_path();
+    if (*name != '/' && strchr(name, '/') && !mv_is_confined() && getcwd(out, MOST_PATH / 2)) {
         length = strlen(out);
         out[length++] = '/';
     }
-    room = size - length - 1;
+    room = MOST_PATH - length;
     memcpy(out + length, name, strnlen(name, room));
     out[length + strnlen(name, room)] = 0;
+    return out;
 }
 
 /* Searches the notes of one segment for a build id. */
@@ -175,11 +176,9 @@ UNDER_LOADER uint32_t rows_to(uint64_t address)
 
 UNDER_LOADER void add_loaded(const struct dl_phdr_info *info, bool is_program)
 {
-    char path[MOST_PATH + 1];
-    mv_module module = {.path = path};
+    mv_module module = {.path = spell_path(info, is_program)};
     uint32_t row, at;
 
-    spell_path(info, is_program, path, sizeof path);
     read_range(info, &module);
     read_build_id(info, &module);
     row = module.first < module.end ? row_of(&module) : MOST_MODULES;
@@ -211,7 +210,7 @@ UNDER_LOADER int look(struct dl_phdr_info *info, size_t size, void *context)
         l->adds = info->dlpi_adds;
         l->subs = info->dlpi_subs;
         if (!table)
-            table = take_pages(sizeof *table);
+            table = mv_pages_get(sizeof *table);
         if (!table)
             return 1;
         l->is_stale = atomic_load(&adds) != l->adds || atomic_load(&subs) != l->subs;

@@ -7,6 +7,7 @@
  * its code object alive. The thread states of other threads are freed when the interpreter ends;
  * Py_IsInitialized is false before the first of them is freed. */
 #include "capture/stacks/python_frames.h"
+#include "capture/live/confined.h"
 
 #include "capture/stacks/safe_read.h"
 
@@ -271,6 +272,8 @@ uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
     if (!thread)
         return 0; /* a thread that C made, or the interpreter has ended */
     is_checked = atomic_load_explicit(&good_walks, memory_order_relaxed) < CHECKED_WALKS;
+    if (is_checked && mv_is_confined())
+        return 0; /* nothing can be read safely any more */
     outcome = mv_python_walk_state(python, thread, is_checked, frames, most, &count);
     if (outcome == MV_PYTHON_UNEXPECTED)
         note_bad_walk();

@@ -1,5 +1,6 @@
 #include "capture/stacks/python_interp.h"
 
+#include "capture/live/confined.h"
 #include "capture/stacks/elf_symbols.h"
 #include "capture/stacks/safe_read.h"
 
@@ -54,8 +55,8 @@ static bool is_code_as_expected(const mv_python_interp *p)
 /* Fills `p` from what the interpreter exports. False: `why` is the reason. */
 static bool describe(const uint64_t *addresses, mv_python_interp *p, const char **why)
 {
+    static char runtime[1024]; /* too large for the program's stacks */
     const char *(*version)(void) = (const char *(*)(void))(uintptr_t)addresses[VERSION];
-    char runtime[1024];
     uint32_t number = read_version(version(), p->version, sizeof p->version);
 
     p->this_thread = (void *(*)(void))(uintptr_t)addresses[THIS_THREAD];
@@ -71,15 +72,15 @@ static bool describe(const uint64_t *addresses, mv_python_interp *p, const char 
     return is_code_as_expected(p);
 }
 
-static void publish(const mv_python_interp *found, const char *why)
+/* Only for the thread that has made the state BEING_WRITTEN. */
+static __attribute__((noinline)) void publish(const uint64_t *addresses)
 {
-    int expected = UNKNOWN;
+    const char *why = NULL;
 
-    if (!atomic_compare_exchange_strong(&state, &expected, BEING_WRITTEN))
-        return; /* another thread did */
-    interp = *found;
+    if (describe(addresses, &interp, &why))
+        why = NULL;
     if (why) {
-        snprintf(reason_text, sizeof reason_text, "Python %s: %s", found->version, why);
+        snprintf(reason_text, sizeof reason_text, "Python %s: %s", interp.version, why);
         atomic_store(&reason, reason_text);
     }
     atomic_store(&has_layout, why == NULL);
@@ -96,22 +97,19 @@ static bool is_time_to_look(void)
 
 static void look(void)
 {
-    mv_python_interp found = {0};
     uint64_t addresses[NAMES];
-    const char *why = NULL;
+    int unknown = UNKNOWN;
 
-    if (!mv_elf_find_all(names, addresses, NAMES))
-        return;
-    if (describe(addresses, &found, &why))
-        why = NULL;
-    publish(&found, why);
+    if (mv_elf_find_all(names, addresses, NAMES) &&
+        atomic_compare_exchange_strong(&state, &unknown, BEING_WRITTEN))
+        publish(addresses);
 }
 
 const mv_python_interp *mv_python_interp_get(void)
 {
     int now = atomic_load_explicit(&state, memory_order_acquire);
 
-    if (now == UNKNOWN && is_time_to_look()) {
+    if (now == UNKNOWN && !mv_is_confined() && is_time_to_look()) {
         look();
         now = atomic_load_explicit(&state, memory_order_acquire);
     }

@@ -1,20 +1,25 @@
 #include "capture/stacks/safe_read.h"
 
+#include "capture/live/confined.h"
+
 #include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Sandboxes refuse process_vm_readv, even on the own process. */
+/* Sandboxes refuse process_vm_readv, even on the own process. libc's calls would be points at which
+ * a thread can be canceled. */
 static bool peek_by_file(uint64_t address, void *out, size_t bytes)
 {
-    int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    ssize_t got;
+    long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    long got;
 
     if (file < 0)
         return false;
-    got = pread(file, out, bytes, (off_t)address);
-    close(file);
-    return got == (ssize_t)bytes;
+    got = syscall(SYS_pread64, file, out, bytes, (off_t)address);
+    syscall(SYS_close, file);
+    return got == (long)bytes;
 }
 
 bool mv_peek(uint64_t address, void *out, size_t bytes)
@@ -26,6 +31,10 @@ bool mv_peek(uint64_t address, void *out, size_t bytes)
 
     if (address == 0)
         return false;
+    if (mv_is_confined()) {
+        memcpy(out, (const void *)(uintptr_t)address, bytes); // NOLINT: an address
+        return true;
+    }
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes)
         return true;
     if (process_vm_readv(getpid(), &probe_to, 1, &probe_from, 1, 0) == 1)

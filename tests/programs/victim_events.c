@@ -39,6 +39,7 @@ static void set_stack(uint32_t stack)
 
 static void record(uint32_t slot, uint64_t i)
 {
+    mv_rec_visit visit;
     victim_event e = victim_event_of(slot, i);
     mv_rec_block_event event = {.addr = e.addr,
                                 .size = e.is_free ? -(int64_t)e.size : (int64_t)e.size,
@@ -48,9 +49,9 @@ static void record(uint32_t slot, uint64_t i)
 
     set_stack(e.stack);
     errno = VICTIM_ERRNO;
-    if (mv_rec_enter()) {
+    if (mv_rec_enter(&visit)) {
         mv_rec_block(&event);
-        mv_rec_leave();
+        mv_rec_leave(&visit);
     }
     if (errno != VICTIM_ERRNO)
         printf("errno is %d at event %llu\n", errno, (unsigned long long)i);

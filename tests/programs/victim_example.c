@@ -40,23 +40,26 @@ long __wrap_syscall(long number, ...)
 
 static void record_block(uint64_t addr, int64_t size, uint64_t allocated, uint64_t reserved)
 {
-    if (!mv_rec_enter())
+    mv_rec_visit visit;
+
+    if (!mv_rec_enter(&visit))
         return;
     mv_rec_block(&(mv_rec_block_event){.addr = addr,
                                        .size = size,
                                        .allocated = allocated,
                                        .reserved = reserved,
                                        .device_type = 1});
-    mv_rec_leave();
+    mv_rec_leave(&visit);
 }
 
 static void record_call(void)
 {
     static const uint64_t native[] = {(3 << 20) + 0x123, (4 << 20) + 0x456};
+    mv_rec_visit visit;
 
     stand_stack_set(0, NULL, NULL);
     stand_stack_set_native(2, native);
-    if (!mv_rec_enter())
+    if (!mv_rec_enter(&visit))
         return;
     mv_rec_call(&(mv_rec_api){.api = "cudaMalloc",
                               .caller = (void *)(uintptr_t)native[0],
@@ -66,33 +69,39 @@ static void record_call(void)
                               .device = 0,
                               .result = 2,
                               .action = MV_API_ALLOC});
-    mv_rec_leave();
+    mv_rec_leave(&visit);
 }
 
 static void record_failure(void)
 {
-    if (!mv_rec_enter())
+    mv_rec_visit visit;
+
+    if (!mv_rec_enter(&visit))
         return;
     mv_rec_oom(&(mv_rec_block_event){
         .size = 4096, .allocated = 1000, .reserved = 2 << 20, .device_type = 1});
-    mv_rec_leave();
+    mv_rec_leave(&visit);
 }
 
 static void record_heap(void)
 {
-    if (!mv_rec_enter())
+    mv_rec_visit visit;
+
+    if (!mv_rec_enter(&visit))
         return;
     mv_rec_heap(&(mv_rec_heap_call){
         .heap = "pool", .addr = 0x7f0000000600, .size = 1000, .action = MV_HEAP_RESIZE});
-    mv_rec_leave();
+    mv_rec_leave(&visit);
 }
 
 static void record_mark(mv_live_event kind, const char *text, uint64_t number)
 {
-    if (!mv_rec_enter())
+    mv_rec_visit visit;
+
+    if (!mv_rec_enter(&visit))
         return;
     mv_rec_mark(kind, text, number);
-    mv_rec_leave();
+    mv_rec_leave(&visit);
 }
 
 static void *record_everything(void *unused)

@@ -1,0 +1,46 @@
+/* syscall for aarch64; filters.h explains why it is not in C. */
+#if defined(__aarch64__)
+
+        .text
+        .globl  syscall
+        .type   syscall, %function
+        .p2align 2
+syscall:
+        .cfi_startproc
+        hint    #34                     /* bti c */
+        cmp     x0, #167                /* SYS_prctl */
+        b.eq    mv_filters_syscall
+        cmp     x0, #277                /* SYS_seccomp */
+        b.eq    mv_filters_syscall
+1:      adrp    x16, mv_syscall_real
+        ldr     x16, [x16, #:lo12:mv_syscall_real]
+        cbz     x16, 2f
+        br      x16
+2:      stp     x29, x30, [sp, #-80]!
+        .cfi_adjust_cfa_offset 80
+        .cfi_rel_offset x29, 0
+        .cfi_rel_offset x30, 8
+        mov     x29, sp
+        stp     x0, x1, [sp, #16]
+        stp     x2, x3, [sp, #32]
+        stp     x4, x5, [sp, #48]
+        str     x6, [sp, #64]
+        bl      mv_filters_start
+        ldp     x0, x1, [sp, #16]
+        ldp     x2, x3, [sp, #32]
+        ldp     x4, x5, [sp, #48]
+        ldr     x6, [sp, #64]
+        ldp     x29, x30, [sp], #80
+        .cfi_adjust_cfa_offset -80
+        .cfi_restore x29
+        .cfi_restore x30
+        b       1b
+        .cfi_endproc
+        .size   syscall, . - syscall
+
+        .hidden mv_filters_syscall
+        .hidden mv_filters_start
+        .hidden mv_syscall_real
+
+#endif
+        .section .note.GNU-stack, "", %progbits

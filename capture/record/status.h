@@ -1,0 +1,12 @@
+/* Tells the launcher what became of this process's recording (capture/wire_status.h). */
+#ifndef MV_STATUS_H
+#define MV_STATUS_H
+
+/* Maps the launcher's page; `path` may be NULL. Called once in the life of a process image. */
+void mv_status_begin(const char *path);
+
+/* The first event has come: 0 when the recording was begun, else an errno number or
+ * MV_STATUS_FILTERED. */
+void mv_status_opened(int error);
+
+#endif

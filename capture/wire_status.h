@@ -1,0 +1,34 @@
+/* What the processes of a run tell the launcher while they run, beside their recordings: a page of
+ * memory that all of them map when the shim is loaded, before the program can change its root,
+ * its user or its limits. $MEMVIZ_STATUS is a path by which it can be opened; without it nothing is
+ * told. So the launcher can say why a process has no recording.
+ *
+ * Others may write to the page: its contents are only read as numbers. */
+#ifndef MV_WIRE_STATUS_H
+#define MV_WIRE_STATUS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { MV_STATUS_BYTES = 4096, MV_STATUS_FAILURES = 64 };
+
+/* Instead of an errno number: a seccomp filter that the launcher does not have. */
+enum { MV_STATUS_FILTERED = -1 };
+
+/* A process that had an event and could not make its file. */
+typedef struct {
+    _Atomic uint32_t pid; /* stored last; 0: not yet */
+    _Atomic int32_t error;
+} mv_status_failure;
+
+typedef struct {
+    _Atomic uint32_t loaded; /* programs that the shim was loaded into */
+    _Atomic uint32_t opened; /* recordings that were begun */
+    _Atomic uint32_t failed; /* those that could not be; the first ones are listed */
+    uint32_t zero;
+    mv_status_failure failures[MV_STATUS_FAILURES];
+} mv_status_page;
+
+_Static_assert(sizeof(mv_status_page) <= MV_STATUS_BYTES, "one page");
+
+#endif

@@ -1,0 +1,45 @@
+/* A program that does what it is told by its arguments, one word after the other:
+ *
+ *     guest go 5 close_all go 20
+ *
+ * `go N` calls CUDA N times. At the end it says how many calls returned, in all its processes. Run
+ * with and without the shim it must print the same, and end in the same way. */
+#ifndef GUEST_H
+#define GUEST_H
+
+#include <stddef.h>
+
+/* A word and what it does; `argument` is NULL for words without one. */
+typedef struct {
+    const char *name;
+    int has_argument;
+    void (*does)(const char *argument);
+} guest_word;
+
+/* Ends with a name of NULL. */
+extern const guest_word guest_processes[];
+extern const guest_word guest_threads[];
+extern const guest_word guest_signals[];
+extern const guest_word guest_limits[];
+
+int cudaMalloc(void **out, size_t size);
+int cudaFree(void *memory);
+int cudaMallocManaged(void **out, size_t size, unsigned flags);
+extern void (*small_cuda_calls)(void);
+
+/* N calls, from a stack of that many frames. */
+void guest_go(unsigned calls);
+void guest_go_deep(unsigned frames, unsigned calls);
+
+/* Some microseconds of other work: in a loop that ends by the clock the recording stays small. */
+void guest_rest(void);
+
+/* One call that calls `back`, which may leave it. Counts only when it returns. */
+void guest_call_back(void (*back)(void));
+
+long guest_number(const char *text);
+
+/* Ends the program with this message and status 9: the test itself cannot do what it should. */
+void guest_cannot(const char *what);
+
+#endif

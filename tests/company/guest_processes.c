@@ -1,0 +1,310 @@
+/* Descriptors, processes, and ways to end. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- descriptors ---- */
+
+static void close_all(const char *unused)
+{
+    (void)unused;
+    close_range(3, ~0u, 0);
+}
+
+enum { FIRST_OWN = 50, END_OWN = 80 };
+
+/* Files of the program's own at the numbers that others like to have. */
+static void take_numbers(const char *unused)
+{
+    (void)unused;
+    for (int n = FIRST_OWN; n < END_OWN; n++) {
+        char name[32];
+        int file;
+        snprintf(name, sizeof name, "own.%d", n);
+        file = open(name, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        if (file != n && dup2(file, n) >= 0)
+            close(file);
+    }
+}
+
+static void check_numbers(const char *unused)
+{
+    int changed = 0;
+
+    (void)unused;
+    for (int n = FIRST_OWN; n < END_OWN; n++) {
+        struct stat st;
+        changed += fstat(n, &st) != 0 || st.st_size != 0;
+    }
+    printf("%d of the program's own files changed\n", changed);
+}
+
+/* The numbers that are free below the shim's: what open() returns must not change. */
+static void next_number(const char *unused)
+{
+    int file = open("/dev/null", O_RDONLY);
+
+    (void)unused;
+    printf("next descriptor %d\n", file);
+    close(file);
+}
+
+/* ---- children ---- */
+
+static void wait_for(pid_t child)
+{
+    int status;
+
+    if (waitpid(child, &status, 0) == child && status != 0)
+        printf("a child ended with %x\n", status);
+}
+
+static void forks(const char *count)
+{
+    for (int i = guest_number(count); i > 0; i--) {
+        pid_t child = fork();
+        guest_go(3);
+        if (child == 0)
+            _exit(0);
+        wait_for(child);
+    }
+}
+
+static void fork_chain(const char *depth)
+{
+    for (int i = guest_number(depth); i > 0; i--) {
+        pid_t child = fork();
+        guest_go(2);
+        if (child > 0) {
+            wait_for(child);
+            exit(0);
+        }
+    }
+}
+
+static __attribute__((noinline)) pid_t start_true(void)
+{
+    pid_t child = vfork();
+
+    if (child == 0) {
+        execl("/bin/true", "true", (char *)NULL);
+        _exit(1);
+    }
+    return child;
+}
+
+static void vforks(const char *count)
+{
+    for (int i = guest_number(count); i > 0; i--) {
+        wait_for(start_true());
+        guest_go(1);
+    }
+}
+
+/* A child that libc knows nothing of. */
+static void raw_clone(const char *unused)
+{
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+    (void)unused;
+    guest_go(3);
+    if (child == 0)
+        syscall(SYS_exit_group, 0);
+    wait_for(child);
+}
+
+/* Becomes itself, with the words after the `+`s replaced: "go+3+abort". */
+static void become(const char *file, const char *words)
+{
+    char *copy = strdup(words), *all[32] = {(char *)"guest"}, *rest = NULL;
+    int count = 1;
+
+    for (char *at = strtok_r(copy, "+", &rest); at && count < 31; at = strtok_r(NULL, "+", &rest))
+        all[count++] = at;
+    execve(file, all, environ);
+    guest_cannot("exec");
+}
+
+static void exec_self(const char *words)
+{
+    become("/proc/self/exe", words);
+}
+
+/* The same from memory, with no file left. */
+static void exec_copy(const char *words)
+{
+    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int to = memfd_create("copy", 0);
+    char path[64];
+    struct stat st;
+    off_t at = 0;
+
+    if (from < 0 || to < 0 || fstat(from, &st) != 0)
+        guest_cannot("copy");
+    while (at < st.st_size && copy_file_range(from, &at, to, NULL, (size_t)st.st_size, 0) > 0)
+        continue;
+    for (char block[4096]; at < st.st_size;) {
+        ssize_t got = pread(from, block, sizeof block, at);
+        if (got <= 0 || write(to, block, (size_t)got) != got)
+            guest_cannot("copy");
+        at += got;
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", to);
+    become(path, words);
+}
+
+/* The parent attaches to the child like a debugger and lets it run. */
+static void traced(const char *unused)
+{
+    pid_t child = fork();
+    int status;
+
+    (void)unused;
+    if (child == 0) {
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        raise(SIGSTOP);
+        guest_go(20);
+        _exit(0);
+    }
+    while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+        ptrace(PTRACE_CONT, child, NULL, WSTOPSIG(status) == SIGSTOP ? 0 : WSTOPSIG(status));
+    printf("traced child: %x\n", status);
+}
+
+/* As a checkpoint does it: stopped at any moment, and continued. */
+static void frozen(const char *count)
+{
+    pid_t self = getpid(), other = fork();
+
+    if (other == 0) {
+        for (int i = guest_number(count); i > 0; i--) {
+            kill(self, SIGSTOP);
+            kill(self, SIGCONT);
+            usleep(500);
+        }
+        _exit(0);
+    }
+    while (waitpid(other, NULL, WNOHANG) == 0) {
+        guest_go(5);
+        guest_rest();
+    }
+    puts("was frozen");
+}
+
+/* ---- ends ---- */
+
+static void leave_at_once(const char *status)
+{
+    _exit(guest_number(status));
+}
+
+static void leave(const char *status)
+{
+    exit(guest_number(status));
+}
+
+static void abort_now(const char *unused)
+{
+    (void)unused;
+    abort();
+}
+
+static void kill_self(const char *number)
+{
+    kill(getpid(), guest_number(number));
+}
+
+static void last_calls(void)
+{
+    guest_go(3);
+    puts("at exit");
+}
+
+static void go_at_exit(const char *unused)
+{
+    (void)unused;
+    atexit(last_calls);
+}
+
+/* ---- libraries ---- */
+
+/* Opened, used and closed many times, then in namespaces of their own. */
+static void plug(const char *count)
+{
+    for (int i = guest_number(count); i > 0; i--) {
+        void *plugin = dlopen(getenv("GUEST_PLUG"), RTLD_NOW);
+        int (*use)(int) = plugin ? (int (*)(int))dlsym(plugin, "plug_go") : NULL;
+        if (!use || use(4) != 4)
+            puts(dlerror());
+        if (plugin)
+            dlclose(plugin);
+    }
+}
+
+static void namespaces(const char *count)
+{
+    for (int i = guest_number(count); i > 0; i--) {
+        void *plugin = dlmopen(LM_ID_NEWLM, getenv("GUEST_PLUG"), RTLD_NOW);
+        int (*use)(int) = plugin ? (int (*)(int))dlsym(plugin, "plug_go") : NULL;
+        printf("namespace %s\n", use && use(4) == 4 ? "used" : "refused");
+        if (plugin)
+            dlclose(plugin);
+    }
+}
+
+/* Everything that can be closed is closed, more often than it was opened. */
+static void close_libraries(const char *unused)
+{
+    void *self = dlopen("libcudart.so.12", RTLD_NOW | RTLD_NOLOAD);
+
+    (void)unused;
+    for (int i = 0; i < 3 && self; i++)
+        dlclose(self);
+    guest_go(3);
+}
+
+static void clear_environment(const char *unused)
+{
+    (void)unused;
+    clearenv();
+}
+
+const guest_word guest_processes[] = {{"close_all", 0, close_all},
+                                      {"take_numbers", 0, take_numbers},
+                                      {"check_numbers", 0, check_numbers},
+                                      {"next_number", 0, next_number},
+                                      {"forks", 1, forks},
+                                      {"fork_chain", 1, fork_chain},
+                                      {"vforks", 1, vforks},
+                                      {"raw_clone", 0, raw_clone},
+                                      {"exec_self", 1, exec_self},
+                                      {"exec_copy", 1, exec_copy},
+                                      {"traced", 0, traced},
+                                      {"frozen", 1, frozen},
+                                      {"leave_at_once", 1, leave_at_once},
+                                      {"leave", 1, leave},
+                                      {"abort", 0, abort_now},
+                                      {"kill_self", 1, kill_self},
+                                      {"go_at_exit", 0, go_at_exit},
+                                      {"plug", 1, plug},
+                                      {"namespaces", 1, namespaces},
+                                      {"close_libraries", 0, close_libraries},
+                                      {"clear_environment", 0, clear_environment},
+                                      {NULL, 0, NULL}};

@@ -1,0 +1,8 @@
+/* A program of another C library, and without CUDA. */
+#include <stdio.h>
+
+int main(void)
+{
+    puts("no calls");
+    return 0;
+}
