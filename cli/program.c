@@ -253,6 +253,8 @@ static int refuse(const char *word)
 {
     mv_nearest nearest = {0};
 
+    if (!*word)
+        return mv_complain_usage(NULL, "expected a command or a file, not an empty word");
     if (*word == '-')
         return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
     for (const mv_command *c = mv_commands; c->name; c++) {

@@ -47,6 +47,7 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ", 2, NULL, "expected a command"},
         {"$MEMVIZ tarce x", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ frobnicate x", 2, NULL, "no command 'frobnicate'"},
+        {"$MEMVIZ ''", 2, NULL, "not an empty word"},
         {"$MEMVIZ --jsn", 2, NULL, "expected a command or a file before '--jsn'"},
         {"$MEMVIZ trace", 2, NULL, "memviz: trace: expected FILE"},
         {"$MEMVIZ trace a b", 2, NULL, "unexpected argument 'b'"},

@@ -85,10 +85,10 @@ static bool is_command(const command_line *line, const char *name)
     return command && strcmp(command->name, name) == 0;
 }
 
-/* Of several files, some of which cannot be read, the report is about the others. */
+/* Of several files or devices, some of which cannot be read, the report is about the others. */
 static bool keeps_report(const command_line *line)
 {
-    return is_command(line, "ranks") || is_command(line, "triage") ||
+    return is_command(line, "ranks") || is_command(line, "triage") || is_command(line, "ledger") ||
            !mv_command_find(line->word[0]);
 }
 
