@@ -2,7 +2,7 @@
 
 #include "parse/values/machine.h"
 
-enum { MOST_BYTES = 1 << 20, MOST_CHANGES = 4, TRIES = 24 };
+enum { MOST_BYTES = 1 << 20, MOST_TOKENS = 1 << 19, MOST_CHANGES = 4, TRIES = 24 };
 
 uint64_t mvt_dice(uint64_t *random, uint64_t sides)
 {
@@ -20,12 +20,16 @@ static uint64_t dice(mvt_form *form, uint64_t sides)
 
 bool mvt_token_add(mvt_form *form, mvt_token token)
 {
-    return mv_append(form->arena, form->tokens, form->count, form->capacity, token);
+    form->failed = form->failed || form->count == MOST_TOKENS ||
+                   !mv_append(form->arena, form->tokens, form->count, form->capacity, token);
+    return !form->failed;
 }
 
 bool mvt_item_add(mvt_form *form, mvt_item item)
 {
-    return mv_append(form->arena, form->items, form->item_count, form->item_capacity, item);
+    form->failed = form->failed || !mv_append(form->arena, form->items, form->item_count,
+                                              form->item_capacity, item);
+    return !form->failed;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -421,7 +425,7 @@ static size_t change(mvt_form *form, const mvt_format *format, uint8_t *data, si
 {
     bool changed = false;
 
-    if (!format->parse(form, (mv_span){data, size}))
+    if (!format->parse(form, (mv_span){data, size}) || form->failed)
         return 0;
     if (form->tail.length && dice(form, 4) == 0) {
         change_tail(form);
@@ -500,7 +504,8 @@ size_t mvt_cross_as(const mvt_format *format, mv_span a, mv_span b, uint8_t *out
     mv_arena_init(&arena, &budget);
     to = (mvt_form){.arena = &arena, .random = seed};
     from = (mvt_form){.arena = &arena, .random = ~seed};
-    if (format->parse(&to, a) && format->parse(&from, b) && take_from(&to, &from))
+    if (format->parse(&to, a) && format->parse(&from, b) && !to.failed && !from.failed &&
+        take_from(&to, &from))
         size = write_all(&to, format, out, room);
     mv_arena_release(&arena);
     return size;

@@ -48,6 +48,7 @@ typedef struct {
     mvt_item *items;
     uint32_t item_count, item_capacity;
     uint32_t ids; /* ids of memo entries are below */
+    bool failed;  /* the lists are not complete: too much, or memory is out */
     mv_span tail; /* bytes after the file's end */
 } mvt_form;
 

@@ -1,0 +1,124 @@
+/* libFuzzer target: any bytes as a file of any format; what is read of it is written in each form,
+ * and what that reads must be the same. */
+#include "parse/model/tables.h"
+#include "parse/writers.h"
+#include "tests/fixture/soundness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 100000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                         mv_sink *sink, mv_err *err);
+
+static void stop(const char *form, const char *what)
+{
+    fprintf(stderr, "%s: %s\n", form, what);
+    abort();
+}
+
+/* In a block of malloc; NULL when memory is out. */
+static mv_span written(mv_budget *budget, const mv_trace *trace, write_fn *write, bool is_tight)
+{
+    mv_write_opts opts = {.is_tight = is_tight};
+    mv_sink sink = {0};
+    size_t length = 0;
+    char *data = NULL;
+    mv_arena scratch;
+    mv_err err = {0};
+
+    sink.file = open_memstream(&data, &length);
+    if (!sink.file)
+        return (mv_span){0};
+    mv_arena_init(&scratch, budget);
+    if (write(&scratch, trace, &opts, &sink, &err) != MV_OK ||
+        mv_sink_commit(&sink, &err) != MV_OK) {
+        if (err.code != MV_NOMEM)
+            stop(mv_code_name(err.code), err.detail);
+        mv_sink_abort(&sink);
+        free(data);
+        data = NULL;
+    }
+    mv_arena_release(&scratch);
+    return (mv_span){(const uint8_t *)data, length};
+}
+
+/* False when memory is out. */
+static bool read_back(mv_arena *arena, mv_span bytes, const char *form, mv_trace *out)
+{
+    mv_err err;
+
+    if (mv_trace_read_bytes(arena, bytes, out, &err) != MV_OK && err.code != MV_NOMEM)
+        stop(form, err.detail);
+    return err.code != MV_NOMEM;
+}
+
+static void keeps_all(mv_budget *budget, const mv_trace *trace, const char *form, write_fn *write,
+                      bool is_tight)
+{
+    mv_span bytes = written(budget, trace, write, is_tight);
+    const char *difference;
+    mv_arena arena;
+    mv_trace back;
+
+    mv_arena_init(&arena, budget);
+    if (bytes.data && read_back(&arena, bytes, form, &back)) {
+        difference = mvt_unsound(&back);
+        difference = difference ? difference : mvt_difference(trace, &back);
+        if (difference)
+            stop(form, difference);
+    }
+    mv_arena_release(&arena);
+    free((void *)bytes.data);
+}
+
+/* The plain form has no place for some of the model: what it has is the same when written again. */
+static void keeps_dict(mv_budget *budget, const mv_trace *trace)
+{
+    mv_span bytes = written(budget, trace, mv_plain_write, false), again = {0};
+    mv_arena arena;
+    mv_trace back;
+
+    mv_arena_init(&arena, budget);
+    if (bytes.data && read_back(&arena, bytes, "plain msgpack", &back))
+        again = written(budget, &back, mv_plain_write, false);
+    if (again.data &&
+        (again.length != bytes.length || memcmp(again.data, bytes.data, bytes.length) != 0))
+        stop("plain msgpack", "written again it differs");
+    mv_arena_release(&arena);
+    free((void *)bytes.data);
+    free((void *)again.data);
+}
+
+static uint64_t rows_of(const mv_trace *trace)
+{
+    uint64_t rows = 0;
+
+    for (const mv_model_table *table = mv_tables; table->kind; table++)
+        for (uint32_t device = 0; device < mv_table_times(trace, table); device++)
+            rows += mv_table_rows(trace, table, device);
+    return rows;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mv_budget budget = {.limit = 256 << 20};
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    if (mv_trace_read_bytes(&arena, (mv_span){data, size}, &trace, &err) == MV_OK &&
+        rows_of(&trace) <= MOST_ROWS) {
+        keeps_all(&budget, &trace, "bin", mv_snapshot_write, false);
+        keeps_all(&budget, &trace, "tight bin", mv_snapshot_write, true);
+        keeps_all(&budget, &trace, "compact msgpack", mv_compact_write, false);
+        keeps_dict(&budget, &trace);
+    }
+    mv_arena_release(&arena);
+    return 0;
+}
