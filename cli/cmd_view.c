@@ -154,6 +154,11 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
         mv_complain(path, &err);
         return false;
     }
+    if (mv_session_special_file(session)) {
+        mv_complain_of(path, "not opened: %s is no file on a disk",
+                       mv_session_special_file(session));
+        return false;
+    }
     opts->start.session = session;
     opts->files = session->files;
     opts->file_count = session->file_count;

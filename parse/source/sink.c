@@ -1,5 +1,7 @@
 #include "parse/source/sink.h"
 
+#include "parse/source/source.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,13 +17,6 @@ static bool to_stdout(const mv_sink *sink)
 static const char *name_of(const mv_sink *sink)
 {
     return sink->path + sink->at;
-}
-
-/* Something that a rename must not replace, such as /dev/null or a named pipe. */
-static bool is_special(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 /* A file without a name: if the program is killed, nothing is left of it. -1 where the file system
@@ -127,7 +122,9 @@ mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
         sink->file = stdout;
         return MV_OK;
     }
-    return start(sink, is_special(path) ? open(path, O_WRONLY | O_CLOEXEC) : open_replacement(sink),
+    return start(sink,
+                 mv_source_is_special(path) ? open(path, O_WRONLY | O_CLOEXEC)
+                                            : open_replacement(sink),
                  err);
 }
 

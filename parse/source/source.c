@@ -255,6 +255,14 @@ static mv_code start(mv_arena *arena, mv_source *source, mv_source_state *s, mv_
     return start_decompressor(s, err);
 }
 
+bool mv_source_is_special(const char *path)
+{
+    struct stat st;
+
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err)
 {
     mv_source_state *s = mv_push_struct(arena, mv_source_state);

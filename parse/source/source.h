@@ -32,6 +32,10 @@ typedef struct {
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err);
 
+/* Whether `path` is "-", or names a pipe, a device or the like: to read it may mean to wait for
+ * another program, and a rename must not replace it. */
+bool mv_source_is_special(const char *path);
+
 /* Gives up to `room` more bytes; 0 at the end, or with *failure filled. */
 typedef uint64_t mv_source_fill_fn(void *user, uint8_t *to, uint64_t room, mv_err *failure);
 

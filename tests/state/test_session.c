@@ -388,6 +388,16 @@ Test(session, the_program_refuses_what_is_none)
     cr_assert(strstr(run.err, "--state: byte 7"), "%s", run.err);
 }
 
+/* It may come from anyone: what it names is not waited for. */
+Test(session, the_program_opens_no_pipe_that_one_names)
+{
+    mvt_run run = mvt_sh("mkfifo p; printf 'memviz session 1\\npath p\\nend\\n' >s; "
+                         "$MEMVIZ view --headless --shot x.png --session s");
+
+    cr_assert_eq(run.status, 1);
+    cr_assert(strstr(run.err, "p is no file on a disk"), "%s", run.err);
+}
+
 /* The first line tells, not the name; a path that is open already is not read again. */
 Test(session, the_program_opens_one_as_a_file)
 {
@@ -474,13 +484,13 @@ Test(session, one_is_opened_beside_other_files)
 Test(session, a_wrong_one_that_is_dropped_changes_nothing)
 {
     static const char *const wrong[] = {HEAD "cursr 5\nend\n", HEAD "path a\n", HEAD "end\n",
-                                        "memviz session 2\nend\n"};
+                                        "memviz session 2\nend\n", HEAD "path -\nend\n"};
     static const char *const why[] = {"byte 17: nothing has the name cursr", "missing",
-                                      "names no file", "first line"};
+                                      "names no file", "first line", "no file on a disk"};
     mv_view *view = changed_view();
     const char *before = text_of(view);
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         drop(view, mvt_temp_file(span_of(wrong[i])));
         cr_expect(view->is_alarm && strstr(view->message, why[i]), "%s", view->message);
         cr_expect_str_eq(text_of(view), before);

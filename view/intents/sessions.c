@@ -147,9 +147,18 @@ static mv_code read_session(mv_view *view, const char *path, mv_session *out, mv
     return code;
 }
 
+const char *mv_session_special_file(const mv_session *session)
+{
+    for (uint32_t i = 0; i < session->file_count; i++)
+        if (mv_source_is_special(session->files[i]))
+            return session->files[i];
+    return NULL;
+}
+
 void mv_view_open_session(mv_view *view, const char *path)
 {
     mv_session *session = mv_push_struct(&view->arena, mv_session);
+    const char *special;
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!session) {
@@ -166,6 +175,11 @@ void mv_view_open_session(mv_view *view, const char *path)
     }
     if (session->file_count == 0) {
         mv_view_say(view, true, "%s: the session names no file", path);
+        return;
+    }
+    special = mv_session_special_file(session);
+    if (special) {
+        mv_view_say(view, true, "%.150s: not opened: %.60s is no file on a disk", path, special);
         return;
     }
     mv_change_begin(view);
