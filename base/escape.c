@@ -80,6 +80,8 @@ bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *pi
     uint64_t begin = *at, end = begin;
 
     piece->length = 0;
+    if (begin == text.length) /* of which the data may be NULL */
+        return false;
     while (end < text.length && piece->length == 0) {
         uint32_t bytes;
         if (is_plain(text.data[end])) {
@@ -95,7 +97,7 @@ bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *pi
     piece->plain = (mv_span){text.data + begin, end - begin};
     if (piece->length == 0)
         *at = end;
-    return begin < text.length;
+    return true;
 }
 
 /* ---- tables ------------------------------------------------------------------------------ */
