@@ -1,7 +1,8 @@
 /* What the processes of a run tell the launcher while they run, beside their recordings: a page of
  * memory that all of them map when the shim is loaded, before the program can change its root,
  * its user or its limits. $MEMVIZ_STATUS is a path by which it can be opened; without it nothing is
- * told. So the launcher can say why a process has no recording.
+ * told. So the launcher can say why a process has no recording. A process of another user, which
+ * cannot open the page, sends the error over the socket of samples: four bytes.
  *
  * Others may write to the page: its contents are only read as numbers. */
 #ifndef MV_WIRE_STATUS_H
@@ -28,6 +29,17 @@ typedef struct {
     uint32_t zero;
     mv_status_failure failures[MV_STATUS_FAILURES];
 } mv_status_page;
+
+/* Adds a failure. */
+static inline void mv_status_fail(mv_status_page *page, uint32_t pid, int32_t error)
+{
+    uint32_t row = atomic_fetch_add(&page->failed, 1);
+
+    if (row >= MV_STATUS_FAILURES)
+        return;
+    atomic_store(&page->failures[row].error, error);
+    atomic_store(&page->failures[row].pid, pid);
+}
 
 _Static_assert(sizeof(mv_status_page) <= MV_STATUS_BYTES, "one page");
 

@@ -153,8 +153,8 @@ static void explain_nothing(const run *r, mv_run_counts counts)
     else
         mv_complain_of(NULL,
                        "nothing was recorded: no CUDA call and no allocation of PyTorch%s was "
-                       "seen in the %u program%s that could say so (those of other users and in "
-                       "other containers cannot%s)",
+                       "seen in the %u program%s that could say so (those in other containers "
+                       "cannot%s)",
                        cpu ? "" : " on a GPU", counts.loaded, counts.loaded == 1 ? "" : "s",
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }

@@ -89,16 +89,37 @@ static bool find_program(const char *program, char *path, size_t size)
     return false;
 }
 
-static bool has_interpreter(int file, const Elf64_Ehdr *head)
+/* Reads the path of the program's loader; false: it has none. */
+static bool find_loader(int file, const Elf64_Ehdr *head, char *path, size_t size)
 {
     Elf64_Phdr part;
 
     for (unsigned i = 0; i < head->e_phnum; i++) {
         off_t at = (off_t)(head->e_phoff + (uint64_t)i * head->e_phentsize);
-        if (pread(file, &part, sizeof part, at) == sizeof part && part.p_type == PT_INTERP)
-            return true;
+        ssize_t got;
+        if (pread(file, &part, sizeof part, at) != sizeof part || part.p_type != PT_INTERP)
+            continue;
+        got = pread(file, path, part.p_filesz < size ? part.p_filesz : size - 1,
+                    (off_t)part.p_offset);
+        path[got < 0 ? 0 : got] = 0;
+        return true;
     }
     return false;
+}
+
+static const char musl[] = "the program is linked with musl, and the recorder needs glibc";
+
+static const char *obstacle_in(int file, const Elf64_Ehdr *head)
+{
+    char loader[PATH_MAX];
+
+    if (head->e_ident[EI_CLASS] != ELFCLASS64)
+        return "the program is not a 64-bit program";
+    if (!find_loader(file, head, loader, sizeof loader))
+        return "the program is linked statically, and nothing can be preloaded into it";
+    if (strstr(loader, "ld-musl"))
+        return musl;
+    return NULL;
 }
 
 const char *mv_launch_obstacle(const char *program)
@@ -118,12 +139,8 @@ const char *mv_launch_obstacle(const char *program)
     if (file < 0)
         return NULL;
     if (pread(file, &head, sizeof head, 0) == sizeof head &&
-        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0) {
-        if (head.e_ident[EI_CLASS] != ELFCLASS64)
-            why = "the program is not a 64-bit program";
-        else if (!has_interpreter(file, &head))
-            why = "the program is linked statically, and nothing can be preloaded into it";
-    }
+        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0)
+        why = obstacle_in(file, &head);
     close(file);
     return why;
 }
@@ -213,12 +230,13 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
 {
     int why;
 
-    set_preload(launch->shim);
+    if (mv_launch_obstacle(launch->argv[0]) != musl) /* its loader would refuse the program */
+        set_preload(launch->shim);
     setenv("NVTX_INJECTION64_PATH", launch->shim, 0);
     set_out(launch->live);
     set_text("MEMVIZ_SAMPLER", sampler);
     setenv("MEMVIZ_STACKS", launch->stacks, 1);
-    set_text("MEMVIZ_STATUS", launch->status);
+    set_text("MEMVIZ_STATUS", launch->status->path);
     set_filters();
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
@@ -293,16 +311,26 @@ static void listen_for(asked_socket *asked)
         asked->name[0] = 0;
 }
 
-static bool is_of_our_user(int link)
+/* Whether it waits for a sample. Others tell why they have no recording: from any user, since the
+ * page is only for processes of ours. Others' users get no samples. */
+static bool wants_sample(const mv_launch *launch, int link)
 {
     struct ucred who;
     socklen_t size = sizeof who;
+    int32_t error;
 
-    return getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == getuid();
+    if (getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
+        return false;
+    if (recv(link, &error, sizeof error, MSG_DONTWAIT) != sizeof error)
+        return who.uid == getuid();
+    if (launch->status->page && error)
+        mv_status_fail(launch->status->page, (uint32_t)who.pid, error);
+    return false;
 }
 
-/* Those who wait now; the first of others' users is let go at once. */
-static uint32_t accept_all(const asked_socket *asked, int links[], uint32_t most)
+/* Those who wait for a sample now; others are let go at once. */
+static uint32_t accept_all(const mv_launch *launch, const asked_socket *asked, int links[],
+                           uint32_t most)
 {
     uint32_t count = 0;
 
@@ -310,7 +338,7 @@ static uint32_t accept_all(const asked_socket *asked, int links[], uint32_t most
         int link = accept4(asked->socket, NULL, NULL, SOCK_CLOEXEC);
         if (link < 0)
             return count;
-        if (is_of_our_user(link))
+        if (wants_sample(launch, link))
             links[count++] = link;
         else
             close(link);
@@ -330,9 +358,19 @@ static int64_t now_ms(void)
 static void tick(const mv_launch *launch, const asked_socket *asked, int64_t *due)
 {
     int links[MOST_ASKING];
-    uint32_t count = asked->socket >= 0 ? accept_all(asked, links, MOST_ASKING) : 0;
+    uint32_t count = asked->socket >= 0 ? accept_all(launch, asked, links, MOST_ASKING) : 0;
 
     *due = launch->tick ? now_ms() + launch->tick(launch->user) : INT64_MAX;
+    for (uint32_t i = 0; i < count; i++)
+        close(links[i]);
+}
+
+/* The program has ended: what its processes have told until then. */
+static void hear_last(const mv_launch *launch, const asked_socket *asked)
+{
+    int links[MOST_ASKING];
+    uint32_t count = asked->socket >= 0 ? accept_all(launch, asked, links, MOST_ASKING) : 0;
+
     for (uint32_t i = 0; i < count; i++)
         close(links[i]);
 }
@@ -356,8 +394,10 @@ static int wait_for(const mv_launch *launch, pid_t child, const asked_socket *as
     for (;;) {
         struct pollfd asks = {asked->socket, POLLIN, 0};
         pid_t done = waitpid(child, &state, WNOHANG);
-        if (done == child)
+        if (done == child) {
+            hear_last(launch, asked);
             return WIFSIGNALED(state) ? MV_LAUNCH_SIGNAL + WTERMSIG(state) : WEXITSTATUS(state);
+        }
         if (done < 0 && errno != EINTR)
             return MV_LAUNCH_CANNOT_RUN;
         wait_a_while(asked, signals, due);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "record/run_status.h"
 
 typedef struct {
     char *const *argv;  /* ends with NULL */
@@ -19,7 +20,7 @@ typedef struct {
     const char *live;   /* live files are named LIVE.PID[.N].live */
     const char *stacks; /* "none", "python", "native" or "all" */
     bool cpu, wait_free;
-    const char *status; /* by which processes open the page of mv_run_status; "": none */
+    mv_run_status *status;
     /* Called when the program has started, then after as many milliseconds as it returned, and
      * whenever the shim asks for a sample (capture/record/sampler.h): the program may wait for it.
      */

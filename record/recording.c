@@ -49,7 +49,7 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
                         .stacks = program->stacks,
                         .cpu = program->cpu,
                         .wait_free = program->wait_free,
-                        .status = r->status.path,
+                        .status = &r->status,
                         .tick = sample,
                         .user = r};
 

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const mv_status_page *map(int file)
+static mv_status_page *map(int file)
 {
     struct rlimit limit;
     void *memory;
@@ -31,14 +31,14 @@ void mv_run_status_open(mv_run_status *status)
 void mv_run_status_close(mv_run_status *status)
 {
     if (status->page)
-        munmap((void *)status->page, MV_STATUS_BYTES);
+        munmap(status->page, MV_STATUS_BYTES);
     if (status->file >= 0)
         close(status->file);
 }
 
 mv_run_counts mv_run_status_counts(const mv_run_status *status)
 {
-    const mv_status_page *page = status->page;
+    mv_status_page *page = status->page;
 
     if (!page)
         return (mv_run_counts){0};

@@ -12,7 +12,7 @@
 typedef struct {
     char path[64]; /* for $MEMVIZ_STATUS; "": there is no page */
     int file;
-    const mv_status_page *page;
+    mv_status_page *page;
 } mv_run_status;
 
 /* Without memory for it there is no page. */

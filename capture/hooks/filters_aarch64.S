@@ -9,9 +9,9 @@ syscall:
         .cfi_startproc
         hint    #34                     /* bti c */
         cmp     x0, #167                /* SYS_prctl */
-        b.eq    mv_filters_syscall
+        b.eq    3f
         cmp     x0, #277                /* SYS_seccomp */
-        b.eq    mv_filters_syscall
+        b.eq    3f
 1:      adrp    x16, mv_syscall_real
         ldr     x16, [x16, #:lo12:mv_syscall_real]
         cbz     x16, 2f
@@ -35,6 +35,7 @@ syscall:
         .cfi_restore x29
         .cfi_restore x30
         b       1b
+3:      b       mv_filters_syscall
         .cfi_endproc
         .size   syscall, . - syscall
 

@@ -34,27 +34,48 @@ static bool makes_device_memory(mv_api_action action)
     return makers >> action & 1;
 }
 
-/* Waits until the launcher hangs up; not at all with 0. libc's connect, poll and close are
- * cancellation points. */
-static void ask(int most_ms)
+/* A connection to the launcher; -1: none. libc's connect, poll, write and close are cancellation
+ * points. */
+static int connected(void)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     const char *name = mv_process.settings.sampler;
-    struct timespec wait = {most_ms / 1000, most_ms % 1000 * 1000000L};
     size_t length = strlen(name);
-    struct pollfd link;
+    int link;
 
     if (length == 0 || mv_is_confined())
-        return;
+        return -1;
     memcpy(to.sun_path + 1, name, length);
-    link = (struct pollfd){.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    link = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (link < 0 ||
+        syscall(SYS_connect, link, &to, offsetof(struct sockaddr_un, sun_path) + 1 + length) == 0)
+        return link;
+    syscall(SYS_close, link);
+    return -1;
+}
+
+/* Waits until the launcher hangs up; not at all with 0. */
+static void ask(int most_ms)
+{
+    struct timespec wait = {most_ms / 1000, most_ms % 1000 * 1000000L};
+    struct pollfd link = {.fd = connected()};
+
     if (link.fd < 0)
         return;
-    if (syscall(SYS_connect, link.fd, &to, offsetof(struct sockaddr_un, sun_path) + 1 + length) ==
-            0 &&
-        most_ms > 0)
+    if (most_ms > 0)
         syscall(SYS_ppoll, &link, 1, &wait, NULL, 0);
     syscall(SYS_close, link.fd);
+}
+
+void mv_sampler_tell(int error)
+{
+    int32_t told = error;
+    int link = connected();
+
+    if (link < 0)
+        return;
+    syscall(SYS_sendto, link, &told, sizeof told, MSG_NOSIGNAL, NULL, 0);
+    syscall(SYS_close, link);
 }
 
 /* Children of a fork inherit the handler, but not the device. */

@@ -19,4 +19,7 @@ void mv_sampler_after(const mv_rec_api *call);
 /* Before what ends a context. */
 void mv_sampler_before_end(void);
 
+/* Tells the launcher why there is no recording: for a process that could not map its page. */
+void mv_sampler_tell(int error);
+
 #endif

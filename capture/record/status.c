@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "capture/live/confined.h"
+#include "capture/record/sampler.h"
 #include "capture/wire_status.h"
 
 static mv_status_page *page; /* shared with the launcher; NULL: none */
@@ -37,18 +38,10 @@ void mv_status_begin(const char *path)
 
 void mv_status_opened(int error)
 {
-    uint32_t row;
-
-    if (!page)
-        return;
-    if (error == 0) {
+    if (page && error)
+        mv_status_fail(page, mv_is_confined() ? mv_confined_thread() : (uint32_t)getpid(), error);
+    else if (page)
         atomic_fetch_add(&page->opened, 1);
-        return;
-    }
-    row = atomic_fetch_add(&page->failed, 1);
-    if (row >= MV_STATUS_FAILURES)
-        return;
-    atomic_store(&page->failures[row].error, error);
-    atomic_store(&page->failures[row].pid,
-                 mv_is_confined() ? mv_confined_thread() : (uint32_t)getpid());
+    else if (error)
+        mv_sampler_tell(error);
 }
