@@ -1,5 +1,4 @@
 /* dlsym and dlvsym for aarch64; dlsym.h explains why they are not in C. */
-#if defined(__aarch64__)
 
         .text
 
@@ -72,5 +71,12 @@
         LOOKUP  dlsym, mv_dlsym_real, 0
         LOOKUP  dlvsym, mv_dlvsym_real, 1
 
+/* Marked as the compiler marks its own: each entry begins with bti. */
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+        .section .note.gnu.property, "a"
+        .p2align 3
+        .word   4, 16, 5                /* lengths of name and properties; NT_GNU_PROPERTY_TYPE_0 */
+        .asciz  "GNU"
+        .word   0xc0000000, 4, 1, 0     /* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI */
 #endif
         .section .note.GNU-stack, "", %progbits

@@ -1,5 +1,4 @@
 /* dlsym and dlvsym for x86-64; dlsym.h explains why they are not in C. */
-#if defined(__x86_64__)
 
         .text
 
@@ -67,5 +66,8 @@
         LOOKUP  dlsym, mv_dlsym_real, 0
         LOOKUP  dlvsym, mv_dlvsym_real, 1
 
+/* Marked as the compiler marks its own: each entry begins with endbr64, and calls return. */
+#ifdef __CET__
+#include <cet.h>
 #endif
         .section .note.GNU-stack, "", %progbits
