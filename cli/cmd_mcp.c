@@ -1,6 +1,7 @@
 /* memviz mcp: a server of the Model Context Protocol on standard input and output. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -23,7 +24,8 @@ typedef struct {
     FILE *in;         /* the client */
     int said, moans;  /* in place of standard output and error while a command runs */
     int out, errors;  /* copies of them */
-    char picture[64]; /* where the picture of this run is written */
+    char folder[32];  /* for pictures; "": none could be made */
+    char picture[48]; /* in it: that of this run */
 } server;
 
 /* ---- runs -------------------------------------------------------------------------------- */
@@ -78,17 +80,6 @@ static const char *odd_file(char **words, int count)
     return NULL;
 }
 
-/* In a folder of its own. */
-static mv_code make_picture_path(server *s, mv_err *err)
-{
-    char folder[] = "/tmp/memviz-XXXXXX";
-
-    if (!mkdtemp(folder))
-        return fail(err, "/tmp");
-    snprintf(s->picture, sizeof s->picture, "%s/p.png", folder);
-    return MV_OK;
-}
-
 static mv_code read_picture(server *s, mv_arena *arena, mv_span *out, mv_err *err)
 {
     int file = open(s->picture, O_RDONLY | O_CLOEXEC);
@@ -99,13 +90,6 @@ static mv_code read_picture(server *s, mv_arena *arena, mv_span *out, mv_err *er
     code = read_all(arena, file, out, err);
     close(file);
     return code;
-}
-
-static void remove_picture(server *s)
-{
-    unlink(s->picture);
-    *strrchr(s->picture, '/') = 0;
-    rmdir(s->picture);
 }
 
 /* Both outputs go to files while the program runs, so nothing of it reaches the client unread. */
@@ -163,11 +147,11 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
         out->messages = mv_text_span(why ? why : "not a file");
         return MV_OK;
     }
-    if (wants_picture && make_picture_path(s, err) != MV_OK)
-        return err->code;
+    if (wants_picture && !*s->folder)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "/tmp: no folder for pictures can be made");
     code = run_words(s, arena, words, count, wants_picture, out, err);
     if (wants_picture)
-        remove_picture(s);
+        unlink(s->picture);
     return code;
 }
 
@@ -228,6 +212,42 @@ static int nameless(void)
     return copy;
 }
 
+/* ---- a folder for pictures, while it runs ------------------------------------------------- */
+
+static server *running; /* for a signal: that of this process */
+
+static void remove_folder(void)
+{
+    unlink(running->picture);
+    rmdir(running->folder);
+}
+
+static void end_by(int number)
+{
+    remove_folder();
+    raise(number); /* the handler was for one signal */
+}
+
+/* A client may end it by a signal. */
+static void make_folder(server *s)
+{
+    static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
+    struct sigaction action = {.sa_handler = end_by, .sa_flags = (int)SA_RESETHAND}, before;
+
+    snprintf(s->folder, sizeof s->folder, "/tmp/memviz-XXXXXX");
+    if (!mkdtemp(s->folder)) {
+        *s->folder = 0;
+        return;
+    }
+    snprintf(s->picture, sizeof s->picture, "%s/p.png", s->folder);
+    running = s;
+    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(ends[i], &action, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------ */
+
 int mv_cmd_mcp(mv_cli *cli)
 {
     server s = {.cli = cli,
@@ -241,10 +261,15 @@ int mv_cmd_mcp(mv_cli *cli)
     int status = MV_EXIT_FAILED;
 
     forget_terminal();
+    make_folder(&s);
+    if (cli->confine)
+        cli->confine(cli, *s.folder ? s.folder : NULL);
     if (s.said >= 0 && s.moans >= 0 && line && s.out >= 0 && s.errors >= 0)
         status = serve(&s, line);
     else
         mv_complain_of(NULL, "the server cannot start: %s", strerror(errno));
+    if (*s.folder)
+        remove_folder();
     mv_kept_files_release(&s.kept);
     free(line);
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++)

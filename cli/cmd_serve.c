@@ -117,8 +117,12 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
     served s = {.port = (uint16_t)cli->options.port};
     int status = MV_EXIT_FAILED, signal;
 
-    if (open_site(cli, site, &s, err) == MV_OK &&
-        mv_server_start(&cli->arena, site, &s.port, &server, err) == MV_OK) {
+    if (mv_server_open(&cli->arena, &s.port, &server, err) != MV_OK)
+        return MV_EXIT_FAILED;
+    /* Before there is a thread, and before a file is looked at. */
+    if (cli->confine)
+        cli->confine(cli, NULL);
+    if (open_site(cli, site, &s, err) == MV_OK && mv_server_start(server, site, err) == MV_OK) {
         snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/%s/", s.port, site->token);
         snprintf(s.ssh, sizeof s.ssh, "ssh -L %u:127.0.0.1:%u %s", s.port, s.port, site->host);
         status = report(cli, &s);

@@ -14,8 +14,14 @@ typedef struct mv_command mv_command;
 
 struct mv_kept_files; /* cli/input/kept_files.h */
 
+typedef struct mv_cli mv_cli;
+
+/* Takes from the process what the command does not need once its files are known
+ * (cli/confine/places.h). `folder` is one for temporary files, or NULL. */
+typedef void mv_confine_fn(const mv_cli *cli, const char *folder);
+
 /* One run of one command: its options, its memory and its output. */
-typedef struct {
+struct mv_cli {
     const mv_command *command;
     mv_options options;
     mv_budget budget;
@@ -27,8 +33,9 @@ typedef struct {
     const mv_trace *as_read; /* of other levels than pytorch: the trace as it was read; else NULL */
     int64_t start_us;        /* of these: from which times count */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
-    bool keeps_report; /* the report is written even if the exit status is that of a failure */
-} mv_cli;
+    bool keeps_report;      /* the report is written even if the exit status is that of a failure */
+    mv_confine_fn *confine; /* NULL: the process does other things, too */
+};
 
 /* Under which heading the overview has a command. */
 #define MV_COMMAND_GROUP_LIST(X)               \
@@ -59,6 +66,7 @@ struct mv_command {
     bool writes_file;              /* -o names another file than the report */
     bool writes_last;              /* the last file is written, not read */
     bool takes_folders;            /* a folder means the snapshots in it */
+    bool confines_itself;          /* it needs more until its files are open */
     bool starts_program;           /* SIGPIPE is left as it was, for that program */
     const struct mv_table *report; /* what --json and --csv print; NULL: it has neither */
     const char *arguments;         /* "FILE" */

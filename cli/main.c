@@ -1,8 +1,7 @@
+#include "cli/confine/places.h"
 #include "cli/program.h"
-
-#include <stddef.h>
 
 int main(int argc, char **argv)
 {
-    return mv_program(argc, argv, NULL);
+    return mv_program_alone(argc, argv, mv_confine_command);
 }

@@ -109,12 +109,14 @@ static int run_in_output(mv_cli *cli)
         cli->out.columns = terminal.columns;
         cli->out.rows = terminal.rows;
         if (wants_pager(cli))
-            cli->out.pager = mv_pager_find();
+            mv_pager_start(&cli->out.pager);
     }
     if (mv_option_given(&cli->options, MV_HAS(HELP))) {
         mv_help_command(&cli->out, cli->command);
         status = MV_EXIT_DONE;
     } else {
+        if (cli->confine && !cli->command->confines_itself)
+            cli->confine(cli, NULL);
         status = cli->command->run(cli);
     }
     if (cli->out.lacks_memory && (status == MV_EXIT_DONE || status == MV_EXIT_FOUND))
@@ -200,7 +202,8 @@ static bool check_options(const mv_command *command, const mv_options *o, mv_gat
     return false;
 }
 
-static int run_command(const mv_command *command, int argc, char **argv, struct mv_kept_files *kept)
+static int run_command(const mv_command *command, int argc, char **argv, struct mv_kept_files *kept,
+                       mv_confine_fn *confine)
 {
     mv_budget folders = {.limit = SMALL_FILE_MEMORY};
     mv_arena arena;
@@ -227,6 +230,7 @@ static int run_command(const mv_command *command, int argc, char **argv, struct 
     if (cli) {
         gates.file = options.files == 1 ? mv_input_name(cli) : NULL;
         cli->gates = gates;
+        cli->confine = confine;
         status = run_in_output(cli);
         mv_arena_release(&cli->arena);
         mv_arena_release(&cli->scratch);
@@ -296,7 +300,7 @@ static void set_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-int mv_program(int argc, char **argv, struct mv_kept_files *kept)
+static int program(int argc, char **argv, struct mv_kept_files *kept, mv_confine_fn *confine)
 {
     const mv_command *command;
 
@@ -310,7 +314,18 @@ int mv_program(int argc, char **argv, struct mv_kept_files *kept)
     if (!command || !command->starts_program)
         set_signals();
     if (command)
-        return run_command(command, argc - 1, argv + 1, kept);
-    return names_file(argc, argv) ? run_command(mv_command_find("triage"), argc, argv, kept)
-                                  : refuse(argv[1]);
+        return run_command(command, argc - 1, argv + 1, kept, confine);
+    return names_file(argc, argv)
+               ? run_command(mv_command_find("triage"), argc, argv, kept, confine)
+               : refuse(argv[1]);
+}
+
+int mv_program(int argc, char **argv, struct mv_kept_files *kept)
+{
+    return program(argc, argv, kept, NULL);
+}
+
+int mv_program_alone(int argc, char **argv, mv_confine_fn *confine)
+{
+    return program(argc, argv, NULL, confine);
 }

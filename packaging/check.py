@@ -116,7 +116,7 @@ def frame_faults(path):
 
 
 def objects_faults(paths):
-    """Of all objects together: not each has functions that need protection."""
+    """What objects lack. A guard is looked for in all of them together: some have no function that needs it."""
     texts = {path: run("readelf", "-h", "-n", "-s", "-W", path) for path in paths}
     for path, text in texts.items():
         for part in re.split(r"(?=^File: )", text, flags=re.M):

@@ -4,15 +4,13 @@
 #include <stdio.h>
 
 #include "base/texts.h"
-#include "cli/report/pager.h"
 
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
 {
     out->used = 0;
-    out->color = out->lacks_memory = false;
+    out->color = out->lacks_memory = out->is_paged = false;
     out->columns = out->rows = 0;
-    out->pager = NULL;
-    out->paged = NULL;
+    out->pager = (mv_pager){0};
     return mv_sink_open(&out->sink, path ? path : "-", err);
 }
 
@@ -35,8 +33,8 @@ static uint64_t lines_of(const mv_out *out)
 
 static void write_out(mv_out *out, const void *data, uint64_t length)
 {
-    if (out->paged)
-        fwrite(data, 1, length, out->paged); /* which fails when the user has quit */
+    if (out->is_paged)
+        fwrite(data, 1, length, out->pager.input); /* which fails when the user has quit */
     else
         mv_sink_write(&out->sink, data, length);
 }
@@ -44,16 +42,21 @@ static void write_out(mv_out *out, const void *data, uint64_t length)
 /* The first time it is decided whether the pager is needed: a line is left for the prompt. */
 static void flush(mv_out *out, bool is_last)
 {
-    if (out->pager && (!is_last || lines_of(out) >= out->rows))
-        out->paged = mv_pager_open(out->pager);
-    out->pager = NULL;
+    if (!out->is_paged && out->pager.input) {
+        out->is_paged = !is_last || lines_of(out) >= out->rows;
+        if (out->is_paged)
+            mv_pager_take();
+        else
+            mv_pager_end(&out->pager);
+    }
     write_out(out, out->buffer, out->used);
     out->used = 0;
 }
 
 void mv_out_flush(mv_out *out)
 {
-    out->pager = NULL;
+    if (!out->is_paged)
+        mv_pager_end(&out->pager);
     flush(out, false);
     if (out->sink.file && fflush(out->sink.file) != 0)
         out->sink.failed = true;
@@ -64,18 +67,14 @@ mv_code mv_out_close(mv_out *out, mv_err *err)
     if (!out->sink.file)
         return MV_OK;
     flush(out, true);
-    if (out->paged)
-        mv_pager_close(out->paged);
-    out->paged = NULL;
+    mv_pager_end(&out->pager);
     return mv_sink_commit(&out->sink, err);
 }
 
 void mv_out_abort(mv_out *out)
 {
     out->used = 0;
-    if (out->paged)
-        mv_pager_close(out->paged);
-    out->paged = NULL;
+    mv_pager_end(&out->pager);
     mv_sink_abort(&out->sink);
 }
 

@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-#include "base/numbers.h"
 #include "base/escape.h"
+#include "base/numbers.h"
+#include "cli/report/pager.h"
 #include "parse/source/sink.h"
 
 #define MV_OUT_BUFFER (64u << 10)
@@ -30,8 +31,8 @@ typedef struct {
     mv_sink sink;
     bool color;             /* whether mv_out_style writes anything */
     uint32_t columns, rows; /* of the terminal; 0: not known */
-    const char *pager;      /* command for what is longer than the screen; NULL: none */
-    FILE *paged;            /* its input, once it runs */
+    mv_pager pager;         /* for what is longer than the screen */
+    bool is_paged;          /* all that is written goes to it */
     bool lacks_memory;      /* a part of the report found none: it is not whole, so it failed */
     uint32_t used;
     char buffer[MV_OUT_BUFFER];

@@ -1,8 +1,11 @@
 #include "cli/report/pager.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Whether the first word of a command is a program here. */
@@ -26,7 +29,8 @@ static bool is_installed(const char *command)
     return false;
 }
 
-const char *mv_pager_find(void)
+/* The command; NULL: none. */
+static const char *find(void)
 {
     const char *command = getenv("MEMVIZ_PAGER");
 
@@ -36,22 +40,56 @@ const char *mv_pager_find(void)
     return *command && strcmp(command, "cat") != 0 && is_installed(command) ? command : NULL;
 }
 
-FILE *mv_pager_open(const char *command)
+/* The new process: it waits for the first byte, or for the end, and leaves both in the pipe. */
+static void become(const char *command, int input)
 {
-    FILE *pager;
+    struct pollfd first = {.fd = input, .events = POLLIN};
 
+    while (poll(&first, 1, -1) < 0 && errno == EINTR) {
+    }
+    if (!(first.revents & POLLIN))
+        _exit(0);
     setenv("LESS", "FRX", 0); /* ends by itself after one screen, shows colors, leaves the text */
     setenv("LV", "-c", 0);
-    pager = popen(command, "w");
-    if (!pager)
-        return NULL;
+    dup2(input, STDIN_FILENO);
+    if (input != STDIN_FILENO)
+        close(input);
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+void mv_pager_start(mv_pager *out)
+{
+    const char *command = find();
+    int ends[2];
+
+    *out = (mv_pager){0};
+    if (!command || pipe(ends) != 0)
+        return;
+    out->process = fork();
+    if (out->process == 0) {
+        close(ends[1]);
+        become(command, ends[0]);
+    }
+    close(ends[0]);
+    out->input = out->process > 0 ? fdopen(ends[1], "w") : NULL;
+    if (!out->input)
+        close(ends[1]);
+}
+
+void mv_pager_take(void)
+{
     signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
-    return pager;
 }
 
-void mv_pager_close(FILE *pager)
+void mv_pager_end(mv_pager *pager)
 {
-    pclose(pager);
+    if (!pager->input)
+        return;
+    fclose(pager->input);
+    pager->input = NULL;
+    while (waitpid(pager->process, NULL, 0) < 0 && errno == EINTR) {
+    }
 }

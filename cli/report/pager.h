@@ -5,15 +5,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The command of MEMVIZ_PAGER, else of PAGER, else less; NULL when there is none: it is "", cat, or
- * not installed. */
-const char *mv_pager_find(void);
+typedef struct {
+    FILE *input; /* what is written to it is shown; NULL: there is no pager */
+    int process;
+} mv_pager;
 
-/* Starts it; what is written to the file is its input. From now on a pager that the user quits, or
- * an interrupt that is meant for it, does not end this program. NULL when it cannot be started. */
-FILE *mv_pager_open(const char *command);
+/* A process that becomes the pager with the first byte of its input, since this one may not be able
+ * to start others later (cli/confine). Its command is MEMVIZ_PAGER, else PAGER, else less. None
+ * when that is
+ * "", cat, or not installed. */
+void mv_pager_start(mv_pager *out);
 
-/* Waits until the user quits it. Its exit status is no matter of ours. */
-void mv_pager_close(FILE *pager);
+/* It is needed: from now on a pager that the user quits, or an interrupt that is meant for it, does
+ * not end this program. */
+void mv_pager_take(void);
+
+/* Waits until the user quits it; at once when nothing was written. Its exit status is no matter of
+ * ours. Afterwards, and with none, nothing. */
+void mv_pager_end(mv_pager *pager);
 
 #endif

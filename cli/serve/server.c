@@ -31,7 +31,8 @@ struct mv_server {
 #define FIELD(name) __typeof__(&MHD_##name) name;
     FUNCTIONS(FIELD)
 #undef FIELD
-    struct MHD_Daemon *daemon;
+    int listening;
+    struct MHD_Daemon *daemon; /* NULL: not started */
     mv_serve_site *site;
 };
 
@@ -142,38 +143,41 @@ static int listen_here(uint16_t *port)
     return fd;
 }
 
-mv_code mv_server_start(mv_arena *arena, mv_serve_site *site, uint16_t *port, mv_server **out,
-                        mv_err *err)
+mv_code mv_server_open(mv_arena *arena, uint16_t *port, mv_server **out, mv_err *err)
 {
     mv_server *server = mv_push_struct(arena, mv_server);
-    int fd;
 
     *out = NULL;
     if (!server)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "server");
     if (load(server, err) != MV_OK)
         return err->code;
-    fd = listen_here(port);
-    if (fd < 0)
+    server->listening = listen_here(port);
+    if (server->listening < 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "port %u of 127.0.0.1: %s", *port,
                        strerror(errno));
-    server->site = site;
-    server->daemon = server->start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer_request, server,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_OF_SILENCE,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BYTES_OF_CONNECTION,
-        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_END);
-    if (!server->daemon) {
-        close(fd);
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "libmicrohttpd cannot start");
-    }
     *out = server;
     return MV_OK;
 }
 
+mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err)
+{
+    server->site = site;
+    server->daemon = server->start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer_request, server,
+        MHD_OPTION_LISTEN_SOCKET, server->listening, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_OF_SILENCE,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BYTES_OF_CONNECTION,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_END);
+    return server->daemon ? MV_OK : mv_fail(err, MV_IO, MV_NO_OFFSET, "libmicrohttpd cannot start");
+}
+
 void mv_server_stop(mv_server *server)
 {
-    if (server)
+    if (!server)
+        return;
+    if (server->daemon)
         server->stop_daemon(server->daemon);
+    else
+        close(server->listening);
 }

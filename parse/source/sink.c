@@ -1,9 +1,11 @@
 #include "parse/source/sink.h"
 
+#include "base/numbers.h"
 #include "parse/source/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +19,38 @@ static bool to_stdout(const mv_sink *sink)
 static const char *name_of(const mv_sink *sink)
 {
     return sink->path + sink->at;
+}
+
+/* The descriptor of this process that the path names; -1: it names none. */
+static int descriptor_of(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    uint64_t number;
+
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t length = strlen(folders[i]);
+        if (strncmp(path, folders[i], length) == 0 && mv_number_read(path + length, &number) &&
+            number <= INT_MAX)
+            return (int)number;
+    }
+    return -1;
+}
+
+bool mv_sink_is_in_place(const char *path)
+{
+    return descriptor_of(path) >= 0 || mv_source_is_special(path);
+}
+
+/* Through a descriptor the file continues where it is. */
+static int open_in_place(const char *path)
+{
+    int fd = descriptor_of(path);
+
+    return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
 }
 
 /* A file without a name: if the program is killed, nothing is left of it. -1 where the file system
@@ -122,9 +156,7 @@ mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
         sink->file = stdout;
         return MV_OK;
     }
-    return start(sink,
-                 mv_source_is_special(path) ? open(path, O_WRONLY | O_CLOEXEC)
-                                            : open_replacement(sink),
+    return start(sink, mv_sink_is_in_place(path) ? open_in_place(path) : open_replacement(sink),
                  err);
 }
 

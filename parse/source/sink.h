@@ -25,6 +25,10 @@ typedef struct {
 
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err);
 
+/* Whether the output is opened and written, since a rename must not replace it: a device, a named
+ * pipe, a descriptor (/dev/stdout, /dev/fd/3) of any file. */
+bool mv_sink_is_in_place(const char *path);
+
 /* The same for a name in an open folder, which stays the caller's, whatever happens to the folder's
  * path meanwhile. `path` ends with the name. Only a file is replaced: a device, a pipe or a folder
  * of that name is an error, and what a link points to is left alone. */

@@ -260,3 +260,28 @@ Test(sink, in_a_folder_only_files_are_replaced)
     expect_content("new");
     close(at);
 }
+
+/* Each descriptor leads to a file that has a line already: it continues there, and is not replaced.
+ */
+Test(sink, through_a_descriptor_its_file_continues)
+{
+    static const char *const names[] = {"/dev/fd/%d", "/proc/self/fd/%d"};
+    int fd = open(target, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    char path[64];
+    mv_sink sink;
+
+    cr_assert_eq(write(fd, "line\n", 5), 5);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, names[i], fd);
+        cr_assert(mv_sink_is_in_place(path));
+        mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+        mv_sink_write(&sink, "new\n", 4);
+        mvt_ok(mv_sink_commit(&sink, mvt_err()));
+    }
+    close(fd);
+    expect_content("line\nnew\nnew\n");
+    cr_assert_eq(files_in_folder(), 1);
+    cr_assert(mv_sink_is_in_place("/dev/stdout") && mv_sink_is_in_place("/dev/null"));
+    cr_assert_not(mv_sink_is_in_place("/dev/fd/x") || mv_sink_is_in_place(target));
+    cr_assert_neq(mv_sink_open(&sink, "/dev/fd/987654", mvt_err()), MV_OK);
+}

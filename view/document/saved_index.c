@@ -333,7 +333,7 @@ static void remove_oldest(const char *path)
     closedir(folder);
 }
 
-static void make_folder(const char *folder)
+void mv_saved_folder_make(const char *folder)
 {
     char parent[MV_SAVED_PATH];
     char *slash;
@@ -357,7 +357,7 @@ bool mv_saved_index_write(const char *folder, mv_saved_key key, const mv_saved_i
 
     if (index->count == 0 || index->count > MV_SAVED_DEVICES)
         return false;
-    make_folder(folder);
+    mv_saved_folder_make(folder);
     path_of(folder, key, path);
     if (mv_sink_open(&sink, path, &err) != MV_OK)
         return false;

@@ -48,6 +48,9 @@ typedef struct {
 /* The folder for saved indexes; false: none are to be kept. It need not exist. */
 bool mv_saved_folder(char folder[MV_SAVED_PATH]);
 
+/* Makes it, and the folder that it is in, if it is not there. Failing is no error here. */
+void mv_saved_folder_make(const char *folder);
+
 /* False: the file cannot be read twice, or memory is out. `arena` is for temporary memory. */
 bool mv_saved_key_of(mv_arena *arena, const char *path, mv_saved_key *out);
 

@@ -7,18 +7,16 @@ mv_terminal mv_terminal_find(void)
     return (mv_terminal){0};
 }
 
-const char *mv_pager_find(void)
+void mv_pager_start(mv_pager *out)
 {
-    return NULL;
+    *out = (mv_pager){0};
 }
 
-FILE *mv_pager_open(const char *command)
+void mv_pager_take(void)
 {
-    (void)command;
-    return NULL;
 }
 
-void mv_pager_close(FILE *pager)
+void mv_pager_end(mv_pager *pager)
 {
     (void)pager;
 }

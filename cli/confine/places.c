@@ -1,0 +1,82 @@
+#include "cli/confine/places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/confine/confine.h"
+#include "view/document/saved_index.h"
+
+/* These may open a window. */
+static bool is_plot(const mv_cli *cli)
+{
+    return cli->command->run == mv_cmd_trace_plot || cli->command->run == mv_cmd_segment_plot;
+}
+
+/* A picture without -o goes beside its file. */
+static bool is_written_beside(const mv_cli *cli)
+{
+    return !cli->options.output && (is_plot(cli) || cli->command->run == mv_cmd_segments);
+}
+
+static bool is_headless(const mv_cli *cli)
+{
+    return cli->command->run == mv_cmd_view && mv_option_given(&cli->options, MV_HAS(HEADLESS));
+}
+
+/* Valgrind does some of what is refused, in the process itself. */
+static bool is_wanted(const mv_cli *cli)
+{
+    const char *asked = getenv("MEMVIZ_CONFINE"), *preloaded = getenv("LD_PRELOAD");
+
+    if (cli->command->starts_program || (asked && strcmp(asked, "off") == 0) ||
+        (preloaded && strstr(preloaded, "/vgpreload_")))
+        return false;
+    return cli->command->run == mv_cmd_view ? is_headless(cli)
+                                            : !is_plot(cli) || !mv_view_is_wanted(cli);
+}
+
+static void allow_beside(mv_confinement *c, const char *file)
+{
+    char path[4096];
+
+    if ((size_t)snprintf(path, sizeof path, "%s.html", file) < sizeof path)
+        mv_confine_allow_output(c, path);
+}
+
+/* Pictures of a viewer without a window, and what one keeps from run to run. */
+static void allow_headless(mv_confinement *c, const mv_options *o)
+{
+    const char *temporary = getenv("TMPDIR");
+    char saved[MV_SAVED_PATH];
+
+    c->writes_anywhere = o->script;
+    mv_confine_allow_output(c, o->shot);
+    mv_confine_allow_nameless(c, temporary && *temporary ? temporary : "/var/tmp");
+    mv_confine_allow_nameless(c, "/var/tmp");
+    if (mv_saved_folder(saved)) {
+        mv_saved_folder_make(saved);
+        mv_confine_allow_folder(c, saved);
+    }
+}
+
+void mv_confine_command(const mv_cli *cli, const char *folder)
+{
+    const mv_options *o = &cli->options;
+    mv_confinement c = {0};
+
+    if (!is_wanted(cli))
+        return;
+    mv_confine_allow_output(&c, o->output);
+    if (cli->command->writes_last && o->files == cli->command->most_files)
+        mv_confine_allow_output(&c, o->file[o->files - 1]);
+    if (is_written_beside(cli))
+        allow_beside(&c, o->file[0]);
+    if (is_headless(cli))
+        allow_headless(&c, o);
+    if (folder) {
+        mv_confine_allow_folder(&c, folder);
+        mv_confine_allow_removal(&c, folder);
+    }
+    mv_confine(&c);
+}
