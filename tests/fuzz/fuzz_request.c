@@ -180,7 +180,9 @@ static void start_server(void)
     if (mv_shelf_open(&served.arena, paths, 1, 1 << 20, &served.site.shelf, &err) != MV_OK ||
         mv_shelf_look(served.site.shelf, &served.arena, &served.list, &err) != MV_OK)
         mvt_stop("the files cannot be served: %s", err.detail);
-    mv_server_start(&served.arena, &served.site, &served.port, &served.server, &err);
+    if (mv_server_open(&served.arena, &served.port, &served.server, &err) == MV_OK &&
+        mv_server_start(served.server, &served.site, &err) != MV_OK)
+        mvt_stop("the server does not start: %s", err.detail);
     atexit(end_server);
 }
 
