@@ -14,6 +14,8 @@ const char *const mv_serve_headers[] = {"Cache-Control",
                                         "nosniff",
                                         "Cross-Origin-Resource-Policy",
                                         "same-origin",
+                                        "X-Frame-Options",
+                                        "DENY",
                                         NULL};
 
 static void say(mv_serve_answer *out, unsigned status, const char *text)

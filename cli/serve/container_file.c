@@ -37,9 +37,11 @@ static mv_code open_original(const char *path, mv_container_file *out, mv_err *e
 {
     struct stat st;
 
-    out->fd = open(path, O_RDONLY | O_CLOEXEC);
+    out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (out->fd < 0 || fstat(out->fd, &st) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(ESTALE));
     out->bytes = (uint64_t)st.st_size;
     out->is_original = true;
     return MV_OK;

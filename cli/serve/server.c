@@ -1,5 +1,7 @@
 #include "cli/serve/server.h"
 
+#include "cli/serve/peer.h"
+
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,6 +34,7 @@ struct mv_server {
     FUNCTIONS(FIELD)
 #undef FIELD
     int listening;
+    uint16_t port;
     struct MHD_Daemon *daemon; /* NULL: not started */
     mv_serve_site *site;
 };
@@ -111,6 +114,18 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *connect
     return result;
 }
 
+/* Others than this user can reach 127.0.0.1: they get no connection, and so take none away. */
+static enum MHD_Result admit(void *user, const struct sockaddr *address, socklen_t length)
+{
+    const mv_server *server = user;
+    struct sockaddr_in from;
+
+    if (length < sizeof from || address->sa_family != AF_INET)
+        return MHD_NO;
+    memcpy(&from, address, sizeof from);
+    return mv_peer_is_foreign(ntohs(from.sin_port), server->port) ? MHD_NO : MHD_YES;
+}
+
 /* Paths have one form: %2e is no dot. */
 static size_t leave_escapes(void *user, struct MHD_Connection *connection, char *text)
 {
@@ -156,6 +171,7 @@ mv_code mv_server_open(mv_arena *arena, uint16_t *port, mv_server **out, mv_err 
     if (server->listening < 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "port %u of 127.0.0.1: %s", *port,
                        strerror(errno));
+    server->port = *port;
     *out = server;
     return MV_OK;
 }
@@ -164,7 +180,7 @@ mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err)
 {
     server->site = site;
     server->daemon = server->start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, answer_request, server,
+        MHD_USE_AUTO_INTERNAL_THREAD, 0, admit, server, answer_request, server,
         MHD_OPTION_LISTEN_SOCKET, server->listening, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_OF_SILENCE,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BYTES_OF_CONNECTION,

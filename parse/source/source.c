@@ -263,6 +263,22 @@ bool mv_source_is_special(const char *path)
            (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
+/* A pipe is waited for, but not where a file was a moment ago: a server that looks into others'
+ * folders would never go on. */
+static int open_file(const char *path)
+{
+    struct stat before, now;
+    bool was_file = stat(path, &before) == 0 && S_ISREG(before.st_mode);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (was_file ? O_NONBLOCK : 0));
+
+    if (fd >= 0 && was_file && fstat(fd, &now) == 0 && !S_ISREG(now.st_mode)) {
+        close(fd);
+        errno = ESTALE;
+        return -1;
+    }
+    return fd;
+}
+
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err)
 {
     mv_source_state *s = mv_push_struct(arena, mv_source_state);
@@ -274,7 +290,7 @@ mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_
     if (strcmp(path, "-") == 0)
         s->fd = STDIN_FILENO;
     else
-        s->fd = open(path, O_RDONLY | O_CLOEXEC);
+        s->fd = open_file(path);
     if (s->fd < 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
     source->state = s;
