@@ -13,6 +13,7 @@
 #include "cli/input/window.h"
 #include "cli/report/json.h"
 #include "cli/report/prose.h"
+#include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 
 #define TERMINAL_ROWS 50
@@ -208,12 +209,14 @@ static void put_stack(const listing *l, mv_stack_id stack)
     const mv_frame_id *frames = mv_stack_frames(l->trace, stack, &count);
     char label[512];
 
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count && i < MV_STACK_LINES; i++) {
         mv_out_spaces(l->out, 27);
         mv_frame_label(l->trace, frames[i], label, sizeof label);
         mv_out_clean_text(l->out, label);
         mv_out_char(l->out, '\n');
     }
+    if (count > MV_STACK_LINES)
+        mv_stack_put_more(l->out, count - MV_STACK_LINES, 27);
 }
 
 static mv_style action_style(uint8_t action)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,11 @@
 #define MEMORY_OF_BYTE    4096
 #define MEMORY_OF_PIXEL   16
 
+/* An output file has at most so many bytes: a stack that the input says once may be spelled out for
+ * each event. A real recording of 30 MB as a container is 9 GB with all stacks spelled out. */
+#define SMALL_FILE_OUTPUT (UINT64_C(1) << 30)
+#define OUTPUT_OF_BYTE    1024
+
 /* In a window the user may open other files later. */
 static bool may_open_more(const mv_command *command, const mv_options *o)
 {
@@ -34,24 +40,51 @@ static bool may_open_more(const mv_command *command, const mv_options *o)
     return may_show && !o->output && !mv_option_given(o, MV_HAS(HEADLESS));
 }
 
-static uint64_t default_memory(const mv_command *command, const mv_options *options)
+/* The bytes of all inputs; UINT64_MAX when that cannot be known before they are read. */
+static uint64_t input_bytes(const mv_command *command, const mv_options *options)
+{
+    int files = command->run == mv_cmd_convert ? 1 : options->files; /* the second is OUT */
+    uint64_t bytes = 0;
+    struct stat st;
+
+    if (command->starts_program || options->files == 0 || may_open_more(command, options))
+        return UINT64_MAX;
+    for (int i = 0; i < files; i++) {
+        if (stat(options->file[i], &st) != 0 || !S_ISREG(st.st_mode) ||
+            (uint64_t)st.st_size > UINT64_MAX / 2 - bytes)
+            return UINT64_MAX;
+        bytes += (uint64_t)st.st_size;
+    }
+    return bytes;
+}
+
+static uint64_t default_memory(const mv_options *options, uint64_t bytes)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     uint64_t machine = UINT64_MAX, input = SMALL_FILE_MEMORY;
-    struct stat st;
 
     if (pages > 0 && page > 0)
         machine = (uint64_t)pages * (uint64_t)page / 4 * 3;
-    if (command->starts_program || options->files == 0 || may_open_more(command, options))
+    if (bytes > machine / MEMORY_OF_BYTE)
         return machine;
     input += options->mem + (uint64_t)options->width * options->height * MEMORY_OF_PIXEL;
-    for (int i = 0; i < options->files; i++) {
-        if (stat(options->file[i], &st) != 0 || !S_ISREG(st.st_mode) ||
-            (uint64_t)st.st_size > machine / MEMORY_OF_BYTE)
-            return machine;
-        input += (uint64_t)st.st_size * MEMORY_OF_BYTE;
-    }
+    input += bytes * MEMORY_OF_BYTE;
     return input < machine ? input : machine;
+}
+
+/* The system refuses what is beyond the limit, whoever writes; pipes have none. */
+static void limit_outputs(uint64_t bytes)
+{
+    struct rlimit limit;
+    uint64_t most;
+
+    if (bytes > (UINT64_MAX >> 1) / OUTPUT_OF_BYTE || getrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return;
+    most = SMALL_FILE_OUTPUT + bytes * OUTPUT_OF_BYTE;
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most) {
+        limit.rlim_cur = (rlim_t)most;
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
 }
 
 /* An mv_cli contains a buffer of 64 KiB, too much for a small stack; there is only one. */
@@ -59,14 +92,15 @@ static mv_cli *cli_new(const mv_command *command, const mv_options *options,
                        struct mv_kept_files *kept)
 {
     mv_cli *cli = calloc(1, sizeof *cli);
+    uint64_t bytes = input_bytes(command, options);
 
     if (!cli)
         return NULL;
+    limit_outputs(bytes);
     cli->command = command;
     cli->options = *options;
     cli->kept = kept;
-    cli->budget.limit =
-        options->max_memory ? options->max_memory : default_memory(command, options);
+    cli->budget.limit = options->max_memory ? options->max_memory : default_memory(options, bytes);
     mv_arena_init(&cli->arena, &cli->budget);
     mv_arena_init(&cli->scratch, &cli->budget);
     return cli;

@@ -7,8 +7,8 @@
 
 /* The heap is only searched by address where a prediction failed. After so many steps the rest of
  * the trace is not checked. */
-#define MOST_SEARCHED          ((uint64_t)1 << 24)
-#define MOST_SEARCHED_OF_EVENT 256
+#define MOST_SEARCHED          ((uint64_t)1 << 22)
+#define MOST_SEARCHED_OF_EVENT 128
 
 typedef struct {
     const mv_replay_script *script;

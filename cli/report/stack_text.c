@@ -8,10 +8,6 @@
 /* The most frames of the framework in a row that are shown; longer runs are only counted. */
 #define SHORT_RUN 1
 
-/* The most lines of a stack: a file can have as many stacks as events, each as deep as the file is
- * long, since a pickle says a list once and then refers to it. */
-#define MOST_LINES 256
-
 static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, bool bold,
                       uint32_t indent)
 {
@@ -36,6 +32,12 @@ static void put_count(mv_out *out, uint32_t frames, const char *what, uint32_t i
     mv_out_char(out, '\n');
 }
 
+void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent)
+{
+    if (frames > 0)
+        put_count(out, frames, "more frames; --json has them", indent);
+}
+
 /* One stack on its way to the text. */
 typedef struct {
     mv_out *out;
@@ -43,7 +45,7 @@ typedef struct {
     mv_frame_id culprit; /* MV_NO_FRAME once it is printed */
     uint32_t indent;
     uint32_t lines;
-    uint32_t left_out; /* frames after MOST_LINES */
+    uint32_t left_out; /* frames after MV_STACK_LINES */
     uint32_t run;      /* frames of the framework that are not printed yet */
     mv_frame_id last;  /* of them */
 } stack_lines;
@@ -52,7 +54,7 @@ static void put_line(stack_lines *s, mv_frame_id frame)
 {
     bool bold = frame.row == s->culprit.row;
 
-    if (s->lines++ >= MOST_LINES) {
+    if (s->lines++ >= MV_STACK_LINES) {
         s->left_out++;
         return;
     }
@@ -63,7 +65,7 @@ static void put_line(stack_lines *s, mv_frame_id frame)
 
 static void end_run(stack_lines *s)
 {
-    if (s->run > SHORT_RUN && s->lines++ < MOST_LINES)
+    if (s->run > SHORT_RUN && s->lines++ < MV_STACK_LINES)
         put_count(s->out, s->run, "frames of the framework", s->indent);
     else if (s->run > SHORT_RUN)
         s->left_out += s->run;
@@ -95,8 +97,7 @@ void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_s
         put_line(&s, frames[i]);
     }
     end_run(&s);
-    if (s.left_out > 0)
-        put_count(out, s.left_out, "more frames; --json has them", indent);
+    mv_stack_put_more(out, s.left_out, indent);
 }
 
 const char *mv_stack_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,

@@ -7,10 +7,16 @@
 
 /* Prints one line for each frame, indented by `indent` spaces, with the culprit in bold. Unless
  * `all` is set, frames that --frames user hides are left out, and runs of the framework's own
- * frames are only counted. Of very deep stacks the first 256 lines are printed. `kinds` is from
- * mv_frame_kinds. */
+ * frames are only counted. Of very deep stacks the first MV_STACK_LINES are printed. `kinds` is
+ * from mv_frame_kinds. */
 void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                   bool all, uint32_t indent);
+
+/* The most lines of a stack: a file can have as many stacks as events, each as deep as the file is
+ * long, since a pickle says a list once and then refers to it. The second says how many more frames
+ * there are; nothing when there are none. */
+enum { MV_STACK_LINES = 256 };
+void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent);
 
 /* The label of a stack's culprit. If that line called into another package, the innermost line
  * there follows: "train.py:96 main > resnet.py:97 forward". Returns `out`. */

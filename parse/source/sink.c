@@ -127,6 +127,14 @@ static int open_replacement(mv_sink *sink)
     return fd;
 }
 
+/* The limit is that of cli/program.c, or the user's. */
+static const char *reason(int why)
+{
+    return why == EFBIG ? "File too large: beyond 1 GiB and 1 KiB for each byte of input, or "
+                          "ulimit -f"
+                        : strerror(why);
+}
+
 static mv_code start(mv_sink *sink, int fd, mv_err *err)
 {
     sink->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
@@ -186,7 +194,7 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
     }
     if (to_stdout(sink)) {
         sink->file = NULL;
-        return failed ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", strerror(why))
+        return failed ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", reason(why))
                       : MV_OK;
     }
     if (!failed && sink->is_nameless && make_temporary(sink, make_link) < 0) {
@@ -205,7 +213,7 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
     }
     if (failed) {
         mv_sink_abort(sink);
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path, strerror(why));
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path, reason(why));
     }
     sink->temporary[0] = 0;
     return MV_OK;
