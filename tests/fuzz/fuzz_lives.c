@@ -1,5 +1,7 @@
 /* libFuzzer target: any bytes as a pickle, and what the analyzers make of whatever was read.
  * Traces that no allocator could have written must not upset them. */
+#include "analyze/advice/headline.h"
+#include "analyze/advice/triage.h"
 #include "analyze/advice/whatif.h"
 #include "analyze/flame/flame.h"
 #include "analyze/fragmentation/fragmentation.h"
@@ -152,6 +154,48 @@ static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
     }
 }
 
+static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_triage *triage)
+{
+    mv_headline headline;
+    mv_err err;
+
+    for (uint32_t i = 0; i < triage->device_count; i++) {
+        const mv_triage_device *d = &triage->devices[i];
+        mv_reports reports = {.trace = trace,
+                              .sites = &triage->sites,
+                              .lives = &d->lives,
+                              .leaks = &d->leaks,
+                              .ooms = &d->ooms,
+                              .fragmentation = &d->fragmentation,
+                              .peak = &d->peak,
+                              .whatif = d->has_whatif ? &d->whatif : NULL,
+                              .ledger = d->has_ledger ? &d->ledger : NULL};
+        if (mv_headline_find(arena, &reports, &headline, &err) == MV_OK)
+            mv_headline_badge(arena, &reports, &headline);
+        else if (err.code != MV_NOMEM)
+            fail("no headline");
+    }
+    for (uint32_t i = 0; i < triage->count; i++)
+        if (!triage->rows[i].text || !triage->rows[i].text[0])
+            fail("a verdict without words");
+}
+
+/* All reports together, and what they advise. */
+static void judge(mv_arena *arena, const mv_trace *trace)
+{
+    mv_triage_traces traces = {trace, trace, NULL};
+    uint32_t devices = mv_trace_devices(trace);
+    mv_triage triage;
+    mv_err err;
+
+    if (mv_triage_find(arena->budget, traces, 0, devices < 8 ? devices : 8, 1, &triage, &err) ==
+        MV_OK)
+        look_at_verdicts(arena, trace, &triage);
+    else if (err.code != MV_NOMEM)
+        fail(err.detail);
+    mv_triage_release(&triage);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mv_budget budget = {.limit = 256 << 20};
@@ -164,6 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         look_at_file(&trace);
         for (uint32_t i = 0; i < mv_trace_devices(&trace) && i < 8; i++)
             analyze(&arena, &trace, i);
+        judge(&arena, &trace);
     }
     mv_arena_release(&arena);
     return 0;
