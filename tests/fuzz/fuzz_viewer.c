@@ -38,7 +38,7 @@ enum {
     MOST_STEPS = 64,
     MOST_TURNS = 100000,
     MOST_FRAMES = 64,       /* until nothing moves */
-    MOST_PIXELS = 320 * 200 /* that are drawn */
+    MOST_PIXELS = 720 * 480 /* that are drawn */
 };
 #define FILE_NAME "a<&\"'>\xff.pickle"
 #define SESSION   "s.session"
@@ -384,8 +384,8 @@ static void do_leave(world *w)
 
 static void choose_size(world *w)
 {
-    static const float sizes[][2] = {{320, 200}, {480, 300},  {200, 640},  {1, 1},
-                                     {16, 900},  {640, 400},  {3000, 40},  {40, 3000},
+    static const float sizes[][2] = {{720, 480}, {480, 300},  {200, 640},  {1, 1},
+                                     {16, 900},  {320, 200},  {3000, 40},  {40, 3000},
                                      {0, 0},     {1280, 720}, {16384, 30}, {120, 90}};
     uint32_t which = take(w) % (sizeof sizes / sizeof *sizes);
 

@@ -64,6 +64,17 @@ def places():
         yield main + b"".join(
             tab + step("move", 0, 120, 100) + step("drag", 0, 60, 60, 150, 90) +
             step("wheel", 160, 100, 80, 0) + step("drag", 1, 120, 200, 100, 180) for tab in TABS) + REST
+        yield main + pointers()
+
+
+def pointers():
+    """In the picture, on the minimap, on the legend and below: over, clicks, drags, the wheel."""
+    out = b""
+    for y in (60, 90, 120, 152, 190, 220):
+        out += step("move", 0, 80, y) + step("press", 0, 90, y) + step("release", 0, 90, y)
+        out += step("drag", 0, 60, y, 150, y + 10) + step("wheel", 150, 90, y, 1)
+        out += step("press", 4, 100, y) + step("release", 4, 100, y)
+    return out + step("drag", 1, 120, 90, 80, 110) + step("drag", 2, 60, 90, 90, 90) + REST
 
 
 def lists():
@@ -90,6 +101,18 @@ SCRIPTS = {
     "sizes": b"".join(step("size", i) + step("scale", i & 1, i) for i in range(12)),
     "exports": b"".join(step("export", i) for i in range(5)) + do("show_tables") +
                b"".join(step("export", i) for i in range(5)) + do("show_state") + step("export", 1),
+    "lower": b"".join(tab + step("move", 0, y % 200, y) + step("press", 0, 80, y) + step("release", 0, 80, y) +
+                      step("wheel", 150, 80, y, 0) + step("press", 4, 40, y) + step("release", 4, 40, y) +
+                      key(arrow) + key("Enter")
+                      for tab, y in zip(TABS[:4] * 2, (175, 185, 195, 205, 190, 200, 210, 220))
+                      for arrow in ("Down",)) + TABS[0] + key("Tab") + key("Up") + key("Right") +
+             key("Enter") + key("Backspace") + key("Left") + REST,
+    "device": do("show_device") + do("show_device") + pointers() + do("next_level") + REST +
+              do("show_ledger") + do("level", 2) + do("show_requested") + REST + do("level", 3) + REST,
+    "ranks": step("open", 1, 255) + step("open", 0, 0) + do("show_ranks") + pointers() +
+             do("next_lane_order") + do("next_lane_order") + do("own_scales") + key("Enter") + REST,
+    "compared": step("open", 1, 255) + do("compare") + key("Enter") + REST + do("next_align") + REST +
+                do("next_align") + do("next_align") + do("flame_source", 5) + pointers(),
     "files": step("open", 0, 0) + do("show_ranks") + step("open", 1, 200) + step("open", 7, 0) +
              do("next_device") + do("compare") + do("next_align") + do("next_align") +
              do("flame_source", 5) + step("open", 6, 0) + do("next_lane_order") + do("own_scales") +
@@ -111,11 +134,12 @@ FILES = {
     "capture": ("testdata/captures/cupy_oom.bin", 0),
     "heap": ("testdata/captures/heap_pool.bin", 2),
     "empty": ("testdata/snapshots/no_history.pickle", 1),
+    "samples": ("testdata/captures/sleep.bin", 0),
 }
 # Which scripts go with which file, beside those of `places`: all with the first.
-SOME = {"releases": ("lists", "tables", "short"), "devices": ("files", "every_command"),
-        "oom": ("every_command", "details"), "capture": ("every_command", "tables", "exports", "short"),
-        "heap": ("every_command", "files"), "empty": ("every_command", "exports")}
+SOME = {"releases": ("lists", "tables", "short"), "devices": ("files", "every_command", "ranks"),
+        "oom": ("every_command", "details"), "capture": ("compared", "device", "every_command", "tables", "exports", "short"),
+        "heap": ("every_command", "files"), "samples": ("device", "lower"), "empty": ("every_command", "exports")}
 TEXT = b"""open b
 key W 3
 text size>1
@@ -143,7 +167,8 @@ def main():
     for name, (file, flags) in FILES.items():
         for script, steps in SCRIPTS.items():
             if script in SOME.get(name, SCRIPTS):
-                write(f"{name}_{script}", file, setup(flags) + steps)
+                size = 9 if script == "device" else 0  # its lane needs room
+                write(f"{name}_{script}", file, setup(flags, size=size) + steps)
         if name in ("pickle", "capture"):
             for at, steps in enumerate(places()):
                 write(f"{name}_place{at}", file, setup(flags) + steps)
