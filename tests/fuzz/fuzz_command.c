@@ -149,6 +149,17 @@ static void check(const command_line *line, const mvt_ran *ran)
         mvt_check_text("standard output", ran->out);
 }
 
+static void make_summary(void)
+{
+    static bool is_made;
+
+    if (!is_made && mvt_program("summarize -q c.pickle -o d.summary", NULL).status != MV_EXIT_DONE)
+        mvt_stop("no summary");
+    if (!is_made)
+        mvt_memory_file("d.summary", mvt_memory_read("d.summary"));
+    is_made = true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *words[MOST_WORDS + 2];
@@ -159,10 +170,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_words(data, size, &line);
     if (is_refused(&line))
         return 0;
-    mvt_memory_copy("a.pickle", "corpus/lives/leak_cycle.pickle");
+    mvt_memory_copy("a.pickle", "snapshots/leak_cycle.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     mvt_memory_copy("c.pickle", "snapshots/oom.pickle");
-    mvt_memory_copy("d.summary", "corpus/summary/small");
+    make_summary();
     mvt_memory_file("rules",
                     (mv_span){(const uint8_t *)"conv.* activation\nLinear parameter\n", 34});
     mvt_memory_file("in", line.in);

@@ -389,7 +389,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t length;
     char *text;
 
-    mvt_memory_copy("a.pickle", "corpus/lives/ring_of_one.pickle");
+    mvt_memory_copy("a.pickle", "releases/ring_of_one.pickle");
     mvt_memory_copy("b.bin", "captures/plain_oom.bin");
     if (size > 0 && (data[0] == '{' || data[0] == '[')) {
         talk(in);
