@@ -104,9 +104,9 @@ void mv_export_read(const mv_export *export, const mv_export_table *table,
  * base/escape.h: each row is one line, and no cell a formula. */
 void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink);
 
-/* A database of all tables. Numbers beyond 2^63 - 1 are texts. Texts are as the file had them; what a
- * text cannot hold there, NUL and bytes that are no UTF-8, is \xNN. It is made in memory: about 60
- * bytes a row. */
+/* A database of all tables. Numbers beyond 2^63 - 1 are texts. Texts are as the file had them; what
+ * a text cannot hold there, NUL and bytes that are no UTF-8, is \xNN. It is made in memory: about
+ * 60 bytes a row. */
 mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err);
 
 #endif

@@ -122,15 +122,15 @@ def same_length(data, name, least=5):
     return bytes(out)
 
 
-def make(poison, testdata, folder, start):
-    """Writes the recordings of one round; names begin with the one of that number."""
+def make(poison, testdata, folder, start, most):
+    """Writes the recordings of one round, at most so many; names begin with the one of that number."""
     os.makedirs(folder, exist_ok=True)
     names = rotated(start)
     listed = os.path.join(folder, "names.hex")
     with open(listed, "w", encoding="ascii") as file:
         file.write("".join(name.hex() + "\n" for name in names))
     made = []
-    for i, (name, path) in enumerate(sources(testdata)):
+    for i, (name, path) in enumerate((list(sources(testdata)) * 2)[start % 14:][:min(most, 14)]):
         # Each format in turn, every one within a few rounds: their readers end in one model.
         ending = [".bin", ".pickle", ".bin", ".msgpack", ".cpp.pickle", ".plain.msgpack"][(i + start) % 6]
         if name not in SNAPSHOTS:

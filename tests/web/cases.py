@@ -559,6 +559,31 @@ def test_no_request_leaves_the_machine(bench):
     free.close()
 
 
+def test_a_script_that_gets_into_the_page_is_not_run(bench):
+    """In a page without a policy the same ones are."""
+    tries = """(async () => {
+        window.injected = [];
+        const script = document.createElement('script'), link = document.createElement('a'), box = document.createElement('div');
+        script.textContent = 'injected.push("script")';
+        box.setAttribute('onclick', 'injected.push("handler")');
+        link.href = 'javascript:void injected.push("address")';
+        document.body.append(script, link, box);
+        box.click();
+        link.click();
+        box.innerHTML = '<img src=x onerror="injected.push(`image`)">';
+        for (let i = 0; i < 20 && injected.length < 4; i++) await new Promise(done => setTimeout(done, 50));
+        return injected;
+    })()"""
+    page = bench.open()
+    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    assert page.evaluate(tries) == []
+    page.expect_words(POLICY)
+    page.refused_urls = ("file:///",)
+    free = bench.browser.open("file://" + bench.made("free.html", b"<!DOCTYPE html><title>free</title><body>"))
+    assert sorted(free.evaluate(tries)) == ["address", "handler", "image", "script"]
+    free.close()
+
+
 # ---- a server, a notebook ---------------------------------------------------------------------------
 
 
