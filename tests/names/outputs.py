@@ -406,7 +406,7 @@ def served(bench, snapshot):
 
 def headers_wrong(headers, is_page):
     want = {"x-content-type-options": b"nosniff", "referrer-policy": b"no-referrer", "cache-control": b"no-store",
-            "cross-origin-resource-policy": b"same-origin", "content-security-policy":
+            "cross-origin-resource-policy": b"same-origin", "x-frame-options": b"DENY", "content-security-policy":
             b"frame-ancestors 'none'" if is_page else b"default-src 'none'; sandbox; frame-ancestors 'none'"}
     wrong = [f"{name}: {headers.get(name)!r}" for name, value in want.items() if headers.get(name) != value]
     known = {*want, "connection", "content-length", "content-type", "date", "etag", "accept-ranges", "content-disposition"}
