@@ -185,7 +185,7 @@ def completion(bench, annotated, every):
     unquoted = " | sed 's/[$]2[$]quoted/$2$name/; /compopt +o/d'"  # as it would be without care: the control
     for quote, change in ("", ""), ("'", ""), ('"', ""), ("", unquoted):
         for name in names[::every] if not change else names[:1]:
-            # Bash takes what was typed ahead in its turn, so nothing has to be waited for.
+            # Bash takes early input in its turn, so nothing has to be waited for.
             text = f"source <(memviz completion bash{change})\nmemviz peak f.pickle --at {quote}@{name[0]}\t\n{quote}\nexit\n"
             said = outputs.in_terminal(["bash", "--norc", "--noprofile"], env, folder, typed=text.encode())
             why = "it was run" if os.path.exists(made) else None if b"--at" in said else f"bash did not read it: {said[:80]!r}"
