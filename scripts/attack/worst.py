@@ -174,11 +174,10 @@ def stack_grows_in_place(n):
     text = lambda s: b"\x8c" + bytes([len(s)]) + s.encode()
     number = lambda v: pickle.dumps(v, protocol=2)[2:-1]
     row = lambda **items: b"}(" + b"".join(text(key) + v for key, v in items.items()) + b"u"
-    grown = b"]r\x02\0\0\0" + b"0"
     one = lambda i: row(name=text("g"), filename=text("a.py"), line=number(i))
     events = b"".join(row(action=text("alloc"), addr=number(BASE + i * 4096), size=number(512), stream=number(0),
-                          time_us=number(START + i), frames=b"h\x02" + one(i) + b"a") for i in range(k))
-    return "pickle", (b"\x80\x04" + grown + row(segments=b"]", device_traces=b"](](" + events + b"ee") + b"."), k * k // 2
+                          time_us=number(START + i), frames=(b"h\x02" if i else b"]r\x02\0\0\0") + one(i) + b"a") for i in range(k))
+    return "pickle", (b"\x80\x04" + row(segments=b"]", device_traces=b"](](" + events + b"ee") + b"."), k * k // 2
 
 
 @shape
