@@ -26,7 +26,8 @@
 enum {
     MV_SAMPLER_NAME = 64, /* the shim reads no longer one */
     MOST_ASKING = 64,     /* at once; others wait for the next tick */
-    LONGEST_MS = 1000
+    LONGEST_MS = 1000,
+    TELLING_MS = 100 /* between connecting and sending */
 };
 
 /* The launcher's signal settings before it changed them, to be restored in the program. */
@@ -317,10 +318,13 @@ static bool wants_sample(const mv_launch *launch, int link)
 {
     struct ucred who;
     socklen_t size = sizeof who;
+    struct pollfd told = {link, POLLIN, 0};
     int32_t error;
 
     if (getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
         return false;
+    if (who.uid != getuid())
+        poll(&told, 1, TELLING_MS); /* it has connected, and will send at once */
     if (recv(link, &error, sizeof error, MSG_DONTWAIT) != sizeof error)
         return who.uid == getuid();
     if (launch->status->page && error)
