@@ -1,5 +1,4 @@
 /* syscall for aarch64; filters.h explains why it is not in C. */
-#if defined(__aarch64__)
 
         .text
         .globl  syscall
@@ -43,5 +42,12 @@ syscall:
         .hidden mv_filters_start
         .hidden mv_syscall_real
 
+/* Marked as the compiler marks its own: each entry begins with bti. */
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+        .section .note.gnu.property, "a"
+        .p2align 3
+        .word   4, 16, 5                /* lengths of name and properties; NT_GNU_PROPERTY_TYPE_0 */
+        .asciz  "GNU"
+        .word   0xc0000000, 4, 1, 0     /* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI */
 #endif
         .section .note.GNU-stack, "", %progbits

@@ -1,5 +1,4 @@
 /* syscall for x86-64; filters.h explains why it is not in C. */
-#if defined(__x86_64__)
 
         .text
         .globl  syscall
@@ -33,5 +32,8 @@ syscall:
         .hidden mv_filters_start
         .hidden mv_syscall_real
 
+/* Marked as the compiler marks its own: each entry begins with endbr64, and calls return. */
+#ifdef __CET__
+#include <cet.h>
 #endif
         .section .note.GNU-stack, "", %progbits
