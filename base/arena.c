@@ -63,20 +63,27 @@ static bool take_budget(mv_budget *budget, uint64_t bytes)
     return true;
 }
 
+/* What a push returns when there is no memory. */
+static void *refuse(mv_arena *arena)
+{
+    __atomic_store_n(&arena->budget->lacked, true, __ATOMIC_RELAXED);
+    return NULL;
+}
+
 static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
 {
     mv_arena_chunk *chunk;
     uint64_t bytes;
 
     if (usable > UINT64_MAX / 2)
-        return NULL;
+        return refuse(arena);
     bytes = (usable + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
     if (!take_budget(arena->budget, bytes))
-        return NULL;
+        return refuse(arena);
     chunk = mv_pages_map(bytes);
     if (!chunk) {
         give_budget(arena->budget, bytes);
-        return NULL;
+        return refuse(arena);
     }
     chunk->mapped = bytes;
     return chunk;
@@ -146,7 +153,7 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     char *at;
 
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > UINT64_MAX / 2)
-        return NULL;
+        return refuse(arena);
     if (bytes >= MV_ARENA_LARGE)
         return push_large(arena, bytes);
     padded = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
@@ -188,7 +195,7 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
         return push_large(arena, new_bytes);
     chunk = (mv_arena_chunk *)((char *)old - HEADER);
     if (new_bytes > UINT64_MAX / 2)
-        return NULL;
+        return refuse(arena);
     if (chunk->filed)
         return grow_filed(arena, chunk, new_bytes);
     mapped = (new_bytes + HEADER + MV_PAGE - 1) & ~(uint64_t)(MV_PAGE - 1);
@@ -196,13 +203,13 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
     if (mapped > chunk->mapped) {
         uint64_t more = mapped - chunk->mapped;
         if (!take_budget(arena->budget, more))
-            return NULL;
+            return refuse(arena);
         unlink_large(arena, chunk);
         moved = mv_pages_resize(chunk, chunk->mapped, mapped);
         if (!moved) {
             give_budget(arena->budget, more);
             link_large(arena, chunk);
-            return NULL;
+            return refuse(arena);
         }
         chunk = moved;
         chunk->mapped = mapped;

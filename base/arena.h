@@ -23,6 +23,7 @@ typedef struct {
     uint64_t limit; /* bytes that may be mapped at a time */
     uint64_t used;  /* bytes mapped now */
     uint64_t peak;  /* most bytes ever mapped */
+    bool lacked;    /* a push or a growth was refused: an answer that is due is not whole */
 } mv_budget;
 
 typedef struct mv_arena_chunk mv_arena_chunk;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,6 +158,18 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+/* The next byte, or EOF. */
+static int next_byte(FILE *in)
+{
+    int c = getc_unlocked(in);
+
+    while (c == EOF && ferror(in) && errno == EINTR) {
+        clearerr(in);
+        c = getc_unlocked(in);
+    }
+    return c;
+}
+
 /* The next line without its end, which is NUL; *is_long: it is longer than requests may be, and
  * passed over. False at the end of the input. */
 static bool next_line(server *s, char *line, size_t *length, bool *is_long)
@@ -165,7 +178,7 @@ static bool next_line(server *s, char *line, size_t *length, bool *is_long)
 
     *length = 0;
     *is_long = false;
-    while ((c = getc_unlocked(s->in)) != EOF && c != '\n') {
+    while ((c = next_byte(s->in)) != EOF && c != '\n') {
         *is_long |= *length == MV_MCP_LONGEST;
         if (!*is_long)
             line[(*length)++] = (char)c;
@@ -188,10 +201,11 @@ static int serve(server *s, char *line)
         else if (length > 0)
             mv_mcp_answer(&mcp, (mv_span){(const uint8_t *)line, length}, out);
         mv_out_flush(out);
-        if (out->sink.failed) /* the client is gone */
-            return MV_EXIT_FAILED;
+        if (out->sink.failed) /* the client is gone, or a disk is full */
+            return mv_complain_of(NULL, "standard output: %s", strerror(out->sink.why));
     }
-    return MV_EXIT_DONE;
+    return ferror(s->in) ? mv_complain_of(NULL, "standard input: %s", strerror(errno))
+                         : MV_EXIT_DONE;
 }
 
 /* Reports have the width of their lines, wherever the server was started. */

@@ -215,8 +215,6 @@ static void list_tree(mv_rows *rows, const void *all, const void *one)
     tree_row *at = rows_of(r, &d->tree, is_text, &count);
     uint32_t of = at ? choose(r, &d->tree, at, &count, is_text) : 0;
 
-    if (!at)
-        r->cli->out.lacks_memory = true;
     mv_rows_take(rows, of, at ? count : 0);
     for (uint32_t i = 0; at && i < count; i++) {
         const mv_flame_node *node = &d->tree.nodes[at[i].first];

@@ -212,14 +212,18 @@ static int play(mv_cli *cli, const mv_viewer_opts *opts)
     if (!read_script(cli, &play.script))
         return MV_EXIT_FAILED;
     play.dump = play.script ? open_memstream(&dump, &length) : NULL;
+    if (play.script && !play.dump)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     if (mv_viewer_play(opts, &play, &timing, &err) == MV_OK)
         status = MV_EXIT_DONE;
     else if (timing.script_line)
         status = mv_complain_of(o->script, "line %u: %s", timing.script_line, err.detail);
     else
         status = complain(timing.failed_file, &err);
-    if (play.dump && fclose(play.dump) == 0)
+    if (play.dump && fclose(play.dump) == 0 && dump)
         mv_out_text(&cli->out, dump);
+    else if (play.dump && status == MV_EXIT_DONE)
+        status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     free(dump);
     return status == MV_EXIT_DONE ? report(cli, &timing) : status;
 }

@@ -128,6 +128,17 @@ static bool wants_pager(const mv_cli *cli)
            strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO);
 }
 
+/* A report or a picture is whole, or a failure: a part of it may lack what asked for memory in
+ * vain. Those that run on after that (a window, a server, a recorded program) see to it
+ * themselves. */
+static bool lacks_memory(const mv_cli *cli)
+{
+    const mv_command *c = cli->command;
+
+    return cli->budget.lacked && !c->starts_program && c->run != mv_cmd_serve &&
+           c->run != mv_cmd_mcp && !may_open_more(c, &cli->options);
+}
+
 /* Opens the output, runs the command, and closes the output. */
 static int run_in_output(mv_cli *cli)
 {
@@ -153,8 +164,10 @@ static int run_in_output(mv_cli *cli)
             cli->confine(cli, NULL);
         status = cli->command->run(cli);
     }
-    if (cli->out.lacks_memory && (status == MV_EXIT_DONE || status == MV_EXIT_FOUND))
+    if (lacks_memory(cli) && status != MV_EXIT_FAILED) {
         status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+        cli->keeps_report = false;
+    }
     if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->keeps_report) {
         mv_out_abort(&cli->out);
         return status;

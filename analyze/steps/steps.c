@@ -72,6 +72,8 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     char key[NAME_BYTES + 1];
     uint32_t row;
 
+    if (set->failed) /* a name may lack its row */
+        return NULL;
     snprintf(key, sizeof key, "%c%s", is_moment ? 'm' : 'r', name);
     row = mv_texts_add(&set->names, mv_text_span(key));
     if (row == MV_NO_TEXT ||

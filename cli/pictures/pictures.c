@@ -148,7 +148,9 @@ static bool write_file(mv_drawing *d)
             mv_sink_abort(&d->sink);
             return false;
         }
-        if (d->format->finish(d, &err) == MV_OK)
+        if (d->format->finish(d, &err) == MV_OK && d->cli->budget.lacked)
+            mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        if (err.code == MV_OK)
             mv_sink_commit(&d->sink, &err);
         else
             mv_sink_abort(&d->sink);
@@ -211,7 +213,7 @@ static bool check_usage(mv_drawing *d, const char *ending)
 static int run(mv_drawing *d, const char *ending)
 {
     if (!check_usage(d, ending))
-        return MV_EXIT_USAGE;
+        return d->cli->budget.lacked ? MV_EXIT_FAILED : MV_EXIT_USAGE;
     if (!mv_input_read(d->cli, d->trace) ||
         !mv_input_devices(d->cli, d->trace, &d->first, &d->end) || !write_file(d))
         return MV_EXIT_FAILED;

@@ -8,7 +8,7 @@
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
 {
     out->used = 0;
-    out->color = out->lacks_memory = out->is_paged = false;
+    out->color = out->is_paged = false;
     out->columns = out->rows = 0;
     out->pager = (mv_pager){0};
     return mv_sink_open(&out->sink, path ? path : "-", err);
@@ -59,7 +59,7 @@ void mv_out_flush(mv_out *out)
         mv_pager_end(&out->pager);
     flush(out, false);
     if (out->sink.file && fflush(out->sink.file) != 0)
-        out->sink.failed = true;
+        mv_sink_fail(&out->sink);
 }
 
 mv_code mv_out_close(mv_out *out, mv_err *err)
@@ -180,7 +180,7 @@ void mv_out_format(mv_out *out, const char *format, ...)
     length = vsnprintf(line, sizeof line, format, args);
     va_end(args);
     if (length < 0)
-        out->sink.failed = true;
+        mv_sink_fail(&out->sink);
     else
         mv_out_text(out, line);
 }

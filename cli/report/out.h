@@ -33,7 +33,6 @@ typedef struct {
     uint32_t columns, rows; /* of the terminal; 0: not known */
     mv_pager pager;         /* for what is longer than the screen */
     bool is_paged;          /* all that is written goes to it */
-    bool lacks_memory;      /* a part of the report found none: it is not whole, so it failed */
     uint32_t used;
     char buffer[MV_OUT_BUFFER];
 } mv_out;

@@ -185,11 +185,7 @@ void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent)
 {
     layout l = {0};
 
-    if (sheet->lacks_memory) {
-        out->lacks_memory = true;
-        return;
-    }
-    if (sheet->count == 0)
+    if (sheet->lacks_memory || sheet->count == 0)
         return;
     measure(sheet, &l);
     if (out->columns)

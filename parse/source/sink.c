@@ -185,13 +185,13 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
 
 mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
 {
-    bool failed = sink->failed;
-    int why = errno;
+    bool failed;
+    int why;
 
-    if (fflush(sink->file) != 0 || ferror(sink->file)) {
-        failed = true;
-        why = errno;
-    }
+    if (fflush(sink->file) != 0 || ferror(sink->file))
+        mv_sink_fail(sink);
+    failed = sink->failed;
+    why = sink->why;
     if (to_stdout(sink)) {
         sink->file = NULL;
         return failed ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", reason(why))

@@ -21,6 +21,7 @@ typedef struct {
     bool is_nameless;          /* the file gets its name at commit */
     uint64_t bytes;            /* written so far */
     bool failed;
+    int why; /* errno of the write that failed */
 } mv_sink;
 
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err);
@@ -33,6 +34,9 @@ bool mv_sink_is_in_place(const char *path);
  * path meanwhile. `path` ends with the name. Only a file is replaced: a device, a pipe or a folder
  * of that name is an error, and what a link points to is left alone. */
 mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err);
+
+/* A write has just failed, with errno as the reason. */
+void mv_sink_fail(mv_sink *sink);
 
 /* After a failed write, further ones do nothing; commit reports it. */
 void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes);

@@ -1,14 +1,22 @@
 /* What is written to a sink, the same wherever its file is. */
 #include "parse/source/sink.h"
 
+#include <errno.h>
 #include <stdarg.h>
+
+void mv_sink_fail(mv_sink *sink)
+{
+    if (!sink->failed)
+        sink->why = errno;
+    sink->failed = true;
+}
 
 void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes)
 {
     if (sink->failed || bytes == 0)
         return;
     if (fwrite(data, 1, (size_t)bytes, sink->file) != bytes)
-        sink->failed = true;
+        mv_sink_fail(sink);
     sink->bytes += bytes;
 }
 
@@ -23,7 +31,7 @@ void mv_sink_printf(mv_sink *sink, const char *format, ...)
     length = vfprintf(sink->file, format, args);
     va_end(args);
     if (length < 0)
-        sink->failed = true;
+        mv_sink_fail(sink);
     else
         sink->bytes += (uint64_t)length;
 }

@@ -241,20 +241,22 @@ static uint32_t list_of(mv_span name)
     return number < MV_BLOCK_LOG_HOST ? (uint32_t)number : MV_BLOCK_LOG_HOST - 1;
 }
 
-/* The row of an allocator; MV_NO_ROW when there are too many, or memory is out. */
-static uint32_t allocator_of(mv_xlines *all, const mv_xstats *s)
+/* Sets *at to the row of an allocator; MV_NO_ROW when there are too many. False when memory is out.
+ */
+static bool find_allocator(mv_xlines *all, const mv_xstats *s, uint32_t *at)
 {
     mv_span name = s->text[MV_XSTAT_ALLOCATOR];
     mv_string_id id = mv_build_string(all->build, (const char *)name.data, name.length);
     mv_xallocator row = {.name = id, .list = list_of(name)};
 
-    for (uint32_t i = 0; i < all->allocator_count; i++)
-        if (all->allocators[i].name.row == id.row)
-            return i;
-    if (all->allocator_count == MOST_ALLOCATORS ||
-        !mv_append(all->arena, all->allocators, all->allocator_count, all->allocator_capacity, row))
-        return MV_NO_ROW;
-    return all->allocator_count - 1;
+    for (*at = 0; *at < all->allocator_count; (*at)++)
+        if (all->allocators[*at].name.row == id.row)
+            return true;
+    if (*at < MOST_ALLOCATORS)
+        return mv_append(all->arena, all->allocators, all->allocator_count, all->allocator_capacity,
+                         row);
+    *at = MV_NO_ROW;
+    return true;
 }
 
 static mv_code add_memory(xline *l, const line_event *e)
@@ -266,8 +268,10 @@ static mv_code add_memory(xline *l, const line_event *e)
 
     if (code != MV_OK)
         return code;
-    if (!s.has[MV_XSTAT_ALLOCATOR] || !s.has[MV_XSTAT_BYTES] || !s.has[MV_XSTAT_ADDRESS] ||
-        (m.allocator = allocator_of(all, &s)) == MV_NO_ROW) {
+    m.allocator = MV_NO_ROW;
+    if (s.has[MV_XSTAT_ALLOCATOR] && !find_allocator(all, &s, &m.allocator))
+        return MV_NOMEM;
+    if (m.allocator == MV_NO_ROW || !s.has[MV_XSTAT_BYTES] || !s.has[MV_XSTAT_ADDRESS]) {
         mv_build_note(all->build, MV_NOTE_LOOSE, "an event of memory without %s",
                       s.has[MV_XSTAT_ALLOCATOR] ? "size or address" : "an allocator");
         return MV_OK;

@@ -467,9 +467,9 @@ Test(hostile, tables_are_whole_or_a_failure)
             mv_sheet_count(&sheet, row);
         }
         mv_sheet_print(&sheet, &out, 0);
-        cr_expect_eq(out.lacks_memory, out.used == 0, "%lu", (unsigned long)limit);
-        failed += out.lacks_memory;
-        printed += !out.lacks_memory;
+        cr_expect_eq(arena->budget->lacked, out.used == 0, "%lu", (unsigned long)limit);
+        failed += arena->budget->lacked;
+        printed += !arena->budget->lacked;
         mv_out_abort(&out);
         mv_arena_release(arena);
     }

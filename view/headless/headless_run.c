@@ -92,7 +92,9 @@ static void note_stages(player *p)
 /* A part of the picture is missing because memory is out. */
 static mv_code check_whole(const player *p, mv_err *err)
 {
-    return p->view->ui.lacks_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture") : MV_OK;
+    return p->view->ui.lacks_memory || p->view->budget->lacked
+               ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture")
+               : MV_OK;
 }
 
 /* Why the document has no timeline; with `is_idle`, it will not get one. MV_OK: it may still come.

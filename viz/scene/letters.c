@@ -72,6 +72,8 @@ static bool draw_letter(mv_letters *l, const char *text, const mv_text_style *st
     memset(l->cell, 0, CELL * CELL);
     mv_font_draw(l->font, text, style, PEN_X + phase, PEN_Y, &l->cover);
     mv_coverage_take(&l->cover, take_row, &c);
+    if (mv_font_lacked_memory(l->font))
+        return false;
     if (c.right <= c.left)
         return true;
     bytes = (uint32_t)((c.right - c.left) * (c.bottom - c.top));
@@ -125,8 +127,11 @@ static const mv_letter *letter_of(mv_letters *l, const char **text, const mv_tex
         clear(l);
         slot = slot_of(l, key, size_x, size_y);
     }
-    if (!draw_letter(l, letter, style, (double)phase / PHASES, slot))
+    if (!draw_letter(l, letter, style, (double)phase / PHASES, slot)) {
         l->cover.failed = true;
+        *slot = (mv_letter){0};
+        return slot;
+    }
     slot->key = key;
     slot->size_x = size_x;
     slot->size_y = size_y;

@@ -415,14 +415,14 @@ mv_code mv_raster_next(mv_raster *r, const mv_scene *scene, mv_raster_frame *out
     r->scene = scene;
     r->scale_x = scene->width > 0 ? width / (double)scene->width : 1;
     r->scale_y = scene->height > 0 ? height / (double)scene->height : 1;
-    r->cover.failed = false;
+    r->cover.failed = r->letters.cover.failed = false;
     if (scene->failed || !make_room(r, width, height) || !look(r)) {
         mv_damage_forget(&r->damage);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     }
     for (uint32_t i = 0; i < r->damage.count; i++)
         draw_part(r, r->damage.rects[i]);
-    if (r->cover.failed || r->letters.cover.failed) {
+    if (r->cover.failed || r->letters.cover.failed || mv_font_lacked_memory(r->font)) {
         mv_damage_forget(&r->damage);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     }

@@ -7,11 +7,13 @@
 #include <ft2build.h>
 #include FT_FREETYPE_H
 #include FT_ADVANCES_H
+#include FT_MODULE_H
 #include FT_OUTLINE_H
 
 #include "base/beside.h"
 #include "base/utf8.h"
 #include "viz/scene/bitmap_font.h"
+#include "viz/scene/font_memory.h"
 #include "viz/scene/stroke.h"
 
 /* What a release brings, from the program's folder; Debian; Debian; Fedora; Arch. */
@@ -31,6 +33,7 @@ static const struct {
 enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* text size in pixels at which a dot is one pixel */ };
 
 struct mv_font {
+    mv_font_memory memory; /* of the library */
     FT_Library library;
     FT_Face regular, bold; /* NULL: the bitmap font; bold may be the same face as regular */
 };
@@ -50,25 +53,39 @@ static bool open_face(mv_font *font, const char *place, FT_Face *face)
     return false;
 }
 
+static bool open_library(mv_font *font, mv_arena *arena)
+{
+    mv_font_memory_init(&font->memory, arena);
+    if (FT_New_Library(&font->memory.calls, &font->library) != 0)
+        return false;
+    FT_Add_Default_Modules(font->library);
+    FT_Set_Default_Properties(font->library);
+    return true;
+}
+
 mv_font *mv_font_open(mv_arena *arena, mv_font_choice choice)
 {
     mv_font *font = mv_push_struct(arena, mv_font);
+    bool open = font && choice != MV_FONT_BITMAP && open_library(font, arena);
 
-    if (!font || choice == MV_FONT_BITMAP || FT_Init_FreeType(&font->library) != 0)
-        return font;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !font->regular; i++) {
+    if (!font)
+        return NULL;
+    for (size_t i = 0; open && i < sizeof places / sizeof *places && !font->regular; i++) {
         if (!open_face(font, places[i].regular, &font->regular))
             continue;
         if (!open_face(font, places[i].bold, &font->bold))
             font->bold = font->regular;
     }
-    return font;
+    if (!font->memory.lacked)
+        return font;
+    mv_font_close(font);
+    return NULL;
 }
 
 void mv_font_close(mv_font *font)
 {
     if (font && font->library)
-        FT_Done_FreeType(font->library);
+        FT_Done_Library(font->library);
     if (font)
         *font = (mv_font){0};
 }
@@ -76,6 +93,14 @@ void mv_font_close(mv_font *font)
 bool mv_font_is_scalable(const mv_font *font)
 {
     return font->regular != NULL;
+}
+
+bool mv_font_lacked_memory(mv_font *font)
+{
+    bool lacked = font->memory.lacked;
+
+    font->memory.lacked = false;
+    return lacked;
 }
 
 uint32_t mv_text_next(const char **at)

@@ -29,6 +29,9 @@ void mv_font_close(mv_font *font); /* NULL is allowed */
 /* False: the bitmap font. */
 bool mv_font_is_scalable(const mv_font *font);
 
+/* Whether memory was out for a letter since this was asked last: it is missing, or has no width. */
+bool mv_font_lacked_memory(mv_font *font);
+
 /* Pixels of the picture from the start of the text to its end. */
 double mv_font_width(mv_font *font, const char *text, const mv_text_style *style);
 

@@ -1,0 +1,149 @@
+/* One call after the other fails in a few commands; scripts/attack/faults does it in all of them.
+ * Each run ends with the right result, or with one line, status 1 and the folder as it was. */
+#include <sys/resource.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+
+/* The last line that the server prints (tests/programs/failing.h). */
+static void play(const char *fault, const char *runs, const char *old, const char *command)
+{
+    mvt_run r = mvt_sh("mkdir f && ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:"
+                       "allocator_may_return_null=1 MEMVIZ_FAULT=%s MEMVIZ_FAULT_RUNS=%s "
+                       "MEMVIZ_FAULT_OLD=%s MEMVIZ_FAULT_FOLDER=$PWD/f LD_PRELOAD=" MV_FAILING
+                       " $MEMVIZ %s",
+                       fault, runs, old, command);
+
+    cr_expect(r.status == 0 && strstr(r.out, " others 0 "), "%s, %s: %d: %s%s", command, fault,
+              r.status, r.out, r.err);
+    cr_expect_not(strstr(r.out, "without a fault"), "%s, %s: %s", command, fault, r.out);
+}
+
+#define TRAIN MV_TESTDATA "/snapshots/mlp_train.pickle"
+#define SMALL MV_TESTDATA "/snapshots/two_devices.pickle"
+
+/* A stride of primes, another one for each command. */
+Test(faults, allocations)
+{
+    play("memory=ENOMEM", "1:0:7", "o", "leaks -q --csv -o o " TRAIN);
+    play("memory=ENOMEM", "3:0:11", "o", "peak -q --json " TRAIN);
+    play("memory=ENOMEM", "2:0:13", "o.bin", "convert -q " TRAIN " o.bin");
+    play("memory=ENOMEM", "5:0:29", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
+    play("memory=ENOMEM+", "4:0:17", "o", "ledger -q " MV_TESTDATA "/captures/train.bin");
+}
+
+Test(faults, steps_whose_names_have_no_row)
+{
+    play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
+}
+
+Test(faults, letters_of_pictures)
+{
+    play("memory=ENOMEM", "150:175:3", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
+}
+
+Test(faults, reads_and_files)
+{
+    static const char *const faults[] = {"read=EIO", "read=EINTR",   "open=EMFILE+", "close=EIO",
+                                         "file=EIO", "file=ENOSPC+", "thread=EAGAIN"};
+
+    for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
+        play(faults[i], "1:0:1", "o.bin", "convert -q " TRAIN " o.bin");
+    play("read=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
+}
+
+Test(faults, writes)
+{
+    static const char *const faults[] = {"write=ENOSPC", "write=ENOSPC+", "write=EIO",
+                                         "write=EINTR", "write=SHORT"};
+
+    for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++) {
+        play(faults[i], "1:0:1", "o.svg", "segment_plot -q " SMALL " -o o.svg");
+        play(faults[i], "1:0:1", "o", "leaks -q --json " TRAIN);
+    }
+    play("write=EPIPE", "1:0:1", "o", "leaks -q --json " TRAIN);
+    play("write=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
+}
+
+/* The client is told what is wrong on standard error, since its line is not there. */
+Test(faults, a_server_for_agents_says_why_it_ends)
+{
+    static const char ask[] =
+        "{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"method\\\":\\\"ping\\\"}";
+    mvt_run r = mvt_sh("echo \"%s\" | $MEMVIZ mcp >/dev/full", ask);
+
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
+    r = mvt_sh("$MEMVIZ mcp <.");
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
+}
+
+/* ---- limits ------------------------------------------------------------------------------ */
+
+/* One line, and the old file. The line goes to a pipe, which has no limit. */
+static void expect_line(const char *limit, const char *command)
+{
+    mvt_run r =
+        mvt_sh("echo old >o; { %s; $MEMVIZ %s; echo $?; } 2>&1 | cat; cat o; ls", limit, command);
+    const char *end = strchr(r.out, '\n');
+
+    cr_expect(strncmp(r.out, "memviz: ", 8) == 0 && end && strcmp(end, "\n1\nold\no\n") == 0,
+              "%s; %s: %s", limit, command, r.out);
+}
+
+Test(limits, files_that_may_not_grow)
+{
+    static const char *const commands[] = {"leaks -q --json $SNAPS/gpt_train.pickle -o o",
+                                           "dump -q $SNAPS/gpt_train.pickle -o o",
+                                           "export -q --format sqlite $SNAPS/gpt_train.pickle -o o",
+                                           "summarize -q $SNAPS/gpt_train.pickle -o o"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        expect_line("ulimit -f 0", commands[i]);
+        expect_line("ulimit -f 4", commands[i]);
+    }
+}
+
+/* The program that is recorded ends as without memviz. */
+Test(limits, a_recording_that_may_not_grow)
+{
+    mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ run -o o.bin -- " MV_MARKING " mark a exit 5 2>&1; "
+                       "echo $?; } | cat");
+
+    cr_expect(strncmp(r.out, "memviz: ", 8) == 0 && strstr(r.out, "\n5\n"), "%s", r.out);
+}
+
+/* The loader needs one at a time, the file that is read is one, and then there is none left. */
+Test(limits, no_descriptors)
+{
+    expect_line("ulimit -n 4", "leaks -q $SNAPS/gpt_train.pickle -o o");
+}
+
+Test(limits, a_folder_that_may_not_be_written)
+{
+    mvt_run r = mvt_sh("mkdir d && chmod 555 d && if [ $(id -u) = 0 ]; then "
+                       "run='setpriv --reuid=65534 --clear-groups'; chmod 755 .; fi; "
+                       "$run $MEMVIZ convert -q $SNAPS/two_devices.pickle d/o.bin; s=$?; ls d; "
+                       "exit $s");
+
+    cr_expect_eq(r.status, 1, "%s", r.err);
+    cr_expect_str_eq(r.err, "memviz: cannot write d/o.bin: Permission denied\n");
+    cr_expect_str_empty(r.out);
+}
+
+/* A reader that closes the pipe is no error worth a line. */
+Test(limits, pipes_that_close)
+{
+    static const char *const commands[] = {"trace -q --limit 0", "dump -q", "leaks -q --json",
+                                           "memory -q --json", "export -q --format csv -o -"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh("{ $MEMVIZ %s $SNAPS/gpt_train.pickle; echo $? >s; } | head -c 1 "
+                           ">/dev/null; cat s",
+                           commands[i]);
+        cr_expect_str_empty(r.err, "%s: %s", commands[i], r.err);
+        cr_expect(strcmp(r.out, "141\n") == 0 || strcmp(r.out, "0\n") == 0, "%s: %s", commands[i],
+                  r.out);
+    }
+}

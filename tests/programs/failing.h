@@ -1,0 +1,71 @@
+/* Preloaded into a program, it runs that program many times, and lets one call fail in each run:
+ * the first call in the first run, the second in the second, until no call is left. The program is
+ * started once and forked before its main(), so thousands of runs take seconds.
+ *
+ *     LD_PRELOAD=failing.so MEMVIZ_FAULT=memory=ENOMEM MEMVIZ_FAULT_FOLDER=/tmp/x memviz leaks F
+ *
+ * prints, on standard output, what became of the runs:
+ *
+ *     runs 812 failed 790 same 22 others 0
+ *
+ * and after that a line for each of the first runs that were not as they should be. As it should
+ * be is: the output, files and status of the run without a fault; or status 1, one line on standard
+ * error, nothing on standard output but what had been written before a failed write, and a folder
+ * in which nothing was made, lost or changed.
+ *
+ * MEMVIZ_FAULT         CALLS=ERROR; with a + at the end all calls from the n-th on fail
+ *   CALLS              memory (malloc, mmap, ...), thread, and system calls by what they do: read,
+ *                      write, open, stat, close, file (rename, fsync, fallocate, ...)
+ *   ERROR              ENOMEM, EIO, ENOSPC, EPIPE (with its signal), EMFILE, EACCES, EAGAIN; EINTR
+ *                      for reads, and SHORT (1 to 7 bytes are read or written), after which the
+ *                      result must be the same
+ * MEMVIZ_FAULT_FOLDER  an empty folder: the runs have `run` in it as their own. Without it the
+ * program runs once, with its call FIRST of MEMVIZ_FAULT_RUNS failing: for a debugger
+ * MEMVIZ_FAULT_RUNS    FIRST:LAST:STEP of n; LAST 0: as long as there are calls
+ * MEMVIZ_FAULT_OLD     a file that each run finds in its folder
+ * MEMVIZ_FAULT_BESIDE  a shell command that runs beside each run, with its process in $RUN and its
+ *                      standard output in the file ../out
+ * MEMVIZ_FAULT_LOOSE   the bytes of outputs are not compared, since they tell the time
+ * MEMVIZ_FAULT_KEEPS   a run that fails may have written all the same: a report that says which of
+ *                      several files could not be read
+ * MEMVIZ_FAULT_TARGET  the program starts another one: where something fails there is a line, and
+ * the status may be the other one's
+ *
+ * System calls are met by seccomp: those inside of libc, too. Standard error never fails, so that
+ * there is a line to look at. */
+#ifndef MV_FAILING_H
+#define MV_FAILING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct {
+    atomic_long calls;    /* met so far, by all processes of a run */
+    atomic_long hits;     /* that failed */
+    atomic_int of_output; /* standard output failed: a part of it may be there */
+} fault_counts;
+
+typedef enum { FAULT_MEMORY, FAULT_THREAD, FAULT_SYSTEM } fault_kind;
+
+typedef struct {
+    fault_kind kind;
+    const char *group; /* of system calls */
+    int error;         /* FAULT_SHORT, or an errno */
+    bool and_after;
+    long n;        /* 0: none fails */
+    bool is_armed; /* calls are counted from now on */
+    fault_counts *counts;
+} fault_plan;
+
+enum { FAULT_SHORT = -1 };
+
+extern fault_plan fault;
+
+/* Counts a call; whether it is one that fails. */
+bool fault_is_due(void);
+
+/* Meets the system calls of the group from now on, in this process and those that it starts. False
+ * where that is not possible. */
+bool fault_meet_calls(void);
+
+#endif
