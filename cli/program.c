@@ -72,15 +72,22 @@ static uint64_t default_memory(const mv_options *options, uint64_t bytes)
     return input < machine ? input : machine;
 }
 
+/* Of a file that others may have written to: a log has a length when it is written on. */
+static uint64_t length_of(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
 /* The system refuses what is beyond the limit, whoever writes; pipes have none. */
 static void limit_outputs(uint64_t bytes)
 {
+    uint64_t most = length_of(STDOUT_FILENO), other = length_of(STDERR_FILENO);
     struct rlimit limit;
-    uint64_t most;
 
     if (bytes > (UINT64_MAX >> 1) / OUTPUT_OF_BYTE || getrlimit(RLIMIT_FSIZE, &limit) != 0)
         return;
-    most = SMALL_FILE_OUTPUT + bytes * OUTPUT_OF_BYTE;
+    most = (most > other ? most : other) + SMALL_FILE_OUTPUT + bytes * OUTPUT_OF_BYTE;
     if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most) {
         limit.rlim_cur = (rlim_t)most;
         setrlimit(RLIMIT_FSIZE, &limit);

@@ -105,6 +105,15 @@ Test(limits, files_that_may_not_grow)
     }
 }
 
+/* An output is limited by the size of the input: what a report is appended to is none of it. */
+Test(limits, a_long_log)
+{
+    mvt_run r = mvt_sh("truncate -s 3G log && $MEMVIZ stats -q $SNAPS/gpt_train.pickle >>log; "
+                       "echo $?; tail -c 4096 log | grep -c allocated; rm log");
+
+    cr_expect(strncmp(r.out, "0\n", 2) == 0 && strcmp(r.out, "0\n0\n") != 0, "%s", r.out);
+}
+
 /* The program that is recorded ends as without memviz. */
 Test(limits, a_recording_that_may_not_grow)
 {
