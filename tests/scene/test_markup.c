@@ -34,8 +34,8 @@ Test(markup, controls_are_shown_as_such)
 {
     expect(MV_MARKUP_HTML, "a\x01\x7f\n\tb", "a" BAD BAD BAD BAD "b");
     expect(MV_MARKUP_SVG, "a\x01\x7f\n\tb", "a" BAD BAD "\n\tb");
-    expect(MV_MARKUP_HTML, "\xc2\x9b\xc2\xa0", BAD BAD "\xc2\xa0"); /* those of C1, too */
-    expect(MV_MARKUP_SVG, "\xc2\x9b\xc2\xa0", BAD BAD "\xc2\xa0");
+    expect(MV_MARKUP_HTML, "\xc2\x9b\xc2\xa0", BAD "\xc2\xa0"); /* those of C1, too */
+    expect(MV_MARKUP_SVG, "\xc2\x9b\xc2\xa0", BAD "\xc2\xa0");
 }
 
 Test(markup, each_byte_that_is_no_character_is_one)
@@ -52,8 +52,9 @@ Test(markup, each_byte_that_is_no_character_is_one)
     }
 }
 
+/* What is no character of XML is one sign, however many bytes it has. */
 Test(markup, xml_has_no_last_two_of_the_plane)
 {
-    expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD BAD BAD BAD BAD);
-    expect(MV_MARKUP_HTML, "\xef\xbf\xbe", BAD BAD BAD);
+    expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD);
+    expect(MV_MARKUP_HTML, "\xef\xbf\xbe", BAD);
 }
