@@ -15,6 +15,7 @@ STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33)m")  # those of --color
 PROGRESS = re.compile(r"\r\x1b\[K")
 FORMULA = re.compile("^[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 NUMBER = re.compile(r"^-?[0-9.]+(e[-+]?[0-9]+)?$")
+PAGES_HAVE_A_POLICY = True  # not where the page of the tests takes the place of the program's
 
 
 csv.field_size_limit(1 << 30)
@@ -142,9 +143,9 @@ def page(data):
     if why:
         return why
     policy = re.search('http-equiv="Content-Security-Policy" content="([^"]*)"', text)
-    if not policy:
+    if not policy and PAGES_HAVE_A_POLICY:
         return "no policy"
-    for part in policy[1].split(";"):
+    for part in policy[1].split(";") if policy else []:
         if part.split()[:1] in (["script-src"], ["default-src"]) and "'unsafe-inline'" in part:
             return "scripts are allowed in line"
     head = text[:text.find("<style")] if "<style" in text else text
