@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
 #include "cli/nearest.h"
+#include "cli/output_limit.h"
 #include "cli/report/pager.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
@@ -25,11 +25,6 @@
 #define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
 #define MEMORY_OF_BYTE    4096
 #define MEMORY_OF_PIXEL   16
-
-/* An output file has at most so many bytes: a stack that the input says once may be spelled out for
- * each event. A real recording of 30 MB as a container is 9 GB with all stacks spelled out. */
-#define SMALL_FILE_OUTPUT (UINT64_C(1) << 30)
-#define OUTPUT_OF_BYTE    1024
 
 /* In a window the user may open other files later. */
 static bool may_open_more(const mv_command *command, const mv_options *o)
@@ -72,28 +67,6 @@ static uint64_t default_memory(const mv_options *options, uint64_t bytes)
     return input < machine ? input : machine;
 }
 
-/* Of a file that others may have written to: a log has a length when it is written on. */
-static uint64_t length_of(int fd)
-{
-    struct stat st;
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
-}
-
-/* The system refuses what is beyond the limit, whoever writes; pipes have none. */
-static void limit_outputs(uint64_t bytes)
-{
-    uint64_t most = length_of(STDOUT_FILENO), other = length_of(STDERR_FILENO);
-    struct rlimit limit;
-
-    if (bytes > (UINT64_MAX >> 1) / OUTPUT_OF_BYTE || getrlimit(RLIMIT_FSIZE, &limit) != 0)
-        return;
-    most = (most > other ? most : other) + SMALL_FILE_OUTPUT + bytes * OUTPUT_OF_BYTE;
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > most) {
-        limit.rlim_cur = (rlim_t)most;
-        setrlimit(RLIMIT_FSIZE, &limit);
-    }
-}
-
 /* An mv_cli contains a buffer of 64 KiB, too much for a small stack; there is only one. */
 static mv_cli *cli_new(const mv_command *command, const mv_options *options,
                        struct mv_kept_files *kept)
@@ -103,7 +76,7 @@ static mv_cli *cli_new(const mv_command *command, const mv_options *options,
 
     if (!cli)
         return NULL;
-    limit_outputs(bytes);
+    mv_output_limit(bytes);
     cli->command = command;
     cli->options = *options;
     cli->kept = kept;
