@@ -138,6 +138,7 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
 {
     const mv_options *o = &cli->options;
     mv_err err = {.offset = MV_NO_OFFSET};
+    uint32_t special;
     mv_span text;
 
     if (o->state) {
@@ -154,9 +155,9 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
         mv_complain(path, &err);
         return false;
     }
-    if (mv_session_special_file(session)) {
-        mv_complain_of(path, "not opened: %s is no file on a disk",
-                       mv_session_special_file(session));
+    special = mv_session_special_file(session);
+    if (special < session->file_count) {
+        mv_complain_of(path, "not opened: %s is no file on a disk", session->files[special]);
         return false;
     }
     opts->start.session = session;

@@ -13,10 +13,11 @@ static bool is_plot(const mv_cli *cli)
     return cli->command->run == mv_cmd_trace_plot || cli->command->run == mv_cmd_segment_plot;
 }
 
-/* A picture without -o goes beside its file. */
+/* A picture or a summary without -o goes beside its file. */
 static bool is_written_beside(const mv_cli *cli)
 {
-    return !cli->options.output && (is_plot(cli) || cli->command->run == mv_cmd_segments);
+    return !cli->options.output && (is_plot(cli) || cli->command->run == mv_cmd_segments ||
+                                    cli->command->run == mv_cmd_summarize);
 }
 
 static bool is_headless(const mv_cli *cli)

@@ -154,9 +154,9 @@ void mv_view_close(mv_view *view);
  * not open yet are added, and it says what is shown. */
 void mv_view_add(mv_view *view, const char *path);
 
-/* The first file of a session that is none on a disk; NULL: there is none. A session may come from
- * anyone, and a pipe or a device that it names would be waited for: it is not opened then. */
-const char *mv_session_special_file(const mv_session *session);
+/* The first file of a session that is none on a disk; file_count: there is none. A session may come
+ * from anyone, and a pipe or a device that it names would be waited for: it is not opened then. */
+uint32_t mv_session_special_file(const mv_session *session);
 
 /* Adds a file, whatever it is, and shows nothing of it; false: there is no room. */
 bool mv_view_add_file(mv_view *view, const char *path);

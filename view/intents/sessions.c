@@ -147,18 +147,19 @@ static mv_code read_session(mv_view *view, const char *path, mv_session *out, mv
     return code;
 }
 
-const char *mv_session_special_file(const mv_session *session)
+uint32_t mv_session_special_file(const mv_session *session)
 {
-    for (uint32_t i = 0; i < session->file_count; i++)
-        if (mv_source_is_special(session->files[i]))
-            return session->files[i];
-    return NULL;
+    uint32_t i = 0;
+
+    while (i < session->file_count && !mv_source_is_special(session->files[i]))
+        i++;
+    return i;
 }
 
 void mv_view_open_session(mv_view *view, const char *path)
 {
     mv_session *session = mv_push_struct(&view->arena, mv_session);
-    const char *special;
+    uint32_t special;
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!session) {
@@ -178,8 +179,9 @@ void mv_view_open_session(mv_view *view, const char *path)
         return;
     }
     special = mv_session_special_file(session);
-    if (special) {
-        mv_view_say(view, true, "%.150s: not opened: %.60s is no file on a disk", path, special);
+    if (special < session->file_count) {
+        mv_view_say(view, true, "%.150s: not opened: %.60s is no file on a disk", path,
+                    session->files[special]);
         return;
     }
     mv_change_begin(view);
