@@ -311,7 +311,7 @@ static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, u
 {
     summary_state m = {.trace = trace};
     mv_lives whole, lives;
-    uint32_t peak;
+    uint32_t peak = MV_BEFORE;
     mv_code code = mv_lives_find(scratch, trace, device, &whole, err);
 
     if (code == MV_OK)

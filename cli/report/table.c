@@ -276,11 +276,12 @@ static void put_json_rows(mv_rows *rows, const void *one)
         rows->names = &names;
     if (rows->table->json) {
         rows->table->json(rows, rows->all, one);
-        return;
+    } else {
+        mv_out_char(rows->out, is_map ? '{' : '[');
+        rows->table->list(rows, rows->all, one);
+        mv_out_char(rows->out, is_map ? '}' : ']');
     }
-    mv_out_char(rows->out, is_map ? '{' : '[');
-    rows->table->list(rows, rows->all, one);
-    mv_out_char(rows->out, is_map ? '}' : ']');
+    rows->names = NULL;
 }
 
 static void put_json_report(mv_rows *rows, const mv_cli *cli)
