@@ -408,8 +408,8 @@ static mv_span messages_of(mv_span messages)
             ? sizeof name - 1
             : 0;
 
-    messages.data += skip;
-    messages.length -= skip;
+    if (skip > 0)
+        messages = (mv_span){messages.data + skip, messages.length - skip};
     if (messages.length > MV_MCP_TEXT_LEAST)
         messages.length = MV_MCP_TEXT_LEAST;
     while (messages.length > 0 && messages.data[messages.length - 1] == '\n')

@@ -141,7 +141,7 @@ static void check(const command_line *line, const mvt_ran *ran)
     mvt_check_messages(is_run ? MV_EXIT_DONE : ran->status, ran->err);
     if (ran->out.length == 0)
         return;
-    if (is_command(line, "mcp"))
+    if (is_command(line, "mcp") && ran->out.data[0] == '{') /* not its help */
         check_lines_of_json(ran->out);
     else if (ran->out.data[0] == '{' && ran->status != MV_EXIT_FAILED)
         cJSON_Delete(mvt_check_json("standard output", ran->out));
