@@ -301,16 +301,14 @@ static void put_captured(dump *d)
         put_table(d, MV_WIRE_SAMPLES, "samples");
 }
 
-/* Only the notes that every reader finds again in the model itself. */
+/* Files of all formats have these alike. */
 static void put_notes(dump *d)
 {
-    static const mv_note_code codes[] = {MV_NOTE_UNSORTED_TIME, MV_NOTE_UNTILED};
-
     mv_out_text(d->out, "notes\n");
-    for (unsigned i = 0; i < sizeof codes / sizeof *codes; i++)
-        if (d->trace->notes[codes[i]].count)
-            mv_out_format(d->out, "%s %llu\n", mv_note_name(codes[i]),
-                          (unsigned long long)d->trace->notes[codes[i]].count);
+    for (mv_note_code code = 0; code < MV_NOTE_COUNT; code++)
+        if (mv_note_is_found(code) && d->trace->notes[code].count)
+            mv_out_format(d->out, "%s %llu\n", mv_note_name(code),
+                          (unsigned long long)d->trace->notes[code].count);
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */

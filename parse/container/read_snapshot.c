@@ -76,6 +76,8 @@ static void keep_note(mv_trace *trace, const mv_wire_note *entry, mv_span name, 
            (strlen(mv_note_name((mv_note_code)code)) != name.length ||
             memcmp(mv_note_name((mv_note_code)code), name.data, name.length) != 0))
         code++;
+    if (mv_note_is_found((mv_note_code)code))
+        return;
     note = &trace->notes[code < MV_NOTE_COUNT ? code : MV_NOTE_FILE_NOTE];
     if (note->count == 0)
         mv_note_describe(note, (const char *)text.data, text.length);
@@ -144,6 +146,8 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
             chunk.lost = MV_CORRUPT;
         if (chunk.lost == MV_NOMEM || (load->has_totals && !load->total_rows))
             return mv_fail(err, MV_NOMEM, chunk.at, "%s chunk", mv_wire_kind_name(chunk.head.kind));
+        if (load->totals.devices > MV_MOST_DEVICES)
+            return mv_fail(err, MV_RANGE, chunk.at, "%u devices", load->totals.devices);
         if (chunk.lost != MV_OK)
             note_lost(load, &chunk);
     }
@@ -202,7 +206,7 @@ static int by_table(uint16_t kind, uint32_t device, uint16_t other_kind, uint32_
 static mv_code add_table(mv_load *load, const claim *c, mv_err *err)
 {
     mv_load_table *last = load->table_count ? &load->tables[load->table_count - 1] : NULL;
-    uint32_t devices = load->has_totals ? load->totals.devices : UINT32_MAX;
+    uint32_t devices = load->has_totals ? load->totals.devices : MV_MOST_DEVICES;
 
     if (c->kind != MV_WIRE_EVENTS)
         devices = 1;
@@ -407,13 +411,15 @@ static mv_code check_ends(const mv_load *load, uint16_t kind, uint16_t of_kind, 
 
 static mv_code check_children(const mv_load *load, mv_err *err)
 {
+    uint64_t taken[MV_WIRE_KINDS] = {0};
+
     for (uint32_t i = 0; i < load->table_count; i++) {
         const mv_load_table *t = &load->tables[i];
         mv_child_range child = mv_table_child(t->layout);
         const uint32_t *first = t->columns[child.first], *count = t->columns[child.count];
         uint64_t rows = child.kind ? mv_load_find(load, child.kind)->rows : 0;
         for (uint64_t row = 0; child.kind && row < t->rows; row++)
-            if ((uint64_t)first[row] + count[row] > rows)
+            if (!mv_child_take(&taken[child.kind], rows, first[row], count[row]))
                 return bad_table(t, row, err);
     }
     return MV_OK;
@@ -507,7 +513,11 @@ static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
         code = review(load, err);
     if (code == MV_OK)
         code = check_tables(load, err);
-    return code == MV_OK ? publish(load, out, err) : code;
+    if (code == MV_OK)
+        code = publish(load, out, err);
+    if (code == MV_OK)
+        mv_build_settle(&load->build);
+    return code;
 }
 
 /* A capture that still runs, or whose process was killed. */

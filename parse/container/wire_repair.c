@@ -177,33 +177,40 @@ static void repair_column(mv_load *load, mv_load_table *t, uint32_t column)
 {
     const mv_table_column *c = &t->layout->columns[column];
 
-    if (c->ref == MV_REF_CALL)
+    if (c->ref == MV_REF_CALL) {
         repair_calls(load, t, column);
-    else if (c->ref == MV_REF_CODE) {
+    } else if (c->ref == MV_REF_CODE) {
         for (uint64_t i = 0; i < t->rows; i++)
             if (*mv_load_value(t, column, i) >= c->limit)
                 set_absent(t, column, i);
     } else if (c->ref != MV_REF_NONE) {
         repair_ids(load, t, column);
+    } else if (c->form == MV_FORM_DEVICE) {
+        for (uint64_t i = 0; i < t->rows; i++)
+            if (!mv_is_ordinal(*(const int32_t *)(const void *)mv_load_value(t, column, i)))
+                set_absent(t, column, i);
     }
 }
 
 /* Ranges that do not lie in their table become empty. */
-static void repair_ranges(uint32_t *first, uint32_t *count, uint64_t rows, uint64_t of_rows)
+static void repair_ranges(uint32_t *first, uint32_t *count, uint64_t rows, uint64_t of_rows,
+                          uint64_t *taken)
 {
     for (uint64_t i = 0; i < rows; i++)
-        if ((uint64_t)first[i] + count[i] > of_rows)
+        if (!mv_child_take(taken, of_rows, first[i], count[i]))
             first[i] = count[i] = 0;
 }
 
 static void repair_child_ranges(mv_load *load)
 {
+    uint64_t taken[MV_WIRE_KINDS] = {0};
+
     for (uint32_t i = 0; i < load->table_count; i++) {
         mv_load_table *t = &load->tables[i];
         mv_child_range child = mv_table_child(t->layout);
         if (child.kind)
             repair_ranges(t->columns[child.first], t->columns[child.count], t->rows,
-                          mv_load_find(load, child.kind)->rows);
+                          mv_load_find(load, child.kind)->rows, &taken[child.kind]);
     }
 }
 

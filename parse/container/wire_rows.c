@@ -58,10 +58,12 @@ static bool bytes_below(const uint8_t *values, uint32_t count, uint8_t limit)
 static bool in_range(const mv_load *load, const mv_table_column *column, const mv_wire_column *head,
                      const void *values, uint32_t count)
 {
-    if (column->ref == MV_REF_NONE)
-        return true;
     if (head->width == 0 && head->transform == MV_WIRE_PLAIN)
         count = 1; /* they are all the same */
+    if (column->form == MV_FORM_DEVICE)
+        return ids_below(values, count, MV_MOST_DEVICES, true);
+    if (column->ref == MV_REF_NONE)
+        return true;
     if (column->ref == MV_REF_CODE)
         return bytes_below(values, count, column->limit);
     return ids_below(values, count, load->limits[column->ref], mv_ref_may_be_none(column->ref));

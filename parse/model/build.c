@@ -396,17 +396,30 @@ static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
             mv_build_note(b, MV_NOTE_UNSORTED_TIME, "device %u event %u", device, i);
 }
 
-/* Blocks tile their segment; before PyTorch 2.1 that is the only way to know their addresses. */
-static void place_blocks(mv_build *b, const mv_segments *s)
+/* Blocks tile their segment; before PyTorch 2.1 that is the only way to know their addresses. After
+ * a block of no bytes, which a damaged file has lost, it is none. */
+static void place_blocks(const mv_segments *s, mv_blocks *k)
 {
-    mv_blocks *k = &b->trace->blocks;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t at = s->address[i];
+        uint32_t end = s->first_block[i] + s->blocks[i];
+        for (uint32_t j = s->first_block[i]; at != MV_NO_BYTES && j < end; at += k->size[j++]) {
+            if (k->address[j] == MV_NO_BYTES && k->size[j] == 0)
+                break;
+            if (k->address[j] == MV_NO_BYTES)
+                k->address[j] = at;
+        }
+    }
+}
+
+static void check_tiles(mv_build *b, const mv_segments *s)
+{
+    const mv_blocks *k = &b->trace->blocks;
 
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t at = s->address[i];
         bool tiled = true;
         for (uint32_t j = s->first_block[i]; j < s->first_block[i] + s->blocks[i]; j++) {
-            if (k->address[j] == MV_NO_BYTES && s->address[i] != MV_NO_BYTES)
-                k->address[j] = at;
             tiled = tiled && k->address[j] == at;
             if (s->address[i] != MV_NO_BYTES)
                 at += k->size[j];
@@ -428,6 +441,18 @@ static void drop_interning(mv_build *b)
     }
 }
 
+void mv_build_settle(mv_build *b)
+{
+    mv_trace *t = b->trace;
+
+    for (uint32_t i = 0; i < t->device_count; i++)
+        check_time_order(b, i, &t->devices[i].events);
+    place_blocks(&t->segments, &t->blocks);
+    place_blocks(&t->host_segments, &t->blocks);
+    check_tiles(b, &t->segments);
+    check_tiles(b, &t->host_segments);
+}
+
 mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err)
 {
     mv_trace *t = b->trace;
@@ -439,14 +464,11 @@ mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err)
     if (b->code != MV_OK)
         return mv_fail(err, b->code, MV_NO_OFFSET, "%s", "");
     t->device_count = ranges->device_count;
-    for (uint32_t i = 0; i < ranges->device_count; i++) {
+    for (uint32_t i = 0; i < ranges->device_count; i++)
         cut(b, MV_WIRE_EVENTS, ranges->devices[i], &t->devices[i].events);
-        check_time_order(b, i, &t->devices[i].events);
-    }
     cut(b, MV_WIRE_EVENTS, ranges->host_events, &t->host_events);
     cut(b, MV_WIRE_SEGMENTS, ranges->segments, &t->segments);
     cut(b, MV_WIRE_SEGMENTS, ranges->host_segments, &t->host_segments);
-    place_blocks(b, &t->segments);
-    place_blocks(b, &t->host_segments);
+    mv_build_settle(b);
     return MV_OK;
 }

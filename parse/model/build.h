@@ -134,8 +134,11 @@ typedef struct {
     mv_range host_segments; /* rows of b->segments */
 } mv_build_ranges;
 
-/* Cuts the staging tables, computes block addresses that the file left out, checks what can be
- * checked without analysis (tiling, time order) into the notes. Fails with MV_NOMEM or MV_LIMIT. */
+/* Computes the block addresses that the file left out, and checks what can be checked without
+ * analysis (tiling, time order) into the notes: for readers that fill b->trace by themselves. */
+void mv_build_settle(mv_build *b);
+
+/* Cuts the staging tables, and settles the trace. Fails with MV_NOMEM or MV_LIMIT. */
 mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err);
 
 #endif

@@ -29,6 +29,14 @@ typedef struct {
     uint32_t row;
 } mv_tag_id;
 
+/* More ordinals than any machine has devices: each costs every analysis a table of its own. */
+enum { MV_MOST_DEVICES = 4096 };
+
+static inline bool mv_is_ordinal(int64_t device) /* or -1 */
+{
+    return device >= -1 && device < MV_MOST_DEVICES;
+}
+
 /* What a column's numbers point at. */
 typedef enum {
     MV_REF_NONE,
@@ -56,7 +64,7 @@ typedef enum {
     MV_FORM_TIME,   /* int64_t; MV_NO_TIME is nil */
     MV_FORM_DELTA,  /* a time, written as the difference (modulo 2^64) to the last time before it
                      * that is there, 0 at first */
-    MV_FORM_DEVICE, /* int32_t, -1 or more */
+    MV_FORM_DEVICE, /* int32_t, -1 to MV_MOST_DEVICES - 1 */
     MV_FORM_INT,    /* int32_t */
     MV_FORM_CODE,   /* uint8_t below the limit of its kind */
     MV_FORM_COUNT,  /* uint32_t */

@@ -65,6 +65,16 @@ typedef struct {
 
 mv_child_range mv_table_child(const mv_model_table *table);
 
+/* Whether the next range is part of a table of so many rows. All ranges together have no more rows
+ * than it, of which `taken` so far: else walks over them would be longer than the file. */
+static inline bool mv_child_take(uint64_t *taken, uint64_t rows, uint32_t first, uint32_t count)
+{
+    bool fits = (uint64_t)first + count <= rows && *taken + count <= rows;
+
+    *taken += fits ? count : 0;
+    return fits;
+}
+
 /* How often the trace has the table: EVENTS once a device, the others once. */
 uint32_t mv_table_times(const mv_trace *trace, const mv_model_table *table);
 

@@ -460,6 +460,12 @@ typedef enum {
         MV_NOTE_COUNT
 } mv_note_code;
 
+/* Every reader finds these again in what it has read: those of a file are passed over. */
+static inline bool mv_note_is_found(mv_note_code code)
+{
+    return code == MV_NOTE_UNSORTED_TIME || code == MV_NOTE_UNTILED;
+}
+
 typedef struct {
     uint64_t count;
     char first[96]; /* the first occurrence: "key 'foo' at byte 1234" */

@@ -1,7 +1,6 @@
 #include "parse/msgpack/read_msgpack_columns.h"
 
-/* More ordinals than any machine has devices: each costs every analysis a table of its own. */
-enum { MOST_DEVICES = 4096, FIRST_ROOM = 4096 };
+enum { FIRST_ROOM = 4096 };
 
 static_assert(MV_NO_ROW == (uint32_t)UINT64_MAX, "-1 in the file becomes MV_NO_ROW");
 
@@ -49,8 +48,6 @@ int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_
     r->last = 0;
     if (column->form == MV_FORM_ROW)
         r->bound = rows_of;
-    if (column->form == MV_FORM_DEVICE)
-        r->bound = MOST_DEVICES;
     r->finished |= 1u << index;
     return 0;
 }

@@ -89,7 +89,7 @@ static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t
         ((int32_t *)r->data)[r->at++] = (int32_t)bits;
         return 0;
     case MV_FORM_DEVICE:
-        if (bits + 1 > r->bound)
+        if (!mv_is_ordinal((int64_t)bits))
             return mv_columns_refuse(r, MV_RANGE, "is no device ordinal");
         ((int32_t *)r->data)[r->at++] = (int32_t)bits;
         return 0;

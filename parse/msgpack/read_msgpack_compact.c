@@ -5,7 +5,7 @@
 #include "parse/msgpack/read_msgpack.h"
 #include "parse/msgpack/read_msgpack_columns.h"
 
-enum { MOST_DEVICES = 4096, FRAME_NUMBERS = 3, FX_FRAME_NUMBERS = 7 };
+enum { FRAME_NUMBERS = 3, FX_FRAME_NUMBERS = 7 };
 
 typedef enum {
     ROLE_FILE, /* around the root */
@@ -54,7 +54,7 @@ typedef struct {
     uint32_t version;
     uint32_t sections; /* set of those that came */
 
-    mv_range devices[MOST_DEVICES];
+    mv_range devices[MV_MOST_DEVICES];
     mv_build_ranges ranges;
     mv_note notes[MV_NOTE_COUNT]; /* those that the file brings */
 
@@ -527,7 +527,7 @@ static int opened(compact *c, uint32_t count)
     case ROLE_POOL:
         return count == 2 ? 0 : refuse(c, MV_CORRUPT, "a pool has 2 numbers");
     case ROLE_DEVICES:
-        return count <= MOST_DEVICES ? 0 : refuse(c, MV_RANGE, "too many devices");
+        return count <= MV_MOST_DEVICES ? 0 : refuse(c, MV_RANGE, "too many devices");
     default:
         return 0;
     }
@@ -647,18 +647,14 @@ static mv_msgpack_step step(void *parser, mv_span window)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* Rows first[i] to first[i] + count[i] - 1 must be there, and the ranges must not have more rows in
- * sum than there are: overlapping ranges would make every walk over them longer than the file. */
 static bool ranges_fit(const uint32_t *first, const uint32_t *count, uint32_t ranges, uint32_t rows)
 {
-    uint64_t sum = 0;
+    uint64_t taken = 0;
 
-    for (uint32_t i = 0; i < ranges; i++) {
-        if ((uint64_t)first[i] + count[i] > rows)
+    for (uint32_t i = 0; i < ranges; i++)
+        if (!mv_child_take(&taken, rows, first[i], count[i]))
             return false;
-        sum += count[i];
-    }
-    return sum <= rows;
+    return true;
 }
 
 static mv_code finish(compact *c, mv_err *err)
@@ -679,7 +675,7 @@ static mv_code finish(compact *c, mv_err *err)
     if (mv_api_call_beyond(t, 0) != MV_NO_ROW)
         return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "api_calls: an event that is not there");
     for (mv_note_code i = 0; i < MV_NOTE_COUNT; i++) {
-        if (c->notes[i].count == 0)
+        if (c->notes[i].count == 0 || mv_note_is_found(i))
             continue;
         c->notes[i].count += t->notes[i].count;
         t->notes[i] = c->notes[i];

@@ -246,10 +246,9 @@ static void pack_names(mv_packing *w)
     }
 }
 
-/* The reader finds these again by itself. */
 static bool is_kept(const mv_trace *trace, mv_note_code code)
 {
-    return trace->notes[code].count > 0 && code != MV_NOTE_UNSORTED_TIME && code != MV_NOTE_UNTILED;
+    return trace->notes[code].count > 0 && !mv_note_is_found(code);
 }
 
 static void pack_notes(mv_packing *w)

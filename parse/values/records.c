@@ -41,7 +41,7 @@ static bool take_ordinal(mv_machine *m, const mv_value *v, int32_t *out)
 
     if (!take_int(m, MV_WORD_DEVICE, v, &value))
         return false;
-    if (value < -1 || value > 4095)
+    if (!mv_is_ordinal(value))
         return mv_machine_fail(m, MV_RANGE, "device %lld", (long long)value);
     *out = (int32_t)value;
     return true;

@@ -64,7 +64,7 @@ static bool take_traces(mv_machine *m, const mv_value *v, mv_build_ranges *range
     if (v->kind != MV_VALUE_CHAIN)
         return mv_record_wrong_type(m, MV_WORD_DEVICE_TRACES, "a list of lists of events");
     chain = m->chains[v->bits];
-    if (chain.count > 4096)
+    if (chain.count > MV_MOST_DEVICES)
         return mv_machine_fail(m, MV_RANGE, "%u devices", chain.count);
     devices = mv_push_array(m->scratch, mv_range, chain.count);
     if (!devices)

@@ -441,8 +441,8 @@ Test(snapshot_damage, huge_counts_are_refused)
     events->head.table_rows = (uint64_t)1 << 40;
     cr_assert_eq(code_with(c), MV_CORRUPT);
     *events = whole;
-    ((mv_wire_trace *)(void *)totals->stored)->devices = UINT32_MAX;
-    cr_assert_eq(code_with(c), MV_NOMEM);
+    ((mv_wire_trace *)(void *)totals->stored)->devices = MV_MOST_DEVICES + 1;
+    cr_assert_eq(code_with(c), MV_RANGE);
     mvt_remove_chunk(c, totals);
     events = mvt_chunk_of(c, MV_WIRE_HOST_EVENTS);
     events->head.table_rows = (uint64_t)1 << 40;
@@ -450,6 +450,47 @@ Test(snapshot_damage, huge_counts_are_refused)
     events->head.table_rows = 1u << 31;
     events->head.first_row = (1u << 31) - events->head.count;
     cr_assert_eq(code_with(c), MV_NOMEM);
+}
+
+/* A file that a writer made of a model which no reader gives. */
+static mv_code code_of(const mv_trace *trace)
+{
+    outcome o;
+
+    try_reading(mvt_snapshot_of(mvt_memory(), trace), &o);
+    drop_outcome(&o);
+    return o.code;
+}
+
+Test(snapshot_damage, devices_are_ordinals_or_none)
+{
+    mv_trace trace = mvt_everything(mvt_memory());
+    int32_t *columns[] = {trace.segments.device, trace.annotations.device, trace.api_calls.device,
+                          trace.heap_calls.device, trace.samples.device};
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        int32_t was = *columns[i];
+        *columns[i] = MV_MOST_DEVICES;
+        cr_assert_eq(code_of(&trace), MV_RANGE, "column %zu", i);
+        *columns[i] = -2;
+        cr_assert_eq(code_of(&trace), MV_RANGE, "column %zu", i);
+        *columns[i] = was;
+    }
+    trace.segments.device[0] = MV_MOST_DEVICES - 1;
+    cr_assert_eq(code_of(&trace), MV_OK);
+}
+
+/* A million segments of the same million blocks would be read for hours. */
+Test(snapshot_damage, segments_do_not_share_blocks)
+{
+    mv_trace trace = mvt_everything(mvt_memory());
+
+    trace.segments.first_block[0] = 0;
+    trace.segments.blocks[0] = trace.blocks.count;
+    trace.host_segments.blocks[0] = 0;
+    cr_assert_eq(code_of(&trace), MV_OK);
+    trace.host_segments.blocks[0] = 1;
+    cr_assert_eq(code_of(&trace), MV_RANGE);
 }
 
 /* `chunks` chunks of a few bytes that claim to be many rows of one value. */

@@ -145,6 +145,28 @@ Test(build, addresses_that_are_not_given_follow_from_the_tiling)
     cr_assert_eq(trace.notes[MV_NOTE_UNTILED].count, 0);
 }
 
+Test(build, a_block_of_no_bytes_ends_what_is_known)
+{
+    mv_segment_row segment = MV_SEGMENT_ROW;
+    mv_block_row block = MV_BLOCK_ROW;
+
+    for (uint64_t size = 512; size <= 1024; size += 512) {
+        block.size = size;
+        mv_build_block(&build, &block);
+        block.size = 0;
+        mv_build_block(&build, &block);
+    }
+    segment.address = 0x1000;
+    segment.total_size = 1536;
+    segment.blocks = 4;
+    mv_build_segment(&build, &segment);
+    cr_assert_eq(finish((mv_build_ranges){.segments = {0, 1}}), MV_OK);
+    cr_assert_eq(trace.blocks.address[0], 0x1000);
+    cr_assert_eq(trace.blocks.address[1], MV_NO_BYTES);
+    cr_assert_eq(trace.blocks.address[2], MV_NO_BYTES);
+    cr_assert_eq(trace.notes[MV_NOTE_UNTILED].count, 1);
+}
+
 Test(build, odd_input_is_noted)
 {
     mv_range device = {0, 3};
