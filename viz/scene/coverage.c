@@ -70,7 +70,9 @@ static int32_t between(int32_t a0, int32_t b0, int32_t a1, int32_t b1, int32_t a
     return (int32_t)(b0 + (int64_t)(b1 - b0) * (at - a0) / (a1 - a0));
 }
 
-/* The part of an edge that lies in one row. */
+/* The part of an edge that lies in one row. Left of the clip it counts as if it ran along the
+ * border; right of it, it does not count. Where it crosses the borders of pixels does not depend on
+ * the clip, so that a picture that is drawn in parts is the one that is drawn at once. */
 static void add_in_row(mv_coverage *c, int32_t row, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
 {
     int32_t step = x1 < x0 ? -1 : 1;
@@ -79,7 +81,17 @@ static void add_in_row(mv_coverage *c, int32_t row, int32_t x0, int32_t y0, int3
     int32_t last = step > 0 ? (x1 - (x1 > x0)) >> UNIT_BITS : x1 >> UNIT_BITS;
     int32_t x = x0, y = y0;
 
-    for (;; cell += step) {
+    if (step > 0 && cell < c->left && last >= c->left) {
+        x = c->left * MV_PIXEL_UNITS;
+        y = between(x0, y0, x1, y1, x);
+        cell = c->left;
+        add_cell(c, cell, row, y - y0, 0);
+    } else if (step < 0 && cell >= c->right && last < c->right) {
+        x = c->right * MV_PIXEL_UNITS;
+        y = between(x0, y0, x1, y1, x);
+        cell = c->right - 1;
+    }
+    for (; cell >= c->left && cell < c->right; cell += step) {
         int32_t left = cell * MV_PIXEL_UNITS;
         int32_t x_end = cell == last ? x1 : left + (step > 0 ? MV_PIXEL_UNITS : 0);
         int32_t y_end = cell == last ? y1 : between(x0, y0, x1, y1, x_end);
@@ -89,61 +101,36 @@ static void add_in_row(mv_coverage *c, int32_t row, int32_t x0, int32_t y0, int3
         x = x_end;
         y = y_end;
     }
-}
-
-/* An edge inside the clip. */
-static void add_inside(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
-{
-    int32_t step = y1 < y0 ? -1 : 1;
-    int32_t row = step > 0 ? y0 >> UNIT_BITS : (y0 - 1) >> UNIT_BITS;
-    int32_t last = step > 0 ? (y1 - 1) >> UNIT_BITS : y1 >> UNIT_BITS;
-    int32_t x = x0, y = y0;
-
-    for (; row != last && !c->failed; row += step) {
-        int32_t y_end = (row + (step > 0)) * MV_PIXEL_UNITS;
-        int32_t x_end = between(y0, x0, y1, x1, y_end);
-        add_in_row(c, row, x, y, x_end, y_end);
-        x = x_end;
-        y = y_end;
-    }
-    add_in_row(c, row, x, y, x1, y1);
-}
-
-/* Left of the clip an edge counts as if it ran along the border; right of it, it does not count. */
-static void add_piece(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
-{
-    int32_t left = c->left * MV_PIXEL_UNITS, right = c->right * MV_PIXEL_UNITS;
-
-    if (y0 != y1 && (x0 < right || x1 < right))
-        add_inside(c, x0 > left ? x0 : left, y0, x1 > left ? x1 : left, y1);
-}
-
-/* Cuts an edge where it crosses a side of the clip. */
-static void add_across(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
-{
-    int32_t borders[] = {c->left * MV_PIXEL_UNITS, c->right * MV_PIXEL_UNITS};
-    int32_t x = x0, y = y0;
-
-    for (int i = 0; i < 2; i++) {
-        int32_t border = borders[x1 > x0 ? i : 1 - i];
-        if ((x < border) == (x1 < border) || x == border)
-            continue;
-        add_piece(c, x, y, border, between(x0, y0, x1, y1, border));
-        y = between(x0, y0, x1, y1, border);
-        x = border;
-    }
-    add_piece(c, x, y, x1, y1);
+    if (cell < c->left)
+        add_cell(c, c->left, row, y1 - y, 0);
 }
 
 void mv_coverage_edge(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
 {
-    int32_t top = c->top * MV_PIXEL_UNITS, bottom = c->bottom * MV_PIXEL_UNITS;
-    int32_t from = within(y0, top, bottom), to = within(y1, top, bottom);
+    int32_t step = y1 < y0 ? -1 : 1;
+    int32_t row = step > 0 ? y0 >> UNIT_BITS : (y0 - 1) >> UNIT_BITS;
+    int32_t last = step > 0 ? (y1 - 1) >> UNIT_BITS : y1 >> UNIT_BITS;
+    int32_t seen = within(row, c->top, c->bottom - 1), x = x0, y = y0;
 
-    if (from == to || c->left == c->right || c->failed)
+    if (y0 == y1 || c->left == c->right || c->top == c->bottom ||
+        (x0 >= c->right * MV_PIXEL_UNITS && x1 >= c->right * MV_PIXEL_UNITS))
         return;
-    add_across(c, from == y0 ? x0 : between(y0, x0, y1, x1, from), from,
-               to == y1 ? x1 : between(y0, x0, y1, x1, to), to);
+    if (seen != row) {
+        if ((seen - row) * step < 0 || (last - seen) * step < 0)
+            return;
+        row = seen;
+        y = (row + (step < 0)) * MV_PIXEL_UNITS;
+        x = between(y0, x0, y1, x1, y);
+    }
+    for (; row >= c->top && row < c->bottom && !c->failed; row += step) {
+        int32_t y_end = row == last ? y1 : (row + (step > 0)) * MV_PIXEL_UNITS;
+        int32_t x_end = row == last ? x1 : between(y0, x0, y1, x1, y_end);
+        add_in_row(c, row, x, y, x_end, y_end);
+        if (row == last)
+            return;
+        x = x_end;
+        y = y_end;
+    }
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */

@@ -8,8 +8,9 @@
  *     mv_coverage_begin, mv_coverage_edge ..., mv_coverage_take, mv_coverage_edge ...
  *
  * Coordinates are whole numbers of 1/256 pixel and sums are of integers, so the order of edges and
- * the machine make no difference. Lines that are level or upright are exact; the others are cut at
- * the borders of pixels, which moves them by less than 1/256 pixel.
+ * the machine make no difference; neither does the clip to what is in it. Lines that are level or
+ * upright are exact; the others are cut at the borders of pixels, which moves them by less than
+ * 1/256 pixel.
  *
  * Time: the pixels that edges run through, and for each row those that are covered, and its width
  * in words of 64 pixels. */
