@@ -410,10 +410,12 @@ const tells = {
     show('Reading ' + name + ': ' + Math.floor(share * 100) + ' %');
   },
   stages(stages, data, worker) {
+    const isKnown = String(stages) === String(worker.stages); // the line below the picture may say something else meanwhile
     worker.stages = stages;
     if (worker !== (next || viewer) || stages.length < worker.files.length || stages.some(stage => stage < 2)) return;
     const isNew = stages.slice(viewer === worker ? 0 : viewer.files.length);
     if (worker === viewer) {
+      if (isKnown) return;
       showReading(null);
       if (isNew.every(stage => stage === 2)) listFiles();
     } else if (!isNew.includes(2)) giveUp(data.failed.join(' · '));

@@ -449,6 +449,10 @@ def test_a_session_names_the_files_that_it_lacks_and_shows_them(bench):
     text = b"memviz session 1\npath /there/gpt_train.pickle\nmain segments\ntab flame\nis_dark no\nend\n"
     page.choose("#files", [bench.made("look.session", text)])
     page.wait("byId('status').textContent.includes('needs /there/gpt_train.pickle')")
+    for theme in ("light", "dark"):
+        page.key("t")
+        page.wait(f"document.documentElement.dataset.theme === '{theme}'")
+    assert "needs /there/gpt_train.pickle" in page.text("#status"), "what the worker tells takes no line away"
     bench.load(page, [bench.snapshot("gpt_train.pickle")])
     page.wait("document.documentElement.dataset.theme === 'light'")
     assert page.evaluate("session") is None
