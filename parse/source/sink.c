@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -183,40 +185,48 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
     return start(sink, open_replacement(sink), err);
 }
 
+/* Puts the file in its place, unless it has failed. A signal that would end the program waits until
+ * the name of the temporary is gone. False with errno. */
+static bool put_in_place(mv_sink *sink)
+{
+    int why = sink->failed ? sink->why : 0;
+    sigset_t ends, before;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigaddset(&ends, SIGQUIT);
+    pthread_sigmask(SIG_BLOCK, &ends, &before);
+    if (!why && sink->is_nameless && make_temporary(sink, make_link) < 0)
+        why = errno;
+    if (fclose(sink->file) != 0 && !why)
+        why = errno;
+    sink->file = NULL;
+    if (!why && sink->temporary[0] &&
+        renameat(sink->folder, sink->temporary, sink->folder, name_of(sink)) != 0)
+        why = errno;
+    if (!why)
+        sink->temporary[0] = 0;
+    mv_sink_abort(sink);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return !why;
+}
+
 mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
 {
-    bool failed;
-    int why;
-
     if (fflush(sink->file) != 0 || ferror(sink->file))
         mv_sink_fail(sink);
-    failed = sink->failed;
-    why = sink->why;
     if (to_stdout(sink)) {
         sink->file = NULL;
-        return failed ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", reason(why))
-                      : MV_OK;
+        return sink->failed
+                   ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", reason(sink->why))
+                   : MV_OK;
     }
-    if (!failed && sink->is_nameless && make_temporary(sink, make_link) < 0) {
-        failed = true;
-        why = errno;
-    }
-    if (fclose(sink->file) != 0 && !failed) {
-        failed = true;
-        why = errno;
-    }
-    sink->file = NULL;
-    if (!failed && sink->temporary[0] &&
-        renameat(sink->folder, sink->temporary, sink->folder, name_of(sink)) != 0) {
-        failed = true;
-        why = errno;
-    }
-    if (failed) {
-        mv_sink_abort(sink);
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path, reason(why));
-    }
-    sink->temporary[0] = 0;
-    return MV_OK;
+    if (put_in_place(sink))
+        return MV_OK;
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path, reason(errno));
 }
 
 void mv_sink_abort(mv_sink *sink)

@@ -65,6 +65,16 @@ Test(faults, writes)
     play("write=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
 }
 
+/* Nothing is left of a file when the program is ended while it writes. */
+Test(faults, a_signal_at_any_call)
+{
+    static const char *const faults[] = {"write=SIGTERM", "file=SIGTERM", "open=SIGTERM",
+                                         "close=SIGTERM"};
+
+    for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
+        play(faults[i], "1:0:1", "o.svg", "segment_plot -q " SMALL " -o o.svg");
+}
+
 /* The client is told what is wrong on standard error, since its line is not there. */
 Test(faults, a_server_for_agents_says_why_it_ends)
 {
@@ -77,6 +87,39 @@ Test(faults, a_server_for_agents_says_why_it_ends)
     r = mvt_sh("$MEMVIZ mcp <.");
     cr_expect_eq(r.status, 1);
     cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
+}
+
+/* A file from which a part is cut out: what a report says may be about less. */
+Test(faults, damage_is_told_with_every_report)
+{
+    static const char *const commands[] = {"info",  "stats",         "trace",  "leaks", "peak",
+                                           "lines", "fragmentation", "memory", "whatif"};
+    static const char cut[] = "$MEMVIZ convert -q $SNAPS/gpt_train.pickle a.bin; "
+                              "n=$(stat -c %%s a.bin); { head -c $((n / 2)) a.bin; "
+                              "head -c 64 /dev/zero; tail -c $((n - n / 2 - 64)) a.bin; } >f.bin; ";
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh("%s $MEMVIZ %s f.bin >/dev/null", cut, commands[i]);
+        cr_expect(strstr(r.err, "memviz: f.bin: damaged parts of the file were skipped ("),
+                  "%s: %d %s", commands[i], r.status, r.err);
+        r = mvt_sh("%s $MEMVIZ %s -q f.bin >/dev/null", cut, commands[i]);
+        cr_expect_str_empty(r.err, "%s: %s", commands[i], r.err);
+    }
+}
+
+/* Only the number of a run, its facts and its samples know the time of the day. */
+Test(faults, a_clock_that_jumps)
+{
+    mvt_run r = mvt_sh("LD_PRELOAD=" MV_JUMPING " $MEMVIZ run -q -o o.bin -- " MV_MARKING
+                       " mark a mark b exit 3; echo $?; $MEMVIZ trace -q o.bin; "
+                       "LD_PRELOAD=" MV_JUMPING " $MEMVIZ info --json -q o.bin | "
+                       "grep -o 'duration[a-z_]*\": *-[0-9]*'; LD_PRELOAD=" MV_JUMPING
+                       " ASAN_OPTIONS=verify_asan_link_order=0 $MEMVIZ view -q --headless "
+                       "--size 300x200 --shot o.png $SNAPS/two_devices.pickle");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect(strncmp(r.out, "3\n", 2) == 0 && strstr(r.out, "a") && !strstr(r.out, ": -"), "%s %s",
+              r.out, r.err);
 }
 
 /* ---- limits ------------------------------------------------------------------------------ */

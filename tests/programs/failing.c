@@ -21,9 +21,10 @@ enum { TEXT = 4096, MOST_FILES = 32, SHOWN = 8, LIMIT_SECONDS = 60, WITHOUT_CALL
 static const struct {
     const char *name;
     int error;
-} errors[] = {{"ENOMEM", ENOMEM}, {"EIO", EIO},       {"ENOSPC", ENOSPC},
-              {"EPIPE", EPIPE},   {"EMFILE", EMFILE}, {"EACCES", EACCES},
-              {"EAGAIN", EAGAIN}, {"EINTR", EINTR},   {"SHORT", FAULT_SHORT}};
+} errors[] = {{"ENOMEM", ENOMEM},        {"EIO", EIO},       {"ENOSPC", ENOSPC},
+              {"EPIPE", EPIPE},          {"EMFILE", EMFILE}, {"EACCES", EACCES},
+              {"EAGAIN", EAGAIN},        {"EINTR", EINTR},   {"SHORT", FAULT_SHORT},
+              {"SIGTERM", FAULT_SIGTERM}};
 
 /* What a run left: files as "name size hash" lines in order, and its two outputs. */
 typedef struct {
@@ -232,6 +233,8 @@ static const char *judge(const outcome *r, const outcome *good, const outcome *b
         return "does not end";
     if (fault.error == EPIPE && r->of_output && r->status == 128 + SIGPIPE)
         return strcmp(r->files, before->files) == 0 ? NULL : "other files";
+    if (fault.error == FAULT_SIGTERM && r->status == 128 + SIGTERM)
+        return same_files || strcmp(r->files, before->files) == 0 ? NULL : "half a file";
     if (r->status >= 128 && r->status != good->status)
         return "ended by a signal";
     if (has_target)

@@ -19,6 +19,8 @@
  *   ERROR              ENOMEM, EIO, ENOSPC, EPIPE (with its signal), EMFILE, EACCES, EAGAIN; EINTR
  *                      for reads, and SHORT (1 to 7 bytes are read or written), after which the
  *                      result must be the same
+ *                      SIGTERM comes before the call, which does not fail: what is left is as
+ *                      before the run or as after it
  * MEMVIZ_FAULT_FOLDER  an empty folder: the runs have `run` in it as their own. Without it the
  * program runs once, with its call FIRST of MEMVIZ_FAULT_RUNS failing: for a debugger
  * MEMVIZ_FAULT_RUNS    FIRST:LAST:STEP of n; LAST 0: as long as there are calls
@@ -50,14 +52,14 @@ typedef enum { FAULT_MEMORY, FAULT_THREAD, FAULT_SYSTEM } fault_kind;
 typedef struct {
     fault_kind kind;
     const char *group; /* of system calls */
-    int error;         /* FAULT_SHORT, or an errno */
+    int error;         /* FAULT_SHORT, FAULT_SIGTERM, or an errno */
     bool and_after;
     long n;        /* 0: none fails */
     bool is_armed; /* calls are counted from now on */
     fault_counts *counts;
 } fault_plan;
 
-enum { FAULT_SHORT = -1 };
+enum { FAULT_SHORT = -1, FAULT_SIGTERM = -2 };
 
 extern fault_plan fault;
 

@@ -191,6 +191,9 @@ static void answer(int number_of_signal, siginfo_t *info, void *context)
         if (is_transfer(number) && length > 7)
             length = 1 + atomic_load(&fault.counts->calls) % 7;
         error = 0;
+    } else if (error == FAULT_SIGTERM) {
+        raise(SIGTERM);
+        error = 0;
     } else if (takes_descriptor(number) && r[REG_RDI] == STDOUT_FILENO) {
         atomic_store(&fault.counts->of_output, 1);
     }
