@@ -95,7 +95,7 @@ Test(faults, damage_is_told_with_every_report)
     static const char *const commands[] = {"info",  "stats",         "trace",  "leaks", "peak",
                                            "lines", "fragmentation", "memory", "whatif"};
     static const char cut[] = "$MEMVIZ convert -q $SNAPS/gpt_train.pickle a.bin; "
-                              "n=$(stat -c %%s a.bin); { head -c $((n / 2)) a.bin; "
+                              "n=$(stat -c %s a.bin); { head -c $((n / 2)) a.bin; "
                               "head -c 64 /dev/zero; tail -c $((n - n / 2 - 64)) a.bin; } >f.bin; ";
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
