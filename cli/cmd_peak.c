@@ -529,7 +529,7 @@ static bool load_rules(peak_report *r)
     if (!path)
         return true;
     if (mv_text_file_read(&r->cli->arena, path, &text, &err) != MV_OK) {
-        mv_complain(NULL, &err);
+        mv_complain(path, &err);
         return false;
     }
     if (!mv_rules_read(&r->cli->arena, text, &r->rules, why, sizeof why)) {

@@ -126,7 +126,7 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
         snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/%s/", s.port, site->token);
         snprintf(s.ssh, sizeof s.ssh, "ssh -L %u:127.0.0.1:%u %s", s.port, s.port, site->host);
         status = report(cli, &s);
-        if (status == MV_EXIT_DONE)
+        if (status == MV_EXIT_DONE && !cli->out.sink.failed) /* else none has the address */
             sigwait(ends, &signal);
     }
     mv_server_stop(server);

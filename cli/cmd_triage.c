@@ -411,6 +411,8 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
             mv_recording_describe(&cli->arena, &read, f->path, &f->contents, err);
     }
     mv_triage_release(&triage);
+    if (err->code == MV_OK)
+        mv_input_tell_damage(cli, f->path, &read.notes[MV_NOTE_DAMAGED]);
     return err->code;
 }
 

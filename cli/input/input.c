@@ -76,11 +76,8 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     return err->code;
 }
 
-/* What was skipped may be what a report is about. */
-static void tell_damage(const mv_cli *cli, const char *path, const mv_trace *trace)
+void mv_input_tell_damage(const mv_cli *cli, const char *path, const mv_note *damaged)
 {
-    const mv_note *damaged = &trace->notes[MV_NOTE_DAMAGED];
-
     if (damaged->count > 0 && !mv_option_given(&cli->options, MV_HAS(QUIET)))
         mv_complain_of(path, "damaged parts of the file were skipped (%s)", damaged->first);
 }
@@ -102,8 +99,8 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
                 mv_recorder_of(trace)->allocator);
     if (err.code != MV_OK)
         mv_complain(path, &err);
-    else
-        tell_damage(cli, path, trace);
+    else if (cli->command->run != mv_cmd_info) /* which reports all notes */
+        mv_input_tell_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
     return err.code == MV_OK;
 }
 

@@ -80,6 +80,8 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
         code = mv_level_take_named(work, &trace, options->level, &file->err);
     if (code == MV_OK)
         code = mv_sums_check(&trace, &file->err);
+    if (code == MV_OK)
+        file->damaged = trace.notes[MV_NOTE_DAMAGED];
     return code == MV_OK ? summarize_trace(file, &trace, options) : code;
 }
 
@@ -172,8 +174,13 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
         out->files[i].path = cli->options.file[i];
     mv_side_by_side(out->count, threads, read_one, &j);
     read_again_alone(cli, &j);
-    for (uint32_t i = 0; i < out->count; i++)
-        out->failed += out->files[i].err.code != MV_OK;
+    for (uint32_t i = 0; i < out->count; i++) {
+        mv_rank_file *file = &out->files[i];
+        if (file->err.code != MV_OK)
+            out->failed++;
+        else
+            mv_input_tell_damage(cli, file->path, &file->damaged);
+    }
     return true;
 }
 

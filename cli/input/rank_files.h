@@ -9,8 +9,9 @@
  * summary file gives those that it contains. */
 typedef struct {
     const char *path;
-    mv_err err;     /* code MV_OK when it was read */
-    uint32_t count; /* of summaries */
+    mv_err err;      /* code MV_OK when it was read */
+    mv_note damaged; /* MV_NOTE_DAMAGED of a snapshot */
+    uint32_t count;  /* of summaries */
     mv_summary *summaries;
     mv_budget budget; /* of this file: while it is read, and for the summaries */
     mv_arena arena;   /* holds the summaries */
@@ -24,8 +25,9 @@ typedef struct {
 
 /* Reads all files of the command line, several at once, each with its share of the memory. A file
  * that does not fit into its share is read again alone. A file that cannot be read does not affect
- * the others: its `err` says why. --device keeps one device of each file. False, with a message,
- * when there is no memory to start with. mv_rank_files_release must be called in any case. */
+ * the others: its `err` says why; the caller prints it. Damaged parts are told. --device keeps one
+ * device of each file. False, with a message, when there is no memory to start with.
+ * mv_rank_files_release must be called in any case. */
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out);
 void mv_rank_files_release(mv_rank_files *files);
 

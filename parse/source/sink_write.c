@@ -7,7 +7,7 @@
 void mv_sink_fail(mv_sink *sink)
 {
     if (!sink->failed)
-        sink->why = errno;
+        sink->why = errno ? errno : EIO;
     sink->failed = true;
 }
 

@@ -10,7 +10,7 @@
 
 /* The contents of a regular file of at most MV_TEXT_FILE_MOST bytes, followed by a NUL that is not
  * counted. Anything else (folders, devices, pipes, larger files) fails with MV_IO or MV_LIMIT: a
- * path from a snapshot must not make memviz wait or fill its memory. */
+ * path from a snapshot must not make memviz wait or fill its memory. `err` does not name it. */
 mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err);
 
 /* Whether a regular file begins with that text, of at most 64 bytes. Nothing else is opened for

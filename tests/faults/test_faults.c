@@ -8,11 +8,11 @@
 /* The last line that the server prints (tests/programs/failing.h). */
 static void play(const char *fault, const char *runs, const char *old, const char *command)
 {
-    mvt_run r = mvt_sh("mkdir f && ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:"
-                       "allocator_may_return_null=1 MEMVIZ_FAULT=%s MEMVIZ_FAULT_RUNS=%s "
-                       "MEMVIZ_FAULT_OLD=%s MEMVIZ_FAULT_FOLDER=$PWD/f LD_PRELOAD=" MV_FAILING
-                       " $MEMVIZ %s",
-                       fault, runs, old, command);
+    mvt_run r = mvt_sh(
+        "mkdir f && echo dump >dump && ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:"
+        "allocator_may_return_null=1 MEMVIZ_FAULT=%s MEMVIZ_FAULT_RUNS=%s "
+        "MEMVIZ_FAULT_OLD=%s MEMVIZ_FAULT_FOLDER=$PWD/f LD_PRELOAD=" MV_FAILING " $MEMVIZ %s",
+        fault, runs, old, command);
 
     cr_expect(r.status == 0 && strstr(r.out, " others 0 "), "%s, %s: %d: %s%s", command, fault,
               r.status, r.out, r.err);
@@ -89,22 +89,51 @@ Test(faults, a_server_for_agents_says_why_it_ends)
     cr_expect_str_eq(r.err, "memviz: standard input: Is a directory\n");
 }
 
-/* A file from which a part is cut out: what a report says may be about less. */
-Test(faults, damage_is_told_with_every_report)
+/* Bytes in the middle of a file are zeros: what a report says may be about less. */
+#define DAMAGED                                                        \
+    "$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin; "               \
+    "dd if=/dev/zero of=f.bin bs=64 count=1 conv=notrunc status=none " \
+    "seek=$(($(stat -c %%s f.bin) / 128)); "
+
+Test(faults, damage_is_told_with_every_report_once)
 {
-    static const char *const commands[] = {"info",  "stats",         "trace",  "leaks", "peak",
-                                           "lines", "fragmentation", "memory", "whatif"};
-    static const char cut[] = "$MEMVIZ convert -q $SNAPS/gpt_train.pickle a.bin; "
-                              "n=$(stat -c %s a.bin); { head -c $((n / 2)) a.bin; "
-                              "head -c 64 /dev/zero; tail -c $((n - n / 2 - 64)) a.bin; } >f.bin; ";
+    static const char *const commands[] = {"triage", "stats --json", "trace",         "leaks",
+                                           "peak",   "lines",        "fragmentation", "memory",
+                                           "whatif", "ranks f.bin",  "summarize -o s"};
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-        mvt_run r = mvt_sh("%s $MEMVIZ %s f.bin >/dev/null", cut, commands[i]);
-        cr_expect(strstr(r.err, "memviz: f.bin: damaged parts of the file were skipped ("),
-                  "%s: %d %s", commands[i], r.status, r.err);
-        r = mvt_sh("%s $MEMVIZ %s -q f.bin >/dev/null", cut, commands[i]);
-        cr_expect_str_empty(r.err, "%s: %s", commands[i], r.err);
+        mvt_run r = mvt_sh(DAMAGED "$MEMVIZ %s f.bin 2>&1 >o | grep -c 'f.bin: damaged parts of "
+                                   "the file were skipped (.* at byte .*)'; grep -c damaged o; "
+                                   "$MEMVIZ %s -q f.bin >o",
+                           commands[i], commands[i]);
+        bool is_twice = strncmp(commands[i], "ranks", 5) == 0;
+        cr_expect_str_eq(r.out, is_twice ? "2\n0\n" : "1\n0\n", "%s: %s", commands[i], r.err);
+        cr_expect_str_empty(r.err, "%s -q: %s", commands[i], r.err);
     }
+}
+
+Test(faults, info_reports_damage_itself)
+{
+    mvt_run r = mvt_sh(DAMAGED "$MEMVIZ info f.bin | grep -c 'damaged parts'; "
+                               "$MEMVIZ info --json f.bin | grep -c 'damaged_chunk'");
+
+    cr_expect_str_eq(r.out, "1\n1\n");
+    cr_expect_str_empty(r.err);
+}
+
+Test(faults, a_script_that_cannot_be_read_is_not_empty)
+{
+    play("read=EIO", "1:3:1", "o", "view -q --headless --size 300x200 --script ../../dump " SMALL);
+}
+
+/* The address has reached no one. */
+Test(faults, a_server_without_an_output_ends)
+{
+    mvt_run r = mvt_sh("MEMVIZ_PAGE=" MV_TESTDATA
+                       "/../tests/serve/page.html $MEMVIZ serve -q " SMALL " >/dev/full");
+
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(r.err, "memviz: standard output: No space left on device\n");
 }
 
 /* Only the number of a run, its facts and its samples know the time of the day. */

@@ -30,6 +30,7 @@
  * MEMVIZ_FAULT_LOOSE   the bytes of outputs are not compared, since they tell the time
  * MEMVIZ_FAULT_KEEPS   a run that fails may have written all the same: a report that says which of
  *                      several files could not be read
+ * MEMVIZ_FAULT_LINES   most lines of a run that fails: one for each file that it reads or writes
  * MEMVIZ_FAULT_TARGET  the program starts another one: where something fails there is a line, and
  * the status may be the other one's
  *

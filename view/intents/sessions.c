@@ -168,7 +168,7 @@ void mv_view_open_session(mv_view *view, const char *path)
     }
     if (read_session(view, path, session, &err) != MV_OK) {
         if (err.offset == MV_NO_OFFSET)
-            mv_view_say(view, true, "not opened: %s", err.detail);
+            mv_view_say(view, true, "not opened: %.150s: %s", path, err.detail);
         else
             mv_view_say(view, true, "%.150s: byte %llu: %s", path, (unsigned long long)err.offset,
                         err.detail);
