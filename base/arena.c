@@ -21,7 +21,7 @@
 #define UNPOISON(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-enum { HEADER = 64, ALIGN = 16, CHUNK = 1 << 20 };
+enum { HEADER = 64, ALIGN = 16, LEAST_CHUNK = 64 << 10, MOST_CHUNK = 1 << 20 };
 
 /* Header of one mapping; the usable bytes follow at HEADER. */
 struct mv_arena_chunk {
@@ -146,6 +146,23 @@ static void *push_large(mv_arena *arena, uint64_t bytes)
     return usable(chunk);
 }
 
+/* Chunks double, so that thousands of small arenas take little of a budget. */
+static mv_arena_chunk *add_chunk(mv_arena *arena, uint64_t least)
+{
+    uint64_t bytes = arena->chunk ? arena->chunk->mapped * 2 : LEAST_CHUNK;
+    mv_arena_chunk *chunk;
+
+    while (bytes - HEADER < least)
+        bytes *= 2;
+    chunk = map_chunk(arena, (bytes < MOST_CHUNK ? bytes : MOST_CHUNK) - HEADER);
+    if (!chunk)
+        return NULL;
+    POISON(usable(chunk), chunk->mapped - HEADER);
+    chunk->next = arena->chunk;
+    arena->chunk = chunk;
+    return chunk;
+}
+
 void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
 {
     mv_arena_chunk *chunk = arena->chunk;
@@ -159,14 +176,10 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     padded = (bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
     if (padded == 0)
         padded = ALIGN;
-    if (!chunk || chunk->mapped - HEADER - chunk->used < padded) {
-        chunk = map_chunk(arena, CHUNK - HEADER);
-        if (!chunk)
-            return NULL;
-        POISON(usable(chunk), chunk->mapped - HEADER);
-        chunk->next = arena->chunk;
-        arena->chunk = chunk;
-    }
+    if (!chunk || chunk->mapped - HEADER - chunk->used < padded)
+        chunk = add_chunk(arena, padded);
+    if (!chunk)
+        return NULL;
     at = usable(chunk) + chunk->used;
     chunk->used += padded;
     UNPOISON(at, bytes);

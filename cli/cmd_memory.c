@@ -359,7 +359,6 @@ static int put_tree(mv_cli *cli)
         status = mv_table_put(cli, &r);
     else if (status == MV_EXIT_DONE)
         put_text_report(&r);
-    mv_filter_release(&r.drawing.filter);
     return status;
 }
 

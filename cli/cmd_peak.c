@@ -654,10 +654,8 @@ int mv_cmd_peak(mv_cli *cli)
         return status;
     if (!load_rules(&r))
         return MV_EXIT_FAILED;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end)) {
-        mv_rules_release(&r.rules);
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
-    }
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.devices = mv_push_array(&cli->arena, device_peak, r.end - r.first);
     if (!r.kinds || !r.devices) {
@@ -668,7 +666,5 @@ int mv_cmd_peak(mv_cli *cli)
     for (uint32_t i = r.first; i < r.end && is_found; i++)
         if (!mv_at_is_elsewhere(cli, &trace, i))
             is_found = find_device(&r, i, &r.devices[r.count++]);
-    status = is_found ? put_report(&r) : MV_EXIT_FAILED;
-    mv_rules_release(&r.rules);
-    return status;
+    return is_found ? put_report(&r) : MV_EXIT_FAILED;
 }

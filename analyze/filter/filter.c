@@ -236,114 +236,6 @@ static bool take_named(filter_reader *r, int name, mv_filter_term *term)
 
 /* ---- regular expressions ----------------------------------------------------------------- */
 
-/* The size of an expression in the C library, which expands repetitions, also nested ones, and
- * would take all memory for ((a{99}){99}){99} or a hundred nested +. */
-typedef struct {
-    uint64_t parts[MV_FILTER_MOST_DEPTH + 1]; /* of each open group */
-    uint32_t depth;
-    uint64_t last; /* parts that a following repetition would repeat */
-} regex_size;
-
-static void add_parts(regex_size *g, uint64_t parts)
-{
-    g->last = parts;
-    g->parts[g->depth] += parts;
-}
-
-/* The end of the bracket expression that begins at `at`, or of the text. */
-static const char *end_of_bracket(const char *at)
-{
-    at += at[1] == '^' ? 2 : 1;
-    if (*at == ']')
-        at++;
-    for (; *at && *at != ']'; at++)
-        if (*at == '[' && at[1] && strchr(".:=", at[1])) {
-            char sign = at[1];
-            at += 2;
-            while (*at && !(*at == sign && at[1] == ']'))
-                at++;
-            if (*at == 0)
-                return at;
-            at++;
-        }
-    return *at ? at + 1 : at;
-}
-
-/* "{2,5}": the most copies of the part before it. */
-static uint64_t repeats(const char *brace)
-{
-    const char *end = brace + 1;
-    uint64_t least = 0, most = 0;
-
-    while (isdigit((unsigned char)*end) && least < UINT16_MAX)
-        least = least * 10 + (uint64_t)(*end++ - '0');
-    if (*end == ',')
-        end++;
-    while (isdigit((unsigned char)*end) && most < UINT16_MAX)
-        most = most * 10 + (uint64_t)(*end++ - '0');
-    return least + 1 > most ? least + 1 : most;
-}
-
-static const char *repeat(regex_size *g, const char *at)
-{
-    uint64_t times = *at == '+' ? 2 : *at == '{' ? repeats(at) : 1;
-
-    g->parts[g->depth] += g->last * (times - 1);
-    g->last *= times;
-    return at + 1;
-}
-
-/* Counts the part at `at`; returns the text after it, or NULL when the part is not allowed. */
-static const char *count_part(regex_size *g, const char *at)
-{
-    uint64_t inner;
-
-    switch (*at) {
-    case '\\':
-        add_parts(g, 1);
-        /* Only back-references are matched by trying everything. */
-        if (isdigit((unsigned char)at[1]))
-            return NULL;
-        return at[1] ? at + 2 : at + 1;
-    case '[':
-        add_parts(g, 1);
-        return end_of_bracket(at);
-    case '(':
-        if (g->depth == MV_FILTER_MOST_DEPTH)
-            return NULL;
-        g->parts[++g->depth] = 1;
-        return at + 1;
-    case ')':
-        inner = g->parts[g->depth];
-        if (g->depth > 0)
-            g->depth--;
-        else
-            inner = 1;
-        add_parts(g, inner);
-        return at + 1;
-    case '*':
-    case '?':
-    case '+':
-    case '{':
-        return repeat(g, at);
-    default:
-        add_parts(g, 1);
-        return at + 1;
-    }
-}
-
-static bool is_modest(const char *pattern)
-{
-    regex_size g = {0};
-
-    while (*pattern) {
-        pattern = count_part(&g, pattern);
-        if (!pattern || g.parts[g.depth] > MV_FILTER_MOST_PARTS)
-            return false;
-    }
-    return true;
-}
-
 /* The closing '/': before a blank or the end, and not after a '\'. */
 static bool find_slash(const filter_reader *r, uint32_t *end)
 {
@@ -359,30 +251,24 @@ static bool find_slash(const filter_reader *r, uint32_t *end)
 static bool take_regex(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at, end, length = 0;
-    char pattern[MV_FILTER_MOST_REGEX + 1], why[MV_FILTER_WHY - 32];
-    int status;
+    char *pattern;
+    const char *why;
 
     if (!find_slash(r, &end))
         return fail(r, from,
                     "the regular expression that begins here has no closing '/'; a path "
                     "is put between quotation marks");
-    if (end - from - 1 > MV_FILTER_MOST_REGEX)
-        return fail(r, from, "the regular expression is longer than 1000 bytes");
+    pattern = mv_push_array(r->arena, char, end - from);
+    if (!pattern)
+        return fail(r, from, mv_code_text(MV_NOMEM));
     for (uint32_t i = from + 1; i < end; i++)
         if (r->text[i] != '\\' || r->text[i + 1] != '/')
             pattern[length++] = r->text[i];
         else
             pattern[length++] = r->text[++i];
-    pattern[length] = 0;
-    if (length == 0)
-        return fail(r, from, "the regular expression is empty");
-    if (!is_modest(pattern))
-        return fail(r, from, "the regular expression repeats or nests too much, or refers back");
-    status = regcomp(&term->regex, pattern, REG_EXTENDED | REG_NOSUB);
-    if (status != 0) {
-        regerror(status, &term->regex, why, sizeof why);
+    term->regex = mv_pattern_read(r->arena, (mv_span){(const uint8_t *)pattern, length}, &why);
+    if (!term->regex)
         return fail(r, from, why);
-    }
     r->at = end + 1;
     term->kind = MV_FILTER_REGEX;
     return true;
@@ -463,14 +349,6 @@ bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[
         if (is_good)
             note_needs(out, &out->terms[out->count++]);
     }
-    mv_filter_release(out);
+    out->count = 0;
     return false;
-}
-
-void mv_filter_release(mv_filter *filter)
-{
-    for (uint32_t i = 0; i < filter->count; i++)
-        if (filter->terms[i].kind == MV_FILTER_REGEX)
-            regfree(&filter->terms[i].regex);
-    filter->count = 0;
 }

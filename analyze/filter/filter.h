@@ -25,17 +25,12 @@
 #ifndef MV_FILTER_H
 #define MV_FILTER_H
 
-#include <regex.h>
-
 #include "analyze/leaks/leaks.h"
+#include "base/pattern.h"
 
 enum {
     MV_FILTER_WHY = 256,
     MV_FILTER_MOST_TERMS = 64,
-    MV_FILTER_MOST_REGEX = 1000,   /* bytes of a regular expression */
-    MV_FILTER_MOST_DEPTH = 50,     /* nested parentheses */
-    MV_FILTER_MOST_PARTS = 2000,   /* its parts after expanding repetitions, as the C library does:
-                                    * a{9} has nine, (a+)+ four */
     MV_FILTER_MOST_FRAME = 1 << 16 /* bytes of a frame that are compared */
 };
 
@@ -62,7 +57,7 @@ typedef struct {
     bool is_unknown;  /* STREAM, POOL: what the file does not tell */
     const char *text; /* TEXT, CATEGORY, SITE: without quotes; but for SITE, A to Z as a to z */
     uint32_t length;  /* of `text` */
-    regex_t regex;
+    const mv_pattern *regex;
     uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK: least <= value <= most */
     uint64_t pool[2];
 } mv_filter_term;
@@ -111,11 +106,8 @@ static inline bool mv_filter_has(const mv_filter_bits *bits, uint32_t row)
 }
 
 /* Reads the terms of a filter. False when it is invalid, with one sentence that names the position
- * in `why`, and `bad_at` set; then there is nothing to release. */
+ * in `why`, and `bad_at` set. */
 bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[MV_FILTER_WHY]);
-
-/* Frees the C library's memory for regular expressions. A zeroed filter is allowed. */
-void mv_filter_release(mv_filter *filter);
 
 /* The stacks that match all terms about stacks; row stacks.count is for MV_NO_STACK. Each term is
  * matched once against each frame, not once for each stack. Fails only when memory is out. */

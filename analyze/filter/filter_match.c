@@ -61,7 +61,7 @@ static bool frame_has(const frame_text *f, const mv_filter_term *term)
 {
     if (term->kind == MV_FILTER_TEXT)
         return memmem(f->lower, f->length, term->text, term->length) != NULL;
-    return regexec(&term->regex, f->text, 0, NULL, 0) == 0;
+    return mv_pattern_is_in(term->regex, (mv_span){(const uint8_t *)f->text, f->length});
 }
 
 /* Terms that some frame of a stack must match. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/texts.h"
+
 /* Of longer frames only the first bytes are matched. */
 #define FRAME_MOST 2048
 
@@ -53,9 +55,7 @@ static bool is_name(rule_line name)
 static bool add_rule(mv_arena *arena, mv_rules *rules, rule_line line, char *why, uint32_t size)
 {
     rule_line regex, name;
-    const char *pattern;
-    char reason[96];
-    int status;
+    const char *reason;
 
     if (!split(line, &regex, &name)) {
         snprintf(why, size, "line %u: expected a regular expression and a category", line.number);
@@ -66,16 +66,12 @@ static bool add_rule(mv_arena *arena, mv_rules *rules, rule_line line, char *why
                  is_name(name) ? "too many rules" : "the category's name is too long or not text");
         return false;
     }
-    pattern = mv_arena_text(arena, regex.text, regex.length);
     rules->name[rules->count] = mv_arena_text(arena, name.text, name.length);
-    if (!pattern || !rules->name[rules->count]) {
-        snprintf(why, size, "%s", mv_code_text(MV_NOMEM));
-        return false;
-    }
-    status = regcomp(&rules->regex[rules->count], pattern, REG_EXTENDED | REG_NOSUB);
-    if (status != 0) {
-        regerror(status, &rules->regex[rules->count], reason, sizeof reason);
-        snprintf(why, size, "line %u: %s", line.number, reason);
+    rules->regex[rules->count] =
+        mv_pattern_read(arena, (mv_span){(const uint8_t *)regex.text, regex.length}, &reason);
+    if (!rules->regex[rules->count] || !rules->name[rules->count]) {
+        snprintf(why, size, "line %u: %s", line.number,
+                 rules->regex[rules->count] ? mv_code_text(MV_NOMEM) : reason);
         return false;
     }
     rules->count++;
@@ -87,7 +83,7 @@ bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint
     const char *at = (const char *)text.data, *end = at + text.length;
     unsigned number = 0;
 
-    *out = (mv_rules){.regex = mv_push_array(arena, regex_t, MV_RULES_MOST),
+    *out = (mv_rules){.regex = mv_push_array(arena, const mv_pattern *, MV_RULES_MOST),
                       .name = mv_push_array(arena, const char *, MV_RULES_MOST)};
     if (!out->regex || !out->name) {
         snprintf(why, why_size, "%s", mv_code_text(MV_NOMEM));
@@ -100,25 +96,16 @@ bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint
         line = trim(line);
         if (line.length == 0 || *line.text == '#')
             continue;
-        if (!add_rule(arena, out, line, why, why_size)) {
-            mv_rules_release(out);
+        if (!add_rule(arena, out, line, why, why_size))
             return false;
-        }
     }
     return true;
 }
 
-void mv_rules_release(mv_rules *rules)
+static uint32_t first_match(const mv_rules *rules, mv_span text)
 {
     for (uint32_t i = 0; i < rules->count; i++)
-        regfree(&rules->regex[i]);
-    rules->count = 0;
-}
-
-static uint32_t first_match(const mv_rules *rules, const char *text)
-{
-    for (uint32_t i = 0; i < rules->count; i++)
-        if (regexec(&rules->regex[i], text, 0, NULL, 0) == 0)
+        if (mv_pattern_is_in(rules->regex[i], text))
             return i;
     return MV_NO_ROW;
 }
@@ -134,7 +121,7 @@ uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace 
     for (uint32_t i = 0; i < f->count; i++) {
         snprintf(text, sizeof text, "%s:%lld %s", mv_string_text(trace, f->file[i]),
                  (long long)f->line[i], mv_string_text(trace, f->function[i]));
-        rule[i] = first_match(rules, text);
+        rule[i] = first_match(rules, mv_text_span(text));
     }
     return rule;
 }

@@ -11,8 +11,7 @@
 #ifndef MV_RULES_H
 #define MV_RULES_H
 
-#include <regex.h>
-
+#include "base/pattern.h"
 #include "parse/model/trace.h"
 
 /* Most rules of a file, and most letters of a category. */
@@ -21,16 +20,13 @@
 
 typedef struct {
     uint32_t count;
-    regex_t *regex;    /* [count] */
-    const char **name; /* [count] */
+    const mv_pattern **regex; /* [count] */
+    const char **name;        /* [count] */
 } mv_rules;
 
 /* Reads the text of a file of rules. False, with "line 3: ..." in `why`, when a line is wrong or
- * memory is out; then there is nothing to release. */
+ * memory is out. */
 bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint32_t why_size);
-
-/* Frees the C library's memory for the regexes. Zeroed rules are allowed. */
-void mv_rules_release(mv_rules *rules);
 
 /* For each frame the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when memory
  * is out. */

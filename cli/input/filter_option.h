@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 
 /* Reads it; without --filter the filter has no term. False, with a message, when it is wrong: that
- * is wrong usage. mv_filter_release must be called in any case. */
+ * is wrong usage. */
 bool mv_filter_option_read(mv_cli *cli, mv_filter *out);
 
 #endif

@@ -163,8 +163,18 @@ static void answer(mv_mcp *mcp, mv_arena *arena, const mv_json *message, mv_out 
     put_error(out, r.id, NO_METHOD, why);
 }
 
+/* With memory of its own: a line may have a hundred thousand messages. */
+static void answer_one(mv_mcp *mcp, const mv_json *message, mv_out *out)
+{
+    mv_arena arena;
+
+    mv_arena_init(&arena, &mcp->budget);
+    answer(mcp, &arena, message, out);
+    mv_arena_release(&arena);
+}
+
 /* The answers to several messages in one line. */
-static uint32_t answer_all(mv_mcp *mcp, mv_arena *arena, const mv_json *messages, mv_out *out)
+static uint32_t answer_all(mv_mcp *mcp, const mv_json *messages, mv_out *out)
 {
     uint32_t answered = 0;
 
@@ -175,7 +185,7 @@ static uint32_t answer_all(mv_mcp *mcp, mv_arena *arena, const mv_json *messages
     for (const mv_json *m = messages->child; m; m = m->next)
         if (wants_answer(m)) {
             mv_out_char(out, answered++ ? ',' : '[');
-            answer(mcp, arena, m, out);
+            answer_one(mcp, m, out);
         }
     if (answered)
         mv_out_char(out, ']');
@@ -197,9 +207,9 @@ void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out)
                  err.code == MV_FORMAT ? err.detail : mv_err_text(&err, text));
         put_error(out, NULL, err.code == MV_NOMEM ? FAILED : NOT_JSON, why);
     } else if (message->kind == MV_JSON_ARRAY) {
-        answered = answer_all(mcp, &arena, message, out);
+        answered = answer_all(mcp, message, out);
     } else if (wants_answer(message)) {
-        answer(mcp, &arena, message, out);
+        answer_one(mcp, message, out);
     } else {
         answered = 0;
     }

@@ -224,8 +224,6 @@ int mv_picture_run(mv_cli *cli, mv_picture_view view, const char *ending)
 {
     mv_trace trace;
     mv_drawing d = {.cli = cli, .picture = &mv_pictures[view], .trace = &trace};
-    int status = run(&d, ending);
 
-    mv_filter_release(&d.filter);
-    return status;
+    return run(&d, ending);
 }

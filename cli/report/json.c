@@ -27,6 +27,8 @@ void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack)
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
 
+    if (mv_out_is_lost(out))
+        return;
     mv_out_char(out, '[');
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row = frames[i].row;

@@ -62,6 +62,11 @@ void mv_out_flush(mv_out *out)
         mv_sink_fail(&out->sink);
 }
 
+bool mv_out_is_lost(const mv_out *out)
+{
+    return out->sink.failed || (out->is_paged && ferror(out->pager.input));
+}
+
 mv_code mv_out_close(mv_out *out, mv_err *err)
 {
     if (!out->sink.file)

@@ -45,6 +45,9 @@ mv_code mv_out_close(mv_out *out, mv_err *err);
  * pager. */
 void mv_out_flush(mv_out *out);
 
+/* A write has failed, or the user has left the pager: what is long need not be made. */
+bool mv_out_is_lost(const mv_out *out);
+
 /* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */
 void mv_out_abort(mv_out *out);
 

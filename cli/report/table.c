@@ -342,6 +342,8 @@ static void put_csv_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
 
+    if (mv_out_is_lost(out))
+        return;
     for (uint32_t i = 0; i < count; i++) {
         mv_span file = mv_string_span(trace, trace->frames.file[frames[i].row]);
         if (i == 0)

@@ -5,6 +5,13 @@
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
+/* Stacks are most of the work: none is spelled out for an output that is lost, since a disk is
+ * full or the output larger than it may be. */
+static bool is_spelled(const mv_packing *w, mv_stack_id id)
+{
+    return id.row != MV_NO_ROW && !w->sink->failed;
+}
+
 /* The keys of torch.fx come all together or not at all; single values may be None. */
 static void pack_fx(mv_packing *w, uint32_t row)
 {
@@ -44,7 +51,7 @@ static void pack_frames(mv_packing *w, const char *key, mv_stack_id stack)
     uint32_t count;
     const mv_frame_id *frame = mv_stack_frames(w->trace, stack, &count);
 
-    if (stack.row == MV_NO_ROW)
+    if (!is_spelled(w, stack))
         return;
     mv_pack_text(w, key);
     mv_pack_array(w, count);
@@ -59,7 +66,7 @@ static void pack_lines(mv_packing *w, const char *key, mv_stack_id stack)
     uint32_t count;
     const mv_frame_id *frame = mv_stack_frames(w->trace, stack, &count);
 
-    if (stack.row == MV_NO_ROW)
+    if (!is_spelled(w, stack))
         return;
     mv_pack_text(w, key);
     mv_pack_array(w, count);

@@ -1,6 +1,7 @@
 /* Filters: what is a term, what is wrong with the others, and which allocations match, compared
  * with a slow and obvious version. */
 #include <ctype.h>
+#include <regex.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/filter/filter.h"
@@ -46,7 +47,6 @@ Test(filter, every_kind_of_term_is_read)
     cr_assert(f.terms[10].kind == MV_FILTER_TEXT && f.terms[10].is_negated);
     cr_assert(f.terms[11].kind == MV_FILTER_LEAK && f.terms[11].is_negated);
     cr_assert(f.has_stacks && f.has_leaks && f.has_categories);
-    mv_filter_release(&f);
 }
 
 Test(filter, what_only_looks_like_a_term_is_text)
@@ -114,31 +114,34 @@ Test(filter, wrong_words_are_named_with_their_place)
     }
 }
 
-/* Nothing that would keep the C library busy or take all memory reaches it. */
+/* Nothing that would take all memory is written out. */
 Test(filter, expressions_that_explode_are_refused)
 {
     static const char *const wrong[] = {
         "/((a{99}){99}){99}/",
         "/a{1000}{1000}/",
-        "/(((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+/",
         "/(a*)*\\1/",
         "/a{99999999999999999999}/",
         "/((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a/",
         "/[[:a/",
         "/(a|b{3000})/",
     };
-    static const char *const good[] = {"/[0-9]{4}-[0-9]{2}/", "/(a+)+b/", "/a{2,}/", "/[]+(]+[)]/",
-                                       "/[^]{9999}]/",        "/^$/",     "/a|b|/",  "/()/"};
+    static const char *const good[] = {"/[0-9]{4}-[0-9]{2}/",
+                                       "/((((((a+)+)+)+)+)+)+b/",
+                                       "/a{2,}/",
+                                       "/[]+(]+[)]/",
+                                       "/[^]{9999}]/",
+                                       "/^$/",
+                                       "/a|b|/",
+                                       "/()/"};
     mv_arena *arena = mvt_memory();
     char text[5000] = "/", why[MV_FILTER_WHY];
     mv_filter f;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         cr_assert_not(mv_filter_read(arena, wrong[i], &f, why), "%s", wrong[i]);
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        f = read_filter(arena, good[i]);
-        mv_filter_release(&f);
-    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        read_filter(arena, good[i]);
     memset(text + 1, 'a', sizeof text - 3);
     text[sizeof text - 2] = '/';
     cr_assert_not(mv_filter_read(arena, text, &f, why));
@@ -164,9 +167,7 @@ Test(filter, any_bytes_are_safe)
         for (uint32_t i = 0; i < length; i++)
             text[i] = letters[mvt_random(&state, sizeof letters - 1)];
         text[length] = 0;
-        if (mv_filter_read(mvt_memory(), text, &f, why)) {
-            mv_filter_release(&f);
-        } else {
+        if (!mv_filter_read(mvt_memory(), text, &f, why)) {
             cr_assert(f.bad_at <= length, "%s", text);
             cr_assert(strncmp(why, "at character ", 13) == 0, "%s", text);
         }
@@ -183,7 +184,6 @@ static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *t
     mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
     mvt_ok(mv_filter_allocs(mvt_arena(t), trace, &lives, NULL, &filter, &bits, mvt_err()));
-    mv_filter_release(&filter);
     return bits.matches;
 }
 
@@ -320,7 +320,6 @@ Test(filter, names_of_any_bytes_can_be_matched)
         mv_filter_bits bits;
         mvt_ok(mv_filter_stacks(arena, &trace, &f, &bits, mvt_err()));
         cr_assert_eq(bits.rows, trace.stacks.count + 1);
-        mv_filter_release(&f);
     }
 }
 
@@ -562,7 +561,6 @@ static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const 
         matches += is_match;
     }
     cr_assert_eq(bits.matches, matches);
-    mv_filter_release(&filter);
     for (uint32_t i = 0; i < count; i++)
         if (terms[i].kind == MV_FILTER_REGEX)
             regfree(&terms[i].regex);

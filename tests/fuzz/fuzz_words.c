@@ -59,7 +59,6 @@ static void read_filter(mv_arena *arena, const mv_trace *trace, const mv_lives *
     memset(why, 'x', sizeof why);
     if (mv_filter_read(arena, text, &filter, why)) {
         use_filter(arena, trace, lives, &filter);
-        mv_filter_release(&filter);
         return;
     }
     expect(memchr(why, 0, sizeof why) && why[0], "an invalid filter without a reason");

@@ -179,7 +179,6 @@ static void check_place(const bench *b, uint32_t row, const char *name)
                             &filter, &bits, mvt_err()));
     cr_expect(mv_filter_has(&bits, place->alloc), "%s: \"%s\" does not find what %s pins", name,
               place->search, f->title);
-    mv_filter_release(&filter);
 }
 
 static void check_view(mv_view *view, const char *name)

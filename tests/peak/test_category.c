@@ -30,7 +30,6 @@ static run categories_of(mvt_trace *t, const char *rules_text)
     r.lives = mvt_lives(mvt_arena(t), trace, 0);
     mvt_ok(mv_categories_find(mvt_arena(t), trace, &r.lives, mv_frame_kinds(mvt_arena(t), trace),
                               &rules, &r.found, mvt_err()));
-    mv_rules_release(&rules);
     return r;
 }
 

@@ -54,8 +54,6 @@ Test(rules, first_match_wins)
     cr_expect_eq(rule_of(t, &rules, "forward"), 0);
     cr_expect_eq(rule_of(t, &rules, "load data"), 2);
     cr_expect_eq(rule_of(t, &rules, "step"), MV_NO_ROW);
-    mv_rules_release(&rules);
-    mv_rules_release(&rules);
 }
 
 Test(rules, faults_name_their_line)
@@ -92,5 +90,4 @@ Test(rules, too_many)
     cr_expect_str_eq(why, "line 513: too many rules");
     text[4 * MV_RULES_MOST] = 0;
     cr_expect(read_rules(mvt_arena(t), text, &rules, why));
-    mv_rules_release(&rules);
 }

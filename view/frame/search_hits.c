@@ -47,7 +47,6 @@ static void *find(mv_arena *arena, void *context, const void *of)
         found->bytes = bytes_of(lives, &found->allocs);
     else
         snprintf(found->why, sizeof found->why, "%s", mv_code_text(err.code));
-    mv_filter_release(&filter);
     return found;
 }
 
@@ -58,13 +57,10 @@ bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_
     mv_filter filter = {0};
     char why[MV_FILTER_WHY];
     mv_err err = {0};
-    bool is_found;
 
     if (!mv_filter_read(arena, search, &filter, why))
         return false;
-    is_found = mv_filter_allocs(arena, trace, &device->lives, leaks, &filter, out, &err) == MV_OK;
-    mv_filter_release(&filter);
-    return is_found;
+    return mv_filter_allocs(arena, trace, &device->lives, leaks, &filter, out, &err) == MV_OK;
 }
 
 bool mv_search_open(mv_view *view)

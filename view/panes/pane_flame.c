@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/texts.h"
 #include "view/document/search_text.h"
 #include "view/panes/panels.h"
 #include "viz/pictures/icicle.h"
@@ -81,7 +82,6 @@ static void read_search(mv_view *view)
 
     if (strcmp(p->filter_text, view->now->search) == 0)
         return;
-    mv_filter_release(&p->filter);
     mv_arena_release(&p->filter_arena);
     mv_arena_init(&p->filter_arena, view->budget);
     memcpy(p->filter_text, view->now->search, sizeof p->filter_text);
@@ -125,7 +125,7 @@ static bool is_match(const flame_frame *p, const mv_flame_node *node)
         const mv_filter_term *term = &filter->terms[i];
         if (!term->is_negated &&
             ((term->kind == MV_FILTER_TEXT && strcasestr(text, term->text)) ||
-             (term->kind == MV_FILTER_REGEX && regexec(&term->regex, text, 0, NULL, 0) == 0)))
+             (term->kind == MV_FILTER_REGEX && mv_pattern_is_in(term->regex, mv_text_span(text)))))
             return true;
     }
     return false;

@@ -295,7 +295,6 @@ void mv_panels_close(mv_view *view)
         p->users = p->users->next;
         mv_arena_release(&arena);
     }
-    mv_filter_release(&p->filter);
     mv_arena_release(&p->filter_arena);
     pthread_mutex_destroy(&p->lock);
     pthread_mutex_destroy(&p->users_lock);

@@ -71,17 +71,14 @@ static bool find_matches(finder *f, mv_err *err)
     const mv_leaks *leaks = q->is_judged ? &q->device->leaks : NULL;
     char why[MV_FILTER_WHY];
     mv_filter filter = {0};
-    bool is_done = true;
 
     if (q->only)
         f->matches = *q->only;
     if (q->only || !*q->search || q->show == MV_SHOW_ALL ||
         !mv_filter_read(&f->scratch, q->search, &filter, why))
         return true;
-    is_done = mv_filter_allocs(&f->scratch, &q->document->trace, &q->device->lives, leaks, &filter,
-                               &f->matches, err) == MV_OK;
-    mv_filter_release(&filter);
-    return is_done;
+    return mv_filter_allocs(&f->scratch, &q->document->trace, &q->device->lives, leaks, &filter,
+                            &f->matches, err) == MV_OK;
 }
 
 static double area_of(const finder *f, uint32_t alloc)
