@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <regex.h>
 
+#include "base/text.h"
 #include "base/texts.h"
 #include "tests/fixture/fixture_test.h"
 
@@ -157,7 +158,7 @@ Test(pattern, matches_what_the_c_library_matches)
             const char *part = parts[mvt_random(&state, sizeof parts / sizeof *parts)];
             repeats += strchr("*+?{", *part) != NULL;
             if (repeats <= 3 || !strchr("*+?{", *part)) /* the C library writes them all out */
-                strcat(pattern, part);
+                mv_text_append(pattern, sizeof pattern, "%s", part);
         }
         compare(pattern, &state);
         mv_arena_release(mvt_memory());
