@@ -1,7 +1,6 @@
 /* memviz mcp: a server of the Model Context Protocol on standard input and output. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +21,10 @@
 typedef struct {
     mv_cli *cli;
     mv_kept_files kept;
-    FILE *in;         /* the client */
-    int said, moans;  /* in place of standard output and error while a command runs */
-    int out, errors;  /* copies of them */
-    char folder[32];  /* for pictures; "": none could be made */
-    char picture[48]; /* in it: that of this run */
+    FILE *in;        /* the client */
+    int said, moans; /* in place of standard output and error while a command runs */
+    int picture;     /* that of this run */
+    int out, errors; /* copies of standard output and error */
 } server;
 
 /* ---- runs -------------------------------------------------------------------------------- */
@@ -81,18 +79,6 @@ static const char *odd_file(char **words, int count)
     return NULL;
 }
 
-static mv_code read_picture(server *s, mv_arena *arena, mv_span *out, mv_err *err)
-{
-    int file = open(s->picture, O_RDONLY | O_CLOEXEC);
-    mv_code code;
-
-    if (file < 0)
-        return fail(err, "the picture");
-    code = read_all(arena, file, out, err);
-    close(file);
-    return code;
-}
-
 /* Both outputs go to files while the program runs, so nothing of it reaches the client unread. */
 static int run_quietly(server *s, char **words, int count)
 {
@@ -118,9 +104,9 @@ static mv_code run_words(server *s, mv_arena *arena, char **words, int count, bo
 
     if (!all)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "memory limit reached");
-    if (!empty(s->said) || !empty(s->moans))
+    if (!empty(s->said) || !empty(s->moans) || !empty(s->picture))
         return fail(err, "a temporary file");
-    snprintf(output, sizeof output, "--output=%s", s->picture);
+    snprintf(output, sizeof output, "--output=/dev/fd/%d.png", s->picture);
     all[used++] = (char *)"memviz";
     for (int i = 0; i < count; i++) {
         all[used++] = words[i];
@@ -130,9 +116,9 @@ static mv_code run_words(server *s, mv_arena *arena, char **words, int count, bo
     out->status = run_quietly(s, all, used);
     if (read_all(arena, s->moans, &out->messages, err) != MV_OK)
         return err->code;
-    if (!wants_picture)
-        return read_all(arena, s->said, &out->out, err);
-    return out->status == MV_EXIT_DONE ? read_picture(s, arena, &out->out, err) : MV_OK;
+    if (wants_picture && out->status != MV_EXIT_DONE) /* a part of one may be there */
+        return MV_OK;
+    return read_all(arena, wants_picture ? s->picture : s->said, &out->out, err);
 }
 
 static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wants_picture,
@@ -140,7 +126,6 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
 {
     const char *odd = odd_file(words, count);
     server *s = user;
-    mv_code code;
 
     *out = (mv_mcp_ran){.status = MV_EXIT_FAILED};
     if (odd) {
@@ -148,12 +133,7 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
         out->messages = mv_text_span(why ? why : "not a file");
         return MV_OK;
     }
-    if (wants_picture && !*s->folder)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "/tmp: no folder for pictures can be made");
-    code = run_words(s, arena, words, count, wants_picture, out, err);
-    if (wants_picture)
-        unlink(s->picture);
-    return code;
+    return run_words(s, arena, words, count, wants_picture, out, err);
 }
 
 /* ---- requests ---------------------------------------------------------------------------- */
@@ -226,40 +206,6 @@ static int nameless(void)
     return copy;
 }
 
-/* ---- a folder for pictures, while it runs ------------------------------------------------- */
-
-static server *running; /* for a signal: that of this process */
-
-static void remove_folder(void)
-{
-    unlink(running->picture);
-    rmdir(running->folder);
-}
-
-static void end_by(int number)
-{
-    remove_folder();
-    raise(number); /* the handler was for one signal */
-}
-
-/* A client may end it by a signal. */
-static void make_folder(server *s)
-{
-    static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
-    struct sigaction action = {.sa_handler = end_by, .sa_flags = (int)SA_RESETHAND}, before;
-
-    snprintf(s->folder, sizeof s->folder, "/tmp/memviz-XXXXXX");
-    if (!mkdtemp(s->folder)) {
-        *s->folder = 0;
-        return;
-    }
-    snprintf(s->picture, sizeof s->picture, "%s/p.png", s->folder);
-    running = s;
-    for (unsigned i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (sigaction(ends[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(ends[i], &action, NULL);
-}
-
 /* ------------------------------------------------------------------------------------------ */
 
 int mv_cmd_mcp(mv_cli *cli)
@@ -268,22 +214,23 @@ int mv_cmd_mcp(mv_cli *cli)
                 .in = stdin,
                 .said = nameless(),
                 .moans = nameless(),
+                .picture = nameless(),
                 .out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3),
                 .errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
-    const int own[] = {s.said, s.moans, s.out, s.errors};
+    const int own[] = {s.said, s.moans, s.picture, s.out, s.errors};
     char *line = malloc(MV_MCP_LONGEST);
+    bool is_ready = line;
     int status = MV_EXIT_FAILED;
 
     forget_terminal();
-    make_folder(&s);
-    if (cli->confine)
-        cli->confine(cli, *s.folder ? s.folder : NULL);
-    if (s.said >= 0 && s.moans >= 0 && line && s.out >= 0 && s.errors >= 0)
-        status = serve(&s, line);
-    else
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
+        is_ready &= own[i] >= 0;
+    if (!is_ready)
         mv_complain_of(NULL, "the server cannot start: %s", strerror(errno));
-    if (*s.folder)
-        remove_folder();
+    if (cli->confine)
+        cli->confine(cli);
+    if (is_ready)
+        status = serve(&s, line);
     mv_kept_files_release(&s.kept);
     free(line);
     for (unsigned i = 0; i < sizeof own / sizeof *own; i++)

@@ -121,7 +121,7 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
         return MV_EXIT_FAILED;
     /* Before there is a thread, and before a file is looked at. */
     if (cli->confine)
-        cli->confine(cli, NULL);
+        cli->confine(cli);
     if (open_site(cli, site, &s, err) == MV_OK && mv_server_start(server, site, err) == MV_OK) {
         snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/%s/", s.port, site->token);
         snprintf(s.ssh, sizeof s.ssh, "ssh -L %u:127.0.0.1:%u %s", s.port, s.port, site->host);

@@ -17,8 +17,8 @@ struct mv_kept_files; /* cli/input/kept_files.h */
 typedef struct mv_cli mv_cli;
 
 /* Takes from the process what the command does not need once its files are known
- * (cli/confine/places.h). `folder` is one for temporary files, or NULL. */
-typedef void mv_confine_fn(const mv_cli *cli, const char *folder);
+ * (cli/confine/places.h). */
+typedef void mv_confine_fn(const mv_cli *cli);
 
 /* One run of one command: its options, its memory and its output. */
 struct mv_cli {

@@ -141,7 +141,7 @@ static int run_in_output(mv_cli *cli)
         status = MV_EXIT_DONE;
     } else {
         if (cli->confine && !cli->command->confines_itself)
-            cli->confine(cli, NULL);
+            cli->confine(cli);
         status = cli->command->run(cli);
     }
     if (lacks_memory(cli) && status != MV_EXIT_FAILED) {

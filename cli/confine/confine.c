@@ -27,7 +27,6 @@ enum {
 
 #define FS_EXECUTE     (UINT64_C(1) << 0)
 #define FS_WRITE_FILE  (UINT64_C(1) << 1)
-#define FS_REMOVE_DIR  (UINT64_C(1) << 4)
 #define FS_REMOVE_FILE (UINT64_C(1) << 5)
 #define FS_MAKE_REG    (UINT64_C(1) << 8)
 #define FS_TO_MAKE_SYM \
@@ -97,11 +96,6 @@ void mv_confine_allow_output(mv_confinement *c, const char *path)
         allow(c, path, FILE_RIGHTS);
     else
         allow_in_parent(c, path, FOLDER_RIGHTS);
-}
-
-void mv_confine_allow_removal(mv_confinement *c, const char *folder)
-{
-    allow_in_parent(c, folder, FS_REMOVE_DIR);
 }
 
 /* What this kernel knows of; 0: no Landlock. */

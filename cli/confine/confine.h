@@ -33,9 +33,6 @@ void mv_confine_allow_folder(mv_confinement *c, const char *folder);
 /* A folder for temporary files that never have a name. */
 void mv_confine_allow_nameless(mv_confinement *c, const char *folder);
 
-/* The same folder, once it is empty. */
-void mv_confine_allow_removal(mv_confinement *c, const char *folder);
-
 /* For this thread and those that it starts from now on; it cannot be undone. Releases `c`. */
 void mv_confine(mv_confinement *c);
 

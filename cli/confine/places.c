@@ -61,7 +61,7 @@ static void allow_headless(mv_confinement *c, const mv_options *o)
     }
 }
 
-void mv_confine_command(const mv_cli *cli, const char *folder)
+void mv_confine_command(const mv_cli *cli)
 {
     const mv_options *o = &cli->options;
     mv_confinement c = {0};
@@ -75,9 +75,5 @@ void mv_confine_command(const mv_cli *cli, const char *folder)
         allow_beside(&c, o->file[0]);
     if (is_headless(cli))
         allow_headless(&c, o);
-    if (folder) {
-        mv_confine_allow_folder(&c, folder);
-        mv_confine_allow_removal(&c, folder);
-    }
     mv_confine(&c);
 }

@@ -5,8 +5,8 @@
 #include "cli/commands.h"
 
 /* Confines this process (cli/confine/confine.h) to what is left for the command to do: it writes
- * its outputs and into `folder`, unless that is NULL. Not `run`, which starts programs, and not a
- * window, whose drivers do as they like. MEMVIZ_CONFINE=off confines nothing. */
+ * its outputs. Not `run`, which starts programs, and not a window, whose drivers do as they like.
+ * MEMVIZ_CONFINE=off confines nothing. */
 mv_confine_fn mv_confine_command;
 
 #endif

@@ -23,7 +23,8 @@ static const char *name_of(const mv_sink *sink)
     return sink->path + sink->at;
 }
 
-/* The descriptor of this process that the path names; -1: it names none. */
+/* The descriptor of this process that the path names, as "/dev/fd/3", or "/dev/fd/3.png" for those
+ * who look at endings; -1: it names none. */
 static int descriptor_of(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -35,8 +36,9 @@ static int descriptor_of(const char *path)
         return STDERR_FILENO;
     for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++) {
         size_t length = strlen(folders[i]);
-        if (strncmp(path, folders[i], length) == 0 && mv_number_read(path + length, &number) &&
-            number <= INT_MAX)
+        const char *at = path + length;
+        if (strncmp(path, folders[i], length) == 0 && mv_number_take(&at, 10, &number) &&
+            number <= INT_MAX && (!*at || (*at == '.' && !strchr(at, '/'))))
             return (int)number;
     }
     return -1;

@@ -27,7 +27,7 @@ typedef struct {
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err);
 
 /* Whether the output is opened and written, since a rename must not replace it: a device, a named
- * pipe, a descriptor (/dev/stdout, /dev/fd/3) of any file. */
+ * pipe, a descriptor (/dev/stdout, /dev/fd/3, /dev/fd/3.png) of any file. */
 bool mv_sink_is_in_place(const char *path);
 
 /* The same for a name in an open folder, which stays the caller's, whatever happens to the folder's

@@ -265,13 +265,13 @@ Test(sink, in_a_folder_only_files_are_replaced)
  */
 Test(sink, through_a_descriptor_its_file_continues)
 {
-    static const char *const names[] = {"/dev/fd/%d", "/proc/self/fd/%d"};
+    static const char *const names[] = {"/dev/fd/%d", "/proc/self/fd/%d", "/dev/fd/%d.png"};
     int fd = open(target, O_RDWR | O_CREAT | O_TRUNC, 0600);
     char path[64];
     mv_sink sink;
 
     cr_assert_eq(write(fd, "line\n", 5), 5);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         snprintf(path, sizeof path, names[i], fd);
         cr_assert(mv_sink_is_in_place(path));
         mvt_ok(mv_sink_open(&sink, path, mvt_err()));
@@ -279,9 +279,10 @@ Test(sink, through_a_descriptor_its_file_continues)
         mvt_ok(mv_sink_commit(&sink, mvt_err()));
     }
     close(fd);
-    expect_content("line\nnew\nnew\n");
+    expect_content("line\nnew\nnew\nnew\n");
     cr_assert_eq(files_in_folder(), 1);
     cr_assert(mv_sink_is_in_place("/dev/stdout") && mv_sink_is_in_place("/dev/null"));
+    cr_assert_not(mv_sink_is_in_place("/dev/fd/1x") || mv_sink_is_in_place("/dev/fd/1.d/x"));
     cr_assert_not(mv_sink_is_in_place("/dev/fd/x") || mv_sink_is_in_place(target));
     cr_assert_neq(mv_sink_open(&sink, "/dev/fd/987654", mvt_err()), MV_OK);
 }

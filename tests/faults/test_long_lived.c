@@ -1,0 +1,109 @@
+/* Commands that live long: requests that fail leave nothing open, and files change under them. */
+#include <dirent.h>
+
+#include "tests/fixture/fixture_program.h"
+#include "tests/serve/fixture_server.h"
+
+/* Of a process: its descriptors, and the files of a name that it has mapped. */
+static unsigned count_open(pid_t process, const char *name)
+{
+    char path[64], line[4096];
+    unsigned count = 0;
+    DIR *folder;
+    FILE *maps;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
+    folder = opendir(path);
+    cr_assert_not_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)process);
+    maps = fopen(path, "re");
+    cr_assert_not_null(maps);
+    while (fgets(line, sizeof line, maps))
+        count += strstr(line, name) != NULL;
+    fclose(maps);
+    return count;
+}
+
+/* A pickle that ends early, a container with zeros, and what is no snapshot. */
+#define BAD_FILES                                                         \
+    "head -c 3000 $SNAPS/gpt_train.pickle >a.pickle; echo no >b.pickle; " \
+    "$MEMVIZ convert -q $SNAPS/gpt_train.pickle c.bin; "                  \
+    "dd if=/dev/zero of=c.bin bs=64 seek=40 count=1 conv=notrunc status=none; "
+
+Test(long_lived, failing_requests_of_a_page, .timeout = 60)
+{
+    static const char *const names[] = {"a.pickle", "b.pickle", "c.bin"};
+    static const char bad[] = "GET / HTTP/1.1\r\nHost: elsewhere\r\n\r\n";
+    const char *folder = mvt_serve_folder();
+    mvt_server server;
+    unsigned before = 0;
+
+    mvt_in_folder(folder, "mkdir run; cd run; " BAD_FILES);
+    server = mvt_serve(folder, "run/a.pickle run/b.pickle run/c.bin");
+    for (unsigned round = 0; round < 20; round++) {
+        for (unsigned i = 0; i < 3; i++) {
+            const cJSON *row = mvt_served_row(mvt_served(&server), names[i]);
+            mvt_get_made(&server, mvt_served_path(row, "files"));
+            mvt_get(&server, "/files/99/0");
+            mvt_send(&server, bad, sizeof bad - 1);
+            /* Another version, so that it is read again. */
+            mvt_in_folder(folder, "echo >>run/%s", names[i]);
+        }
+        if (round == 3)
+            before = count_open(server.child, "/run/");
+    }
+    cr_expect_eq(count_open(server.child, "/run/"), before);
+}
+
+Test(long_lived, failing_requests_of_an_agent, .timeout = 60)
+{
+    static const char script[] =
+        "mkdir run && cd run && " BAD_FILES
+        "mkfifo in && { $MEMVIZ mcp <in >out & } && exec 3>in && "
+        "ask() { echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":"
+        "{\"name\":\"'$1'\",\"arguments\":{\"file\":\"'$2'\"}}}' >&3; } && "
+        "round() { for f in a.pickle b.pickle c.bin none . in; do ask leaks $f; ask picture $f; "
+        "ask nosuch $f; echo >>a.pickle; done; until [ $(grep -c result out) -ge $1 ]; do "
+        "kill -0 $!; done; }; "
+        "count() { ls /proc/$!/fd | wc -l; grep -c /run/ /proc/$!/maps; }; "
+        "round 12; round 24; count; for i in 3 4 5 6 7 8 9 10 11 12; do round $((12 * i)); done; "
+        "count; exec 3>&-; wait $!; echo $?; rm in";
+    mvt_run r = mvt_sh("%s", script);
+    unsigned fd[2], maps[2], status = 99;
+
+    cr_assert_eq(sscanf(r.out, "%u %u %u %u %u", &fd[0], &maps[0], &fd[1], &maps[1], &status), 5,
+                 "%s %s", r.out, r.err);
+    cr_expect(fd[0] == fd[1] && maps[0] == maps[1] && status == 0, "%s", r.out);
+}
+
+/* A client that kills it finds nothing of it later: what it writes has no name. */
+Test(long_lived, an_agent_that_is_killed_leaves_nothing)
+{
+    mvt_run r =
+        mvt_sh("mkfifo in && { $MEMVIZ mcp <in >out & } && exec 3>in && "
+               "echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+               "\"picture\",\"arguments\":{\"file\":\"'$SNAPS/two_devices.pickle'\"}}}' >&3 && "
+               "until grep -q image/png out; do kill -0 $!; done; "
+               "for f in /proc/$!/fd/*; do [ -f $f ] && stat -L -c %%h $f; done | sort -u; "
+               "kill -KILL $!; wait $!; rm in");
+
+    cr_expect_str_eq(r.out, "0\n1\n", "%s %s", r.out, r.err);
+}
+
+/* Without its own standard error, what is said has no place: not a file of ours, either. */
+Test(long_lived, closed_descriptors_are_no_files)
+{
+    mvt_run r =
+        mvt_sh("echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | $MEMVIZ mcp 2>&-; "
+               "$MEMVIZ leaks -q $SNAPS/gpt_train.pickle >&-; echo $?; "
+               "$MEMVIZ leaks -q - <&-; echo $?");
+
+    cr_expect_str_eq(r.out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n1\n1\n");
+    cr_expect_str_eq(r.err,
+                     "memviz: standard output: Bad file descriptor\n"
+                     "memviz: -: byte 0: Bad file descriptor\n",
+                     "%s", r.err);
+}
