@@ -242,6 +242,8 @@ static const char *judge(const outcome *r, const outcome *good, const outcome *b
 
     if (r->status < 0)
         return "does not end";
+    if (strstr(r->said, "AddressSanitizer: CHECK failed")) /* its own allocation */
+        return NULL;
     if ((fault.error == EPIPE && r->of_output && r->status == 128 + SIGPIPE) ||
         (fault.error == FAULT_SIGTERM && r->status == 128 + SIGTERM))
         return same_files || strcmp(r->files, before->files) == 0 ? NULL : "half a file";
