@@ -8,11 +8,12 @@
 /* The last line that the server prints (tests/programs/failing.h). */
 static void play(const char *fault, const char *runs, const char *old, const char *command)
 {
-    mvt_run r = mvt_sh(
-        "mkdir f && echo dump >dump && ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:"
-        "allocator_may_return_null=1 MEMVIZ_FAULT=%s MEMVIZ_FAULT_RUNS=%s "
-        "MEMVIZ_FAULT_OLD=%s MEMVIZ_FAULT_FOLDER=$PWD/f LD_PRELOAD=" MV_FAILING " $MEMVIZ %s",
-        fault, runs, old, command);
+    mvt_run r = mvt_sh("mkdir f && { echo wait idle; echo dump; } >dump && "
+                       "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0:"
+                       "allocator_may_return_null=1 MEMVIZ_FAULT=%s MEMVIZ_FAULT_RUNS=%s "
+                       "MEMVIZ_FAULT_OLD=%s MEMVIZ_FAULT_FOLDER=$PWD/f LD_PRELOAD=" MV_FAILING
+                       " $MEMVIZ %s",
+                       fault, runs, old, command);
 
     cr_expect(r.status == 0 && strstr(r.out, " others 0 "), "%s, %s: %d: %s%s", command, fault,
               r.status, r.out, r.err);
@@ -124,6 +125,17 @@ Test(faults, info_reports_damage_itself)
 Test(faults, a_script_that_cannot_be_read_is_not_empty)
 {
     play("read=EIO", "1:3:1", "o", "view -q --headless --size 300x200 --script ../../dump " SMALL);
+}
+
+/* What is being read then ends early, and no memory is out. */
+Test(faults, a_viewer_that_is_closed_while_it_reads)
+{
+    mvt_run r = mvt_sh("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
+                       "$MEMVIZ view -q --headless --size 300x200 --script dump "
+                       "$SNAPS/gpt_train.pickle >o || echo failed; done");
+
+    cr_expect_str_empty(r.out);
+    cr_expect_str_empty(r.err);
 }
 
 /* The address has reached no one. */
