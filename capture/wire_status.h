@@ -2,7 +2,7 @@
  * memory that all of them map when the shim is loaded, before the program can change its root,
  * its user or its limits. $MEMVIZ_STATUS is a path by which it can be opened; without it nothing is
  * told. So the launcher can say why a process has no recording. A process of another user, which
- * cannot open the page, sends the error over the socket of samples: four bytes.
+ * cannot open the page, sends the error over the socket of samples, as an mv_status_told.
  *
  * Others may write to the page: its contents are only read as numbers. */
 #ifndef MV_WIRE_STATUS_H
@@ -29,6 +29,15 @@ typedef struct {
     uint32_t zero;
     mv_status_failure failures[MV_STATUS_FAILURES];
 } mv_status_page;
+
+/* The mark is there because programs write to descriptors that they have closed, and the number may
+ * be the socket's by then: the driver of CUDA does when the program has closed all. */
+enum { MV_STATUS_MARK = 0x765a4d01 };
+
+typedef struct {
+    uint32_t mark;
+    int32_t error;
+} mv_status_told;
 
 /* Adds a failure. */
 static inline void mv_status_fail(mv_status_page *page, uint32_t pid, int32_t error)

@@ -319,16 +319,16 @@ static bool wants_sample(const mv_launch *launch, int link)
     struct ucred who;
     socklen_t size = sizeof who;
     struct pollfd told = {link, POLLIN, 0};
-    int32_t error;
+    mv_status_told said;
 
     if (getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
         return false;
     if (who.uid != getuid())
         poll(&told, 1, TELLING_MS); /* it has connected, and will send at once */
-    if (recv(link, &error, sizeof error, MSG_DONTWAIT) != sizeof error)
+    if (recv(link, &said, sizeof said, MSG_DONTWAIT) != sizeof said || said.mark != MV_STATUS_MARK)
         return who.uid == getuid();
-    if (launch->status->page && error)
-        mv_status_fail(launch->status->page, (uint32_t)who.pid, error);
+    if (launch->status->page && said.error)
+        mv_status_fail(launch->status->page, (uint32_t)who.pid, said.error);
     return false;
 }
 

@@ -26,7 +26,7 @@ static int open_raw(const char *path, int flags)
     return fd < 0 ? -errno : (int)fd;
 }
 
-static int raised(int low)
+int mv_live_raised(int low)
 {
     struct rlimit limit;
     int high = -1;
@@ -46,7 +46,7 @@ int mv_live_file_open(mv_live_file *file)
 
     if (fd < 0)
         return -fd;
-    fd = raised(fd);
+    fd = mv_live_raised(fd);
     if (fstat(fd, &st) != 0) {
         int error = errno;
         syscall(SYS_close, fd);
@@ -82,7 +82,7 @@ static int descriptor(mv_live_file *file)
         syscall(SYS_close, fd);
         return -ENOENT;
     }
-    fd = raised(fd);
+    fd = mv_live_raised(fd);
     atomic_store(&file->fd, fd);
     return fd;
 }

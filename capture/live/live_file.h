@@ -24,6 +24,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Moves a descriptor of the shim's to a high number, if the program may have one; else it stays
+ * where it is. Programs rely on getting low numbers, and some use those that they have closed. */
+int mv_live_raised(int fd);
+
 /* One for the process; never freed. mv_live_file_open sets all fields except `path`. */
 typedef struct {
     char path[PATH_MAX];

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "capture/record/process.h"
+#include "capture/wire_status.h"
 
 enum {
     REFUSED_MS = 1000,
@@ -47,6 +48,7 @@ static int connected(void)
         return -1;
     memcpy(to.sun_path + 1, name, length);
     link = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    link = link < 0 ? link : mv_live_raised(link);
     if (link < 0 ||
         syscall(SYS_connect, link, &to, offsetof(struct sockaddr_un, sun_path) + 1 + length) == 0)
         return link;
@@ -69,7 +71,7 @@ static void ask(int most_ms)
 
 void mv_sampler_tell(int error)
 {
-    int32_t told = error;
+    mv_status_told told = {MV_STATUS_MARK, error};
     int link = connected();
 
     if (link < 0)

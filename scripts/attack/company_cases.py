@@ -82,6 +82,7 @@ guest(PROCESSES, "exec of itself, twice", "go 3 count exec_self go+4+count+exec_
 guest(PROCESSES, "exec of itself from memory", "go 3 count exec_copy go+4")
 guest(PROCESSES, "all descriptors closed", "go 3 close_all go 20000 forks 3 next_number")
 guest(PROCESSES, "its descriptor's number reused", "go 3 close_all take_numbers go 20000 check_numbers")
+guest(PROCESSES, "a driver's bytes in the socket", "go 3 strays go 3")
 guest(PROCESSES, "own files at those numbers before", "take_numbers go 20000 check_numbers next_number")
 guest(PROCESSES, "_exit", "go 5 count leave_at_once 7")
 guest(PROCESSES, "exit, and calls in its handlers", "go 5 go_at_exit leave 3", complete=False)

@@ -88,6 +88,42 @@ Test(sampler, a_sample_is_asked_for_when_memory_is_refused)
     cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
 }
 
+/* Whether a process has a socket at a low number; one that this process has, too, was inherited. */
+static bool has_low_socket(pid_t pid)
+{
+    for (int n = 3; n < 50; n++) {
+        char path[64], target[128] = "", own[128] = "";
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, n);
+        (void)!readlink(path, target, sizeof target - 1);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", n);
+        (void)!readlink(path, own, sizeof own - 1);
+        if (strncmp(target, "socket:", 7) == 0 && strcmp(target, own) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* CUDA's driver writes to its own numbers even when the program has closed all descriptors: what
+ * the shim opens then must not get them. */
+Test(sampler, the_socket_takes_no_low_number)
+{
+    char name[40];
+    int listener = listen_at(name), asker;
+    pid_t child = start(name, "A=1");
+    struct ucred who;
+    socklen_t size = sizeof who;
+
+    for (int i = 0; i < 2; i++) {
+        asker = next_asker(listener, child);
+        cr_assert_geq(asker, 0);
+        cr_assert_eq(getsockopt(asker, SOL_SOCKET, SO_PEERCRED, &who, &size), 0);
+        cr_expect_not(has_low_socket(who.pid), "asker %d", i);
+        close(asker);
+    }
+    cr_assert_lt(next_asker(listener, child), 0);
+    close(listener);
+}
+
 /* A launcher that is stopped does not stop the program. */
 Test(sampler, the_program_goes_on_when_no_one_answers)
 {
