@@ -24,7 +24,7 @@ typedef struct {
     unsigned gpu_instance, compute_instance;
 } process;
 
-enum { SUCCESS = 0, MOST_PROCESSES = 128 };
+enum { SUCCESS = 0 };
 
 struct mv_nvml_calls {
     void *library;
@@ -100,13 +100,16 @@ static void add_slices(mv_nvml *nvml, const char *visible)
     }
 }
 
-void mv_nvml_open(mv_arena *arena, mv_nvml *nvml)
+void mv_nvml_open(mv_arena *arena, mv_nvml_is_ours *is_ours, void *user, mv_nvml *nvml)
 {
     mv_nvml_calls *calls = mv_push_struct(arena, mv_nvml_calls);
     unsigned count = 0;
     void *handle;
 
-    *nvml = (mv_nvml){.arena = arena, .why = "libnvidia-ml.so.1 is not on this machine"};
+    *nvml = (mv_nvml){.arena = arena,
+                      .is_ours = is_ours,
+                      .user = user,
+                      .why = "libnvidia-ml.so.1 is not on this machine"};
     if (!calls || !load(calls))
         return;
     nvml->why = "NVML found no device";
@@ -141,14 +144,31 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static mv_nvml_series *series_of(mv_nvml *nvml, uint32_t device, uint32_t pid)
+static mv_nvml_series *known_series(mv_nvml *nvml, uint32_t device, uint32_t pid)
 {
-    mv_nvml_series *series;
-
     for (uint32_t i = 0; i < nvml->series_count; i++)
         if (nvml->series[i].device == device && nvml->series[i].pid == pid)
             return &nvml->series[i];
-    if (nvml->series_count == MV_NVML_SERIES)
+    return NULL;
+}
+
+static bool is_other(const mv_nvml_device *device, uint32_t pid)
+{
+    for (uint32_t i = 0; i < device->other_count; i++)
+        if (device->others[i] == pid)
+            return true;
+    return false;
+}
+
+/* NULL: a process that is none of ours, or no room for more. */
+static mv_nvml_series *series_of(mv_nvml *nvml, uint32_t device, uint32_t pid)
+{
+    mv_nvml_series *series = known_series(nvml, device, pid);
+
+    if (series)
+        return series;
+    if (nvml->series_count == MV_NVML_SERIES || is_other(&nvml->devices[device], pid) ||
+        (pid && !nvml->is_ours(nvml->user, pid)))
         return NULL;
     series = &nvml->series[nvml->series_count];
     *series = (mv_nvml_series){.device = device, .pid = pid, .from_start = nvml->rounds == 0};
@@ -219,22 +239,28 @@ static bool is_among(const process *found, unsigned count, uint32_t pid)
 
 static bool sample_processes(mv_nvml *nvml, uint32_t device, int64_t now)
 {
-    process found[MOST_PROCESSES];
-    unsigned count = MOST_PROCESSES;
+    process found[MV_NVML_PROCESSES];
+    uint32_t others[MV_NVML_PROCESSES], other_count = 0;
+    unsigned count = MV_NVML_PROCESSES;
     bool is_changed = false;
 
     if (!nvml->calls->processes ||
         nvml->calls->processes(nvml->devices[device].handle, &count, found) != SUCCESS)
         return false;
-    if (count > MOST_PROCESSES)
-        count = MOST_PROCESSES;
+    if (count > MV_NVML_PROCESSES)
+        count = MV_NVML_PROCESSES;
     for (unsigned i = 0; i < count; i++) {
-        mv_nvml_series *series = found[i].pid && found[i].bytes != MV_NO_BYTES
-                                     ? series_of(nvml, device, found[i].pid)
-                                     : NULL;
-        if (series && add_point(series, now, found[i].bytes))
+        mv_nvml_series *series;
+        if (!found[i].pid || found[i].bytes == MV_NO_BYTES)
+            continue;
+        series = series_of(nvml, device, found[i].pid);
+        if (!series)
+            others[other_count++] = found[i].pid;
+        else if (add_point(series, now, found[i].bytes))
             is_changed = true;
     }
+    nvml->devices[device].other_count = other_count;
+    memcpy(nvml->devices[device].others, others, other_count * sizeof *others);
     for (uint32_t i = 0; i < nvml->series_count; i++) {
         mv_nvml_series *series = &nvml->series[i];
         if (series->device == device && series->pid && !is_among(found, count, series->pid) &&

@@ -2,7 +2,8 @@
  * (NVML), which is loaded at run time. Without the library nothing is sampled, and the reason is
  * kept.
  *
- * Each device has a series of levels, and so has each process that the library lists on a device. A
+ * Each device has a series of levels, and so has each process of ours that the library lists on a
+ * device: what others do there takes no memory, however many they are. A
  * level that does not change takes two points however long it lasts: when it was first seen and
  * when last. A full series keeps its first quarter, which shows how the program started, and halves
  * the rest: of two neighbours it keeps the higher. */
@@ -15,7 +16,8 @@ enum {
     MV_NVML_DEVICES = 64,
     MV_NVML_SERIES = 256,
     MV_NVML_POINTS = 8192,
-    MV_NVML_UUID = 96 /* "GPU-" or "MIG-" and 36 characters; room for more */
+    MV_NVML_PROCESSES = 128, /* that the library lists on a device; more are left out */
+    MV_NVML_UUID = 96        /* "GPU-" or "MIG-" and 36 characters; room for more */
 };
 
 typedef struct {
@@ -35,12 +37,20 @@ typedef struct {
     void *handle;
     uint64_t total; /* that programs can use: without what the driver reserves */
     char uuid[MV_NVML_UUID];
+    uint32_t other_count;
+    uint32_t others[MV_NVML_PROCESSES]; /* listed in the last sample, and none of ours */
 } mv_nvml_device;
 
 typedef struct mv_nvml_calls mv_nvml_calls;
 
+/* Whether a process that is on a device now is one of those whose samples are wanted. It is asked
+ * once as long as the process stays. */
+typedef bool mv_nvml_is_ours(void *user, uint32_t pid);
+
 typedef struct {
     mv_arena *arena;
+    mv_nvml_is_ours *is_ours;
+    void *user;
     mv_nvml_calls *calls; /* NULL: no library */
     const char *why;      /* why there are no samples; NULL when there are some */
     uint32_t device_count;
@@ -51,7 +61,7 @@ typedef struct {
 } mv_nvml;
 
 /* Loads the library. Never fails: without it, mv_nvml_sample does nothing. */
-void mv_nvml_open(mv_arena *arena, mv_nvml *nvml);
+void mv_nvml_open(mv_arena *arena, mv_nvml_is_ours *is_ours, void *user, mv_nvml *nvml);
 void mv_nvml_close(mv_nvml *nvml);
 
 /* Adds one point to every series, now. Whether any of them has changed since the last time. */

@@ -1,5 +1,9 @@
 #include "record/recording.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "record/launch.h"
@@ -22,6 +26,32 @@ void mv_recording_close(mv_recording *r)
     mv_run_names_close(&r->names);
 }
 
+/* Whether a process was started by this run: from the environment that it began with. One that
+ * keeps that from us (another user's, not dumpable) may be. In a container the library may tell
+ * numbers of processes that are not here, or are others here. */
+static bool is_of_run(void *user, uint32_t pid)
+{
+    static const char name[] = "MEMVIZ_STATUS=";
+    const mv_recording *r = user;
+    char path[32], *word = NULL;
+    size_t room = 0;
+    bool is_found = false;
+    FILE *words;
+
+    snprintf(path, sizeof path, "/proc/%u/environ", pid);
+    words = r->status.page ? fopen(path, "re") : NULL;
+    if (!words)
+        return !r->status.page || errno != ENOENT;
+    errno = 0;
+    while (!is_found && getdelim(&word, &room, 0, words) > 0)
+        is_found = strncmp(word, name, sizeof name - 1) == 0 &&
+                   strcmp(word + sizeof name - 1, r->status.path) == 0;
+    is_found |= errno != 0;
+    free(word);
+    fclose(words);
+    return is_found;
+}
+
 /* NVML is loaded only after the program has started: loading takes a while and must not delay it.
  */
 static uint32_t sample(void *user)
@@ -30,7 +60,7 @@ static uint32_t sample(void *user)
     bool is_changed;
 
     if (!r->is_sampling)
-        mv_nvml_open(r->arena, &r->nvml);
+        mv_nvml_open(r->arena, is_of_run, r, &r->nvml);
     r->is_sampling = true;
     is_changed = mv_nvml_sample(&r->nvml);
     r->pause_ms = is_changed || !r->pause_ms ? SOON_MS : 2 * r->pause_ms;

@@ -16,6 +16,14 @@ enum { PID = 4242, BOTH = 3 };
 static stand_in *state;
 static mv_nvml nvml;
 
+static int asked;
+
+static bool is_ours(void *user, uint32_t pid)
+{
+    (*(int *)user)++;
+    return pid == PID || pid == PID + 1;
+}
+
 static void close_nvml(void *what)
 {
     mv_nvml_close(what);
@@ -30,7 +38,8 @@ static void setup(void)
     state = dlsym(library, "nvml_stand_in");
     cr_assert_not_null(state);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    mv_nvml_open(mvt_memory(), &nvml);
+    asked = 0;
+    mv_nvml_open(mvt_memory(), is_ours, &asked, &nvml);
     mvt_at_end(close_nvml, &nvml);
     cr_assert_not_null(nvml.calls);
     cr_assert_null(nvml.why);
@@ -121,6 +130,20 @@ Test(nvml, what_the_process_uses_is_told_from_the_device)
         most = s.process[i] > most ? s.process[i] : most;
     cr_assert_eq(most, 45);
     cr_assert_eq(samples_of(PID + 1, NULL, 1).process[0], MV_NO_BYTES);
+}
+
+/* A machine that others use, too, for weeks. */
+Test(nvml, what_others_do_takes_no_memory_and_is_asked_once)
+{
+    for (unsigned pid = PID + 2; pid < PID + 1002; pid++)
+        for (int i = 0; i < 3; i++)
+            sample(100, pid, pid);
+    cr_assert_eq(nvml.series_count, 2, "the devices");
+    cr_assert_eq(asked, 2 * 1000, "%d", asked);
+    sample(100, PID, 40);
+    sample(150, PID, 45);
+    cr_assert_eq(nvml.series_count, 4);
+    cr_assert_eq(asked, 2 * 1001, "%d", asked);
 }
 
 static void expect_devices(const char *visible, uint64_t wanted, const char *want)

@@ -154,3 +154,23 @@ Test(sampler, a_short_program_has_a_sample_after_its_last_call)
     cr_assert(sample > 0 && call > 0, "%s%s", run.out, run.err);
     cr_assert_geq(sample, call, "%s", run.out);
 }
+
+/* Of a device that others use, too, only the processes of the run have levels of their own. */
+static void expect_own_level(const char *writes_number, bool is_own)
+{
+    mvt_run run = mvt_sh(
+        "ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8 NVML_PID=number; "
+        "echo $$ >number; LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- "
+        "sh -c '%s; exec " MV_HOOKED "/hooked_linked linked' >/dev/null; "
+        "$MEMVIZ export --format csv --table samples -o - a.bin",
+        writes_number);
+
+    cr_assert_eq(run.status, 0, "%s", run.err);
+    cr_expect_eq(strstr(run.out, "77") != NULL, is_own, "%s", run.out);
+}
+
+Test(sampler, only_processes_of_the_run_have_levels)
+{
+    expect_own_level("echo $$ >number", true);
+    expect_own_level("true", false);
+}
