@@ -28,8 +28,23 @@ static bool grow(mv_intern *t)
     return true;
 }
 
+static bool has(const mv_intern *t, uint32_t check)
+{
+    uint64_t at = check;
+
+    if (!t->slots)
+        return false;
+    for (at &= t->capacity - 1; t->slots[at].row != 0; at = (at + 1) & (t->capacity - 1))
+        if (t->slots[at].check == check)
+            return true;
+    return false;
+}
+
 bool mv_intern_add(mv_intern *t, uint64_t hash, uint32_t row)
 {
+    /* Rows that are alike would be in each other's way: the first of them is enough to be found. */
+    if (t->is_blind && has(t, (uint32_t)(hash >> 32)))
+        return true;
     if (t->count * 2 >= t->capacity && !grow(t))
         return false;
     place(t->slots, t->capacity, hash >> 32, (mv_intern_slot){(uint32_t)(hash >> 32), row + 1});

@@ -20,7 +20,7 @@ typedef struct {
     mv_intern_slot *slots; /* [capacity], a power of two; NULL before the first add */
     uint64_t capacity;
     uint64_t count;
-    bool is_blind; /* nothing is found */
+    bool is_blind; /* nothing is found, and of rows that are alike the first one is kept */
 } mv_intern;
 
 typedef struct {

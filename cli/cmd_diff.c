@@ -202,8 +202,10 @@ static void list_lines(mv_rows *rows, const void *all, const void *one)
     char label[1040];
 
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
-        const char **labels = mv_rows_are_text(rows) ? labels_of(c, &pair->found) : NULL;
-        for (uint32_t i = 0; i < pair->found.lines && i < c->limit && (!one || pair == one); i++) {
+        bool is_asked = !one || pair == one;
+        const char **labels =
+            is_asked && mv_rows_are_text(rows) ? labels_of(c, &pair->found) : NULL;
+        for (uint32_t i = 0; is_asked && i < pair->found.lines && i < c->limit; i++) {
             const mv_diff_row *row = &pair->found.line[i];
             add_row(rows, c, pair, row, labels ? moved_label(c, row, labels[i], label) : "?");
         }

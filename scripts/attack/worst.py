@@ -4,7 +4,9 @@ Each function named in SHAPES takes a number of rows and returns (ending, bytes 
 what the reader puts into its tables, events + blocks + segments + frames of stacks + annotations. The same
 number gives the same file. Written by hand where a form matters: PyTorch writes none of these.
 
-    python3 worst.py SHAPE ROWS OUT      prints the number of rows
+worst_files.py has more, and writes them all:
+
+    python3 worst_files.py SHAPE ROWS OUT      prints the number of rows
 """
 
 import gzip
@@ -20,6 +22,7 @@ BASE = 0x7F0000000000
 START = 1700000000000000
 MOST = (1 << 64) - 1
 SHAPES = {}
+RANKS = {"devices_many": lambda n: min(n // 4, 4096)}  # how many a file has, where they are many
 
 
 def shape(function):
@@ -199,6 +202,12 @@ def name_long(n):
     long = [frame("n" * (100 * n), 1)]
     return dumped(n, events=allocs(100, lambda i: long) + [event("oom", 1 << 40, 5, 200, long)],
                   segments=[segment(BASE, 1 << 20, [block(BASE, 512, frames=long)])])
+
+
+@shape
+def names_of_one_letter(n):
+    """Names of 60,000 times the letter that a regular expression repeats, and another at their end."""
+    return dumped(n, events=allocs(max(1, n // 600), lambda i: [frame("f" * 60000 + "%dx" % i, i)]))
 
 
 @shape
@@ -662,11 +671,3 @@ def page_of_many(n):
     _, data, rows = SHAPES["stacks_differ"](n)
     return "html", (b'\n<!DOCTYPE html>\n<html>\n<script type="module">\nconst local_files = [{"name": "snapshot.pickle", "base64": "' +
                     base64.b64encode(data) + b'"}]\n</script>'), rows
-
-
-if __name__ == "__main__":
-    ENDING, DATA, ROWS = SHAPES[sys.argv[1]](int(sys.argv[2]))
-    PATH = sys.argv[3]
-    with open(PATH, "wb") as f:
-        f.write(DATA)
-    print(ROWS)

@@ -55,6 +55,24 @@ Test(intern, rows_of_equal_hash_are_all_offered)
     cr_assert(found);
 }
 
+/* They would take quadratic time. */
+Test(intern, a_blind_table_keeps_one_of_equal_rows)
+{
+    mv_intern t = {.is_blind = true};
+    bool found;
+
+    t.arena = mvt_memory();
+    for (uint32_t i = 0; i < 3000; i++)
+        cr_assert(mv_intern_add(&t, i % 2 ? UINT64_MAX : 1, i));
+    cr_assert_eq(t.count, 2);
+    cr_assert_eq(candidates(&t, 1, 0, &found), 0);
+    t.is_blind = false;
+    cr_assert_eq(candidates(&t, 1, 0, &found), 1);
+    cr_assert(found);
+    cr_assert_eq(candidates(&t, UINT64_MAX, 1, &found), 1);
+    cr_assert(found);
+}
+
 Test(intern, without_memory_the_table_stays_as_it_was)
 {
     mv_arena *arena = mvt_arena_of(16 << 10);
