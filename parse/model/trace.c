@@ -28,7 +28,7 @@ const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint
 {
     uint8_t action = events->action[event];
 
-    if (action == MV_ACTION_OTHER)
+    if (action == MV_ACTION_OTHER && trace->tags.action[events->tag[event].row].row != MV_NO_ROW)
         return mv_string_text(trace, trace->tags.action[events->tag[event].row]);
     return mv_action_name(action);
 }

@@ -586,6 +586,8 @@ static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
 }
 
 const char *mv_action_name(mv_action action); /* "free_requested" */
+/* What the file calls it, for an action that has no name here; "other" where the file does not say.
+ */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */

@@ -143,7 +143,7 @@ static void pack_event(mv_packing *w, const mv_events *e, uint32_t i)
 
     mv_pack_map(w, event_pairs(t, e, i, tag));
     mv_pack_text(w, "action");
-    if (e->action[i] == MV_ACTION_OTHER)
+    if (e->action[i] == MV_ACTION_OTHER && has_string(t->action[tag]))
         mv_pack_string(w, t->action[tag]);
     else
         mv_pack_text(w, mv_action_name(e->action[i]));

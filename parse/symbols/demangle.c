@@ -23,7 +23,8 @@ static void put(const char *text, size_t length, void *context)
     room *r = context;
     size_t left = sizeof r->text - r->length;
 
-    memcpy(r->text + r->length, text, length < left ? length : left);
+    if (length) /* else the text may be NULL */
+        memcpy(r->text + r->length, text, length < left ? length : left);
     r->length += length < left ? length : left;
     if (length > left)
         longjmp(r->full, 1);
