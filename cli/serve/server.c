@@ -180,7 +180,7 @@ mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err)
 {
     server->site = site;
     server->daemon = server->start_daemon(
-        MHD_USE_AUTO_INTERNAL_THREAD, 0, admit, server, answer_request, server,
+        MHD_USE_POLL_INTERNAL_THREAD, 0, admit, server, answer_request, server,
         MHD_OPTION_LISTEN_SOCKET, server->listening, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_OF_SILENCE,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BYTES_OF_CONNECTION,
