@@ -55,6 +55,11 @@ typedef struct {
     bool expandable;
 } mv_replay_block;
 
+static inline bool mv_replay_is_split(const mv_replay_block *block)
+{
+    return block->prev != MV_NO_ROW || block->next != MV_NO_ROW;
+}
+
 /* Blocks in the order of (stream, size, address), or of (stream, address) if `by_addr`. A treap. */
 typedef struct {
     uint32_t root;
@@ -68,6 +73,9 @@ typedef struct {
     bool is_small;
     bool is_private;
     bool may_release; /* default pools, and private ones that are no longer in use */
+    /* Whether a free block may be a whole segment, or have whole pages of an expandable one: false,
+     * and no release has to look at all free blocks for those. */
+    bool may_have_whole, may_have_pages;
 } mv_replay_pool;
 
 /* Address space of an expandable segment; pages are counted from its start. */

@@ -14,6 +14,14 @@ static bool is_less(const mv_replay_order *order, mv_replay_key a, mv_replay_key
     return a.addr != b.addr ? a.addr < b.addr : a.row < b.row;
 }
 
+static void note_releasable(mv_replay_heap *heap, uint32_t block)
+{
+    const mv_replay_block *b = &heap->blocks[block];
+
+    heap->pools[b->pool].may_have_whole |= !mv_replay_is_split(b);
+    heap->pools[b->pool].may_have_pages |= b->expandable;
+}
+
 void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)
 {
     mv_replay_block *blocks = heap->blocks;
@@ -39,6 +47,7 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
         }
     }
     *low = *high = MV_NO_ROW;
+    note_releasable(heap, block);
 }
 
 void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)

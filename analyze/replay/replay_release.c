@@ -9,24 +9,32 @@ static void plan_add(mv_replay_heap *heap, uint32_t block)
         heap->out_of_memory = true;
 }
 
-static bool is_split(const mv_replay_block *block)
+/* Those of the free blocks that are whole segments, or, with `pages`, that have whole pages. False:
+ * none. */
+static bool plan_those(mv_replay_heap *heap, const mv_replay_order *order, bool pages)
 {
-    return block->prev != MV_NO_ROW || block->next != MV_NO_ROW;
+    uint32_t before = heap->plan.count;
+
+    for (uint32_t row = mv_replay_order_first(heap, order); row != MV_NO_ROW;
+         row = mv_replay_order_next(heap, order, row)) {
+        const mv_replay_block *b = &heap->blocks[row];
+        heap->work++;
+        if (pages ? b->expandable && mv_replay_give_back_effect(heap, row).size > 0
+                  : !b->expandable && !mv_replay_is_split(b))
+            plan_add(heap, row);
+    }
+    return heap->plan.count > before;
 }
 
 /* release_blocks(): whole segments first, then the free pages of expandable ones. */
 static void plan_pool(mv_replay_heap *heap, uint32_t pool)
 {
-    const mv_replay_order *order = &heap->pools[pool].free;
+    mv_replay_pool *p = &heap->pools[pool];
 
-    for (int pages = 0; pages < 2; pages++)
-        for (uint32_t row = mv_replay_order_first(heap, order); row != MV_NO_ROW;
-             row = mv_replay_order_next(heap, order, row)) {
-            const mv_replay_block *b = &heap->blocks[row];
-            heap->work++;
-            if (pages ? b->expandable : !b->expandable && !is_split(b))
-                plan_add(heap, row);
-        }
+    if (p->may_have_whole)
+        p->may_have_whole = plan_those(heap, &p->free, false);
+    if (p->may_have_pages)
+        p->may_have_pages = plan_those(heap, &p->free, true);
 }
 
 void mv_replay_plan_cached(mv_replay_heap *heap)
@@ -72,24 +80,27 @@ bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stre
 /* One pass: every whole segment of the default large pool that is at least of average age. */
 bool mv_replay_plan_collection(mv_replay_heap *heap)
 {
-    const mv_replay_pool *pool = &heap->pools[1];
+    mv_replay_pool *pool = &heap->pools[1];
     uint64_t ages = 0, count = 0;
     double average;
 
     heap->plan.count = 0;
+    if (!pool->may_have_whole)
+        return false;
     for (uint32_t row = mv_replay_order_first(heap, &pool->free); row != MV_NO_ROW;
          row = mv_replay_order_next(heap, &pool->free, row)) {
         heap->work++;
-        if (is_split(&heap->blocks[row]))
+        if (mv_replay_is_split(&heap->blocks[row]))
             continue;
         ages += pool->calls - heap->blocks[row].since;
         count++;
     }
+    pool->may_have_whole = count > 0;
     average = count ? (double)ages / (double)count : 0;
     for (uint32_t row = count ? mv_replay_order_first(heap, &pool->free) : MV_NO_ROW;
          row != MV_NO_ROW; row = mv_replay_order_next(heap, &pool->free, row)) {
         const mv_replay_block *b = &heap->blocks[row];
-        if (!is_split(b) && !b->expandable && (double)(pool->calls - b->since) >= average)
+        if (!mv_replay_is_split(b) && !b->expandable && (double)(pool->calls - b->since) >= average)
             plan_add(heap, row);
     }
     return heap->plan.count > 0;
@@ -150,6 +161,8 @@ void mv_replay_give_back(mv_replay_heap *heap, uint32_t block)
         return;
     }
     mv_replay_driver_free(&heap->driver, b->addr, b->size, b->home);
+    if (mv_replay_is_split(b)) /* then a neighbour may be all that is left */
+        heap->pools[b->pool].may_have_whole = true;
     if (b->prev != MV_NO_ROW)
         heap->blocks[b->prev].next = MV_NO_ROW;
     if (b->next != MV_NO_ROW)
