@@ -1,5 +1,5 @@
 /* libFuzzer's own mutations in part, and in part those of the format that the target reads:
- * MVT_MUTATE and MVT_CROSS are functions of mutate.h. */
+ * MVT_FORMAT is one of mutate.h. */
 #include "tests/fuzz/mutate.h"
 
 enum { ALL = 8, OWN = 6 }; /* of all mutations, how many know the format */
@@ -11,7 +11,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
 {
-    size_t changed = seed % ALL < OWN ? MVT_MUTATE(data, size, room, seed) : 0;
+    size_t changed = seed % ALL < OWN ? mvt_mutate(&MVT_FORMAT, data, size, room, seed) : 0;
 
     return changed ? changed : LLVMFuzzerMutate(data, size, room);
 }
@@ -19,5 +19,5 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t room, unsigned seed)
 {
-    return MVT_CROSS((mv_span){a, a_size}, (mv_span){b, b_size}, out, room, seed);
+    return mvt_cross(&MVT_FORMAT, (mv_span){a, a_size}, (mv_span){b, b_size}, out, room, seed);
 }

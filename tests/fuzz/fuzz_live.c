@@ -29,24 +29,17 @@ static void find_totals(mv_arena *arena, const mv_trace *trace)
     }
 }
 
-static void analyze(const uint8_t *file, size_t size)
+static void analyze(mv_arena *arena, const mv_trace *trace)
 {
-    mv_budget budget = {.limit = 256 << 20};
-    mv_arena arena;
-    mv_trace trace;
+    mv_level_list list = mv_levels_of(trace);
     mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    if (mv_trace_read_bytes(&arena, (mv_span){file, size}, &trace, &err) == MV_OK) {
-        mv_level_list list = mv_levels_of(&trace);
-        find_totals(&arena, &trace);
-        for (uint32_t i = 0; i < list.count; i++) {
-            mv_trace level = trace;
-            if (mv_level_take_named(&arena, &level, list.name[i], &err) == MV_OK)
-                find_totals(&arena, &level);
-        }
+    find_totals(arena, trace);
+    for (uint32_t i = 0; i < list.count; i++) {
+        mv_trace level = *trace;
+        if (mv_level_take_named(arena, &level, list.name[i], &err) == MV_OK)
+            find_totals(arena, &level);
     }
-    mv_arena_release(&arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -60,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!file)
         return 0;
     mvt_one_input(file, length, mv_snapshot_read);
-    analyze(file, length);
+    mvt_with_trace(file, length, analyze);
     free(file);
     return 0;
 }

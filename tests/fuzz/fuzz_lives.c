@@ -196,20 +196,16 @@ static void judge(mv_arena *arena, const mv_trace *trace)
     mv_triage_release(&triage);
 }
 
+static void look_at(mv_arena *arena, const mv_trace *trace)
+{
+    look_at_file(trace);
+    for (uint32_t i = 0; i < mv_trace_devices(trace) && i < 8; i++)
+        analyze(arena, trace, i);
+    judge(arena, trace);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    mv_budget budget = {.limit = 256 << 20};
-    mv_arena arena;
-    mv_trace trace;
-    mv_err err;
-
-    mv_arena_init(&arena, &budget);
-    if (mv_trace_read_bytes(&arena, (mv_span){data, size}, &trace, &err) == MV_OK) {
-        look_at_file(&trace);
-        for (uint32_t i = 0; i < mv_trace_devices(&trace) && i < 8; i++)
-            analyze(&arena, &trace, i);
-        judge(&arena, &trace);
-    }
-    mv_arena_release(&arena);
+    mvt_with_trace(data, size, look_at);
     return 0;
 }

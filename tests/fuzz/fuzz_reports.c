@@ -6,7 +6,6 @@
  * and that what is written is read back the same. */
 #include "cli/commands.h"
 #include "cli/report/table.h"
-#include "parse/model/tables.h"
 #include "tests/fixture/soundness.h"
 #include "tests/fuzz/check_output.h"
 #include "tests/fuzz/in_process.h"
@@ -261,19 +260,9 @@ static void write_one(mv_kept_files *kept, const mv_trace *trace, unsigned which
 
 /* ---- one input --------------------------------------------------------------------------- */
 
-static uint64_t rows_of(const mv_trace *trace)
-{
-    uint64_t rows = trace->frames.count + trace->stacks.count + (uint64_t)trace->device_count;
-
-    for (const mv_model_table *table = mv_tables; table->kind; table++)
-        for (uint32_t device = 0; device < mv_table_times(trace, table); device++)
-            rows += mv_table_rows(trace, table, device);
-    return rows;
-}
-
 static void run_some(mv_kept_files *kept, const mv_trace *trace, uint64_t hash)
 {
-    uint64_t rows = rows_of(trace), count = ROWS_OF_ALL / (rows + 1);
+    uint64_t rows = mvt_rows(trace), count = ROWS_OF_ALL / (rows + 1);
 
     if (rows > MOST_ROWS)
         return;

@@ -1,6 +1,5 @@
 /* libFuzzer target: any bytes as a file of any format; what is read of it is written in each form,
  * and what that reads must be the same. */
-#include "parse/model/tables.h"
 #include "parse/writers.h"
 #include "tests/fixture/soundness.h"
 
@@ -94,31 +93,18 @@ static void keeps_dict(mv_budget *budget, const mv_trace *trace)
     free((void *)again.data);
 }
 
-static uint64_t rows_of(const mv_trace *trace)
+static void keeps(mv_arena *arena, const mv_trace *trace)
 {
-    uint64_t rows = 0;
-
-    for (const mv_model_table *table = mv_tables; table->kind; table++)
-        for (uint32_t device = 0; device < mv_table_times(trace, table); device++)
-            rows += mv_table_rows(trace, table, device);
-    return rows;
+    if (mvt_rows(trace) > MOST_ROWS)
+        return;
+    keeps_all(arena->budget, trace, "bin", mv_snapshot_write, false);
+    keeps_all(arena->budget, trace, "tight bin", mv_snapshot_write, true);
+    keeps_all(arena->budget, trace, "compact msgpack", mv_compact_write, false);
+    keeps_dict(arena->budget, trace);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    mv_budget budget = {.limit = 256 << 20};
-    mv_arena arena;
-    mv_trace trace;
-    mv_err err;
-
-    mv_arena_init(&arena, &budget);
-    if (mv_trace_read_bytes(&arena, (mv_span){data, size}, &trace, &err) == MV_OK &&
-        rows_of(&trace) <= MOST_ROWS) {
-        keeps_all(&budget, &trace, "bin", mv_snapshot_write, false);
-        keeps_all(&budget, &trace, "tight bin", mv_snapshot_write, true);
-        keeps_all(&budget, &trace, "compact msgpack", mv_compact_write, false);
-        keeps_dict(&budget, &trace);
-    }
-    mv_arena_release(&arena);
+    mvt_with_trace(data, size, keeps);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Mutators that know a format: what they change mostly is a file of it still. One for each form
  * that inputs of the fuzz targets have, for libFuzzer (custom_mutator.c) and for test_mutate.c.
  *
- *     size = mvt_mutate_pickle(data, size, room, seed);
+ *     size = mvt_mutate(&mvt_format_pickle, data, size, room, seed);
  *
  * changes the `size` bytes at `data`, which have `room` bytes, and gives the new size, at most
  * `room`; 0 when the bytes are not of the format, or no change fits: then they are unchanged. The
@@ -11,21 +11,21 @@
 
 #include "base/cursor.h"
 
-typedef size_t mvt_mutate_fn(uint8_t *data, size_t size, size_t room, uint64_t seed);
+typedef struct mvt_format mvt_format;
+
+size_t mvt_mutate(const mvt_format *format, uint8_t *data, size_t size, size_t room, uint64_t seed);
 
 /* Puts parts of `b` into a copy of `a`, likewise. */
-typedef size_t mvt_cross_fn(mv_span a, mv_span b, uint8_t *out, size_t room, uint64_t seed);
+size_t mvt_cross(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, size_t room,
+                 uint64_t seed);
 
-mvt_mutate_fn mvt_mutate_pickle, mvt_mutate_msgpack, mvt_mutate_container;
-mvt_cross_fn mvt_cross_pickle, mvt_cross_msgpack, mvt_cross_container;
+extern const mvt_format mvt_format_pickle, mvt_format_msgpack, mvt_format_container;
 
 /* Live files without their zeros, as fuzz_live.c takes them. */
-mvt_mutate_fn mvt_mutate_live;
-mvt_cross_fn mvt_cross_live;
+extern const mvt_format mvt_format_live;
 
 /* Whatever the first bytes say. Bytes after the end of a pickle or a msgpack value stay where they
  * are, or are changed as bytes: targets have their own parameters there. */
-mvt_mutate_fn mvt_mutate_any;
-mvt_cross_fn mvt_cross_any;
+extern const mvt_format mvt_format_any;
 
 #endif

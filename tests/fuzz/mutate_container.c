@@ -403,14 +403,4 @@ static bool change_container(mvt_form *form)
     }
 }
 
-static const mvt_format format = {parse, write, change_container};
-
-size_t mvt_mutate_container(uint8_t *data, size_t size, size_t room, uint64_t seed)
-{
-    return mvt_mutate_as(&format, data, size, room, seed);
-}
-
-size_t mvt_cross_container(mv_span a, mv_span b, uint8_t *out, size_t room, uint64_t seed)
-{
-    return mvt_cross_as(&format, a, b, out, room, seed);
-}
+const mvt_format mvt_format_container = {parse, write, change_container, NULL};

@@ -443,15 +443,15 @@ static size_t change(mvt_form *form, const mvt_format *format, uint8_t *data, si
     return size;
 }
 
-size_t mvt_mutate_as(const mvt_format *format, uint8_t *data, size_t size, size_t room,
-                     uint64_t seed)
+size_t mvt_mutate(const mvt_format *format, uint8_t *data, size_t size, size_t room, uint64_t seed)
 {
     mv_budget budget = {.limit = 256 << 20};
     size_t changed = 0;
     uint64_t times;
     mv_arena arena;
 
-    if (size > MOST_BYTES || room > MOST_BYTES || size > room)
+    format = format->find ? format->find((mv_span){data, size}) : format;
+    if (!format || size > MOST_BYTES || room > MOST_BYTES || size > room)
         return 0;
     mv_arena_init(&arena, &budget);
     times = mvt_dice(&seed, 3) ? 1 : 1 + mvt_dice(&seed, MOST_CHANGES);
@@ -491,15 +491,17 @@ static bool take_from(mvt_form *to, mvt_form *from)
     return false;
 }
 
-size_t mvt_cross_as(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, size_t room,
-                    uint64_t seed)
+size_t mvt_cross(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, size_t room,
+                 uint64_t seed)
 {
     mv_budget budget = {.limit = 256 << 20};
     mv_arena arena;
     mvt_form to, from;
     size_t size = 0;
 
-    if (a.length > MOST_BYTES || b.length > MOST_BYTES || room > MOST_BYTES)
+    if (format->find)
+        format = format->find(a) == format->find(b) ? format->find(a) : NULL;
+    if (!format || a.length > MOST_BYTES || b.length > MOST_BYTES || room > MOST_BYTES)
         return 0;
     mv_arena_init(&arena, &budget);
     to = (mvt_form){.arena = &arena, .random = seed};

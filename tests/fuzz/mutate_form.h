@@ -52,19 +52,16 @@ typedef struct {
     mv_span tail; /* bytes after the file's end */
 } mvt_form;
 
-typedef struct {
+struct mvt_format {
     /* Fills the lists; false: not of this format, or memory is out. */
     bool (*parse)(mvt_form *form, mv_span bytes);
     /* The bytes of the tokens without the tail; 0 when they do not fit. */
     size_t (*write)(const mvt_form *form, uint8_t *to, size_t room);
     /* A change that only this format has. */
     bool (*change)(mvt_form *form);
-} mvt_format;
-
-size_t mvt_mutate_as(const mvt_format *format, uint8_t *data, size_t size, size_t room,
-                     uint64_t seed);
-size_t mvt_cross_as(const mvt_format *format, mv_span a, mv_span b, uint8_t *out, size_t room,
-                    uint64_t seed);
+    /* In place of these: the format of the bytes; NULL when they are of none. */
+    const mvt_format *(*find)(mv_span bytes);
+};
 
 /* ---- for the formats ---------------------------------------------------------------------- */
 

@@ -224,14 +224,4 @@ static bool change_live(mvt_form *form)
     return true;
 }
 
-static const mvt_format format = {parse, write, change_live};
-
-size_t mvt_mutate_live(uint8_t *data, size_t size, size_t room, uint64_t seed)
-{
-    return mvt_mutate_as(&format, data, size, room, seed);
-}
-
-size_t mvt_cross_live(mv_span a, mv_span b, uint8_t *out, size_t room, uint64_t seed)
-{
-    return mvt_cross_as(&format, a, b, out, room, seed);
-}
+const mvt_format mvt_format_live = {parse, write, change_live, NULL};

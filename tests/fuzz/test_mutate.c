@@ -6,10 +6,11 @@
 enum { ROOM = 128 << 10, MUTATIONS = 1000, DAMAGED = 100 };
 
 /* In blocks of their own size, so that a sanitizer sees a byte too many. */
-static size_t mutate(mvt_mutate_fn *fn, mv_span from, uint8_t *to, size_t room, uint64_t seed)
+static size_t mutate(const mvt_format *format, mv_span from, uint8_t *to, size_t room,
+                     uint64_t seed)
 {
     memcpy(to, from.data, from.length);
-    return fn(to, from.length, room, seed);
+    return mvt_mutate(format, to, from.length, room, seed);
 }
 
 static bool is_read(mv_span bytes)
@@ -32,15 +33,15 @@ static bool is_read(mv_span bytes)
 }
 
 /* Most of the mutations change something, and most of those are read. */
-static void expect_valid(mvt_mutate_fn *fn, mv_span seed, unsigned percent)
+static void expect_valid(const mvt_format *format, mv_span seed, unsigned percent)
 {
     uint8_t *to = malloc(ROOM), *again = malloc(ROOM);
     unsigned read = 0, changed = 0;
 
     for (uint64_t i = 0; i < MUTATIONS; i++) {
-        size_t size = mutate(fn, seed, to, ROOM, i);
+        size_t size = mutate(format, seed, to, ROOM, i);
         cr_assert_leq(size, ROOM);
-        cr_assert_eq(mutate(fn, seed, again, ROOM, i), size);
+        cr_assert_eq(mutate(format, seed, again, ROOM, i), size);
         cr_assert(memcmp(to, again, size ? size : seed.length) == 0, "mutation %d", (int)i);
         changed += size && !(size == seed.length && memcmp(to, seed.data, size) == 0);
         read += size && is_read((mv_span){to, size});
@@ -53,7 +54,7 @@ static void expect_valid(mvt_mutate_fn *fn, mv_span seed, unsigned percent)
 }
 
 /* Whatever room there is, it is enough; and bytes that are no file of the format do no harm. */
-static void expect_in_bounds(mvt_mutate_fn *fn, mvt_cross_fn *cross, mv_span seed)
+static void expect_in_bounds(const mvt_format *format, mv_span seed)
 {
     uint64_t random = 1;
 
@@ -66,41 +67,42 @@ static void expect_in_bounds(mvt_mutate_fn *fn, mvt_cross_fn *cross, mv_span see
             for (unsigned flips = mvt_random(&random, 4); size && flips > 0; flips--)
                 to[mvt_random(&random, (uint32_t)size)] = (uint8_t)mvt_random(&random, 256);
             to = realloc(to, room ? room : 1);
-            cr_assert_leq(fn(to, size, room, mvt_random_next(&random)), room);
-            cr_assert_leq(cross(seed, (mv_span){seed.data, size}, to, room, random), room);
+            cr_assert_leq(mvt_mutate(format, to, size, room, mvt_random_next(&random)), room);
+            cr_assert_leq(mvt_cross(format, seed, (mv_span){seed.data, size}, to, room, random),
+                          room);
         }
         free(to);
     }
 }
 
-static void check(mvt_mutate_fn *fn, mvt_cross_fn *cross, mv_span seed, unsigned percent)
+static void check(const mvt_format *format, mv_span seed, unsigned percent)
 {
-    expect_valid(fn, seed, percent);
-    expect_in_bounds(fn, cross, seed);
+    expect_valid(format, seed, percent);
+    expect_in_bounds(format, seed);
 }
 
 Test(mutate, pickles_stay_pickles)
 {
-    check(mvt_mutate_pickle, mvt_cross_pickle, mvt_pickle_bytes(mvt_two_devices(), true), 60);
-    check(mvt_mutate_pickle, mvt_cross_pickle, mvt_pickle_bytes(mvt_two_devices(), false), 60);
-    check(mvt_mutate_any, mvt_cross_any, mvt_file(mvt_memory(), mvt_snapshot("no_history")), 60);
+    check(&mvt_format_pickle, mvt_pickle_bytes(mvt_two_devices(), true), 60);
+    check(&mvt_format_pickle, mvt_pickle_bytes(mvt_two_devices(), false), 60);
+    check(&mvt_format_any, mvt_file(mvt_memory(), mvt_snapshot("no_history")), 60);
 }
 
 Test(mutate, msgpack_stays_msgpack)
 {
-    check(mvt_mutate_msgpack, mvt_cross_msgpack, mvt_plain_bytes(mvt_two_devices()), 60);
-    check(mvt_mutate_any, mvt_cross_any, mvt_compact_bytes(mvt_two_devices()), 60);
+    check(&mvt_format_msgpack, mvt_plain_bytes(mvt_two_devices()), 60);
+    check(&mvt_format_any, mvt_compact_bytes(mvt_two_devices()), 60);
 }
 
 Test(mutate, containers_stay_containers)
 {
-    check(mvt_mutate_container, mvt_cross_container, mvt_snapshot_bytes(mvt_two_devices()), 60);
-    check(mvt_mutate_any, mvt_cross_any, mvt_file(mvt_memory(), mvt_snapshot("plain_graph")), 60);
+    check(&mvt_format_container, mvt_snapshot_bytes(mvt_two_devices()), 60);
+    check(&mvt_format_any, mvt_file(mvt_memory(), mvt_snapshot("plain_graph")), 60);
 }
 
 Test(mutate, live_files_stay_live_files)
 {
     mv_span records = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/live/records");
 
-    check(mvt_mutate_live, mvt_cross_live, records, 60);
+    check(&mvt_format_live, records, 60);
 }
