@@ -155,19 +155,19 @@ static const uint8_t gate_code[] = {
     0xc3,                         /* ret */
 };
 
-/* Those that may do less. A socket gives all that has come: who waits for its edge relies on that.
- */
+/* Those that may do less. A socket gives what has come and takes what it has room for: who waits
+ * for its edges relies on that. */
 static bool is_transfer(long number)
 {
     return number == SYS_read || number == SYS_pread64 || number == SYS_write ||
-           number == SYS_pwrite64 || number == SYS_sendto;
+           number == SYS_pwrite64;
 }
 
 static bool takes_descriptor(long number)
 {
-    return is_transfer(number) || number == SYS_recvfrom || number == SYS_writev ||
-           number == SYS_pwritev || number == SYS_readv || number == SYS_preadv ||
-           number == SYS_close;
+    return is_transfer(number) || number == SYS_recvfrom || number == SYS_sendto ||
+           number == SYS_writev || number == SYS_pwritev || number == SYS_readv ||
+           number == SYS_preadv || number == SYS_close;
 }
 
 /* Whether the call is one of those that may fail: standard error never does, and there is no EPIPE
