@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "parse/writers.h"
 #include "record/recorded.h"
 
@@ -91,6 +92,20 @@ static mv_code write_capture(mv_arena *scratch, const mv_run_names *names, const
     return err->code;
 }
 
+/* Events without a number: the file was not open yet, or had no room for them. */
+static uint64_t unnumbered(const mv_trace *trace)
+{
+    static const char *const keys[] = {"lost_opening", "lost_space"};
+    uint64_t sum = 0, count;
+
+    for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *text = mv_fact_find(trace, keys[i]);
+        if (text && mv_number_read(text, &count))
+            sum += count;
+    }
+    return sum;
+}
+
 mv_code mv_finalise(mv_budget *budget, const mv_run_names *names, const mv_run_file *file,
                     const mv_nvml *nvml, const mv_finalise_watch *watch, mv_finalised *out,
                     mv_err *err)
@@ -106,7 +121,7 @@ mv_code mv_finalise(mv_budget *budget, const mv_run_names *names, const mv_run_f
         add_samples(&arena, file, nvml, &trace, err) == MV_OK &&
         write_capture(&scratch, names, file, watch, &trace, &out->bytes, err) == MV_OK) {
         out->events = mv_recorded_count(&trace);
-        out->lost = trace.notes[MV_NOTE_LOST].count;
+        out->lost = trace.notes[MV_NOTE_LOST].count + unnumbered(&trace);
         stopped = mv_fact_find(&trace, "stopped");
         snprintf(out->stopped, sizeof out->stopped, "%s", stopped ? stopped : "");
         mv_run_names_remove(names, file);

@@ -52,12 +52,18 @@ static bool is_loss(const mv_trace *trace, uint32_t fact)
     return strncmp(mv_string_text(trace, trace->facts.key[fact]), "lost_", 5) == 0;
 }
 
+/* Else the last counts of what was lost may be missing. */
+static bool has_ended(const mv_trace *trace)
+{
+    return mv_fact_find(trace, "end_us") != NULL;
+}
+
 /* How the recording ended, in words. */
 static const char *ending_of(const mv_trace *trace)
 {
     if (mv_fact_find(trace, "stopped"))
         return "stopped early";
-    return mv_fact_find(trace, "end_us") ? "in order" : "killed, or still running";
+    return has_ended(trace) ? "in order" : "killed, or still running";
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -93,9 +99,10 @@ mv_value mv_captured_number(const mv_captured *captured, const char *key)
     return number_of(mv_fact_find(captured->trace, key));
 }
 
-#define LOSS_FIELDS(COLUMN, MEMBER, LIST)                       \
-    MEMBER("what", mv_value_string(trace, trace->facts.key[i])) \
-    MEMBER("count", number_of(mv_string_text(trace, trace->facts.value[i])))
+#define LOSS_FIELDS(COLUMN, MEMBER, LIST)                                    \
+    MEMBER("what", mv_value_string(trace, trace->facts.key[i]))              \
+    MEMBER("count", number_of(mv_string_text(trace, trace->facts.value[i]))) \
+    MEMBER("at_least", mv_value_bool(!has_ended(trace)))
 
 static void list_losses(mv_rows *rows, const void *all, const void *one)
 {
@@ -300,6 +307,7 @@ static void put_losses(mv_out *out, const mv_trace *trace)
             continue;
         put_label(out, first ? "lost" : "");
         mv_out_style(out, MV_STYLE_YELLOW);
+        mv_out_text(out, has_ended(trace) ? "" : "at least ");
         mv_out_clean_text(out, value);
         mv_out_style(out, MV_STYLE_NONE);
         mv_out_char(out, ' ');
