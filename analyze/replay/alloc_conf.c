@@ -431,6 +431,12 @@ static void print_divisions(const uint64_t *divisions, char *out, uint32_t size,
     out[*at] = 0;
 }
 
+/* Bytes that are no whole number of MiB are the most that there can be: more MiB than fit. */
+static unsigned long long in_mib(uint64_t bytes)
+{
+    return bytes / MIB + (bytes % MIB != 0);
+}
+
 const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size)
 {
     uint32_t at = 0;
@@ -439,14 +445,11 @@ const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t s
     if (conf->rules.expandable)
         put(out, size, &at, "expandable_segments:True");
     if (conf->rules.max_split != UINT64_MAX)
-        put(out, size, &at, "max_split_size_mb:%llu",
-            (unsigned long long)(conf->rules.max_split / MIB));
+        put(out, size, &at, "max_split_size_mb:%llu", in_mib(conf->rules.max_split));
     if (conf->max_non_split_rounding != conf->large_segment)
-        put(out, size, &at, "max_non_split_rounding_mb:%llu",
-            (unsigned long long)(conf->max_non_split_rounding / MIB));
+        put(out, size, &at, "max_non_split_rounding_mb:%llu", in_mib(conf->max_non_split_rounding));
     if (conf->large_segment != MV_LARGE_SEGMENT)
-        put(out, size, &at, "large_segment_size_mb:%llu",
-            (unsigned long long)(conf->large_segment / MIB));
+        put(out, size, &at, "large_segment_size_mb:%llu", in_mib(conf->large_segment));
     print_divisions(conf->rules.divisions, out, size, &at);
     if (conf->gc_threshold > 0)
         put(out, size, &at, "garbage_collection_threshold:%.9g", conf->gc_threshold);
