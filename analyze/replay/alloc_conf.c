@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB ((uint64_t)1 << 20)
+#define MIB      ((uint64_t)1 << 20)
+#define MOST_MIB ((uint64_t)1 << 28)
 
 typedef struct {
     const char *at;
@@ -79,6 +80,7 @@ static bool to_number(conf_text *t, const char *text, uint64_t *out)
     return true;
 }
 
+/* More than MOST_MIB is taken for that: no device has it, and sums of a replay stay below 2^64. */
 static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
 {
     uint64_t mib;
@@ -87,7 +89,16 @@ static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
         return false;
     if (mib < least)
         return refuse(t, "must be at least %llu", (unsigned long long)least);
-    *out = mib > UINT64_MAX / MIB ? UINT64_MAX : mib * MIB;
+    *out = (mib < MOST_MIB ? mib : MOST_MIB) * MIB;
+    return true;
+}
+
+/* UINT64_MAX: without a limit. */
+static bool take_max_split(conf_text *t, uint64_t *out)
+{
+    if (!take_mib(t, MV_LARGE_SEGMENT / MIB, out))
+        return false;
+    *out = *out == MOST_MIB * MIB ? UINT64_MAX : *out;
     return true;
 }
 
@@ -264,7 +275,7 @@ static bool take_value(conf_text *t)
     mv_alloc_conf *c = t->conf;
 
     if (strcmp(t->key, "max_split_size_mb") == 0)
-        return take_mib(t, MV_LARGE_SEGMENT / MIB, &c->rules.max_split);
+        return take_max_split(t, &c->rules.max_split);
     if (strcmp(t->key, "max_non_split_rounding_mb") == 0)
         return take_mib(t, MV_LARGE_SEGMENT / MIB, &c->max_non_split_rounding);
     if (strcmp(t->key, "large_segment_size_mb") == 0)
@@ -431,12 +442,6 @@ static void print_divisions(const uint64_t *divisions, char *out, uint32_t size,
     out[*at] = 0;
 }
 
-/* Bytes that are no whole number of MiB are the most that there can be: more MiB than fit. */
-static unsigned long long in_mib(uint64_t bytes)
-{
-    return bytes / MIB + (bytes % MIB != 0);
-}
-
 const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size)
 {
     uint32_t at = 0;
@@ -445,11 +450,14 @@ const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t s
     if (conf->rules.expandable)
         put(out, size, &at, "expandable_segments:True");
     if (conf->rules.max_split != UINT64_MAX)
-        put(out, size, &at, "max_split_size_mb:%llu", in_mib(conf->rules.max_split));
+        put(out, size, &at, "max_split_size_mb:%llu",
+            (unsigned long long)(conf->rules.max_split / MIB));
     if (conf->max_non_split_rounding != conf->large_segment)
-        put(out, size, &at, "max_non_split_rounding_mb:%llu", in_mib(conf->max_non_split_rounding));
+        put(out, size, &at, "max_non_split_rounding_mb:%llu",
+            (unsigned long long)(conf->max_non_split_rounding / MIB));
     if (conf->large_segment != MV_LARGE_SEGMENT)
-        put(out, size, &at, "large_segment_size_mb:%llu", in_mib(conf->large_segment));
+        put(out, size, &at, "large_segment_size_mb:%llu",
+            (unsigned long long)(conf->large_segment / MIB));
     print_divisions(conf->rules.divisions, out, size, &at);
     if (conf->gc_threshold > 0)
         put(out, size, &at, "garbage_collection_threshold:%.9g", conf->gc_threshold);

@@ -193,6 +193,11 @@ Test(alloc_conf, what_pytorch_takes_is_taken)
     cr_assert(mv_alloc_conf_parse("large_segment_size_mb:64,backend:native", &c, why, sizeof why));
     cr_expect_eq(c.large_segment, 64 * MIB);
     cr_expect_eq(c.max_non_split_rounding, 64 * MIB, "follows unless it is named");
+    cr_assert(mv_alloc_conf_parse("large_segment_size_mb:7699434716908923563,"
+                                  "max_split_size_mb:7699434716908923563",
+                                  &c, why, sizeof why));
+    cr_expect_eq(c.large_segment, (uint64_t)1 << 48, "the most that a device may have");
+    cr_expect_eq(c.rules.max_split, UINT64_MAX, "no limit");
 }
 
 /* Every key of any release from 1.13 to 2.14; PyTorch's own documentation and parsers have them. */
