@@ -9,7 +9,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { LABEL_SIZE = 512, MOST_SIDES = 2 };
+enum {
+    LABEL_SIZE = 512,
+    MOST_SIDES = 2,
+    MANY_NODES = 1 << 20, /* in `segments` each segment has all frames of its blocks' stacks: */
+    FEW_FRAMES = 16       /* from so many nodes on, no more than these of a stack */
+};
 
 typedef struct {
     mv_arena *arena; /* of the tree */
@@ -116,6 +121,8 @@ static bool add_stack(tree_builder *p, uint32_t *at, const mv_flame_row *row)
                   (mv_flame_node){.kind = MV_FLAME_FRAME, .frame = frames[i]}, row))
             return false;
         shown++;
+        if (row->segment != MV_NO_ROW && shown >= FEW_FRAMES && p->tree->count >= MANY_NODES)
+            break;
     }
     if (shown > 0)
         return true;

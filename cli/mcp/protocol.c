@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/texts.h"
+#include "base/utf8.h"
 #include "cli/mcp/json_tree.h"
 #include "cli/mcp/tools.h"
 #include "cli/report/json.h"
@@ -45,13 +46,18 @@ static void begin(mv_out *out, const mv_json *id, const char *member)
     mv_out_words(out, "\":");
 }
 
+/* The message may repeat what was asked. */
 static void put_error(mv_out *out, const mv_json *id, int code, const char *message)
 {
+    char tamed[MV_ERR_TEXT + 40];
+
     begin(out, id, "error");
     mv_out_words(out, "{\"code\":");
     mv_out_i64(out, code);
     mv_out_words(out, ",\"message\":");
-    mv_json_put_text(out, mv_text_span(message));
+    snprintf(tamed, sizeof tamed, "%s", message);
+    mv_utf8_tame(tamed);
+    mv_json_put_text(out, mv_text_span(tamed));
     mv_out_words(out, "}}");
 }
 

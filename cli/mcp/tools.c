@@ -210,13 +210,17 @@ static void refuse(call *c, const char *format, ...) __attribute__((format(print
 static void refuse(call *c, const char *format, ...)
 {
     va_list args;
+    char *why;
 
     if (c->why)
         return;
     va_start(args, format);
-    c->why = mv_arena_vprintf(c->arena, format, args);
+    why = mv_arena_vprintf(c->arena, format, args);
     va_end(args);
-    c->lacks_memory |= !c->why;
+    c->lacks_memory |= !why;
+    if (why)
+        mv_utf8_tame(why); /* it repeats what was asked */
+    c->why = why;
 }
 
 static void add_word(call *c, char *word)

@@ -644,10 +644,10 @@ def zstd_of_alike(n):
 
 @shape
 def gzip_of_zeros(n):
-    """A string of 1,000 bytes for each row, in the place of a name."""
+    """A string of 200 bytes for each row, in the place of a name."""
     long = b"X" + struct.pack("<I", n * 1000) + b"\0" * (n * 1000)
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    return "pickle.gz", packer.compress(b"\x80\x04}(" + long + b"N\x8c\x08segments]\x8c\rdevice_traces](]eu.") + packer.flush(), n
+    return "pickle.gz", packer.compress(b"\x80\x04}(" + long + b"N\x8c\x08segments]\x8c\rdevice_traces](]eu.") + packer.flush(), 5 * n
 
 
 @shape
@@ -661,7 +661,7 @@ def gzip_in_gzip(n):
 @shape
 def zstd_of_zeros(n):
     return "pickle.zst", compressed(b"\x80\x04}(X" + struct.pack("<I", n * 1000) + b"\0" * (n * 1000) +
-                                    b"N\x8c\x08segments]\x8c\rdevice_traces](]eu.", "zstd", "-q", "-c", "-19"), n
+                                    b"N\x8c\x08segments]\x8c\rdevice_traces](]eu.", "zstd", "-q", "-c", "-19"), 5 * n
 
 
 @shape

@@ -78,7 +78,7 @@ class Bench:
 
     def run(self, words, **more):
         """(status, standard output, standard error)"""
-        done = subprocess.run([self.program, *words], cwd=self.folder, env={**self.env, **more.pop("env", {})},
+        done = subprocess.run([self.program, *words], cwd=more.pop("cwd", self.folder), env={**self.env, **more.pop("env", {})},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT,
                               check=False, **more)
         return done.returncode, done.stdout, done.stderr

@@ -166,35 +166,70 @@ def sheet_wrong(book, rows):
 # ---- shells -------------------------------------------------------------------------------------
 
 
+COMPLETED = ["b`PWNED`", "c$(PWNED)", "d;PWNED;", "e|PWNED", "f\nPWNED\n", "g&PWNED", "h'`PWNED`'", "i\"$(PWNED)\"", "j>PWNED.txt",
+             "k<(PWNED)", "l\\`PWNED`", "m\x15PWNED\n", "n{PWNED,}", "o!PWNED", "p~PWNED", "q$PATH PWNED", "r #PWNED", "s\u202e`PWNED`",
+             "t\tPWNED", "u*PWNED?", "v=(PWNED)", "w%PWNED", "x^PWNED^", "y[PWNED]"]
+
+
+class Shell:
+    """A folder with memviz, a program that must not be run, and a recording whose annotations are COMPLETED."""
+
+    def __init__(self, bench, annotated):
+        folder = self.folder = os.path.join(bench.folder, "shell")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.join(folder, "bin"))
+        os.symlink(bench.program, os.path.join(folder, "bin", "memviz"))
+        program = os.path.join(folder, "bin", "PWNED")
+        with open(program, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\ntouch PWNED.txt\n")
+        os.chmod(program, 0o755)
+        shutil.copy(annotated, os.path.join(folder, "f.pickle"))
+        hostile_annotations(os.path.join(folder, "f.pickle"), COMPLETED)
+        self.env = {**bench.env, "PATH": os.path.join(folder, "bin") + ":" + os.environ["PATH"], "PS1": "$ ", "TERM": "xterm", "HOME": folder}
+        self.made = os.path.join(folder, "PWNED.txt")
+
+    def types(self, words, text):
+        """Whether PWNED was run, and what the terminal has shown."""
+        said = outputs.in_terminal(words, self.env, self.folder, typed=text.encode())
+        was_run = os.path.exists(self.made)
+        if was_run:
+            os.unlink(self.made)
+        return was_run, said
+
+
 def completion(bench, annotated, every):
     """An interactive bash completes @NAME, and runs the line: nothing but memviz is run."""
-    folder = os.path.join(bench.folder, "shell")
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(os.path.join(folder, "bin"))
-    os.symlink(bench.program, os.path.join(folder, "bin", "memviz"))
-    program = os.path.join(folder, "bin", "PWNED")
-    with open(program, "w", encoding="ascii") as file:
-        file.write("#!/bin/sh\ntouch PWNED.txt\n")
-    os.chmod(program, 0o755)
-    shutil.copy(annotated, os.path.join(folder, "f.pickle"))
-    names = ["b`PWNED`", "c$(PWNED)", "d;PWNED;", "e|PWNED", "f\nPWNED\n", "g&PWNED", "h'`PWNED`'", "i\"$(PWNED)\"", "j>PWNED.txt",
-             "k<(PWNED)", "l\\`PWNED`", "m\x15PWNED\n", "n{PWNED,}", "o!PWNED", "p~", "q$PATH", "r #", "s\u202e`PWNED`", "t\tPWNED"]
-    hostile_annotations(os.path.join(folder, "f.pickle"), names)
-    env = {**bench.env, "PATH": os.path.join(folder, "bin") + ":" + os.environ["PATH"], "PS1": "$ ", "TERM": "xterm", "HOME": folder}
-    made = os.path.join(folder, "PWNED.txt")
+    shell = Shell(bench, annotated)
     unquoted = " | sed 's/[$]2[$]quoted/$2$name/; /compopt +o/d'"  # as it would be without care: the control
     for quote, change in ("", ""), ("'", ""), ('"', ""), ("", unquoted):
-        for name in names[::every] if not change else names[:1]:
+        for name in COMPLETED[::every] if not change else COMPLETED[:1]:
             # Bash takes early input in its turn, so nothing has to be waited for.
-            text = f"source <(memviz completion bash{change})\nmemviz peak f.pickle --at {quote}@{name[0]}\t\n{quote}\nexit\n"
-            said = outputs.in_terminal(["bash", "--norc", "--noprofile"], env, folder, typed=text.encode())
-            why = "it was run" if os.path.exists(made) else None if b"--at" in said else f"bash did not read it: {said[:80]!r}"
+            was_run, said = shell.types(["bash", "--norc", "--noprofile"], f"source <(memviz completion bash{change})\n"
+                                        f"memviz peak f.pickle --at {quote}@{name[0]}\t\n{quote}\nexit\n")
+            why = "it was run" if was_run else None if b"--at" in said else f"bash did not read it: {said[:80]!r}"
             if change:
                 bench.tally.add("completion in bash: without care it is run", name, None if why == "it was run" else why or "it was not")
             else:
                 bench.tally.add("completion in bash", f"{quote}@{name!r}", why)
-            if os.path.exists(made):
-                os.unlink(made)
+
+
+def zsh(bench, annotated, every):
+    other_shell(bench, annotated, every, "zsh", ["zsh", "-f", "-i"],
+                "autoload -U compinit; compinit -D -u; source <(memviz completion zsh)\n")
+
+
+def fish(bench, annotated, every):
+    other_shell(bench, annotated, every, "fish", ["fish", "--no-config", "--private", "-i"], "memviz completion fish | source\n")
+
+
+def other_shell(bench, annotated, every, name, words, load):
+    if not has(bench, name):
+        return
+    shell = Shell(bench, annotated)
+    for one in COMPLETED[::every]:
+        was_run, said = shell.types(words, f"{load}memviz peak f.pickle --at @{one[0]}\t\n\nexit\n")
+        shown = b"PWNED" in said.replace(b"\x1b[", b"")
+        bench.tally.add(f"completion in {name}", repr(one), "it was run" if was_run else None if shown else f"not completed: {said[-200:]!r}")
 
 
 def hostile_annotations(path, names):
