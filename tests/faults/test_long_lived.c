@@ -1,5 +1,6 @@
 /* Commands that live long: requests that fail leave nothing open, and files change under them. */
 #include <dirent.h>
+#include <sched.h>
 
 #include "tests/fixture/fixture_program.h"
 #include "tests/serve/fixture_server.h"
@@ -55,7 +56,9 @@ Test(long_lived, failing_requests_of_a_page, .timeout = 60)
         if (round == 3)
             before = count_open(server.child, "/run/");
     }
-    cr_expect_eq(count_open(server.child, "/run/"), before);
+    /* The last connection is closed a moment after its answer; else the test's time is over. */
+    while (count_open(server.child, "/run/") > before)
+        sched_yield();
 }
 
 Test(long_lived, failing_requests_of_an_agent, .timeout = 60)
