@@ -389,6 +389,51 @@ static void draw_word(const mv_trace *trace, uint64_t *state, char word[100])
 
 static const char *const signs[] = {"<", "<=", "=", ">=", ">"};
 
+/* A term of where a block lies or where it is from; `row` is an allocation. */
+static void write_place(const world *w, uint64_t *state, uint32_t row, slow_term *t)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const char *minus = t->is_negated ? "-" : "";
+
+    switch (t->kind) {
+    case MV_FILTER_STREAM:
+        t->value = w->trace->streams.count
+                       ? w->trace->streams.value[mvt_random(state, w->trace->streams.count)]
+                       : 0;
+        snprintf(t->text, sizeof t->text, "%sstream:%#llx", minus, (unsigned long long)t->value);
+        break;
+    case MV_FILTER_POOL:
+        if (w->trace->pools.count) {
+            uint64_t pool = mvt_random(state, w->trace->pools.count);
+            t->value = w->trace->pools.a[pool];
+            t->second = w->trace->pools.b[pool];
+        }
+        snprintf(t->text, sizeof t->text, "%spool:%llu,%llu", minus, (unsigned long long)t->value,
+                 (unsigned long long)t->second);
+        break;
+    case MV_FILTER_ADDR:
+        t->value = a->count ? a->addr[row] + mvt_random(state, 1024) : 0;
+        snprintf(t->text, sizeof t->text, "%saddr:%#llx", minus, (unsigned long long)t->value);
+        break;
+    case MV_FILTER_SITE:
+        t->value = w->trace->frames.count ? mvt_random(state, w->trace->frames.count) : 0;
+        t->text[0] = '-';
+        mv_site_term(w->trace, (mv_frame_id){(uint32_t)t->value}, t->text + t->is_negated,
+                     sizeof t->text - 1);
+        if (!t->text[t->is_negated]) {
+            t->value = MV_NO_ROW;
+            snprintf(t->text, sizeof t->text, "%ssite:no.such.file.py", minus);
+        }
+        break;
+    case MV_FILTER_STACK:
+        t->value = mvt_random(state, w->trace->stacks.count + 1);
+        snprintf(t->text, sizeof t->text, "%sstack:%llu", minus, (unsigned long long)t->value);
+        break;
+    default:
+        cr_assert_fail("not of a place");
+    }
+}
+
 static slow_term draw_term(const world *w, uint64_t *state)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -426,40 +471,14 @@ static slow_term draw_term(const world *w, uint64_t *state)
                  (unsigned long long)t.value);
         break;
     case MV_FILTER_STREAM:
-        t.value = w->trace->streams.count
-                      ? w->trace->streams.value[mvt_random(state, w->trace->streams.count)]
-                      : 0;
-        snprintf(t.text, sizeof t.text, "%sstream:%#llx", minus, (unsigned long long)t.value);
-        break;
     case MV_FILTER_POOL:
-        if (w->trace->pools.count) {
-            uint64_t pool = mvt_random(state, w->trace->pools.count);
-            t.value = w->trace->pools.a[pool];
-            t.second = w->trace->pools.b[pool];
-        }
-        snprintf(t.text, sizeof t.text, "%spool:%llu,%llu", minus, (unsigned long long)t.value,
-                 (unsigned long long)t.second);
-        break;
     case MV_FILTER_ADDR:
-        t.value = a->count ? a->addr[row] + mvt_random(state, 1024) : 0;
-        snprintf(t.text, sizeof t.text, "%saddr:%#llx", minus, (unsigned long long)t.value);
+    case MV_FILTER_SITE:
+    case MV_FILTER_STACK:
+        write_place(w, state, row, &t);
         break;
     case MV_FILTER_LEAK:
         snprintf(t.text, sizeof t.text, "%sleak", minus);
-        break;
-    case MV_FILTER_SITE:
-        t.value = w->trace->frames.count ? mvt_random(state, w->trace->frames.count) : 0;
-        t.text[0] = '-';
-        mv_site_term(w->trace, (mv_frame_id){(uint32_t)t.value}, t.text + t.is_negated,
-                     sizeof t.text - 1);
-        if (!t.text[t.is_negated]) {
-            t.value = MV_NO_ROW;
-            snprintf(t.text, sizeof t.text, "%ssite:no.such.file.py", minus);
-        }
-        break;
-    case MV_FILTER_STACK:
-        t.value = mvt_random(state, w->trace->stacks.count + 1);
-        snprintf(t.text, sizeof t.text, "%sstack:%llu", minus, (unsigned long long)t.value);
         break;
     case MV_FILTER_NO_STACK:
         snprintf(t.text, sizeof t.text, "%snostack", minus);
