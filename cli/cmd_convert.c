@@ -143,13 +143,24 @@ static void report_text(mv_out *out, const written *w)
 /* PyTorch's dict has no place for some of what captures and files of other tools have. */
 static void warn_of_losses(mv_cli *cli, const mv_trace *trace, write_fn *write)
 {
-    if (write != mv_plain_write || trace->facts.count == 0 ||
-        mv_option_given(&cli->options, MV_HAS(QUIET)))
+    const struct {
+        uint32_t rows;
+        const char *what;
+    } lost[] = {{trace->api_calls.count, "API calls"},
+                {trace->heap_calls.count, "calls of heaps"},
+                {trace->samples.count, "samples"},
+                {trace->facts.count, "facts"}};
+    char list[160];
+    size_t length = 0;
+
+    for (unsigned i = 0; i < sizeof lost / sizeof *lost; i++)
+        if (lost[i].rows > 0)
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%u %s",
+                                       length > 0 ? ", " : "", lost[i].rows, lost[i].what);
+    if (write != mv_plain_write || length == 0 || mv_option_given(&cli->options, MV_HAS(QUIET)))
         return;
-    mv_complain_of(out_of(cli),
-                   "PyTorch's dict has no place for %u API calls, %u samples and %u facts of the "
-                   "file; without --plain they are kept",
-                   trace->api_calls.count, trace->samples.count, trace->facts.count);
+    mv_complain_of(out_of(cli), "PyTorch's dict has no place for %s; without --plain they are kept",
+                   list);
 }
 
 int mv_cmd_convert(mv_cli *cli)

@@ -194,6 +194,8 @@ def make_wrong_programs():
     pickle_bad("tuple_without_values", "CORRUPT", b"K\1\x86")
     pickle_bad("tuple_without_mark", "CORRUPT", b"K\1t")
     pickle_bad("pop_nothing", "CORRUPT", b"0")
+    pickle_bad("pop_of_remembered", "CORRUPT", b"]\x940K\x01h\x00.")
+    pickle_bad("popped_to_mark", "CORRUPT", b"(]\x941K\x01h\x00.")  # reading it never ended
     pickle_bad("dup_nothing", "CORRUPT", b"2")
     pickle_bad("items_below_the_mark", "CORRUPT", b"]K\1(a")
     pickle_bad("setitems_on_list", "CORRUPT", b"](" + text("segments") + b"]u")

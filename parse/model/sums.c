@@ -5,47 +5,67 @@ typedef struct {
     uint64_t low, high;
 } sum;
 
+typedef enum {
+    ALLOCATIONS,
+    FREES,
+    SEGMENTS_GIVEN,
+    SEGMENTS_GIVEN_BACK,
+    FINAL_SEGMENTS,
+    FINAL_BLOCKS,
+    SUMS,
+    NO_SUM = SUMS
+} sum_of;
+
+static const char *const names[SUMS] = {
+    [ALLOCATIONS] = "the allocations",
+    [FREES] = "the sizes of what is freed",
+    [SEGMENTS_GIVEN] = "the segments that devices give",
+    [SEGMENTS_GIVEN_BACK] = "the segments that are given back",
+    [FINAL_SEGMENTS] = "the segments of the final heap",
+    [FINAL_BLOCKS] = "the blocks of the final heap",
+};
+
+static const uint8_t sum_of_action[MV_ACTION_COUNT] = {
+    [MV_ACTION_ALLOC] = ALLOCATIONS,
+    [MV_ACTION_FREE_REQUESTED] = FREES,
+    [MV_ACTION_FREE_COMPLETED] = FREES,
+    [MV_ACTION_SEGMENT_ALLOC] = SEGMENTS_GIVEN,
+    [MV_ACTION_SEGMENT_FREE] = SEGMENTS_GIVEN_BACK,
+    [MV_ACTION_SEGMENT_MAP] = SEGMENTS_GIVEN,
+    [MV_ACTION_SEGMENT_UNMAP] = SEGMENTS_GIVEN_BACK,
+    [MV_ACTION_OOM] = NO_SUM,
+    [MV_ACTION_SNAPSHOT] = NO_SUM,
+    [MV_ACTION_ANNOTATE] = NO_SUM,
+    [MV_ACTION_OTHER] = NO_SUM,
+};
+
 static void add(sum *s, uint64_t bytes)
 {
     s->low += bytes & UINT32_MAX;
     s->high += bytes >> 32;
 }
 
-static mv_code check(const sum *s, const char *what, mv_err *err)
+static void add_events(sum *sums, const mv_events *e)
 {
-    if (s->high + (s->low >> 32) <= UINT32_MAX)
-        return MV_OK;
-    return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s add up to 16 EiB or more", what);
-}
-
-static mv_code check_events(const mv_events *e, mv_err *err)
-{
-    sum allocations = {0}, segments = {0};
-
     for (uint32_t i = 0; i < e->count; i++) {
-        uint8_t action = e->action[i];
-        if (action == MV_ACTION_ALLOC)
-            add(&allocations, e->size[i]);
-        else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP)
-            add(&segments, e->size[i]);
+        uint8_t which = sum_of_action[e->action[i]];
+        if (which != NO_SUM)
+            add(&sums[which], e->size[i]);
     }
-    if (check(&allocations, "the allocations of a device", err) != MV_OK)
-        return err->code;
-    return check(&segments, "the segments that a device gives", err);
 }
 
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err)
 {
-    sum segments = {0}, blocks = {0};
+    sum sums[SUMS] = {0};
 
     for (uint32_t i = 0; i < trace->device_count; i++)
-        if (check_events(&trace->devices[i].events, err) != MV_OK)
-            return err->code;
+        add_events(sums, &trace->devices[i].events);
     for (uint32_t i = 0; i < trace->segments.count; i++)
-        add(&segments, trace->segments.total_size[i]);
+        add(&sums[FINAL_SEGMENTS], trace->segments.total_size[i]);
     for (uint32_t i = 0; i < trace->blocks.count; i++)
-        add(&blocks, trace->blocks.size[i]);
-    if (check(&segments, "the segments of the final heap", err) != MV_OK)
-        return err->code;
-    return check(&blocks, "the blocks of the final heap", err);
+        add(&sums[FINAL_BLOCKS], trace->blocks.size[i]);
+    for (unsigned i = 0; i < SUMS; i++)
+        if (sums[i].high + (sums[i].low >> 32) >= MV_SUM_LIMIT >> 32)
+            return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s add up to 1 EiB or more", names[i]);
+    return MV_OK;
 }

@@ -126,14 +126,21 @@ static bool make_from_mark(mv_machine *m, uint8_t op)
                             : mv_machine_set_items(m, from + 1);
 }
 
+/* Drops what lies above `from`. A memo entry may wait for a container there. */
+static bool drop(mv_machine *m, uint64_t from)
+{
+    for (uint64_t at = from; at < m->depth; at++)
+        if (m->stack[at].fresh && m->stack[at].slot != MV_NO_SLOT)
+            return mv_machine_fail(m, MV_CORRUPT, "%s", "POP of a remembered container");
+    m->depth = from;
+    return true;
+}
+
 static bool pop_to_mark(mv_machine *m)
 {
     uint64_t from = 0;
 
-    if (!pop_mark(m, 0, &from))
-        return false;
-    m->depth = from;
-    return true;
+    return pop_mark(m, 0, &from) && drop(m, from);
 }
 
 static bool duplicate(mv_machine *m)
@@ -147,13 +154,7 @@ static bool duplicate(mv_machine *m)
 
 static bool discard(mv_machine *m)
 {
-    if (!has_values(m, 1))
-        return false;
-    /* A memo entry may wait for it. */
-    if (m->stack[m->depth - 1].fresh && m->stack[m->depth - 1].slot != MV_NO_SLOT)
-        return mv_machine_fail(m, MV_CORRUPT, "%s", "POP of a remembered container");
-    m->depth--;
-    return true;
+    return has_values(m, 1) && drop(m, m->depth - 1);
 }
 
 /* Up to here opcodes can run without looking: their operands lie in the window. */

@@ -208,6 +208,8 @@ static bool get_open(mv_machine *m, uint64_t slot)
     for (uint32_t i = m->mark_count; i > 0 && m->marks[i - 1] > at; i--)
         if (m->marks[i - 1] == at + 1)
             return mv_machine_fail(m, MV_CYCLE, "memo entry %llu", (unsigned long long)slot);
+    if (at >= m->depth || m->stack[at].slot != slot)
+        return mv_machine_fail(m, MV_CORRUPT, "memo entry %llu is gone", (unsigned long long)slot);
     return mv_machine_settle(m, at) && mv_machine_get(m, slot);
 }
 

@@ -12,6 +12,7 @@
 #include "analyze/replay/release.h"
 #include "analyze/totals/host_totals.h"
 #include "analyze/totals/totals.h"
+#include "parse/model/sums.h"
 #include "tests/fixture/soundness.h"
 
 #include <stdio.h>
@@ -198,7 +199,11 @@ static void judge(mv_arena *arena, const mv_trace *trace)
 
 static void look_at(mv_arena *arena, const mv_trace *trace)
 {
+    mv_err err;
+
     look_at_file(trace);
+    if (mv_sums_check(trace, &err) != MV_OK)
+        return;
     for (uint32_t i = 0; i < mv_trace_devices(trace) && i < 8; i++)
         analyze(arena, trace, i);
     judge(arena, trace);

@@ -196,7 +196,9 @@ static void compare(mv_kept_files *kept, const char *dump_in, const char *dump_o
 /* PyTorch's dict has no place for calls, samples and facts. */
 static bool fits_plain(const mv_trace *trace)
 {
-    return trace->facts.count + trace->api_calls.count + trace->samples.count == 0;
+    return trace->facts.count + trace->api_calls.count + trace->heap_calls.count +
+               trace->samples.count ==
+           0;
 }
 
 static void check_summary(void)

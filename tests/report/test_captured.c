@@ -206,8 +206,12 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
     mvt_run r = mvt_sh("$MEMVIZ convert --plain %s x.msgpack && $MEMVIZ info x.msgpack", path);
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_expect(strstr(r.err, "no place for 3 API calls, 0 samples and 13 facts"), "%s", r.err);
+    cr_expect(strstr(r.err, "no place for 3 API calls, 5 calls of heaps, 13 facts; without"), "%s",
+              r.err);
     cr_expect_null(strstr(r.out, "captured"));
+    r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
+    cr_expect(strstr(r.err, "no place for 3 API calls, 60 calls of heaps, 15 samples, 12 facts;"),
+              "%s", r.err);
     r = mvt_sh("$MEMVIZ convert -q --plain %s x.msgpack", path);
     cr_expect_str_eq(r.err, "");
 }

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "parse/model/sums.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -64,12 +65,12 @@ static void make_zero_heap(mvt_trace *t)
     mvt_block(t, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
 }
 
-/* Their sums are just below 16 EiB, from where on files are refused. */
+/* Their sums are just below 1 EiB, from where on files are refused. */
 static void make_vast_sizes(mvt_trace *t)
 {
     for (uint64_t i = 1; i < 6; i++) {
-        mvt_segment_alloc(t, .addr = i << 21, .bytes = UINT64_MAX / 6 + i, .stack = "f:a.py:1");
-        mvt_alloc(t, .addr = i << 21, .bytes = UINT64_MAX / 6 - i, .stack = "g:b.py:1");
+        mvt_segment_alloc(t, .addr = i << 21, .bytes = MV_SUM_LIMIT / 6 + i, .stack = "f:a.py:1");
+        mvt_alloc(t, .addr = i << 21, .bytes = MV_SUM_LIMIT / 6 - i, .stack = "g:b.py:1");
     }
 }
 
