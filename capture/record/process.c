@@ -1,7 +1,6 @@
 #include "capture/record/process.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,39 +35,15 @@ uint64_t mv_process_now_us(void)
 
 /* ---- Locks ---- */
 
-static uint64_t signal_bit(int number)
-{
-    return (uint64_t)1 << (number - 1);
-}
-
-/* Blocks all signals, those of libc too, which its own functions leave out. The kernel raises the
- * others at once, and kills when they are blocked. */
-static bool block_signals(uint64_t *before)
-{
-    uint64_t all = ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
-                     signal_bit(SIGFPE) | signal_bit(SIGTRAP) | signal_bit(SIGSYS));
-
-    return !mv_is_confined() &&
-           syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof all) == 0;
-}
-
-static void restore_signals(uint64_t before)
-{
-    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
-}
-
 static bool take(mv_lock *lock, int how(pthread_mutex_t *))
 {
-    uint64_t before = 0;
-    bool has_blocked = block_signals(&before);
+    mv_signals signals = mv_signals_block();
 
     if (how(&lock->mutex) == 0) {
-        lock->signals = before;
-        lock->has_blocked = has_blocked;
+        lock->signals = signals;
         return true;
     }
-    if (has_blocked)
-        restore_signals(before);
+    mv_signals_restore(signals);
     return false;
 }
 
@@ -84,12 +59,10 @@ bool mv_process_trylock(mv_lock *lock)
 
 void mv_process_unlock(mv_lock *lock)
 {
-    uint64_t before = lock->signals;
-    bool has_blocked = lock->has_blocked;
+    mv_signals signals = lock->signals;
 
     pthread_mutex_unlock(&lock->mutex);
-    if (has_blocked)
-        restore_signals(before);
+    mv_signals_restore(signals);
 }
 
 /* ---- What is lost, and when recording stops ---- */

@@ -23,6 +23,7 @@
 
 #include "capture/live/live_chunk.h"
 #include "capture/live/live_file.h"
+#include "capture/record/signals.h"
 #include "capture/record/stack.h"
 
 /* What could not be recorded; each is counted in the fact of its name. */
@@ -48,12 +49,10 @@ typedef enum {
     MV_RECORDING_STOPPED
 } mv_recording_state;
 
-/* While a lock is held its holder has signals blocked: a handler that jumps away or forks, or a
- * pthread_cancel, would leave it locked for ever. */
+/* While a lock is held its holder has signals blocked. */
 typedef struct {
     pthread_mutex_t mutex;
-    uint64_t signals; /* blocked before */
-    bool has_blocked;
+    mv_signals signals;
 } mv_lock;
 
 enum { MV_WIPED_BYTES = 4096 };

@@ -2,6 +2,7 @@
 
 #include "capture/live/confined.h"
 #include "capture/record/forks.h"
+#include "capture/record/signals.h"
 #include "capture/stacks/elf_symbols.h"
 #include "capture/stacks/safe_read.h"
 
@@ -22,10 +23,12 @@ enum { MOST_TURNS = 1000 }; /* while the lock changes hands */
 /* The load and unload counts of a list that cannot change: a value that the loader never has. */
 #define FROZEN UINT64_MAX
 
-/* The loader's own mutex: only read, never locked here. NULL: it was not found. */
+/* The loader's own mutex, and its count of loaded files: only read here. NULL: not found. */
 static _Atomic(const pthread_mutex_t *) lock;
+static _Atomic(const uint64_t *) load_count;
+static atomic_bool is_searched; /* children inherit it */
 
-/* ---- where the loader's lock is ---- */
+/* ---- where the loader's lock and its count are ---- */
 
 typedef struct {
     const uint8_t *from;
@@ -33,6 +36,7 @@ typedef struct {
     int owner, count;            /* expected in the lock */
     const pthread_mutex_t *only; /* the candidate, when `matches` is 1 */
     unsigned matches;
+    uint64_t loads; /* files loaded until now */
 } search;
 
 static bool looks_as_wanted(const pthread_mutex_t *m, const search *s)
@@ -45,8 +49,8 @@ static int find_held(struct dl_phdr_info *info, size_t size, void *data)
 {
     search *s = data;
 
-    (void)info;
     (void)size;
+    s->loads = info->dlpi_adds;
     for (size_t at = 0; at + sizeof(pthread_mutex_t) <= s->bytes; at += sizeof(void *)) {
         const pthread_mutex_t *m = (const void *)(s->from + at);
         if (looks_as_wanted(m, s)) {
@@ -55,6 +59,18 @@ static int find_held(struct dl_phdr_info *info, size_t size, void *data)
         }
     }
     return 1;
+}
+
+/* The count follows the lock; newer versions of glibc have another lock between them. If it is
+ * another word after all, that shows when the next file is loaded. */
+static void find_load_count(const search *s)
+{
+    const uint8_t *end = s->from + s->bytes, *at = (const uint8_t *)(s->only + 1);
+
+    for (; at + sizeof s->loads <= end && at <= (const uint8_t *)(s->only + 2);
+         at += sizeof *s->only)
+        if (memcmp(at, &s->loads, sizeof s->loads) == 0)
+            atomic_store(&load_count, (const void *)at);
 }
 
 /* Searches the loader's variables. The lock is the one recursive mutex there that this thread holds
@@ -68,8 +84,10 @@ static void find_lock(void)
     if (!s.from)
         return;
     dl_iterate_phdr(find_held, &s);
-    if (s.matches == 1 && s.only->__data.__owner != s.owner)
-        atomic_store(&lock, s.only);
+    if (s.matches != 1 || s.only->__data.__owner == s.owner)
+        return;
+    atomic_store(&lock, s.only);
+    find_load_count(&s);
 }
 
 /* ---- in a child ---- */
@@ -94,7 +112,8 @@ static int look_at_lock(void)
     int kept = errno, found;
     bool is_free;
 
-    if (mv_forks_begin()) {
+    mv_forks_begin();
+    if (!atomic_exchange(&is_searched, true)) {
         find_lock();
         is_free = true;
     } else {
@@ -164,22 +183,52 @@ static __attribute__((noinline)) int iterate_frozen(mv_loader_each *each, void *
     return result;
 }
 
-/* A thread that is canceled within dl_iterate_phdr may leave the loader's lock locked. */
+typedef struct {
+    mv_loader_each *each;
+    void *data;
+} visit;
+
+static int visit_file(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const uint64_t *count = atomic_load_explicit(&load_count, memory_order_relaxed);
+    const visit *v = data;
+
+    if (count && __atomic_load_n(count, __ATOMIC_RELAXED) != info->dlpi_adds)
+        atomic_store(&load_count, NULL);
+    return v->each(info, size, v->data);
+}
+
+/* The loader's lock is taken here with signals blocked. In a confined process they cannot be; there
+ * a cancellation waits at least. */
 int mv_loader_iterate(mv_loader_each *each, void *data)
 {
     bool is_first = !mv_forks_is_inside(MV_SECTION_LOADER), must_not_lock = !can_lock();
+    mv_signals signals;
     int result, how;
 
-    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &how);
     mv_forks_enter(MV_SECTION_LOADER);
+    signals = mv_signals_block();
+    if (!signals.is_blocked)
+        pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &how);
     if (is_first && must_not_lock)
         pthread_mutex_lock(&mv_forks.loader_own);
-    result = must_not_lock ? iterate_frozen(each, data) : dl_iterate_phdr(each, data);
+    result = must_not_lock ? iterate_frozen(each, data)
+                           : dl_iterate_phdr(visit_file, &(visit){each, data});
     if (is_first && must_not_lock)
         pthread_mutex_unlock(&mv_forks.loader_own);
     mv_forks_leave(MV_SECTION_LOADER);
-    pthread_setcanceltype(how, NULL); /* may end the thread */
+    if (!signals.is_blocked)
+        pthread_setcanceltype(how, NULL); /* may end the thread, as may the next line */
+    mv_signals_restore(signals);
     return result;
+}
+
+bool mv_loader_loads(uint64_t *count)
+{
+    const uint64_t *known = atomic_load_explicit(&load_count, memory_order_relaxed);
+
+    *count = known ? __atomic_load_n(known, __ATOMIC_RELAXED) : 0;
+    return known != NULL;
 }
 
 bool mv_loader_has(const struct link_map *file)

@@ -10,12 +10,17 @@
 
 #include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef int mv_loader_each(struct dl_phdr_info *info, size_t size, void *data);
 
 /* Like dl_iterate_phdr. The list does not change meanwhile, and only one thread at a time is in
  * here; that thread may call it again from the callback. */
 int mv_loader_iterate(mv_loader_each *each, void *data);
+
+/* How many files the loader has loaded, without its lock: a file that is loaded raises it before
+ * its code runs. False: that cannot be known here. */
+bool mv_loader_loads(uint64_t *count);
 
 /* Whether the file's memory is still mapped. In a child that was forked in the middle of a dlclose,
  * a file in the list may be unmapped; elsewhere it is always true, and calls nothing. */

@@ -10,6 +10,7 @@
  * that the C library did not make. The shim brings no unwinder of its own, because the dependencies
  * of a preloaded library come before those of all others. */
 #include "capture/record/forks.h"
+#include "capture/record/signals.h"
 #include "capture/record/stack.h"
 #include "capture/stacks/eh_frame.h"
 #include "capture/stacks/elf_symbols.h"
@@ -34,7 +35,8 @@ typedef _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void *);
 typedef _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
 
 static slot slots[SLOTS];
-static _Atomic uint64_t unloads; /* the loader's count of unloads when the state below was found */
+static _Atomic uint64_t loads; /* the loader's count of loads when it was last asked for unloads */
+static _Atomic uint64_t unloads; /* its count of unloads when the state below was found */
 static _Atomic(uint64_t) program_backtrace, program_get_ip;
 static _Atomic uint64_t main_stack_end;
 static atomic_bool is_started;
@@ -180,20 +182,6 @@ static _Unwind_Reason_Code keep(struct _Unwind_Context *frame, void *context)
     return _URC_NO_REASON;
 }
 
-/* The program's unwinder takes its own locks and the loader's, so no fork may happen meanwhile. A
- * child may have inherited these locks from a thread that threw an exception. */
-static void walk_by_program(stack_walk *u)
-{
-    unwind_backtrace walk = (unwind_backtrace)(uintptr_t)atomic_load(&program_backtrace);
-
-    u->count = 0;
-    if (!walk || !mv_forks_was_alone())
-        return;
-    mv_forks_enter(MV_SECTION_LOADER);
-    walk(keep, u);
-    mv_forks_leave(MV_SECTION_LOADER);
-}
-
 /* ---- the ends of stacks, and unloaded libraries ---- */
 
 static inline bool is_close(uint64_t sp, uint64_t end)
@@ -229,8 +217,8 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-/* Rules of an unloaded library must not be used for the next one at the same address. */
-static void notice_unloads(void)
+/* Needs the loader's lock. */
+static void look_for_unloads(void)
 {
     uint64_t now = 0;
 
@@ -240,6 +228,38 @@ static void notice_unloads(void)
     forget_rules();
     find_program_unwinder();
     atomic_store(&unloads, now);
+}
+
+/* Rules of an unloaded library must not be used for the next one at the same address, so nothing
+ * needs a look while none is loaded. */
+static void notice_unloads(void)
+{
+    uint64_t now;
+    bool is_known = mv_loader_loads(&now);
+
+    if (is_known && now == atomic_load_explicit(&loads, memory_order_relaxed))
+        return;
+    look_for_unloads();
+    atomic_store_explicit(&loads, now, memory_order_relaxed);
+}
+
+/* The program's unwinder takes its own locks and the loader's, so no fork may happen meanwhile. A
+ * child may have inherited these locks from a thread that threw an exception. */
+static void walk_by_program(stack_walk *u)
+{
+    unwind_backtrace walk;
+    mv_signals signals;
+
+    u->count = 0;
+    look_for_unloads();
+    walk = (unwind_backtrace)(uintptr_t)atomic_load(&program_backtrace);
+    if (!walk || !mv_forks_was_alone())
+        return;
+    mv_forks_enter(MV_SECTION_LOADER);
+    signals = mv_signals_block();
+    walk(keep, u);
+    mv_forks_leave(MV_SECTION_LOADER);
+    mv_signals_restore(signals);
 }
 
 bool mv_native_start(void)
