@@ -147,7 +147,7 @@ static int listen_here(uint16_t *port)
         return -1;
     /* A port of a server that has ended a moment ago can be had again. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 32) != 0 ||
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, SOMAXCONN) != 0 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
         int failed = errno;
         close(fd);

@@ -221,7 +221,7 @@ static int root_number(compact *c, number n)
         c->version = (uint32_t)n.bits;
         return 0;
     case MV_SECTION_CALLS:
-        if (n.bits >= MV_NO_CALL)
+        if (n.bits > MV_NO_CALL)
             return refuse(c, MV_RANGE, "too many");
         c->build.trace->calls = (uint32_t)n.bits;
         return 0;
