@@ -156,7 +156,7 @@ static void make_summary(void)
     if (!is_made && mvt_program("summarize -q c.pickle -o d.summary", NULL).status != MV_EXIT_DONE)
         mvt_stop("no summary");
     if (!is_made)
-        mvt_memory_file("d.summary", mvt_memory_read("d.summary"));
+        mvt_memory_file("d.summary", mvt_folder_read("d.summary"));
     is_made = true;
 }
 

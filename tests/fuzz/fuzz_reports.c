@@ -203,7 +203,7 @@ static bool fits_plain(const mv_trace *trace)
 
 static void check_summary(void)
 {
-    mv_span first = mvt_memory_read("out.summary"), second;
+    mv_span first = mvt_folder_read("out.summary"), second;
     mvt_ran ran = run(NULL, "%s", "ranks --json out.summary");
 
     if (ran.status != MV_EXIT_DONE)
@@ -211,7 +211,7 @@ static void check_summary(void)
     cJSON_Delete(mvt_check_json("ranks of the summary", ran.out));
     if (run(NULL, "%s", "summarize out.summary -o again.summary").status != MV_EXIT_DONE)
         mvt_stop("the summary cannot be summarized: %s", (const char *)ran.err.data);
-    second = mvt_memory_read("again.summary");
+    second = mvt_folder_read("again.summary");
     if (first.length != second.length || memcmp(first.data, second.data, first.length) != 0)
         mvt_stop("the summary of a summary is another one");
     free((void *)(uintptr_t)first.data);

@@ -76,7 +76,7 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
     if (!wants_picture) {
         out->out = copy_of(arena, ran.out);
     } else if (ran.status == MV_EXIT_DONE) {
-        mv_span picture = mvt_memory_read("p.png");
+        mv_span picture = mvt_folder_read("p.png");
         out->out = copy_of(arena, picture);
         free((void *)(uintptr_t)picture.data);
     }
@@ -188,7 +188,7 @@ static void start_server(void)
 
     snprintf(path, sizeof path, "%s/a.pickle", mvt_memory_folder());
     paths[0] = path;
-    served.first = mvt_memory_read(path);
+    served.first = mvt_folder_read(path);
     served.budget.limit = UINT64_C(256) << 20;
     mv_arena_init(&served.arena, &served.budget);
     served.site.budget = &served.budget;

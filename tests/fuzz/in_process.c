@@ -1,12 +1,10 @@
 #include "tests/fuzz/in_process.h"
 
-#include "base/numbers.h"
 #include "cli/program.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +23,7 @@ typedef struct {
 } known_file;
 
 static struct {
-    char path[64];
-    int folder, above; /* descriptors of it and of the folder that the process was started in */
+    bool is_set;
     known_file file[MOST_FILES];
     uint32_t files;
     char words[4096]; /* of the last run, for messages */
@@ -47,74 +44,17 @@ void mvt_stop(const char *format, ...)
 
 /* ---- the folder -------------------------------------------------------------------------- */
 
-static void empty_folder(const char *path)
-{
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-
-    while (folder && (entry = readdir(folder)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-}
-
-static void remove_folder(void)
-{
-    empty_folder(here.path);
-    rmdir(here.path);
-}
-
-/* Folders of processes that have crashed. */
-static void remove_old(const char *above, const char *begin)
-{
-    DIR *folder = opendir(above);
-    struct dirent *entry;
-    char path[512];
-
-    while (folder && (entry = readdir(folder))) {
-        uint64_t process;
-        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
-            !mv_number_read(entry->d_name + strlen(begin), &process) ||
-            kill((pid_t)process, 0) == 0 || errno != ESRCH)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", above, entry->d_name);
-        empty_folder(path);
-        rmdir(path);
-    }
-    if (folder)
-        closedir(folder);
-}
-
-static void make_folder(void)
-{
-    static const char begin[] = "memviz_fuzz.";
-    const char *above = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-
-    remove_old(above, begin);
-    snprintf(here.path, sizeof here.path, "%s/%s%d", above, begin, (int)getpid());
-    if (mkdir(here.path, 0700) != 0)
-        mvt_stop("%s: %s", here.path, strerror(errno));
-    here.folder = open(here.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    here.above = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (here.folder < 0 || here.above < 0)
-        mvt_stop("%s: %s", here.path, strerror(errno));
-    atexit(remove_folder);
-}
-
 /* What the program asks of its surroundings is the same on every machine. */
-static void set_environment(void)
+static void set_environment(const char *folder)
 {
     static const char *const gone[] = {"COLUMNS", "LINES",        "NO_COLOR",       "PAGER",
                                        "DISPLAY", "MEMVIZ_PAGER", "WAYLAND_DISPLAY"};
-    static const char *const folders[] = {"HOME", "TMPDIR", "XDG_CONFIG_HOME", "MEMVIZ_CACHE"};
+    static const char *const folders[] = {"TMPDIR", "MEMVIZ_CACHE", "MEMVIZ_SHIM", "PATH"};
 
     for (unsigned i = 0; i < sizeof gone / sizeof *gone; i++)
         unsetenv(gone[i]);
     for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
-        setenv(folders[i], here.path, 1);
-    setenv("PATH", here.path, 1); /* no program is found */
-    setenv("MEMVIZ_SHIM", here.path, 1);
+        setenv(folders[i], folder, 1); /* no program is found, and no shim */
     setenv("MEMVIZ_PAGE", MV_SOURCE_DIR "/tests/serve/page.html", 1);
     setenv("SDL_VIDEODRIVER", "none", 1); /* there is no such driver, hence no window */
     setenv("TERM", "dumb", 1);
@@ -122,16 +62,15 @@ static void set_environment(void)
 
 const char *mvt_memory_folder(void)
 {
-    if (!here.path[0]) {
-        make_folder();
-        set_environment();
-    }
-    return here.path;
+    if (!here.is_set)
+        set_environment(mvt_folder_path());
+    here.is_set = true;
+    return mvt_folder_path();
 }
 
 static void write_file(known_file *file)
 {
-    int fd = openat(here.folder, file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = openat(mvt_folder_file(), file->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
     if (fd < 0 || write(fd, file->bytes.data, file->bytes.length) != (ssize_t)file->bytes.length ||
         fstat(fd, &file->state) != 0)
@@ -160,7 +99,7 @@ void mvt_memory_file(const char *name, mv_span bytes)
         snprintf(file->name, sizeof file->name, "%s", name);
     }
     file->bytes = bytes;
-    unlinkat(here.folder, name, 0);
+    unlinkat(mvt_folder_file(), name, 0);
     write_file(file);
 }
 
@@ -173,40 +112,25 @@ void mvt_memory_copy(const char *name, const char *from)
     if (find(name))
         return;
     snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, from);
-    bytes = mvt_memory_read(path);
+    bytes = mvt_folder_read(path);
     if (!bytes.data)
         mvt_stop("cannot read %s", path);
     mvt_memory_file(name, bytes);
-}
-
-mv_span mvt_memory_read(const char *name)
-{
-    int fd = openat(here.folder, name, O_RDONLY | O_CLOEXEC);
-    mv_span bytes = {NULL, 0};
-    struct stat st;
-    uint8_t *copy;
-
-    if (fd < 0)
-        return bytes;
-    copy = fstat(fd, &st) == 0 ? calloc(1, (size_t)st.st_size + 1) : NULL;
-    if (!copy || read(fd, copy, (size_t)st.st_size) != st.st_size)
-        mvt_stop("cannot read %s", name);
-    close(fd);
-    return (mv_span){copy, (uint64_t)st.st_size};
 }
 
 static bool is_as_it_was(const known_file *file)
 {
     struct stat now;
 
-    return fstatat(here.folder, file->name, &now, 0) == 0 && now.st_ino == file->state.st_ino &&
-           now.st_size == file->state.st_size && now.st_mtim.tv_sec == file->state.st_mtim.tv_sec &&
+    return fstatat(mvt_folder_file(), file->name, &now, 0) == 0 &&
+           now.st_ino == file->state.st_ino && now.st_size == file->state.st_size &&
+           now.st_mtim.tv_sec == file->state.st_mtim.tv_sec &&
            now.st_mtim.tv_nsec == file->state.st_mtim.tv_nsec;
 }
 
 unsigned mvt_memory_tidy(void)
 {
-    DIR *folder = opendir(here.path);
+    DIR *folder = opendir(mvt_folder_path());
     struct dirent *entry;
     unsigned changes = 0;
 
@@ -214,7 +138,7 @@ unsigned mvt_memory_tidy(void)
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             find(entry->d_name))
             continue;
-        if (unlinkat(here.folder, entry->d_name, 0) != 0)
+        if (unlinkat(mvt_folder_file(), entry->d_name, 0) != 0)
             mvt_stop("cannot remove %s: %s", entry->d_name, strerror(errno));
         changes++;
     }
@@ -222,7 +146,7 @@ unsigned mvt_memory_tidy(void)
         closedir(folder);
     for (uint32_t i = 0; i < here.files; i++)
         if (!is_as_it_was(&here.file[i])) {
-            unlinkat(here.folder, here.file[i].name, 0);
+            unlinkat(mvt_folder_file(), here.file[i].name, 0);
             write_file(&here.file[i]);
             changes++;
         }
@@ -290,13 +214,13 @@ static int run(int argc, char **argv, mv_kept_files *kept, mv_span *said)
     int status;
 
     stderr = open_memstream(&here.err, &length);
-    if (!stderr || fchdir(here.folder) != 0)
+    if (!stderr)
         abort();
+    mvt_folder_enter();
     status = mv_program(argc, argv, kept);
     fclose(stderr);
     stderr = before;
-    if (fchdir(here.above) != 0)
-        abort();
+    mvt_folder_leave();
     *said = (mv_span){(const uint8_t *)here.err, length};
     return status;
 }

@@ -13,6 +13,7 @@
 
 #include "base/cursor.h"
 #include "cli/input/kept_files.h"
+#include "tests/fuzz/private_folder.h"
 
 /* Words of a command line, also those that a target reads from its input. */
 #define MVT_MOST_WORDS 64
@@ -32,10 +33,8 @@ mvt_ran mvt_program(const char *words, mv_kept_files *kept);
 /* Its path. */
 const char *mvt_memory_folder(void);
 
-/* A file of the folder, and its bytes: in a block of malloc that ends with a NUL, or data NULL when
- * there is none. */
+/* A file of the folder (private_folder.h). */
 void mvt_memory_file(const char *name, mv_span bytes);
-mv_span mvt_memory_read(const char *name);
 
 /* Copies a file of testdata/ into the folder, if it is not there. */
 void mvt_memory_copy(const char *name, const char *from);

@@ -1,8 +1,11 @@
 #include "tests/fuzz/private_folder.h"
 
+#include "base/numbers.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +51,36 @@ void mvt_folder_empty(void)
     empty(folder);
 }
 
+/* Folders of processes that have crashed. */
+static void remove_old(const char *parent, const char *begin)
+{
+    DIR *dir = opendir(parent);
+    struct dirent *entry;
+    char path[512];
+
+    while (dir && (entry = readdir(dir))) {
+        uint64_t process;
+        if (strncmp(entry->d_name, begin, strlen(begin)) != 0 ||
+            !mv_number_read(entry->d_name + strlen(begin), &process) ||
+            kill((pid_t)process, 0) == 0 || errno != ESRCH)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
+        empty(path);
+        rmdir(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 static void make(void)
 {
+    static const char begin[] = "memviz_fuzz.";
     const char *parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 
-    snprintf(folder, sizeof folder, "%s/memviz-fuzz-XXXXXX", parent);
-    if (!mkdtemp(folder) || (folder_file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+    remove_old(parent, begin);
+    snprintf(folder, sizeof folder, "%s/%s%d", parent, begin, (int)getpid());
+    if (mkdir(folder, 0700) != 0 ||
+        (folder_file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
         (before_file = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         mvt_finding("no folder", folder);
     setenv("HOME", folder, 1);
@@ -62,11 +89,22 @@ static void make(void)
     atexit(remove_all);
 }
 
-const char *mvt_folder_enter(void)
+const char *mvt_folder_path(void)
 {
     if (folder_file < 0)
         make();
-    if (fchdir(folder_file) != 0)
+    return folder;
+}
+
+int mvt_folder_file(void)
+{
+    mvt_folder_path();
+    return folder_file;
+}
+
+const char *mvt_folder_enter(void)
+{
+    if (fchdir(mvt_folder_file()) != 0)
         mvt_finding("no folder", folder);
     return folder;
 }
@@ -86,9 +124,9 @@ void mvt_folder_put(const char *name, mv_span bytes)
     close(file);
 }
 
-mv_span mvt_folder_take(const char *name)
+mv_span mvt_folder_read(const char *name)
 {
-    int file = openat(folder_file, name, O_RDONLY | O_CLOEXEC);
+    int file = openat(mvt_folder_file(), name, O_RDONLY | O_CLOEXEC);
     struct stat st;
     uint8_t *data;
 
@@ -98,7 +136,14 @@ mv_span mvt_folder_take(const char *name)
         read(file, data, (size_t)st.st_size) != st.st_size)
         mvt_finding("cannot read", name);
     close(file);
-    unlinkat(folder_file, name, 0);
     data[st.st_size] = 0;
     return (mv_span){data, (uint64_t)st.st_size};
+}
+
+mv_span mvt_folder_take(const char *name)
+{
+    mv_span bytes = mvt_folder_read(name);
+
+    unlinkat(folder_file, name, 0);
+    return bytes;
 }
