@@ -55,13 +55,21 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
            pane->pools_slot && pane->requested_slot && pane->requested_at_slot;
 }
 
+/* The makers of tiles have budgets of their own: all together a quarter of the view's. */
+static uint64_t scratch_of(const mv_view *view, uint32_t makers)
+{
+    uint64_t share = view->budget->limit / 4 / makers;
+
+    return share < MV_TILES_SCRATCH ? share : MV_TILES_SCRATCH;
+}
+
 bool mv_timeline_pane_open(mv_view *view)
 {
     mv_timeline_pane *pane = mv_push_struct(&view->arena, mv_timeline_pane);
-    mv_tiles_opts opts = {.threads = view->opts.in_turns      ? MV_IN_TURNS
-                                     : view->opts.is_threaded ? mv_tiles_threads()
-                                                              : 0,
+    uint32_t threads = view->opts.is_threaded && !view->opts.in_turns ? mv_tiles_threads() : 0;
+    mv_tiles_opts opts = {.threads = view->opts.in_turns ? MV_IN_TURNS : threads,
                           .bytes = view->opts.tile_bytes,
+                          .scratch = scratch_of(view, threads + 1),
                           .wake = view->opts.wake,
                           .user = view->opts.user};
 

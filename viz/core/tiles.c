@@ -17,8 +17,7 @@ enum {
     BASE_ROWS = 512      /* height of the tile that shows everything */
 };
 
-#define DEFAULT_BYTES   ((uint64_t)64 << 20)
-#define DEFAULT_SCRATCH ((uint64_t)1 << 30)
+#define DEFAULT_BYTES ((uint64_t)64 << 20)
 
 /* First the tile that shows everything, then what is visible, then what is next to it. */
 enum { RANK_BASE, RANK_VISIBLE, RANK_BESIDE = 1 << 16 };
@@ -161,7 +160,7 @@ mv_tiles *mv_tiles_open(mv_arena *arena, const mv_tiles_opts *opts)
     t->opts = *opts;
     t->opts.bytes = bytes;
     if (!t->opts.scratch)
-        t->opts.scratch = DEFAULT_SCRATCH;
+        t->opts.scratch = MV_TILES_SCRATCH;
     t->budget.limit = bytes;
     mv_arena_init(&t->arena, &t->budget);
     mv_tile_maker_init(&t->maker, t->opts.scratch);

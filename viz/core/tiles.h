@@ -73,11 +73,13 @@ typedef struct {
 
 typedef struct mv_tiles mv_tiles;
 
+#define MV_TILES_SCRATCH ((uint64_t)1 << 30)
+
 typedef struct {
     uint32_t threads; /* 0: none; then mv_tiles_frame makes everything that it shows before it
                          returns. MV_IN_TURNS (viz/core/background.h): mv_tiles_turn makes them */
     uint64_t bytes;   /* most memory of tiles; 0: 64 MiB */
-    uint64_t scratch; /* most memory of the sums of one worker; 0: 1 GiB */
+    uint64_t scratch; /* most memory of the sums of one worker; 0: MV_TILES_SCRATCH */
     void (*wake)(void *user); /* called by a worker: there are tiles that no frame has shown. Once
                                  until the next frame. May be NULL */
     void *user;
