@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/processors.h"
+#include "base/thread.h"
 
 enum { MOST_THREADS = 16 };
 
@@ -43,7 +44,7 @@ void mv_side_by_side(uint32_t count, uint32_t threads, void (*piece)(void *user,
 
     threads = mv_side_by_side_threads(count, threads);
     for (uint32_t i = 1; i < threads; i++)
-        is_started[i] = pthread_create(&thread[i], NULL, work_off, &w) == 0;
+        is_started[i] = mv_thread_start(&thread[i], work_off, &w);
     work_off(&w);
     for (uint32_t i = 1; i < threads; i++)
         if (is_started[i])

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -133,6 +135,16 @@ static size_t leave_escapes(void *user, struct MHD_Connection *connection, char 
     return strlen(text);
 }
 
+/* libmicrohttpd asks for memory before each wait, and at once again when there is none. */
+static void take_breath(void *user, const char *message, va_list args)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+
+    (void)user, (void)args;
+    if (strstr(message, "llocat"))
+        nanosleep(&pause, NULL);
+}
+
 /* ---- start and stop ---------------------------------------------------------------------- */
 
 /* A listening socket of this machine alone; -1, with errno, when the port cannot be had. */
@@ -180,11 +192,12 @@ mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err)
 {
     server->site = site;
     server->daemon = server->start_daemon(
-        MHD_USE_POLL_INTERNAL_THREAD, 0, admit, server, answer_request, server,
+        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, admit, server, answer_request, server,
         MHD_OPTION_LISTEN_SOCKET, server->listening, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_OF_SILENCE,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BYTES_OF_CONNECTION,
-        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_END);
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_EXTERNAL_LOGGER, take_breath,
+        NULL, MHD_OPTION_END);
     return server->daemon ? MV_OK : mv_fail(err, MV_IO, MV_NO_OFFSET, "libmicrohttpd cannot start");
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/intern.h"
 #include "base/sort.h"
+#include "base/thread.h"
 #include "cli/input/folder_files.h"
 #include "cli/serve/container_file.h"
 
@@ -378,7 +379,7 @@ mv_code mv_shelf_open(mv_arena *arena, const char *const *paths, uint32_t count,
     }
     pthread_mutex_init(&shelf->lock, NULL);
     pthread_cond_init(&shelf->wanted, NULL);
-    if (pthread_create(&shelf->thread, NULL, work, shelf) != 0)
+    if (!mv_thread_start(&shelf->thread, work, shelf))
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
     *out = shelf;
     return MV_OK;

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "base/processors.h"
+#include "base/thread.h"
 #include "parse/container/wire_column.h"
 #include "parse/container/wire_load.h"
 
@@ -230,7 +231,7 @@ mv_code mv_rows_decode(mv_load *load, mv_err *err)
     if (!prepare(&j))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
     for (uint32_t i = 1; i < j.worker_count; i++)
-        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+        workers[i].started = mv_thread_start(&workers[i].thread, work, &workers[i]);
     work(&workers[0]);
     for (uint32_t i = 1; i < j.worker_count; i++)
         if (workers[i].started)

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "viz/core/background.h"
 
 enum { MOST_THREADS = 16 };
@@ -143,7 +144,7 @@ mv_jobs *mv_jobs_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void
     if (threads > MOST_THREADS)
         threads = MOST_THREADS;
     while (jobs->thread_count < threads &&
-           pthread_create(&jobs->threads[jobs->thread_count], NULL, work, jobs) == 0)
+           mv_thread_start(&jobs->threads[jobs->thread_count], work, jobs))
         jobs->thread_count++;
     return jobs;
 }

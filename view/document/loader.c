@@ -1,6 +1,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/thread.h"
 #include "view/document/document.h"
 #include "viz/core/background.h"
 
@@ -183,7 +184,7 @@ mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->work, NULL);
     l->in_turns = threads == MV_IN_TURNS;
-    l->is_threaded = threads && !l->in_turns && pthread_create(&l->thread, NULL, work, l) == 0;
+    l->is_threaded = threads && !l->in_turns && mv_thread_start(&l->thread, work, l);
     return l;
 }
 

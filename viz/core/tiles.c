@@ -6,6 +6,7 @@
 #include <semaphore.h>
 
 #include "base/processors.h"
+#include "base/thread.h"
 #include "viz/core/background.h"
 #include "viz/core/tile_maker.h"
 
@@ -144,7 +145,7 @@ static bool start_threads(mv_arena *arena, mv_tiles *t)
         worker *w = &t->workers[t->thread_count];
         w->tiles = t;
         mv_tile_maker_init(&w->maker, t->opts.scratch);
-        if (pthread_create(&w->thread, NULL, work, w) != 0)
+        if (!mv_thread_start(&w->thread, work, w))
             break;
     }
     return t->thread_count > 0 || t->opts.threads == 0;

@@ -1,5 +1,6 @@
-/* POSIX threads where there is one thread: none can be started, and a lock has nothing to keep
- * apart. Code that starts threads works without them when that fails. wasi-libc has the types. */
+/* POSIX threads where there is one thread: none can be started (system/thread.c), and a lock has
+ * nothing to keep apart. Code that starts threads works without them when that fails. wasi-libc has
+ * the types. */
 #ifndef MV_WEB_PTHREAD_H
 #define MV_WEB_PTHREAD_H
 
@@ -12,13 +13,6 @@
 #include <bits/alltypes.h>
 #include <errno.h>
 #include <stddef.h>
-
-static inline int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-                                 void *(*begin)(void *), void *user)
-{
-    (void)thread, (void)attr, (void)begin, (void)user;
-    return EAGAIN;
-}
 
 /* Never called: no thread was started. */
 static inline int pthread_join(pthread_t thread, void **out)
