@@ -517,6 +517,8 @@ static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
         code = publish(load, out, err);
     if (code == MV_OK)
         mv_build_settle(&load->build);
+    if (code == MV_OK && load->build.code != MV_OK)
+        code = mv_fail(err, load->build.code, MV_NO_OFFSET, "%s", "settings");
     return code;
 }
 
@@ -536,7 +538,7 @@ static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out,
 mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                          mv_trace *out, mv_err *err)
 {
-    mv_load load = {.arena = arena, .build = {.trace = out}};
+    mv_load load = {.arena = arena, .build = {.arena = arena, .trace = out}};
     mv_code code = mv_source_rest(source, &load.file, err);
 
     if (code != MV_OK)

@@ -430,6 +430,102 @@ static void check_tiles(mv_build *b, const mv_segments *s)
     }
 }
 
+/* ---- settings that are given twice ------------------------------------------------------- */
+
+typedef struct {
+    const mv_trace *trace;
+    mv_intern names, keys; /* of settings and tables; of what is in tables. Rows are settings */
+} seen_settings;
+
+static uint64_t hash_of(const char *text)
+{
+    return XXH3_64bits_withSeed(text, strlen(text), mv_hash_key());
+}
+
+/* A setting's own name, or that of its table. */
+static const char *name_of(const mv_trace *trace, uint32_t row)
+{
+    const mv_settings *s = &trace->settings;
+
+    return mv_string_text(trace, s->parent[row].row == MV_NO_ROW ? s->key[row] : s->parent[row]);
+}
+
+static const char *key_of(const mv_trace *trace, uint32_t row)
+{
+    return mv_string_text(trace, trace->settings.key[row]);
+}
+
+/* Whether a later row has taken the name; from now on it is taken. */
+static bool name_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
+{
+    const char *name = name_of(seen->trace, row);
+    uint64_t hash = hash_of(name);
+
+    for (mv_probe p = mv_intern_start(&seen->names, hash); mv_intern_next(&seen->names, &p);)
+        if (strcmp(name_of(seen->trace, p.row), name) == 0)
+            return true;
+    if (!mv_intern_add(&seen->names, hash, row))
+        fail(b, MV_NOMEM);
+    return false;
+}
+
+/* The same for a key within its table. */
+static bool key_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
+{
+    const char *name = name_of(seen->trace, row), *key = key_of(seen->trace, row);
+    uint64_t hash = mv_mix(hash_of(name), hash_of(key));
+
+    for (mv_probe p = mv_intern_start(&seen->keys, hash); mv_intern_next(&seen->keys, &p);)
+        if (strcmp(key_of(seen->trace, p.row), key) == 0 &&
+            strcmp(name_of(seen->trace, p.row), name) == 0)
+            return true;
+    if (!mv_intern_add(&seen->keys, hash, row))
+        fail(b, MV_NOMEM);
+    return false;
+}
+
+static void move_setting(mv_trace *trace, uint32_t to, uint32_t from)
+{
+    const mv_model_table *table = mv_table_find(MV_WIRE_SETTINGS);
+
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[i];
+        char *values = mv_column_of(&trace->settings, column);
+        memmove(values + (uint64_t)to * column->size, values + (uint64_t)from * column->size,
+                column->size);
+    }
+}
+
+/* A dict has each key once, and the last value counts: of settings of one name the last one, or the
+ * last table, whose rows are next to each other. */
+static void drop_old_settings(mv_build *b)
+{
+    mv_settings *s = &b->trace->settings;
+    seen_settings seen = {b->trace, {.arena = b->arena}, {.arena = b->arena}};
+    uint8_t *is_old = mv_arena_grow(b->arena, NULL, s->count);
+    uint32_t kept = 0;
+    bool is_taken = false;
+
+    if (!is_old)
+        fail(b, MV_NOMEM);
+    for (uint32_t i = s->count; b->code == MV_OK && i-- > 0;) {
+        bool is_nested = s->parent[i].row != MV_NO_ROW;
+        if (!is_nested || i + 1 == s->count || s->parent[i + 1].row != s->parent[i].row)
+            is_taken = name_is_taken(b, &seen, i);
+        is_old[i] = is_taken || (is_nested && key_is_taken(b, &seen, i));
+    }
+    for (uint32_t i = 0; b->code == MV_OK && i < s->count; i++)
+        if (is_old[i])
+            mv_build_note(b, MV_NOTE_DUPLICATE_KEY, "\"%.60s\"", key_of(b->trace, i));
+        else
+            move_setting(b->trace, kept++, i);
+    if (b->code == MV_OK)
+        s->count = kept;
+    mv_arena_drop(b->arena, seen.keys.slots);
+    mv_arena_drop(b->arena, seen.names.slots);
+    mv_arena_drop(b->arena, is_old);
+}
+
 static void drop_interning(mv_build *b)
 {
     mv_intern *tables[] = {&b->strings, &b->frames, &b->stacks, &b->streams,
@@ -451,6 +547,8 @@ void mv_build_settle(mv_build *b)
     place_blocks(&t->host_segments, &t->blocks);
     check_tiles(b, &t->segments);
     check_tiles(b, &t->host_segments);
+    if (t->settings.count > 1)
+        drop_old_settings(b);
 }
 
 mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err)
@@ -470,5 +568,5 @@ mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err)
     cut(b, MV_WIRE_SEGMENTS, ranges->segments, &t->segments);
     cut(b, MV_WIRE_SEGMENTS, ranges->host_segments, &t->host_segments);
     mv_build_settle(b);
-    return MV_OK;
+    return b->code == MV_OK ? MV_OK : mv_fail(err, b->code, MV_NO_OFFSET, "%s", "settings");
 }

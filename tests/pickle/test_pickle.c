@@ -404,6 +404,49 @@ Test(pickle, a_record_is_in_one_list)
     cr_assert_str_eq(err.detail, "\"blocks\" shares records with another list");
 }
 
+static void put_setting(writer *w, const char *name, int value)
+{
+    put_text(w, name);
+    put_int(w, value);
+}
+
+Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+    uint32_t row;
+
+    OPS(w, "}(");
+    put_text(w, "segments");
+    OPS(w, "]");
+    put_text(w, "device_traces");
+    OPS(w, "]");
+    put_text(w, "allocator_settings");
+    OPS(w, "}(");
+    put_setting(w, "limit", 1);
+    put_setting(w, "table", 7);
+    put_setting(w, "limit", 2);
+    for (int i = 0; i < 2; i++) {
+        put_text(w, "table");
+        OPS(w, "}(");
+        put_setting(w, i ? "second" : "first", 10 + i);
+        put_setting(w, "both", 20 + i);
+        put_setting(w, "both", 30 + i);
+        OPS(w, "u");
+        put_setting(w, "between", i);
+    }
+    OPS(w, "uu.");
+    read_writer(w, &trace);
+    cr_assert_eq(trace.settings.count, 4);
+    row = mv_setting_find(&trace, NULL, "limit");
+    cr_assert_eq(trace.settings.integer[row], 2);
+    cr_assert_eq(mv_setting_find(&trace, NULL, "table"), MV_NO_ROW);
+    cr_assert_eq(mv_setting_find(&trace, "table", "first"), MV_NO_ROW);
+    row = mv_setting_find(&trace, "table", "both");
+    cr_assert_eq(trace.settings.integer[row], 31);
+    cr_assert_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
+}
+
 Test(pickle, a_bare_list_of_segments_is_a_snapshot)
 {
     writer *w = new_writer();
