@@ -198,7 +198,7 @@ case(TOOLS, "UBSan", "{b}/guest_ubsan go 50 threads 10", needs=["{b}/guest_ubsan
 case(TOOLS, "gprof", "{b}/guest_gprof go 50 threads 10", needs=["{b}/guest_gprof"], litter=["gmon.out"])
 case(TOOLS, "Valgrind", "valgrind -q --error-exitcode=77 {b}/guest go 50 threads 5", needs=["valgrind"])
 case(TOOLS, "Helgrind", "valgrind --tool=helgrind -q {b}/guest go 50", needs=["valgrind"], noisy=True, modes=["all"])
-case(TOOLS, "gdb", "gdb -q -nx -batch -ex run -ex bt --args {b}/guest go 50 threads 5", needs=["gdb"], noisy=True,
+case(TOOLS, "gdb", "gdb -q -nx -batch -ex 'set print thread-events off' -ex run -ex bt --args {b}/guest go 50 threads 5", needs=["gdb"], noisy=True,
      varies=[r"\[New Thread.*", r"\[Thread 0x.*", r"\[Inferior.*"])
 case(TOOLS, "gdb, at a breakpoint within a call", "gdb -q -nx -batch -ex 'set breakpoint pending on' -ex 'break guest_rest' "
      "-ex run -ex continue --args {b}/guest go 5 profiled 1", needs=["gdb"], noisy=True, complete=False, modes=["all"],
