@@ -1,4 +1,5 @@
 /* What the viewer finds wrong: the verdicts of the reports, each with its place. */
+#include "parse/model/sums.h"
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/finding_places.h"
@@ -225,7 +226,7 @@ Test(findings, traces_of_nearly_nothing_are_judged)
     mvt_trace *t = mvt_new();
 
     mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
-    mvt_free(t, .addr = 512, .bytes = UINT64_MAX);
+    mvt_free(t, .addr = 512, .bytes = MV_SUM_LIMIT / 4);
     b.view = mvt_view_of(t);
     find(&b);
     check_view(b.view, "nothing");

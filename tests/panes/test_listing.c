@@ -1,6 +1,7 @@
 /* The viewer's tables: their numbers are those of the command line's reports. */
 #include "analyze/peak/lines.h"
 #include "analyze/totals/moment.h"
+#include "parse/model/sums.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
@@ -453,7 +454,7 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
     mv_view *view;
 
     mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
-    mvt_free(t, .addr = 512, .bytes = UINT64_MAX);
+    mvt_free(t, .addr = 512, .bytes = MV_SUM_LIMIT / 4);
     view = mvt_view_of(t);
     for (uint32_t kind = 0; kind < MV_LISTING_COUNT; kind++)
         for (uint32_t event = MV_BEFORE; event != 3; event++) {
