@@ -1,6 +1,7 @@
 /* Ticks of axes: round, few, and never past the end, however long the axis is. */
 #include <unistd.h>
 
+#include "parse/model/sums.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_view.h"
 #include "viz/scene/axis.h"
@@ -53,18 +54,18 @@ Test(axis, ticks_of_counts_are_round_at_any_length)
         }
 }
 
-/* A heap of nearly 2^64 bytes: sums of steps would wrap on its axes. */
+/* A heap of as many bytes as a file may have. */
 static const char *put_huge(void)
 {
     mvt_trace *t = mvt_new();
 
-    mvt_segment_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x100000);
-    mvt_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x200000, .stack = "f:a.py:1");
+    mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
+    mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
     mvt_done(t);
     return mvt_temp_file(mvt_pickle_bytes(t, false));
 }
 
-Test(axis, pictures_of_nearly_2_to_the_64_bytes_end)
+Test(axis, pictures_of_the_most_bytes_end)
 {
     static const char *const commands[] = {"trace_plot -o x.svg",
                                            "trace_plot -o x.png",
@@ -83,13 +84,13 @@ Test(axis, pictures_of_nearly_2_to_the_64_bytes_end)
 }
 
 /* The viewer, zoomed in to a few bytes at the top of it. */
-Test(axis, the_viewer_zooms_in_on_nearly_2_to_the_64_bytes)
+Test(axis, the_viewer_zooms_in_on_the_most_bytes)
 {
     mvt_trace *t = mvt_new();
     mv_view *view;
 
-    mvt_segment_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x100000);
-    mvt_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x200000, .stack = "f:a.py:1");
+    mvt_segment_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x100000);
+    mvt_alloc(t, .addr = 0x1000, .bytes = MV_SUM_LIMIT - 0x200000, .stack = "f:a.py:1");
     mvt_done(t);
     view = mvt_view_of(t);
     mvt_view_frame(view);
