@@ -139,7 +139,10 @@ static void take_action(mv_machine *m, const mv_value *v, mv_event_row *row, mv_
         return;
     }
     row->action = MV_ACTION_OTHER;
-    tag->action = mv_machine_text(m, v);
+    /* "other" is what is written where the name was lost. */
+    tag->action = strcmp(mv_machine_quote(m, v), mv_action_name(MV_ACTION_OTHER)) == 0
+                      ? MV_NO_STRING
+                      : mv_machine_text(m, v);
     mv_build_note(&m->build, MV_NOTE_UNKNOWN_ACTION, "\"%.60s\"", mv_machine_quote(m, v));
 }
 
