@@ -15,6 +15,7 @@ bool mv_thread_start(pthread_t *thread, void *(*work)(void *user), void *user)
     pthread_sigmask(SIG_BLOCK, &all, &before);
     why = pthread_create(thread, NULL, work, user);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = why;
+    if (why != 0)
+        errno = why;
     return why == 0;
 }

@@ -44,18 +44,17 @@ static void pause_a_little(void)
     errno = kept;
 }
 
-bool mv_forks_begin(void)
+void mv_forks_begin(void)
 {
     int kept = errno;
 
     if (atomic_exchange(&is_begun, true))
-        return false;
+        return;
     if (sysconf(_SC_PAGESIZE) == MV_FORKS_BYTES)
         madvise(&mv_forks, sizeof mv_forks, MADV_WIPEONFORK);
     atomic_store(&mv_forks.was_alone, true);
     atomic_store(&mv_forks.was_whole, true);
     errno = kept;
-    return true;
 }
 
 /* ---- called by hooks ---- */

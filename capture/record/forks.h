@@ -45,8 +45,8 @@ typedef union {
 
 extern mv_forks_page mv_forks;
 
-/* True once: for the first call in the first process of a process image. */
-bool mv_forks_begin(void);
+/* Before anything else here; only the first call in a process image does something. */
+void mv_forks_begin(void);
 
 /* From now on forks wait for sections. Call it once in the life of a process image. */
 void mv_forks_watch(void);

@@ -230,8 +230,8 @@ static void look_for_unloads(void)
     atomic_store(&unloads, now);
 }
 
-/* Rules of an unloaded library must not be used for the next one at the same address, so nothing
- * needs a look while none is loaded. */
+/* Rules of an unloaded library must not be used for the next one at the same address; so it is
+ * enough to look when one was loaded. */
 static void notice_unloads(void)
 {
     uint64_t now;
