@@ -134,8 +134,10 @@ typedef struct {
     mv_range host_segments; /* rows of b->segments */
 } mv_build_ranges;
 
-/* Computes the block addresses that the file left out, and checks what can be checked without
- * analysis (tiling, time order) into the notes: for readers that fill b->trace by themselves. */
+/* Makes a trace the same whichever format it came in: computes the block addresses that the file
+ * left out, drops settings that are lost or given twice and rows of torch.fx without a text, and
+ * checks what can be checked without analysis (tiling, time order) into the notes. For readers that
+ * fill b->trace by themselves; `b->code` is MV_NOMEM when memory is out. */
 void mv_build_settle(mv_build *b);
 
 /* Cuts the staging tables, and settles the trace. Fails with MV_NOMEM or MV_LIMIT. */

@@ -132,6 +132,8 @@ static void note_keys(mv_machine *m, uint64_t keys)
 
 static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *ranges)
 {
+    const mv_model_table *table = mv_table_find(MV_WIRE_ANNOTATIONS);
+    mv_trace *trace = m->build.trace;
     mv_range annotations = {0, 0};
     uint64_t keys = 0;
 
@@ -152,6 +154,8 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
                                "not a snapshot: neither \"segments\" nor \"device_traces\"");
     note_keys(m, keys);
     note_loose(m, ranges, annotations);
+    mv_table_cut(table, &trace->annotations, annotations.first, annotations.count,
+                 &trace->annotations);
     return true;
 }
 

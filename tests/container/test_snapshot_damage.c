@@ -158,6 +158,8 @@ static bool may_change(uint16_t lost, const mv_model_table *table)
         return true;
     if (table->kind == MV_WIRE_API_CALLS && lost == MV_WIRE_EVENTS) /* positions among them */
         return true;
+    if (table->kind == MV_WIRE_FX && lost == MV_WIRE_FRAMES) /* rows that no frame has */
+        return true;
     for (uint32_t i = 0; i < table->column_count; i++)
         if (mv_ref_kind((mv_row_ref)table->columns[i].ref) == lost)
             return true;
@@ -232,8 +234,43 @@ Test(snapshot_damage, lost_strings_are_absent)
         for (uint32_t i = 0; i < o.trace.frames.count; i++) {
             cr_assert_eq(o.trace.frames.function[i].row, MV_NO_ROW);
             cr_assert_eq(o.trace.frames.line[i], trace.frames.line[i]);
+            cr_assert_eq(o.trace.frames.fx[i], MV_NO_ROW);
         }
+        cr_assert_gt(trace.fx.count, 0);
+        cr_assert_eq(o.trace.fx.count, 0);
+        cr_assert_gt(trace.settings.count, 0);
+        cr_assert_eq(o.trace.settings.count, 0);
         drop_outcome(&o);
+    }
+}
+
+/* What is left when the name of a setting, or its text, is lost. */
+static void lose_setting(uint32_t row, bool is_its_text)
+{
+    mv_trace trace = mvt_everything(mvt_memory());
+    mv_settings *s = &trace.settings;
+    outcome o;
+
+    *(is_its_text ? &s->text[row] : &s->key[row]) = MV_NO_STRING;
+    try_reading(mvt_snapshot_of(mvt_memory(), &trace), &o);
+    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
+    cr_assert_gt(damage(&o.trace), 0);
+    cr_assert_eq(o.trace.settings.count, s->count - 1);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (i != row)
+            cr_expect_eq(o.trace.settings.key[i - (i > row)].row, s->key[i].row);
+    drop_outcome(&o);
+}
+
+Test(snapshot_damage, a_lost_setting_leaves_the_others)
+{
+    mv_trace trace = mvt_everything(mvt_memory());
+
+    cr_assert_gt(trace.settings.count, 1);
+    for (uint32_t i = 0; i < trace.settings.count; i++) {
+        lose_setting(i, false);
+        if (trace.settings.kind[i] == MV_SETTING_TEXT)
+            lose_setting(i, true);
     }
 }
 

@@ -447,6 +447,40 @@ Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
     cr_assert_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
 }
 
+static void put_annotations(writer *w, const char *key, int count)
+{
+    put_text(w, key);
+    OPS(w, "](");
+    for (int i = 0; i < count; i++) {
+        OPS(w, "}(");
+        put_text(w, "stage");
+        put_text(w, "START");
+        put_text(w, "name");
+        put_text(w, key);
+        OPS(w, "u");
+    }
+    OPS(w, "e");
+}
+
+Test(pickle, annotations_of_another_list_are_none)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    OPS(w, "}(");
+    put_text(w, "segments");
+    OPS(w, "]");
+    put_annotations(w, "before", 3);
+    put_annotations(w, "external_annotations", 2);
+    put_annotations(w, "after", 1);
+    OPS(w, "u.");
+    read_writer(w, &trace);
+    cr_assert_eq(trace.annotations.count, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        cr_expect_str_eq(mv_string_text(&trace, trace.annotations.name[i]), "external_annotations");
+    cr_assert_eq(trace.notes[MV_NOTE_LOOSE].count, 1);
+}
+
 Test(pickle, a_bare_list_of_segments_is_a_snapshot)
 {
     writer *w = new_writer();
