@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,18 @@ const char *mv_count_text(char text[MV_COUNT_TEXT], uint64_t count)
         text[at++] = digits[i];
     }
     text[at] = 0;
+    return text;
+}
+
+const char *mv_real_text(char text[MV_REAL_TEXT], double real)
+{
+    double again = 0;
+
+    for (int digits = 9; digits <= 17; digits++) {
+        snprintf(text, MV_REAL_TEXT, "%.*g", digits, real);
+        if (mv_number_read_double(text, &again) && !(again < real || again > real))
+            break;
+    }
     return text;
 }
 

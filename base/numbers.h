@@ -29,6 +29,10 @@ uint32_t mv_digits_hex(char digits[16], uint64_t value);
 #define MV_COUNT_TEXT 32
 const char *mv_count_text(char text[MV_COUNT_TEXT], uint64_t count);
 
+/* "0.1": as few digits as read the same finite number again. Returns `text`, which ends in NUL. */
+#define MV_REAL_TEXT 32
+const char *mv_real_text(char text[MV_REAL_TEXT], double real);
+
 /* ---- text to number -------------------------------------------------------------------------- */
 
 /* The digits at `*at`, in base 10 or 16 (of either case, without "0x"), as many as there are; moves

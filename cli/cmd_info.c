@@ -1,5 +1,4 @@
 /* memviz info: what a file is and what it holds. */
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -251,10 +250,7 @@ static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
         mv_out_i64(out, s->integer[row]);
         break;
     case MV_SETTING_FLOAT:
-        if (isfinite(s->real[row]))
-            mv_out_format(out, "%.17g", s->real[row]);
-        else
-            mv_out_text(out, "null");
+        mv_json_put_real(out, s->real[row]);
         break;
     case MV_SETTING_BOOL:
         mv_out_text(out, s->integer[row] ? "true" : "false");

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+
 #define MIB      ((uint64_t)1 << 20)
 #define MOST_MIB ((uint64_t)1 << 28)
 
@@ -395,6 +397,11 @@ mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
     return believable(&conf);
 }
 
+static bool is_other(double a, double b)
+{
+    return a < b || a > b;
+}
+
 bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b)
 {
     for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++)
@@ -404,8 +411,7 @@ bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b)
     return a->rules.max_split == b->rules.max_split && a->rules.expandable == b->rules.expandable &&
            a->large_segment == b->large_segment &&
            a->max_non_split_rounding == b->max_non_split_rounding &&
-           !(a->gc_threshold < b->gc_threshold || a->gc_threshold > b->gc_threshold) &&
-           !(a->fraction < b->fraction || a->fraction > b->fraction);
+           !is_other(a->gc_threshold, b->gc_threshold) && !is_other(a->fraction, b->fraction);
 }
 
 /* Appends a setting; what does not fit is left out. */
@@ -444,6 +450,7 @@ static void print_divisions(const uint64_t *divisions, char *out, uint32_t size,
 
 const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size)
 {
+    char share[MV_REAL_TEXT];
     uint32_t at = 0;
 
     out[0] = 0;
@@ -460,9 +467,10 @@ const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t s
             (unsigned long long)(conf->large_segment / MIB));
     print_divisions(conf->rules.divisions, out, size, &at);
     if (conf->gc_threshold > 0)
-        put(out, size, &at, "garbage_collection_threshold:%.9g", conf->gc_threshold);
+        put(out, size, &at, "garbage_collection_threshold:%s",
+            mv_real_text(share, conf->gc_threshold));
     if (conf->fraction < 1)
-        put(out, size, &at, "per_process_memory_fraction:%.9g", conf->fraction);
+        put(out, size, &at, "per_process_memory_fraction:%s", mv_real_text(share, conf->fraction));
     return out;
 }
 

@@ -1,10 +1,21 @@
 #include "cli/report/json.h"
 
+#include <math.h>
+
+#include "base/numbers.h"
+
 void mv_json_put_text(mv_out *out, mv_span text)
 {
     mv_out_char(out, '"');
     mv_out_escaped(out, text, MV_ESCAPE_JSON);
     mv_out_char(out, '"');
+}
+
+void mv_json_put_real(mv_out *out, double real)
+{
+    char text[MV_REAL_TEXT];
+
+    mv_out_text(out, isfinite(real) ? mv_real_text(text, real) : "null");
 }
 
 static void put_string(mv_out *out, const mv_trace *trace, mv_string_id id)

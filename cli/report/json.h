@@ -1,4 +1,4 @@
-/* JSON as it is written: texts and stacks. */
+/* JSON as it is written: texts, numbers and stacks. */
 #ifndef MV_JSON_H
 #define MV_JSON_H
 
@@ -7,6 +7,9 @@
 
 /* A text as a JSON string that every parser takes: in the manner of base/escape.h. */
 void mv_json_put_text(mv_out *out, mv_span text);
+
+/* A number, or null for one that is not finite. */
+void mv_json_put_real(mv_out *out, double real);
 
 /* A line's number; 0 where the code has no lines: a line of the contract is never negative. */
 int64_t mv_json_line(const mv_trace *trace, mv_frame_id frame);

@@ -87,14 +87,6 @@ static bool is_there(const mv_table *table, const mv_value *values, uint32_t fie
 
 static void list_inner(mv_rows *rows, uint32_t field, const mv_value *value);
 
-static void put_real(mv_out *out, double real)
-{
-    if (isfinite(real))
-        mv_out_format(out, "%.17g", real);
-    else
-        mv_out_words(out, "null");
-}
-
 static const char *culprit(const mv_value *value, char label[LABEL])
 {
     return mv_culprit_label(value->stack.trace, value->stack.kinds, value->stack.id, label, LABEL);
@@ -128,10 +120,10 @@ static void put_json_value(mv_rows *rows, uint32_t field, const mv_value *value)
         mv_out_i64(out, value->i64);
         break;
     case MV_VALUE_REAL:
-        put_real(out, value->real);
+        mv_json_put_real(out, value->real);
         break;
     case MV_VALUE_SHARE:
-        put_real(out, (double)value->share.part / (double)value->share.whole);
+        mv_json_put_real(out, (double)value->share.part / (double)value->share.whole);
         break;
     case MV_VALUE_BOOL:
         mv_out_words(out, value->truth ? "true" : "false");
@@ -382,11 +374,11 @@ static void put_csv_value(mv_out *out, const mv_value *value)
         break;
     case MV_VALUE_REAL:
         if (isfinite(value->real))
-            put_real(out, value->real);
+            mv_json_put_real(out, value->real);
         break;
     case MV_VALUE_SHARE:
         if (value->share.whole)
-            put_real(out, (double)value->share.part / (double)value->share.whole);
+            mv_json_put_real(out, (double)value->share.part / (double)value->share.whole);
         break;
     case MV_VALUE_BOOL:
         mv_out_words(out, value->truth ? "true" : "false");

@@ -304,6 +304,8 @@ Test(alloc_conf, prints_what_it_parses)
         "max_split_size_mb:128,roundup_power2_divisions:8",
         "max_split_size_mb:64,max_non_split_rounding_mb:32,large_segment_size_mb:48",
         "roundup_power2_divisions:[1:2,2:4,4:8,>:16],garbage_collection_threshold:0.6",
+        "per_process_memory_fraction:0.77777777777777772",
+        "garbage_collection_threshold:0.1234567890123",
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

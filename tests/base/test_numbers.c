@@ -86,6 +86,24 @@ Test(numbers, taken_from_the_middle_of_a_text)
     cr_assert(mv_number_take(&at, 16, &value) && value == 255 && *at == '-');
 }
 
+Test(numbers, reals_are_as_short_as_they_can_be)
+{
+    static const struct {
+        double real;
+        const char *text;
+    } cases[] = {{0.1, "0.1"},
+                 {0.5, "0.5"},
+                 {1e300, "1e+300"},
+                 {-2, "-2"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {0.1 + 0.2, "0.30000000000000004"},
+                 {7e-324, "4.94065646e-324"}};
+    char text[MV_REAL_TEXT];
+
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_str_eq(mv_real_text(text, cases[i].real), cases[i].text);
+}
+
 Test(numbers, fractions)
 {
     static const char *const bad[] = {"",      "nan",   "inf", "0x10", " 1", "1 ",

@@ -43,18 +43,11 @@ static void put_row(writer *w, uint32_t row)
         put_number(w, row);
 }
 
-/* As few digits as say the same number. */
 static void put_real(writer *w, double real)
 {
-    char text[40];
-    double again = 0;
+    char text[MV_REAL_TEXT];
 
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, real);
-        if (mv_number_read_double(text, &again) && again == real)
-            break;
-    }
-    put_word(w, text);
+    put_word(w, mv_real_text(text, real));
 }
 
 static void put_text(writer *w, const char *text)
