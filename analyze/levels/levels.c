@@ -545,6 +545,7 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
 {
     mv_trace made = *trace, *as_read;
     mv_code code = MV_OK;
+    uint64_t calls;
 
     if (level == MV_LEVEL_DEFAULT)
         level = mv_level_default(trace);
@@ -566,7 +567,8 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
     }
     if (code != MV_OK)
         return code;
-    made.calls += made.api_calls.count + made.heap_calls.count;
+    calls = (uint64_t)made.calls + made.api_calls.count + made.heap_calls.count;
+    made.calls = calls < MV_NO_CALL ? (uint32_t)calls : MV_NO_CALL;
     made.api_calls = (mv_api_calls){0};
     made.heap_calls = (mv_heap_calls){0};
     made.host_segments = (mv_segments){0};

@@ -2,6 +2,9 @@
 
 #include <ctype.h>
 
+#include "base/numbers.h"
+#include "base/search.h"
+#include "base/sort.h"
 #include "parse/model/tables.h"
 
 /* The columns of a table that a line shows, in their order. */
@@ -15,7 +18,9 @@ typedef struct {
     const mv_trace *trace;
     bool is_line_start;   /* nothing to be separated from */
     uint32_t *stack_name; /* [stacks.count] number in the text; MV_NO_ROW: none */
-    uint32_t *call_name;  /* [trace.calls] likewise */
+    uint32_t *call;       /* [calls] the numbers of calls that occur, sorted */
+    uint32_t *call_name;  /* [calls] likewise */
+    uint32_t calls;
     uint32_t stacks_named, calls_named;
     shown_columns shown[MV_WIRE_KINDS]; /* by mv_wire_kind */
 } dump;
@@ -81,6 +86,8 @@ static void put_string(dump *d, mv_string_id id)
 
 static void put_call(dump *d, const mv_table_column *column, uint32_t call)
 {
+    uint32_t row;
+
     if (!d->call_name)
         return;
     put_label(d, column);
@@ -88,10 +95,11 @@ static void put_call(dump *d, const mv_table_column *column, uint32_t call)
         mv_out_char(d->out, '-');
         return;
     }
-    if (d->call_name[call] == MV_NO_ROW)
-        d->call_name[call] = d->calls_named++;
+    row = mv_lower_bound_u32(d->call, d->calls, call);
+    if (d->call_name[row] == MV_NO_ROW)
+        d->call_name[row] = d->calls_named++;
     mv_out_char(d->out, 'C');
-    mv_out_u64(d->out, d->call_name[call]);
+    mv_out_u64(d->out, d->call_name[row]);
 }
 
 static void put_named_row(dump *d, const mv_table_column *column, uint32_t row)
@@ -251,6 +259,8 @@ static void put_table(dump *d, uint16_t kind, const char *name)
 /* A key and a value, as PyTorch has them. */
 static void put_setting(dump *d, const mv_settings *s, uint32_t i)
 {
+    char real[MV_REAL_TEXT];
+
     if (s->parent[i].row != MV_NO_ROW) {
         put_string(d, s->parent[i]);
         mv_out_char(d->out, ' ');
@@ -262,7 +272,8 @@ static void put_setting(dump *d, const mv_settings *s, uint32_t i)
         mv_out_i64(d->out, s->integer[i]);
         break;
     case MV_SETTING_FLOAT:
-        mv_out_format(d->out, " float %.17g", s->real[i]);
+        mv_out_text(d->out, " float ");
+        mv_out_text(d->out, mv_real_text(real, s->real[i]));
         break;
     case MV_SETTING_BOOL:
         mv_out_text(d->out, s->integer[i] ? " bool true" : " bool false");
@@ -344,13 +355,49 @@ static uint32_t *unnamed(mv_arena *arena, uint32_t count)
     return names;
 }
 
+/* The calls of all rows, as often as they occur; `out` NULL: how many there are. */
+static uint64_t take_calls(const mv_trace *trace, uint32_t *out)
+{
+    uint64_t taken = 0;
+
+    for (const mv_model_table *table = mv_tables; table->kind; table++)
+        for (uint32_t c = 0; c < table->column_count; c++)
+            for (uint32_t i = 0;
+                 table->columns[c].ref == MV_REF_CALL && i < mv_table_times(trace, table); i++) {
+                const uint32_t *calls =
+                    mv_column_of(mv_table_of(trace, table, i), &table->columns[c]);
+                uint64_t rows = mv_table_rows(trace, table, i);
+                if (out && calls)
+                    memcpy(out + taken, calls, rows * sizeof *calls);
+                taken += rows;
+            }
+    return taken;
+}
+
+/* A small file may number its calls up to 2^32: what this takes is by the rows that there are. */
+static bool name_calls(mv_arena *scratch, dump *d)
+{
+    uint64_t rows = take_calls(d->trace, NULL), kept = 0;
+
+    d->call = mv_push_array(scratch, uint32_t, rows);
+    if (!d->call)
+        return false;
+    take_calls(d->trace, d->call);
+    mv_sort_rows(scratch, d->call, rows, MV_RISING_VALUES(uint32_t));
+    for (uint64_t i = 0; i < rows; i++)
+        if (kept == 0 || d->call[kept - 1] != d->call[i])
+            d->call[kept++] = d->call[i];
+    d->calls = (uint32_t)kept;
+    d->call_name = unnamed(scratch, d->calls);
+    return d->call_name != NULL;
+}
+
 bool mv_model_text_write(mv_arena *scratch, const mv_trace *trace, bool with_calls, mv_out *out)
 {
     dump d = {.out = out, .trace = trace};
 
     d.stack_name = unnamed(scratch, trace->stacks.count);
-    d.call_name = with_calls ? unnamed(scratch, trace->calls) : NULL;
-    if (!d.stack_name || (with_calls && !d.call_name))
+    if (!d.stack_name || (with_calls && !name_calls(scratch, &d)))
         return false;
     for (const mv_model_table *table = mv_tables; table->kind; table++)
         order_columns(&d, table);

@@ -281,6 +281,17 @@ Test(levels, a_taken_level_is_named_and_has_no_calls)
     cr_assert_eq(mv_trace_as_read(mv_trace_as_read(&trace)), trace.origin.as_read);
 }
 
+Test(levels, calls_are_counted_up_to_the_last_number_there_is)
+{
+    mvt_calls *c = whole();
+    mv_trace trace = *mvt_calls_done(c);
+
+    trace.calls = MV_NO_CALL - 1;
+    mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_ALL, mvt_err()));
+    cr_assert_eq(trace.calls, MV_NO_CALL);
+    cr_assert_null(mvt_unsound(&trace), "%s", mvt_unsound(&trace));
+}
+
 static const char *listed(const mv_trace *trace)
 {
     static char text[256];
