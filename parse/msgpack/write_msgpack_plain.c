@@ -238,7 +238,7 @@ static bool says_expandable(const mv_segments *s, uint32_t i)
 /* Files made by the profiler have neither the kind nor these sums. */
 static bool has_sum(const mv_segments *s, uint32_t i, uint64_t sum)
 {
-    return sum != MV_NO_BYTES && (sum != 0 || s->kind[i] != MV_SEGMENT_UNKNOWN);
+    return sum != 0 || s->kind[i] != MV_SEGMENT_UNKNOWN;
 }
 
 static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
@@ -249,6 +249,13 @@ static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
            says_expandable(s, i) + has_stack(s->stack[i]) + has_stack(s->forward[i]);
 }
 
+/* The last number there is means none elsewhere; here it is what the file says. */
+static void pack_sum(mv_packing *w, const char *key, uint64_t bytes)
+{
+    mv_pack_text(w, key);
+    mv_pack_uint(w, bytes);
+}
+
 static void pack_sizes(mv_packing *w, const mv_segments *s, uint32_t i)
 {
     mv_pack_text(w, "device");
@@ -257,9 +264,9 @@ static void pack_sizes(mv_packing *w, const mv_segments *s, uint32_t i)
     mv_pack_text(w, "total_size");
     mv_pack_uint(w, s->total_size[i]);
     if (has_sum(s, i, s->allocated[i]))
-        pack_bytes(w, "allocated_size", s->allocated[i]);
+        pack_sum(w, "allocated_size", s->allocated[i]);
     if (has_sum(s, i, s->active[i]))
-        pack_bytes(w, "active_size", s->active[i]);
+        pack_sum(w, "active_size", s->active[i]);
     pack_bytes(w, "requested_size", s->requested[i]);
 }
 
