@@ -205,5 +205,5 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
         if (row->level == MV_HEADLINE_UNKNOWN) /* leaks, fragmentation, then failed requests */
             return row->kind == MV_FINDING_OOM ? "fine as far as recorded" : row->text;
     }
-    return "fine";
+    return reports->trace->notes[MV_NOTE_DAMAGED].count ? "fine as far as recorded" : "fine";
 }

@@ -39,8 +39,9 @@ typedef struct {
 mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err);
 
 /* The least that a badge says: how many findings are wrong and which is the worst ("3: leak"), or
- * else the first that is not known, with what is missing ("leaks unknown: no stacks"), or "fine".
- * The headline is of the same reports. NULL when memory is out. */
+ * else the first that is not known, with what is missing ("leaks unknown: no stacks"), or "fine",
+ * of a damaged file "fine as far as recorded". The headline is of the same reports, which have the
+ * `trace`. NULL when memory is out. */
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                               const mv_headline *headline);
 

@@ -29,6 +29,15 @@ Test(view, tells_why_a_file_is_none)
     cr_assert(strstr(document->why, "README.md: byte 0: "), "%s", document->why);
 }
 
+Test(view, says_that_a_file_is_damaged)
+{
+    cr_expect_not(mvt_scene_says(mvt_view_frame(mvt_view("gpt_train")), "damaged file"));
+    mv_view *view = mvt_view_new(NULL);
+    mvt_view_open(view, MV_TESTDATA "/corpus/reports/calls_without_end.bin");
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "damaged file"));
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "fine as far as recorded"));
+}
+
 /* ---- every text can be read -------------------------------------------------------------- */
 
 static void key(mv_view *view, uint32_t key)

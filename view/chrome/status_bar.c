@@ -117,6 +117,14 @@ static const char *work_text(mv_view *view)
     return "";
 }
 
+/* Parts of the shown file were skipped: what is drawn is not all of it. */
+static const char *damage_text(mv_view *view)
+{
+    return mv_view_device(view) && mv_view_document(view)->trace.notes[MV_NOTE_DAMAGED].count
+               ? "damaged file"
+               : "";
+}
+
 static mv_box take_right(mv_ui *ui, mv_box *box, const char *text)
 {
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 1;
@@ -148,6 +156,7 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
                              box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor_text(view, device)) -
                                  mv_ui_px(ui, 16)))
         right_text(ui, &box, ui->theme->text, cursor_text(view, device));
+    right_text(ui, &box, ui->theme->alarm, damage_text(view));
     right_text(ui, &box, ui->theme->faint_text, work_text(view));
     if (view->chrome->only_panes)
         return;
