@@ -1,6 +1,7 @@
 /* The calls that fail: functions of libc by name, system calls by seccomp. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -140,6 +141,7 @@ bool fault_meet_calls(void)
 /* The filter lets calls from this page pass. It is at the same place in each process, since a
  * program that is started keeps the filter. */
 #define GATE UINT64_C(0x200000000000)
+#define PAGE 4096
 
 typedef long (*gate_fn)(long number, long a, long b, long c, long d, long e, long f);
 
@@ -214,35 +216,90 @@ static bool open_gate(void)
 {
     void *at = (void *)GATE; /* NOLINT(performance-no-int-to-ptr) */
 
-    at = (void *)syscall(SYS_mmap, at, 4096, PROT_READ | PROT_WRITE,
+    at = (void *)syscall(SYS_mmap, at, PAGE, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (at == MAP_FAILED)
         return false;
     memcpy(at, gate_code, sizeof gate_code);
-    return mprotect(at, 4096, PROT_READ | PROT_EXEC) == 0;
+    return mprotect(at, PAGE, PROT_READ | PROT_EXEC) == 0;
+}
+
+typedef struct {
+    struct sock_filter code[64 + 2 * CALLS];
+    unsigned length;
+} system_filter;
+
+static void load(system_filter *f, unsigned offset)
+{
+    f->code[f->length++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset);
+}
+
+/* Skips so many instructions, by what the comparison says. */
+static void compare(system_filter *f, unsigned how, uint64_t with, unsigned yes, unsigned no)
+{
+    f->code[f->length++] = (struct sock_filter){(uint16_t)(BPF_JMP | how | BPF_K), (uint8_t)yes,
+                                                (uint8_t)no, (uint32_t)with};
+}
+
+static void finish(system_filter *f, unsigned how)
+{
+    f->code[f->length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, how);
+}
+
+/* Calls from `start` to `end` pass: both have the same upper 32 bits. */
+static void let_pass(system_filter *f, uint64_t start, uint64_t end)
+{
+    const unsigned at = offsetof(struct seccomp_data, instruction_pointer);
+
+    load(f, at + 4);
+    compare(f, BPF_JEQ, start >> 32, 0, 4);
+    load(f, at);
+    compare(f, BPF_JGE, start, 0, 2);
+    compare(f, BPF_JGT, end - 1, 1, 0);
+    finish(f, SECCOMP_RET_ALLOW);
+}
+
+/* The code of a sanitizer expects no faults. It is in a library of its own (gcc) or in the program
+ * (clang), which makes no system call itself and has no name here. */
+static int let_sanitizer_pass(struct dl_phdr_info *file, size_t size, void *user)
+{
+    uint64_t start = UINT64_MAX, end = 0, border;
+
+    (void)size;
+    if (*file->dlpi_name && !strstr(file->dlpi_name, "san.so."))
+        return 0;
+    for (unsigned i = 0; i < file->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &file->dlpi_phdr[i];
+        uint64_t at = file->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+            continue;
+        start = at < start ? at : start;
+        end = at + part->p_memsz > end ? at + part->p_memsz : end;
+    }
+    border = end >> 32 << 32;
+    if (start < border)
+        let_pass(user, start, border);
+    if (start < end && border < end)
+        let_pass(user, start < border ? border : start, end);
+    return 0;
 }
 
 static bool set_filter(void)
 {
-    struct sock_filter code[8 + 2 * CALLS];
-    struct sock_fprog filter = {.filter = code};
-    unsigned at = 0;
-    const unsigned high = offsetof(struct seccomp_data, instruction_pointer) + 4;
+    static system_filter f;
+    struct sock_fprog filter = {.filter = f.code};
 
-    code[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, high);
-    code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, GATE >> 32, 0, 1);
-    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    code[at++] =
-        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    let_pass(&f, GATE, GATE + PAGE);
+    dl_iterate_phdr(let_sanitizer_pass, &f);
+    load(&f, offsetof(struct seccomp_data, nr));
     for (unsigned i = 0; i < CALLS; i++) {
         if (strcmp(calls[i].group, fault.group) != 0)
             continue;
-        code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-                                                  (unsigned)calls[i].number, 0, 1);
-        code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
+        compare(&f, BPF_JEQ, (uint64_t)calls[i].number, 0, 1);
+        finish(&f, SECCOMP_RET_TRAP);
     }
-    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    filter.len = (unsigned short)at;
+    finish(&f, SECCOMP_RET_ALLOW);
+    filter.len = (unsigned short)f.length;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
