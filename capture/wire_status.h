@@ -1,8 +1,13 @@
 /* What the processes of a run tell the launcher while they run, beside their recordings: a page of
  * memory that all of them map when the shim is loaded, before the program can change its root,
- * its user or its limits. $MEMVIZ_STATUS is a path by which it can be opened; without it nothing is
- * told. So the launcher can say why a process has no recording. A process of another user, which
- * cannot open the page, sends the error over the socket of samples, as an mv_status_told.
+ * its user or its limits. So the launcher can say why a process has no recording. A process of
+ * another user, which cannot open the page, sends the error over the socket of samples, as an
+ * mv_status_told.
+ *
+ * $MEMVIZ_STATUS is "PATH:WORD": a path by which the page can be opened, and its word, in hex.
+ * Without it nothing is told. The path is a descriptor of the launcher in /proc, and can be that of
+ * another process: so nothing is written to a file without this word. The page is sealed against
+ * another size.
  *
  * Others may write to the page: its contents are only read as numbers. */
 #ifndef MV_WIRE_STATUS_H
@@ -11,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { MV_STATUS_BYTES = 4096, MV_STATUS_FAILURES = 64 };
+enum { MV_STATUS_BYTES = 4096, MV_STATUS_FAILURES = 64, MV_STATUS_PATH = 64 };
 
 /* Instead of an errno number: a seccomp filter that the launcher does not have. */
 enum { MV_STATUS_FILTERED = -1 };
@@ -27,6 +32,7 @@ typedef struct {
     _Atomic uint32_t opened; /* recordings that were begun */
     _Atomic uint32_t failed; /* those that could not be; the first ones are listed */
     uint32_t zero;
+    uint64_t word; /* of this launcher alone */
     mv_status_failure failures[MV_STATUS_FAILURES];
 } mv_status_page;
 

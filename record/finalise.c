@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/numbers.h"
+#include "parse/live/read_live.h"
 #include "parse/writers.h"
 #include "record/recorded.h"
 
@@ -29,6 +30,8 @@ static mv_code add_samples(mv_arena *arena, const mv_run_file *file, const mv_nv
     if (!mv_nvml_samples(arena, nvml, file->pid, file->visible, devices_used(trace),
                          &trace->samples))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
+    for (uint32_t i = 0; i < trace->samples.count; i++)
+        trace->samples.time_us[i] += mv_live_to_epoch_us(trace);
     return MV_OK;
 }
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,12 +19,15 @@
 #include <unistd.h>
 
 #include "base/beside.h"
+#include "record/random_word.h"
 
 #define SHIM "libmemviz_capture.so"
 
 enum {
     MV_SAMPLER_NAME = 64, /* the shim reads no longer one */
     MOST_ASKING = 64,     /* at once; others wait for the next tick */
+    MOST_SILENT = 16,     /* of other users, who have connected and said nothing yet */
+    MOST_PARENTS = 256,   /* between the program and one of its processes */
     LONGEST_MS = 1000,
     TELLING_MS = 100 /* between connecting and sending */
 };
@@ -237,7 +239,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     set_out(launch->live);
     set_text("MEMVIZ_SAMPLER", sampler);
     setenv("MEMVIZ_STACKS", launch->stacks, 1);
-    set_text("MEMVIZ_STATUS", launch->status->path);
+    set_text("MEMVIZ_STATUS", launch->status->where);
     set_filters();
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
@@ -281,24 +283,31 @@ static void forward(pid_t child, const struct signalfd_siginfo *info)
         kill(child, number);
 }
 
+/* One of another user, who has connected and said nothing yet. */
+typedef struct {
+    int link;
+    pid_t pid;
+    int64_t since_ms;
+} silent_teller;
+
 /* Where the shim asks for samples. */
 typedef struct {
     int socket; /* -1: there is none */
     char name[MV_SAMPLER_NAME];
+    silent_teller silent[MOST_SILENT];
+    uint32_t silent_count;
 } asked_socket;
 
-/* A name that no other launcher has; others may connect, which costs a sample. */
+/* Anyone can connect. */
 static void listen_for(asked_socket *asked)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    uint64_t word = 0;
     size_t length;
 
-    asked->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (getrandom(&word, sizeof word, GRND_NONBLOCK) < 0)
-        word = (uint64_t)(uintptr_t)asked;
+    *asked =
+        (asked_socket){.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     snprintf(asked->name, sizeof asked->name, "memviz-%d-%016llx", (int)getpid(),
-             (unsigned long long)word);
+             (unsigned long long)mv_random_word());
     length = strlen(asked->name);
     memcpy(at.sun_path + 1, asked->name, length);
     if (asked->socket >= 0 &&
@@ -312,44 +321,6 @@ static void listen_for(asked_socket *asked)
         asked->name[0] = 0;
 }
 
-/* Whether it waits for a sample. Others tell why they have no recording: from any user, since the
- * page is only for processes of ours. Others' users get no samples. */
-static bool wants_sample(const mv_launch *launch, int link)
-{
-    struct ucred who;
-    socklen_t size = sizeof who;
-    struct pollfd told = {link, POLLIN, 0};
-    mv_status_told said;
-
-    if (getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
-        return false;
-    if (who.uid != getuid())
-        poll(&told, 1, TELLING_MS); /* it has connected, and will send at once */
-    if (recv(link, &said, sizeof said, MSG_DONTWAIT) != sizeof said || said.mark != MV_STATUS_MARK)
-        return who.uid == getuid();
-    if (launch->status->page && said.error)
-        mv_status_fail(launch->status->page, (uint32_t)who.pid, said.error);
-    return false;
-}
-
-/* Those who wait for a sample now; others are let go at once. */
-static uint32_t accept_all(const mv_launch *launch, const asked_socket *asked, int links[],
-                           uint32_t most)
-{
-    uint32_t count = 0;
-
-    while (count < most) {
-        int link = accept4(asked->socket, NULL, NULL, SOCK_CLOEXEC);
-        if (link < 0)
-            return count;
-        if (wants_sample(launch, link))
-            links[count++] = link;
-        else
-            close(link);
-    }
-    return count;
-}
-
 static int64_t now_ms(void)
 {
     struct timespec now;
@@ -358,46 +329,147 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* One tick for all who ask. Sets *due to the time of the next. */
-static void tick(const mv_launch *launch, const asked_socket *asked, int64_t *due)
+/* 0: it is not there. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[32], text[512], *name_end;
+    ssize_t got;
+    int fd, parent = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    got = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[got < 0 ? 0 : got] = 0;
+    if (fd >= 0)
+        close(fd);
+    name_end = strrchr(text, ')'); /* "PID (NAME) STATE PARENT ..." */
+    return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* Whether the program started it, or one that the program started. */
+static bool is_of_program(pid_t pid)
+{
+    for (int i = 0; pid > 1 && i < MOST_PARENTS; i++) {
+        pid = parent_of(pid);
+        if (pid == getpid())
+            return true;
+    }
+    return false;
+}
+
+/* Takes what someone tells about his recording, if that has come. */
+static bool hear(const mv_launch *launch, int link, pid_t pid)
+{
+    mv_status_told said;
+
+    if (recv(link, &said, sizeof said, MSG_DONTWAIT) != sizeof said || said.mark != MV_STATUS_MARK)
+        return false;
+    if (launch->status->page && said.error)
+        mv_status_fail(launch->status->page, (uint32_t)pid, said.error);
+    return true;
+}
+
+/* Those of another user who had time to say something are let go; at the end all are. */
+static void hear_silent(const mv_launch *launch, asked_socket *asked, bool is_end)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < asked->silent_count; i++) {
+        const silent_teller *who = &asked->silent[i];
+        if (hear(launch, who->link, who->pid) || is_end || now_ms() - who->since_ms > TELLING_MS)
+            close(who->link);
+        else
+            asked->silent[kept++] = *who;
+    }
+    asked->silent_count = kept;
+}
+
+/* Whether one who has connected waits for a sample. Others tell why they have no recording: from
+ * any user of the program, since the page is only for processes of ours. Others' users get no
+ * samples, and no one is waited for: anyone on this machine could connect. */
+static bool wants_sample(const mv_launch *launch, asked_socket *asked, int link)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+    bool is_known = getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
+
+    if (is_known && who.uid == getuid() && !hear(launch, link, who.pid))
+        return true;
+    if (is_known && who.uid != getuid() && is_of_program(who.pid) && !hear(launch, link, who.pid) &&
+        asked->silent_count < MOST_SILENT)
+        asked->silent[asked->silent_count++] = (silent_teller){link, who.pid, now_ms()};
+    else
+        close(link);
+    return false;
+}
+
+/* Those who wait for a sample now. */
+static uint32_t accept_all(const mv_launch *launch, asked_socket *asked, int links[MOST_ASKING])
+{
+    uint32_t count = 0;
+
+    hear_silent(launch, asked, false);
+    for (uint32_t i = 0; asked->socket >= 0 && i < MOST_ASKING; i++) {
+        int link = accept4(asked->socket, NULL, NULL, SOCK_CLOEXEC);
+        if (link < 0)
+            return count;
+        if (wants_sample(launch, asked, link))
+            links[count++] = link;
+    }
+    return count;
+}
+
+/* What came meanwhile is heard: one may have connected to tell something. */
+static void let_go(const mv_launch *launch, const int links[], uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct ucred who = {0};
+        socklen_t size = sizeof who;
+        getsockopt(links[i], SOL_SOCKET, SO_PEERCRED, &who, &size);
+        hear(launch, links[i], who.pid);
+        close(links[i]);
+    }
+}
+
+/* One tick for all who ask, or when it is due. Sets *due to the time of the next. */
+static void tick(const mv_launch *launch, asked_socket *asked, int64_t *due)
 {
     int links[MOST_ASKING];
-    uint32_t count = asked->socket >= 0 ? accept_all(launch, asked, links, MOST_ASKING) : 0;
+    uint32_t count = accept_all(launch, asked, links);
 
-    *due = launch->tick ? now_ms() + launch->tick(launch->user) : INT64_MAX;
-    for (uint32_t i = 0; i < count; i++)
-        close(links[i]);
+    if (count || now_ms() >= *due)
+        *due = launch->tick ? now_ms() + launch->tick(launch->user) : INT64_MAX;
+    let_go(launch, links, count);
 }
 
 /* The program has ended: what its processes have told until then. */
-static void hear_last(const mv_launch *launch, const asked_socket *asked)
+static void hear_last(const mv_launch *launch, asked_socket *asked)
 {
     int links[MOST_ASKING];
-    uint32_t count = asked->socket >= 0 ? accept_all(launch, asked, links, MOST_ASKING) : 0;
 
-    for (uint32_t i = 0; i < count; i++)
-        close(links[i]);
+    let_go(launch, links, accept_all(launch, asked, links));
+    hear_silent(launch, asked, true);
 }
 
 /* Waits for a signal, for someone who asks, or until the next tick is due. */
 static void wait_a_while(const asked_socket *asked, int signals, int64_t due)
 {
     struct pollfd what[] = {{.fd = signals, .events = POLLIN}, {asked->socket, POLLIN, 0}};
-    int64_t left = due - now_ms();
+    int64_t left = due - now_ms(), most = asked->silent_count ? TELLING_MS : LONGEST_MS;
 
-    poll(what, 2, left < 0 ? 0 : left < LONGEST_MS ? (int)left : LONGEST_MS);
+    poll(what, 2, left < 0 ? 0 : left < most ? (int)left : (int)most);
 }
 
-static int wait_for(const mv_launch *launch, pid_t child, const asked_socket *asked, int signals)
+static int wait_for(const mv_launch *launch, pid_t child, asked_socket *asked, int signals)
 {
     struct signalfd_siginfo info;
-    int64_t due;
+    int64_t due = 0;
     int state;
 
-    tick(launch, asked, &due);
     for (;;) {
-        struct pollfd asks = {asked->socket, POLLIN, 0};
-        pid_t done = waitpid(child, &state, WNOHANG);
+        pid_t done;
+        tick(launch, asked, &due);
+        done = waitpid(child, &state, WNOHANG);
         if (done == child) {
             hear_last(launch, asked);
             return WIFSIGNALED(state) ? MV_LAUNCH_SIGNAL + WTERMSIG(state) : WEXITSTATUS(state);
@@ -407,8 +479,6 @@ static int wait_for(const mv_launch *launch, pid_t child, const asked_socket *as
         wait_a_while(asked, signals, due);
         while (read(signals, &info, sizeof info) == sizeof info)
             forward(child, &info);
-        if (poll(&asks, 1, 0) > 0 || now_ms() >= due)
-            tick(launch, asked, &due);
     }
 }
 

@@ -21,7 +21,7 @@ enum {
 };
 
 typedef struct {
-    int64_t time_us;
+    int64_t time_us; /* of CLOCK_MONOTONIC, which no one sets: as the shim's events have */
     uint64_t bytes;
 } mv_nvml_point;
 
@@ -67,9 +67,10 @@ void mv_nvml_close(mv_nvml *nvml);
 /* Adds one point to every series, now. Whether any of them has changed since the last time. */
 bool mv_nvml_sample(mv_nvml *nvml);
 
-/* The samples as process `pid` sees them: only the devices in `visible`, in that order. `visible`
- * is the process's CUDA_VISIBLE_DEVICES (ordinals in PCI bus order, or UUIDs or their beginnings);
- * NULL: all devices. Only ordinals with a bit in `wanted` are included. False when memory runs out.
+/* The samples as process `pid` sees them, in times of CLOCK_MONOTONIC: only the devices in
+ * `visible`, in that order. `visible` is the process's CUDA_VISIBLE_DEVICES (ordinals in PCI bus
+ * order, or UUIDs or their beginnings); NULL: all devices. Only ordinals with a bit in `wanted` are
+ * included. False when memory runs out.
  */
 bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, uint32_t pid, const char *visible,
                      uint64_t wanted, mv_samples *out);

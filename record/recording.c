@@ -45,7 +45,7 @@ static bool is_of_run(void *user, uint32_t pid)
     errno = 0;
     while (!is_found && getdelim(&word, &room, 0, words) > 0)
         is_found = strncmp(word, name, sizeof name - 1) == 0 &&
-                   strcmp(word + sizeof name - 1, r->status.path) == 0;
+                   strcmp(word + sizeof name - 1, r->status.where) == 0;
     is_found |= errno != 0;
     free(word);
     fclose(words);

@@ -4,11 +4,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -250,16 +252,26 @@ static bool has_mapped(uint32_t pid, uint64_t inode)
     return found;
 }
 
+static bool is_on_nfs(int fd)
+{
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC;
+}
+
 /* Whether a process can still write to the file. The kernel grants a lease for reading only when no
- * process, in any namespace and by any name, has the file open or mapped for writing. */
+ * process, in any namespace and by any name, has the file open or mapped for writing. That of NFS 4
+ * grants one only with a delegation of its server, and says the same where there is none. */
 static bool is_written_to(int fd, const mv_run_file *file)
 {
+    bool is_refused;
+
     fcntl(fd, F_SETSIG, SIGURG); /* if a process opens it for writing now: ignored unless handled */
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
         fcntl(fd, F_SETLEASE, F_UNLCK);
         return false;
     }
-    return errno == EAGAIN || has_mapped(file->pid, file->inode);
+    is_refused = errno == EAGAIN && !is_on_nfs(fd);
+    return is_refused || has_mapped(file->pid, file->inode);
 }
 
 /* Why a file is not read; NULL: a program of ours created it. */

@@ -1,9 +1,12 @@
 #include "record/run_status.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "record/random_word.h"
 
 static mv_status_page *map(int file)
 {
@@ -13,7 +16,8 @@ static mv_status_page *map(int file)
     /* Otherwise the kernel would raise SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < MV_STATUS_BYTES)
         return NULL;
-    if (ftruncate(file, MV_STATUS_BYTES) != 0)
+    if (ftruncate(file, MV_STATUS_BYTES) != 0 ||
+        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         return NULL;
     memory = mmap(NULL, MV_STATUS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     return memory == MAP_FAILED ? NULL : memory;
@@ -21,11 +25,14 @@ static mv_status_page *map(int file)
 
 void mv_run_status_open(mv_run_status *status)
 {
-    *status = (mv_run_status){.file = memfd_create("memviz", MFD_CLOEXEC)};
+    *status = (mv_run_status){.file = memfd_create("memviz", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (status->file >= 0)
         status->page = map(status->file);
-    if (status->page)
-        snprintf(status->path, sizeof status->path, "/proc/%d/fd/%d", (int)getpid(), status->file);
+    if (!status->page)
+        return;
+    status->page->word = mv_random_word();
+    snprintf(status->where, sizeof status->where, "/proc/%d/fd/%d:%016llx", (int)getpid(),
+             status->file, (unsigned long long)status->page->word);
 }
 
 void mv_run_status_close(mv_run_status *status)

@@ -10,7 +10,7 @@
 #include "capture/wire_status.h"
 
 typedef struct {
-    char path[64]; /* for $MEMVIZ_STATUS; "": there is no page */
+    char where[MV_STATUS_PATH + 24]; /* for $MEMVIZ_STATUS; "": there is no page */
     int file;
     mv_status_page *page;
 } mv_run_status;

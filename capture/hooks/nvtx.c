@@ -45,16 +45,6 @@ typedef struct {
 
 static atomic_uint_fast64_t last_number;
 
-/* Open ranges of named domains on this thread. Deeper ones are counted but not recorded. */
-enum { MOST_OPEN = 64 };
-static _Thread_local struct {
-    uint32_t count, deeper;
-    struct {
-        const char *domain;
-        uint64_t number;
-    } at[MOST_OPEN];
-} open_ranges;
-
 /* ---- recording ---- */
 
 static void record(mv_live_event kind, const char *domain, mv_nvtx_text text, uint64_t number)
@@ -99,36 +89,70 @@ static void end(uint64_t number)
     record(MV_LIVE_EVENT_END, NULL, plain(""), number);
 }
 
+/* The number of a range that is now open on this thread; 0: it is not recorded. */
+static uint64_t open_range(const char *domain)
+{
+    mv_open_ranges *open;
+    mv_rec_visit visit;
+    uint64_t number = 0;
+
+    if (!mv_rec_enter(&visit))
+        return 0;
+    open = mv_rec_open_ranges();
+    if (open->count == MV_REC_OPEN_RANGES) {
+        open->deeper++;
+    } else {
+        number = atomic_fetch_add(&last_number, 1) + 1;
+        open->at[open->count].domain = domain;
+        open->at[open->count++].number = number;
+    }
+    mv_rec_leave(&visit);
+    return number;
+}
+
+/* The number of the domain's innermost range, which is no longer open; 0: there is none. */
+static uint64_t close_range(const char *domain)
+{
+    mv_open_ranges *open;
+    mv_rec_visit visit;
+    uint64_t number = 0;
+    uint32_t at;
+
+    if (!mv_rec_enter(&visit))
+        return 0;
+    open = mv_rec_open_ranges();
+    at = open->deeper ? 0 : open->count;
+    open->deeper -= open->deeper > 0;
+    while (at > 0 && strcmp(open->at[at - 1].domain, domain) != 0)
+        at--;
+    if (at > 0) {
+        number = open->at[at - 1].number;
+        for (open->count--; at <= open->count; at++)
+            open->at[at - 1] = open->at[at];
+    }
+    mv_rec_leave(&visit);
+    return number;
+}
+
 static int push_in(const char *domain, mv_nvtx_text text)
 {
-    if (!domain) {
+    uint64_t number = domain ? open_range(domain) : 0;
+
+    if (!domain)
         record(MV_LIVE_EVENT_PUSH, NULL, text, 0);
-    } else if (open_ranges.count == MOST_OPEN) {
-        open_ranges.deeper++;
-    } else {
-        open_ranges.at[open_ranges.count].domain = domain;
-        open_ranges.at[open_ranges.count++].number = begin(domain, text);
-    }
+    else if (number)
+        record(MV_LIVE_EVENT_BEGIN, domain, text, number);
     return NO_TRACKING;
 }
 
 static int pop_in(const char *domain)
 {
-    uint32_t at = open_ranges.count;
+    uint64_t number = domain ? close_range(domain) : 0;
 
-    if (!domain) {
+    if (!domain)
         record(MV_LIVE_EVENT_POP, NULL, plain(""), 0);
-    } else if (open_ranges.deeper) {
-        open_ranges.deeper--;
-    } else {
-        while (at > 0 && strcmp(open_ranges.at[at - 1].domain, domain) != 0)
-            at--;
-        if (at == 0)
-            return NO_TRACKING;
-        end(open_ranges.at[at - 1].number);
-        for (open_ranges.count--; at <= open_ranges.count; at++)
-            open_ranges.at[at - 1] = open_ranges.at[at];
-    }
+    else if (number)
+        end(number);
     return NO_TRACKING;
 }
 

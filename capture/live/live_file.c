@@ -218,4 +218,6 @@ void mv_live_file_close(mv_live_file *file)
 
     if (!mv_is_confined() && is_ours(file, fd))
         syscall(SYS_close, fd);
+    file->device = 0;
+    file->inode = 0;
 }

@@ -54,7 +54,8 @@ void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes);
 /* Unmaps the memory; the file keeps its contents. */
 void mv_live_file_give(void *memory, uint64_t bytes);
 
-/* Closes the descriptor if it still belongs to the file. The memory of chunks stays valid. */
+/* Closes the descriptor if it still belongs to the file, and forgets the file: no more is taken.
+ * The memory of chunks stays valid. */
 void mv_live_file_close(mv_live_file *file);
 
 #endif

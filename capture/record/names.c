@@ -295,6 +295,11 @@ void mv_names_thread(mv_thread_block *block)
     mv_names_unlock();
 }
 
+void mv_names_forked(void)
+{
+    names.chunk = (mv_live_chunk){0};
+}
+
 void mv_names_forget(void)
 {
     mv_id_table_clear(&names.ids);

@@ -46,7 +46,11 @@ enum { MV_NAMES_EMPTY = 0 /* string id of "" */ };
 /* Adds the first name: "". False: no space. */
 bool mv_names_begin(void);
 
-/* In a forked child: forgets all names and the parent's chunk. */
+/* In a child, right after fork(): forgets the parent's chunk. Names that a hook, in which the fork
+ * came, still makes are lost. */
+void mv_names_forked(void);
+
+/* In a child with a file of its own: forgets all names and the parent's chunk. */
 void mv_names_forget(void);
 
 #endif

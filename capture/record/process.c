@@ -101,21 +101,32 @@ static bool is_set(const char *variable)
     return value && *value && strcmp(value, "0") != 0;
 }
 
+/* "": no capture is requested. */
+static const char *wanted_out(void)
+{
+    const char *out = getenv("MEMVIZ_OUT");
+    return out && *out == '/' && strlen(out) < PATH_MAX ? out : "";
+}
+
+/* The seccomp filters that the launcher has; UINT32_MAX: any. */
+static uint32_t allowed_filters(void)
+{
+    const char *filters = getenv("MEMVIZ_FILTERS");
+    return filters ? (uint32_t)strtoul(filters, NULL, 10) : UINT32_MAX;
+}
+
 static void read_settings(mv_capture_settings *settings)
 {
-    const char *out = getenv("MEMVIZ_OUT"), *sampler = getenv("MEMVIZ_SAMPLER");
-    const char *filters = getenv("MEMVIZ_FILTERS");
-    size_t bytes = out ? strlen(out) : 0;
+    const char *out = wanted_out(), *sampler = getenv("MEMVIZ_SAMPLER");
 
     memset(settings, 0, sizeof *settings);
-    if (bytes < sizeof settings->out && bytes > 0 && *out == '/')
-        memcpy(settings->out, out, bytes);
+    memcpy(settings->out, out, strlen(out));
     if (sampler && strlen(sampler) < sizeof settings->sampler)
         memcpy(settings->sampler, sampler, strlen(sampler));
     settings->stacks = stacks_named(getenv("MEMVIZ_STACKS"));
     settings->cpu = is_set("MEMVIZ_CPU");
     settings->wait_free = is_set("MEMVIZ_WAIT_FREE");
-    settings->filters = filters ? (uint32_t)strtoul(filters, NULL, 10) : UINT32_MAX;
+    settings->filters = allowed_filters();
 }
 
 /* ---- Forks and ends ---- */
@@ -124,6 +135,8 @@ static void read_settings(mv_capture_settings *settings)
 static void forked(void)
 {
     memset(&mv_wiped, 0, sizeof mv_wiped);
+    mv_thread_forked();
+    mv_names_forked();
     mv_live_file_close(&mv_process.file);
 }
 
@@ -150,31 +163,52 @@ static void forget_parent(void)
         atomic_store(&mv_process.lost[i], 0);
 }
 
-/* Reads the settings. Without an environment it is too early: libc gets one before all
- * constructors. */
 static void ask(void)
 {
     static bool prepared;
-    bool wanted;
 
-    if (!environ)
-        return;
     read_settings(&mv_process.settings);
-    wanted = mv_process.settings.out[0] != 0;
-    if (wanted && !prepared) {
+    if (!prepared)
         prepare();
-        prepared = true;
-    }
-    atomic_store(&mv_wiped.state, wanted ? MV_RECORDING_WAITING : MV_RECORDING_OFF);
+    prepared = true;
+    atomic_store(&mv_wiped.state, MV_RECORDING_WAITING);
 }
 
+/* A filter may end the process for a call that it does not expect, so before anything else is done
+ * it is looked for, by calls that the loader has made just now. */
+static int first_state(void)
+{
+    if (!*wanted_out())
+        return MV_RECORDING_OFF;
+    return !mv_is_confined() && mv_facts_has_filter(allowed_filters()) ? MV_RECORDING_FILTERED
+                                                                       : MV_RECORDING_WAITING;
+}
+
+/* Without an environment it is too early: libc gets one before all constructors. */
 static void ask_once(void)
 {
+    int unasked = MV_RECORDING_UNASKED, first = environ ? first_state() : unasked;
+
+    if (first != MV_RECORDING_WAITING) {
+        atomic_compare_exchange_strong(&mv_wiped.state, &unasked, first);
+        return;
+    }
     if (!take(&mv_wiped.opening, pthread_mutex_lock))
         return;
     if (atomic_load(&mv_wiped.state) == MV_RECORDING_UNASKED)
         ask();
     mv_process_unlock(&mv_wiped.opening);
+}
+
+/* By calls of the loader's, too. */
+static void tell_of_filter(void)
+{
+    int filtered = MV_RECORDING_FILTERED;
+
+    if (!atomic_compare_exchange_strong(&mv_wiped.state, &filtered, MV_RECORDING_STOPPED))
+        return;
+    mv_status_begin(getenv("MEMVIZ_STATUS"));
+    mv_status_opened(MV_STATUS_FILTERED);
 }
 
 /* ---- The file ---- */
@@ -325,6 +359,8 @@ bool mv_process_start(void)
         ask_once();
         state = atomic_load(&mv_wiped.state);
     }
+    if (state == MV_RECORDING_FILTERED)
+        tell_of_filter();
     if (state != MV_RECORDING_WAITING)
         return state == MV_RECORDING_ON;
     start_stacks();
@@ -364,7 +400,10 @@ void mv_process_unconfine(void)
 __attribute__((constructor)) static void loaded(void)
 {
     int kept = errno;
+
     ask_once();
+    if (atomic_load(&mv_wiped.state) == MV_RECORDING_WAITING)
+        mv_loader_begin();
     errno = kept;
 }
 

@@ -3,6 +3,7 @@
  * stack_table.c, thread_state.c and process_facts.c.
  *
  *     UNASKED ──► OFF                 no capture was requested
+ *        │  └───► FILTERED ──► STOPPED  another program's filter on system calls
  *        │  └───► WAITING ──► ON ──► STOPPED
  *        │          for the           no space left, ...
  *        │          first event
@@ -44,7 +45,8 @@ typedef enum {
 typedef enum {
     MV_RECORDING_UNASKED, /* the environment was not read yet */
     MV_RECORDING_OFF,
-    MV_RECORDING_WAITING, /* for the first event */
+    MV_RECORDING_FILTERED, /* the launcher is told at the first event, and nothing is recorded */
+    MV_RECORDING_WAITING,  /* for the first event */
     MV_RECORDING_ON,
     MV_RECORDING_STOPPED
 } mv_recording_state;

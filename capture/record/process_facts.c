@@ -102,8 +102,7 @@ static void put_names_of_process(void)
         put_text("cwd", facts.text, FOR_THE_END);
 }
 
-/* Reads a file of /proc into facts.text; the number of bytes, or -1. A program that was just
- * started has made the same system calls to load its libraries. */
+/* Reads a file of /proc into facts.text; the number of bytes, or -1. */
 static long read_text(const char *path)
 {
     long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -114,16 +113,32 @@ static long read_text(const char *path)
     return count;
 }
 
+/* The file is read piece by piece: a user can be in thousands of groups. */
 bool mv_facts_has_filter(uint32_t allowed)
 {
     static const char key[] = "\nSeccomp_filters:\t";
-    const char *at;
-    long count = allowed == UINT32_MAX ? -1 : read_text("/proc/self/status");
+    enum { MOST_LINE = 64 };
+    char text[512];
+    long fd = allowed == UINT32_MAX
+                  ? -1
+                  : syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+    size_t length = 0;
+    const char *at = NULL;
 
-    if (count < 0)
-        return false;
-    facts.text[count] = 0;
-    at = strstr(facts.text, key);
+    while (fd >= 0) {
+        long count = syscall(SYS_read, fd, text + length, sizeof text - 1 - length);
+        length += count > 0 ? (size_t)count : 0;
+        text[length] = 0;
+        at = strstr(text, key);
+        if (count <= 0 || (at && strchr(at + 1, '\n')))
+            break;
+        if (length > MOST_LINE) {
+            memmove(text, text + length - MOST_LINE, MOST_LINE);
+            length = MOST_LINE;
+        }
+    }
+    if (fd >= 0)
+        syscall(SYS_close, fd);
     return at && strtoul(at + sizeof key - 1, NULL, 10) > allowed;
 }
 
@@ -232,6 +247,7 @@ void mv_facts_stopped(int error)
         return;
     put_text("stopped", words ? words : "unknown error", 0);
     put_number("stopped_us", mv_process_now_us(), 0);
+    put_lost(true);
     mv_process_unlock(&mv_wiped.facts);
 }
 

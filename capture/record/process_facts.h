@@ -8,8 +8,8 @@
  * start. */
 void mv_facts_begin(void *first_chunk);
 
-/* Whether this process has more seccomp filters than `allowed`; UINT32_MAX: never. Needs the lock
- * of opening. */
+/* Whether this process has more seccomp filters than `allowed`; UINT32_MAX: never. It makes no
+ * other system calls than the loader does to load a library. */
 bool mv_facts_has_filter(uint32_t allowed);
 
 /* Writes what is known of Python, and the counters of losses that have doubled (writing each change

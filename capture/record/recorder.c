@@ -136,6 +136,11 @@ uint64_t mv_rec_sequence(void)
     return atomic_fetch_add_explicit(&mv_process.sequence, 1, memory_order_relaxed);
 }
 
+mv_open_ranges *mv_rec_open_ranges(void)
+{
+    return &mv_thread.block->ranges;
+}
+
 bool mv_rec_wants_cpu(void)
 {
     return mv_process.settings.cpu;

@@ -102,6 +102,19 @@ void mv_rec_oom(const mv_rec_block_event *event);
  * BEGIN or END; `number` is the range's number, for BEGIN and END. */
 void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number);
 
+/* The open ranges of NVTX's named domains on this thread; deeper ones are counted but not recorded.
+ * Call it only inside a hook. */
+enum { MV_REC_OPEN_RANGES = 64 };
+typedef struct {
+    uint32_t count, deeper;
+    struct {
+        const char *domain;
+        uint64_t number;
+    } at[MV_REC_OPEN_RANGES];
+} mv_open_ranges;
+
+mv_open_ranges *mv_rec_open_ranges(void);
+
 /* Whether CPU tensors are wanted (--cpu). */
 bool mv_rec_wants_cpu(void);
 

@@ -58,6 +58,11 @@ const char *mv_python_why_off(void);
 /* "3.12.3", or NULL. */
 const char *mv_python_version(void);
 
+/* ---- loader_list.c ---- */
+
+/* When the shim is loaded, and there is only one thread: looks for the loader's lock. */
+void mv_loader_begin(void);
+
 /* ---- native_frames.c: return addresses, by the tables for exceptions ---- */
 
 /* Prepares the walk. Called once, at the first event; loads no library. */

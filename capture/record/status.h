@@ -2,8 +2,9 @@
 #ifndef MV_STATUS_H
 #define MV_STATUS_H
 
-/* Maps the launcher's page; `path` may be NULL. Called once in the life of a process image. */
-void mv_status_begin(const char *path);
+/* Maps the launcher's page, if it is there and was not mapped before. `where` is $MEMVIZ_STATUS,
+ * and may be NULL. */
+void mv_status_begin(const char *where);
 
 /* The first event has come: 0 when the recording was begun, else an errno number or
  * MV_STATUS_FILTERED. */

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,21 @@ enum {
 static _Atomic(mv_thread_block *) left[MOST_LEFT];
 
 _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial-exec")));
+
+/* The chunk is not mapped in a child. A signal's handler that forks may have come in the middle of
+ * a hook, which stores the rest of its record when the handler returns: to where no one reads. */
+void mv_thread_forked(void)
+{
+    const mv_thread_block *block = mv_thread.block;
+    void *chunk = block && mv_thread.inside ? block->chunk.memory : NULL, *got;
+
+    if (!chunk || mv_is_confined())
+        return;
+    got = mmap(chunk, block->chunk.bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED && got != chunk) /* before Linux 4.17 */
+        munmap(got, block->chunk.bytes);
+}
 
 /* From now on mv_thread_end is called when the thread ends. */
 static void watch_end(mv_thread_block *block)
@@ -64,6 +80,7 @@ static void begin_block(mv_thread_block *block, uint64_t epoch)
     if (block->epoch == epoch && block->chunk.memory) {
         block->follows = true;
         block->words = block->ends = 0;
+        block->ranges.count = block->ranges.deeper = 0;
     } else {
         memset(block, 0, offsetof(mv_thread_block, raw));
     }
@@ -99,7 +116,8 @@ mv_thread_block *mv_thread_arm(void)
     return block;
 }
 
-static bool begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us)
+/* Returns 0 or an error. */
+static int begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_EVENTS,
                                  .first_sequence = sequence,
@@ -109,10 +127,8 @@ static bool begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence
 
     mv_live_chunk_seal(&block->chunk);
     error = mv_live_chunk_begin(&block->chunk, &mv_process.file, most, &about);
-    if (error) {
-        mv_process_stop(error);
-        return false;
-    }
+    if (error)
+        return error;
     block->sequence = sequence;
     block->time_us = time_us;
     block->spelled_addr = 0;
@@ -120,7 +136,7 @@ static bool begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence
     block->has_device = block->follows = false;
     mv_names_thread(block);
     mv_facts_refresh();
-    return true;
+    return 0;
 }
 
 /* The records after this one are of this thread. */
@@ -144,12 +160,18 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence
 {
     bool continues = block->chunk.memory && can_follow(block, sequence);
     uint8_t *at = continues ? mv_live_chunk_room(&block->chunk, most + MOST_THREAD) : NULL;
+    mv_signals signals;
+    int error;
 
     if (at)
         return block->follows ? put_thread(block, at) : at;
-    if (begin_chunk(block, most, sequence, time_us))
+    signals = mv_signals_block(); /* no handler forks while there is half a chunk */
+    error = begin_chunk(block, most, sequence, time_us);
+    mv_signals_restore(signals);
+    if (!error)
         return block->chunk.records;
     mv_process_lose(MV_LOST_SPACE);
+    mv_process_stop(error);
     return NULL;
 }
 

@@ -1,12 +1,13 @@
 /* The shim's state for each thread.
  *
- * Thread-local storage holds only three words: it is taken from the stack of every thread of the
- * program, and programs make threads with small stacks. The rest is a block of memory from the
- * system, allocated at the thread's first event. */
+ * Thread-local storage holds only three words, and one more in forks.c: it is taken from the stack
+ * of every thread of the program, and programs make threads with small stacks. The rest is a block
+ * of memory from the system, allocated at the thread's first event. */
 #ifndef MV_THREAD_STATE_H
 #define MV_THREAD_STATE_H
 
 #include "capture/live/live_chunk.h"
+#include "capture/record/recorder.h"
 #include "capture/record/stack.h"
 
 typedef struct {
@@ -26,6 +27,8 @@ typedef struct {
     uint32_t recent_count, recent_next;
     int32_t device_type, device;
     bool has_device;
+
+    mv_open_ranges ranges;
 
     /* The stack of the current event, and the ids of its frames. */
     mv_raw_stack raw;
@@ -54,6 +57,9 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence
 /* After a hook was left in the middle: drops the record that it was writing, with its chunk, whose
  * differences would be wrong from there on. `block` may be NULL. */
 void mv_thread_repair(mv_thread_block *block);
+
+/* In a child, right after fork(). */
+void mv_thread_forked(void);
 
 /* The destructor for pthread_key_create: the thread with `block` ends. */
 void mv_thread_end(void *block);

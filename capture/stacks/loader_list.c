@@ -3,6 +3,7 @@
 #include "capture/live/confined.h"
 #include "capture/record/forks.h"
 #include "capture/record/signals.h"
+#include "capture/record/stack.h"
 #include "capture/stacks/elf_symbols.h"
 #include "capture/stacks/safe_read.h"
 
@@ -131,8 +132,7 @@ static bool can_lock(void)
     return (known == NOT_ASKED ? look_at_lock() : known) == CAN_LOCK;
 }
 
-/* Runs while there is only one thread. */
-__attribute__((constructor)) static void loaded(void)
+void mv_loader_begin(void)
 {
     can_lock();
 }

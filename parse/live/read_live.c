@@ -81,25 +81,29 @@ static void read_facts(live *l, const mv_live_chunk *chunk)
     }
 }
 
-static int64_t fact_number(const live *l, const char *key)
+static int64_t fact_number(const mv_trace *trace, const char *key)
 {
-    const char *text = mv_fact_find(l->build.trace, key);
+    const char *text = mv_fact_find(trace, key);
     uint64_t value;
 
     return text && mv_number_read(text, &value) && value < INT64_MAX / 4 ? (int64_t)value : 0;
 }
 
 /* The facts give one moment on both clocks. */
+int64_t mv_live_to_epoch_us(const mv_trace *trace)
+{
+    int64_t monotonic = fact_number(trace, "monotonic_us");
+    int64_t realtime = fact_number(trace, "realtime_us");
+
+    return monotonic && realtime ? realtime - monotonic : 0;
+}
+
 static void set_clock(live *l, const mv_live_chunks *chunks)
 {
-    int64_t monotonic, realtime;
-
     for (uint32_t i = 0; i < chunks->count; i++)
         if (chunks->rows[i].kind == MV_LIVE_FACTS)
             read_facts(l, &chunks->rows[i]);
-    monotonic = fact_number(l, "monotonic_us");
-    realtime = fact_number(l, "realtime_us");
-    l->to_epoch_us = monotonic && realtime ? realtime - monotonic : 0;
+    l->to_epoch_us = mv_live_to_epoch_us(l->build.trace);
     if (!l->build.trace->facts.count)
         add_fact(&l->build, "facts", "lost");
 }

@@ -35,4 +35,8 @@ bool mv_live_probe(mv_span file);
 mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
                      mv_err *err);
 
+/* What is added to CLOCK_MONOTONIC for the model's times: microseconds between the two clocks when
+ * the recording began; 0 when the facts that say so are lost. */
+int64_t mv_live_to_epoch_us(const mv_trace *trace);
+
 #endif

@@ -1,6 +1,7 @@
 /* In place of the recorder: writes what the hooks tell it, a line each, to the file that
  * $HOOKED_LOG names. The stand-ins for CUDA write into the same file, so that order shows. */
 #include "capture/record/recorder.h"
+#include "capture/record/stack.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,8 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
+__attribute__((constructor)) static void loaded(void)
+{
+    mv_loader_begin();
+}
+
 static _Thread_local bool inside;
+static _Thread_local mv_open_ranges ranges;
 static atomic_uint_fast64_t sequence;
+
+mv_open_ranges *mv_rec_open_ranges(void)
+{
+    return &ranges;
+}
 
 static const char *const actions[] = {
 #define NAME(name, number, text, ...) [number] = text,

@@ -64,6 +64,10 @@ const char *mv_python_version(void)
     return "3.11.2";
 }
 
+void mv_loader_begin(void)
+{
+}
+
 bool mv_native_start(void)
 {
     return true;

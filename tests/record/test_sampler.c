@@ -140,19 +140,33 @@ Test(sampler, the_program_goes_on_when_no_one_answers)
 
 /* The beat of the launcher is slower than the program: without the sample that the shim asks for,
  * and waits for, the last one would be older than the last call. */
-Test(sampler, a_short_program_has_a_sample_after_its_last_call)
+static void expect_last_sample(const char *preload)
 {
     mvt_run run = mvt_sh(
         "ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8; "
-        "LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
+        "%s LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
         "/hooked_linked linked >/dev/null; "
         "for table in samples api_calls; do $MEMVIZ export --format csv --table $table -o - a.bin "
-        "| tail -1 | tr , '\\n' | grep '^1[0-9]\\{15\\}$'; done");
+        "| tail -1 | tr , '\\n' | grep '^[12][0-9]\\{15\\}$'; done",
+        preload);
     char *next;
     unsigned long long sample = strtoull(run.out, &next, 10), call = strtoull(next, NULL, 10);
 
     cr_assert(sample > 0 && call > 0, "%s%s", run.out, run.err);
     cr_assert_geq(sample, call, "%s", run.out);
+    cr_assert_lt(sample - call, 60000000, "%s", run.out);
+}
+
+Test(sampler, a_short_program_has_a_sample_after_its_last_call)
+{
+    expect_last_sample("");
+}
+
+/* The clock of the day is set while the program runs; samples and calls have one clock. */
+Test(sampler, samples_are_not_moved_by_a_clock_that_jumps)
+{
+    for (int i = 0; i < 3; i++)
+        expect_last_sample("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" MV_JUMPING);
 }
 
 /* Of a device that others use, too, only the processes of the run have levels of their own. */

@@ -1,0 +1,180 @@
+/* What may be beside a recorded program, for tests/record/test_bystanders.c:
+ *
+ *     jail PROGRAM ...     becomes the program, with a filter that kills for any system call that
+ *                          the loader does not make
+ *     return COUNT         marks all the time, and forks in a signal's handler until there were so
+ *                          many children, which return from the handler, mark, and end: prints how
+ *                          many ended as they should
+ *     connect FILE         connects to all sockets of launchers and says nothing, until there is
+ *                          the file, for a minute at most; status 1 when there was none by then */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MARKS_AFTER = 100, PATIENCE_S = 60, HELD = 64, HANDLER_US = 1500 };
+
+/* ---- jail ---------------------------------------------------------------------------------- */
+
+static const int known[] = {
+    SYS_execve, SYS_brk,        SYS_mmap,       SYS_mprotect,        SYS_munmap,
+    SYS_openat, SYS_read,       SYS_pread64,    SYS_close,           SYS_newfstatat,
+    SYS_fstat,  SYS_prlimit64,  SYS_getrandom,  SYS_set_tid_address, SYS_set_robust_list,
+    SYS_futex,  SYS_rseq,       SYS_exit_group, SYS_faccessat,
+#ifdef __x86_64__
+    SYS_access, SYS_arch_prctl,
+#endif
+};
+
+enum { KNOWN = sizeof known / sizeof *known };
+
+static int jail(char **argv)
+{
+    struct sock_filter code[2 * KNOWN + 2];
+    struct sock_fprog filter = {.filter = code};
+    unsigned at = 0;
+
+    code[at++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (unsigned i = 0; i < KNOWN; i++) {
+        code[at++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)known[i], 0, 1);
+        code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    filter.len = (unsigned short)at;
+    /* Not by prctl or seccomp of libc, which the recorder would notice. */
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return 1;
+#ifdef __x86_64__
+    long result;
+    register long mode __asm__("rdi") = SECCOMP_SET_MODE_FILTER;
+    register long flags __asm__("rsi") = 0;
+    register void *what __asm__("rdx") = &filter;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(SYS_seccomp), "r"(mode), "r"(flags), "r"(what)
+                     : "rcx", "r11", "memory");
+    if (result != 0)
+        return 1;
+#else
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) != 0)
+        return 1;
+#endif
+    execv(argv[0], argv);
+    return 1;
+}
+
+/* ---- return -------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t is_child, forks, most_forks;
+static pid_t children[4096];
+
+static void fork_here(int number)
+{
+    pid_t child;
+
+    (void)number;
+    if (forks == most_forks)
+        return;
+    child = fork();
+    if (child == 0)
+        is_child = 1;
+    else if (child > 0)
+        children[forks++] = child;
+}
+
+static int return_from_forks(int count)
+{
+    const struct sigaction action = {.sa_handler = fork_here, .sa_flags = SA_RESTART};
+    const struct itimerval often = {{0, HANDLER_US}, {0, HANDLER_US}}, never = {{0, 0}, {0, 0}};
+    void (*mark)(const char *);
+    void *found = dlsym(RTLD_DEFAULT, "memviz_mark");
+    int ended = 0, status, left = MARKS_AFTER;
+
+    memcpy(&mark, &found, sizeof mark);
+    if (!found)
+        return 1;
+    most_forks = count < 4096 ? count : 4096;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL); /* children have no timer */
+    while (!is_child && forks < most_forks)
+        mark("a");
+    if (is_child) {
+        while (left-- > 0)
+            mark("child");
+        _exit(0);
+    }
+    setitimer(ITIMER_REAL, &never, NULL);
+    for (int i = 0; i < forks; i++)
+        ended += waitpid(children[i], &status, 0) == children[i] && status == 0;
+    printf("%d of %d children ended as they should\n", ended, (int)forks);
+    return ended != forks;
+}
+
+/* ---- connect ------------------------------------------------------------------------------- */
+
+/* Connects to each socket of a launcher, and lets an older connection go. */
+static void connect_to_all(int held[HELD], unsigned *next)
+{
+    FILE *list = fopen("/proc/net/unix", "re");
+    char line[512], *name;
+
+    while (list && fgets(line, sizeof line, list)) {
+        struct sockaddr_un to = {.sun_family = AF_UNIX};
+        size_t length;
+        name = strstr(line, "@memviz-");
+        if (!name)
+            continue;
+        length = strcspn(name, "\n");
+        memcpy(to.sun_path + 1, name + 1, length - 1);
+        close(held[*next]);
+        held[*next] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        connect(held[*next], (struct sockaddr *)&to,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+        *next = (*next + 1) % HELD;
+    }
+    if (list)
+        fclose(list);
+}
+
+static int connect_until(const char *file)
+{
+    const struct timespec pause = {0, 5000000};
+    int held[HELD];
+    unsigned next = 0;
+    time_t end = time(NULL) + PATIENCE_S;
+
+    memset(held, -1, sizeof held);
+    while (time(NULL) < end && access(file, F_OK) != 0) {
+        connect_to_all(held, &next);
+        nanosleep(&pause, NULL);
+    }
+    return time(NULL) >= end;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2 && strcmp(argv[1], "jail") == 0)
+        return jail(argv + 2);
+    if (argc > 2 && strcmp(argv[1], "return") == 0)
+        return return_from_forks((int)strtol(argv[2], NULL, 10));
+    if (argc > 2 && strcmp(argv[1], "connect") == 0)
+        return connect_until(argv[2]);
+    return 2;
+}

@@ -1,0 +1,76 @@
+/* What a recorded program and its launcher have beside them is not harmed, and harms no one
+ * (tests/programs/bystander.c). */
+#include "tests/fixture/fixture_program.h"
+
+/* $MEMVIZ_STATUS names a descriptor of another process. */
+static void expect_unchanged(const char *file, const char *word)
+{
+    mvt_run r = mvt_sh("%s; exec 3<>db; export MEMVIZ_OUT=$PWD/a LD_PRELOAD=" MV_SHIM
+                       " MEMVIZ_STATUS=/proc/$$/fd/3%s; /bin/true; " MV_MARKING
+                       " mark a; unset LD_PRELOAD; head -c 4096 <&3 | tr -d '\\0' | wc -c",
+                       file, word);
+
+    cr_expect_str_eq(r.out, "0\n", "%s %s: %s", file, word, r.err);
+    cr_expect_eq(r.status, 0);
+}
+
+Test(bystanders, a_file_of_another_process_is_not_written_to)
+{
+    expect_unchanged("truncate -s 8192 db", "");
+    expect_unchanged("truncate -s 8192 db", ":0");
+    expect_unchanged("truncate -s 4096 db", ":0000000000000000");
+}
+
+/* It has no name, as the launcher's page has none; but not its word. */
+Test(bystanders, a_nameless_file_of_another_process_is_not_written_to)
+{
+    mvt_run r = mvt_sh("truncate -s 4096 db; exec 3<>db; rm db; "
+                       "export MEMVIZ_OUT=$PWD/a LD_PRELOAD=" MV_SHIM
+                       " MEMVIZ_STATUS=/proc/$$/fd/3:1; /bin/true; unset LD_PRELOAD; "
+                       "head -c 4096 <&3 | tr -d '\\0' | wc -c");
+
+    cr_expect_str_eq(r.out, "0\n", "%s", r.err);
+}
+
+/* Such a program is not recorded, and ends as without the shim. */
+Test(bystanders, a_filter_that_knows_the_loaders_calls_alone)
+{
+    mvt_run r = mvt_sh("BYSTANDER=" MV_BYSTANDER "; $BYSTANDER jail /bin/true; echo $?; "
+                       "$MEMVIZ run -q -o a.bin -- $BYSTANDER jail /bin/true; echo $?; "
+                       "LD_PRELOAD=" MV_SHIM " $BYSTANDER jail /bin/true; echo $?");
+
+    cr_expect_str_eq(r.out, "0\n0\n0\n", "%s", r.err);
+}
+
+Test(bystanders, a_filter_is_told_at_the_first_event)
+{
+    mvt_run r =
+        mvt_sh("$MEMVIZ run -o a.bin -- " MV_BYSTANDER " jail " MV_MARKING " mark a exit 7");
+
+    cr_expect_eq(r.status, 7, "%s", r.err);
+    cr_expect(strstr(r.err, "it has a filter on system calls"), "%s", r.err);
+}
+
+Test(bystanders, children_that_return_from_the_handler_that_forked_them)
+{
+    static const char *const stacks[] = {"none", "native"};
+
+    for (unsigned i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        mvt_run r = mvt_sh("MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=%s LD_PRELOAD=" MV_SHIM " " MV_BYSTANDER
+                           " return 300",
+                           stacks[i]);
+        cr_expect_str_eq(r.out, "300 of 300 children ended as they should\n", "%s: %s", stacks[i],
+                         r.err);
+    }
+}
+
+/* Another user's where there is one to be: they come faster than each could be waited for. */
+Test(bystanders, those_who_connect_and_say_nothing_hold_no_one_up)
+{
+    mvt_run r =
+        mvt_sh("chmod 755 .; [ $(id -u) != 0 ] || as='setpriv --reuid=65534 --clear-groups'; "
+               "$as " MV_BYSTANDER " connect $PWD/ended & "
+               "$MEMVIZ run -q -o a.bin -- sleep 1; touch ended; wait $!; echo $?");
+
+    cr_expect_str_eq(r.out, "0\n", "%s", r.err);
+}
