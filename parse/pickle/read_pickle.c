@@ -248,7 +248,36 @@ static void report_progress(pickle *p)
     p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
 }
 
-/* Brings more of the stream into the window, from `at` on. False at its end. */
+/* Bytes of fixed length after an opcode; the length of a text or number is one of them. */
+static unsigned fixed_operand(uint8_t op)
+{
+    switch (op) {
+    case MV_OP_PROTO:
+    case MV_OP_BINGET:
+    case MV_OP_BINPUT:
+    case MV_OP_BININT1:
+    case MV_OP_LONG1:
+    case MV_OP_SHORT_BINUNICODE:
+        return 1;
+    case MV_OP_BININT2:
+        return 2;
+    case MV_OP_LONG_BINGET:
+    case MV_OP_LONG_BINPUT:
+    case MV_OP_BININT:
+    case MV_OP_LONG4:
+    case MV_OP_BINUNICODE:
+        return 4;
+    case MV_OP_FRAME:
+    case MV_OP_BINFLOAT:
+    case MV_OP_BINUNICODE8:
+        return 8;
+    default:
+        return 0;
+    }
+}
+
+/* Brings more of the stream into the window, from `at` on. False when no opcode comes there with
+ * all of its operand: the padding is no operand. */
 static bool refill(pickle *p, const uint8_t *at)
 {
     bool past = at > p->source->end; /* an operand ran past the end, into the padding */
@@ -257,7 +286,8 @@ static bool refill(pickle *p, const uint8_t *at)
     if (!past)
         mv_source_need(p->source, LONGEST_FIXED + 1);
     report_progress(p);
-    return p->source->at < p->source->end;
+    at = p->source->at;
+    return at < p->source->end && fixed_operand(*at) < (uint64_t)(p->source->end - at);
 }
 
 /* Runs the opcode before `at`, and returns where the next one begins. Operands of fixed length are
@@ -338,8 +368,9 @@ run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
     }
 }
 
-/* One opcode after another until STOP. That an operand ran over the end of the window shows before
- * the next opcode. On failure p->source->at is the opcode that failed, or the stream's end. */
+/* One opcode after another until STOP; the stream's last bytes one by one. That a text or number
+ * ran over the end of the window shows before the next opcode. On failure p->source->at is the
+ * opcode that failed, or the stream's end. */
 static bool run(pickle *p)
 {
     mv_machine *m = &p->machine;
@@ -351,8 +382,6 @@ static bool run(pickle *p)
                 return mv_machine_fail(m, MV_TRUNCATED, "%s", "the pickle ends before STOP");
             at = p->source->at;
             safe = safe_end(p->source, at);
-            if (safe == at) /* the stream's last bytes: running over the padding shows above */
-                safe = p->source->end;
         }
         p->source->at = at;
         if (*at == MV_OP_STOP) {

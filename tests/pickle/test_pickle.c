@@ -220,6 +220,36 @@ Test(pickle, windows_cut_anywhere)
     }
 }
 
+/* What is missing of an operand is not zeros, so no cut says anything else of the file. */
+static void expect_cuts_end_the_input(mv_span pickle)
+{
+    for (uint64_t length = 2; length < pickle.length; length++) {
+        mv_arena *arena = mvt_arena_of(64 << 20);
+        mv_err err = {.offset = MV_NO_OFFSET};
+        mv_trace trace;
+        mv_trace_read_bytes(arena, (mv_span){pickle.data, length}, &trace, &err);
+        cr_assert_eq(err.code, MV_TRUNCATED, "%llu bytes: %s %s", (unsigned long long)length,
+                     mv_code_text(err.code), err.detail);
+        cr_assert_eq(err.offset, length);
+        mv_arena_release(arena);
+    }
+}
+
+Test(pickle, every_cut_is_the_end_of_the_input)
+{
+    mvt_trace *t = mvt_new();
+
+    for (uint32_t i = 0; i < 60; i++)
+        mvt_event(t, i % 2 ? MV_ACTION_FREE_COMPLETED : MV_ACTION_ALLOC,
+                  (mvt_event_args){.addr = 1ull << (12 + i % 40),
+                                   .bytes = 512 * (i / 2 + 1),
+                                   .stream = 3ull << 40,
+                                   .stack = i % 3 ? "f:a.py:1;g:a.py:70000" : NULL,
+                                   .metadata = i % 5 ? "step=1" : NULL});
+    expect_cuts_end_the_input(mvt_pickle_bytes(t, false));
+    expect_cuts_end_the_input(mvt_pickle_bytes(t, true));
+}
+
 /* ---- what opcodes mean ------------------------------------------------------------------- */
 
 Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
