@@ -256,9 +256,10 @@ static bool find_in_progress(mv_leak_state *w)
 typedef struct {
     uint32_t alive;     /* blocks born in the trace */
     uint32_t occasions; /* the most of any one site */
-    uint32_t list; /* the site in the program's own code that keeps the most blocks, if these are
-                    * BLOCKS_OF_A_LIST or more; MV_NO_ROW: none */
-    bool has_stacks;
+    uint32_t list;   /* the site in the program's own code that keeps the most blocks, if these are
+                      * BLOCKS_OF_A_LIST or more; MV_NO_ROW: none */
+    uint32_t born;   /* blocks born in the trace, alive or not */
+    bool has_stacks; /* one of them has a stack */
     bool comes_back; /* the least allocated in the last third is not above that in the middle third
                       */
 } no_growth;
@@ -269,7 +270,7 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
 
     uint32_t most = BLOCKS_OF_A_LIST - 1;
 
-    *o = (no_growth){.list = MV_NO_ROW};
+    *o = (no_growth){.list = MV_NO_ROW, .born = a->count - a->preexisting};
     for (uint32_t s = 0; s < w->sites.count; s++) {
         uint32_t place = mv_outer_of(&w->outer, w->sites.stack[s]);
 
@@ -309,18 +310,41 @@ static void set_unknown(mv_leaks *out, const char *lacks, const char *why, const
     out->lacks = lacks;
 }
 
-static const char *why_nameless(mv_leak_state *w)
+/* Older blocks, and frees, may have stacks where what was allocated has none. */
+static const char *what_is_nameless(const mv_leak_state *w, const no_growth *o)
+{
+    if (w->trace->frames.count == 0)
+        return "the recording has no stacks";
+    return o->has_stacks ? "what is kept has no stacks"
+                         : "what was allocated in these events has no stacks";
+}
+
+static const char *why_nameless(mv_leak_state *w, const no_growth *o)
 {
     const mv_leak_floor *f = &w->out->floor;
+    const char *what = what_is_nameless(w, o);
     char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
 
     if (f->steps < 2 || f->last <= f->first)
-        return "the recording has no stacks, so no line can be judged";
+        return mv_arena_printf(w->arena, "%s, so no line can be judged", what);
     return mv_arena_printf(
-        w->arena,
-        "the floor rises from %s to %s over %u steps, but the recording has no stacks, so no "
-        "line can be named",
-        mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps);
+        w->arena, "the floor rises from %s to %s over %u steps, but %s, so no line can be named",
+        mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps, what);
+}
+
+/* Nothing was allocated in the events: they have no line to judge, with stacks or without. */
+static void decide_without_births(mv_leak_state *w)
+{
+    const mv_recorder *recorder = mv_recorder_of(w->trace);
+    bool is_cut = w->lives->history == MV_HISTORY_TRUNCATED;
+    const char *why = "nothing was allocated in these events";
+
+    if (is_cut)
+        why = mv_arena_printf(w->arena, "%s: %s", why, w->lives->history_why);
+    if (is_cut && w->lives->events.count == 1)
+        set_unknown(w->out, "no history", why, recorder->events);
+    else
+        set_unknown(w->out, "no allocations", why, is_cut ? recorder->more : RECORD_STEPS);
 }
 
 static const char *why_list(mv_leak_state *w, uint32_t site)
@@ -377,8 +401,10 @@ static void decide(mv_leak_state *w, const no_growth *o)
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
                     "nothing that was allocated in the trace is alive at its end", "");
+    else if (o->born == 0)
+        decide_without_births(w);
     else if (w->is_nameless || !o->has_stacks)
-        set_unknown(out, "no stacks", why_nameless(w), mv_recorder_of(w->trace)->stacks);
+        set_unknown(out, "no stacks", why_nameless(w, o), mv_recorder_of(w->trace)->stacks);
     else if (out->steps.count > 0 && w->is_doubtful)
         set_unknown(out, "too few steps",
                     "memory was kept in several steps, but there are too few to tell growth "

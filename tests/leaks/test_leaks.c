@@ -4,6 +4,7 @@
 #include "tests/fixture/fixture_json.h"
 
 #include "analyze/code/culprit.h"
+#include "analyze/lives/lives_window.h"
 
 static mv_leaks leaks_of(mvt_trace *t)
 {
@@ -108,6 +109,56 @@ Test(leaks, without_events_nothing_can_be_said)
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
     cr_expect_eq(found.preexisting_bytes, 1 << 20);
     cr_expect_eq(found.live_bytes, 1 << 20);
+}
+
+static void expect_unknown(const mv_leaks *found, const char *lacks, const char *why,
+                           const char *settle)
+{
+    cr_expect_eq(found->verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_str_eq(found->lacks, lacks);
+    cr_expect(strstr(found->why, why), "%s", found->why);
+    cr_expect(strstr(found->settle, settle), "%s", found->settle);
+}
+
+/* All blocks have stacks, but the window has no allocation. */
+Test(leaks, a_window_without_allocations_has_no_line_to_judge)
+{
+    const mv_trace *trace = mvt_done(ten_steps(1000, "log:train.py:77;train:train.py:21"));
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0), window;
+    mv_leaks found;
+
+    mvt_ok(mv_lives_within(mvt_memory(), &lives, (mv_window){4, 6}, &window, mvt_err()));
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &window, &found, mvt_err()));
+    expect_unknown(&found, "no allocations", "nothing was allocated in these events",
+                   "seven steps or more");
+}
+
+/* enabled='state': the heap with its stacks, and one event, a free. */
+Test(leaks, a_state_has_no_history)
+{
+    mvt_trace *t = mvt_new();
+    mv_leaks found;
+
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:model.py:5");
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_INACTIVE);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x300000, .bytes = 512});
+    found = leaks_of(t);
+    expect_unknown(&found, "no history", "enabled='state'", "_record_memory_history() before");
+}
+
+Test(leaks, blocks_without_stacks_beside_older_ones_with_them)
+{
+    mvt_trace *t = mvt_new();
+    mv_leaks found;
+
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "build:model.py:5");
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
+    mvt_alloc(t, .addr = 0x300000, .bytes = 1 << 20);
+    found = leaks_of(t);
+    expect_unknown(&found, "no stacks", "what was allocated in these events has no stacks",
+                   "stacks='all'");
 }
 
 /* ---- real snapshots ---------------------------------------------------------------------- */
