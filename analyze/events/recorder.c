@@ -13,14 +13,14 @@
 #define EVENTS(how) .events = how, .no_events = "recorded without history: " how
 #define STACKS(how) .stacks = how, .no_stacks = "recorded without stacks: " how
 
-#define OF_PYTORCH                                                                         \
-    .allocator = "PyTorch's allocator", .call = RECORD,                                    \
-    EVENTS("call " RECORD " before the work, then "                                        \
-           "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"),                       \
-    .begin = "to see who holds what was there before, call " RECORD " before the first "   \
-             "allocation",                                                                 \
-    .more = "to keep all events, call " RECORD " with a larger max_entries or without it", \
-    STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"), \
+#define OF_PYTORCH                                                                               \
+    .allocator = "PyTorch's allocator", .call = RECORD,                                          \
+    EVENTS("call " RECORD " before the work, then "                                              \
+           "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"),                             \
+    .begin = "to see who holds what was there before, call " RECORD " before the first "         \
+             "allocation",                                                                       \
+    .more = "to keep all events, call " RECORD " once, with a larger max_entries or without it", \
+    STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"),       \
     .drop = DROP_TENSORS
 
 /* A capture sees NVTX and memviz.h; PyTorch's recorder sees its own ranges. */

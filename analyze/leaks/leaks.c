@@ -370,7 +370,7 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
                     "");
     else if (w->lives->history == MV_HISTORY_TRUNCATED)
         set_unknown(out, "too few steps",
-                    "the recording holds less than two steps, since older events were dropped",
+                    "the recording holds less than two steps, since older events are lost",
                     mv_recorder_of(w->trace)->more);
     else if (out->steps.count > 0)
         set_unknown(out, "only two steps",

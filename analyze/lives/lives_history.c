@@ -209,13 +209,15 @@ static bool begins_fresh(const mv_events *ev)
     return true;
 }
 
-/* Whether another device has just as many events, which begin in the middle: then that number is
- * the buffer's size. */
+/* Whether another device has just as many events, and those of one of the two begin in the middle:
+ * then that number is the buffer's size. */
 static bool has_full_twin(const mv_lives_sweep *r)
 {
+    bool is_fresh = begins_fresh(&r->ev);
+
     for (uint32_t i = 0; i < r->trace->device_count; i++) {
         const mv_events *ev = &r->trace->devices[i].events;
-        if (i != r->lives->device && ev->count == r->ev.count && !begins_fresh(ev))
+        if (i != r->lives->device && ev->count == r->ev.count && !(is_fresh && begins_fresh(ev)))
             return true;
     }
     return false;
@@ -228,6 +230,21 @@ static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const
     r->lives->history = kind;
     r->lives->ring = ring;
     r->lives->history_why = why;
+}
+
+/* Memory from before the first event has stacks, so there were earlier events. A full buffer drops
+ * some, and so does a recording that is stopped and begun again: both leave the same file. */
+static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ring)
+{
+    if (full == FULL || (ring && (is_ring_size(ring, false) || has_full_twin(r))))
+        decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
+    else if (ring)
+        decide(r, MV_HISTORY_TRUNCATED, 0,
+               "what was allocated before the first event has stacks: the buffer was full, or "
+               "recording was begun again");
+    else
+        decide(r, MV_HISTORY_TRUNCATED, 0,
+               "what was allocated before the first event has stacks, so there were older ones");
 }
 
 /* An empty heap before the first event is the beginning, unless events were dropped: then the heap
@@ -255,11 +272,8 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
     if (ring == 1)
         decide(r, MV_HISTORY_TRUNCATED, ring,
                "only the last event was kept, as with enabled='state' or max_entries=1");
-    else if (full == FULL || (e->with_stack > 0 && ring))
-        decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
-    else if (e->with_stack > 0)
-        decide(r, MV_HISTORY_TRUNCATED, 0,
-               "older events were dropped: what was allocated before the first one has stacks");
+    else if (full == FULL || e->with_stack > 0)
+        decide_recorded_before(r, full, ring);
     else if (lost_ranges)
         decide(r, MV_HISTORY_TRUNCATED, ring,
                "annotated ranges from before the first event show that events there are lost");

@@ -397,12 +397,25 @@ Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
     cr_expect_eq(l.history, MV_HISTORY_LATE, "%s", l.history_why);
 }
 
+/* 21 events are no likely limit: the buffer may have been full, or recording was begun again. */
 Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
 {
     mvt_trace *t = mvt_new();
     mv_lives l = in_use_before(t, 7, "g:a.py:2");
 
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
+    cr_expect(strstr(l.history_why, "or recording was begun again"), "%s", l.history_why);
+    cr_expect_eq(l.ring, 0);
+}
+
+Test(lives, a_recorded_old_heap_and_a_likely_limit_show_a_full_buffer)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l = in_use_before(t, 1000, "g:a.py:2");
+
+    cr_expect(strstr(l.history_why, "the buffer was full"), "%s", l.history_why);
+    cr_expect_not(strstr(l.history_why, "begun again"), "%s", l.history_why);
+    cr_expect_eq(l.ring, 3000);
 }
 
 Test(lives, history_is_truncated_when_the_number_of_events_is_a_limit)
