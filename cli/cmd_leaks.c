@@ -13,6 +13,7 @@
 #include "cli/input/window.h"
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
+#include "cli/report/residual.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
@@ -30,6 +31,7 @@ typedef struct {
     uint32_t first, end;      /* devices */
     mv_leaks *found;          /* [end - first] */
     mv_leak_outlook *outlook; /* [end - first] */
+    mv_residual *residual;    /* [end - first] */
     mv_leak_verdict verdict;
     uint64_t limit;
 } leak_report;
@@ -199,6 +201,7 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
     MEMBER("exit_event", mv_value_if(found->exit_event < mv_trace_events(r->trace, device).count, \
                                      mv_value_u64(found->exit_event)))                            \
     MEMBER("preexisting_bytes", found->preexisting_bytes)                                         \
+    MEMBER("residual", r->residual[device - r->first].bytes)                                      \
     FLOOR_FIELDS(MEMBER, &found->floor)                                                           \
     IN_PROGRESS_FIELDS(MEMBER, &found->in_progress)                                               \
     MEMBER("outlook.capacity", mv_value_bytes(outlook->capacity))                                 \
@@ -388,6 +391,7 @@ static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *f
              mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
              mv_size_text(kept, found->retained_bytes));
     put_line(r, text);
+    mv_residual_put(r->cli, &r->residual[device - r->first]);
     put_line(r, mv_leaks_under_way(found, text, sizeof text));
     if (found->exit_event < mv_trace_events(r->trace, device).count) {
         snprintf(text, sizeof text,
@@ -454,6 +458,8 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
         mv_leaks_find(&r->cli->arena, r->trace, &lives, found, err);
     if (err->code == MV_OK)
         mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);
+    if (err->code == MV_OK)
+        mv_residual_find(r->cli, &whole, &r->residual[device - r->first], err);
     if (err->code != MV_OK) {
         mv_complain(mv_input_name(r->cli), err);
         return false;
@@ -500,7 +506,8 @@ int mv_cmd_leaks(mv_cli *cli)
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_leaks, r.end - r.first);
     r.outlook = mv_push_array(&cli->arena, mv_leak_outlook, r.end - r.first);
-    if (!r.kinds || !r.found || !r.outlook)
+    r.residual = mv_push_array(&cli->arena, mv_residual, r.end - r.first);
+    if (!r.kinds || !r.found || !r.outlook || !r.residual)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);

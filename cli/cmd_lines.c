@@ -12,6 +12,7 @@
 #include "cli/report/by_group.h"
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
+#include "cli/report/residual.h"
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
 
@@ -23,9 +24,10 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const uint8_t *kinds; /* of frames */
-    uint32_t first, end;  /* devices */
-    mv_lines *found;      /* [end - first] */
+    const uint8_t *kinds;  /* of frames */
+    uint32_t first, end;   /* devices */
+    mv_lines *found;       /* [end - first] */
+    mv_residual *residual; /* [end - first] */
     uint64_t limit;
     bool is_grouped;        /* --by: rows are groups, not lines */
     mv_source_text *source; /* NULL: not shown */
@@ -142,7 +144,24 @@ static void list_lines(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table line_table = {MV_TABLE(LINE_FIELDS, list_lines)};
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST) LIST("lines", &line_table, mv_value_rows(NULL))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("device", device)                \
+    MEMBER("residual", r->residual[device - r->first].bytes)
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const line_report *r = all;
+
+    (void)one;
+    for (uint32_t device = r->first; device < r->end; device++)
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+}
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)         \
+    LIST("lines", &line_table, mv_value_rows(NULL)) \
+    LIST("devices", &device_table, mv_value_rows(NULL))
 
 const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .main = "lines"};
 
@@ -174,6 +193,7 @@ static void put_device(const void *all, uint32_t device)
     const line_report *r = all;
 
     put_verdict(r, device, &r->found[device - r->first]);
+    mv_residual_put(r->cli, &r->residual[device - r->first]);
     mv_table_print(r->cli, &line_table, r, &device, "");
 }
 
@@ -196,6 +216,8 @@ static bool find_device(line_report *r, uint32_t device)
     else if (err.code == MV_OK && mv_grouping_find(&r->cli->arena, r->trace, &lives, r->kinds,
                                                    mv_by_what(r->cli), &grouping, &err) == MV_OK)
         mv_lines_by(&r->cli->arena, r->trace, &lives, &grouping, window, found, &err);
+    if (err.code == MV_OK)
+        mv_residual_find(r->cli, &lives, &r->residual[device - r->first], &err);
     mv_arena_release(&arena);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(r->cli), &err);
@@ -224,7 +246,8 @@ int mv_cmd_lines(mv_cli *cli)
         return MV_EXIT_FAILED;
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_lines, r.end - r.first);
-    if (!r.kinds || !r.found) {
+    r.residual = mv_push_array(&cli->arena, mv_residual, r.end - r.first);
+    if (!r.kinds || !r.found || !r.residual) {
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
         return mv_complain(mv_input_name(cli), &err);
     }

@@ -15,6 +15,7 @@
 #include "cli/report/captured.h"
 #include "cli/report/device_rest.h"
 #include "cli/report/prose.h"
+#include "cli/report/residual.h"
 #include "cli/report/rows.h"
 
 enum {
@@ -33,6 +34,7 @@ typedef struct {
     mv_flame_tree tree;
     mv_grouped grouped;  /* --by */
     mv_device_rest rest; /* what the whole device has beside */
+    mv_residual residual;
 } device_tree;
 
 typedef struct {
@@ -232,6 +234,7 @@ static const mv_table tree_table = {MV_TABLE(TREE_FIELDS, list_tree)};
     MV_AT_FIELDS(MEMBER, "at.", &d->at)                                                         \
     MEMBER("bytes", d->tree.nodes[0].bytes)                                                     \
     MEMBER("unrecorded", d->tree.unrecorded)                                                    \
+    MEMBER("residual", d->residual.bytes)                                                       \
     MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                                    \
     LIST("tree", &tree_table, mv_value_rows(d))                                                 \
     MEMBER("by",                                                                                \
@@ -276,6 +279,7 @@ static void put_device(const tree_report *r, const device_tree *d)
                  d->at.event == MV_BEFORE ? "" : "after ", mv_at_text(at, r->drawing.trace, &d->at),
                  r->is_grouped ? mv_group_by_name(d->grouped.grouping.by) : "stack");
     mv_rest_put(r->cli, &d->rest);
+    mv_residual_put(r->cli, &d->residual);
     if (r->is_grouped)
         mv_table_print(r->cli, &mv_group_table, r, &d->grouped, "\n");
     else
@@ -317,6 +321,8 @@ static bool find_device(tree_report *r, uint32_t device, device_tree *out)
                        r->limit, &out->grouped, &err);
         if (is_named && err.code == MV_OK)
             mv_rest_find(cli, device, out->at.time_us, out->at.bytes.reserved, &out->rest, &err);
+        if (is_named && err.code == MV_OK)
+            mv_residual_find(cli, &lives, &out->residual, &err);
     }
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);
