@@ -82,7 +82,7 @@ static void list_rows(mv_rows *rows, const void *all, const void *one)
         snprintf(who, sizeof who, "%s %.60s", name, mv_string_text(r->trace, row->api));
         MV_ROWS_ADD(rows, ROW_FIELDS);
     }
-    if (mv_rows_are_text(rows) && ledger->used != MV_NO_BYTES) {
+    if (mv_rows_are_text(rows) && ledger->used != MV_NO_BYTES && !ledger->lacks_calls) {
         add_remainder(rows, "context and code (estimate)", ledger->context_estimate);
         add_remainder(rows, "unexplained", ledger->unexplained);
     }
@@ -115,21 +115,28 @@ static void list_libraries(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 
-#define SAMPLE_FIELDS(COLUMN, MEMBER, LIST)                           \
-    MEMBER("time_us", mv_value_time(point->time_us))                  \
-    MEMBER("used", point->used)                                       \
-    MEMBER("others", mv_value_bytes(point->others))                   \
-    MEMBER("framework_reserved", point->framework_reserved)           \
-    MEMBER("framework_allocated", point->framework_allocated)         \
-    LIST("by", &library_table, mv_value_rows(&at))                    \
-    MEMBER("context_estimate", mv_value_i64(point->context_estimate)) \
-    MEMBER("unexplained", mv_value_i64(point->unexplained))
+/* Some are lost in damaged parts of the file. */
+static bool lacks_calls(const ledger_report *r)
+{
+    return r->trace->notes[MV_NOTE_LOST_CALLS].count > 0;
+}
+
+#define SAMPLE_FIELDS(COLUMN, MEMBER, LIST)                                             \
+    MEMBER("time_us", mv_value_time(point->time_us))                                    \
+    MEMBER("used", point->used)                                                         \
+    MEMBER("others", mv_value_bytes(point->others))                                     \
+    MEMBER("framework_reserved", point->framework_reserved)                             \
+    MEMBER("framework_allocated", point->framework_allocated)                           \
+    LIST("by", &library_table, mv_value_rows(&at))                                      \
+    MEMBER("context_estimate", is_known ? mv_value_i64(point->context_estimate) : null) \
+    MEMBER("unexplained", is_known ? mv_value_i64(point->unexplained) : null)
 
 static void list_samples(mv_rows *rows, const void *all, const void *one)
 {
     const mv_ledger_series *series = one;
+    bool is_known = !lacks_calls(all);
+    mv_value null = mv_value_of(MV_VALUE_NULL);
 
-    (void)all;
     for (uint32_t i = 0; i < series->count; i++) {
         const mv_ledger_point *point = &series->points[i];
         series_point at = {series, i};
@@ -169,18 +176,28 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     (void)one;
     for (uint32_t i = 0; i < r->count; i++) {
         const mv_ledger *ledger = &r->devices[i].at;
-        bool is_known = ledger->used != MV_NO_BYTES;
-        const char *basis = !is_known ? "none" : ledger->is_process ? "process" : "device";
+        bool is_used = ledger->used != MV_NO_BYTES;
+        bool is_known = is_used && !ledger->lacks_calls;
+        const char *basis = !is_used ? "none" : ledger->is_process ? "process" : "device";
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
 }
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST) LIST("devices", &device_table, mv_value_rows(NULL))
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                     \
+    MEMBER("damaged", mv_value_text(mv_input_damage(r->trace))) \
+    LIST("devices", &device_table, mv_value_rows(NULL))
 
-const mv_table mv_report_ledger = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists),
-                                   .main = "devices.by"};
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const ledger_report *r = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_ledger = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices.by"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -258,7 +275,6 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
     int64_t used[3], context[3], unexplained[3], held[3];
     mv_value values[3];
 
-    (void)all;
     for (unsigned k = 0; k < 3; k++) {
         const mv_ledger_point *point = &series->points[story->point[k]];
         snprintf(times[k], SHORT_TEXT, "%.3f s", seconds(story->report, point->time_us));
@@ -274,6 +290,8 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
             held[k] = (int64_t)mv_ledger_series_by(series, story->point[k])[i];
         add_part(rows, series->libraries[i].name, held);
     }
+    if (lacks_calls(all))
+        return;
     add_part(rows, "context and code (estimate)", context);
     add_part(rows, "unexplained", unexplained);
 }
@@ -289,6 +307,14 @@ static void put_story(const ledger_report *r, const mv_ledger_series *series)
         mv_table_print(r->cli, &part_table, r, &story, "\n");
 }
 
+static void put_damage(const ledger_report *r)
+{
+    const char *damage = mv_input_damage(r->trace);
+
+    if (damage)
+        mv_prose_put(r->out, 0, 2, "damaged parts of the file were skipped: %s", damage);
+}
+
 static int put_report(const ledger_report *r)
 {
     bool is_captured = mv_trace_is_captured(r->trace);
@@ -297,9 +323,12 @@ static int put_report(const ledger_report *r)
         mv_table_put(r->cli, r);
     r->cli->keeps_report = true;
     if (!is_captured)
-        return mv_complain_of(mv_input_name(r->cli), "%s", MV_LEDGER_NO_CAPTURE);
+        return mv_complain_of(mv_input_name(r->cli), "%s",
+                              mv_trace_may_be_captured(r->trace) ? MV_LEDGER_LOST_CAPTURE
+                                                                 : MV_LEDGER_NO_CAPTURE);
     if (mv_table_is_wanted(r->cli))
         return MV_EXIT_DONE;
+    put_damage(r);
     if (r->count == 0)
         mv_out_text(r->out, "nothing is known of any device\n");
     for (uint32_t i = 0; i < r->count; i++) {

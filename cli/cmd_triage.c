@@ -38,7 +38,8 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    bool is_captured;
+    const char *what;           /* "capture" */
+    const char *damaged;        /* the first damaged part that was skipped; NULL: none */
     const char *format, *level; /* level NULL: that of PyTorch's allocator */
     uint64_t bytes;             /* of the file; MV_NO_BYTES: not known */
     uint64_t events;
@@ -110,14 +111,15 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices), .named_by = 2};
 
-#define FILE_FIELDS(COLUMN, MEMBER, LIST)     \
-    MEMBER("file", f->path)                   \
-    MEMBER("format", f->format)               \
-    MEMBER("level", f->level)                 \
-    MEMBER("bytes", mv_value_bytes(f->bytes)) \
-    MEMBER("events", f->events)               \
-    MEMBER("devices", f->devices)             \
-    MEMBER("duration_us", mv_value_time(f->time_us))
+#define FILE_FIELDS(COLUMN, MEMBER, LIST)            \
+    MEMBER("file", f->path)                          \
+    MEMBER("format", f->format)                      \
+    MEMBER("level", f->level)                        \
+    MEMBER("bytes", mv_value_bytes(f->bytes))        \
+    MEMBER("events", f->events)                      \
+    MEMBER("devices", f->devices)                    \
+    MEMBER("duration_us", mv_value_time(f->time_us)) \
+    MEMBER("damaged", f->damaged)
 
 static void list_files(mv_rows *rows, const void *all, const void *one)
 {
@@ -148,7 +150,7 @@ static void put_file(const triage_report *r, const file_row *f)
     mv_out_style(r->out, MV_STYLE_BOLD);
     mv_out_clean_text(r->out, f->path);
     mv_out_style(r->out, MV_STYLE_NONE);
-    mv_prose_add(rest, sizeof rest, ": %s, %s", f->is_captured ? "capture" : "snapshot", f->format);
+    mv_prose_add(rest, sizeof rest, ": %s, %s", f->what, f->format);
     if (f->bytes != MV_NO_BYTES)
         mv_prose_add(rest, sizeof rest, ", %s", mv_size_text(size, f->bytes));
     mv_prose_add(rest, sizeof rest, ", %s event%s", mv_count_text(events, f->events),
@@ -158,6 +160,16 @@ static void put_file(const triage_report *r, const file_row *f)
     if (f->level)
         mv_prose_add(rest, sizeof rest, "; about --level %s", f->level);
     mv_prose_put(r->out, mv_prose_width(f->path), 2, "%s", rest);
+}
+
+static void put_damage(const triage_report *r, const file_row *f)
+{
+    if (!f->damaged)
+        return;
+    mv_out_style(r->out, MV_STYLE_YELLOW);
+    mv_prose_put(r->out, 0, 2, "%s%sdamaged parts of the file were skipped: %s",
+                 r->file_count > 1 ? f->path : "", r->file_count > 1 ? ": " : "", f->damaged);
+    mv_out_style(r->out, MV_STYLE_NONE);
 }
 
 /* "257 MiB allocated and 290 MiB reserved at most, of 2.83 GiB that it can get (10 %)". */
@@ -221,6 +233,7 @@ static void put_one_file(const triage_report *r)
     const file_row *f = &r->files[0];
 
     put_file(r, f);
+    put_damage(r, f);
     for (uint32_t i = 0; i < r->device_count; i++)
         put_device(r, &r->devices[i]);
     if (f->idle && f->devices)
@@ -240,6 +253,8 @@ static void put_files(const triage_report *r)
             next ? mv_arena_printf(&r->cli->scratch, "%s%s", command, strchr(next, ' ')) : NULL;
     }
     mv_table_print(r->cli, &device_table, r, NULL, "");
+    for (uint32_t i = 0; i < r->file_count; i++)
+        put_damage(r, &r->files[i]);
     mv_out_text(r->out, "\nwhich one differs, and why:\n  ");
     mv_out_style(r->out, MV_STYLE_DIM);
     mv_out_clean_text(r->out, command ? command : "");
@@ -347,12 +362,17 @@ static void judge_gates(mv_gates *gates, const mv_triage *t)
     }
 }
 
-static void describe(file_row *f, const mv_trace *read, const mv_trace *trace)
+/* `to` keeps what it says. */
+static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_trace *trace)
 {
+    const char *damaged = mv_input_damage(read);
     int64_t first = MV_NO_TIME, last = MV_NO_TIME;
 
     f->format = mv_format_name(read->origin.format);
-    f->is_captured = mv_trace_is_captured(read);
+    f->what = mv_trace_is_captured(read)       ? "capture"
+              : mv_trace_may_be_captured(read) ? "damaged file"
+                                               : "snapshot";
+    f->damaged = damaged ? mv_arena_text(to, damaged, strlen(damaged)) : NULL;
     f->bytes = read->origin.file_bytes;
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_events e = mv_trace_events(trace, device);
@@ -397,7 +417,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
                        (long long)cli->options.device, end);
     if (cli->options.device != MV_ALL_DEVICES)
         end = (first = (uint32_t)cli->options.device) + 1;
-    describe(f, &read, &trace);
+    describe(&cli->arena, f, &read, &trace);
     /* The name of a heap is the file's, whose arena ends before the report. */
     if (trace.origin.level)
         f->level = mv_arena_text(&cli->arena, trace.origin.level, strlen(trace.origin.level));

@@ -356,9 +356,9 @@ static void add_device(gathering *g)
         if (ledger->by[i].is_framework)
             others -= ledger->by[i].bytes < others ? ledger->by[i].bytes : others;
     f = finding(MV_FINDING_DEVICE, MV_REPORT_LEDGER,
-                !is_known          ? "unknown"
-                : others > all / 2 ? "outside_pytorch"
-                                   : "pytorch",
+                !is_known || ledger->lacks_calls ? "unknown"
+                : others > all / 2               ? "outside_pytorch"
+                                                 : "pytorch",
                 others);
     f.title = f.text = ledger->verdict;
     f.what = ledger->basis;
@@ -389,8 +389,10 @@ static void add_whatif(gathering *g)
 
 /* ---- what is missing, what is fine ------------------------------------------------------- */
 
-static const char *history_title(mv_history_kind kind)
+static const char *history_title(const mv_trace *trace, mv_history_kind kind)
 {
+    if (trace->notes[MV_NOTE_LOST_EVENTS].count > 0)
+        return "the history has gaps";
     return kind == MV_HISTORY_LATE        ? "recording began late"
            : kind == MV_HISTORY_TRUNCATED ? "earlier events are lost"
                                           : "no events were recorded";
@@ -405,7 +407,7 @@ static void add_doubts(gathering *g)
 
     f.advice = mv_recording_advice(g->of->trace, lives);
     if (lives->history != MV_HISTORY_COMPLETE)
-        add_text(g, f, history_title(lives->history), lives->history_why);
+        add_text(g, f, history_title(g->of->trace, lives->history), lives->history_why);
     g->words.failed = g->words.failed || !text;
     if (residual != 0 && text)
         add_note(g, MV_REPORT_INFO, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,

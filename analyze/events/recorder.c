@@ -23,11 +23,21 @@
     STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"),       \
     .drop = DROP_TENSORS
 
+/* Events were recorded, but lost in damaged parts of the file. */
+#define AGAIN "read an undamaged copy of the file, or record again"
+#define DAMAGED                                                                          \
+    .allocator = "PyTorch's allocator", .call = RECORD, .events = AGAIN,                 \
+    .no_events = "events are lost in damaged parts of the file: " AGAIN, .begin = AGAIN, \
+    .more = AGAIN, STACKS(AGAIN), .drop = DROP_TENSORS
+
 /* A capture sees NVTX and memviz.h; PyTorch's recorder sees its own ranges. */
-static const mv_recorder pytorch = {
-    OF_PYTORCH, .steps = "mark the steps with torch.profiler.record_function(f'step {i}')"};
-static const mv_recorder capture = {
-    OF_PYTORCH, .steps = "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"};
+#define STEPS_OF_PYTORCH .steps = "mark the steps with torch.profiler.record_function(f'step {i}')"
+#define STEPS_OF_CAPTURE \
+    .steps = "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"
+static const mv_recorder pytorch = {OF_PYTORCH, STEPS_OF_PYTORCH};
+static const mv_recorder damaged_pytorch = {DAMAGED, STEPS_OF_PYTORCH};
+static const mv_recorder capture = {OF_PYTORCH, STEPS_OF_CAPTURE};
+static const mv_recorder damaged_capture = {DAMAGED, STEPS_OF_CAPTURE};
 
 static const mv_recorder rmm = {
     .allocator = "RMM",
@@ -89,5 +99,7 @@ const mv_recorder *mv_recorder_of(const mv_trace *trace)
 
     if (name)
         return mv_recorder_named(name);
+    if (trace->notes[MV_NOTE_LOST_EVENTS].count > 0)
+        return mv_trace_is_captured(trace) ? &damaged_capture : &damaged_pytorch;
     return mv_trace_is_captured(trace) ? &capture : &pytorch;
 }

@@ -397,7 +397,10 @@ static void decide(mv_leak_state *w, const no_growth *o)
         set_verdict(out, MV_VERDICT_LEAK,
                     "these lines keep more memory with every step, up to the end of the trace", "");
     else if (w->lives->events.count == 0)
-        set_unknown(out, "no history", "the file has no events", mv_recorder_of(w->trace)->events);
+        set_unknown(out, "no history",
+                    w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0 ? w->lives->history_why
+                                                                   : "the file has no events",
+                    mv_recorder_of(w->trace)->events);
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
                     "nothing that was allocated in the trace is alive at its end", "");

@@ -151,6 +151,8 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *wat
             out->most = i + 1;
         }
     }
+    for (k = 0; k < out->count && h->trace->notes[MV_NOTE_LOST_CALLS].count > 0; k++)
+        out->context[k] = 0;
     return MV_OK;
 }
 

@@ -8,6 +8,8 @@
  *                       allocation, and those in which a context was created or code was loaded
  *     unexplained       used - held - context
  *
+ * Where calls are lost in damaged parts of the file, nothing shows what is context: it is 0.
+ *
  * Rows are in order of time. */
 #ifndef MV_DEVICE_USE_H
 #define MV_DEVICE_USE_H

@@ -6,6 +6,7 @@
 #include "analyze/ledger/ledger_words.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
+#include "base/text.h"
 
 /* ---- moments ----------------------------------------------------------------------------- */
 
@@ -83,7 +84,7 @@ static void fill_use(const mv_trace *trace, const mv_device_use *use, mv_ledger 
 
     if (k == use->count)
         return;
-    out->why = NULL;
+    out->why = out->lacks_calls ? out->why : NULL;
     out->used = use->used[k];
     out->is_process = use->is_process;
     out->sample_us = trace->samples.time_us[use->row[k]];
@@ -235,8 +236,17 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .others = MV_NO_BYTES,
                        .why = "no samples: memviz run takes them through NVML, which was not "
                               "there, or did not start this process"};
+    if (trace->notes[MV_NOTE_LOST_SAMPLES].count > 0)
+        out->why = "samples are lost in damaged parts of the file";
     if (!mv_trace_is_captured(trace))
-        out->why = MV_LEDGER_NO_CAPTURE;
+        out->why = mv_trace_may_be_captured(trace) ? MV_LEDGER_LOST_CAPTURE : MV_LEDGER_NO_CAPTURE;
+    out->lacks_calls = trace->notes[MV_NOTE_LOST_CALLS].count > 0;
+    if (out->lacks_calls)
+        out->why =
+            mv_arena_printf(arena, "calls of CUDA are lost in damaged parts of the file (%s)",
+                            trace->notes[MV_NOTE_LOST_CALLS].first);
+    if (!out->why)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "ledger");
     mv_device_holdings(&h, arena, trace, lives->device);
     code = find_in(arena, &h, lives, ask, out, err);
     mv_holdings_drop(&h);

@@ -22,6 +22,8 @@
 /* The reason why files that are not captures have no ledger. */
 #define MV_LEDGER_NO_CAPTURE \
     "this is a snapshot; record with `memviz run` to see non-PyTorch memory"
+#define MV_LEDGER_LOST_CAPTURE \
+    "what would tell a capture from a snapshot is lost in damaged parts of the file"
 
 typedef enum {
     MV_LEDGER_MOST_USED, /* the sample with the highest use; without samples, most held by calls */
@@ -52,7 +54,9 @@ typedef struct {
     uint32_t event;    /* the last event of the device until then, or MV_BEFORE */
 
     uint64_t used;            /* MV_NO_BYTES: unknown, see `why` */
-    const char *why;          /* NULL when `used` is known */
+    const char *why;          /* NULL when `used` and who holds it are known */
+    bool lacks_calls;         /* some are lost in damaged parts of the file: who holds how much is
+                               * unknown, `by` is of the others, and the rest is `unexplained` */
     bool is_process;          /* `used` is NVML's figure for the process */
     uint64_t total;           /* bytes of the device; MV_NO_BYTES: unknown */
     uint64_t others;          /* in use on the device by others; MV_NO_BYTES: unknown */

@@ -42,6 +42,10 @@ static const char *find_verdict(mv_arena *arena, const mv_trace *trace, const mv
     bool is_known = ledger->used != MV_NO_BYTES;
     char size[MV_SIZE_TEXT], text[SENTENCE] = "";
 
+    if (ledger->lacks_calls)
+        return mv_arena_printf(arena, "%s used; who holds it is unknown: %s",
+                               is_known ? mv_size_text(size, ledger->used) : "unknown",
+                               ledger->why);
     mv_text_append(text, SENTENCE,
                    "%s %s: ", mv_size_text(size, is_known ? ledger->used : ledger->by_sum),
                    is_known ? "used" : "asked for");
@@ -63,7 +67,7 @@ static const char *find_basis(mv_arena *arena, const mv_ledger *ledger)
     char total[MV_SIZE_TEXT], others[MV_SIZE_TEXT];
     bool has_others = ledger->others != MV_NO_BYTES;
 
-    if (ledger->why)
+    if (ledger->why && !ledger->lacks_calls) /* which the verdict says */
         return mv_arena_printf(arena, "use of the device is not known: %s", ledger->why);
     if (ledger->total == MV_NO_BYTES)
         return "";
@@ -106,7 +110,7 @@ static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv
     char lacks[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
     uint64_t managed = managed_bytes(trace, ledger);
 
-    if (ledger->used == MV_NO_BYTES || ledger->unexplained >= 0)
+    if (ledger->used == MV_NO_BYTES || ledger->unexplained >= 0 || ledger->lacks_calls)
         return "";
     mv_size_text(lacks, -(uint64_t)ledger->unexplained);
     if (ledger->by_sum > ledger->held_at_sample)

@@ -295,7 +295,10 @@ bool mv_lives_history(mv_lives_sweep *r)
 
     if (!has_ranges_without_events(r, &lost_ranges))
         return false;
-    if (r->ev.count == 0)
+    if (r->trace->notes[MV_NOTE_LOST_EVENTS].count > 0)
+        decide(r, r->ev.count ? MV_HISTORY_TRUNCATED : MV_HISTORY_NONE, 0,
+               "events are lost in damaged parts of the file");
+    else if (r->ev.count == 0)
         decide(r, MV_HISTORY_NONE, 0, "no history was recorded");
     else if (is_empty_before(r, &e))
         decide_empty(r, full);

@@ -82,6 +82,13 @@ void mv_input_tell_damage(const mv_cli *cli, const char *path, const mv_note *da
         mv_complain_of(path, "damaged parts of the file were skipped (%s)", damaged->first);
 }
 
+const char *mv_input_damage(const mv_trace *trace)
+{
+    const mv_note *damaged = &trace->notes[MV_NOTE_DAMAGED];
+
+    return damaged->count > 0 ? damaged->first : NULL;
+}
+
 bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
 {
     mv_err err = {0};

@@ -20,6 +20,9 @@ mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_
  * what is missing may be what a report is about. The functions that print messages do it. */
 void mv_input_tell_damage(const mv_cli *cli, const char *path, const mv_note *damaged);
 
+/* The first damaged part of the file that was skipped; NULL: none. */
+const char *mv_input_damage(const mv_trace *trace);
+
 /* The file's name in messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
 

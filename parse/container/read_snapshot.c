@@ -338,6 +338,26 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
+/* Reports do not rest on what a table lacks: its loss has a note of its own, beside that of the
+ * damaged part. */
+static void note_lost_table(mv_load *load, const mv_load_table *t, uint64_t lost)
+{
+    static const struct {
+        uint16_t kind;
+        mv_note_code note;
+    } notes[] = {{MV_WIRE_EVENTS, MV_NOTE_LOST_EVENTS},
+                 {MV_WIRE_API_CALLS, MV_NOTE_LOST_CALLS},
+                 {MV_WIRE_SAMPLES, MV_NOTE_LOST_SAMPLES},
+                 {MV_WIRE_FACTS, MV_NOTE_LOST_FACTS}};
+
+    for (unsigned i = 0; i < sizeof notes / sizeof *notes; i++)
+        if (notes[i].kind == t->layout->kind && lost)
+            mv_build_note(&load->build, notes[i].note, "%llu of %llu", (unsigned long long)lost,
+                          (unsigned long long)t->declared_rows);
+        else if (notes[i].kind == t->layout->kind)
+            mv_build_note(&load->build, notes[i].note, "how many is not known");
+}
+
 static bool note_missing_rows(mv_load *load)
 {
     bool usable = false;
@@ -350,14 +370,19 @@ static bool note_missing_rows(mv_load *load)
             whole += t->chunks[k].lost == MV_OK ? t->chunks[k].head.count : 0;
         usable = usable || whole > 0;
         all_empty = all_empty && t->declared_rows == 0;
+        if (!load->has_totals && t->declared_rows == 0)
+            note_lost_table(load, t, 0);
         if (whole == t->declared_rows)
             continue;
+        note_lost_table(load, t, t->declared_rows - whole);
         load->damaged = true;
         mv_build_note(&load->build, MV_NOTE_DAMAGED, "%s of device %u: %llu of %llu rows are lost",
                       mv_wire_kind_name(t->layout->kind), t->device,
                       (unsigned long long)(t->declared_rows - whole),
                       (unsigned long long)t->declared_rows);
     }
+    if (!load->has_totals && !load->by_kind[MV_WIRE_EVENTS])
+        mv_build_note(&load->build, MV_NOTE_LOST_EVENTS, "how many is not known");
     return usable || all_empty;
 }
 

@@ -205,7 +205,16 @@ const char *mv_fact_find(const mv_trace *trace, const char *key)
 
 bool mv_trace_is_captured(const mv_trace *trace)
 {
-    return trace->facts.count > 0 && !mv_trace_allocator(trace);
+    bool has_calls = trace->api_calls.count || trace->samples.count || trace->heap_calls.count;
+
+    return (trace->facts.count > 0 || (trace->notes[MV_NOTE_LOST_FACTS].count > 0 && has_calls)) &&
+           !mv_trace_allocator(trace);
+}
+
+bool mv_trace_may_be_captured(const mv_trace *trace)
+{
+    return mv_trace_is_captured(trace) ||
+           (trace->facts.count == 0 && trace->notes[MV_NOTE_LOST_FACTS].count > 0);
 }
 
 const char *mv_trace_allocator(const mv_trace *trace)

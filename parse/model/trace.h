@@ -451,7 +451,11 @@ typedef struct {
     X(LOST, "lost_events", "events that the capture could not record")                          \
     X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")            \
     X(FILE_NOTE, "file_note", "remarks that the file's writer left")                            \
-    X(THINNED, "thinned", "events of blocks that held little were left out, to make it small")
+    X(THINNED, "thinned", "events of blocks that held little were left out, to make it small")  \
+    X(LOST_EVENTS, "damaged_events", "tables of events with lost rows")                         \
+    X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                    \
+    X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                      \
+    X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")
 
 typedef enum {
 #define MV_NOTE_ENUM(name, code, text) MV_NOTE_##name,
@@ -622,6 +626,9 @@ const char *mv_fact_find(const mv_trace *trace, const char *key);
  * rounded by the allocator. What was asked for, the stream and the pool are not known. A free is
  * known when it is asked for, not when it is completed: both events follow each other. */
 bool mv_trace_is_captured(const mv_trace *trace);
+
+/* Likewise, or what would tell is lost in damaged parts of the file. */
+bool mv_trace_may_be_captured(const mv_trace *trace);
 
 /* The allocator whose blocks a file of another tool has: "rmm", "xla", "jax" (docs/other-files.md).
  * Then each block fills a segment of its own. NULL for PyTorch's allocator, and for captures. */

@@ -1,0 +1,131 @@
+/* Captures with a damaged chunk: each report says what is lost, and tells no figure that rests on
+ * it. */
+#include "tests/fixture/fixture_container.h"
+#include "tests/fixture/fixture_json.h"
+
+#define CAPTURE MV_TESTDATA "/captures/train.bin"
+
+/* The capture with a byte of each of these chunks inverted. */
+static const char *damaged(const uint16_t *kinds, unsigned count)
+{
+    mv_span file = mvt_file(mvt_memory(), CAPTURE);
+    mvt_container *c = mvt_take_apart(mvt_memory(), file);
+    uint8_t *copy = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
+
+    for (uint32_t i = 0; i < c->count; i++)
+        for (unsigned k = 0; k < count; k++)
+            if (c->chunks[i].head.kind == kinds[k])
+                copy[c->chunks[i].at + sizeof c->chunks[i].head] ^= 0xff;
+    return mvt_temp_file((mv_span){copy, file.length});
+}
+
+#define DAMAGED(...) \
+    damaged((const uint16_t[]){__VA_ARGS__}, sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t))
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const cJSON *first_of(const cJSON *report, const char *list)
+{
+    return cJSON_GetArrayItem(get(report, list), 0);
+}
+
+static const cJSON *finding_of(const cJSON *triage, const char *report)
+{
+    const cJSON *row;
+
+    cJSON_ArrayForEach(row, get(triage, "findings"))
+    {
+        if (strcmp(get(row, "report")->valuestring, report) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+static void expect_text(const char *command, const char *file, const char *words)
+{
+    mvt_run run = mvt_sh("$MEMVIZ %s -q %s | tr -s ' \n' ' '", command, file);
+
+    cr_expect(strstr(run.out, words), "%s: %s", command, run.out);
+}
+
+Test(lost_tables, whole_files_have_no_damage)
+{
+    const cJSON *triage = mvt_json(0, "$MEMVIZ --json " CAPTURE);
+    const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger --json " CAPTURE);
+
+    cr_expect(cJSON_IsNull(get(first_of(triage, "files"), "damaged")));
+    cr_expect(cJSON_IsNull(get(ledger, "damaged")));
+    cr_expect(cJSON_IsNumber(get(first_of(ledger, "devices"), "context_estimate")));
+}
+
+Test(lost_tables, without_calls_it_is_unknown_who_holds_the_device)
+{
+    const char *file = DAMAGED(MV_WIRE_API_CALLS);
+    const cJSON *triage = mvt_json(0, "$MEMVIZ -q --json %s", file);
+    const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger -q --json %s", file);
+    const cJSON *device = first_of(ledger, "devices"), *found = finding_of(triage, "ledger");
+
+    cr_expect(strstr(get(first_of(triage, "files"), "damaged")->valuestring, "api calls chunk"));
+    cr_assert_not_null(found);
+    cr_expect_str_eq(get(found, "verdict")->valuestring, "unknown");
+    cr_expect(strstr(get(ledger, "damaged")->valuestring, "api calls chunk"));
+    cr_expect(cJSON_IsNumber(get(device, "used")));
+    cr_expect(strstr(get(device, "why")->valuestring, "calls of CUDA are lost"));
+    cr_expect(cJSON_IsNull(get(device, "context_estimate")));
+    cr_expect(cJSON_IsNull(get(device, "unexplained")));
+    cr_expect(cJSON_IsNull(get(first_of(device, "samples"), "unexplained")));
+    expect_text("", file, " damaged parts of the file were skipped: api calls chunk");
+    expect_text("", file, "used; who holds it is unknown: calls of CUDA are lost");
+    expect_text("ledger", file, "damaged parts of the file were skipped: api calls chunk");
+    expect_text("ledger", file, "used; who holds it is unknown: calls of CUDA are lost");
+}
+
+Test(lost_tables, without_samples_the_use_is_unknown)
+{
+    const char *file = DAMAGED(MV_WIRE_SAMPLES);
+    const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger -q --json %s", file);
+
+    cr_expect(cJSON_IsNull(get(first_of(ledger, "devices"), "used")));
+    expect_text("ledger", file, "samples are lost in damaged parts of the file");
+}
+
+/* The calls show that it is a capture; with them lost, too, nothing does. */
+Test(lost_tables, a_capture_without_its_facts_is_no_snapshot)
+{
+    const char *some = DAMAGED(MV_WIRE_FACTS);
+    const char *all =
+        DAMAGED(MV_WIRE_FACTS, MV_WIRE_API_CALLS, MV_WIRE_SAMPLES, MV_WIRE_HEAP_CALLS);
+    mvt_run run = mvt_sh("$MEMVIZ ledger -q %s", all);
+
+    expect_text("", some, ": capture, bin");
+    expect_text("", all, ": damaged file, bin");
+    cr_expect_eq(run.status, 1);
+    cr_expect(strstr(run.err, "what would tell a capture from a snapshot is lost"), "%s", run.err);
+}
+
+Test(lost_tables, lost_events_were_recorded)
+{
+    const char *file = DAMAGED(MV_WIRE_EVENTS);
+    const cJSON *device = first_of(mvt_json(0, "$MEMVIZ info --json %s", file), "devices");
+    mvt_run run = mvt_sh("$MEMVIZ %s; $MEMVIZ leaks %s", file, file);
+
+    cr_expect_str_eq(get(device, "history_why")->valuestring,
+                     "events are lost in damaged parts of the file");
+    cr_expect_not(strstr(run.out, "_record_memory_history"), "%s", run.out);
+    cr_expect_not(strstr(run.out, "no history was recorded"), "%s", run.out);
+    expect_text("leaks", file, "events are lost in damaged parts of the file: read an undamaged");
+}
+
+/* What is lost is told of the file that is written from a damaged one, too. */
+Test(lost_tables, conversion_keeps_what_is_lost)
+{
+    const char *file = DAMAGED(MV_WIRE_API_CALLS), *folder = mvt_temp_folder();
+    mvt_run run = mvt_sh("$MEMVIZ convert -q %s -o %s/copy.bin", file, folder);
+    const cJSON *ledger = mvt_json(0, "$MEMVIZ ledger -q --json %s/copy.bin", folder);
+
+    cr_expect_eq(run.status, 0, "%s", run.err);
+    cr_expect(cJSON_IsNull(get(first_of(ledger, "devices"), "unexplained")));
+}
