@@ -27,18 +27,26 @@ typedef struct {
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
+/* Whether the replay tells that a run meets the requests that failed: within a limit that is given,
+ * or that refuses them under the recorded settings. */
+static bool tells_failures(const mv_trials *t, const mv_trial *run)
+{
+    return run->result.recorded_ooms > 0 &&
+           (t->limit_source == MV_LIMIT_GIVEN || mv_trials_tell_failures(t));
+}
+
 /* How a run's settings read in the table. */
-static const char *settings_text(const mv_trial *run, char text[600])
+static const char *settings_text(const mv_trials *t, const mv_trial *run, char text[600])
 {
     snprintf(text, 600, "%s%s%s", *run->conf ? run->conf : "''",
              run->is_recorded ? " (as recorded)" : "",
-             run->result.recorded_ooms && run->fits ? ": the failed request is met" : "");
+             run->fits && tells_failures(t, run) ? ": the failed request is met" : "");
     return text;
 }
 
 #define RUN_FIELDS(COLUMN, MEMBER, LIST)                                                           \
     COLUMN("conf", "settings", 8, MV_UNIT_TEXT | MV_UNIT_END, 0,                                   \
-           mv_value_shown(mv_value_text(run->conf), settings_text(run, settings)))                 \
+           mv_value_shown(mv_value_text(run->conf), settings_text(&w->trials, run, settings)))     \
     COLUMN("peak_reserved", "reserved", 1, MV_UNIT_BYTES, 9, s->peak.reserved)                     \
     COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, s->peak.allocated)  \
     COLUMN("segment_allocs", "calls", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                         \
@@ -48,8 +56,8 @@ static const char *settings_text(const mv_trial *run, char text[600])
     COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9, run->saves)                                      \
     COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.retries)           \
     MEMBER("first_oom_event", mv_value_event(s->first_oom))                                        \
-    MEMBER("avoids_recorded_oom",                                                                  \
-           s->recorded_ooms ? mv_value_bool(run->fits) : mv_value_of(MV_VALUE_NULL))               \
+    MEMBER("avoids_recorded_oom", tells_failures(&w->trials, run) ? mv_value_bool(run->fits)       \
+                                                                  : mv_value_of(MV_VALUE_NULL))    \
     MEMBER("recorded", run->is_recorded)                                                           \
     MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))
 

@@ -369,7 +369,7 @@ static void add_whatif(gathering *g)
 {
     const mv_whatif *w = g->of->whatif;
     const mv_whatif_advice *a = w->advice_count ? &w->advice[0] : NULL;
-    bool is_known = w->trials.trust < MV_TRUST_LOW;
+    bool is_known = w->trials.trust < MV_TRUST_LOW && (a || !w->trials.unexplained);
     bool is_fine = is_known && w->trials.recorded_ooms == 0;
     mv_finding f = finding(a         ? MV_FINDING_WHATIF
                            : is_fine ? MV_FINDING_FINE

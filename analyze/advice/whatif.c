@@ -120,7 +120,7 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
     const char *text;
 
     mv_size_text(is, run->result.peak.reserved);
-    if (trials->recorded_ooms > 0)
+    if (mv_trials_tell_failures(trials))
         text = mv_arena_printf(
             s->arena,
             "With %s the request that failed would have been met, within %s reserved, and with %s "
@@ -143,7 +143,7 @@ static void advise_line(whatif_state *s)
 {
     const mv_whatif_line *line = &s->out->line;
     char label[256], pinned[MV_SIZE_TEXT], bytes[MV_SIZE_TEXT], is[MV_SIZE_TEXT];
-    bool meets = s->out->trials.recorded_ooms > 0 && line->apart.fits;
+    bool meets = mv_trials_tell_failures(&s->out->trials) && line->apart.fits;
 
     add_advice(
         s, "", line->apart.saves, line->pin.stack,
@@ -164,10 +164,22 @@ static bool line_is_worth(const whatif_state *s)
 {
     const mv_whatif_line *line = &s->out->line;
 
-    if (!line->found || !line->apart.fits)
-        return false;
-    return s->out->trials.recorded_ooms > 0 ||
-           mv_trials_is_worth(&s->out->trials, NULL, line->apart.saves);
+    return line->found && mv_trials_helps(&s->out->trials, &line->apart);
+}
+
+/* A limit that is found in the file may be from another time than the failure. */
+static const char *none_is_known(whatif_state *s)
+{
+    const mv_trials *t = &s->out->trials;
+    char limit[MV_SIZE_TEXT];
+
+    if (t->limit_source == MV_LIMIT_GIVEN)
+        return keep(s, mv_arena_printf(s->arena,
+                                       "within %s the recorded settings meet the request that "
+                                       "failed, too, and no other setting saves 1%% or more",
+                                       mv_size_text(limit, t->limit)));
+    return "whether a setting meets the request that failed is not known: the file does not say "
+           "which limit refused it (--capacity does)";
 }
 
 /* Why there is no advice; NULL when there may be some. */
@@ -179,10 +191,12 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
         return "no advice: there is nothing to replay";
     if (s->out->trials.trust >= MV_TRUST_LOW)
         return "no advice: the replay cannot tell";
+    if (s->out->advice_count == 0 && s->out->trials.unexplained)
+        return none_is_known(s);
     if (s->lacks_memory && best)
         return keep(s, mv_arena_printf(s->arena,
                                        "%s would have met the request that failed, but not what "
-                                       "would have come next: memviz oom says how much is lacking",
+                                       "would have come next: memviz oom says why",
                                        name_of(best->conf)));
     if (s->lacks_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
         return none_meets;
@@ -219,7 +233,7 @@ static const char *find_verdict(whatif_state *s)
     if (w->advice_count == 0)
         return w->advice_none;
     what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);
-    if (w->trials.recorded_ooms)
+    if (mv_trials_tell_failures(&w->trials))
         return keep(s,
                     mv_arena_printf(s->arena, "%s would have met the request that failed", what));
     if (a->saves <= 0)
@@ -312,6 +326,7 @@ static void add_device(mv_whatif *sum, const mv_whatif *w)
     to->recorded_allocated += from->recorded_allocated;
     to->recorded_segment_allocs += from->recorded_segment_allocs;
     to->recorded_ooms += from->recorded_ooms;
+    to->unexplained = to->unexplained || from->unexplained;
     for (uint32_t i = 0; i < sum->run_count; i++)
         for (uint32_t k = 0; k < w->run_count; k++)
             if (strcmp(sum->runs[i].conf, w->runs[k].conf) == 0) {

@@ -93,7 +93,7 @@ static void about_line(adviser *a, const mv_pin *line, mv_err *err)
         }
         if (a->f->lacks_memory || !mv_trials_helps(&a->trials, &apart))
             return;
-        if (a->trials.recorded_ooms > 0)
+        if (mv_trials_tell_failures(&a->trials))
             snprintf(gain, sizeof gain,
                      "; in a pool of their own the request that failed would have been met "
                      "(replayed)");
@@ -247,7 +247,7 @@ static void explain(adviser *a, uint32_t change, char *out, size_t size)
 static void advise_setting(adviser *a, const mv_trial *trial)
 {
     char saves[MV_SIZE_TEXT], is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], why[640];
-    bool meets = a->trials.recorded_ooms > 0;
+    bool meets = mv_trials_tell_failures(&a->trials);
     mv_advice *advice;
 
     explain(a, trial->change, why, sizeof why);
@@ -281,7 +281,7 @@ static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
         if ((said & trial->change) || !trial->fits)
             continue;
         if (a->f->lacks_memory || !mv_trials_is_worth(&a->trials, trial->conf, trial->saves)) {
-            if (a->trials.recorded_ooms > 0 && count == 0 && !a->f->meets) {
+            if (mv_trials_tell_failures(&a->trials) && count == 0 && !a->f->meets) {
                 a->f->meets = trial->conf;
                 a->f->spare = trial->result.spare;
             }

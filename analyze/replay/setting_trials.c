@@ -123,9 +123,9 @@ static mv_code run(const mv_trials *t, const mv_alloc_conf *conf, mv_replay_star
     return mv_replay_run(t->arena, t->trace, t->lives, opts, out, err);
 }
 
-/* Replays the recorded settings. The verification has the result already if it met every event and
- * nothing limits the run. If the trace begins late, this replays them once more from a heap that is
- * laid out anew, within the same limit. */
+/* Replays the recorded settings. The verification has the result already if it met every event,
+ * none failed and nothing limits the run. If the trace begins late, this replays them once more
+ * from a heap that is laid out anew, within the same limit. */
 static mv_code find_self(mv_trials *t, mv_err *err)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -134,7 +134,7 @@ static mv_code find_self(mv_trials *t, mv_err *err)
     if (f->gave_up || t->end == 0)
         return MV_OK;
     if (f->first_difference == MV_NEVER && t->limit == UINT64_MAX &&
-        t->end == t->lives->events.count)
+        t->end == t->lives->events.count && t->recorded_ooms == 0)
         t->self = (mv_replay_result){.peak = f->peak,
                                      .counts = f->counts,
                                      .largest = f->largest,
@@ -142,6 +142,7 @@ static mv_code find_self(mv_trials *t, mv_err *err)
                                      .spare = MV_NO_BYTES};
     else if (run(t, &t->recorded, MV_START_BY_SETTINGS, NULL, &t->self, err) != MV_OK)
         return err->code;
+    t->unexplained = t->self.avoided_ooms > 0;
     if (t->lives->allocs.preexisting == 0)
         return MV_OK;
     if (run(t, &t->recorded, MV_START_ANEW, NULL, &anew, err) != MV_OK)
@@ -496,10 +497,18 @@ bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves
     return saves > 0 && (double)saves >= WORTH * (double)trials->recorded_reserved + (double)error;
 }
 
+/* Whether the recorded settings fail where a trial that fits does not. */
+static bool fails_itself(const mv_trials *trials)
+{
+    if (fits(&trials->self))
+        return false;
+    return !trials->unexplained || trials->limit_source == MV_LIMIT_GIVEN;
+}
+
 bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial)
 {
     if (!trial->fits)
         return false;
-    return trials->recorded_ooms > 0 || !fits(&trials->self) ||
+    return fails_itself(trials) ||
            mv_trials_is_worth(trials, trial->is_recorded ? NULL : trial->conf, trial->saves);
 }

@@ -64,6 +64,8 @@ typedef struct {
 
     mv_replay_fidelity fidelity; /* of the whole trace */
     mv_replay_result self;       /* under the recorded settings */
+    bool unexplained; /* they meet a request that failed, within the limit, if any: what refused it
+                       * is not known, so neither is what meets it */
     uint64_t start_error; /* how much the peak differs when the heap from before the trace is laid
                            * out anew under the recorded settings */
     mv_trust trust;
@@ -130,9 +132,16 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b);
  * heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
 
-/* Whether a trial is worth advising: it saves enough, or avoids the failures of the recorded run.
- * */
+/* Whether a trial is worth advising: it saves enough, or avoids failures that the recorded settings
+ * lead to within the same limit. */
 bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
+
+/* Whether that a trial meets the requests that failed says anything: the recorded settings fail at
+ * each of them within the limit. False also when none failed. */
+static inline bool mv_trials_tell_failures(const mv_trials *trials)
+{
+    return trials->recorded_ooms > 0 && !trials->unexplained;
+}
 
 const char *mv_trust_name(mv_trust trust); /* "exact" */
 const char *mv_limit_source_name(mv_limit_source source);

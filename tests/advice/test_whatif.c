@@ -111,6 +111,61 @@ Test(whatif, a_request_that_is_met_is_not_a_run_that_continues)
     }
 }
 
+/* 20 MiB failed although 512 MiB more had been reserved before: a limit was lowered meanwhile, and
+ * without it the recorded settings meet the request, too. */
+static mvt_trace *lowered_limit(void)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+    mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
+    mvt_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
+    mvt_free(t, .addr = 0x80000000);
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x80000000, .bytes = 512 * MIB});
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB);
+    mvt_final_heap(t);
+    return t;
+}
+
+Test(whatif, what_a_lowered_limit_refused_is_not_known)
+{
+    mvt_trace *t = lowered_limit();
+    const char *path = mvt_temp_file(mvt_pickle_bytes(t, false));
+    const cJSON *run, *finding;
+    question q;
+
+    ask_trace(&q, mvt_done(t), (mv_whatif_opts){0});
+    cr_expect(mv_trials_can_tell(&q.found.trials), "%s", q.found.trials.trust_why);
+    cr_expect_eq(q.found.trials.limit_source, MV_LIMIT_NONE);
+    cr_expect(q.found.trials.unexplained);
+    cr_expect_eq(q.found.advice_count, 0);
+    cr_expect(strstr(q.found.verdict, "not known") && strstr(q.found.verdict, "--capacity"), "%s",
+              q.found.verdict);
+    cJSON_ArrayForEach(run,
+                       cJSON_GetObjectItem(mvt_json(0, "$MEMVIZ whatif --json %s", path), "runs"))
+        cr_expect(cJSON_IsNull(cJSON_GetObjectItem(run, "avoids_recorded_oom")));
+    cr_expect_not(strstr(mvt_sh("$MEMVIZ whatif %s", path).out, "is met"));
+    cJSON_ArrayForEach(finding,
+                       cJSON_GetObjectItem(mvt_json(0, "$MEMVIZ --json %s", path),
+                                           "findings")) if (strcmp(mvt_json_text(finding, "report"),
+                                                                   "whatif") == 0)
+        cr_expect_str_eq(mvt_json_text(finding, "verdict"), "unknown");
+}
+
+/* Within a limit that the user gives, the recorded settings fail again or they do not. */
+Test(whatif, a_limit_that_is_given_tells)
+{
+    question q;
+
+    ask_trace(&q, mvt_done(lowered_limit()), (mv_whatif_opts){.capacity = 80 * MIB});
+    cr_expect_not(q.found.trials.unexplained);
+    cr_expect_str_eq(q.found.verdict, "no setting that was tried meets the request that failed");
+    ask_trace(&q, mvt_done(lowered_limit()), (mv_whatif_opts){.capacity = GIB});
+    cr_expect(q.found.trials.unexplained);
+    cr_expect(strstr(q.found.verdict, "recorded settings meet the request"), "%s", q.found.verdict);
+}
+
 Test(whatif, memory_that_others_hold_counts)
 {
     question q;
