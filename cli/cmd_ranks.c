@@ -1,6 +1,7 @@
 /* memviz ranks: several ranks or devices side by side; which one differs, and why, first. */
 #include <stdio.h>
 
+#include "analyze/code/labels.h"
 #include "analyze/ranks/ranks.h"
 #include "base/size.h"
 #include "cli/complain.h"
@@ -23,13 +24,6 @@ typedef struct {
     const mv_summary **ranks; /* [count] */
     mv_ranks found;           /* meaningful with a rank at least */
 } ranks_report;
-
-/* ---- words ------------------------------------------------------------------------------- */
-
-static const char *label_of(const mv_trace *code, mv_stack_id stack, char *out, size_t size)
-{
-    return mv_culprit_label(code, NULL, stack, out, size);
-}
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
@@ -135,6 +129,7 @@ static const mv_table rank_table = {MV_TABLE(RANK_FIELDS, list_ranks)};
     MEMBER("factor",                                                                       \
            found->factor != 0 ? mv_value_real(found->factor) : mv_value_of(MV_VALUE_NULL)) \
     MEMBER("culprit", mv_value_culprit(code, NULL, found->stack))                          \
+    MEMBER("culprit_bytes", mv_value_bytes(found->at_stack))                               \
     MEMBER("frames", mv_value_frames(code, found->stack))
 
 static void list_outliers(mv_rows *rows, const void *all, const void *one)
@@ -254,25 +249,46 @@ static void put_broken(const ranks_report *r)
     }
 }
 
-static void put_doing(const ranks_report *r, uint32_t rank, uint64_t allocation)
+static bool has_stack(const rank_allocation *side)
 {
-    rank_allocation side = allocation_of(r, rank, allocation);
-    const mv_trace *code = side.rank->code;
-    bool has_stack = side.point && side.stack.row != MV_NO_ROW;
-    char bytes[MV_SIZE_TEXT], label[512];
+    return side->point && side->stack.row != MV_NO_ROW;
+}
+
+static void put_doing(const ranks_report *r, const char *name, const rank_allocation *side,
+                      const char *label, const uint8_t *kinds)
+{
+    char bytes[MV_SIZE_TEXT];
 
     mv_out_text(r->out, "    ");
-    if (side.point)
-        mv_prose_put(r->out, 4, 6, "%s event %u: %s%s%s", r->found.names[rank], side.point->event,
-                     mv_size_text(bytes, side.point->size), has_stack ? " at " : "",
-                     has_stack ? label_of(code, side.stack, label, sizeof label) : "");
+    if (side->point)
+        mv_prose_put(r->out, 4, 6, "%s event %u: %s%s%s", name, side->point->event,
+                     mv_size_text(bytes, side->point->size), has_stack(side) ? " at " : "",
+                     has_stack(side) ? label : "");
     else
-        mv_prose_put(r->out, 4, 6, "%s: not in its summary", r->found.names[rank]);
-    if (has_stack && r->cli->options.given & MV_HAS(FRAMES)) {
-        const uint8_t *kinds = mv_frame_kinds(&r->cli->scratch, code);
-        if (kinds)
-            mv_stack_put(r->out, code, kinds, side.stack, r->cli->options.all_frames, 8);
+        mv_prose_put(r->out, 4, 6, "%s: not in its summary", name);
+    if (has_stack(side) && kinds && r->cli->options.given & MV_HAS(FRAMES))
+        mv_stack_put(r->out, side->rank->code, kinds, side->stack, r->cli->options.all_frames, 8);
+}
+
+/* Where both are at one line, their labels have the callers that differ. */
+static void put_sides(const ranks_report *r, const uint32_t rank[2], uint64_t allocation)
+{
+    rank_allocation sides[2];
+    mv_labelled rows[2];
+    const char **labels;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        sides[i] = allocation_of(r, rank[i], allocation);
+        rows[i] = (mv_labelled){.trace = sides[i].rank->code,
+                                .kinds = mv_frame_kinds(&r->cli->scratch, sides[i].rank->code),
+                                .stack = sides[i].stack};
     }
+    if (!sides[0].point || !sides[1].point || sides[0].point->key == sides[1].point->key)
+        rows[1].key = 1; /* there is no other caller */
+    labels =
+        rows[0].kinds && rows[1].kinds ? mv_labels_find(&r->cli->scratch, rows, 2, false) : NULL;
+    for (uint32_t i = 0; i < 2; i++)
+        put_doing(r, r->found.names[rank[i]], &sides[i], labels ? labels[i] : "", rows[i].kinds);
 }
 
 static void put_divergence(const ranks_report *r)
@@ -287,8 +303,7 @@ static void put_divergence(const ranks_report *r)
     if (where->last != where->first)
         mv_out_format(r->out, " to %llu", (unsigned long long)where->last);
     mv_out_char(r->out, '\n');
-    put_doing(r, r->found.first, where->last);
-    put_doing(r, r->found.most, where->last);
+    put_sides(r, (const uint32_t[]){r->found.first, r->found.most}, where->last);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

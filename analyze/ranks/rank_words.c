@@ -29,20 +29,42 @@ static const char **names_of(mv_arena *arena, const mv_summary *const *ranks, ui
 
 /* ---- outliers ---------------------------------------------------------------------------- */
 
+/* The bytes are of all places where a rank differs, and only one of these is named. */
+static void say_place(const speaker *s, char text[SENTENCE], const mv_rank_outlier *found)
+{
+    char part[MV_SIZE_TEXT], label[256];
+
+    if (found->stack.row == MV_NO_ROW)
+        return;
+    if (found->reason == MV_RANK_LEAK)
+        mv_text_append(text, SENTENCE, ", the largest leak");
+    else if (found->at_stack == MV_NO_BYTES)
+        mv_text_append(text, SENTENCE, ", the largest part");
+    else if (found->at_stack != found->bytes)
+        mv_text_append(text, SENTENCE, ", %s of it", mv_size_text(part, found->at_stack));
+    mv_text_append(
+        text, SENTENCE, " at %s",
+        mv_culprit_label(s->ranks[found->code_of]->code, NULL, found->stack, label, sizeof label));
+}
+
+/* Ranks without stacks may have the places that others have. */
+static bool compares_places(mv_rank_reason reason)
+{
+    return reason == MV_RANK_OWN_SITES || reason == MV_RANK_MISSING_SITES;
+}
+
 static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
 {
-    const mv_trace *code = s->ranks[found->code_of]->code;
-    bool is_batch = found->reason == MV_RANK_LARGER_BATCH || found->reason == MV_RANK_SMALLER_BATCH;
-    char text[SENTENCE] = "", bytes[MV_SIZE_TEXT], label[256];
+    char text[SENTENCE] = "", bytes[MV_SIZE_TEXT];
 
     mv_text_append(text, SENTENCE, "%s", mv_rank_reason_text(found->reason));
     if (found->factor != 0)
         mv_text_append(text, SENTENCE, " (%.2f times)", found->factor);
     if (found->bytes)
         mv_text_append(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
-    if (found->stack.row != MV_NO_ROW)
-        mv_text_append(text, SENTENCE, "%s at %s", is_batch ? ", most" : "",
-                       mv_culprit_label(code, NULL, found->stack, label, sizeof label));
+    say_place(s, text, found);
+    if (s->out->unplaced && compares_places(found->reason))
+        mv_text_append(text, SENTENCE, " (not known of %u without stacks)", s->out->unplaced);
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
@@ -60,6 +82,8 @@ static void say_reasons(const speaker *s, char text[SENTENCE])
         [MV_RANK_MISSING_SITES] = "missing memory",
         [MV_RANK_LARGER] = "more memory",
         [MV_RANK_SMALLER] = "less memory",
+        [MV_RANK_LARGER_UNPLACED] = "more memory",
+        [MV_RANK_SMALLER_UNPLACED] = "less memory",
         [MV_RANK_RESERVED] = "more reserved",
         [MV_RANK_DIFFERENT_STACKS] = "other order or code",
     };

@@ -1,5 +1,6 @@
 #include "analyze/ranks/ranks.h"
 
+#include "analyze/code/culprit.h"
 #include "analyze/ranks/batch_factor.h"
 #include "analyze/ranks/rank_words.h"
 #include "base/sort.h"
@@ -20,6 +21,7 @@ typedef struct {
         *missing; /* [count] bytes at sites that only this rank has, or only this rank lacks */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
     uint32_t *missing_in;                             /* [count] a rank that has the missing site */
+    bool *unplaced; /* [count] most of it has no stack: its sites do not count */
 } comparison;
 
 const char *mv_rank_reason_name(mv_rank_reason reason)
@@ -98,25 +100,79 @@ typedef struct {
     uint32_t rank;
 } placed_site;
 
-/* The rank that is missing in a run of one key that all other ranks have. */
-static uint32_t absent_rank(const placed_site *run, uint32_t length)
+static bool has_place(const mv_summary_site *site)
 {
-    uint32_t rank = 0;
+    return site->stack.row != MV_NO_STACK.row;
+}
 
-    while (rank < length && run[rank].rank == rank)
-        rank++;
+static bool is_unplaced(const mv_summary *rank)
+{
+    uint64_t without = 0, with = 0;
+
+    for (uint32_t i = 0; i < rank->sites; i++)
+        *(has_place(&rank->site[i]) ? &with : &without) += rank->site[i].peak_bytes;
+    return without > with;
+}
+
+/* How many ranks show their places. */
+static uint32_t placed_ranks(const comparison *c)
+{
+    return c->count - c->out->unplaced;
+}
+
+/* The rank that is missing in a run of one key that all other ranks with places have. */
+static uint32_t absent_rank(const comparison *c, const placed_site *run, uint32_t length)
+{
+    uint32_t rank = 0, at = 0;
+
+    for (; at < length || c->unplaced[rank]; rank++)
+        if (!c->unplaced[rank]) {
+            if (run[at].rank != rank)
+                break;
+            at++;
+        }
     return rank;
+}
+
+static bool has_site(const comparison *c, uint32_t rank, uint64_t key)
+{
+    return mv_summary_find(c->ranks[rank], key) != NULL;
+}
+
+/* In how many ranks with places a site is. */
+static uint32_t ranks_with(const comparison *c, uint64_t key)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        count += !c->unplaced[i] && has_site(c, i, key);
+    return count;
+}
+
+/* The least that a rank which has a site holds there. */
+static uint64_t least_at(const comparison *c, uint64_t key)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        const mv_summary_site *site = c->unplaced[i] ? NULL : mv_summary_find(c->ranks[i], key);
+        if (site && site->peak_bytes < least)
+            least = site->peak_bytes;
+    }
+    return least;
 }
 
 static void take_run(comparison *c, const placed_site *run, uint32_t length)
 {
+    if (!has_place(run->site))
+        return;
     if (length == 1) {
         uint32_t rank = run->rank;
         c->own[rank] += run->site->peak_bytes;
         if (!c->own_site[rank] || run->site->peak_bytes > c->own_site[rank]->peak_bytes)
             c->own_site[rank] = run->site;
-    } else if (length == c->count - 1) {
-        uint32_t rank = absent_rank(run, length);
+    } else if (length == placed_ranks(c) - 1) {
+        uint32_t rank = absent_rank(c, run, length);
         const placed_site *least = run;
         for (uint32_t i = 1; i < length; i++)
             if (run[i].site->peak_bytes < least->site->peak_bytes)
@@ -129,11 +185,19 @@ static void take_run(comparison *c, const placed_site *run, uint32_t length)
     }
 }
 
+static void find_unplaced(comparison *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        c->unplaced[i] = is_unplaced(c->ranks[i]);
+        c->out->unplaced += c->unplaced[i];
+    }
+}
+
 /* With two ranks, each has or lacks a site alone: it counts as having it. Summaries whose lists of
- * sites were cut cannot show who lacks what. */
+ * sites were cut cannot show who lacks what, and those without stacks are left out. */
 static bool find_own_sites(comparison *c)
 {
-    uint64_t total = 0, at = 0;
+    uint64_t total = 0, count = 0;
     placed_site *all;
 
     c->own = mv_push_array(c->scratch, uint64_t, c->count);
@@ -141,20 +205,25 @@ static bool find_own_sites(comparison *c)
     c->own_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
     c->missing_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
     c->missing_in = mv_push_array(c->scratch, uint32_t, c->count);
+    c->unplaced = mv_push_array(c->scratch, bool, c->count);
     for (uint32_t i = 0; i < c->count; i++)
         total += c->ranks[i]->sites;
     all = mv_push_array(c->scratch, placed_site, total);
-    if (!c->own || !c->missing || !c->own_site || !c->missing_site || !c->missing_in || !all)
+    if (!c->own || !c->missing || !c->own_site || !c->missing_site || !c->missing_in ||
+        !c->unplaced || !all)
         return false;
-    for (uint32_t i = 0; i < c->count; i++) {
+    find_unplaced(c);
+    for (uint32_t i = 0; i < c->count && placed_ranks(c) > 1; i++) {
+        if (c->unplaced[i])
+            continue;
         if (c->ranks[i]->is_cut)
             return true;
         for (uint32_t k = 0; k < c->ranks[i]->sites; k++)
-            all[at++] = (placed_site){c->ranks[i]->site[k].key, &c->ranks[i]->site[k], i};
+            all[count++] = (placed_site){c->ranks[i]->site[k].key, &c->ranks[i]->site[k], i};
     }
-    mv_sort_rows(c->scratch, all, total, MV_RISING(placed_site, key), MV_RISING(placed_site, rank));
-    for (uint64_t i = 0, end; i < total; i = end) {
-        for (end = i; end < total && all[end].key == all[i].key; end++)
+    mv_sort_rows(c->scratch, all, count, MV_RISING(placed_site, key), MV_RISING(placed_site, rank));
+    for (uint64_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && all[end].key == all[i].key; end++)
             ;
         take_run(c, &all[i], (uint32_t)(end - i));
     }
@@ -195,8 +264,12 @@ static void judge_leak(comparison *c, uint32_t rank)
     const mv_summary *own = c->ranks[rank];
 
     if (own->verdict == MV_VERDICT_LEAK && 2 * c->out->leaks <= c->count)
-        add_outlier(c, (mv_rank_outlier){rank, MV_RANK_LEAK, own->leaked_bytes, 0, rank,
-                                         own->leak_stack, NULL});
+        add_outlier(c, (mv_rank_outlier){.rank = rank,
+                                         .reason = MV_RANK_LEAK,
+                                         .bytes = own->leaked_bytes,
+                                         .code_of = rank,
+                                         .stack = own->leak_stack,
+                                         .at_stack = MV_NO_BYTES});
 }
 
 static void judge_oom(comparison *c, uint32_t rank)
@@ -210,7 +283,34 @@ static void judge_oom(comparison *c, uint32_t rank)
                                          .reason = MV_RANK_OOM,
                                          .bytes = c->ranks[rank]->peak_allocated,
                                          .code_of = rank,
-                                         .stack = MV_NO_STACK});
+                                         .stack = MV_NO_STACK,
+                                         .at_stack = MV_NO_BYTES});
+}
+
+/* Bytes at a site of `code_of` that `rank` alone has, or alone lacks if it is another rank. */
+static uint64_t bytes_apart(const comparison *c, uint32_t rank, uint32_t code_of,
+                            const mv_summary_site *site)
+{
+    if (!has_place(site))
+        return 0;
+    if (code_of == rank)
+        return ranks_with(c, site->key) == 1 ? site->peak_bytes : 0;
+    if (has_site(c, rank, site->key) || ranks_with(c, site->key) != placed_ranks(c) - 1)
+        return 0;
+    return least_at(c, site->key);
+}
+
+/* The part of an outlier's bytes at its culprit, whatever called that line. */
+static uint64_t part_at_culprit(const comparison *c, const mv_rank_outlier *o)
+{
+    const mv_summary *rank = c->ranks[o->code_of];
+    uint32_t culprit = mv_culprit_frame(rank->code, NULL, o->stack).row;
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < rank->sites; i++)
+        if (mv_culprit_frame(rank->code, NULL, rank->site[i].stack).row == culprit)
+            bytes += bytes_apart(c, o->rank, o->code_of, &rank->site[i]);
+    return bytes;
 }
 
 /* Finds the reason why a rank's peak differs from the reference's. */
@@ -219,12 +319,14 @@ static void judge_size(comparison *c, uint32_t rank)
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     bool larger = own->peak_allocated > other->peak_allocated;
     uint64_t bytes = distance(own->peak_allocated, other->peak_allocated);
-    double factor = mv_batch_factor(c->scratch, other, own);
+    bool is_placed = !c->unplaced[rank] && !c->unplaced[c->out->reference];
+    double factor = is_placed ? mv_batch_factor(c->scratch, other, own) : 0;
     mv_rank_outlier o = {.rank = rank,
                          .reason = larger ? MV_RANK_LARGER : MV_RANK_SMALLER,
                          .bytes = bytes,
                          .code_of = rank,
-                         .stack = largest_change(c, rank, larger)};
+                         .stack = largest_change(c, rank, larger),
+                         .at_stack = MV_NO_BYTES};
 
     if (larger && own->verdict == MV_VERDICT_LEAK && own->leaked_bytes >= bytes / 2)
         return; /* the leak already explains it */
@@ -232,6 +334,7 @@ static void judge_size(comparison *c, uint32_t rank)
         o.reason = MV_RANK_OWN_SITES;
         o.bytes = c->own[rank];
         o.stack = c->own_site[rank]->stack;
+        o.at_stack = part_at_culprit(c, &o);
     } else if (factor != 0 && (factor > 1) == larger) {
         o.reason = larger ? MV_RANK_LARGER_BATCH : MV_RANK_SMALLER_BATCH;
         o.factor = factor;
@@ -240,6 +343,10 @@ static void judge_size(comparison *c, uint32_t rank)
         o.bytes = c->missing[rank];
         o.code_of = c->missing_in[rank];
         o.stack = c->missing_site[rank]->stack;
+        o.at_stack = part_at_culprit(c, &o);
+    } else if (!is_placed) {
+        o.reason = larger ? MV_RANK_LARGER_UNPLACED : MV_RANK_SMALLER_UNPLACED;
+        o.stack = MV_NO_STACK;
     }
     add_outlier(c, o);
 }
@@ -275,7 +382,8 @@ static void judge_sequence(comparison *c, uint32_t rank)
                                      .reason = MV_RANK_DIFFERENT_STACKS,
                                      .bytes = point ? point->size : 0,
                                      .code_of = rank,
-                                     .stack = site ? site->stack : MV_NO_STACK});
+                                     .stack = site ? site->stack : MV_NO_STACK,
+                                     .at_stack = point ? point->size : 0});
 }
 
 static void judge(comparison *c, uint32_t rank)
@@ -292,7 +400,8 @@ static void judge(comparison *c, uint32_t rank)
                                          .reason = MV_RANK_RESERVED,
                                          .bytes = own->peak_reserved - c->reserved,
                                          .code_of = rank,
-                                         .stack = MV_NO_STACK});
+                                         .stack = MV_NO_STACK,
+                                         .at_stack = MV_NO_BYTES});
     if (c->out->count == before && c->count > 2)
         judge_sequence(c, rank);
 }

@@ -23,6 +23,8 @@
     X(LARGER, "larger", "holds more at places that others have too")                               \
     X(SMALLER, "smaller", "holds less at places that others have too")                             \
     X(RESERVED, "reserved", "reserves more for as much allocated memory")                          \
+    X(LARGER_UNPLACED, "larger_unplaced", "holds more, at places not known without stacks")        \
+    X(SMALLER_UNPLACED, "smaller_unplaced", "holds less, at places not known without stacks")      \
     X(DIFFERENT_STACKS, "different_stacks", "allocates in another order, or from other code")
 
 typedef enum {
@@ -39,6 +41,7 @@ typedef struct {
     double factor;     /* ratio of the bytes, for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
     uint32_t code_of;  /* the rank whose code contains `stack` */
     mv_stack_id stack; /* where most of the bytes are; MV_NO_STACK: not recorded */
+    uint64_t at_stack; /* the part of `bytes` at the culprit of `stack`; MV_NO_BYTES: not known */
     const char *text;  /* the reason as the predicate of a sentence, with figures */
 } mv_rank_outlier;
 
@@ -55,6 +58,8 @@ typedef struct {
     const char *const *names; /* [ranks] what to call each */
     const char *verdict;      /* one sentence on all of them */
     const char *leak_note;    /* that most ranks leak; "" */
+    uint32_t unplaced; /* ranks that hold more without a stack than with one: they do not show which
+                        * places they have or lack */
 } mv_ranks;
 
 /* `ranks` has `count` summaries, at least one. O(n log n) in the sites of all. Fails only when

@@ -10,6 +10,8 @@ typedef struct {
     uint64_t batch;    /* factor of the activations' sizes; 0: 1 */
     bool leaks;        /* keeps the loss of each step */
     uint64_t own;      /* bytes that it allocates at a line of its own */
+    uint64_t own_too;  /* and at another line, in two calls of it */
+    bool no_stacks;    /* has one block, without a stack */
     bool other_order;  /* goes through another line in step 3 */
     bool stops;        /* is dumped after six steps */
     uint64_t reserves; /* bytes of a segment that it never uses */
@@ -49,11 +51,20 @@ static mvt_trace *make_rank(habits h)
     uint64_t kept = 0x38000000;
 
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
+    if (h.no_stacks) {
+        mvt_alloc(t, .addr = 0x10000000, .bytes = 16 * MIB);
+        mvt_final_heap(t);
+        return t;
+    }
     if (h.reserves)
         mvt_segment_alloc(t, .addr = 0x90000000, .bytes = h.reserves);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 16 * MIB, .stack = "build:model.py:5");
     if (h.own)
         mvt_alloc(t, .addr = 0x12000000, .bytes = h.own, .stack = "ema:train.py:33");
+    if (h.own_too) {
+        mvt_alloc(t, .addr = 0x16000000, .bytes = h.own_too / 2, .stack = "f:own.py:1;a:own.py:2");
+        mvt_alloc(t, .addr = 0x1a000000, .bytes = h.own_too / 2, .stack = "f:own.py:1;a:own.py:3");
+    }
     for (int step = 0; step < (h.stops ? 6 : STEPS); step++)
         make_step(t, h, step, &kept);
     mvt_final_heap(t);
@@ -151,6 +162,38 @@ Test(ranks, memory_that_one_rank_alone_holds_is_named)
     cr_expect_eq(p.found.outliers[0].bytes, 20 * MIB);
     COMPARE(p, {.own = 20 * MIB}, {0}, {.own = 20 * MIB}, {.own = 20 * MIB});
     expect_lone(&p, 1, MV_RANK_MISSING_SITES, "train.py:33 ema");
+}
+
+/* Of the bytes at all places of its own, a line has only what its calls hold. */
+Test(ranks, one_line_is_not_given_the_bytes_of_all)
+{
+    party p;
+
+    COMPARE(p, {.own = 20 * MIB, .own_too = 48 * MIB}, {0}, {0});
+    expect_lone(&p, 0, MV_RANK_OWN_SITES, "own.py:1 f");
+    cr_expect_eq(p.found.outliers[0].bytes, 68 * MIB);
+    cr_expect_eq(p.found.outliers[0].at_stack, 48 * MIB);
+    cr_expect(strstr(p.found.outliers[0].text, "68.0 MiB, 48.0 MiB of it at own.py:1 f"), "%s",
+              p.found.outliers[0].text);
+    COMPARE(p, {.own = 20 * MIB, .own_too = 48 * MIB}, {0}, {.own = 20 * MIB, .own_too = 48 * MIB},
+            {.own = 20 * MIB, .own_too = 48 * MIB});
+    expect_lone(&p, 1, MV_RANK_MISSING_SITES, "own.py:1 f");
+    cr_expect_eq(p.found.outliers[0].at_stack, 48 * MIB);
+}
+
+/* A rank without stacks may have all of the places. */
+Test(ranks, places_are_not_known_without_stacks)
+{
+    party p;
+
+    COMPARE(p, {.own = 20 * MIB}, {.no_stacks = true});
+    expect_lone(&p, 0, MV_RANK_LARGER_UNPLACED, "(no stack)");
+    COMPARE(p, {.own = 40 * MIB}, {0}, {.no_stacks = true}, {0}, {0});
+    cr_assert_eq(p.found.count, 2);
+    cr_expect_eq(p.found.outliers[0].reason, MV_RANK_OWN_SITES);
+    cr_expect(strstr(p.found.outliers[0].text, "not known of 1 without stacks"), "%s",
+              p.found.outliers[0].text);
+    cr_expect_eq(p.found.outliers[1].reason, MV_RANK_SMALLER_UNPLACED);
 }
 
 Test(ranks, another_order_is_named)
@@ -294,6 +337,26 @@ Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
     cr_expect(cJSON_IsNull(member(cJSON_GetArrayItem(ranks, 1), "error")));
     cr_expect_str_eq(mvt_json_text(member(cJSON_GetArrayItem(ranks, 2), "error"), "code"), "IO");
     cr_expect_gt(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "peak_allocated"), 0);
+}
+
+/* Two sides that are one line called from two lines. */
+Test(ranks, callers_that_differ_are_shown)
+{
+    static const char *const stacks[] = {"make:a.py:9;step:a.py:44;main:a.py:68",
+                                         "make:a.py:9;step:a.py:44;main:a.py:80"};
+    const char *path[2];
+    mvt_run run;
+
+    for (int i = 0; i < 2; i++) {
+        mvt_trace *t = mvt_new();
+        mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
+        mvt_alloc(t, .addr = 0x10000000, .bytes = 4096, .stack = stacks[i]);
+        mvt_final_heap(t);
+        path[i] = mvt_temp_file(mvt_pickle_bytes(t, false));
+    }
+    run = mvt_sh("$MEMVIZ ranks %s %s | tr -s '\n ' '  '", path[0], path[1]);
+    cr_expect(strstr(run.out, "a.py:68 main > a.py:9 make"), "%s", run.out);
+    cr_expect(strstr(run.out, "a.py:80 main > a.py:9 make"), "%s", run.out);
 }
 
 /* A budget that all files together overrun, but none alone. */
