@@ -121,13 +121,27 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
     return text;
 }
 
+/* " at event 214": of the moment that is reported; "" without events. */
+static const char *moment_text(char text[32], const fragmentation_state *q)
+{
+    uint32_t event = q->out->at.event;
+
+    if (q->lives->events.count == 0)
+        *text = 0;
+    else if (event == MV_BEFORE)
+        snprintf(text, 32, " before the first event");
+    else
+        snprintf(text, 32, " at event %u", event);
+    return text;
+}
+
 /* NULL when memory is out. */
 static const char *why(const fragmentation_state *q, bool is_far, bool has_events)
 {
     const mv_fragmentation *f = q->out;
     uint64_t free =
         f->bytes.reserved > f->bytes.allocated ? f->bytes.reserved - f->bytes.allocated : 0;
-    char more[32];
+    char more[32], used[MV_SIZE_TEXT], when[32];
 
     if (!f->is_known && !has_events)
         return mv_arena_printf(q->arena,
@@ -138,14 +152,15 @@ static const char *why(const fragmentation_state *q, bool is_far, bool has_event
         return "whether what is free was needed before the trace begins is unknown: record from "
                "the start, with max_entries large enough";
     if (f->fragmented)
-        return is_far
-                   ? mv_arena_printf(q->arena, "the allocator %s %s what the run ever used at once",
-                                     f->failed ? "holds and asked for" : "holds",
-                                     proportion(more, f->beyond, needed_by(q)))
-                   : "segments in use are mostly holes";
+        return is_far ? mv_arena_printf(q->arena, "%s %s what the run ever used at once",
+                                        f->failed ? "what is reserved and the refused segment are"
+                                                  : "the allocator holds",
+                                        proportion(more, f->beyond, needed_by(q)))
+                      : "segments in use are mostly holes";
     if (!f->over_plain)
-        return mv_arena_printf(q->arena, "what is reserved is %s what is used",
-                               proportion(more, free, f->bytes.allocated));
+        return mv_arena_printf(q->arena, "what is reserved is %s the %s in use%s",
+                               proportion(more, free, f->bytes.allocated),
+                               mv_size_text(used, f->bytes.allocated), moment_text(when, q));
     if (f->beyond == 0)
         return "what is free now was needed at another moment of the run";
     if (f->waits)
@@ -163,8 +178,8 @@ static bool find_words(fragmentation_state *q, bool is_far)
     f->trials_note = f->trust_note = "";
     mv_size_text(failed, f->failed);
     f->figures = mv_arena_printf(
-        q->arena, "%s reserved%s%s%s, %s%s needed", mv_size_text(reserved, f->bytes.reserved),
-        f->failed ? " + " : "", f->failed ? failed : "", f->failed ? " asked for" : "",
+        q->arena, "%s reserved%s%s, %s%s needed", mv_size_text(reserved, f->bytes.reserved),
+        f->failed ? " + a refused segment of " : "", f->failed ? failed : "",
         f->is_known ? "" : "at least ", mv_size_text(needed, f->demand.needed));
     return f->why && f->figures;
 }

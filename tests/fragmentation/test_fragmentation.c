@@ -33,6 +33,41 @@ static result found(mvt_trace *t)
     return r;
 }
 
+/* ---- words --------------------------------------------------------------------------------- */
+
+/* What is in use is said with its moment: the need is of another one. */
+Test(fragmentation, the_share_is_of_bytes_that_are_named)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 100 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 96 * MIB);
+    mvt_free(t, .addr = 0x40000000);
+    mvt_segment_alloc(t, .addr = 0x60000000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 80 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_str_eq(r.f.figures, "102 MiB reserved, 96.0 MiB needed");
+    cr_expect(r.f.at.event != MV_BEFORE && !r.f.over_plain);
+    cr_expect_str_eq(r.f.why, "what is reserved is 28 % more than the 80.0 MiB in use at event 5");
+}
+
+/* The allocator asks the device for a segment, which is larger than the request. */
+Test(fragmentation, a_refused_segment_is_not_the_request)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 60 * MIB);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 7 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_str_eq(r.f.figures,
+                     "64.0 MiB reserved + a refused segment of 20.0 MiB, 67.0 MiB needed");
+}
+
 /* ---- sums ---------------------------------------------------------------------------------- */
 
 static void expect_pins_add_up(const mv_fragmentation *f, const char *what)
