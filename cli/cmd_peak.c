@@ -6,6 +6,7 @@
 #include "analyze/peak/peak_words.h"
 #include "analyze/peak/site_layers.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
@@ -70,10 +71,9 @@ static const device_peak *fullest(const peak_report *r)
     return most;
 }
 
-/* Labels of the sites that are shown; a site is told from others by its category, too. */
-static const char **labels_of(const peak_report *r, const mv_attribution *found)
+/* Labels of the first `count` sites; a site is told from others by its category, too. */
+static const char **labels_of(const peak_report *r, const mv_attribution *found, uint32_t count)
 {
-    uint32_t count = found->count < r->limit ? found->count : (uint32_t)r->limit;
     mv_labelled *rows = mv_push_array(&r->cli->scratch, mv_labelled, count);
 
     for (uint32_t i = 0; rows && i < count; i++)
@@ -83,6 +83,12 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found)
                                 .key = found->sites[i].category,
                                 .bytes = found->sites[i].bytes};
     return rows ? mv_labels_find(&r->cli->scratch, rows, count, true) : NULL;
+}
+
+/* How many sites the table shows. */
+static uint32_t shown_of(const peak_report *r, const mv_attribution *found)
+{
+    return found->count < r->limit ? found->count : (uint32_t)r->limit;
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -149,7 +155,7 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
     const peak_report *r = all;
     const device_peak *d = one;
     const mv_attribution *found = &d->found;
-    const char **labels = labels_of(r, found);
+    const char **labels = labels_of(r, found, shown_of(r, found));
     uint64_t whole = found->at.bytes.allocated;
     uint32_t count = mv_rows_take(rows, found->count, r->limit);
     char line[LINE_TEXT];
@@ -231,7 +237,7 @@ static void list_splits(mv_rows *rows, const void *all, const void *one)
 {
     const peak_report *r = all;
     const device_peak *d = one;
-    const char **labels = labels_of(r, &d->found);
+    const char **labels = labels_of(r, &d->found, shown_of(r, &d->found));
     uint32_t count = d->found.count < r->limit ? d->found.count : (uint32_t)r->limit;
     uint32_t left = split_rows(r, d);
     char line[LINE_TEXT];
@@ -380,11 +386,28 @@ const mv_table mv_report_peak = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
+/* What tells the largest site from all others, also from those that the table does not show: its
+ * label, with its category where another site has the same. The share is that of the site, not of
+ * all that its line holds. */
+static const char *largest_label(const peak_report *r, const mv_attribution *found)
+{
+    const char **labels = labels_of(r, found, found->count);
+    const char *first = labels ? labels[0] : "";
+
+    for (uint32_t i = 1; labels && i < found->count; i++)
+        if (strcmp(labels[i], first) == 0) {
+            const char *both = mv_arena_printf(&r->cli->scratch, "%s, %s", first,
+                                               found->categories.name[found->sites[0].category]);
+            return both ? both : first;
+        }
+    return first;
+}
+
 static void put_verdict(const peak_report *r, const device_peak *d)
 {
     const mv_attribution *found = &d->found;
     const char *at = r->cli->options.at ? r->cli->options.at : "peak";
-    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], label[512], head[96], by[32] = "";
+    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], head[96], by[32] = "";
 
     snprintf(head, sizeof head, "device %u: %s allocated%s", d->device,
              mv_size_text(size, found->at.bytes.allocated),
@@ -395,11 +418,10 @@ static void put_verdict(const peak_report *r, const device_peak *d)
     if (found->count > 0 && found->sites[0].bytes >= found->unattributed) {
         snprintf(by, sizeof by, "; %s by ",
                  mv_percent_text(share, found->sites[0].bytes, found->at.bytes.allocated));
-        mv_stack_label(r->trace, r->kinds, found->sites[0].stack, label, sizeof label);
         mv_out_text(r->out, by);
         mv_out_style(r->out, MV_STYLE_BOLD);
         mv_prose_put_cut(r->out, mv_prose_room(r->out, (uint32_t)(strlen(head) + strlen(by))),
-                         label);
+                         largest_label(r, found));
         mv_out_style(r->out, MV_STYLE_NONE);
     } else if (found->unattributed > 0) {
         mv_prose_put(r->out, (uint32_t)strlen(head), 2, "; %s without a stack",

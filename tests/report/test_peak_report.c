@@ -1,4 +1,5 @@
 /* memviz peak as scripts meet it: the JSON contract, rules, targets, the gate. */
+#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 static const cJSON *member(const cJSON *object, const char *key)
@@ -125,4 +126,24 @@ Test(peak_report, exit_statuses_are_those_of_the_contract)
         cr_expect(strstr(r.err, all[i].err), "%s: %s", all[i].command, r.err);
         cr_expect(*all[i].err || !*r.err, "%s", r.err);
     }
+}
+
+/* ---- the first line ---------------------------------------------------------------------- */
+
+/* The share of one call is not given to the line, which holds all. */
+Test(peak_report, the_first_line_names_what_has_the_share)
+{
+    mvt_trace *t = mvt_new();
+    const char *path;
+    mvt_run run;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 60 * MIB, .stack = "make:util.py:5;a:run.py:3");
+    mvt_alloc(t, .addr = 0x20000000, .bytes = 40 * MIB, .stack = "make:util.py:5;b:run.py:9");
+    mvt_final_heap(t);
+    path = mvt_temp_file(mvt_pickle_bytes(t, false));
+    run = mvt_sh("$MEMVIZ peak %s | head -1", path);
+    cr_expect(strstr(run.out, "60 % by run.py:3 a > util.py:5 make"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ peak --limit 1 %s | head -1", path);
+    cr_expect(strstr(run.out, "60 % by run.py:3 a > util.py:5 make"), "%s", run.out);
 }
