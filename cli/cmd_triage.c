@@ -24,6 +24,9 @@ typedef struct {
     mv_levels peak;
     bool allocated_exact, reserved_exact;
     uint64_t capacity;    /* that PyTorch can get; MV_NO_BYTES: not known */
+    uint64_t below;       /* what was refused; MV_NO_BYTES: not known, or `capacity` is exact */
+    bool by_failure;      /* a failed request tells `capacity` */
+    bool at_least;        /* it is a lower bound */
     uint64_t used, total; /* of the device; MV_NO_BYTES: not known */
     const char *history;
     const char *worst; /* what its first verdict is about: "LEAK" */
@@ -85,16 +88,18 @@ static void list_findings(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                           \
-    COLUMN("file", "file", 1, MV_UNIT_TEXT | MV_UNIT_NAME, 0, r->files[d->file].path) \
-    COLUMN("device", "device", 2, MV_UNIT_COUNT, 0, d->device)                        \
-    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES, 9, d->peak.allocated)     \
-    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 9, d->peak.reserved)        \
-    MEMBER("exact", mv_value_bool(d->allocated_exact && d->reserved_exact))           \
-    MEMBER("capacity", mv_value_bytes(d->capacity))                                   \
-    MEMBER("used", mv_value_bytes(d->used))                                           \
-    MEMBER("total", mv_value_bytes(d->total))                                         \
-    COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)      \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                             \
+    COLUMN("file", "file", 1, MV_UNIT_TEXT | MV_UNIT_NAME, 0, r->files[d->file].path)   \
+    COLUMN("device", "device", 2, MV_UNIT_COUNT, 0, d->device)                          \
+    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES, 9, d->peak.allocated)       \
+    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 9, d->peak.reserved)          \
+    MEMBER("exact", mv_value_bool(d->allocated_exact && d->reserved_exact))             \
+    MEMBER("capacity", mv_value_bytes(d->capacity))                                     \
+    MEMBER("capacity_exact", mv_value_bool(d->capacity != MV_NO_BYTES && !d->at_least)) \
+    MEMBER("capacity_below", mv_value_bytes(d->below))                                  \
+    MEMBER("used", mv_value_bytes(d->used))                                             \
+    MEMBER("total", mv_value_bytes(d->total))                                           \
+    COLUMN("history", "history", 5, MV_UNIT_TEXT | MV_UNIT_SPARE, 0, d->history)        \
     COLUMN("worst", "first", 6, MV_UNIT_TEXT, 0, d->worst)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -172,10 +177,32 @@ static void put_damage(const triage_report *r, const file_row *f)
     mv_out_style(r->out, MV_STYLE_NONE);
 }
 
-/* "257 MiB allocated and 290 MiB reserved at most, of 2.83 GiB that it can get (10 %)". */
+/* ", 10 % of the 2.83 GiB that it can get". A limit of the process lies between bounds, and may
+ * have been lowered after the peak: there is no share of it. */
+static void say_capacity(const device_row *d, char rest[400])
+{
+    char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT];
+
+    if (d->capacity == MV_NO_BYTES)
+        return;
+    mv_size_text(size[0], d->capacity);
+    if (d->below != MV_NO_BYTES)
+        mv_prose_add(rest, 400, "; the last failure shows a limit of at least %s and below %s",
+                     size[0], mv_size_text(size[1], d->below));
+    else if (d->at_least)
+        mv_prose_add(rest, 400, "; it can get at least %s", size[0]);
+    else if (d->peak.reserved > d->capacity)
+        mv_prose_add(rest, 400, "; %s it could get %s",
+                     d->by_failure ? "at the last failure" : "at the end", size[0]);
+    else
+        mv_prose_add(rest, 400, ", %s%s of the %s that it can get", d->reserved_exact ? "" : ">= ",
+                     mv_percent_text(share, d->peak.reserved, d->capacity), size[0]);
+}
+
+/* "257 MiB allocated and 290 MiB reserved at most, 10 % of the 2.83 GiB that it can get". */
 static void put_device(const triage_report *r, const device_row *d)
 {
-    char size[3][MV_SIZE_TEXT], share[MV_SIZE_TEXT], rest[400] = "";
+    char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT], rest[400] = "";
 
     mv_prose_add(rest, sizeof rest, "%s%s allocated and %s%s reserved at most",
                  d->allocated_exact ? "" : ">= ", mv_size_text(size[0], d->peak.allocated),
@@ -184,10 +211,8 @@ static void put_device(const triage_report *r, const device_row *d)
         mv_prose_add(rest, sizeof rest, "; %s of the device's %s in use (%s)",
                      mv_size_text(size[0], d->used), mv_size_text(size[1], d->total),
                      mv_percent_text(share, d->used, d->total));
-    else if (d->capacity != MV_NO_BYTES)
-        mv_prose_add(rest, sizeof rest, ", %s of the %s that it can get",
-                     mv_percent_text(share, d->peak.reserved, d->capacity),
-                     mv_size_text(size[2], d->capacity));
+    else
+        say_capacity(d, rest);
     mv_out_style(r->out, MV_STYLE_BOLD);
     mv_out_format(r->out, "device %u", d->device);
     mv_out_style(r->out, MV_STYLE_NONE);
@@ -295,19 +320,38 @@ static const char *options_of(const triage_report *r, const mv_triage *t, const 
                            level && *which ? " " : "", which);
 }
 
+/* A limit of the process is only known by what was reserved and what was refused; what was refused
+ * bounds no limit that was raised later. */
+static void find_capacity(const mv_triage_device *d, device_row *row)
+{
+    const mv_oom_outlook *limit = d->has_ooms ? mv_ooms_last_limit(&d->ooms) : NULL;
+
+    row->capacity = d->outlook.capacity;
+    row->below = MV_NO_BYTES;
+    row->by_failure = strcmp(d->outlook.source, "oom") == 0;
+    if (!row->by_failure)
+        return;
+    row->at_least =
+        !limit || limit->limit_most > row->capacity || limit->limit_least != row->capacity;
+    if (limit && limit->limit_most > limit->limit_least && row->capacity <= limit->limit_most)
+        row->below = limit->limit_most + 1;
+}
+
 static device_row row_of(const mv_triage_device *d, uint32_t file)
 {
     const mv_audit *audit = &d->totals.audit;
 
-    return (device_row){.file = file,
-                        .device = d->device,
-                        .peak = d->totals.peak.bytes,
-                        .allocated_exact = audit->allocated_exact,
-                        .reserved_exact = audit->reserved_exact,
-                        .capacity = d->outlook.capacity,
-                        .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
-                        .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
-                        .history = mv_history_name(d->lives.history)};
+    device_row row = {.file = file,
+                      .device = d->device,
+                      .peak = d->totals.peak.bytes,
+                      .allocated_exact = audit->allocated_exact,
+                      .reserved_exact = audit->reserved_exact,
+                      .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
+                      .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
+                      .history = mv_history_name(d->lives.history)};
+
+    find_capacity(d, &row);
+    return row;
 }
 
 static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_row *row,

@@ -118,6 +118,14 @@ static void find_limit(oom_state *t, mv_oom *o)
     out->margin = (int64_t)(out->limit - held + o->bytes.free - o->requested);
 }
 
+const mv_oom_outlook *mv_ooms_last_limit(const mv_ooms *ooms)
+{
+    for (uint32_t i = ooms->count; i-- > 0;)
+        if (ooms->ooms[i].device_free != MV_NO_BYTES)
+            return &ooms->ooms[i].outlook;
+    return NULL;
+}
+
 /* ---- details ----------------------------------------------------------------------------- */
 
 static void hold(oom_state *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64_t size)

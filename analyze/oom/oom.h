@@ -127,6 +127,9 @@ typedef struct {
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
+/* What the last failure that tells it shows of the limit; NULL: none does. */
+const mv_oom_outlook *mv_ooms_last_limit(const mv_ooms *ooms);
+
 const char *mv_oom_verdict_name(mv_oom_verdict verdict); /* "capacity" */
 
 /* The memory of common GPUs, as the driver reports it: the smallest that is at least `bytes`. 0:

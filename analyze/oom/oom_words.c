@@ -147,9 +147,11 @@ static void say_holes(char s[SENTENCE], const mv_oom *o)
         mv_text_append(s, SENTENCE, "; ");
         say_forecast(s, o);
     } else if (o->outlook.margin >= 0 && o->verdict != MV_OOM_PENDING_FREE) {
-        mv_text_append(
-            s, SENTENCE, "; joined, they would have left about %s of the %s that could be had",
-            mv_size_text(a, (uint64_t)o->outlook.margin), mv_size_text(b, o->outlook.limit));
+        mv_text_append(s, SENTENCE, "; joined, they would have left about %s of the %s",
+                       mv_size_text(a, (uint64_t)o->outlook.margin),
+                       o->limited ? "limit" : mv_size_text(b, o->outlook.limit));
+        if (!o->limited)
+            mv_text_append(s, SENTENCE, " that could be had");
     }
 }
 

@@ -52,6 +52,56 @@ Test(triage, is_one_screen)
     expect_narrow(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ leak_in_training.pickle").out, 40, "leak");
 }
 
+/* ---- what it can get ---------------------------------------------------------------------- */
+
+/* The line of a file with one device, on one line, and the row of it. */
+static const char *device_line(const char *path, const cJSON **row)
+{
+    *row = cJSON_GetArrayItem(
+        cJSON_GetObjectItem(mvt_json(0, "$MEMVIZ --json %s", path), "devices"), 0);
+    return mvt_sh("$MEMVIZ %s | sed -n '/^device 0/,/^$/p' | tr -s '\\n ' '  '", path).out;
+}
+
+/* A limit of the process lies between what was reserved and what was refused: no share of it. */
+Test(triage, a_limit_between_bounds_has_no_share)
+{
+    const cJSON *row;
+    const char *line = device_line(mvt_snapshot("oom_fragmented"), &row);
+
+    cr_expect(strstr(line, "a limit of at least 1.76 GiB and below 2.15 GiB"), "%s", line);
+    cr_expect_not(strchr(line, '%'), "%s", line);
+    cr_expect(cJSON_IsFalse(cJSON_GetObjectItem(row, "capacity_exact")));
+    cr_expect_gt(mvt_json_number(row, "capacity_below"), 2151153664, "the limit of the program");
+    line = device_line(mvt_snapshot("oom_outside"), &row);
+    cr_expect(strstr(line, "25 % of the 799 MiB that it can get"), "%s", line);
+    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(row, "capacity_exact")));
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(row, "capacity_below")));
+}
+
+/* More was reserved before a limit was lowered, or before others took what the device had left. */
+Test(triage, no_share_is_above_all_of_it)
+{
+    static const uint64_t free_bytes[] = {4 * GIB, 4 * MIB};
+    static const char *const said[] = {"a limit of at least 64.0 MiB and below 84.0 MiB",
+                                       "at the last failure it could get 68.0 MiB"};
+    const cJSON *row;
+
+    for (int i = 0; i < 2; i++) {
+        mvt_trace *t = mvt_new();
+        const char *line;
+        mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+        mvt_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+        mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
+        mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                  (mvt_event_args){.addr = 0x80000000, .bytes = 512 * MIB});
+        mvt_oom(t, .addr = free_bytes[i], .bytes = 20 * MIB);
+        mvt_final_heap(t);
+        line = device_line(mvt_temp_file(mvt_pickle_bytes(t, false)), &row);
+        cr_expect(strstr(line, said[i]), "%s", line);
+        cr_expect_not(strchr(line, '%'), "%s", line);
+    }
+}
+
 /* ---- the verdicts are those of the reports ------------------------------------------------ */
 
 static const char *verdict_of(const cJSON *devices, int device)

@@ -244,24 +244,13 @@ void mv_plot_curves(mv_plot *p)
 
 /* ---- the device --------------------------------------------------------------------------- */
 
-/* The last failed request that tells what was available; NULL: none does. */
-static const mv_oom_outlook *last_limit(const mv_plot *p)
-{
-    const mv_ooms *ooms = &p->device->ooms;
-
-    for (uint32_t i = ooms->count; i-- > 0;)
-        if (ooms->ooms[i].device_free != MV_NO_BYTES)
-            return &ooms->ooms[i].outlook;
-    return NULL;
-}
-
 uint64_t mv_plot_capacity(const mv_plot *p)
 {
     const mv_oom_outlook *o;
 
     if (!mv_view_is_judged(p->view))
         return MV_NO_BYTES;
-    o = last_limit(p);
+    o = mv_ooms_last_limit(&p->device->ooms);
     return o ? o->limit_least : p->device->outlook.capacity;
 }
 
@@ -269,7 +258,7 @@ uint64_t mv_plot_capacity(const mv_plot *p)
  * and what was refused. */
 static const char *capacity_text(mv_plot *p, uint64_t capacity)
 {
-    const mv_oom_outlook *o = last_limit(p);
+    const mv_oom_outlook *o = mv_ooms_last_limit(&p->device->ooms);
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
 
     mv_size_text(least, capacity);
