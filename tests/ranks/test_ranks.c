@@ -164,7 +164,7 @@ Test(ranks, memory_that_one_rank_alone_holds_is_named)
     expect_lone(&p, 1, MV_RANK_MISSING_SITES, "train.py:33 ema");
 }
 
-/* Of the bytes at all places of its own, a line has only what its calls hold. */
+/* A line has only what its calls hold of the bytes at all places of its own. */
 Test(ranks, one_line_is_not_given_the_bytes_of_all)
 {
     party p;
