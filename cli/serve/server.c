@@ -36,7 +36,7 @@ struct mv_server {
     FUNCTIONS(FIELD)
 #undef FIELD
     int listening;
-    uint16_t port;
+    mv_peers peers;
     struct MHD_Daemon *daemon; /* NULL: not started */
     mv_serve_site *site;
 };
@@ -119,13 +119,13 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *connect
 /* Others than this user can reach 127.0.0.1: they get no connection, and so take none away. */
 static enum MHD_Result admit(void *user, const struct sockaddr *address, socklen_t length)
 {
-    const mv_server *server = user;
+    mv_server *server = user;
     struct sockaddr_in from;
 
     if (length < sizeof from || address->sa_family != AF_INET)
         return MHD_NO;
     memcpy(&from, address, sizeof from);
-    return mv_peer_is_foreign(ntohs(from.sin_port), server->port) ? MHD_NO : MHD_YES;
+    return mv_peer_is_foreign(&server->peers, &from) ? MHD_NO : MHD_YES;
 }
 
 /* Paths have one form: %2e is no dot. */
@@ -183,7 +183,7 @@ mv_code mv_server_open(mv_arena *arena, uint16_t *port, mv_server **out, mv_err 
     if (server->listening < 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "port %u of 127.0.0.1: %s", *port,
                        strerror(errno));
-    server->port = *port;
+    mv_peers_open(&server->peers, *port);
     *out = server;
     return MV_OK;
 }
@@ -209,4 +209,5 @@ void mv_server_stop(mv_server *server)
         server->stop_daemon(server->daemon);
     else
         close(server->listening);
+    mv_peers_close(&server->peers);
 }

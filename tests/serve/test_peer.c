@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture_test.h"
@@ -20,6 +21,15 @@ static const char table[] = "  sl  local_address rem_address   st tx_queue rx_qu
                             "00000000  1001        0 3 1\n"
                             " 999: 0000000000000000FFFF00000100007F:C002 "
                             "0000000000000000FFFF00000100007F:A397 01 0:0 0:0 0  1002 0 4 1\n";
+
+/* Connections of others with the same two ports, from and to other addresses. */
+static const char other_addresses[] =
+    "   1: 0300007F:C001 0100007F:A397 01 0:0 0:0 0  1003 0 1 1\n"
+    "   2: 0100007F:C001 0200007F:A397 01 0:0 0:0 0  1004 0 2 1\n"
+    "   3: 0000000000000000FFFF00000300007F:C001 "
+    "0000000000000000FFFF00000100007F:A397 01 0:0 0:0 0  1005 0 3 1\n"
+    "   4: 00000000000000000000000001000000:C001 "
+    "00000000000000000000000001000000:A397 01 0:0 0:0 0  1006 0 4 1\n";
 
 static int64_t owner_of(const char *text, uint16_t from, uint16_t to)
 {
@@ -40,27 +50,158 @@ Test(peer, the_owner_of_the_other_end_is_found)
     cr_expect_eq(owner_of("x\n", 1, 2), -1);
 }
 
+Test(peer, ports_alone_are_not_a_connection)
+{
+    char both[sizeof table + sizeof other_addresses];
+
+    cr_expect_eq(owner_of(other_addresses, 0xc001, 0xa397), -1);
+    snprintf(both, sizeof both, "%s%s", other_addresses, table);
+    cr_expect_eq(owner_of(both, 0xc001, 0xa397), 1001);
+}
+
+/* ---- real connections -------------------------------------------------------------------- */
+
+static struct sockaddr_in of_address(uint32_t address, uint16_t port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(address)};
+}
+
+static struct sockaddr_in own_end(int fd)
+{
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    return address;
+}
+
+static int listen_at(uint32_t ip, uint16_t port)
+{
+    struct sockaddr_in address = of_address(ip, port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    cr_assert(bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 8) == 0);
+    return fd;
+}
+
+/* From an address and a port (0: any) to 127.0.0.1 or another. */
+static int connect_from(uint32_t ip, uint16_t port, struct sockaddr_in to)
+{
+    struct sockaddr_in from = of_address(ip, port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&from, sizeof from), 0);
+    cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
 Test(peer, a_connection_of_this_process_is_its_own)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
-                       from;
-    socklen_t length = sizeof address;
-    int server = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+    int server = listen_at(INADDR_LOOPBACK, 0);
+    struct sockaddr_in to = own_end(server);
+    int client = connect_from(INADDR_LOOPBACK, 0, to);
+    struct sockaddr_in from = own_end(client);
     uint32_t owner = 0;
+    mv_peers peers;
     FILE *tcp;
 
-    cr_assert(bind(server, (struct sockaddr *)&address, sizeof address) == 0 &&
-              listen(server, 1) == 0);
-    cr_assert_eq(getsockname(server, (struct sockaddr *)&address, &length), 0);
-    cr_assert_eq(connect(client, (struct sockaddr *)&address, sizeof address), 0);
-    cr_assert_eq(getsockname(client, (struct sockaddr *)&from, &length), 0);
-    cr_expect_not(mv_peer_is_foreign(ntohs(from.sin_port), ntohs(address.sin_port)));
+    mv_peers_open(&peers, ntohs(to.sin_port));
+    cr_expect_not(mv_peer_is_foreign(&peers, &from));
+    mv_peers_close(&peers);
+    cr_expect_not(mv_peer_is_foreign(&peers, &from), "/proc has to do");
     tcp = fopen("/proc/net/tcp", "re");
     if (tcp) {
-        cr_expect(mv_peer_find(tcp, ntohs(from.sin_port), ntohs(address.sin_port), &owner));
+        cr_expect(mv_peer_find(tcp, ntohs(from.sin_port), ntohs(to.sin_port), &owner));
         cr_expect_eq(owner, geteuid());
         fclose(tcp);
     }
     close(client);
     close(server);
+}
+
+Test(peer, other_addresses_are_refused)
+{
+    int server = listen_at(INADDR_LOOPBACK, 0);
+    struct sockaddr_in to = own_end(server);
+    int owned = connect_from(INADDR_LOOPBACK, 0, to);
+    uint16_t port = ntohs(own_end(owned).sin_port);
+    int alike = connect_from(INADDR_LOOPBACK + 1, port, to);
+    struct sockaddr_in from = own_end(alike);
+    mv_peers peers;
+
+    mv_peers_open(&peers, ntohs(to.sin_port));
+    cr_expect(mv_peer_is_foreign(&peers, &from));
+    mv_peers_close(&peers);
+    close(alike);
+    close(owned);
+    close(server);
+}
+
+Test(peer, the_kernel_tells_of_one_connection)
+{
+    int server = listen_at(INADDR_LOOPBACK, 0);
+    struct sockaddr_in to = own_end(server);
+    int client = connect_from(INADDR_LOOPBACK, 0, to);
+    uint16_t from = ntohs(own_end(client).sin_port);
+    int other = listen_at(INADDR_LOOPBACK + 1, ntohs(to.sin_port));
+    int alike = connect_from(INADDR_LOOPBACK + 2, from, own_end(other));
+    uint32_t owner = UINT32_MAX;
+    mv_peers peers;
+
+    mv_peers_open(&peers, ntohs(to.sin_port));
+    if (peers.kernel < 0)
+        cr_skip_test("no sock_diag here");
+    cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_OWNED);
+    cr_expect_eq(owner, geteuid());
+    shutdown(client, SHUT_WR);
+    cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_OWNED, "it can still read");
+    cr_expect_eq(mv_peers_ask(&peers, 1, &owner), MV_PEER_GONE);
+    cr_expect_eq(mv_peers_ask(&peers, ntohs(to.sin_port), &owner), MV_PEER_GONE,
+                 "who listens is no connection");
+    mv_peers_close(&peers);
+    cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_UNKNOWN);
+    close(alike);
+    close(other);
+    close(client);
+    close(server);
+}
+
+Test(peer, the_kernel_names_another_user)
+{
+    int server = listen_at(INADDR_LOOPBACK, 0), client, ended;
+    struct sockaddr_in to = own_end(server), from;
+    socklen_t length = sizeof from;
+    uint32_t owner = 0;
+    mv_peers peers;
+    pid_t child;
+
+    mv_peers_open(&peers, ntohs(to.sin_port));
+    if (geteuid() != 0 || peers.kernel < 0)
+        cr_skip_test("needs root and sock_diag");
+    child = fork();
+    if (child == 0) {
+        if (setresuid(1001, 1001, 1001) != 0)
+            _exit(1);
+        connect_from(INADDR_LOOPBACK, 0, to);
+        pause();
+    }
+    client = accept(server, (struct sockaddr *)&from, &length);
+    cr_assert_geq(client, 0);
+    cr_expect_eq(mv_peers_ask(&peers, ntohs(from.sin_port), &owner), MV_PEER_OWNED);
+    cr_expect_eq(owner, 1001);
+    kill(child, SIGKILL);
+    waitpid(child, &ended, 0);
+    mv_peers_close(&peers);
+    close(client);
+    close(server);
+}
+
+Test(peer, a_port_without_a_server_asks_nothing)
+{
+    mv_peers peers;
+
+    mv_peers_open(&peers, 1);
+    cr_expect_lt(peers.kernel, 0);
 }
