@@ -21,8 +21,12 @@ enum { MOST_MADE = 256 /* containers: each takes a descriptor */ };
 typedef enum { NOT_MADE, ASKED, MADE, FAILED } stage;
 
 typedef struct {
-    const char *path;
-    uint32_t root; /* the path of the command line that led to it */
+    char *path; /* [room] */
+    size_t room;
+    uint64_t hash; /* of the path */
+    uint32_t next; /* row + 1 of the same place of by_path; 0: none */
+    uint32_t root; /* the first path of the command line that led to it */
+    bool is_named; /* on the command line itself */
     bool is_there; /* at the last look */
     bool is_snapshot;
     uint64_t bytes, version;
@@ -41,8 +45,9 @@ struct mv_shelf {
     uint32_t path_count;
     row *rows; /* [MV_SHELF_MOST] */
     uint32_t count;
-    mv_intern by_path;
+    uint32_t by_path[MV_SHELF_MOST]; /* row + 1 of the first one there; 0: none */
     uint32_t left_out;
+    uint32_t next_gone; /* of this look: rows before are no longer asked whether they are free */
     uint64_t most_kept;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -165,25 +170,101 @@ static void *work(void *user)
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
+static uint32_t *place_of(mv_shelf *shelf, uint64_t hash)
+{
+    return &shelf->by_path[hash % MV_SHELF_MOST];
+}
+
+static void unlink_row(mv_shelf *shelf, const row *r)
+{
+    uint32_t number = (uint32_t)(r - shelf->rows) + 1;
+
+    for (uint32_t *at = place_of(shelf, r->hash); *at; at = &shelf->rows[*at - 1].next)
+        if (*at == number) {
+            *at = r->next;
+            return;
+        }
+}
+
+/* Whether another file may have the row: this one is gone, and the thread does not need it. */
+static bool is_free(mv_shelf *shelf, const row *r)
+{
+    struct stat st;
+
+    return !r->is_there && !r->is_named && r->stage != ASKED &&
+           atomic_load(&shelf->running) != (uint32_t)(r - shelf->rows) &&
+           (stat(r->path, &st) != 0 || !S_ISREG(st.st_mode));
+}
+
+/* A row for one more file: a new one, else that of a file that is gone. NULL: there is none. */
+static row *next_row(mv_shelf *shelf)
+{
+    if (shelf->count < MV_SHELF_MOST)
+        return &shelf->rows[shelf->count];
+    while (shelf->next_gone < shelf->count) {
+        row *r = &shelf->rows[shelf->next_gone++];
+        if (is_free(shelf, r))
+            return r;
+    }
+    return NULL;
+}
+
+/* Texts are used again, so that names which come and go take no more and more memory. */
+static bool set_path(mv_shelf *shelf, row *r, const char *path)
+{
+    size_t length = strlen(path), room = 64;
+    char *text;
+
+    while (room <= length)
+        room *= 2;
+    if (r->room < room) {
+        text = mv_push_array(shelf->arena, char, room);
+        if (!text)
+            return false;
+        r->path = text;
+        r->room = room;
+    }
+    memcpy(r->path, path, length + 1);
+    return true;
+}
+
+static row *add_row(mv_shelf *shelf, const char *path, uint64_t hash)
+{
+    row *r = next_row(shelf);
+    uint32_t *place = place_of(shelf, hash);
+
+    if (!r || !set_path(shelf, r, path))
+        return NULL;
+    if (r == &shelf->rows[shelf->count])
+        shelf->count++;
+    else
+        unlink_row(shelf, r);
+    drop(r);
+    r->version = 0;
+    r->hash = hash;
+    r->next = *place;
+    *place = (uint32_t)(r - shelf->rows) + 1;
+    return r;
+}
+
 static row *find_row(mv_shelf *shelf, const char *path, uint32_t root)
 {
     uint64_t hash = 0;
-    size_t length = strlen(path);
     row *r;
 
-    for (size_t i = 0; i < length; i++)
-        hash = mv_mix(hash, (uint8_t)path[i]);
-    for (mv_probe p = mv_intern_start(&shelf->by_path, hash); mv_intern_next(&shelf->by_path, &p);)
-        if (strcmp(shelf->rows[p.row].path, path) == 0)
-            return &shelf->rows[p.row];
-    if (shelf->count == MV_SHELF_MOST || !mv_intern_add(&shelf->by_path, hash, shelf->count))
-        return NULL;
-    r = &shelf->rows[shelf->count];
-    r->path = mv_arena_text(shelf->arena, path, length);
-    if (!r->path)
-        return NULL;
-    r->root = root;
-    shelf->count++;
+    for (const char *c = path; *c; c++)
+        hash = mv_mix(hash, (uint8_t)*c);
+    for (uint32_t at = *place_of(shelf, hash); at; at = shelf->rows[at - 1].next) {
+        r = &shelf->rows[at - 1];
+        if (r->hash == hash && strcmp(r->path, path) == 0) {
+            if (root < r->root)
+                r->root = root;
+            return r;
+        }
+    }
+    r = add_row(shelf, path, hash);
+    if (r)
+        r->root = root;
     return r;
 }
 
@@ -200,6 +281,7 @@ static void look_at(mv_shelf *shelf, const char *path, uint32_t root, bool is_na
         shelf->left_out++;
         return;
     }
+    r->is_named |= is_named;
     if (r->version != version_of(&st)) {
         r->version = version_of(&st);
         r->bytes = (uint64_t)st.st_size;
@@ -255,19 +337,25 @@ static int compare(const void *a, const void *b, const void *context)
     return of_x != of_y ? (of_x < of_y ? -1 : 1) : strverscmp(x->name, y->name);
 }
 
+/* Named files come first: what is in folders may be too many. Under the lock. */
+static void look_everywhere(mv_shelf *shelf)
+{
+    struct stat st;
+
+    shelf->left_out = shelf->next_gone = 0;
+    for (uint32_t i = 0; i < shelf->count; i++)
+        shelf->rows[i].is_there = false;
+    for (uint32_t i = 0; i < shelf->path_count; i++)
+        look_at(shelf, shelf->paths[i], i, true);
+    for (uint32_t i = 0; i < shelf->path_count; i++)
+        if (stat(shelf->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
+            look_into(shelf, shelf->paths[i], i);
+}
+
 mv_code mv_shelf_look(mv_shelf *shelf, mv_arena *arena, mv_shelf_list *out, mv_err *err)
 {
     pthread_mutex_lock(&shelf->lock);
-    shelf->left_out = 0;
-    for (uint32_t i = 0; i < shelf->count; i++)
-        shelf->rows[i].is_there = false;
-    for (uint32_t i = 0; i < shelf->path_count; i++) {
-        struct stat st;
-        if (stat(shelf->paths[i], &st) == 0 && S_ISDIR(st.st_mode))
-            look_into(shelf, shelf->paths[i], i);
-        else
-            look_at(shelf, shelf->paths[i], i, true);
-    }
+    look_everywhere(shelf);
     pthread_mutex_unlock(&shelf->lock);
     *out = (mv_shelf_list){.left_out = shelf->left_out,
                            .files = mv_push_array(arena, mv_shelf_file, shelf->count)};
@@ -364,7 +452,7 @@ mv_code mv_shelf_open(mv_arena *arena, const char *const *paths, uint32_t count,
     *out = NULL;
     if (!shelf || !(shelf->rows = mv_push_array(arena, row, MV_SHELF_MOST)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list");
-    shelf->arena = shelf->by_path.arena = arena;
+    shelf->arena = arena;
     shelf->budget.limit = arena->budget->limit;
     shelf->paths = paths;
     shelf->path_count = count;

@@ -1,7 +1,8 @@
 /* The files that are served: those that were named, and the snapshots in the folders that were.
- * Each keeps its number as long as the server runs; a request names it by that and by its version,
- * which changes when the file does. A thread makes each file's container when it is first asked for
- * and keeps it, within a bound; the containers that were asked for longest ago go first.
+ * Each keeps its number while it is there, and until another file needs it; a request names it by
+ * that and by its version, which changes when the file does. A thread makes each file's container
+ * when it is first asked for and keeps it, within a bound; the containers that were asked for
+ * longest ago go first.
  *
  * All but the thread belong to one other thread at a time. */
 #ifndef MV_SHELF_H
@@ -36,7 +37,8 @@ mv_code mv_shelf_open(mv_arena *arena, const char *const *paths, uint32_t count,
 /* Ends the thread. Safe with NULL. */
 void mv_shelf_close(mv_shelf *shelf);
 
-/* Looks at the folders and files again. The rows are in `arena`; names are the shelf's. */
+/* Looks at the files and folders again. The rows are in `arena`; names are the shelf's, until the
+ * next look. When the list is full, files take the places of those that are gone. */
 mv_code mv_shelf_look(mv_shelf *shelf, mv_arena *arena, mv_shelf_list *out, mv_err *err);
 
 typedef enum {

@@ -1,8 +1,10 @@
 /* The files that are served, without a server: what is kept, what is dropped. */
 #include "cli/serve/shelf.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/serve/fixture_server.h"
 
@@ -109,5 +111,93 @@ Test(shelf, a_limit_of_memory_is_a_line)
     while (answer.state == MV_SHELF_MAKING);
     cr_expect_eq(answer.state, MV_SHELF_FAILED);
     cr_expect_not_null(strstr(answer.why, "--max-memory"), "%s", answer.why);
+    mv_shelf_close(shelf);
+}
+
+/* ---- more files than there are rows ------------------------------------------------------ */
+
+static void each_file(const char *folder, int round, uint32_t count, bool is_made)
+{
+    char path[512];
+
+    for (uint32_t i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/round%d_%u", folder, round, i);
+        if (!is_made)
+            cr_assert_eq(unlink(path), 0);
+        else
+            close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    }
+}
+
+Test(shelf, files_take_the_rows_of_those_that_are_gone)
+{
+    const char *folder = mvt_serve_folder();
+    mv_shelf_file first;
+    mv_shelf_answer answer;
+    mv_shelf_list list;
+    mv_shelf *shelf;
+    bool was_made;
+    uint64_t bytes;
+
+    mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, MIB, &shelf, mvt_err()));
+    mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a");
+    list = look(shelf);
+    cr_assert_eq(list.count, 1);
+    first = list.files[0];
+    cr_expect_eq(wait_for(shelf, &first, &bytes, &was_made), MV_SHELF_READY);
+    each_file(folder, 0, MV_SHELF_MOST, true);
+    cr_expect_eq(look(shelf).left_out, 1);
+    mvt_in_folder(folder, "rm a; cp $SNAPS/mlp_train.pickle b");
+    each_file(folder, 0, MV_SHELF_MOST, false);
+    list = look(shelf);
+    cr_expect_eq(list.left_out, 0);
+    cr_assert_eq(list.count, 1);
+    cr_expect_str_eq(list.files[0].name, "b");
+    cr_expect_eq(list.files[0].id, first.id, "the first row that is free");
+    cr_expect_eq(wait_for(shelf, &list.files[0], &bytes, &was_made), MV_SHELF_READY);
+    cr_expect_not(was_made, "what was made of another file is none of this one");
+    mv_shelf_container(shelf, first.id, first.version, &answer);
+    cr_expect_eq(answer.state, MV_SHELF_STALE);
+    mv_shelf_close(shelf);
+}
+
+Test(shelf, names_that_come_and_go_take_no_memory)
+{
+    mv_arena *arena = mvt_arena_of(64 * MIB);
+    const char *folder = mvt_serve_folder();
+    uint64_t used = 0;
+    mv_shelf *shelf;
+
+    mvt_ok(mv_shelf_open(arena, &folder, 1, MIB, &shelf, mvt_err()));
+    for (int round = 0; round < 3; round++) {
+        each_file(folder, round, MV_SHELF_MOST, true);
+        cr_expect_eq(look(shelf).left_out, 0, "round %d", round);
+        each_file(folder, round, MV_SHELF_MOST, false);
+        if (round == 0)
+            used = arena->budget->used;
+    }
+    cr_expect_eq(arena->budget->used, used);
+    mv_shelf_close(shelf);
+}
+
+Test(shelf, named_files_come_before_those_of_full_folders)
+{
+    const char *folder = mvt_serve_folder(), *other = mvt_serve_folder(), *paths[2] = {folder};
+    mv_shelf_list list;
+    mv_shelf *shelf;
+
+    each_file(folder, 0, MV_SHELF_MOST + 10, true);
+    mvt_in_folder(other, "cp $SNAPS/gpt_train.pickle named");
+    paths[1] = mv_arena_printf(mvt_memory(), "%s/named", other);
+    mvt_ok(mv_shelf_open(mvt_memory(), paths, 2, MIB, &shelf, mvt_err()));
+    list = look(shelf);
+    cr_expect_eq(list.left_out, 11);
+    cr_assert_eq(list.count, 1);
+    cr_expect_str_eq(list.files[0].name, "named");
+    /* Nor do they lose their rows while they are away. */
+    mvt_in_folder(other, "mv named away");
+    cr_expect_eq(look(shelf).left_out, 11);
+    mvt_in_folder(other, "mv away named");
+    cr_expect_eq(look(shelf).count, 1);
     mv_shelf_close(shelf);
 }
