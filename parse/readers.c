@@ -80,9 +80,11 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
 
     *err = (mv_err){.offset = MV_NO_OFFSET};
     mv_arena_init(&window, arena->budget);
-    code = mv_source_open(&window, path, &source, err);
+    opts = opts ? opts : &quiet;
+    code = opts->files_only ? mv_source_open_file(&window, path, &source, err)
+                            : mv_source_open(&window, path, &source, err);
     if (code == MV_OK)
-        code = read_source(arena, &source, opts ? opts : &quiet, out, err);
+        code = read_source(arena, &source, opts, out, err);
     if (mv_source_check(&source, &torn) != MV_OK) {
         *err = torn;
         code = torn.code;

@@ -14,6 +14,7 @@ typedef struct {
     void *user;
     bool foreign_symbols; /* look for the libraries of a live file from another machine on this one
                            */
+    bool files_only;      /* pipes and devices are refused, not waited for: mv_source_open_file */
 } mv_read_opts;
 
 /* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be

@@ -11,6 +11,9 @@
 #include "base/sort.h"
 #include "parse/readers.h"
 
+/* Stored bytes that are looked at: what has no 64 bytes of content in them is no snapshot. */
+#define MOST_LOOKED_AT (1u << 20)
+
 typedef struct {
     mv_arena *arena;
     bool or_summary;
@@ -34,7 +37,8 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary)
     bool is = false;
 
     mv_arena_init(&arena, budget);
-    if (mv_source_open(&arena, path, &source, &ignored) == MV_OK) {
+    if (mv_source_open_file(&arena, path, &source, &ignored) == MV_OK) {
+        mv_source_limit(&source, MOST_LOOKED_AT);
         mv_source_need(&source, 64);
         is = is_snapshot((mv_span){source.at, (uint64_t)(source.end - source.at)}, or_summary);
     }

@@ -56,6 +56,16 @@ static bool is_for(const mv_command *command, const mv_trace *trace)
             command->run != mv_cmd_oom && command->run != mv_cmd_ledger);
 }
 
+bool mv_input_is_file(const mv_cli *cli, const char *path)
+{
+    const mv_options *o = &cli->options;
+
+    for (int i = 0; !cli->kept && i < o->named_files; i++)
+        if (strcmp(o->named_file[i], path) == 0)
+            return false;
+    return true;
+}
+
 /* The file as it is. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
@@ -67,7 +77,8 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     mv_progress_start(&progress, what, mv_option_given(&cli->options, MV_HAS(QUIET)));
     mv_read_opts opts = {.progress = mv_progress_show,
                          .user = &progress,
-                         .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS))};
+                         .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS)),
+                         .files_only = mv_input_is_file(cli, path)};
     if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
     else

@@ -16,6 +16,10 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace);
 mv_code mv_input_read_levels(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *read,
                              mv_trace *trace, mv_err *err);
 
+/* Whether the path has to be a regular file: a folder gave it, or a client of mcp. What the user
+ * named may be a pipe, too. */
+bool mv_input_is_file(const mv_cli *cli, const char *path);
+
 /* Says on standard error that parts of the file were skipped, unless none was or --quiet was given:
  * what is missing may be what a report is about. The functions that print messages do it. */
 void mv_input_tell_damage(const mv_cli *cli, const char *path, const mv_note *damaged);

@@ -68,12 +68,13 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const 
 static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
                           const mv_options *options)
 {
+    mv_read_opts opts = {.files_only = file->is_file};
     mv_trace trace;
     mv_span bytes;
     mv_code code;
 
     if (strcmp(file->path, "-") != 0)
-        code = mv_trace_read(work, file->path, NULL, &trace, &file->err);
+        code = mv_trace_read(work, file->path, &opts, &trace, &file->err);
     else if ((code = mv_source_rest(source, &bytes, &file->err)) == MV_OK)
         code = mv_trace_read_bytes(work, bytes, &trace, &file->err);
     if (code == MV_OK)
@@ -115,7 +116,8 @@ static void read_file(mv_rank_file *file, uint64_t share, const mv_options *opti
     file->count = 0;
     mv_arena_init(&file->arena, &file->budget);
     mv_arena_init(&work, &file->budget);
-    code = mv_source_open(&work, file->path, &source, &file->err);
+    code = file->is_file ? mv_source_open_file(&work, file->path, &source, &file->err)
+                         : mv_source_open(&work, file->path, &source, &file->err);
     if (code == MV_OK)
         code = read_source(file, &source, &work, options);
     if (mv_source_check(&source, &torn) != MV_OK) {
@@ -171,7 +173,8 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
         return false;
     }
     for (uint32_t i = 0; i < out->count; i++)
-        out->files[i].path = cli->options.file[i];
+        out->files[i] = (mv_rank_file){.path = cli->options.file[i],
+                                       .is_file = mv_input_is_file(cli, cli->options.file[i])};
     mv_side_by_side(out->count, threads, read_one, &j);
     read_again_alone(cli, &j);
     for (uint32_t i = 0; i < out->count; i++) {

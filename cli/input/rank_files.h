@@ -9,6 +9,7 @@
  * summary file gives those that it contains. */
 typedef struct {
     const char *path;
+    bool is_file;    /* mv_input_is_file */
     mv_err err;      /* code MV_OK when it was read */
     mv_note damaged; /* MV_NOTE_DAMAGED of a snapshot */
     uint32_t count;  /* of summaries */

@@ -23,7 +23,7 @@ static bool is_container(mv_budget *budget, const char *path)
     bool is = false;
 
     mv_arena_init(&arena, budget);
-    if (mv_source_open(&arena, path, &source, &ignored) == MV_OK &&
+    if (mv_source_open_file(&arena, path, &source, &ignored) == MV_OK &&
         strcmp(mv_source_compression(&source), "none") == 0 && mv_source_need(&source, 64) &&
         mv_snapshot_probe((mv_span){source.at, (uint64_t)(source.end - source.at)}))
         is = mv_source_rest(&source, &all, &ignored) == MV_OK && !mv_live_probe(all) &&
@@ -83,7 +83,7 @@ static mv_code write_container(mv_arena *scratch, const mv_trace *trace, half *h
 static mv_code convert(mv_budget *budget, const char *path, half *h, mv_container_file *out,
                        mv_err *err)
 {
-    mv_read_opts opts = {.progress = show_half, .user = h};
+    mv_read_opts opts = {.progress = show_half, .user = h, .files_only = true};
     mv_arena arena, scratch;
     mv_trace trace;
     mv_code code;

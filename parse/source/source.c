@@ -24,6 +24,7 @@ struct mv_source_state {
     mv_source_fill_fn *fill; /* gives the stored bytes instead; NULL: none */
     void *user;
     uint64_t taken;  /* stored bytes read so far */
+    uint64_t most;   /* of them that are read at all */
     uint64_t stored; /* size of the file; UINT64_MAX on a pipe */
     compression how;
     bool ended;     /* no byte follows the window */
@@ -42,12 +43,26 @@ struct mv_source_state {
     ZSTD_DStream *zstd;
 };
 
+/* Whoever ends the budget of a reader does not wait for the end of a file without memory to ask
+ * for, such as a hole of terabytes. */
+static bool is_given_up(mv_source_state *s)
+{
+    if (__atomic_load_n(&s->arena->budget->limit, __ATOMIC_RELAXED) != 0)
+        return false;
+    mv_fail(&s->failure, MV_NOMEM, s->taken, "%s", "input");
+    return true;
+}
+
 /* Reads up to `room` stored bytes; 0 at the end or after a failure. */
 static uint64_t read_stored(mv_source_state *s, uint8_t *to, uint64_t room)
 {
     uint64_t left = s->memory.length - s->taken;
     ssize_t got;
 
+    if (s->taken >= s->most || is_given_up(s))
+        return 0;
+    if (room > s->most - s->taken)
+        room = s->most - s->taken;
     if (s->fill) {
         left = s->fill(s->user, to, room, &s->failure);
         s->taken += left;
@@ -234,6 +249,7 @@ static mv_code start_decompressor(mv_source_state *s, mv_err *err)
 static mv_code start(mv_arena *arena, mv_source *source, mv_source_state *s, mv_err *err)
 {
     s->arena = arena;
+    s->most = UINT64_MAX;
     source->state = s;
     s->buffer = mv_push_array(arena, uint8_t, STORED_BUFFER);
     s->window = mv_arena_grow(arena, NULL, MV_SOURCE_WINDOW + PAD);
@@ -263,23 +279,35 @@ bool mv_source_is_special(const char *path)
            (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-/* A pipe is waited for, but not where a file was a moment ago: a server that looks into others'
- * folders would never go on. */
-static int open_file(const char *path)
-{
-    struct stat before, now;
-    bool was_file = stat(path, &before) == 0 && S_ISREG(before.st_mode);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | (was_file ? O_NONBLOCK : 0));
+enum { NOT_REGULAR = -2 }; /* no descriptor, and not for a reason that errno has */
 
-    if (fd >= 0 && was_file && fstat(fd, &now) == 0 && !S_ISREG(now.st_mode)) {
+/* Waits for nothing: neither for a pipe's writer nor for a device. */
+static int open_regular(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         close(fd);
-        errno = ESTALE;
-        return -1;
+        return NOT_REGULAR;
     }
     return fd;
 }
 
-mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err)
+/* A pipe is waited for, but not where a file was a moment ago. */
+static int open_any(const char *path)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0)
+        return STDIN_FILENO;
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return open_regular(path);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static mv_code open_by(int (*opens)(const char *), mv_arena *arena, const char *path,
+                       mv_source *source, mv_err *err)
 {
     mv_source_state *s = mv_push_struct(arena, mv_source_state);
     struct stat st;
@@ -287,12 +315,10 @@ mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_
     *source = (mv_source){0};
     if (!s)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input");
-    if (strcmp(path, "-") == 0)
-        s->fd = STDIN_FILENO;
-    else
-        s->fd = open_file(path);
+    s->fd = opens(path);
     if (s->fd < 0)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s",
+                       s->fd == NOT_REGULAR ? "not a regular file" : strerror(errno));
     source->state = s;
     if (fstat(s->fd, &st) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
@@ -300,6 +326,21 @@ mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(EISDIR));
     s->stored = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : UINT64_MAX;
     return start(arena, source, s, err);
+}
+
+mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err)
+{
+    return open_by(open_any, arena, path, source, err);
+}
+
+mv_code mv_source_open_file(mv_arena *arena, const char *path, mv_source *source, mv_err *err)
+{
+    return open_by(open_regular, arena, path, source, err);
+}
+
+void mv_source_limit(mv_source *source, uint64_t stored_bytes)
+{
+    source->state->most = stored_bytes;
 }
 
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err)

@@ -30,6 +30,16 @@ typedef struct {
 /* Opens `path` ("-" is standard input) and looks at its first bytes. Memory comes from `arena`;
  * mv_source_close must be called, also after a failure (a zeroed source is closable). */
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
+
+/* The same of a regular file alone, for paths that no one has just typed: whoever owns the folder
+ * may put a pipe in a file's place at any moment, and a server or a list of files must not wait for
+ * it. "-" is a file of that name. Pipes, devices and sockets fail with MV_IO. */
+mv_code mv_source_open_file(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
+
+/* For who wants only to know what a file is: mv_source_need finds an end after that many stored
+ * bytes. A few compressed bytes can stand before terabytes that decompress to nothing. */
+void mv_source_limit(mv_source *source, uint64_t stored_bytes);
+
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err);
 
 /* Whether `path` is "-", or names a pipe, a device or the like: to read it may mean to wait for

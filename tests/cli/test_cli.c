@@ -1,5 +1,7 @@
 /* The program as its users meet it: exit statuses, streams, options, help. */
 #include "cli/commands.h"
+#include "cli/input/input.h"
+#include "cli/input/kept_files.h"
 #include "tests/fixture/fixture_program.h"
 
 /* One run and what it must print. With `exact`, NULL or "" in out or err means no output. */
@@ -420,4 +422,16 @@ Test(cli, limits_and_ranges_choose_rows)
         cr_expect_eq(count_lines(r.out), all[i].lines, "%s: %u lines", all[i].options,
                      count_lines(r.out));
     }
+}
+
+Test(cli, only_what_a_user_named_may_be_a_pipe)
+{
+    char *named[] = {(char *)"run", (char *)"a.pickle"};
+    mv_kept_files kept = {0};
+    mv_cli cli = {.options = {.named_files = 2, .named_file = named}};
+
+    cr_expect_not(mv_input_is_file(&cli, "a.pickle"));
+    cr_expect(mv_input_is_file(&cli, "run/a.pickle"), "its folder was named");
+    cli.kept = &kept;
+    cr_expect(mv_input_is_file(&cli, "a.pickle"), "a client of mcp waits for no pipe");
 }

@@ -2,9 +2,12 @@
 #include "cli/serve/shelf.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/input/folder_files.h"
+#include "cli/serve/container_file.h"
 #include "tests/fixture/fixture.h"
 #include "tests/serve/fixture_server.h"
 
@@ -199,5 +202,66 @@ Test(shelf, named_files_come_before_those_of_full_folders)
     cr_expect_eq(look(shelf).left_out, 11);
     mvt_in_folder(other, "mv away named");
     cr_expect_eq(look(shelf).count, 1);
+    mv_shelf_close(shelf);
+}
+
+/* ---- files that others put there --------------------------------------------------------- */
+
+static void show_nothing(void *user, uint64_t done, uint64_t total)
+{
+    (void)user, (void)done, (void)total;
+}
+
+/* An empty frame of zstd, and 512 GiB of frames that are skipped: a hole. NULL: not here. */
+static const char *hole_file(const char *folder)
+{
+    static const uint8_t empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0},
+                         skipped[] = {0x50, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff};
+    const char *path = mv_arena_printf(mvt_memory(), "%s/hole", folder);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    off_t at = sizeof empty;
+    bool is_made = pwrite(fd, empty, sizeof empty, 0) == sizeof empty;
+
+    for (int i = 0; i < 128; i++, at += (off_t)sizeof skipped + UINT32_MAX)
+        is_made = is_made && pwrite(fd, skipped, sizeof skipped, at) == sizeof skipped;
+    is_made = is_made && ftruncate(fd, at) == 0;
+    close(fd);
+    return is_made ? path : NULL;
+}
+
+Test(shelf, a_pipe_in_a_files_place_is_not_waited_for, .timeout = 20)
+{
+    const char *folder = mvt_serve_folder();
+    mv_budget budget = {.limit = MIB};
+    mv_container_file made;
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_expect_eq(mv_container_file_make(&budget, path, show_nothing, NULL, &made, mvt_err()),
+                 MV_IO);
+    cr_expect_str_eq(mvt_err()->detail, "not a regular file");
+    cr_expect_not(mv_is_snapshot_file(&budget, path, true));
+}
+
+Test(shelf, a_hole_is_no_snapshot_and_keeps_no_one, .timeout = 20)
+{
+    const char *folder = mvt_serve_folder(), *path = hole_file(folder);
+    mv_shelf_answer answer;
+    mv_shelf_list list;
+    mv_shelf *shelf;
+
+    if (!path)
+        cr_skip_test("no files of that size here");
+    mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, MIB, &shelf, mvt_err()));
+    cr_expect_eq(look(shelf).count, 0);
+    mv_shelf_close(shelf);
+    /* Who names it has it read; the end does not wait for that. */
+    mvt_ok(mv_shelf_open(mvt_memory(), &path, 1, MIB, &shelf, mvt_err()));
+    list = look(shelf);
+    cr_assert_eq(list.count, 1);
+    mv_shelf_container(shelf, 0, list.files[0].version, &answer);
+    cr_expect_eq(answer.state, MV_SHELF_MAKING);
+    usleep(200000);
     mv_shelf_close(shelf);
 }

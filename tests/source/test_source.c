@@ -1,0 +1,93 @@
+/* Where bytes come from: files and pipes, and how much of them is read. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "parse/source/source.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+
+static const char *pipe_path(void)
+{
+    const char *path = mv_arena_printf(mvt_memory(), "%s/pipe", mvt_temp_folder());
+
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    return path;
+}
+
+Test(source, only_files_are_opened_as_files, .timeout = 20)
+{
+    static const char *const others[] = {"/dev/null", "/dev/zero", "-"};
+    mv_source source;
+
+    cr_expect_eq(mv_source_open_file(mvt_memory(), pipe_path(), &source, mvt_err()), MV_IO);
+    cr_expect_str_eq(mvt_err()->detail, "not a regular file");
+    mv_source_close(&source);
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        cr_expect_eq(mv_source_open_file(mvt_memory(), others[i], &source, mvt_err()), MV_IO, "%s",
+                     others[i]);
+        mv_source_close(&source);
+    }
+    cr_expect_eq(mv_source_open_file(mvt_memory(), "/", &source, mvt_err()), MV_IO);
+    cr_expect_str_eq(mvt_err()->detail, "Is a directory");
+    mv_source_close(&source);
+    mvt_ok(mv_source_open_file(mvt_memory(), mvt_temp_file((mv_span){(const uint8_t *)"abc", 3}),
+                               &source, mvt_err()));
+    cr_expect(mv_source_need(&source, 3) && memcmp(source.at, "abc", 3) == 0);
+    mv_source_close(&source);
+}
+
+Test(source, a_user_may_name_a_pipe)
+{
+    static const char *const commands[] = {
+        "$MEMVIZ info -q /dev/stdin <$SNAPS/gpt_train.pickle",
+        "cat $SNAPS/gpt_train.pickle | $MEMVIZ info -q -",
+        "cat $SNAPS/gpt_train.pickle | $MEMVIZ info -q /dev/fd/0",
+        "mkfifo p; (sleep 0.2; cat $SNAPS/gpt_train.pickle >p) & $MEMVIZ info -q p",
+        "mkdir f; mkfifo r; (sleep 0.2; cat $SNAPS/gpt_train.pickle >r) & "
+        "cp $SNAPS/gpt_train.pickle f; $MEMVIZ triage -q r f"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run run = mvt_sh("%s", commands[i]);
+        cr_expect_eq(run.status, 0, "%s: %s", commands[i], run.err);
+        cr_expect_str_empty(run.err, "%s: %s", commands[i], run.err);
+    }
+}
+
+/* An empty frame of zstd, then one with content. */
+static const uint8_t after_empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0,    1,
+                                      0,    0,    0x28, 0xb5, 0x2f, 0xfd, 0x20,
+                                      0x03, 0x19, 0x00, 0x00, 'a',  'b',  'c'};
+
+Test(source, no_more_than_the_limit_is_read)
+{
+    uint8_t *bytes = mv_push_array(mvt_memory(), uint8_t, MIB);
+    mv_source source;
+
+    mvt_ok(mv_source_over(mvt_memory(), (mv_span){after_empty, sizeof after_empty}, &source,
+                          mvt_err()));
+    mv_source_limit(&source, 4);
+    cr_expect(mv_source_need(&source, 3), "what was read to look at counts as read");
+    mv_source_close(&source);
+
+    mvt_ok(mv_source_over(mvt_memory(), (mv_span){bytes, MIB}, &source, mvt_err()));
+    mv_source_limit(&source, 300000);
+    cr_expect_not(mv_source_need(&source, 300001));
+    cr_expect_eq(source.end - source.at, 300000);
+    cr_expect_eq(mv_source_file_read(&source), 300000);
+    mv_source_close(&source);
+}
+
+Test(source, an_end_of_the_budget_ends_reading)
+{
+    mv_arena *arena = mvt_arena_of(8 * MIB);
+    mv_source source;
+
+    mvt_ok(mv_source_open(arena, "/dev/zero", &source, mvt_err()));
+    cr_expect(mv_source_need(&source, 100));
+    arena->budget->limit = 0;
+    source.at = source.end;
+    cr_expect_not(mv_source_need(&source, 1));
+    cr_expect_eq(mv_source_fail(&source, mvt_err(), ""), MV_NOMEM);
+    mv_source_close(&source);
+}
