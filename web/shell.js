@@ -10,11 +10,15 @@ const source = ownSource();
 let viewer, compiled;
 
 // The text of this page without a snapshot, for pages with another one (view/page/viewer_page.c). null:
-// it is of `memviz serve`, which is of no use elsewhere.
+// it is of `memviz serve`, which is of no use elsewhere. Elements are taken from a copy of the tree: in the
+// text, what a snapshot says may look like the end of one.
 function ownSource() {
-  const text = '<!DOCTYPE html>\n' + root.outerHTML + '\n', inside = /(<p id="verdict">[^]*?<\/p>\n)?<script type="text\/plain" id="snapshot"[^]*?<\/script>/;
-  // In two parts: the program looks for the only mark of the page.
-  return byId('served') ? null : new Blob([text.replace(inside, '<!--' + 'snapshot-->').replace(/<title>[^<]*<\/title>/, '<title>memviz</title>')]);
+  if (byId('served')) return null;
+  const page = root.cloneNode(true), find = id => page.querySelector('#' + id);
+  if (find('snapshot')) find('snapshot').replaceWith(document.createComment('snapshot')); // the mark that the program looks for
+  for (const id of ['verdict', 'left_out']) if (find(id)) find(id).remove();
+  page.querySelector('title').textContent = 'memviz';
+  return new Blob(['<!DOCTYPE html>\n' + page.outerHTML + '\n']);
 }
 
 function show(text) { status.textContent = text; }

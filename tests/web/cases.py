@@ -278,6 +278,21 @@ def test_a_page_with_a_snapshot_inside_shows_it(bench):
     assert bench.report(page, "leaks").encode() == want
 
 
+def test_pages_from_a_page_have_nothing_of_the_snapshot_in_it(bench):
+    its = os.path.join(bench.folder, "files", "hostile.html")
+    bench.made("hostile.html", b"")
+    bench.run("convert", "-q", bench.snapshot("gpt_train.pickle"), its)
+    with open(its, "r+", encoding="utf-8") as file:
+        text = file.read().replace('data-name="', 'data-state="&lt;/script&gt;&lt;i id=harm&gt;" data-name="', 1)
+        file.seek(0)
+        file.write(text)
+    page = bench.open(url="file://" + its)
+    source = page.evaluate("source.text()")
+    assert source.count("<!--snapshot-->") == 1 and "<i id=harm>" not in source
+    assert 'id="snapshot"' not in source and 'id="verdict"' not in source
+    assert "<title>memviz</title>" in source
+
+
 # ---- the viewer ----------------------------------------------------------------------------------
 
 
