@@ -37,7 +37,7 @@ static mv_code open_original(const char *path, mv_container_file *out, mv_err *e
 {
     struct stat st;
 
-    out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    out->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (out->fd < 0 || fstat(out->fd, &st) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
     if (!S_ISREG(st.st_mode))

@@ -428,7 +428,7 @@ void mv_shelf_original(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_
 
     if (!r)
         return;
-    out->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    out->fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (out->fd < 0) {
         out->state = MV_SHELF_FAILED;
         snprintf(out->why, sizeof out->why, "%s", strerror(errno));

@@ -44,8 +44,8 @@ Test(source, a_user_may_name_a_pipe)
         "cat $SNAPS/gpt_train.pickle | $MEMVIZ info -q -",
         "cat $SNAPS/gpt_train.pickle | $MEMVIZ info -q /dev/fd/0",
         "mkfifo p; (sleep 0.2; cat $SNAPS/gpt_train.pickle >p) & $MEMVIZ info -q p",
-        "mkdir f; mkfifo r; (sleep 0.2; cat $SNAPS/gpt_train.pickle >r) & "
-        "cp $SNAPS/gpt_train.pickle f; $MEMVIZ triage -q r f"};
+        "mkdir f; cp $SNAPS/gpt_train.pickle f; mkfifo r; cat f/* >r & $MEMVIZ triage -q r f",
+    };
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run run = mvt_sh("%s", commands[i]);
