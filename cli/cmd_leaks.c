@@ -205,6 +205,8 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
     FLOOR_FIELDS(MEMBER, &found->floor)                                                           \
     IN_PROGRESS_FIELDS(MEMBER, &found->in_progress)                                               \
     MEMBER("outlook.capacity", mv_value_bytes(outlook->capacity))                                 \
+    MEMBER("outlook.capacity_exact",                                                              \
+           mv_value_bool(outlook->capacity != MV_NO_BYTES && !outlook->is_least))                 \
     MEMBER("outlook.source", outlook->source)                                                     \
     MEMBER("outlook.steps", mv_value_bytes(outlook->steps))                                       \
     MEMBER("outlook.time_us", mv_value_time(outlook->time_us))                                    \

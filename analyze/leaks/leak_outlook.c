@@ -18,8 +18,8 @@ static mv_code most_reserved(mv_arena *arena, const mv_lives *lives, uint32_t fi
  * was reserved then, and the free bytes of the device. If the segment would have fitted into these,
  * a limit of the process refused it: it is at least the most that was reserved before, unless that
  * is more than was refused, as when the limit was lowered. More reserved later counts, too. */
-static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t oom, uint64_t *out,
-                               mv_err *err)
+static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t oom,
+                               mv_leak_outlook *out, mv_err *err)
 {
     uint64_t device_free = lives->events.addr[oom], then, before, later;
     uint64_t segment = mv_segment_size_for(lives->events.size[oom]);
@@ -28,11 +28,13 @@ static mv_code capacity_by_oom(mv_arena *arena, const mv_lives *lives, uint32_t 
         most_reserved(arena, lives, oom + 1, lives->events.count, &later, err) != MV_OK)
         return err->code;
     then = mv_moment_levels(lives, oom).reserved;
-    if (device_free < segment)
-        *out = then + device_free;
+    out->is_least = device_free >= segment;
+    if (!out->is_least)
+        out->capacity = then + device_free;
     else
-        *out = before < then + segment ? before : then;
-    *out = *out > later ? *out : later;
+        out->capacity = before < then + segment ? before : then;
+    out->is_least |= later > out->capacity;
+    out->capacity = later > out->capacity ? later : out->capacity;
     return MV_OK;
 }
 
@@ -78,7 +80,7 @@ static mv_code find_capacity(mv_arena *arena, const mv_trace *trace, const mv_li
         return MV_OK;
     out->source = "oom";
     if (oom != MV_NEVER)
-        return capacity_by_oom(arena, lives, oom, &out->capacity, err);
+        return capacity_by_oom(arena, lives, oom, out, err);
     out->source = "samples";
     if (lives->events.count == 0 || is_of_host(trace) ||
         !capacity_by_samples(trace, lives, &out->capacity))

@@ -45,8 +45,11 @@ const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
     *out = 0;
     mv_size_text(capacity, outlook->capacity);
     if (outlook->oom_event != MV_NEVER) {
-        snprintf(out, size, "memory ran out at event %u%s, with %s in all", outlook->oom_event,
-                 time_of(time, trace, device, outlook->oom_event), capacity);
+        bool is_known = outlook->capacity != MV_NO_BYTES;
+        snprintf(out, size, "memory ran out at event %u%s%s%s%s%s", outlook->oom_event,
+                 time_of(time, trace, device, outlook->oom_event), is_known ? ", with " : "",
+                 is_known && outlook->is_least ? "at least " : "", is_known ? capacity : "",
+                 is_known ? " in all" : "");
         return out;
     }
     if (outlook->steps == MV_NO_BYTES)

@@ -119,6 +119,7 @@ typedef struct {
     uint64_t capacity; /* bytes that the allocator can use; MV_NO_BYTES: not known */
     const char
         *source; /* where the capacity comes from: "option", "oom", "samples"; "" when not known */
+    bool is_least;      /* a limit of the process refused: it may be more */
     uint64_t steps;     /* complete steps that still fit; MV_NO_BYTES: not known, or no leak */
     int64_t time_us;    /* how long these steps take; MV_NO_TIME: not known */
     uint32_t oom_event; /* the first out-of-memory event after the last block of every leak;

@@ -1,4 +1,5 @@
 /* Why something leaks: each kind with the least evidence for it, and with too little. */
+#include "analyze/leaks/leak_words.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/oom/oom.h"
 
@@ -219,4 +220,25 @@ Test(leak_kind, capacity_is_the_most_reserved_before_a_refusal)
                             mvt_err()));
     cr_expect_str_eq(outlook.source, "oom");
     cr_expect_eq(outlook.capacity, 100 << 20);
+    cr_expect(outlook.is_least);
+}
+
+static void expect_words(uint64_t capacity, bool is_least, const char *words)
+{
+    mv_leak_outlook outlook = {.capacity = capacity, .is_least = is_least, .oom_event = 0};
+    mvt_trace *t = mvt_new();
+    char text[160];
+
+    mvt_oom(t, .addr = 4ull << 30, .bytes = 60 << 20);
+    mv_leak_outlook_text(mvt_done(t), 0, &outlook, text, sizeof text);
+    cr_expect(strstr(text, "memory ran out at event 0"), "%s", text);
+    cr_expect_str_eq(text + strlen(text) - strlen(words), words, "%s", text);
+    cr_expect_eq(strstr(text, ", with") == NULL, capacity == MV_NO_BYTES, "%s", text);
+}
+
+Test(leak_kind, what_ran_out_is_a_bound_or_not_known)
+{
+    expect_words(100 << 20, false, ", with 100 MiB in all");
+    expect_words(100 << 20, true, ", with at least 100 MiB in all");
+    expect_words(MV_NO_BYTES, false, ")");
 }
