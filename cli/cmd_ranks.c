@@ -273,8 +273,8 @@ static void put_doing(const ranks_report *r, const char *name, const rank_alloca
 /* Where both are at one line, their labels have the callers that differ. */
 static void put_sides(const ranks_report *r, const uint32_t rank[2], uint64_t allocation)
 {
-    rank_allocation sides[2];
-    mv_labelled rows[2];
+    rank_allocation sides[2] = {0};
+    mv_labelled rows[2] = {0};
     const char **labels;
 
     for (uint32_t i = 0; i < 2; i++) {
