@@ -20,8 +20,9 @@ typedef struct {
     uint64_t *own,
         *missing; /* [count] bytes at sites that only this rank has, or only this rank lacks */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
-    uint32_t *missing_in;                             /* [count] a rank that has the missing site */
-    bool *unplaced; /* [count] most of it has no stack: its sites do not count */
+    uint64_t *own_part, *missing_part; /* [count] of `own`, at the line of that site */
+    uint32_t *missing_in;              /* [count] a rank that has the missing site */
+    bool *unplaced;                    /* [count] most of it has no stack: its sites do not count */
 } comparison;
 
 const char *mv_rank_reason_name(mv_rank_reason reason)
@@ -134,38 +135,21 @@ static uint32_t absent_rank(const comparison *c, const placed_site *run, uint32_
     return rank;
 }
 
-static bool has_site(const comparison *c, uint32_t rank, uint64_t key)
+/* Of ranks that have a site, the first with the least there. */
+static const placed_site *least_of(const placed_site *run, uint32_t length)
 {
-    return mv_summary_find(c->ranks[rank], key) != NULL;
-}
+    const placed_site *least = run;
 
-/* In how many ranks with places a site is. */
-static uint32_t ranks_with(const comparison *c, uint64_t key)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < c->count; i++)
-        count += !c->unplaced[i] && has_site(c, i, key);
-    return count;
-}
-
-/* The least that a rank which has a site holds there. */
-static uint64_t least_at(const comparison *c, uint64_t key)
-{
-    uint64_t least = UINT64_MAX;
-
-    for (uint32_t i = 0; i < c->count; i++) {
-        const mv_summary_site *site = c->unplaced[i] ? NULL : mv_summary_find(c->ranks[i], key);
-        if (site && site->peak_bytes < least)
-            least = site->peak_bytes;
-    }
+    for (uint32_t i = 1; i < length; i++)
+        if (run[i].site->peak_bytes < least->site->peak_bytes)
+            least = &run[i];
     return least;
 }
 
-static void take_run(comparison *c, const placed_site *run, uint32_t length)
+typedef void take_run(comparison *c, const placed_site *run, uint32_t length);
+
+static void take_bytes(comparison *c, const placed_site *run, uint32_t length)
 {
-    if (!has_place(run->site))
-        return;
     if (length == 1) {
         uint32_t rank = run->rank;
         c->own[rank] += run->site->peak_bytes;
@@ -173,15 +157,48 @@ static void take_run(comparison *c, const placed_site *run, uint32_t length)
             c->own_site[rank] = run->site;
     } else if (length == placed_ranks(c) - 1) {
         uint32_t rank = absent_rank(c, run, length);
-        const placed_site *least = run;
-        for (uint32_t i = 1; i < length; i++)
-            if (run[i].site->peak_bytes < least->site->peak_bytes)
-                least = &run[i];
+        const placed_site *least = least_of(run, length);
         c->missing[rank] += least->site->peak_bytes;
         if (!c->missing_site[rank] || least->site->peak_bytes > c->missing_site[rank]->peak_bytes) {
             c->missing_site[rank] = least->site;
             c->missing_in[rank] = least->rank;
         }
+    }
+}
+
+static bool has_culprit_of(const comparison *c, uint32_t rank, mv_stack_id stack, mv_stack_id of)
+{
+    const mv_trace *code = c->ranks[rank]->code;
+    return mv_culprit_frame(code, NULL, stack).row == mv_culprit_frame(code, NULL, of).row;
+}
+
+/* Once it is known at which line a rank has, or lacks, most: what is at that line, whatever called
+ * it. */
+static void take_part(comparison *c, const placed_site *run, uint32_t length)
+{
+    uint32_t rank;
+
+    if (length == 1) {
+        rank = run->rank;
+        if (has_culprit_of(c, rank, run->site->stack, c->own_site[rank]->stack))
+            c->own_part[rank] += run->site->peak_bytes;
+    } else if (length == placed_ranks(c) - 1) {
+        rank = absent_rank(c, run, length);
+        for (uint32_t i = 0; i < length; i++)
+            if (run[i].rank == c->missing_in[rank] &&
+                has_culprit_of(c, run[i].rank, run[i].site->stack, c->missing_site[rank]->stack))
+                c->missing_part[rank] += least_of(run, length)->site->peak_bytes;
+    }
+}
+
+/* Each site that has a place, with all ranks that have it. */
+static void each_run(comparison *c, const placed_site *all, uint64_t count, take_run *take)
+{
+    for (uint64_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && all[end].key == all[i].key; end++)
+            ;
+        if (has_place(all[i].site))
+            take(c, &all[i], (uint32_t)(end - i));
     }
 }
 
@@ -202,6 +219,8 @@ static bool find_own_sites(comparison *c)
 
     c->own = mv_push_array(c->scratch, uint64_t, c->count);
     c->missing = mv_push_array(c->scratch, uint64_t, c->count);
+    c->own_part = mv_push_array(c->scratch, uint64_t, c->count);
+    c->missing_part = mv_push_array(c->scratch, uint64_t, c->count);
     c->own_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
     c->missing_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
     c->missing_in = mv_push_array(c->scratch, uint32_t, c->count);
@@ -209,8 +228,8 @@ static bool find_own_sites(comparison *c)
     for (uint32_t i = 0; i < c->count; i++)
         total += c->ranks[i]->sites;
     all = mv_push_array(c->scratch, placed_site, total);
-    if (!c->own || !c->missing || !c->own_site || !c->missing_site || !c->missing_in ||
-        !c->unplaced || !all)
+    if (!c->own || !c->missing || !c->own_part || !c->missing_part || !c->own_site ||
+        !c->missing_site || !c->missing_in || !c->unplaced || !all)
         return false;
     find_unplaced(c);
     for (uint32_t i = 0; i < c->count && placed_ranks(c) > 1; i++) {
@@ -222,11 +241,8 @@ static bool find_own_sites(comparison *c)
             all[count++] = (placed_site){c->ranks[i]->site[k].key, &c->ranks[i]->site[k], i};
     }
     mv_sort_rows(c->scratch, all, count, MV_RISING(placed_site, key), MV_RISING(placed_site, rank));
-    for (uint64_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && all[end].key == all[i].key; end++)
-            ;
-        take_run(c, &all[i], (uint32_t)(end - i));
-    }
+    each_run(c, all, count, take_bytes);
+    each_run(c, all, count, take_part);
     return true;
 }
 
@@ -287,32 +303,6 @@ static void judge_oom(comparison *c, uint32_t rank)
                                          .at_stack = MV_NO_BYTES});
 }
 
-/* Bytes at a site of `code_of` that `rank` alone has, or alone lacks if it is another rank. */
-static uint64_t bytes_apart(const comparison *c, uint32_t rank, uint32_t code_of,
-                            const mv_summary_site *site)
-{
-    if (!has_place(site))
-        return 0;
-    if (code_of == rank)
-        return ranks_with(c, site->key) == 1 ? site->peak_bytes : 0;
-    if (has_site(c, rank, site->key) || ranks_with(c, site->key) != placed_ranks(c) - 1)
-        return 0;
-    return least_at(c, site->key);
-}
-
-/* The part of an outlier's bytes at its culprit, whatever called that line. */
-static uint64_t part_at_culprit(const comparison *c, const mv_rank_outlier *o)
-{
-    const mv_summary *rank = c->ranks[o->code_of];
-    uint32_t culprit = mv_culprit_frame(rank->code, NULL, o->stack).row;
-    uint64_t bytes = 0;
-
-    for (uint32_t i = 0; i < rank->sites; i++)
-        if (mv_culprit_frame(rank->code, NULL, rank->site[i].stack).row == culprit)
-            bytes += bytes_apart(c, o->rank, o->code_of, &rank->site[i]);
-    return bytes;
-}
-
 /* Finds the reason why a rank's peak differs from the reference's. */
 static void judge_size(comparison *c, uint32_t rank)
 {
@@ -334,7 +324,7 @@ static void judge_size(comparison *c, uint32_t rank)
         o.reason = MV_RANK_OWN_SITES;
         o.bytes = c->own[rank];
         o.stack = c->own_site[rank]->stack;
-        o.at_stack = part_at_culprit(c, &o);
+        o.at_stack = c->own_part[rank];
     } else if (factor != 0 && (factor > 1) == larger) {
         o.reason = larger ? MV_RANK_LARGER_BATCH : MV_RANK_SMALLER_BATCH;
         o.factor = factor;
@@ -343,7 +333,7 @@ static void judge_size(comparison *c, uint32_t rank)
         o.bytes = c->missing[rank];
         o.code_of = c->missing_in[rank];
         o.stack = c->missing_site[rank]->stack;
-        o.at_stack = part_at_culprit(c, &o);
+        o.at_stack = c->missing_part[rank];
     } else if (!is_placed) {
         o.reason = larger ? MV_RANK_LARGER_UNPLACED : MV_RANK_SMALLER_UNPLACED;
         o.stack = MV_NO_STACK;
