@@ -23,6 +23,7 @@ typedef struct {
     uint64_t *own_part, *missing_part; /* [count] of `own`, at the line of that site */
     uint32_t *missing_in;              /* [count] a rank that has the missing site */
     bool *unplaced;                    /* [count] most of it has no stack: its sites do not count */
+    bool has_order; /* more than half allocate at the same sites, in the same order, as `most` */
 } comparison;
 
 const char *mv_rank_reason_name(mv_rank_reason reason)
@@ -341,18 +342,6 @@ static void judge_size(comparison *c, uint32_t rank)
     add_outlier(c, o);
 }
 
-/* Whether more than half of the ranks allocate at the same sites, in the same order. */
-static bool has_order(const comparison *c)
-{
-    uint32_t alike = 0;
-
-    for (uint32_t i = 0; i < c->count; i++)
-        alike += mv_sequence_is_whole(c->ranks[i]) &&
-                 mv_sequences_compare(c->ranks[c->out->most], c->ranks[i], true).first ==
-                     MV_NO_DIVERGENCE;
-    return 2 * alike > c->count;
-}
-
 static void judge_sequence(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
@@ -360,7 +349,7 @@ static void judge_sequence(comparison *c, uint32_t rank)
     const mv_summary_site *site = NULL;
     mv_divergence apart;
 
-    if (c->out->most == MV_NO_ROW || !mv_sequence_is_whole(own) || !has_order(c))
+    if (!c->has_order || !mv_sequence_is_whole(own))
         return;
     apart = mv_sequences_compare(c->ranks[c->out->most], own, true);
     if (apart.first == MV_NO_DIVERGENCE)
@@ -462,6 +451,18 @@ static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, 
     return kept;
 }
 
+/* Whether more than half of the ranks allocate at the same sites as `most`, in the same order. */
+static bool share_order(const comparison *c)
+{
+    uint32_t alike = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        alike += mv_sequence_is_whole(c->ranks[i]) &&
+                 mv_sequences_compare(c->ranks[c->out->most], c->ranks[i], true).first ==
+                     MV_NO_DIVERGENCE;
+    return 2 * alike > c->count;
+}
+
 static bool find_differences(comparison *c)
 {
     uint32_t *class = mv_push_array(c->scratch, uint32_t, c->count);
@@ -484,6 +485,7 @@ static bool find_differences(comparison *c)
         size = kept < size ? kept : remove_differing(c, class, size, class[0], at);
     }
     c->out->most = class[0];
+    c->has_order = share_order(c);
     return true;
 }
 
