@@ -1,6 +1,8 @@
 #include "analyze/lives/lives.h"
 
 #include "analyze/lives/lives_sweep.h"
+#include "base/size.h"
+#include "base/text.h"
 
 static mv_code build(mv_lives_sweep *r, mv_err *err)
 {
@@ -98,4 +100,17 @@ const char *mv_history_name(mv_history_kind kind)
     };
 
     return kind < MV_HISTORY_COUNT ? names[kind] : "unknown";
+}
+
+const char *mv_residual_text(mv_arena *arena, const mv_lives *lives)
+{
+    int64_t residual = lives->doubts.residual;
+    char size[MV_SIZE_TEXT];
+
+    if (residual == 0)
+        return "";
+    return mv_arena_printf(
+        arena, "the final heap holds %s %s than the events lead to",
+        mv_size_text(size, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual),
+        residual < 0 ? "less" : "more");
 }

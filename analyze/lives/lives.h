@@ -119,6 +119,10 @@ void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segmen
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
+/* "the final heap holds 2.00 MiB less than the events lead to"; "" when they agree. In `arena`;
+ * NULL when memory is out. */
+const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
+
 /* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.
  */
 static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)

@@ -5,19 +5,6 @@
 #include "base/size.h"
 #include "base/text.h"
 
-const char *mv_residual_text(mv_arena *arena, const mv_lives *lives)
-{
-    int64_t residual = lives->doubts.residual;
-    char size[MV_SIZE_TEXT];
-
-    if (residual == 0)
-        return "";
-    return mv_arena_printf(
-        arena, "the final heap holds %s %s than the events lead to",
-        mv_size_text(size, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual),
-        residual < 0 ? "less" : "more");
-}
-
 /* False when memory is out. */
 static bool add(mv_peak_doubts *out, const char *text)
 {

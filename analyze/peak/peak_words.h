@@ -13,10 +13,6 @@ typedef struct {
 /* Why the peak of these lives may not be the true one. False when memory is out. */
 bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_peak_doubts *out);
 
-/* "the final heap holds 2.00 MiB less than the events lead to"; "" when they agree. In `arena`;
- * NULL when memory is out. */
-const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
-
 /* What one can do about memory of a category of mv_attribution. */
 const char *mv_category_advice(uint16_t category);
 

@@ -226,6 +226,7 @@ static const char *trust_fully(mv_trials *t)
 {
     const mv_replay_fidelity *f = &t->fidelity;
     bool strays = share(miss(t), t->recorded_reserved) > SAME_PEAK;
+    const char *residual;
 
     t->trust = MV_TRUST_FAIR;
     if (strays && t->recorded.gc_threshold > 0 && t->limit == UINT64_MAX)
@@ -241,6 +242,9 @@ static const char *trust_fully(mv_trials *t)
     if (f->first_difference != MV_NEVER)
         return mv_arena_printf(t->arena, "event %u is not predicted: %s", f->first_difference,
                                f->why);
+    residual = mv_residual_text(t->arena, t->lives);
+    if (!residual || *residual)
+        return residual;
     if (t->lives->history != MV_HISTORY_COMPLETE)
         return trust_late(t);
     if (!f->exact)

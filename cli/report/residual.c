@@ -1,6 +1,5 @@
 #include "cli/report/residual.h"
 
-#include "analyze/peak/peak_words.h"
 #include "cli/report/prose.h"
 
 mv_code mv_residual_find(mv_cli *cli, const mv_lives *lives, mv_residual *out, mv_err *err)
