@@ -20,11 +20,6 @@ static int compare(uint8_t kind, uint32_t pool, uint32_t stream, const segment_d
     return (stream > b->stream) - (stream < b->stream);
 }
 
-static mv_pool_id known_pool(mv_pool_id pool)
-{
-    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
-}
-
 static void number(const segment_domain *of, uint32_t count, mv_domains *out)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -85,7 +80,8 @@ bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out)
     made = of && make_columns(arena, s->count, out);
     if (made) {
         for (uint32_t i = 0; i < s->count; i++)
-            of[i] = (segment_domain){i, known_pool(s->pool[i]).row, s->stream[i].row, s->kind[i]};
+            of[i] =
+                (segment_domain){i, mv_domain_pool(s->pool[i]).row, s->stream[i].row, s->kind[i]};
         mv_sort_rows(&scratch, of, s->count, MV_RISING(segment_domain, kind),
                      MV_RISING(segment_domain, pool), MV_RISING(segment_domain, stream));
         number(of, s->count, out);
@@ -102,7 +98,7 @@ uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool, 
     while (mv_bisect_next(&b)) {
         segment_domain row = {0, domains->pool[b.middle].row, domains->stream[b.middle].row,
                               domains->kind[b.middle]};
-        int order = compare(kind, known_pool(pool).row, stream.row, &row);
+        int order = compare(kind, mv_domain_pool(pool).row, stream.row, &row);
         if (order == 0)
             return (uint32_t)b.middle;
         mv_bisect_tell(&b, order > 0);

@@ -30,6 +30,12 @@ typedef struct {
     uint32_t *of_segment;      /* [lives.segments.count] */
 } mv_domains;
 
+/* The pool of a domain: the default one where the file does not tell. */
+static inline mv_pool_id mv_domain_pool(mv_pool_id pool)
+{
+    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
+}
+
 /* O(n log n) in the segments. False when memory is out. */
 bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out);
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "analyze/code/libraries.h"
 #include "analyze/ledger/device_use.h"
 
 typedef struct {
@@ -19,24 +18,13 @@ typedef struct {
 
 /* ---- libraries --------------------------------------------------------------------------- */
 
-static uint32_t place_by_name(const mv_ledger_series *series, const char *path)
-{
-    char name[MV_LIBRARY_NAME];
-    uint32_t k = 0;
-
-    mv_library_name(path, name);
-    while (k + 1 < series->library_count && strcmp(series->libraries[k].name, name) != 0)
-        k++;
-    return k; /* the last: it, or all others */
-}
-
 static uint32_t place_of(filler *f, mv_string_id library)
 {
     uint32_t strings = f->trace->strings.count;
     uint32_t *slot = &f->place_of[library.row < strings ? library.row : strings];
 
     if (*slot == 0)
-        *slot = 1 + place_by_name(&f->out->series, mv_string_text(f->trace, library));
+        *slot = 1 + mv_ledger_series_place(&f->out->series, mv_string_text(f->trace, library));
     return *slot - 1;
 }
 

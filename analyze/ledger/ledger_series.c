@@ -253,3 +253,14 @@ uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us)
     }
     return low > 0 ? low - 1 : low;
 }
+
+uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path)
+{
+    char name[MV_LIBRARY_NAME];
+    uint32_t place = 0;
+
+    mv_library_name(path, name);
+    while (place + 1 < series->library_count && strcmp(series->libraries[place].name, name) != 0)
+        place++;
+    return place;
+}

@@ -18,6 +18,18 @@ static mv_ledger_series series_of(mvt_calls *c)
     return series;
 }
 
+/* No column is made for it, so there is no place among columns either. */
+Test(ledger_series, a_library_that_held_no_byte_has_no_column)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_ledger_series series;
+
+    mvt_call(c, MV_API_ALLOC, .addr = MIB, .size = 0, .library = "/lib/liba.so");
+    series = series_of(c);
+    cr_expect_eq(series.library_count, 0);
+    cr_expect_eq(mv_ledger_series_place(&series, "/lib/liba.so"), 0);
+}
+
 static uint64_t sum_of(const mv_ledger_series *series, uint32_t point)
 {
     uint64_t sum = 0;

@@ -128,6 +128,26 @@ Test(state, boxes_are_those_of_a_literal_layout)
     }
 }
 
+/* Its events do not tell all pools: what no event tells is the default one, in one group with what
+ * others tell. */
+Test(state, a_pool_is_one_group)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "late_start");
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    mv_state_opts opts = {30, 9, 640, false};
+    mv_heap heap;
+    mv_heap_map map;
+    mv_state state;
+
+    mvt_ok(mv_heap_init(mvt_memory(), &trace, &lives, &heap, mvt_err()));
+    mv_heap_advance(&heap, 206);
+    mvt_ok(mv_heap_map_make(mvt_memory(), &heap, &map, mvt_err()));
+    mvt_ok(mv_state_lay(mvt_memory(), &lives, &map, 206, &opts, &state, mvt_err()));
+    cr_assert_eq(state.group_count, 2);
+    cr_expect_eq(state.groups[0].segment_count, 9);
+    cr_expect_eq(state.groups[1].segment_count, 35);
+}
+
 /* ---- every real snapshot ----------------------------------------------------------------- */
 
 static void check_snapshot(const mv_trace *trace, const char *name)

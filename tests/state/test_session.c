@@ -193,6 +193,50 @@ Test(session, random_states_are_shown_again, .timeout = 300)
             walk(names[i], seed * 7919 + i, 30);
 }
 
+/* Whatever the view came to: its session can be read, and shows the same. */
+Test(session, edges_of_the_view_are_shown_again, .timeout = 60)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mv_view_do(view, MV_DO_fit_height, 0); /* before a plot was painted */
+    mv_view_do(view, MV_DO_show_state, MV_MAIN_STATE);
+    mvt_view_frame(view);
+    mv_view_do(view, MV_DO_fit_height, 0);
+    check_session(view, "without a plot");
+    mv_view_do(view, MV_DO_show_timeline, MV_MAIN_TIMELINE);
+    mvt_view_frame(view);
+    for (int i = 0; i < 600; i++) {
+        mv_view_do(view, MV_DO_zoom_out_y, (uint64_t)-1);
+        mvt_view_frame(view);
+    }
+    for (int i = 0; i < 60; i++) {
+        mv_view_do(view, MV_DO_pan_up, 1);
+        mvt_view_frame(view);
+    }
+    check_session(view, "far above all bytes");
+    mv_view_add(view, "");
+    cr_expect_eq(view->document_count, 1);
+    cr_expect(strstr(view->message, "without letters"), "%s", view->message);
+    check_session(view, "a file without a name");
+}
+
+/* --from and --to cannot name one event. */
+Test(session, a_window_of_one_event_has_a_command_line, .timeout = 60)
+{
+    static const double from[] = {0, 2150, 4011};
+
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        mv_view *view = mvt_view("gpt_train");
+        mvt_view_frame(view);
+        mv_view_write(view)->from = from[i];
+        mv_view_write(view)->to = from[i] + 1;
+        mvt_view_frame(view);
+        cr_expect(!strstr(mv_command_line(view, mvt_memory()), "--to"));
+        check_command_line(view, "one event");
+        mvt_end_now(view);
+    }
+}
+
 /* Rounding adds up while a window is moved; the scale is that of the window, however it came. */
 Test(session, a_window_that_was_moved_is_shown_again, .timeout = 60)
 {

@@ -4,7 +4,7 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/chrome.h"
 #include "view/intents/intents.h"
-#include "view/timeline/pane_timeline.h"
+#include "view/timeline/plot.h"
 
 static void point(mv_view *view, uint8_t kind, float x)
 {
@@ -52,6 +52,19 @@ Test(minimap, a_drag_makes_a_window)
     cr_assert_float_eq(view->now->to - view->now->from, 2000, 5);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_neq(view->now->from, 500);
+}
+
+/* Where the window became too small for a plot, the minimap keeps nothing of it. */
+Test(minimap, is_within_a_window_that_became_small)
+{
+    mv_view *view = mvt_view("annotated");
+    mv_viewport at;
+
+    mv_view_frame(view, 1600, 900, 0);
+    mv_view_frame(view, 1600, 900, 1000);
+    mv_view_frame(view, 400, 300, 2000);
+    cr_assert(mv_minimap_open(view, (mv_box){10, 200, 380, 40}, &at));
+    cr_expect_leq(at.box.x + at.box.w, 390);
 }
 
 /* A drag selects in every view that has a time axis. */

@@ -200,7 +200,7 @@ Test(view_going, typed_letters_are_one_place)
     cr_assert_str_eq(view->now->search, "forward");
 }
 
-/* However often the pointer moves while a button is down. */
+/* However often the pointer moves, and a frame is painted, while a button is down. */
 Test(view_going, a_drag_is_one_place)
 {
     clipboard clip = {""};
@@ -212,7 +212,7 @@ Test(view_going, a_drag_is_one_place)
     mv_view_frame(view, 1280, 720, 0);
     before = *view->now;
     plot = view->timeline->plot;
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 40; i++) {
         mv_view_input(view, &(mv_input){.kind = i == 0    ? MV_INPUT_PRESS
                                                 : i == 39 ? MV_INPUT_RELEASE
                                                           : MV_INPUT_MOVE,
@@ -220,6 +220,8 @@ Test(view_going, a_drag_is_one_place)
                                         .clicks = 1,
                                         .x = plot.x + 100 + (float)i * 5,
                                         .y = plot.y + 50});
+        mv_view_frame(view, 1280, 720, 0.01 * i);
+    }
     cr_assert(view->now->has_interval);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_eq(memcmp(view->now, &before, sizeof before), 0);

@@ -129,12 +129,14 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
         add(w, " --view %s", mains[now->main]);
         then->main = now->main;
     }
-    if (from > 0)
-        add(w, " --from %u", from);
-    if (to < d->lives.events.count)
-        add(w, " --to %u", to > 0 ? to - 1 : 0);
-    then->from = from;
-    then->to = to;
+    if (to - from > 1) { /* the options cannot name a single event: --state does */
+        if (from > 0)
+            add(w, " --from %u", from);
+        if (to < d->lives.events.count)
+            add(w, " --to %u", to - 1);
+        then->from = from;
+        then->to = to;
+    }
     if (now->cursor != MV_BEFORE)
         add(w, " --at %u", now->cursor);
     then->cursor = now->cursor != MV_BEFORE ? now->cursor : d->peak_event;

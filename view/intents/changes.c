@@ -80,7 +80,8 @@ void mv_change_input(mv_view *view, const mv_input *input)
 void mv_view_settle(mv_view *view)
 {
     mv_navigation_update(view);
-    view->intents->change.before = *view->now;
+    if (view->intents->change.depth == 0) /* else a drag is under way, which is one step */
+        view->intents->change.before = *view->now;
 }
 
 /* ---- going back --------------------------------------------------------------------------- */

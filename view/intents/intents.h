@@ -82,6 +82,9 @@ void mv_timeline_zoom(mv_view *view, double share, double factor);
 void mv_timeline_zoom_y(mv_view *view, double share, double factor);
 void mv_timeline_pan(mv_view *view, double by);
 
+/* Shows these bytes, and no longer all: what a session can have, so not above 2^62, and some. */
+void mv_timeline_show_bytes(mv_view *view, double from, double to);
+
 /* The same in the allocator's state, at the pointer; shares of its width and height. False: another
  * view is shown. */
 bool mv_heap_zoom(mv_view *view, double factor);

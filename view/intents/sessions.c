@@ -86,6 +86,10 @@ bool mv_view_add_file(mv_view *view, const char *path)
 {
     mv_document *document = NULL;
 
+    if (!*path) { /* no session could name it */
+        mv_view_say(view, true, "%s", "not opened: a name without letters");
+        return false;
+    }
     if (view->document_count < MV_MOST_FILES) {
         if (view->document_count ==
             0) /* no other device is preferred: the first one to be ready is shown */

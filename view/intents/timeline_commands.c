@@ -48,6 +48,19 @@ void mv_timeline_pan(mv_view *view, double by)
         show(view, mv_stretch_pan(&rows->scale, shown_now(view), by));
 }
 
+void mv_timeline_show_bytes(mv_view *view, double from, double to)
+{
+    mv_view_state *now = mv_view_write(view);
+    double height = fmin(fmax(to - from, 1), 0x1p62);
+
+    from = fmin(fmax(from, 0), 0x1p62);
+    now->fits_height = false;
+    now->y_from = (uint64_t)from;
+    now->y_to = (uint64_t)(from + height);
+    if (now->y_to <= now->y_from) /* a height that is lost at such a number */
+        now->y_to = now->y_from + 1024;
+}
+
 /* Zooms bytes around `share` of the height, from below. */
 void mv_timeline_zoom_y(mv_view *view, double share, double factor)
 {
@@ -59,9 +72,7 @@ void mv_timeline_zoom_y(mv_view *view, double share, double factor)
         return;
     height = fmin(fmax(height, 64), 0x1p62);
     from = fmax(0, fixed - share * height);
-    mv_view_write(view)->fits_height = false;
-    mv_view_write(view)->y_from = (uint64_t)from;
-    mv_view_write(view)->y_to = (uint64_t)(from + height);
+    mv_timeline_show_bytes(view, from, from + height);
 }
 
 /* Moves up by a share of the height. */
@@ -71,11 +82,8 @@ static void pan_bytes(mv_view *view, double up)
     double height = pane->goal_y_to - pane->goal_y_from;
     double from = fmax(0, pane->goal_y_from + up * height);
 
-    if (!pane->has_viewport)
-        return;
-    mv_view_write(view)->fits_height = false;
-    mv_view_write(view)->y_from = (uint64_t)from;
-    mv_view_write(view)->y_to = (uint64_t)(from + height);
+    if (pane->has_viewport)
+        mv_timeline_show_bytes(view, from, from + height);
 }
 
 static double pointer_height(const mv_view *view)
@@ -132,11 +140,12 @@ void mv_do_fit_height(mv_view *view, uint64_t arg)
     mv_timeline_pane *pane = view->timeline;
 
     (void)arg;
-    mv_view_write(view)->fits_height = !view->now->fits_height;
-    if (view->now->fits_height)
+    if (!pane->has_viewport)
         return;
-    mv_view_write(view)->y_from = (uint64_t)pane->goal_y_from;
-    mv_view_write(view)->y_to = (uint64_t)pane->goal_y_to;
+    if (view->now->fits_height)
+        mv_timeline_show_bytes(view, pane->goal_y_from, pane->goal_y_to);
+    else
+        mv_view_write(view)->fits_height = true;
 }
 
 /* ---- the selection ------------------------------------------------------------------------ */
@@ -187,9 +196,7 @@ static void fit_pinned_height(mv_view *view)
         event = 0;
     offset = (double)mv_drawn_offset(&rows->drawn, rank, event);
     bytes = (double)d->index.bytes[rank];
-    mv_view_write(view)->fits_height = false;
-    mv_view_write(view)->y_from = (uint64_t)fmax(0, offset - 2 * bytes);
-    mv_view_write(view)->y_to = (uint64_t)(offset + 3 * bytes);
+    mv_timeline_show_bytes(view, fmax(0, offset - 2 * bytes), offset + 3 * bytes);
 }
 
 void mv_do_fit_selection(mv_view *view, uint64_t arg)

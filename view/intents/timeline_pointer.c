@@ -152,8 +152,7 @@ static void pan(mv_plot *p, const mv_input *input)
     if (p->view->now->fits_height)
         return;
     up = fmax(up, -drag->y_from);
-    mv_view_write(p->view)->y_from = (uint64_t)(drag->y_from + up);
-    mv_view_write(p->view)->y_to = (uint64_t)(drag->y_to + up);
+    mv_timeline_show_bytes(p->view, drag->y_from + up, drag->y_to + up);
 }
 
 static bool drag_on(mv_plot *p, const mv_input *input)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/code/libraries.h"
 #include "view/document/moment_text.h"
 #include "view/timeline/viewport.h"
 
@@ -103,14 +102,11 @@ mv_device_parts mv_device_parts_of(const mv_device_lane *lane, const mv_ledger_a
     const mv_ledger *ledger = &answer->ledger;
     mv_device_parts parts = {.bytes[MV_DEVICE_CONTEXT] = ledger->context_estimate,
                              .bytes[MV_DEVICE_UNEXPLAINED] = ledger->unexplained};
-    char name[MV_LIBRARY_NAME];
 
-    for (uint32_t i = 0; i < ledger->count; i++) {
-        uint32_t k = 0;
-        mv_library_name(mv_string_text(answer->trace, ledger->by[i].library), name);
-        while (k + 1 < s->library_count && strcmp(s->libraries[k].name, name) != 0)
-            k++;
-        parts.bytes[part_of(s, k)] += (int64_t)ledger->by[i].bytes;
+    for (uint32_t i = 0; i < ledger->count && s->library_count > 0; i++) {
+        const char *path = mv_string_text(answer->trace, ledger->by[i].library);
+        mv_device_part part = part_of(s, mv_ledger_series_place(s, path));
+        parts.bytes[part] += (int64_t)ledger->by[i].bytes;
     }
     split(&parts, unused);
     return parts;

@@ -444,6 +444,7 @@ bool mv_plot_begin(mv_plot *p, mv_view *view, mv_box box)
     pane->turn++;
     if (!mv_plot_open(p, view, box)) {
         paint_waiting(p);
+        pane->has_viewport = false;
         return false;
     }
     pane->device = p->device;

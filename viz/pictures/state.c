@@ -1,5 +1,6 @@
 #include "viz/pictures/state.h"
 
+#include "analyze/heap/domains.h"
 #include "analyze/lives/alive.h"
 #include "base/grow.h"
 #include "base/sort.h"
@@ -23,9 +24,10 @@ static int by_domain(const void *left, const void *right, const void *context)
     const mv_segment_lives *s = &l->lives->segments;
     uint32_t a = l->map->segment[*(const uint32_t *)left];
     uint32_t b = l->map->segment[*(const uint32_t *)right];
+    uint32_t pool_a = mv_domain_pool(s->pool[a]).row, pool_b = mv_domain_pool(s->pool[b]).row;
 
-    if (s->pool[a].row != s->pool[b].row)
-        return s->pool[a].row < s->pool[b].row ? -1 : 1;
+    if (pool_a != pool_b)
+        return pool_a < pool_b ? -1 : 1;
     if (s->kind[a] != s->kind[b])
         return s->kind[a] < s->kind[b] ? -1 : 1;
     return (s->stream[a].row > s->stream[b].row) - (s->stream[a].row < s->stream[b].row);
