@@ -24,7 +24,7 @@ class Core {
   // Puts texts into the buffer, each ended by a NUL.
   put(...texts) {
     const bytes = new TextEncoder().encode(texts.join('\0') + '\0\0');
-    if (bytes.length > 65536) throw new Error('the text is too long');
+    if (bytes.length > 256 << 10) throw new Error('the text is too long');
     new Uint8Array(this.memory.buffer, this.texts, bytes.length).set(bytes);
   }
 

@@ -24,7 +24,8 @@
 #include "web/system/files.h"
 
 #define MOST_MEMORY ((uint64_t)3840 << 20)
-#define TEXTS       (64u << 10)
+#define TEXTS       (256u << 10) /* the names of as many files as the viewer takes; as in core.js */
+#define MOST_WORDS  (MV_MOST_FILES + 16)
 
 IMPORT(void, copy) page_copy(const char *text, uint32_t length);
 /* `file` is being read: this share of its bytes. Called in the middle of a turn. */
@@ -258,15 +259,20 @@ int EXPORT(mv_web_stage)(uint32_t file)
  * "train.pickle". Returns its exit status. */
 int EXPORT(mv_web_run)(uint32_t count)
 {
-    char *words[64] = {(char *)"memviz"}, *at = page.texts;
+    char *words[MOST_WORDS + 2] = {(char *)"memviz"}, *at = page.texts;
     int status;
 
-    for (uint32_t i = 1; i <= count && i < 63; i++, at += strlen(at) + 1)
+    for (uint32_t i = 1; i <= count && i <= MOST_WORDS; i++, at += strlen(at) + 1)
         words[i] = at;
     mv_file_remove(MV_FILE_OUT);
     mv_file_remove(MV_FILE_ERRORS);
     optind = 0;
-    status = mv_program((int)(count < 62 ? count : 62) + 1, words, NULL);
+    if (count > MOST_WORDS) {
+        fprintf(stderr, "memviz: a report takes %d words at most\n", (int)MOST_WORDS);
+        status = 2;
+    } else {
+        status = mv_program((int)count + 1, words, NULL);
+    }
     fflush(stdout);
     fflush(stderr);
     return status;

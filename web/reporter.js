@@ -1,14 +1,15 @@
 // The worker of the reports: runs commands of the program over files and returns what they print.
 let core;
-const reader = new FileReaderSync(), loaded = new Set();
+const reader = new FileReaderSync(), loaded = new Map(); // the number of a file, by its name
 
 self.onmessage = ({data}) => {
   const {number, module, words, files} = data;
   try {
     core = core || new Core(module, {copy() {}, written() {}, progress() {}, read: (blob, from, to) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to)))});
-    for (const {name, blob} of files) if (!loaded.has(name)) {
+    for (const {number: file, name, blob} of files) if (loaded.get(name) !== file) {
+      if (loaded.has(name)) core.forget(name); // a file that was given up, or could not be read
       core.load(name, blob);
-      loaded.add(name);
+      loaded.set(name, file);
     }
     self.postMessage({number, ...core.run(words)});
   } catch (error) {

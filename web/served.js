@@ -5,7 +5,7 @@
 
 const TRIES = 5;    // of a connection that breaks, each from where the last one ended
 const SOON_MS = 300; // until the server is asked again how far it is
-const served = {host: '', said: new Map(), list: make('div', {id: 'shelf'})}; // said: what became of a file, by its address
+const served = {host: '', said: new Map(), coming: new Set(), list: make('div', {id: 'shelf'})}; // by the addresses of files: what became of them; which are being fetched
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : (bytes / (1 << 20)).toFixed(1) + ' MiB';
 
@@ -57,8 +57,11 @@ async function receive(row, tell) {
 const promiseOf = host => 'From ' + host + ', through this address alone.';
 
 // Fetches rows side by side and opens them in their order. One that fails says so in the list.
-async function openServed(rows) {
+async function openServed(asked) {
+  const rows = asked.filter(row => !served.coming.has(addressOf(row)));
   let isStale = false;
+  if (rows.length === 0) return;
+  for (const row of rows) served.coming.add(addressOf(row));
   const got = await Promise.all(rows.map(async row => {
     const tell = text => { row.state.textContent = text; served.said.set(addressOf(row), text); show(row.name + ': ' + text); };
     try {
@@ -69,7 +72,7 @@ async function openServed(rows) {
       isStale = isStale || error.isStale;
       tell(error.message);
       return null;
-    }
+    } finally { served.coming.delete(addressOf(row)); }
   }));
   const whole = got.filter(Boolean), why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state.textContent).join(' · ');
   if (whole.length) { open(whole); hideList(); }

@@ -5,9 +5,9 @@ const picture = byId('picture'), typed = byId('typed'), status = byId('status'),
 const REPORTS = [['leaks'], ['peak'], ['oom'], ['fragmentation'], ['whatif'], ['lines'], ['stats'], ['info'], ['ledger'],
                  ['diff', 2], ['ranks', 2]];
 const SESSION = 'memviz session '; // what a file of this kind begins with
-const files = []; // {name, blob}, also those that are being read
+const files = []; // {number, name, blob}, also those that are being read; a number is never used again
 const source = ownSource();
-let viewer, compiled;
+let viewer, compiled, lastNumber = 0;
 
 // The text of this page without a snapshot, for pages with another one (view/page/viewer_page.c). null:
 // it is of `memviz serve`, which is of no use elsewhere. Elements are taken from a copy of the tree: in the
@@ -109,7 +109,9 @@ function giveUp(why) {
   show(why);
 }
 
-// The next viewer shows what the first one does, and takes its place.
+const showLacks = names => show('The session needs ' + names + ', too: drop it here, or choose it.');
+
+// The next viewer shows what the first one does, and takes its place. A session that lacks files waits on.
 function takeOver() {
   endViewer(viewer);
   viewer = next;
@@ -118,6 +120,7 @@ function takeOver() {
   showReading(null);
   listFiles();
   tells.state(viewer.state, {}, viewer);
+  if (session) showLacks(viewer.lacks);
 }
 
 // ---- files ---------------------------------------------------------------------------------------
@@ -132,7 +135,7 @@ function freeName(name) {
 async function open(list) {
   const added = [];
   for (const blob of [...list]) {
-    const file = {name: freeName(blob.name || 'snapshot'), blob, title: blob.title};
+    const file = {number: ++lastNumber, name: freeName(blob.name || 'snapshot'), blob, title: blob.title};
     if (await blob.slice(0, SESSION.length).text().catch(() => '') === SESSION) session = file;
     else added.push(file), files.push(file);
   }
@@ -140,7 +143,7 @@ async function open(list) {
   picture.focus();
   if (added.length === 0) { // what is open may be all that it needs
     byId('welcome').hidden = true;
-    viewer.postMessage({open: {list: [], session}});
+    (next || viewer).postMessage({open: {list: [], session}});
     return;
   }
   let reader = viewer, its = added;
@@ -181,7 +184,7 @@ async function toClipboard(text) {
 
 // ---- reports -------------------------------------------------------------------------------------
 
-let reporter = null, asked = 0;
+let reporter = null, asked = 0, askedTexts = 0; // requests, and those of them whose answer is shown
 const waiting = new Map();
 
 function run(words, named) {
@@ -211,26 +214,23 @@ function filesOf(name) {
   return name === 'ranks' ? files : name === 'diff' ? files.slice(0, 2) : chosen;
 }
 
-function ask(...options) {
-  const name = byId('report').value, named = filesOf(name);
-  return run([name, ...options, ...named.map(file => file.name)], named);
-}
+const ask = (name, named, ...options) => run([name, ...options, ...named.map(file => file.name)], named);
 
 async function showReport() {
   if (files.length === 0) return;
-  const name = byId('report').value, text = byId('text'), mine = asked + 1;
+  const name = byId('report').value, text = byId('text'), mine = ++askedTexts;
   byId('of').hidden = name === 'diff' || name === 'ranks';
   text.textContent = name + ' …';
-  const answer = await ask();
-  if (mine !== asked) return; // another one was chosen meanwhile
+  const answer = await ask(name, filesOf(name));
+  if (mine !== askedTexts) return; // another one was chosen meanwhile
   text.textContent = new TextDecoder().decode(answer.out) + answer.errors;
   text.scrollTop = 0;
 }
 
 async function saveJson() {
   if (files.length === 0) return;
-  const name = byId('report').value, answer = await ask('--json');
-  if (answer.out.length) download(filesOf(name).map(file => file.name).join('-') + '.' + name + '.json', new Blob([answer.out], {type: 'application/json'}));
+  const name = byId('report').value, named = filesOf(name), answer = await ask(name, named, '--json');
+  if (answer.out.length) download(named.map(file => file.name).join('-') + '.' + name + '.json', new Blob([answer.out], {type: 'application/json'}));
   else show(answer.errors.trim());
 }
 
@@ -402,6 +402,7 @@ function listen() {
 
 const tells = {
   state(state, data, worker) {
+    worker.hasBegun = true;
     worker.state = state;
     if (worker !== viewer) return;
     setTheme(state.isDark);
@@ -425,20 +426,28 @@ const tells = {
     } else if (!isNew.includes(2)) giveUp(data.failed.join(' · '));
     else if (worker.state.isIdle && !worker.isAsked) {
       worker.isAsked = true;
-      if (session) takeOver();
-      else viewer.postMessage({session: true});
+      if (session && !worker.lacks) {
+        session = null; // it is shown
+        takeOver();
+      } else viewer.postMessage({session: true});
     }
   },
   session(text) { if (next) next.postMessage({open: {list: [], session: {name: 'session', blob: new Blob([text])}}}); },
   lacks(names, data, worker) {
-    if (names) show('The session needs ' + names + ', too: drop it here, or choose it.');
+    if (worker !== viewer && worker.isAsked) return takeOver(); // it has the place of the first viewer
+    worker.lacks = names;
+    if (names) showLacks(names);
     else if (worker === viewer) session = null;
-    else if (worker.isAsked) takeOver();
   },
   failed(list, data, worker) { if (list.length && worker === viewer) show(list.join(' · ')); },
   copy(text) { toClipboard(text); },
   download(name, data) { download(name, data.blob || new Blob([data.bytes])); },
   stopped(why, data, worker) {
+    if (worker === viewer && !worker.hasBegun) { // another one would do the same
+      endViewer(worker);
+      show('memviz cannot start: ' + why);
+      return;
+    }
     if (worker === viewer && next) endViewer(viewer), viewer = startViewer(false);
     giveUp(why + (viewer.files.length ? ' What was open stays.' : ' Other files can be opened.'));
   },

@@ -416,6 +416,31 @@ def test_reports_are_the_text_of_the_program_and_its_json(bench):
     bench.keep("report", page.shot("body"))
 
 
+def test_reports_are_of_the_file_that_has_the_name_now(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("leak_in_training.pickle"), bench.snapshot("oom.pickle")])
+    said = page.evaluate("Promise.all(files.map(({number, blob}) => run(['stats', '--json', 'x'], [{number, name: 'x', blob}])))"
+                         ".then(all => all.map(one => new TextDecoder().decode(one.out)))")
+    want = [json.loads(bench.run("stats", "--json", name, folder=bench.snapshots)) for name in ("leak_in_training.pickle", "oom.pickle")]
+    assert [json.loads(one)["devices"] for one in said] == [one["devices"] for one in want]
+
+
+def test_a_report_is_shown_while_its_json_is_saved(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("leak_in_training.pickle")])
+    bench.report(page, "leaks")
+    page.evaluate("byId('report').value = 'peak', showReport(), saveJson(), 0")
+    json.loads(page.downloaded("leak_in_training.pickle.peak.json"))
+    page.wait("byId('text').textContent.includes('allocated at the peak')")
+
+
+def test_a_viewer_that_cannot_start_is_not_started_again_and_again(bench):
+    page = bench.open()
+    page.evaluate("endViewer(viewer), compiled = {}, viewer = startViewer(false), 0")
+    page.wait("byId('status').textContent.startsWith('memviz cannot start: ')")
+    assert page.evaluate("document.querySelectorAll('#picture canvas').length") == 0
+
+
 def test_paper_has_the_picture_and_the_report(bench):
     page = bench.open()
     bench.load(page, [bench.snapshot("leak_in_training.pickle")])
@@ -481,6 +506,29 @@ def test_a_session_names_the_files_that_it_lacks_and_shows_them(bench):
     shown = bench.picture(page)
     page.key("2")
     assert bench.picture(page) == shown, "the segments are shown"
+
+
+def test_a_session_that_waits_for_files_keeps_what_is_shown(bench):
+    page = bench.open()
+    bench.load(page, [bench.snapshot("oom.pickle")])
+    page.key("2")
+    bench.picture(page)
+    text = b"memviz session 1\npath /there/gpt_train.pickle\npath /there/annotated.pickle\nmain state\nis_dark no\nend\n"
+    page.choose("#files", [bench.made("two.session", text)])
+    page.wait("byId('status').textContent.includes('needs /there/gpt_train.pickle')")
+    bench.load(page, [bench.snapshot("gpt_train.pickle")])
+    page.wait("byId('status').textContent.includes('needs /there/annotated.pickle')")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark", "the session waits"
+    shown = bench.picture(page)
+    page.key("2")
+    assert bench.picture(page) == shown, "the segments are still shown"
+    bench.load(page, [bench.snapshot("annotated.pickle")])
+    page.wait("document.documentElement.dataset.theme === 'light' && session === null")
+    page.key("t")
+    page.wait("document.documentElement.dataset.theme === 'dark'")
+    bench.load(page, [bench.snapshot("two_devices.pickle")])
+    bench.picture(page)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark", "a session is shown once"
 
 
 def hostile_snapshot(bench):

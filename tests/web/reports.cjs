@@ -3,7 +3,7 @@
 //
 //     reports.cjs MEMVIZ.WASM MEMVIZ FILE...
 'use strict';
-const fs = require('fs'), path = require('path'), {spawnSync} = require('child_process');
+const fs = require('fs'), os = require('os'), path = require('path'), {spawnSync} = require('child_process');
 const [wasm, memviz, ...files] = process.argv.slice(2).map(name => path.resolve(name));
 const {Core, host, compile, load} = require('./page.cjs');
 const compiled = compile(wasm);
@@ -39,6 +39,18 @@ for (let i = 0; i + 1 < files.length && i < 4; i++) {
   put(core, files[i]);
   put(core, files[i + 1]);
   for (const words of TWO) check(core, words, [files[i], files[i + 1]], folder);
+}
+// As many files as ranks of a large job.
+if (files.length) {
+  const core = newCore(), folder = fs.mkdtempSync(path.join(os.tmpdir(), 'ranks')), many = [];
+  const least = files.filter(file => path.basename(path.dirname(file)) !== 'bad').sort((a, b) => fs.statSync(a).size - fs.statSync(b).size)[0];
+  for (let i = 0; i < 200; i++) {
+    many.push(path.join(folder, 'the_snapshot_of_rank_' + i + path.extname(least)));
+    fs.copyFileSync(least, many[i]);
+    put(core, many[i]);
+  }
+  check(core, ['ranks', '--json'], many, folder);
+  fs.rmSync(folder, {recursive: true});
 }
 console.log(compared + ' reports of ' + files.length + ' files compared, ' + faults + ' differ');
 process.exit(faults || !compared ? 1 : 0);
