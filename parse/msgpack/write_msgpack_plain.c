@@ -272,9 +272,12 @@ static void pack_sizes(mv_packing *w, const mv_segments *s, uint32_t i)
 
 static void pack_segment(mv_packing *w, const mv_segments *s, uint32_t i)
 {
-    /* PyTorch writes its one shared empty stack before the blocks and a stack of its own after. */
-    bool stack_first = s->stack[i].row == MV_EMPTY_STACK.row;
+    uint32_t frames;
+    bool stack_first;
 
+    /* PyTorch writes its one shared empty stack before the blocks and a stack of its own after. */
+    mv_stack_frames(w->trace, s->stack[i], &frames);
+    stack_first = frames == 0;
     mv_pack_map(w, segment_pairs(s, i));
     pack_sizes(w, s, i);
     mv_pack_text(w, "stream");
