@@ -80,8 +80,9 @@ static uint32_t column_row(const mv_model_table *layout, uint16_t number)
 
 /* ---- one chunk --------------------------------------------------------------------------- */
 
-/* Columns that the file's writer did not know. */
-static bool fill_absent(const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
+/* Columns that the file's writer did not know. One that names a row of a table without rows is bad.
+ */
+static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
 {
     for (uint32_t i = 0; i < t->layout->column_count; i++) {
         const mv_table_column *column = &t->layout->columns[i];
@@ -92,6 +93,9 @@ static bool fill_absent(const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
             return false;
         mv_column_decode(&constant, NULL, chunk->head.count, column->size, NULL,
                          mv_load_value(t, i, chunk->head.first_row));
+        if (!in_range(load, column, &constant, mv_load_value(t, i, chunk->head.first_row),
+                      chunk->head.count))
+            chunk->bad_column = column->number;
     }
     return true;
 }
@@ -146,7 +150,7 @@ static mv_code decode_columns(const worker *w, const mv_load_table *t, mv_chunk 
             return code;
         at += bytes;
     }
-    return fill_absent(t, chunk, seen) ? MV_OK : MV_CORRUPT;
+    return fill_absent(w->job->load, t, chunk, seen) ? MV_OK : MV_CORRUPT;
 }
 
 static void decode_chunk(const worker *w, mv_chunk *chunk, ZSTD_DCtx *zstd)
