@@ -260,9 +260,24 @@ typedef struct {
                       * BLOCKS_OF_A_LIST or more; MV_NO_ROW: none */
     uint32_t born;   /* blocks born in the trace, alive or not */
     bool has_stacks; /* one of them has a stack */
-    bool comes_back; /* the least allocated in the last third is not above that in the middle third
-                      */
+    bool comes_back; /* lines recur, and the least allocated does not rise: mv_floor_comes_back */
+    uint32_t calls;  /* outermost calls of modules, as far as they can be told apart */
 } no_growth;
+
+/* Runs of allocations within the outermost call of a module. */
+static uint32_t count_calls(const mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint32_t calls = 0, before = MV_NO_ROW;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t place = mv_outer_of(&w->outer, a->stack[i]);
+
+        calls += place != before && place != MV_NO_ROW && w->outer.kind[place] == MV_OUTER_CALL;
+        before = place;
+    }
+    return calls;
+}
 
 static bool look_without_growth(mv_leak_state *w, no_growth *o)
 {
@@ -285,9 +300,10 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
     }
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
-    /* With steps, the floors of the steps decide. */
-    return w->out->steps.count >= STEPS_TO_BE_CLEAN ||
-           mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
+    o->calls = count_calls(w);
+    /* Where a program has steps, a third of the recording may be less than one of them. */
+    return w->out->steps.count > 0 || w->out->steps.under_way < w->lives->events.count ||
+           mv_floor_comes_back(w->scratch, w->lives, &w->outer, &o->comes_back);
 }
 
 #define RECORD_STEPS "record seven steps or more"
@@ -359,8 +375,25 @@ static const char *why_list(mv_leak_state *w, uint32_t site)
         w->uses[site].alive, label);
 }
 
+/* A call of a module, or the end of an optimizer's step, shows that there are steps. Two calls may
+ * be of one step and of the step under way. */
+static void decide_with_calls(mv_leak_state *w, const no_growth *o)
+{
+    const char *settle = mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w));
+
+    if (o->calls <= 2)
+        set_unknown(w->out, "one step at most",
+                    mv_arena_printf(w->arena,
+                                    "the recording shows one step at most, within %s of the model",
+                                    o->calls == 2 ? "two calls" : "one call"),
+                    settle);
+    else
+        set_unknown(w->out, "no steps found", "no steps were found in the trace", settle);
+}
+
 static void decide_without_steps(mv_leak_state *w, const no_growth *o)
 {
+    bool is_cut = w->lives->history == MV_HISTORY_TRUNCATED;
     mv_leaks *out = w->out;
 
     if (o->comes_back)
@@ -368,17 +401,16 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
                     "no steps were found, but the least allocated did not rise from the middle "
                     "third of the recording to the last",
                     "");
-    else if (w->lives->history == MV_HISTORY_TRUNCATED)
+    else if (out->steps.count > 0)
+        set_unknown(out, "only two steps",
+                    "only two steps ended within the recording, which show no habit",
+                    is_cut ? mv_recorder_of(w->trace)->more : RECORD_STEPS);
+    else if (is_cut)
         set_unknown(out, "too few steps",
                     "the recording holds less than two steps, since older events are lost",
                     mv_recorder_of(w->trace)->more);
-    else if (out->steps.count > 0)
-        set_unknown(out, "only two steps",
-                    "only two steps ended within the recording, which show no habit", RECORD_STEPS);
     else if (out->steps.under_way < w->lives->events.count)
-        set_unknown(out, "one step at most",
-                    "the recording shows one step at most, within one call of the model",
-                    mv_arena_printf(w->arena, RECORD_STEPS ", or %s", mark_steps(w)));
+        decide_with_calls(w, o);
     else if (o->list != MV_NO_ROW)
         set_unknown(out, "no steps found", why_list(w, o->list), mark_steps(w));
     else if (o->occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE)

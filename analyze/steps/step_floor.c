@@ -7,6 +7,10 @@
 /* With fewer events, a run without steps shows nothing. */
 #define LEAST_EVENTS 100
 
+/* The last two thirds of a run without steps are cut into so many parts, half of them in either. A
+ * line that allocates in each part has been repeated several times within either third. */
+#define PARTS 8
+
 /* The bytes that each event adds to what is allocated. *before is what was allocated before the
  * first event. */
 static int64_t *changes_of(mv_arena *scratch, const mv_lives *lives, int64_t *before)
@@ -108,21 +112,52 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
     return true;
 }
 
-bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, bool *out)
+/* Whether the least allocated in the last third is not above that in the middle third. */
+static bool stays_low(const int64_t *change, int64_t level, uint32_t events)
 {
-    uint32_t events = lives->events.count;
-    int64_t level, least[3] = {INT64_MAX, INT64_MAX, INT64_MAX};
-    int64_t *change = changes_of(scratch, lives, &level);
+    int64_t least[3] = {INT64_MAX, INT64_MAX, INT64_MAX};
 
-    *out = false;
-    if (!change)
-        return false;
     for (uint32_t e = 0; e < events; e++) {
         uint32_t third = (uint32_t)((uint64_t)e * 3 / events);
 
         level += change[e];
         least[third] = level < least[third] ? level : least[third];
     }
-    *out = events >= LEAST_EVENTS && least[2] <= least[1];
+    return least[2] <= least[1];
+}
+
+/* Sets *out to whether one line outside of modules allocates in each part of the last two thirds.
+ * False when memory is out. */
+static bool a_line_recurs(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
+                          bool *out)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint8_t *parts = mv_push_array(scratch, uint8_t, outer->count); /* a bit for each */
+
+    *out = false;
+    if (!parts)
+        return false;
+    for (uint32_t i = a->preexisting; i < a->count && !*out; i++) {
+        uint32_t place = mv_outer_of(outer, a->stack[i]);
+        uint64_t part = (uint64_t)a->birth[i] * (PARTS + PARTS / 2) / lives->events.count;
+
+        if (place == MV_NO_ROW || outer->kind[place] != MV_OUTER_LINE || part < PARTS / 2)
+            continue;
+        parts[place] |= (uint8_t)(1u << (part - PARTS / 2));
+        *out = parts[place] == (1u << PARTS) - 1;
+    }
     return true;
+}
+
+bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer, bool *out)
+{
+    uint32_t events = lives->events.count;
+    int64_t level, *change = changes_of(scratch, lives, &level);
+
+    *out = false;
+    if (!change)
+        return false;
+    if (events < LEAST_EVENTS || !stays_low(change, level, events))
+        return true;
+    return a_line_recurs(scratch, lives, outer, out);
 }

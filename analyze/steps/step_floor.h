@@ -9,6 +9,7 @@
 #ifndef MV_STEP_FLOOR_H
 #define MV_STEP_FLOOR_H
 
+#include "analyze/steps/outer_call.h"
 #include "analyze/steps/steps.h"
 
 /* Bins are those of steps.h. Bins 1 to bins - 2 are whole steps. */
@@ -34,8 +35,11 @@ typedef enum {
 bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept, uint32_t first,
                     mv_floor_proof *out);
 
-/* For runs without steps: whether the least allocated in the last third of the events is not above
- * that in the middle third. False when memory is out. O(events + allocations). */
-bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, bool *out);
+/* For runs without steps and without calls of modules: whether a line is repeated all through the
+ * last two thirds of the events, and the least allocated in the last third is not above that in the
+ * middle one. Without such a line a third may be less than one step, whose floor shows only that
+ * activations were freed. False when memory is out. O(events + allocations). */
+bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
+                         bool *out);
 
 #endif

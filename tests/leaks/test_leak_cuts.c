@@ -2,12 +2,16 @@
  * step on. */
 #include "tests/fixture/leak_cuts.h"
 
+#include "analyze/lives/lives_window.h"
 #include "tests/fixture/fixture.h"
 
 #include <dirent.h>
 
 /* Places for each recording; scripts/test-cuts takes 200. */
 enum { CUTS = 25 };
+
+/* Windows of a recording begin and end at so many places; shorter ones than this are left out. */
+enum { WINDOWS = 12, LEAST_EVENTS = 100 };
 
 /* Buffers that fill for a while are growth until they are full: a recording that ends before that
  * is called a leak. */
@@ -44,6 +48,47 @@ static void judge(const char *folder, const char *name)
         }
     }
     mv_arena_release(arena);
+}
+
+/* A window of less than three steps shows no habit. If something that was born in it is alive at
+ * its end, it must not say that a run with a leak is clean, however low its floor ends. */
+static void judge_windows(const mv_trace *trace, const mv_lives *whole, const char *name)
+{
+    for (uint32_t first = 0; first < WINDOWS; first++)
+        for (uint32_t end = first + 1; end <= WINDOWS; end++) {
+            mv_arena arena;
+            mv_lives lives;
+            mv_leaks found;
+            mv_window window = {whole->events.count / WINDOWS * first,
+                                whole->events.count / WINDOWS * end};
+
+            if (window.end - window.first < LEAST_EVENTS)
+                continue;
+            mv_arena_init(&arena, mvt_memory()->budget);
+            mvt_ok(mv_lives_within(&arena, whole, window, &lives, mvt_err()));
+            mvt_ok(mv_leaks_find(&arena, trace, &lives, &found, mvt_err()));
+            cr_expect(found.verdict != MV_VERDICT_CLEAN || found.steps.count >= 3 ||
+                          found.retained_bytes == found.preexisting_bytes,
+                      "%s from %u to %u: %s", name, window.first, window.end, found.why);
+            mv_arena_release(&arena);
+        }
+}
+
+Test(leak_cuts, windows_of_few_steps_are_not_clean_because_activations_are_freed)
+{
+    static const char *const names[] = {
+        "../midway/unet-leakcut8",   "../leaks/resnet_hook", "../leaks/hf_logits",
+        "../leaks/lightning_losses", "leak_loss_list",       "leak_hidden_state",
+        "leak_in_training",          "eval_without_no_grad",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_arena *arena = mvt_memory();
+        mv_trace trace = mvt_load(arena, names[i]);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
+
+        judge_windows(&trace, &lives, names[i]);
+    }
 }
 
 static void judge_folder(const char *folder)
