@@ -4,6 +4,7 @@
 #include "analyze/code/labels.h"
 #include "analyze/diff/diff.h"
 #include "analyze/flame/flame_change.h"
+#include "analyze/peak/peak_words.h"
 #include "analyze/ranks/rank_names.h"
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
@@ -74,6 +75,25 @@ static void put_at(mv_out *out, const char *at)
         mv_out_text(out, "at ");
         mv_out_clean_text(out, at);
     }
+}
+
+/* Whether a side's peak may not be the true one: there may have been a higher one before the first
+ * event, and none of the events before a window were left out (--from). */
+static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
+{
+    const mv_lives *lives = pair->sides.lives[s];
+
+    return lives && lives->history != MV_HISTORY_COMPLETE && is_at_peak(c->cli->options.at) &&
+           pair->sides.reserved[s].window.first == 0;
+}
+
+static bool is_open(const diff_report *c)
+{
+    bool is_open = false;
+
+    for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++)
+        is_open = is_open || is_side_open(c, pair, 0) || is_side_open(c, pair, 1);
+    return is_open;
 }
 
 /* The side whose stack a row shows: after, unless it is gone there. */
@@ -156,6 +176,13 @@ static mv_value device_value(uint32_t device)
     return device == NO_DEVICE ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(device);
 }
 
+/* MV_HISTORY_COUNT: of no device, or of several. */
+static mv_value history_value(mv_history_kind history)
+{
+    return history == MV_HISTORY_COUNT ? mv_value_of(MV_VALUE_NULL)
+                                       : mv_value_text(mv_history_name(history));
+}
+
 /* In text, nothing is a dash. */
 static mv_value bytes_value(uint64_t bytes)
 {
@@ -234,10 +261,11 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
 static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 
 /* Both sides of one pair, or of all of them together. */
-#define SIDE_FIELDS(MEMBER, key, s)           \
-    MV_AT_FIELDS(MEMBER, key ".", &moment[s]) \
-    MEMBER(key ".file", c->name[s])           \
-    MEMBER(key ".device", device_value(device[s]))
+#define SIDE_FIELDS(MEMBER, key, s)                \
+    MV_AT_FIELDS(MEMBER, key ".", &moment[s])      \
+    MEMBER(key ".file", c->name[s])                \
+    MEMBER(key ".device", device_value(device[s])) \
+    MEMBER(key ".history", history_value(history[s]))
 
 #define CHANGE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
     SIDE_FIELDS(MEMBER, "before", 0)                                                               \
@@ -259,6 +287,11 @@ static mv_moment moment_of(const device_pair *pair, int s)
                                 : (mv_moment){.event = MV_BEFORE, .time_us = MV_NO_TIME};
 }
 
+static mv_history_kind history_of(const device_pair *pair, int s)
+{
+    return pair->sides.lives[s] ? pair->sides.lives[s]->history : MV_HISTORY_COUNT;
+}
+
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
     const diff_report *c = all;
@@ -266,6 +299,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     (void)one;
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
         mv_moment moment[2] = {moment_of(pair, 0), moment_of(pair, 1)};
+        mv_history_kind history[2] = {history_of(pair, 0), history_of(pair, 1)};
         const uint32_t *device = pair->device;
         const mv_reserved *reserved = pair->found.reserved;
         int64_t delta = pair->found.delta;
@@ -287,6 +321,7 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
     const diff_report *c = all;
     const mv_reserved *reserved = c->reserved;
     uint32_t device[2] = {NO_DEVICE, NO_DEVICE};
+    mv_history_kind history[2] = {MV_HISTORY_COUNT, MV_HISTORY_COUNT};
     int64_t delta = c->delta;
     mv_moment moment[2];
 
@@ -297,6 +332,7 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
             continue;
         moment[s] = moment_of(&c->pairs[0], s);
         device[s] = c->pairs[0].device[s];
+        history[s] = history_of(&c->pairs[0], s);
     }
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
@@ -312,8 +348,9 @@ static void put_main(const diff_report *c, const mv_diff_row *row)
 
     mv_out_text(c->out, ": ");
     mv_out_style(c->out, MV_STYLE_BOLD);
-    mv_prose_put(c->out, 34, 2, "%s %s %s", label_of(c, row, side_of(row), label, sizeof label),
-                 verbs[row->status], mv_size_text(bytes, magnitude(row->delta)));
+    mv_prose_put(c->out, is_open(c) ? 54 : 34, 2, "%s %s %s",
+                 label_of(c, row, side_of(row), label, sizeof label), verbs[row->status],
+                 mv_size_text(bytes, magnitude(row->delta)));
     mv_out_style(c->out, MV_STYLE_NONE);
 }
 
@@ -333,6 +370,8 @@ static void put_verdict(const diff_report *c)
     mv_out_style(c->out, MV_STYLE_NONE);
     mv_out_text(c->out, is_same ? " in allocated memory " : " allocated ");
     put_at(c->out, c->cli->options.at);
+    if (is_open(c))
+        mv_out_text(c->out, ", as far as is known");
     if (!row) {
         mv_out_char(c->out, '\n');
         return;
@@ -358,6 +397,29 @@ static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
     return best;
 }
 
+/* Whether all that was needed before the peak is in the events that are compared. */
+static bool is_need_known(const diff_report *c)
+{
+    bool is_known = true;
+
+    for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++)
+        for (int s = 0; s < 2; s++)
+            is_known = is_known && (!pair->sides.lives[s] ||
+                                    (pair->sides.lives[s]->history == MV_HISTORY_COMPLETE &&
+                                     pair->sides.reserved[s].window.first == 0));
+    return is_known;
+}
+
+/* What the parts that are more than the need are measured by. */
+static const char *beyond_text(const diff_report *c, uint32_t part)
+{
+    if (!is_at_peak(c->cli->options.at) ||
+        (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
+        return "";
+    return is_need_known(c) ? ", beyond what was ever needed at once"
+                            : ", beyond what the events show to be needed at once";
+}
+
 /* By how much reserved memory changed, and why: the rows add up to it. */
 static void put_reserved(const diff_report *c)
 {
@@ -371,18 +433,26 @@ static void put_reserved(const diff_report *c)
     mv_out_text(c->out, change == 0 ? "no change" : mv_size_change_text(delta, change));
     mv_out_style(c->out, MV_STYLE_NONE);
     mv_out_char(c->out, ' ');
-    mv_prose_put(c->out, 10, 2, "%sreserved%s%s: %s before, %s after", change == 0 ? "in " : "",
+    mv_prose_put(c->out, 10, 2, "%sreserved%s%s%s: %s before, %s after", change == 0 ? "in " : "",
                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
-                 mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
+                 is_open(c) ? ", as far as is known" : "", mv_size_text(before, r[0].reserved),
+                 mv_size_text(after, r[1].reserved));
     while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
         said |= 1u << part;
         mv_out_format(c->out, "  %10s  ",
                       mv_size_change_text(delta, r[1].part[part] - r[0].part[part]));
-        mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_text(part),
-                     is_peak && (part == MV_RESERVED_HOLES || part == MV_RESERVED_UNUSED)
-                         ? ", beyond what was ever needed at once"
-                         : "");
+        mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_text(part), beyond_text(c, part));
     }
+}
+
+static void put_doubt(const diff_report *c, mv_history_kind history)
+{
+    const char *doubt = mv_peak_history_doubt(&c->cli->scratch, history);
+
+    if (!doubt || !*doubt)
+        return;
+    mv_out_text(c->out, "          ");
+    mv_prose_put(c->out, 10, 10, "%s", doubt);
 }
 
 static void put_side(const diff_report *c, const device_pair *pair, int s)
@@ -397,6 +467,8 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
     mv_prose_put(c->out, 10, 10, "%9s allocated, %9s reserved; %s%s",
                  mv_size_text(allocated, pair->found.level[s].allocated),
                  mv_size_text(reserved, pair->found.level[s].reserved), c->name[s], at);
+    if (is_side_open(c, pair, s))
+        put_doubt(c, pair->sides.lives[s]->history);
 }
 
 static void put_rest(const diff_report *c, const mv_diff *found)

@@ -44,33 +44,35 @@ static const char *parting_text(const ranks_report *r, uint32_t rank, char text[
     return text;
 }
 
-#define RANK_FIELDS(COLUMN, MEMBER, LIST)                                                      \
-    COLUMN("file", "rank", 1, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                                  \
-           mv_value_shown(mv_value_text(s->name), name))                                       \
-    MEMBER("device", s->device)                                                                \
-    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8, s->peak_allocated)                   \
-    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE | MV_UNIT_SPARE, 0,                                \
-           mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)),  \
-                          s == usual ? "=" : NULL))                                            \
-    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 8, s->peak_reserved) \
-    MEMBER("peaks_exact", s->is_exact)                                                         \
-    MEMBER("end_allocated", s->end_allocated)                                                  \
-    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))       \
-    MEMBER("leaked_bytes", s->leaked_bytes)                                                    \
-    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->steps)                    \
-    MEMBER("history", mv_history_name(s->history))                                             \
-    MEMBER("events", s->events)                                                                \
-    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->allocs)            \
-    MEMBER("ooms", s->ooms)                                                                    \
-    MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                          \
-                                         ? mv_value_of(MV_VALUE_NULL_OBJECT)                   \
-                                         : mv_value_u64(apart->first))                         \
-    MEMBER("parts.last_allocation", apart->last)                                               \
-    MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))     \
-    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(r, rank, parting))       \
-    MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                    \
-    MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                         \
-    MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                       \
+#define RANK_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    COLUMN("file", "rank", 1, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                                 \
+           mv_value_shown(mv_value_text(s->name), name))                                      \
+    MEMBER("device", s->device)                                                               \
+    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8,                                     \
+           mv_value_bound(s->peak_allocated, s->is_exact, peak))                              \
+    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE | MV_UNIT_SPARE, 0,                               \
+           mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)), \
+                          s == usual ? "=" : NULL))                                           \
+    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 8,                  \
+           mv_value_bound(s->peak_reserved, s->is_exact, reserved))                           \
+    MEMBER("peaks_exact", s->is_exact)                                                        \
+    MEMBER("end_allocated", s->end_allocated)                                                 \
+    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))      \
+    MEMBER("leaked_bytes", s->leaked_bytes)                                                   \
+    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->steps)                   \
+    MEMBER("history", mv_history_name(s->history))                                            \
+    MEMBER("events", s->events)                                                               \
+    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->allocs)           \
+    MEMBER("ooms", s->ooms)                                                                   \
+    MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                         \
+                                         ? mv_value_of(MV_VALUE_NULL_OBJECT)                  \
+                                         : mv_value_u64(apart->first))                        \
+    MEMBER("parts.last_allocation", apart->last)                                              \
+    MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))    \
+    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(r, rank, parting))      \
+    MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                   \
+    MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                        \
+    MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                      \
     MEMBER("error.offset", mv_value_of(MV_VALUE_ABSENT))
 
 static void add_rank(mv_rows *rows, const ranks_report *r, uint32_t rank)
@@ -80,7 +82,7 @@ static void add_rank(mv_rows *rows, const ranks_report *r, uint32_t rank)
     const mv_summary_point *point =
         apart->first == MV_NO_DIVERGENCE ? NULL : mv_sequence_point(s, apart->last);
     const char *name = r->found.names[rank];
-    char parting[96];
+    char parting[96], peak[MV_BOUND_TEXT], reserved[MV_BOUND_TEXT];
 
     MV_ROWS_ADD(rows, RANK_FIELDS);
 }

@@ -30,8 +30,6 @@ typedef struct {
     uint64_t limit;        /* pools of a device in text */
 } survey;
 
-#define BOUND_TEXT (MV_SIZE_TEXT + 4)
-
 /* ---- fields ------------------------------------------------------------------------------ */
 
 #define LEVEL_FIELDS(MEMBER, object, levels)                      \
@@ -46,37 +44,28 @@ typedef struct {
     MEMBER("peak.requested_event", mv_value_event((peak)->requested_event)) \
     MEMBER("peak.reserved_event", mv_value_event((peak)->reserved_event))
 
-#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                             \
-    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                        \
-           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))        \
-    MEMBER("pool_id", mv_value_pair(a, b))                                            \
-    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,     \
-           mv_value_u64(now->allocated))                                              \
-    MEMBER("current.active", mv_value_u64(now->active))                               \
-    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,     \
-           mv_value_u64(now->requested))                                              \
-    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,       \
-           mv_value_u64(now->reserved))                                               \
-    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,       \
-           mv_value_u64(p->current.segments))                                         \
-    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, \
-           mv_value_u64(p->current.allocations))                                      \
-    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                   \
-           bound_of(p->peak.bytes.allocated, t->audit.allocated_exact, allocated))    \
-    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                         \
-    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                   \
-    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                     \
-           bound_of(p->peak.bytes.reserved, t->audit.reserved_exact, reserved))       \
+#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                                \
+    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                           \
+           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))           \
+    MEMBER("pool_id", mv_value_pair(a, b))                                               \
+    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,        \
+           mv_value_u64(now->allocated))                                                 \
+    MEMBER("current.active", mv_value_u64(now->active))                                  \
+    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,        \
+           mv_value_u64(now->requested))                                                 \
+    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,          \
+           mv_value_u64(now->reserved))                                                  \
+    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,          \
+           mv_value_u64(p->current.segments))                                            \
+    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,    \
+           mv_value_u64(p->current.allocations))                                         \
+    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                      \
+           mv_value_bound(p->peak.bytes.allocated, t->audit.allocated_exact, allocated)) \
+    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                            \
+    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                      \
+    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                        \
+           mv_value_bound(p->peak.bytes.reserved, t->audit.reserved_exact, reserved))    \
     PEAK_EVENT_FIELDS(MEMBER, &p->peak)
-
-/* A peak that is only a lower bound is marked in text. */
-static mv_value bound_of(uint64_t bytes, bool is_exact, char text[BOUND_TEXT])
-{
-    char size[MV_SIZE_TEXT];
-
-    snprintf(text, BOUND_TEXT, "%s%s", is_exact ? "" : ">= ", mv_size_text(size, bytes));
-    return mv_value_shown(mv_value_u64(bytes), text);
-}
 
 static void list_pools(mv_rows *rows, const void *all, const void *one)
 {
@@ -84,7 +73,7 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
     const mv_totals *t = one;
     uint64_t limit = mv_rows_are_text(rows) ? ((const survey *)all)->limit : UINT64_MAX;
     uint32_t count = mv_rows_take(rows, t->pool_count, limit);
-    char name[64], allocated[BOUND_TEXT], reserved[BOUND_TEXT];
+    char name[64], allocated[MV_BOUND_TEXT], reserved[MV_BOUND_TEXT];
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_pool_totals *p = &t->pools[i];
@@ -157,12 +146,13 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
 const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices"};
 
 /* The levels of a device, in text alone. */
-#define LEVEL_ROW_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    COLUMN(NULL, "", 1, MV_UNIT_TEXT, 9, mv_value_text(levels[i].name))                            \
-    COLUMN(NULL, "current", 2, MV_UNIT_BYTES, 9, mv_value_u64(levels[i].current))                  \
-    COLUMN(NULL, "peak", 3, MV_UNIT_BYTES, 9, bound_of(levels[i].peak, levels[i].is_exact, bound)) \
-    COLUMN(NULL, "at event", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 8,                                  \
-           is_before ? mv_value_text("before") : mv_value_u64(levels[i].event))                    \
+#define LEVEL_ROW_FIELDS(COLUMN, MEMBER, LIST)                                    \
+    COLUMN(NULL, "", 1, MV_UNIT_TEXT, 9, mv_value_text(levels[i].name))           \
+    COLUMN(NULL, "current", 2, MV_UNIT_BYTES, 9, mv_value_u64(levels[i].current)) \
+    COLUMN(NULL, "peak", 3, MV_UNIT_BYTES, 9,                                     \
+           mv_value_bound(levels[i].peak, levels[i].is_exact, bound))             \
+    COLUMN(NULL, "at event", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 8,                 \
+           is_before ? mv_value_text("before") : mv_value_u64(levels[i].event))   \
     COLUMN(NULL, "time", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_text(time))
 
 static void list_levels(mv_rows *rows, const void *all, const void *one)
@@ -186,7 +176,7 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
     };
     mv_events e = mv_trace_events(trace, t->device);
     int64_t start = mv_position_start_us(trace);
-    char bound[BOUND_TEXT], time[40];
+    char bound[MV_BOUND_TEXT], time[40];
 
     for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++) {
         uint32_t event = levels[i].event;

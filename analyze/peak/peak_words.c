@@ -13,20 +13,26 @@ static bool add(mv_peak_doubts *out, const char *text)
     return text != NULL;
 }
 
+const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history)
+{
+    if (history == MV_HISTORY_COMPLETE)
+        return "";
+    if (history == MV_HISTORY_NONE)
+        return "no events: what was alive when the file was written is all there is";
+    return mv_arena_printf(arena, "history is %s: the true peak may be earlier and higher",
+                           mv_history_name(history));
+}
+
 bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_peak_doubts *out)
 {
-    const char *history = "", *inexact = "";
+    const char *inexact = "";
 
     *out = (mv_peak_doubts){0};
-    if (lives->history == MV_HISTORY_NONE)
-        history = "no events: what was alive when the file was written is all there is";
-    else if (lives->history != MV_HISTORY_COMPLETE)
-        history = mv_arena_printf(arena, "history is %s: the true peak may be earlier and higher",
-                                  mv_history_name(lives->history));
     if (lives->doubts.inexact_blocks > 0)
         inexact = mv_arena_printf(arena, "%llu block sizes from before the events are lower bounds",
                                   (unsigned long long)lives->doubts.inexact_blocks);
-    return add(out, history) && add(out, inexact) && add(out, mv_residual_text(arena, lives));
+    return add(out, mv_peak_history_doubt(arena, lives->history)) && add(out, inexact) &&
+           add(out, mv_residual_text(arena, lives));
 }
 
 const char *mv_category_advice(uint16_t category)

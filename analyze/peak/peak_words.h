@@ -10,6 +10,10 @@ typedef struct {
     const char *text[3];
 } mv_peak_doubts;
 
+/* "history is late: the true peak may be earlier and higher"; "" where the history is complete.
+ * NULL when memory is out. */
+const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history);
+
 /* Why the peak of these lives may not be the true one. False when memory is out. */
 bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_peak_doubts *out);
 

@@ -108,20 +108,52 @@ static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t ran
                        only->rank == rank ? "it" : s->out->names[only->rank], only->text);
 }
 
+/* The ranks whose peak may have been before their first event. The peak of a window (--from, --to)
+ * is exact, whatever was before it. */
+static uint32_t count_open(const speaker *s, uint32_t *first)
+{
+    uint32_t open = 0;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (!s->ranks[i]->is_exact && s->ranks[i]->history != MV_HISTORY_COMPLETE && open++ == 0)
+            *first = i;
+    return open;
+}
+
+static void say_open(const speaker *s, char text[SENTENCE])
+{
+    uint32_t first = 0, open = count_open(s, &first);
+
+    if (open == 0)
+        return;
+    if (open == 1)
+        mv_text_append(text, SENTENCE, "; %s may have peaked higher: history %s",
+                       s->out->names[first], mv_history_name(s->ranks[first]->history));
+    else if (open == s->count)
+        mv_text_append(text, SENTENCE, "; %s may have peaked higher: no history is complete",
+                       open == 2 ? "both" : "all");
+    else
+        mv_text_append(text, SENTENCE,
+                       "; %u of them may have peaked higher: their histories are not complete",
+                       open);
+}
+
 /* With two ranks the larger one is named. Neither is known to be the right one. */
 static void say_two(const speaker *s, char text[SENTENCE])
 {
-    uint32_t small = s->out->reference, large = 1 - small;
+    uint32_t small = s->out->reference, large = 1 - small, first;
     uint64_t low = s->ranks[small]->peak_allocated, high = s->ranks[large]->peak_allocated;
     char bytes[MV_SIZE_TEXT];
 
+    const char *known = count_open(s, &first) ? " as far as is known" : "";
+
     if (low == high) {
-        mv_text_append(text, SENTENCE, "both peak at %s", mv_size_text(bytes, low));
+        mv_text_append(text, SENTENCE, "both peak at %s%s", mv_size_text(bytes, low), known);
         say_only_outlier(s, text, MV_NO_ROW);
         return;
     }
-    mv_text_append(text, SENTENCE, "%s peaks %s above %s", s->out->names[large],
-                   mv_size_text(bytes, high - low), s->out->names[small]);
+    mv_text_append(text, SENTENCE, "%s peaks %s above %s%s", s->out->names[large],
+                   mv_size_text(bytes, high - low), s->out->names[small], known);
     say_only_outlier(s, text, large);
 }
 
@@ -161,6 +193,7 @@ static const char *find_verdict(const speaker *s)
         say_two(s, text);
     else
         say_several(s, text);
+    say_open(s, text);
     return mv_arena_text(s->arena, text, strlen(text));
 }
 

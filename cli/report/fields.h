@@ -35,6 +35,9 @@
 #ifndef MV_FIELDS_H
 #define MV_FIELDS_H
 
+#include <stdio.h>
+
+#include "base/size.h"
 #include "cli/report/sheet.h"
 #include "parse/model/trace.h"
 
@@ -226,6 +229,17 @@ static inline mv_value mv_value_shown(mv_value value, const char *shown)
 {
     value.shown = shown;
     return value;
+}
+
+#define MV_BOUND_TEXT (MV_SIZE_TEXT + 4)
+
+/* Bytes; in text a lower bound is marked: ">= 791 MiB". */
+static inline mv_value mv_value_bound(uint64_t bytes, bool is_exact, char text[MV_BOUND_TEXT])
+{
+    char size[MV_SIZE_TEXT];
+
+    snprintf(text, MV_BOUND_TEXT, "%s%s", is_exact ? "" : ">= ", mv_size_text(size, bytes));
+    return mv_value_shown(mv_value_u64(bytes), text);
 }
 
 /* `value`, or absent. */

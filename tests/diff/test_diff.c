@@ -2,6 +2,7 @@
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_program.h"
 #include "tests/fixture/fixture_training.h"
 
 #include "analyze/lives/alive.h"
@@ -348,4 +349,51 @@ Test(diff, fail_on_grown_gives_status_1)
     expect_run(2, "diff --fail-on leak " LEAKY " " CLEAN, "");
     expect_run(1, "diff " LEAKY " nowhere.pickle", "");
     expect_run(1, "diff --device 3 " LEAKY " " CLEAN, "");
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+/* The buffer of `ring` held half a step: neither its peak nor its need is the run's. */
+Test(diff, a_peak_that_may_have_been_earlier_says_so)
+{
+    static const char known[] = "as far as is known", doubt[] = "true peak may be earlier",
+                      ever[] = "was ever needed", shown[] = "the events show to be needed";
+    static const struct {
+        const char *arguments;
+        const char *wanted[3], *unwanted[3];
+    } cases[] = {
+        {"gpt_train.pickle ring.pickle", {known, doubt, shown}, {ever}},
+        {"ring.pickle gpt_train.pickle", {known, doubt, shown}, {ever}},
+        {"mlp_train.pickle gpt_train.pickle", {ever}, {known, doubt, shown}},
+        {"ring.pickle gpt_train.pickle --at end", {"at the end"}, {known, doubt, shown}},
+        {"ring.pickle gpt_train.pickle --from 10 --to 300", {shown}, {known, doubt, ever}},
+        {"no_history.pickle gpt_train.pickle", {known, "no events: what was alive", shown}, {ever}},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ diff %s | tr -s '\n ' '  '", cases[i].arguments);
+
+        for (int k = 0; k < 3; k++) {
+            const char *wanted = cases[i].wanted[k], *unwanted = cases[i].unwanted[k];
+            cr_expect(!wanted || strstr(run.out, wanted), "%s: no '%s' in %s", cases[i].arguments,
+                      wanted, run.out);
+            cr_expect(!unwanted || !strstr(run.out, unwanted), "%s: '%s' in %s", cases[i].arguments,
+                      unwanted, run.out);
+        }
+    }
+}
+
+Test(diff, json_has_the_history_of_each_side)
+{
+    cJSON *one = mvt_json(0, "$MEMVIZ diff --json $SNAPS/gpt_train.pickle $SNAPS/ring.pickle");
+    cJSON *two = mvt_json(0, "$MEMVIZ diff --json $SNAPS/two_devices.pickle $SNAPS/ring.pickle");
+    const cJSON *devices = cJSON_GetObjectItem(two, "devices"), *lone;
+
+    cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(one, "before"), "history"), "complete");
+    cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(one, "after"), "history"), "truncated");
+    cr_assert_eq(cJSON_GetArraySize(devices), 2);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(two, "before"), "history")));
+    lone = cJSON_GetArrayItem(devices, 1);
+    cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(lone, "before"), "history"), "complete");
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(lone, "after"), "history")));
 }

@@ -359,6 +359,34 @@ Test(ranks, callers_that_differ_are_shown)
     cr_expect(strstr(run.out, "a.py:80 main > a.py:9 make"), "%s", run.out);
 }
 
+/* The buffer of `ring` held half a step, so that its peak may have been earlier and higher; that of
+ * a window is the window's. */
+Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
+{
+    static const struct {
+        const char *arguments, *wanted, *unwanted;
+    } cases[] = {
+        {"ring.pickle mlp_train.pickle", "; ring.pickle may have peaked higher: history truncated",
+         ">= 124 MiB"},
+        {"ring.pickle mlp_train.pickle", " above mlp_train.pickle as far as is known;", NULL},
+        {"ring.pickle mlp_train.pickle", ">= 210 MiB", NULL},
+        {"ring.pickle ring.pickle", "both may have peaked higher: no history is complete", NULL},
+        {"ring.pickle ring.pickle mlp_train.pickle gpt_train.pickle",
+         "2 of them may have peaked higher", "as far as is known"},
+        {"mlp_train.pickle gpt_train.pickle", "gpt_train.pickle peaks", "higher"},
+        {"ring.pickle mlp_train.pickle --from 10 --to 300", "peaks", "higher"},
+        {"ring.pickle mlp_train.pickle --from 10 --to 300", "peaks", ">= "},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ ranks %s | tr -s '\n ' '  '", cases[i].arguments);
+
+        cr_expect(strstr(run.out, cases[i].wanted), "%s: %s", cases[i].arguments, run.out);
+        cr_expect(!cases[i].unwanted || !strstr(run.out, cases[i].unwanted), "%s: %s",
+                  cases[i].arguments, run.out);
+    }
+}
+
 /* A budget that all files together overrun, but none alone. */
 Test(ranks, files_share_the_memory)
 {
