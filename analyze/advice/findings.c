@@ -194,7 +194,7 @@ static void add_leak(gathering *g, const mv_leak *leak)
 /* What the driver has for objects that are never destroyed. */
 static void add_driver(gathering *g, const mv_driver_growth *grown)
 {
-    uint64_t bytes = grown->last > grown->first ? (uint64_t)(grown->last - grown->first) : 0;
+    uint64_t bytes = mv_driver_growth_bytes(grown);
     mv_finding f =
         finding(MV_FINDING_LEAK, MV_REPORT_LEAKS, mv_leak_verdict_name(MV_VERDICT_LEAK), bytes);
 

@@ -1,8 +1,10 @@
 #include "analyze/advice/triage.h"
 
+#include "analyze/leaks/driver_growth.h"
 #include "analyze/oom/refused_calls.h"
 #include "analyze/ranks/summary.h"
 
+#include "base/numbers.h"
 #include "base/side_by_side.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -149,31 +151,52 @@ static mv_code first_error(const mv_triage *t, mv_err *err)
 
 /* ---- the verdicts ------------------------------------------------------------------------ */
 
-/* The first finding of a report with a verdict; those of its kind that follow are counted. */
-static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_telling *words)
+/* The first finding of a report with a verdict; NULL: it has none. */
+static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
 {
-    mv_triage_row row = {.device = d->device};
-    uint32_t more = 0;
-
     for (uint32_t i = 0; i < d->findings.count; i++) {
         const mv_finding *f = &d->findings.rows[i];
-        if (f->report != report || !*f->verdict || (report == MV_REPORT_OOM && !d->has_ooms))
-            continue;
-        if (row.finding && f->kind != row.finding->kind)
-            continue;
-        more += row.finding != NULL;
-        row.bytes += f->bytes;
-        row.finding = row.finding ? row.finding : f;
+        if (f->report == report && *f->verdict && (report != MV_REPORT_OOM || d->has_ooms))
+            return f;
     }
+    return NULL;
+}
+
+/* Sets row->bytes to those of all findings of the row's kind, and returns how many there are: of
+ * the reports, since not all of them are kept as findings. */
+static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
+{
+    const mv_driver_growth *driver = d->leaks.driver;
+    bool driver_leaks = driver && driver->verdict == MV_VERDICT_LEAK;
+
+    row->bytes = row->finding->bytes;
+    switch (row->finding->kind) {
+    case MV_FINDING_OOM:
+        row->bytes = 0;
+        for (uint32_t i = 0; i < d->ooms.count; i++)
+            row->bytes += d->ooms.ooms[i].requested;
+        return d->ooms.count;
+    case MV_FINDING_LEAK:
+        row->bytes = d->leaks.leaked_bytes + (driver_leaks ? mv_driver_growth_bytes(driver) : 0);
+        return d->leaks.count + driver_leaks;
+    default:
+        return 1;
+    }
+}
+
+/* The first finding of a report; those of its kind that follow are counted. */
+static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_telling *words)
+{
+    mv_triage_row row = {.device = d->device, .finding = first_of(d, report)};
+    char more[MV_COUNT_TEXT];
+    uint32_t count;
+
     if (!row.finding)
         return;
+    count = count_all(d, &row);
     row.text = row.finding->text;
-    if (row.finding->kind == MV_FINDING_LEAK)
-        row.bytes = d->leaks.leaked_bytes;
-    else if (row.finding->kind != MV_FINDING_OOM)
-        row.bytes = row.finding->bytes;
-    if (more && (row.finding->kind == MV_FINDING_LEAK || row.finding->kind == MV_FINDING_OOM))
-        row.text = mv_say(words, "%s; %u more", row.text, more);
+    if (count > 1)
+        row.text = mv_say(words, "%s; %s more", row.text, mv_count_text(more, count - 1));
     t->rows[t->count++] = row;
 }
 

@@ -29,6 +29,12 @@ typedef struct mv_driver_growth {
     const char *advice;        /* one sentence; "" when nothing is found */
 } mv_driver_growth;
 
+/* What the driver has more at the last of the samples. */
+static inline uint64_t mv_driver_growth_bytes(const mv_driver_growth *grown)
+{
+    return grown->last > grown->first ? (uint64_t)(grown->last - grown->first) : 0;
+}
+
 /* `trace` is as it was read, `step_us` when the steps begin, `end_us` when the program's exit
  * does; INT64_MAX: not seen. Fails only when memory is out. */
 mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t device,

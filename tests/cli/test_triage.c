@@ -294,6 +294,39 @@ Test(triage, works_without_pytorch)
     mv_triage_release(&found);
 }
 
+/* More failures, and more leaks, than are kept as findings: all of them are counted, and their
+ * bytes added up. */
+Test(triage, all_failures_and_leaks_are_counted)
+{
+    enum { FAILURES = 40, LINES = 30, STEPS = 12 };
+    mvt_trace *t = mvt_new();
+    uint64_t next = 0x10000000, asked = 0;
+    mv_triage found;
+
+    mvt_segment_alloc(t, .addr = next, .bytes = 4 << 20, .stack = "main:train.py:1");
+    for (int step = 0; step < STEPS; step++) {
+        for (int i = 0; i < LINES; i++) {
+            char stack[64];
+            snprintf(stack, sizeof stack, "keep:train.py:%d", 10 + i);
+            mvt_alloc(t, .addr = next, .bytes = 512 * (uint64_t)(i + 1), .stack = stack);
+            next += 512 * (uint64_t)(i + 1);
+        }
+        mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
+    }
+    for (uint64_t i = 0; i < FAILURES; asked += (1 << 21) + i++)
+        mvt_oom(t, .addr = 1 << 20, .bytes = (1 << 21) + i, .stack = "ask:train.py:5");
+    mvt_final_heap(t);
+    found = look(mvt_done(t));
+    cr_assert_gt(found.count, 2);
+    cr_expect_eq(found.rows[0].finding->kind, MV_FINDING_OOM);
+    cr_expect(strstr(found.rows[0].text, "; 39 more"), "%s", found.rows[0].text);
+    cr_expect_eq(found.rows[0].bytes, asked);
+    cr_expect_eq(found.rows[1].finding->kind, MV_FINDING_LEAK);
+    cr_expect(strstr(found.rows[1].text, "; 29 more"), "%s", found.rows[1].text);
+    cr_expect_eq(found.rows[1].bytes, 512 * STEPS * LINES * (LINES + 1) / 2);
+    mv_triage_release(&found);
+}
+
 /* The answer does not depend on how many threads work. */
 Test(triage, threads_do_not_matter)
 {
