@@ -232,6 +232,7 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
     LIST("growth", &growth_table, mv_value_rows(f))     \
     MEMBER("needed", f->demand.needed)                  \
     MEMBER("taken", f->demand.taken)                    \
+    MEMBER("base", f->base)                             \
     MEMBER("beyond", f->beyond)                         \
     LIST("pools", &pool_table, mv_value_rows(f))        \
     LIST("advice", &advice_table, mv_value_rows(f))     \
@@ -263,6 +264,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("reserved", f->bytes.reserved)                                                   \
     MEMBER("allocated", f->bytes.allocated)                                                 \
     MEMBER("needed", f->demand.needed)                                                      \
+    MEMBER("base", f->base)                                                                 \
     MEMBER("beyond", f->beyond)                                                             \
     MEMBER("unexplained", mv_heap_unexplained(&f->bytes))                                   \
     MEMBER("free.total", f->bytes.free)                                                     \

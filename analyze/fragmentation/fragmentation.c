@@ -135,13 +135,31 @@ static const char *moment_text(char text[32], const fragmentation_state *q)
     return text;
 }
 
+#define BASE_TEXT 96
+
+/* What the allocator holds more than. */
+static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
+{
+    const mv_fragmentation *f = q->out;
+    char size[MV_SIZE_TEXT];
+
+    if (f->base != f->demand.needed)
+        snprintf(text, BASE_TEXT, "the %s that were reserved before the trace begins",
+                 mv_size_text(size, f->base));
+    else if (q->lives->history != MV_HISTORY_COMPLETE)
+        snprintf(text, BASE_TEXT, "what the trace shows to have been used at once");
+    else
+        snprintf(text, BASE_TEXT, "what the run ever used at once");
+    return text;
+}
+
 /* NULL when memory is out. */
 static const char *why(const fragmentation_state *q, bool is_far, bool has_events)
 {
     const mv_fragmentation *f = q->out;
     uint64_t free =
         f->bytes.reserved > f->bytes.allocated ? f->bytes.reserved - f->bytes.allocated : 0;
-    char more[32], used[MV_SIZE_TEXT], when[32];
+    char more[32], used[MV_SIZE_TEXT], when[32], base[BASE_TEXT];
 
     if (!f->is_known && !has_events)
         return mv_arena_printf(q->arena,
@@ -152,16 +170,16 @@ static const char *why(const fragmentation_state *q, bool is_far, bool has_event
         return "whether what is free was needed before the trace begins is unknown: record from "
                "the start, with max_entries large enough";
     if (f->fragmented)
-        return is_far ? mv_arena_printf(q->arena, "%s %s what the run ever used at once",
+        return is_far ? mv_arena_printf(q->arena, "%s %s %s",
                                         f->failed ? "what is reserved and the refused segment are"
                                                   : "the allocator holds",
-                                        proportion(more, f->beyond, needed_by(q)))
+                                        proportion(more, f->beyond, f->base), base_text(base, q))
                       : "segments in use are mostly holes";
     if (!f->over_plain)
         return mv_arena_printf(q->arena, "what is reserved is %s the %s in use%s",
                                proportion(more, free, f->bytes.allocated),
                                mv_size_text(used, f->bytes.allocated), moment_text(when, q));
-    if (f->beyond == 0)
+    if (f->bytes.reserved + f->failed <= f->demand.needed)
         return "what is free now was needed at another moment of the run";
     if (f->waits)
         return "most of it waits for streams that may still use it";
@@ -180,7 +198,8 @@ static bool find_words(fragmentation_state *q, bool is_far)
     f->figures = mv_arena_printf(
         q->arena, "%s reserved%s%s, %s%s needed", mv_size_text(reserved, f->bytes.reserved),
         f->failed ? " + a refused segment of " : "", f->failed ? failed : "",
-        f->is_known ? "" : "at least ", mv_size_text(needed, f->demand.needed));
+        q->lives->history == MV_HISTORY_COMPLETE ? "" : "at least ",
+        mv_size_text(needed, f->demand.needed));
     return f->why && f->figures;
 }
 
@@ -188,15 +207,16 @@ static bool find_words(fragmentation_state *q, bool is_far)
 static bool decide(fragmentation_state *q)
 {
     mv_fragmentation *f = q->out;
-    uint64_t needed = needed_by(q), taken;
+    uint64_t taken;
     bool is_far;
 
     f->failed = f->at.event == f->demand.taken_event ? f->demand.failed : 0;
     taken = f->bytes.reserved + f->failed;
-    f->beyond = taken > needed ? taken - needed : 0;
+    f->base = needed_by(q);
+    f->beyond = taken > f->base ? taken - f->base : 0;
     f->over_plain = f->bytes.reserved > f->bytes.allocated &&
                     f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
-    is_far = is_far_beyond(f->beyond, needed);
+    is_far = is_far_beyond(f->beyond, f->base);
     f->fragmented = is_far || is_hollow(q);
     f->is_known =
         f->fragmented ||

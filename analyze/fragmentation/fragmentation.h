@@ -48,13 +48,16 @@ typedef struct {
     bool over_plain; /* at the moment, reserved is above 3/2 of allocated */
     bool waits;      /* no verdict, but most of what is beyond the need waits for streams */
     const char *answer;  /* "fragmented", "ok", "ok as far as is known" */
-    const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed" */
+    const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed"; "at least 0.98 GiB" unless the
+                          * history is complete */
     const char *why;     /* one sentence; never NULL */
     mv_heap_sums bytes;  /* at the moment */
     uint64_t whole, stranded, largest;
     mv_demand demand; /* of the run */
     uint64_t failed;  /* the segment that the device refused at the moment; usually 0 */
-    uint64_t beyond;  /* taken at the moment beyond what the run needed; 0: nothing */
+    uint64_t base;    /* what counts as needed: demand.needed, or what was reserved before the first
+                       * event, where the past is unknown and this is more */
+    uint64_t beyond;  /* taken at the moment beyond `base`; 0: nothing */
     uint32_t domain_count;
     mv_domain_report *domains; /* [domain_count] those that hold memory */
     mv_heap_map map;

@@ -68,6 +68,82 @@ Test(fragmentation, a_refused_segment_is_not_the_request)
                      "64.0 MiB reserved + a refused segment of 20.0 MiB, 67.0 MiB needed");
 }
 
+/* A recording that begins on a heap of `before` MiB with 10 MiB in use, and takes 180 MiB more for
+ * 20 MiB. */
+static mvt_trace *begun_late(uint64_t before)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment(t, .addr = 0x40000000, .bytes = before * MIB);
+    mvt_block(t, .bytes = 10 * MIB, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (before - 10) * MIB, .state = MV_BLOCK_INACTIVE);
+    mvt_segment(t, .addr = 0x80000000, .bytes = 180 * MIB);
+    mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 160 * MIB, .state = MV_BLOCK_INACTIVE);
+    mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 180 * MIB);
+    mvt_alloc(t, .addr = 0x80000000, .bytes = 20 * MIB);
+    return t;
+}
+
+/* What was reserved before the events counts as needed: it is named, and the figures add up. */
+Test(fragmentation, a_need_from_before_the_trace_is_not_the_need_of_the_run)
+{
+    result r = found(begun_late(200));
+
+    cr_assert_eq(r.lives.history, MV_HISTORY_LATE);
+    cr_expect(r.f.fragmented && r.f.is_known);
+    cr_expect_str_eq(r.f.figures, "380 MiB reserved, at least 30.0 MiB needed");
+    cr_expect_str_eq(r.f.why, "the allocator holds 90 % more than the 200 MiB that were reserved "
+                              "before the trace begins");
+    cr_expect_eq(r.f.base, 200 * MIB);
+    cr_expect_eq(r.f.beyond, r.f.bytes.reserved - r.f.base);
+    r = found(begun_late(20));
+    cr_expect_str_eq(r.f.figures, "200 MiB reserved, at least 30.0 MiB needed");
+    cr_expect_str_eq(
+        r.f.why, "the allocator holds 6.7 times what the trace shows to have been used at once");
+    cr_expect_eq(r.f.base, 30 * MIB);
+    cr_expect_eq(r.f.beyond, 170 * MIB);
+}
+
+/* 60 MiB are reserved at the end, but no more than 40 were in use at once within the trace. */
+Test(fragmentation, what_no_event_needed_is_not_called_needed)
+{
+    mvt_trace *t = mvt_new();
+    mv_moment end = {0};
+    result r;
+
+    mvt_segment(t, .addr = 0x40000000, .bytes = 60 * MIB);
+    mvt_block(t, .bytes = 10 * MIB, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 50 * MIB, .state = MV_BLOCK_INACTIVE);
+    mvt_alloc(t, .addr = 0x40000000 + 10 * MIB, .bytes = 30 * MIB);
+    mvt_free(t, .addr = 0x40000000 + 10 * MIB);
+    r.lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    mvt_ok(mv_moment_find(mvt_arena(t), &r.lives,
+                          (mv_moment_ask){.kind = MV_MOMENT_AFTER,
+                                          .event = r.lives.events.count - 1,
+                                          .window = {0, r.lives.events.count}},
+                          &end, mvt_err()));
+    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, &end, &r);
+    cr_assert_eq(r.lives.history, MV_HISTORY_LATE);
+    cr_expect(!r.f.fragmented && r.f.is_known && r.f.over_plain);
+    cr_expect_str_eq(r.f.figures, "60.0 MiB reserved, at least 40.0 MiB needed");
+    cr_expect_str_eq(r.f.why,
+                     "what it holds beyond the need is no more than a few half-used segments");
+    cr_expect(r.f.base == 60 * MIB && r.f.beyond == 0);
+}
+
+Test(fragmentation, json_has_what_the_excess_is_measured_by)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/ring.pickle");
+    const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+
+    cr_expect_eq(mvt_json_number(row, "needed"), 220482048);
+    cr_expect_eq(mvt_json_number(row, "base"), 283115520);
+    cr_expect_eq(mvt_json_number(row, "beyond"),
+                 mvt_json_number(row, "taken") - mvt_json_number(row, "base"));
+    cr_expect_eq(mvt_json_number(report, "base"), 283115520);
+}
+
 /* ---- sums ---------------------------------------------------------------------------------- */
 
 static void expect_pins_add_up(const mv_fragmentation *f, const char *what)
