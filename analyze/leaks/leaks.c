@@ -301,8 +301,10 @@ static bool look_without_growth(mv_leak_state *w, no_growth *o)
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
     o->calls = count_calls(w);
-    /* Where a program has steps, a third of the recording may be less than one of them. */
+    /* Where a program has steps, a third of the recording may be less than one of them. Lost events
+     * may have been steps. */
     return w->out->steps.count > 0 || w->out->steps.under_way < w->lives->events.count ||
+           w->lives->history == MV_HISTORY_TRUNCATED ||
            mv_floor_comes_back(w->scratch, w->lives, &w->outer, &o->comes_back);
 }
 
