@@ -77,8 +77,8 @@ static void put_at(mv_out *out, const char *at)
     }
 }
 
-/* Whether a side's peak may not be the true one: there may have been a higher one before the first
- * event, and none of the events before a window were left out (--from). */
+/* Whether there may have been a higher peak on a side before its first event. The peak of a window
+ * (--from) is the window's. */
 static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
 {
     const mv_lives *lives = pair->sides.lives[s];

@@ -141,7 +141,8 @@ static bool a_line_recurs(mv_arena *scratch, const mv_lives *lives, const mv_out
         uint32_t place = mv_outer_of(outer, a->stack[i]);
         uint64_t part = (uint64_t)a->birth[i] * (PARTS + PARTS / 2) / lives->events.count;
 
-        if (place == MV_NO_ROW || outer->kind[place] != MV_OUTER_LINE || part < PARTS / 2)
+        if (place == MV_NO_ROW || outer->kind[place] != MV_OUTER_LINE || part < PARTS / 2 ||
+            part >= PARTS + PARTS / 2)
             continue;
         parts[place] |= (uint8_t)(1u << (part - PARTS / 2));
         *out = parts[place] == (1u << PARTS) - 1;
