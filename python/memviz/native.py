@@ -30,6 +30,11 @@ def program() -> str:
                 "and put it on the PATH, or name it in MEMVIZ_PROGRAM")
 
 
+def not_started(path: str, why: OSError) -> Error:
+    given = "MEMVIZ_PROGRAM is " if os.environ.get("MEMVIZ_PROGRAM") else ""
+    return Error(f"{given}{shown(path)}: {why.strerror or why}")
+
+
 def is_ours(path: str) -> bool:
     """Whether this is the script that pip makes of this package, which would start itself for ever."""
     with open(path, "rb") as file:
@@ -39,12 +44,22 @@ def is_ours(path: str) -> bool:
 def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[str]":
     """Runs the program and returns what it printed. With `check`, a status other than 0 and 3 (what
     --fail-on found) is an Error."""
-    done = subprocess.run([program(), *(os.fspath(word) for word in arguments)], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                          errors="surrogateescape")
+    path = program()
+    try:
+        done = subprocess.run([path, *(word if isinstance(word, str) else named(word) for word in arguments)],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              encoding="utf-8", errors="surrogateescape")
+    except OSError as why:
+        raise not_started(path, why) from why
     if check and done.returncode not in (0, 3):
         raise Error(done.stderr.strip() or f"memviz ended with status {done.returncode}")
     return done
+
+
+def named(path: Path) -> str:
+    """A path that the program does not take for an option."""
+    text = os.fspath(path)
+    return "./" + text if text.startswith("-") else text
 
 
 def shown(text: Path) -> str:
@@ -53,7 +68,10 @@ def shown(text: Path) -> str:
 
 
 def report(command: str, *arguments: Path) -> Dict[str, Any]:
-    """A report as `--json` gives it: report("peak", "run.msgpack")["sites"]."""
+    """A report as `--json` gives it: report("peak", "run.msgpack")["sites"]. A first argument that is
+    the name of a file is that file, however it begins."""
     words: List[Path] = [command, *arguments, "--json"]
+    if arguments and os.path.exists(arguments[0]):
+        words[1] = named(arguments[0])
     found: Dict[str, Any] = json.loads(run(*words).stdout)
     return found

@@ -42,7 +42,7 @@ def record_cell(shell: Any, line: str, cell: str) -> None:
                     stacks=None if given.stacks == "none" else given.stacks) as recording:
             shell.run_cell(cell)
         # Where memory ran out, that moment is what the user wants to see.
-        page = show((recording.oom_paths or [path])[-1], height=given.height)
+        page = show((recording.oom_paths or [recording.path])[-1], height=given.height)
         if shell_of_notebook():
             display(page)
     finally:

@@ -6,7 +6,7 @@ import tempfile
 import webbrowser
 from typing import Any
 
-from .native import Path, run, shown
+from .native import Path, named, run, shown
 
 
 class Page:
@@ -50,6 +50,7 @@ def show(path: Path, *options: str, height: int = 720) -> Page:
 
 
 def written(snapshot: str, target: str, options: Any) -> str:
-    run("trace_plot", "-q", snapshot, "-o", target, *options)
+    done = run("trace_plot", named(snapshot), "-o", target, *options)
+    print(done.stderr, end="", file=sys.stderr)  # such as that it is a still picture, not the viewer
     with open(target, encoding="utf-8") as file:
         return file.read()

@@ -17,7 +17,7 @@ import importlib
 import os
 import re
 import tempfile
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Dict, Iterator, Optional, Union
 
 import pytest
 
@@ -32,10 +32,24 @@ def size(text: Union[str, int]) -> int:
     """A size as the program takes it: "4096", "512M", "1.5GiB", "2 kb". Units are binary."""
     if isinstance(text, int):
         return text
-    match = SIZE.fullmatch(text)
+    match = SIZE.fullmatch(text) if isinstance(text, str) else None
     if not match:
         raise ValueError(f"{text!r} is not a size such as 500MB or 2GiB")
     return int(float(match[1]) * 1024 ** (" kmgtpe".index((match[2] or " ").lower())))
+
+
+def limits_of(marker: Any) -> Dict[str, Any]:
+    """What the marker asks for; a misspelt limit would check nothing, so it fails the test."""
+    limits = dict(marker.kwargs)
+    try:
+        if marker.args or not limits.keys() <= {"max_peak", "no_leaks"}:
+            raise ValueError("the marker takes max_peak=SIZE and no_leaks=True")
+        if limits.get("max_peak") is not None:
+            limits["max_peak"] = size(limits["max_peak"])
+    except ValueError as why:
+        words = [*map(repr, marker.args), *(f"{name}={value!r}" for name, value in limits.items())]
+        pytest.fail(f"memviz({', '.join(words)}): {why}", pytrace=False)
+    return limits
 
 
 class Watch:
@@ -43,9 +57,8 @@ class Watch:
 
     def __init__(self, item: Any) -> None:
         marker = item.get_closest_marker("memviz")
-        wanted = marker.kwargs if marker else {}
-        limit = wanted.get("max_peak", item.config.getoption("memviz_max_peak", None))
-        self.max_peak: Optional[int] = None if limit is None else size(limit)
+        wanted = limits_of(marker) if marker else {}
+        self.max_peak: Optional[int] = wanted.get("max_peak", item.config.getoption("memviz_max_peak", None))
         self.no_leaks = bool(wanted.get("no_leaks", item.config.getoption("memviz_no_leaks", False)))
         self.is_asked = marker is not None or "memviz" in getattr(item, "fixturenames", ())
         self.name = re.sub(r"[^\w.-]+", "-", item.name)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from typing import Any, List, Optional
 
@@ -10,7 +11,7 @@ from .native import Path, shown
 from .torch_memory import History, snapshot, torch_with_cuda
 
 MOST_OOM_SNAPSHOTS = 10  # of one recording: programs that look for a batch size run out of memory often
-RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # as `memviz run` takes them
+RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # as `memviz run` takes them
 
 active: List["record"] = []  # those that are recording, the innermost last
 observed: List[Any] = []  # modules torch that have our observer, which PyTorch never gives back
@@ -20,7 +21,7 @@ class record(contextlib.ContextDecorator):
     """Records what PyTorch allocates while a `with` block or a decorated function runs, and writes a
     snapshot when it ends, also by an exception.
 
-    path         %p in it becomes the process's id, %r its rank (0 without one)
+    path         %p in it becomes the process's id, %r its rank (0 without one), %h the host, %% a %
     max_entries  the newest events that are kept; each takes about a kilobyte of host memory
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
@@ -38,8 +39,8 @@ class record(contextlib.ContextDecorator):
 
     @property
     def path(self) -> str:
-        rank = next((os.environ[name] for name in RANKS if os.environ.get(name, "").isdigit()), "0")
-        return self.name.replace("%p", str(os.getpid())).replace("%r", rank)
+        words = {"p": str(os.getpid()), "r": rank(), "h": host(), "%": "%"}
+        return re.sub("%([prh%])", lambda found: words[found[1]], self.name)
 
     def __enter__(self) -> "record":
         torch = torch_with_cuda("memviz.record")
@@ -73,6 +74,16 @@ class record(contextlib.ContextDecorator):
         self.oom_paths.append(path)
         snapshot(path)
         say(f"out of memory: memviz oom {path}")
+
+
+def rank() -> str:
+    first = next(filter(None, map(os.environ.get, RANKS)), "")
+    return str(int(first)) if re.fullmatch("[0-9]+", first) else "0"
+
+
+def host() -> str:
+    """The host as part of a file's name, as `memviz run -o` writes it."""
+    return re.sub("[^A-Za-z0-9.-]|^[.]", "_", os.uname().nodename)
 
 
 def observe(torch: Any) -> None:

@@ -1,6 +1,7 @@
 """How the package finds the program, and becomes it."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -50,6 +51,20 @@ class Program(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("memviz: the program memviz is neither", done.stderr)
 
+    def test_a_program_that_does_not_start_is_an_error_of_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            no_program = os.path.join(folder, "text")
+            with open(no_program, "w") as file:
+                file.write("no program")
+            for path, why in ((no_program, "Permission denied"), (folder, "Permission denied"),
+                              ("/no/such\n", "No such file or directory")):
+                said = f"MEMVIZ_PROGRAM is {native.shown(path)}: {why}"
+                with mock.patch.dict(os.environ, MEMVIZ_PROGRAM=path), self.assertRaises(memviz.Error) as failed:
+                    memviz.run("info", FILE)
+                self.assertEqual(str(failed.exception), said)
+                done = started("info", FILE, MEMVIZ_PROGRAM=path)
+                self.assertEqual((done.returncode, done.stderr), (1, f"memviz: {said}\n"))
+
     def test_status_and_output_are_the_programs(self):
         done = started("peak", "--fail-on", "peak>1", FILE)
         self.assertEqual(done.returncode, 3)
@@ -67,6 +82,19 @@ class Program(unittest.TestCase):
         found = memviz.report("peak", FILE)
         self.assertEqual(found["command"], "peak")
         self.assertGreater(found["at"]["allocated"], 1 << 30)
+
+    def test_a_file_may_begin_as_an_option_does(self):
+        wanted = memviz.report("leaks", FILE)["verdict"]
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(os.path.abspath(FILE), os.path.join(folder, "-x.pickle"))
+            os.chdir(folder)
+            try:
+                self.assertEqual(memviz.report("leaks", "-x.pickle")["verdict"], wanted)
+                self.assertEqual(memviz.report("leaks", "-q", pathlib.Path("-x.pickle"))["verdict"], wanted)
+                self.assertRaisesRegex(memviz.Error, "unknown option -y", memviz.report, "leaks", "-y.pickle")
+            finally:
+                os.chdir(before)
 
     def test_what_fails_is_an_error_of_one_line(self):
         with self.assertRaises(memviz.Error) as failed:

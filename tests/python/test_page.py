@@ -55,6 +55,26 @@ class Page(unittest.TestCase):
         said = self.shown()[1]
         self.assertTrue(said.endswith("x.pickle\\x1b]0;x\\x07\\u202e\\udcff.html\n"), ascii(said))
 
+    def test_a_still_picture_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alone = os.path.join(folder, "a", "b", "memviz")
+            os.makedirs(os.path.dirname(alone))
+            shutil.copy(memviz.program(), alone)
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                self.shown(MEMVIZ_PROGRAM=alone, MEMVIZ_PAGE="", DISPLAY="")
+        self.assertRegex(said.getvalue(), r"^memviz: .*x\.pickle\.html: a still picture: .*\n$")
+
+    def test_a_path_is_no_option(self):
+        before = os.getcwd()
+        os.rename(self.path, os.path.join(os.path.dirname(self.path), "-x"))
+        os.chdir(os.path.dirname(self.path))
+        try:
+            self.path = "-x"
+            self.assertEqual(self.shown()[1], "memviz: -x.html\n")
+        finally:
+            os.chdir(before)
+
     def test_with_a_display_the_browser_opens_it(self):
         self.shown(DISPLAY=":0")[2].assert_called_once_with(f"file://{self.path}.html")
 

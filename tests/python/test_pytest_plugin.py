@@ -91,6 +91,22 @@ def test_without_cuda_what_asks_for_it_is_skipped_and_the_rest_not_checked(outco
                                 "SKIPPED *memviz: there is no PyTorch with a CUDA device"])
 
 
+@pytest.mark.parametrize("mark, why", [
+    ('max_peek="500MB"', "the marker takes max_peak=SIZE and no_leaks=True"),
+    ('no_leaks=True, max_peek=1', "the marker takes max_peak=SIZE and no_leaks=True"),
+    ('"500MB"', "the marker takes max_peak=SIZE and no_leaks=True"),
+    ('no_leak=True', "the marker takes max_peak=SIZE and no_leaks=True"),
+    ('max_peak="abc"', "'abc' is not a size such as 500MB or 2GiB"),
+    ('max_peak=1.5', "1.5 is not a size such as 500MB or 2GiB")])
+def test_a_wrong_mark_is_an_error(outcome, mark, why):
+    tests = f"import pytest\n@pytest.mark.memviz({mark})\ndef test_it(): pass"
+    for has_cuda in (True, False):
+        found = outcome(tests=tests, has_cuda=has_cuda)
+        assert found.parseoutcomes() == {"errors": 1}
+        found.stdout.fnmatch_lines([f"memviz({mark}): {why}".replace('"', "'")])
+        found.stdout.no_fnmatch_line("*Traceback*")
+
+
 def test_what_is_no_size_is_refused(outcome):
     found = outcome("--memviz-max-peak", "much")
     assert found.ret == pytest.ExitCode.USAGE_ERROR

@@ -182,6 +182,21 @@ class Record(Case):
                 pass
         self.assertEqual(self.names(), [f"x.3.{os.getpid()}.msgpack"])
 
+    def test_the_rank_is_the_one_that_memviz_run_takes(self):
+        for variables, rank in (({"LOCAL_RANK": "3"}, "3"), ({"RANK": "", "LOCAL_RANK": "3", "PMI_RANK": "5"}, "3"),
+                                ({"RANK": "7", "LOCAL_RANK": "3"}, "7"), ({"SLURM_PROCID": "05"}, "5"),
+                                ({"RANK": "x", "LOCAL_RANK": "3"}, "0"), ({}, "0")):
+            with mock.patch.dict(os.environ, variables):
+                for name in set(recording.RANKS) - set(variables):
+                    os.environ.pop(name, None)
+                self.assertEqual(memviz.record("x.%r").path, f"x.{rank}")
+
+    def test_names_have_the_host_and_percents(self):
+        with mock.patch.object(recording.os, "uname") as uname:
+            for host, word in (("gpu-7.example.org", "gpu-7.example.org"), ("../a b", "_._a_b")):
+                uname.return_value.nodename = host
+                self.assertEqual(memviz.record("%h.%%r.%x%").path, word + ".%r.%x%")
+
     def test_marks_and_ranges_are_annotations_within(self):
         with memviz.record(self.path("x.msgpack")):
             with memviz.range("step"):
