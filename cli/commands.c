@@ -123,6 +123,7 @@ const mv_command mv_commands[] = {
                    MV_HAS(OUTPUT) | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | RANGE_OPTIONS,
         .least_files = 2,
         .most_files = 2,
+        .pictures = ".svg, .png, .folded",
         .arguments = "BEFORE AFTER",
         .summary = "what changed between two snapshots",
         .help =

@@ -64,6 +64,7 @@ struct mv_command {
     int least_files, most_files;
     uint32_t gates;                /* MV_GATES bits: what --fail-on can name, if it is an option */
     bool writes_file;              /* -o names another file than the report */
+    const char *pictures;          /* endings of -o that its report has too, or NULL */
     bool writes_last;              /* the last file is written, not read */
     bool takes_folders;            /* a folder means the snapshots in it */
     bool confines_itself;          /* it needs more until its files are open */

@@ -345,6 +345,10 @@ bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, c
         }
         mv_option_id id =
             result >= LONG_BASE ? (mv_option_id)(result - LONG_BASE) : by_letter(result);
+        if (id == MV_OPTION_OUTPUT && out->output) {
+            snprintf(why, why_size, "-o is given twice: %s and %s", out->output, optarg);
+            return false;
+        }
         if (!take(out, id, optarg)) {
             const mv_option *o = &mv_option_table[id];
             snprintf(why, why_size, "--%s %s: expected %s%s%s", o->name, optarg,

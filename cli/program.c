@@ -15,6 +15,7 @@
 #include "cli/input/overwrite.h"
 #include "cli/nearest.h"
 #include "cli/output_limit.h"
+#include "cli/output_name.h"
 #include "cli/report/pager.h"
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
@@ -225,7 +226,7 @@ static bool check_options(const mv_command *command, const mv_options *o, mv_gat
         mv_complain_usage(command->name, "unexpected argument '%s'", o->file[command->most_files]);
     else
         return check_places(command, o) && check_tables(command, o) &&
-               !mv_overwrite_is_asked(command, o);
+               mv_output_name_fits(command, o) && !mv_overwrite_is_asked(command, o);
     return false;
 }
 

@@ -55,6 +55,7 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ trace a b", 2, NULL, "unexpected argument 'b'"},
         {"$MEMVIZ convert a", 2, NULL, "convert: expected IN OUT"},
         {"$MEMVIZ convert a b.bin -o c.bin", 2, NULL, "OUT is named twice: b.bin, and c.bin by -o"},
+        {"$MEMVIZ trace -o b a -o c", 2, NULL, "trace: -o is given twice: b and c"},
         {"$MEMVIZ trace_plot --top 0 a", 2, NULL, "--top 0: expected N, at least 1"},
         {"$MEMVIZ trace_plot --size 99999x9 a", 2, NULL, "expected WxH, each from 1 to 16384"},
         {"$MEMVIZ trace --jsno a", 2, NULL, "unknown option --jsno; did you mean --json?"},
@@ -81,6 +82,33 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
     };
     CHECK_ALL(all);
+}
+
+Test(cli, output_has_the_ending_of_what_is_written)
+{
+    static const expectation wrong[] = {
+        {"$MEMVIZ diff a b -o x.html", 2, NULL,
+         "diff: x.html: diff writes .svg, .png, .folded; text goes to another name"},
+        {"$MEMVIZ diff a b --json -o x.svg", 2, NULL, "x.svg: --json is written, which .svg is no"},
+        {"$MEMVIZ peak a -o x.svg", 2, NULL,
+         "peak: x.svg: peak writes no pictures; text goes to another name"},
+        {"$MEMVIZ dump a -o x.folded", 2, NULL, "x.folded: dump writes no pictures"},
+        {"$MEMVIZ peak a -o x.json", 2, NULL, "peak: x.json: add --json"},
+        {"$MEMVIZ triage a -o x.csv", 2, NULL, "triage: x.csv: add --csv"},
+        {"$MEMVIZ peak --csv a -o x.json", 2, NULL, "x.json: --csv is written, which .json is no"},
+    };
+    static const char *const right[] = {"diff $SNAPS/oom.pickle $SNAPS/oom.pickle -o x.svg",
+                                        "peak $SNAPS/oom.pickle -o x.txt",
+                                        "peak $SNAPS/oom.pickle --json -o x.json",
+                                        "peak $SNAPS/oom.pickle --csv -o x.csv",
+                                        "trace_plot $SNAPS/oom.pickle --json -o x.svg",
+                                        "peak $SNAPS/oom.pickle -o x"};
+
+    CHECK_ALL(wrong);
+    for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s", right[i]);
+        cr_expect_eq(r.status, 0, "%s: %s", right[i], r.err);
+    }
 }
 
 Test(cli, good_usage_has_its_output)

@@ -1,0 +1,45 @@
+#include "cli/output_name.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/complain.h"
+
+/* The ending, of those that promise something, that the name has; NULL: another. */
+static const char *promise_of(const char *name)
+{
+    static const char *const endings[] = {".json", ".csv", ".html", ".svg", ".png", ".folded"};
+
+    for (unsigned i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (mv_text_has_ending(name, endings[i]))
+            return endings[i];
+    return NULL;
+}
+
+/* --json or --csv, as the ending of a name; NULL: neither was given. */
+static const char *table_ending(const mv_options *o)
+{
+    return mv_option_given(o, MV_HAS(JSON))  ? ".json"
+           : mv_option_given(o, MV_HAS(CSV)) ? ".csv"
+                                             : NULL;
+}
+
+bool mv_output_name_fits(const mv_command *command, const mv_options *o)
+{
+    const char *promise = !o->output || command->writes_file ? NULL : promise_of(o->output);
+    const char *pictures = command->pictures, *table = table_ending(o);
+    bool is_table = promise && (strcmp(promise, ".json") == 0 || strcmp(promise, ".csv") == 0);
+
+    if (!promise || (table && strcmp(promise, table) == 0) ||
+        (!table && pictures && strstr(pictures, promise)))
+        return true;
+    if (table)
+        mv_complain_usage(command->name, "%s: --%s is written, which %s is no name for", o->output,
+                          table + 1, promise);
+    else if (is_table && (command->options & MV_HAS(JSON)))
+        mv_complain_usage(command->name, "%s: add --%s", o->output, promise + 1);
+    else
+        mv_complain_usage(command->name, "%s: %s writes %s; text goes to another name", o->output,
+                          command->name, pictures ? pictures : "no pictures");
+    return false;
+}
