@@ -2,6 +2,7 @@
  * options and terms. */
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/report/table.h"
 #include "cli/terms.h"
 
 static bool takes_file(const mv_option *o)
@@ -30,6 +31,34 @@ static bool takes_words(const mv_command *c)
 static const mv_command *first_look(void)
 {
     return mv_command_find("triage");
+}
+
+enum { MOST_WORDS = MV_TABLE_PATHS };
+
+/* What the option's argument can be in this command: words with a space between, made in `buffer`
+ * where the option's own list is not the command's. NULL: anything. */
+static const char *words_of(const mv_command *c, mv_option_id id, char buffer[MOST_WORDS])
+{
+    char *to = buffer;
+
+    if (id == MV_OPTION_FAIL_ON)
+        return mv_gates_text(c->gates, buffer, MOST_WORDS);
+    if (id != MV_OPTION_TABLE || !(c->options & MV_HAS(CSV)))
+        return mv_option_words(id, options_of(c));
+    mv_table_paths(c->report, buffer);
+    for (const char *from = buffer; *from; from++)
+        if (*from != ',')
+            *to++ = *from;
+    *to = 0;
+    return buffer;
+}
+
+/* "triage|report": the command's names, with `between` between them. */
+static void put_names(mv_out *out, const mv_command *c, const char *between)
+{
+    mv_out_text(out, c->name);
+    if (c->alias)
+        mv_out_format(out, "%s%s", between, c->alias);
 }
 
 static void put_command_names(mv_out *out)
@@ -88,27 +117,39 @@ static void put_with_argument(mv_out *out, const mv_command *c, const char *betw
 
 /* ---- bash -------------------------------------------------------------------------------- */
 
-static void put_bash_values(mv_out *out)
+static void put_bash_values(mv_out *out, const mv_command *c)
 {
+    char buffer[MOST_WORDS];
+
+    mv_out_text(out, "        case $before in\n");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
-        if (!o->argument)
+        const char *words = words_of(c, (mv_option_id)i, buffer);
+        if (!o->argument || !(options_of(c) & (UINT64_C(1) << i)))
             continue;
-        mv_out_format(out, "    --%s", o->name);
+        mv_out_format(out, "        --%s", o->name);
         if (o->letter)
             mv_out_format(out, "|-%c", o->letter);
         if (takes_file(o))
             mv_out_text(out, ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
         else
             mv_out_format(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\"))%s; return ;;\n",
-                          o->words ? o->words : "",
+                          words ? words : "",
                           i == MV_OPTION_LEVEL ? "; _memviz_names \"$word\" '' levels" : "");
     }
+    mv_out_text(out, "        esac ;;\n");
 }
 
-static void put_bash_command(mv_out *out, const mv_command *c, const char *name)
+/* `c` NULL: the first look, for what is no command's name. */
+static void put_bash_command(mv_out *out, const mv_command *c)
 {
-    mv_out_format(out, "    %s) options='", name);
+    mv_out_text(out, "    ");
+    if (c)
+        put_names(out, c, "|");
+    else
+        mv_out_char(out, '*');
+    c = c ? c : first_look();
+    mv_out_text(out, ") options='");
     for (uint32_t i = 0, first = 1; i < MV_OPTION_COUNT; i++) {
         if (!(options_of(c) & (UINT64_C(1) << i)))
             continue;
@@ -126,7 +167,8 @@ static void put_bash_command(mv_out *out, const mv_command *c, const char *name)
         put_term_names(out);
         mv_out_text(out, "'");
     }
-    mv_out_text(out, " ;;\n");
+    mv_out_char(out, '\n');
+    put_bash_values(out, c);
 }
 
 /* Completes the program that a command starts, and that program's arguments. `at` in the script is
@@ -227,13 +269,10 @@ static void put_bash(mv_out *out)
         if (c->starts_program)
             put_bash_program(out, c);
     put_bash_annotations(out);
-    mv_out_text(out, "    case $before in\n");
-    put_bash_values(out);
-    mv_out_text(out, "    esac\n"
-                     "    case ${COMP_WORDS[1]} in\n");
+    mv_out_text(out, "    case ${COMP_WORDS[1]} in\n");
     for (const mv_command *c = mv_commands; c->name; c++)
-        put_bash_command(out, c, c->name);
-    put_bash_command(out, first_look(), "*");
+        put_bash_command(out, c);
+    put_bash_command(out, NULL);
     mv_out_text(out, "    esac\n"
                      "    if [[ $word == -* ]]; then\n"
                      "        COMPREPLY=($(compgen -W \"$options --version\" -- \"$word\"))\n"
@@ -270,7 +309,8 @@ static void put_zsh_words(mv_out *out, const char *words)
 static void put_zsh_option(mv_out *out, const mv_command *c, mv_option_id id)
 {
     const mv_option *o = &mv_option_table[id];
-    const char *words = mv_option_words(id, options_of(c));
+    char buffer[MOST_WORDS];
+    const char *words = words_of(c, id, buffer);
 
     if (o->letter)
         mv_out_format(out, "        '(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter,
@@ -293,9 +333,16 @@ static void put_zsh_option(mv_out *out, const mv_command *c, mv_option_id id)
     mv_out_text(out, "' \\\n");
 }
 
-static void put_zsh_command(mv_out *out, const mv_command *c, const char *name)
+/* `c` NULL: the first look, for what is no command's name. */
+static void put_zsh_command(mv_out *out, const mv_command *c)
 {
-    mv_out_format(out, "    %s) _arguments%s \\\n", name, c->starts_program ? " -S" : "");
+    mv_out_text(out, "    ");
+    if (c)
+        put_names(out, c, "|");
+    else
+        mv_out_char(out, '*');
+    c = c ? c : first_look();
+    mv_out_format(out, ") _arguments%s \\\n", c->starts_program ? " -S" : "");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options_of(c) & (UINT64_C(1) << i))
             put_zsh_option(out, c, (mv_option_id)i);
@@ -356,8 +403,8 @@ static void put_zsh(mv_out *out)
                      "    (( CURRENT-- ))\n"
                      "    case $words[1] in\n");
     for (const mv_command *c = mv_commands; c->name; c++)
-        put_zsh_command(out, c, c->name);
-    put_zsh_command(out, first_look(), "*");
+        put_zsh_command(out, c);
+    put_zsh_command(out, NULL);
     mv_out_text(out, "    esac\n"
                      "}\n"
                      "compdef _memviz memviz\n");
@@ -376,17 +423,22 @@ static void put_fish_text(mv_out *out, const char *text)
     mv_out_char(out, '\'');
 }
 
-#define NO_COMMAND "__fish_use_subcommand"
-
-/* `condition` says where the option can be. */
-static void put_fish_option(mv_out *out, const char *condition, const mv_command *c,
-                            mv_option_id id)
+/* `c` NULL: where no command is named, for the first look. */
+static void put_fish_option(mv_out *out, const mv_command *c, mv_option_id id)
 {
     const mv_option *o = &mv_option_table[id];
-    const char *words = mv_option_words(id, options_of(c));
-    const char *of = strcmp(condition, NO_COMMAND) == 0 ? "" : c->name;
+    char buffer[MOST_WORDS];
+    const char *words = words_of(c ? c : first_look(), id, buffer);
 
-    mv_out_format(out, "complete -c memviz -n '%s%s' -l %s", condition, of, o->name);
+    mv_out_text(out, "complete -c memviz -n '");
+    if (c) {
+        mv_out_text(out, "__fish_seen_subcommand_from ");
+        put_names(out, c, " ");
+    } else {
+        mv_out_text(out, "__fish_use_subcommand");
+    }
+    c = c ? c : first_look();
+    mv_out_format(out, "' -l %s", o->name);
     if (o->letter)
         mv_out_format(out, " -s %c", o->letter);
     if (takes_file(o))
@@ -458,11 +510,11 @@ static void put_fish(mv_out *out)
         put_fish_arguments(out, c);
         for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
             if (options_of(c) & (UINT64_C(1) << i))
-                put_fish_option(out, "__fish_seen_subcommand_from ", c, (mv_option_id)i);
+                put_fish_option(out, c, (mv_option_id)i);
     }
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options_of(first_look()) & (UINT64_C(1) << i))
-            put_fish_option(out, NO_COMMAND, first_look(), (mv_option_id)i);
+            put_fish_option(out, NULL, (mv_option_id)i);
 }
 
 int mv_cmd_completion(mv_cli *cli)

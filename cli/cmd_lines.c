@@ -233,10 +233,8 @@ int mv_cmd_lines(mv_cli *cli)
                      .trace = &trace,
                      .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 1)};
     mv_err err = {.offset = MV_NO_OFFSET};
-    int status;
 
-    if (!mv_by_wanted(cli, &r.is_grouped, &status))
-        return status;
+    r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (cli->options.source) {
         if (mv_source_text_init(&source, &cli->arena, cli->options.source, &err) != MV_OK)
             return mv_complain(NULL, &err);

@@ -356,8 +356,7 @@ static int put_tree(mv_cli *cli)
         .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     int status;
 
-    if (!mv_by_wanted(cli, &r.is_grouped, &status))
-        return status;
+    r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (r.is_grouped && cli->options.filter)
         return mv_complain_usage("memory", "--by adds up all that is allocated: without --filter");
     status = find_all(&r);

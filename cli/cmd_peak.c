@@ -670,10 +670,8 @@ int mv_cmd_peak(mv_cli *cli)
                      .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
     bool is_found = true;
-    int status;
 
-    if (!mv_by_wanted(cli, &r.is_grouped, &status))
-        return status;
+    r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (!load_rules(&r))
         return MV_EXIT_FAILED;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))

@@ -43,9 +43,6 @@ typedef enum {
 
 #define MV_GATES(id) (1u << MV_GATE_##id)
 
-/* The words of all gates, for completion. */
-#define MV_GATE_WORDS "leak fragmented oom unknown any peak>BYTES reserved>BYTES delta>BYTES"
-
 typedef struct {
     const char *file;              /* its name in messages; NULL: none */
     uint32_t asked;                /* MV_GATES bits */

@@ -17,15 +17,17 @@ const mv_option mv_option_table[MV_OPTION_COUNT] = {
 #undef MV_OPTION_ROW
 };
 
-/* Options that mean something else where another one is, too. */
+/* Options that mean something else where another one is, too; the first row that fits. */
 static const struct {
     mv_option_id id, where;
-    const char *help, *words; /* words NULL: the same */
+    const char *help, *words; /* NULL: the same */
 } elsewhere[] = {
     {MV_OPTION_FRAMES, MV_OPTION_BENCH,
      "frames of stacks to show: user (default) or all; with --bench how many to play", NULL},
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
+    {MV_OPTION_BY, MV_OPTION_BY, NULL,
+     "line metadata annotation forward compile fx layer library"}, /* in all that draw no use */
     {MV_OPTION_TABLE, MV_OPTION_FORMAT,
      "the table to write as CSV: allocations (default), events, segments, ...", NULL},
 };
@@ -33,7 +35,8 @@ static const struct {
 const char *mv_option_help(mv_option_id id, uint64_t allowed)
 {
     for (unsigned i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-        if (elsewhere[i].id == id && (allowed & (UINT64_C(1) << elsewhere[i].where)))
+        if (elsewhere[i].id == id && (allowed & (UINT64_C(1) << elsewhere[i].where)) &&
+            elsewhere[i].help)
             return elsewhere[i].help;
     return mv_option_table[id].help;
 }
@@ -84,11 +87,9 @@ static bool read_number(const char *text, uint64_t most, uint64_t *out)
     return mv_number_read(text, out) && *out <= most;
 }
 
-/* The position of `text` among the option's words, or -1. */
-static int word_index(mv_option_id id, const char *text)
+/* The position of `text` among the words, or -1. */
+static int index_in(const char *word, const char *text)
 {
-    const char *word = mv_option_table[id].words;
-
     for (int i = 0; *word; i++) {
         size_t length = strcspn(word, " ");
         if (length == strlen(text) && memcmp(word, text, length) == 0)
@@ -97,6 +98,12 @@ static int word_index(mv_option_id id, const char *text)
         word += *word == ' ';
     }
     return -1;
+}
+
+/* The position of `text` among the words that the option has in any command, or -1. */
+static int word_index(mv_option_id id, const char *text)
+{
+    return index_in(mv_option_table[id].words, text);
 }
 
 /* "1600x900" */
@@ -253,7 +260,7 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
                                        : r->kind == IS_ANY_TEXT || (argument && *argument);
     case IS_WORD:
         memcpy(member, &word, sizeof word);
-        return word >= 0;
+        return index_in(mv_option_words(id, o->allowed), argument) >= 0;
     case IS_NUMBER:
         return read_number(argument, r->most, member);
     case IS_SIZE:
@@ -351,8 +358,9 @@ bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, c
         }
         if (!take(out, id, optarg)) {
             const mv_option *o = &mv_option_table[id];
+            const char *words = mv_option_words(id, allowed);
             snprintf(why, why_size, "--%s %s: expected %s%s%s", o->name, optarg,
-                     o->words ? "one of: " : "", o->words ? o->words : o->argument, bounds_of(id));
+                     words ? "one of: " : "", words ? words : o->argument, bounds_of(id));
             return false;
         }
     }

@@ -19,6 +19,7 @@ struct mv_mcp_tool {
     const char *arguments; /* as in mv_command; NULL: those of the command */
     const char *about;     /* NULL: the command's own help */
     const char *limit;     /* --limit when none is given; or NULL */
+    uint64_t lacks;        /* MV_HAS bits of what the command takes for its other output alone */
     bool is_picture;
 };
 
@@ -43,7 +44,7 @@ static const mv_mcp_tool tools[] = {
      .arguments = "[TERM]",
      .about = "What the words of the reports mean: all of them, or one."},
     {.name = "picture", .command = "trace_plot", .is_picture = true},
-    {.name = "flame_graph", .command = "memory", .is_picture = true},
+    {.name = "flame_graph", .command = "memory", .lacks = MV_HAS(BY), .is_picture = true},
 };
 enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
 
@@ -72,7 +73,8 @@ static uint64_t options_of(const mv_mcp_tool *tool)
 {
     const mv_command *command = mv_command_find(tool->command);
 
-    return command->options & (tool->is_picture ? PICTURE_ARGUMENTS : REPORT_ARGUMENTS);
+    return command->options & (tool->is_picture ? PICTURE_ARGUMENTS : REPORT_ARGUMENTS) &
+           ~tool->lacks;
 }
 
 /* One of the files, or words, that a tool takes. */
@@ -131,16 +133,16 @@ static const char *type_of(mv_option_id id)
 
 static void put_option(mv_out *out, const mv_mcp_tool *tool, mv_option_id id)
 {
-    const mv_option *o = &mv_option_table[id];
+    const mv_command *command = mv_command_find(tool->command);
     char tables[MV_TABLE_PATHS], text[MV_TABLE_PATHS + 80];
 
-    mv_out_format(out, ",\"%s\":{\"type\":%s", o->name, type_of(id));
+    mv_out_format(out, ",\"%s\":{\"type\":%s", mv_option_table[id].name, type_of(id));
     if (id == MV_OPTION_TABLE) {
         snprintf(text, sizeof text, "answer with this table of the report, as CSV: %s",
-                 mv_table_paths(mv_command_find(tool->command)->report, tables));
+                 mv_table_paths(command->report, tables));
         put_member(out, "description", text);
     } else {
-        put_member(out, "description", o->help);
+        put_member(out, "description", mv_option_help(id, command->options));
     }
     mv_out_char(out, '}');
 }

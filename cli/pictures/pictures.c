@@ -191,10 +191,6 @@ static bool check_usage(mv_drawing *d, const char *ending)
 {
     const char *command = d->cli->command->name;
 
-    if (mv_option_given(&d->cli->options, MV_HAS(BY)) && d->cli->options.by > MV_BY_LINE) {
-        mv_complain_usage(command, "--by is use or line; peak and lines have the rest");
-        return false;
-    }
     if (!d->picture->is_of_moment && d->cli->options.at) {
         mv_complain_usage(command, "--at names a moment, and this view shows a window of time: see "
                                    "--from, --to and --view state");

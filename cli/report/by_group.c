@@ -1,19 +1,5 @@
 #include "cli/report/by_group.h"
 
-#include "cli/complain.h"
-
-bool mv_by_wanted(const mv_cli *cli, bool *wanted, int *status)
-{
-    const mv_options *o = &cli->options;
-
-    *wanted = mv_option_given(o, MV_HAS(BY));
-    if (*wanted && o->by == MV_BY_USE) {
-        *status = mv_complain_usage(cli->command->name, "--by use is for segment_plot");
-        return false;
-    }
-    return true;
-}
-
 mv_group_by mv_by_what(const mv_cli *cli)
 {
     return (mv_group_by)(cli->options.by - MV_BY_LINE);

@@ -13,10 +13,6 @@ typedef struct {
     uint64_t limit; /* rows to list */
 } mv_grouped;
 
-/* Whether --by was given. False with a message, and *status set, when its word is one for pictures.
- */
-bool mv_by_wanted(const mv_cli *cli, bool *wanted, int *status);
-
 /* What --by groups by; it must have been given. */
 mv_group_by mv_by_what(const mv_cli *cli);
 

@@ -285,6 +285,8 @@ Test(cli, bash_completes)
         {"memviz ledger --js", "--json"},
         {"memviz ledger --at reserved", "reserved-peak"},
         {"memviz leaks --level ho", "host"},
+        {"memviz compare --fail-", "--fail-on"}, /* an alias */
+        {"memviz report --json --li", "--limit"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
@@ -294,6 +296,34 @@ Test(cli, bash_completes)
         cr_expect_eq(r.status, 0, "%s", r.err);
         cr_expect(strstr(r.out, all[i].expected) == r.out, "%s: %s", all[i].words, r.out);
     }
+}
+
+/* Every word that is offered for an option is one that the command takes there. */
+Test(cli, completed_words_are_taken)
+{
+    static const mv_option_id ids[] = {MV_OPTION_BY, MV_OPTION_TABLE, MV_OPTION_FAIL_ON,
+                                       MV_OPTION_AT, MV_OPTION_VIEW,  MV_OPTION_THEME};
+    unsigned words = 0;
+
+    for (const mv_command *c = mv_commands; c->name; c++)
+        for (unsigned i = 0; i < sizeof ids / sizeof *ids; i++) {
+            const char *option = mv_option_table[ids[i]].name;
+            bool is_of_report = ids[i] == MV_OPTION_TABLE && (c->options & MV_HAS(CSV));
+            if (!(c->options & (UINT64_C(1) << ids[i])) || c->least_files == 0)
+                continue;
+            mvt_run r =
+                mvt_sh("$MEMVIZ completion bash >c; bash -c '. ./c; COMP_WORDS=(memviz %s --%s "
+                       "\"\"); COMP_CWORD=3; _memviz;"
+                       "printf \"%%s\\n\" ${COMPREPLY[@]}' >words; while read -r word; do echo;"
+                       "$MEMVIZ %s %s --%s \"${word%%BYTES}\" %s 2>&1 |"
+                       "grep -E 'expected one of|no table|not something'; done <words",
+                       c->name, option, c->name, is_of_report ? "--csv" : "", option,
+                       c->least_files > 1 ? "c c" : "c");
+            words += count_lines(r.out);
+            cr_expect(*r.out && strspn(r.out, "\n") == strlen(r.out), "%s --%s: %s", c->name,
+                      option, r.out);
+        }
+    cr_expect_gt(words, 100);
 }
 
 /* Names of annotations are taken out of the file, and are text whatever is in them. */

@@ -294,6 +294,34 @@ Test(mcp, nesting_is_bounded)
 
 /* ---- the program ------------------------------------------------------------------------- */
 
+static const char *help_of(const cJSON *tools, const char *name, const char *argument)
+{
+    const cJSON *tool;
+
+    cJSON_ArrayForEach(tool, tools)
+    {
+        const cJSON *schema = cJSON_GetObjectItemCaseSensitive(tool, "inputSchema");
+        const cJSON *all = cJSON_GetObjectItemCaseSensitive(schema, "properties");
+        const cJSON *one = cJSON_GetObjectItemCaseSensitive(all, argument);
+        if (strcmp(mvt_json_text(tool, "name"), name) == 0)
+            return one ? mvt_json_text(one, "description") : NULL;
+    }
+    return NULL;
+}
+
+/* What a tool says of an argument is what its command does with it. */
+Test(mcp, arguments_are_those_that_the_command_takes_there)
+{
+    char *lines = mvt_mcp_play("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n");
+    const cJSON *tools = cJSON_GetObjectItemCaseSensitive(
+        cJSON_GetObjectItemCaseSensitive(mvt_mcp_next(&lines), "result"), "tools");
+
+    cr_expect_null(help_of(tools, "flame_graph", "by"));
+    cr_expect(strstr(help_of(tools, "picture", "by"), "use"));
+    cr_expect_null(strstr(help_of(tools, "picture", "by"), "metadata"));
+    cr_expect(strstr(help_of(tools, "peak", "by"), "metadata"));
+}
+
 /* A ledger is of captures, and says so. */
 Test(mcp, every_tool_answers_and_says_what_it_takes)
 {

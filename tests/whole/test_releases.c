@@ -431,6 +431,7 @@ Test(releases, groups_of_files_that_say_nothing)
                  mvt_json_number(cJSON_GetObjectItem(r, "at"), "allocated"));
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(r, "groups")), 1);
     cr_expect_eq(use.status, 2);
+    cr_expect(strstr(use.err, "--by use: expected one of: line metadata"), "%s", use.err);
     cr_expect_eq(plot.status, 2);
 }
 
