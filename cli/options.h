@@ -80,7 +80,8 @@
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
       "colored text: auto (default), always, never")                                               \
     X(MAX_MEMORY, "max-memory", 0, "SIZE", NULL,                                                   \
-      "most memory to use, such as 4G (default: 3/4 of the machine's)")                            \
+      "most memory to use, such as 4G (default: by the files' size, at most 3/4 of the "           \
+      "machine's)")                                                                                \
     X(HELP, "help", 'h', NULL, NULL, "what the command does, with an example")
 
 typedef enum {

@@ -22,7 +22,7 @@ class record(contextlib.ContextDecorator):
     snapshot when it ends, also by an exception.
 
     path         %p in it becomes the process's id, %r its rank (0 without one), %h the host, %% a %
-    max_entries  the newest events that are kept; each takes about a kilobyte of host memory
+    max_entries  the newest events that are kept; each takes 0.3 to 1 KB of host memory, by its stack
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
                  run-oom1.msgpack, run-oom2.msgpack, ... for run.msgpack

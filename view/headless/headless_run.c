@@ -332,6 +332,8 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         out->rss_bytes = resident_bytes();
         if (getrusage(RUSAGE_SELF, &usage) == 0)
             out->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+        if (out->peak_rss_bytes < out->rss_bytes) /* the kernel counts its peak now and then */
+            out->peak_rss_bytes = out->rss_bytes;
     }
     close_all(&p);
     return code;
