@@ -246,6 +246,63 @@ Test(cli, man_page_names_every_option_in_use)
     }
 }
 
+/* The part of the man page about an option, without the backslashes before hyphens. */
+static char *man_of_option(const char *name)
+{
+    return mvt_sh("sed 's/\\\\-/-/g' '" MV_SOURCE_DIR "/cli/memviz.1' |"
+                  "sed -n '/^\\.B.* *--%s\\b/,/^\\.TP/p'",
+                  name)
+        .out;
+}
+
+Test(cli, man_page_names_every_word_of_an_option)
+{
+    static const char *const filters[] = {
+        "size>", "life<",  "stream:", "pool:",   "addr:",   "cat:",
+        "site:", "stack:", "leak",    "nostack", "nopython"};
+
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
+        const mv_option *o = &mv_option_table[i];
+        const char *page = o->words ? man_of_option(o->name) : "";
+        for (const char *word = o->words; word && *word; word += strspn(word, " ")) {
+            char one[40];
+            snprintf(one, sizeof one, "%.*s", (int)strcspn(word, " "), word);
+            cr_expect(strstr(page, one), "--%s of the man page lacks %s: %s", o->name, one, page);
+            word += strlen(one);
+        }
+    }
+    for (unsigned i = 0; i < sizeof filters / sizeof *filters; i++)
+        cr_expect(strstr(man_of_option("filter"), filters[i]), "--filter lacks %s", filters[i]);
+}
+
+/* After each gate the commands that can find it. */
+Test(cli, man_page_names_the_commands_of_each_gate)
+{
+    static const char *const names[MV_GATE_COUNT] = {
+#define NAME_OF(id, word, has_bound, text) \
+    has_bound ? "\n.BI " word "> BYTES\n" : "\n.B " word "\n",
+        MV_GATE_LIST(NAME_OF)
+#undef NAME_OF
+    };
+    const char *page = man_of_option("fail-on");
+
+    for (unsigned gate = 0; gate < MV_GATE_COUNT; gate++) {
+        const char *at = strstr(page, names[gate]), *end, *next;
+        char list[600];
+        cr_assert(at, "no%s", names[gate]);
+        at += strlen(names[gate]);
+        end = strstr(at, "\n.B ");
+        next = strstr(at, "\n.BI ");
+        cr_assert(end);
+        if (next && next < end)
+            end = next;
+        snprintf(list, sizeof list, "%.*s", (int)(end - at), at);
+        for (const mv_command *c = mv_commands; c->name; c++)
+            cr_expect(!c->gates || !strstr(list, c->name) == !(c->gates & (1u << gate)), "%s: %s",
+                      names[gate], c->name);
+    }
+}
+
 Test(cli, completion_names_everything)
 {
     static const char *const shells[] = {"bash", "zsh", "fish"};
