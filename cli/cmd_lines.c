@@ -170,22 +170,22 @@ const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .
 static void put_verdict(const line_report *r, uint32_t device, const mv_lines *found)
 {
     char label[512], size[MV_SIZE_TEXT];
+    uint32_t column;
 
     if (found->count == 0) {
         mv_captured_put_idle(r->out, r->trace, device);
         return;
     }
     mv_out_style(r->out, MV_STYLE_BOLD);
-    mv_out_format(r->out, "device %u: ", device);
+    column = mv_prose_part(r->out, 0, 2, "device %u:", device);
     mv_out_style(r->out, MV_STYLE_NONE);
-    mv_out_format(r->out, "%u %s%s; most at once %s by ", found->count,
-                  r->is_grouped ? "group" : "line", found->count == 1 ? "" : "s",
-                  mv_size_text(size, found->lines[0].peak));
+    column = mv_prose_part(r->out, column, 2, " %u %s%s; most at once %s by", found->count,
+                           r->is_grouped ? "group" : "line", found->count == 1 ? "" : "s",
+                           mv_size_text(size, found->lines[0].peak));
     mv_out_style(r->out, MV_STYLE_BOLD);
     label_of(r, &found->lines[0], label, sizeof label);
-    mv_prose_put_cut(r->out, mv_prose_room(r->out, 48), label);
+    mv_prose_put_name(r->out, column, 2, label);
     mv_out_style(r->out, MV_STYLE_NONE);
-    mv_out_char(r->out, '\n');
 }
 
 static void put_device(const void *all, uint32_t device)

@@ -407,28 +407,29 @@ static void put_verdict(const peak_report *r, const device_peak *d)
 {
     const mv_attribution *found = &d->found;
     const char *at = r->cli->options.at ? r->cli->options.at : "peak";
-    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], head[96], by[32] = "";
+    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT];
+    bool has_largest = found->count > 0 && found->sites[0].bytes >= found->unattributed;
+    uint32_t column;
 
-    snprintf(head, sizeof head, "device %u: %s allocated%s", d->device,
-             mv_size_text(size, found->at.bytes.allocated),
-             strcmp(at, "peak") == 0 ? " at the peak" : "");
     mv_out_style(r->out, MV_STYLE_BOLD);
-    mv_out_text(r->out, head);
+    column = mv_prose_part(r->out, 0, 2, "device %u: %s allocated%s%s", d->device,
+                           mv_size_text(size, found->at.bytes.allocated),
+                           strcmp(at, "peak") == 0 ? " at the peak" : "",
+                           has_largest || found->unattributed > 0 ? ";" : "");
     mv_out_style(r->out, MV_STYLE_NONE);
-    if (found->count > 0 && found->sites[0].bytes >= found->unattributed) {
-        snprintf(by, sizeof by, "; %s by ",
-                 mv_percent_text(share, found->sites[0].bytes, found->at.bytes.allocated));
-        mv_out_text(r->out, by);
+    if (has_largest) {
+        column =
+            mv_prose_part(r->out, column, 2, " %s by",
+                          mv_percent_text(share, found->sites[0].bytes, found->at.bytes.allocated));
         mv_out_style(r->out, MV_STYLE_BOLD);
-        mv_prose_put_cut(r->out, mv_prose_room(r->out, (uint32_t)(strlen(head) + strlen(by))),
-                         largest_label(r, found));
+        mv_prose_put_name(r->out, column, 2, largest_label(r, found));
         mv_out_style(r->out, MV_STYLE_NONE);
     } else if (found->unattributed > 0) {
-        mv_prose_put(r->out, (uint32_t)strlen(head), 2, "; %s without a stack",
+        mv_prose_put(r->out, column, 2, " %s without a stack",
                      mv_percent_text(share, found->unattributed, found->at.bytes.allocated));
-        return;
+    } else {
+        mv_out_char(r->out, '\n');
     }
-    mv_out_char(r->out, '\n');
 }
 
 static void put_levels(const peak_report *r, const mv_attribution *found)

@@ -57,16 +57,14 @@ static size_t word_length(const char *word)
     return length;
 }
 
-void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
+static uint32_t put_words(mv_out *out, uint32_t column, uint32_t indent, const char *format,
+                          va_list args)
 {
     uint32_t columns = columns_of(out);
     bool is_first = true;
     char text[2048];
-    va_list args;
 
-    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     for (const char *word = text; *word;) {
         size_t length = word_length(word);
         uint32_t width = (uint32_t)mv_utf8_count(word, length);
@@ -84,6 +82,36 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
         is_first = false;
         word += length + (word[length] == ' ');
     }
+    return column;
+}
+
+void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    put_words(out, column, indent, format, args);
+    va_end(args);
+    mv_out_char(out, '\n');
+}
+
+uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    column = put_words(out, column, indent, format, args);
+    va_end(args);
+    return column;
+}
+
+void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char *name)
+{
+    bool fits = column + 1 + mv_prose_width(name) <= columns_of(out);
+
+    mv_out_char(out, fits ? ' ' : '\n');
+    mv_out_spaces(out, fits ? 0 : indent);
+    mv_prose_put_cut(out, mv_prose_room(out, fits ? column + 1 : indent), name);
     mv_out_char(out, '\n');
 }
 

@@ -13,6 +13,15 @@
 void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same without ending the line, for sentences of several styles: a part that does not begin
+ * with a blank is never torn off the one before. Returns the column after it. */
+uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Prints a name that ends such a sentence, in one piece: on a line of its own where the rest of
+ * this one is too short, and cut, as by mv_prose_put_cut, where the terminal is. Ends the line. */
+void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char *name);
+
 /* Appends to a text in a buffer of `size` bytes; what does not fit is cut. */
 void mv_prose_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

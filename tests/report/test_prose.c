@@ -182,6 +182,23 @@ Test(prose, no_line_is_wider_than_the_terminal)
     }
 }
 
+/* The verdicts of peak and lines fit narrow terminals, too, and end in the name. */
+Test(prose, verdicts_fit_forty_columns)
+{
+    static const char *const all[] = {
+        "peak leak_in_training.pickle",     "peak --at end resnet_all.pickle",
+        "peak --by layer gpt_train.pickle", "lines leak_in_training.pickle",
+        "lines resnet_all.pickle",          "peak state_only.pickle"};
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ %s -q | head -3", all[i]);
+        expect_width(r.out, 40, all[i]);
+    }
+    cr_expect(
+        strstr(mvt_sh("cd $SNAPS; COLUMNS=40 $MEMVIZ %s -q", all[0]).out,
+               "device 0: 257 MiB allocated at the peak;\n  23 % by\n  train.py:75 train_step, "));
+}
+
 /* The line and the name that tell the rows apart are there at the least width. */
 Test(prose, the_name_of_a_row_stays)
 {
