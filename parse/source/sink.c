@@ -160,6 +160,14 @@ static mv_code set_path(mv_sink *sink, int folder, const char *path, mv_err *err
     return MV_OK;
 }
 
+/* A file put in its place could say so, too, but not to a process that may not touch folders. */
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
 {
     if (set_path(sink, AT_FDCWD, path, err) != MV_OK)
@@ -168,6 +176,9 @@ mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
         sink->file = stdout;
         return MV_OK;
     }
+    if (is_folder(path))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s: name a file in it", path,
+                       strerror(EISDIR));
     return start(sink, mv_sink_is_in_place(path) ? open_in_place(path) : open_replacement(sink),
                  err);
 }

@@ -474,6 +474,21 @@ Test(cli, standard_input_is_a_file)
     cr_expect_str_eq(file.out, gzip.out);
 }
 
+/* Also where the process may no longer touch it. */
+Test(cli, output_folder_is_told_from_a_file)
+{
+    static const expectation all[] = {
+        {"mkdir d; $MEMVIZ peak $SNAPS/oom.pickle -o d", 1, NULL,
+         "cannot write d: Is a directory: name a file in it"},
+        {"mkdir d.bin; $MEMVIZ convert $SNAPS/oom.pickle d.bin", 1, NULL,
+         "cannot write d.bin: Is a directory: name a file in it"},
+        {"mkdir d; $MEMVIZ summarize $SNAPS/oom.pickle -o d/", 1, NULL,
+         "cannot write d/: Is a directory: name a file in it"},
+    };
+
+    CHECK_ALL(all);
+}
+
 Test(cli, output_file_is_whole_or_absent)
 {
     mvt_run direct = mvt_sh("$MEMVIZ trace $SNAPS/streams.pickle");
