@@ -130,6 +130,17 @@ static void check_refusal(const char *command, int status, const char *why)
     cr_expect(strstr(one_line(&r), why), "%s: %s", command, r.err);
 }
 
+/* The script that the manual shows. */
+Test(viewer, manual_has_a_script_that_runs)
+{
+    mvt_run r = mvt_sh("cp $SNAPS/frag_pinned_by_small.pickle .;"
+                       "sed -n '/^    open /,/^    shot /s/^    //p' '" MV_SOURCE_DIR
+                       "/docs/viewer.md' >s; test -s s && $MEMVIZ view --headless --script s && "
+                       "test -s reports.png");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+}
+
 Test(viewer, wrong_options_are_refused)
 {
     check_refusal("$MEMVIZ view --headless --shot x.png missing.pickle", 1, "missing.pickle: ");
