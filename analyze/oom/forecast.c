@@ -14,6 +14,11 @@
 /* When allocations that differ between steps reach this part of what is allocated, the step has
  * shown how it differs. */
 #define SHOWN 0.02
+/* An earlier step is of the same kind only if at least this part of what the current one allocated
+ * so far has a counterpart there, in blocks and in bytes, */
+#define ALIKE 0.5
+/* and if it is not so much larger: that is a thousand samples in place of one. */
+#define MOST_FACTOR 1000
 /* How many different sizes of the current step are looked at, and how many answers are cached. */
 #define MOST_SIZES 1024
 #define ANSWERS    1024
@@ -40,6 +45,8 @@ typedef struct {
     double common;   /* the factor that most sizes changed by; 1: most did not */
     double factor;   /* the same, but 0 where there is no single factor */
     uint32_t matched;
+    uint64_t matched_bytes;
+    uint64_t current_bytes;               /* of the whole current step */
     uint32_t *after[MV_MOST_REPETITIONS]; /* counterparts of the base's rows after its point */
     sizes *answer;                        /* [ANSWERS] cache, by hash */
     uint32_t *current;                    /* [base.row - low] the current rows of the base's rows */
@@ -157,9 +164,11 @@ static bool find_factor(prediction *t)
         return false;
     for (uint32_t row = r->current; row < r->now; row++) {
         uint32_t peer = peer_of(t, t->base, row);
+        t->current_bytes += asked_of(t, row);
         if (peer == MV_NO_ROW)
             continue;
         t->matched++;
+        t->matched_bytes += asked_of(t, row);
         all += (double)asked_of(t, peer);
         mv_scaled_size_add(changed, &count, asked_of(t, peer), asked_of(t, row), 1);
     }
@@ -172,6 +181,16 @@ static bool find_factor(prediction *t)
                     ? t->common
                     : 0;
     return true;
+}
+
+/* Whether what has been seen of the current step shows that the base is an earlier one of its kind,
+ * and not another part of the program in which a few sites occur as well. */
+static bool is_of_this_kind(const prediction *t)
+{
+    uint32_t allocated = t->found->now - t->found->current;
+
+    return t->matched >= ALIKE * allocated &&
+           (double)t->matched_bytes >= ALIKE * (double)t->current_bytes && t->common <= MOST_FACTOR;
 }
 
 /* ---- what is still to come --------------------------------------------------------------- */
@@ -407,6 +426,27 @@ static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
     return best;
 }
 
+/* False when memory is out. */
+static bool predict(prediction *t, mv_forecast *out)
+{
+    const mv_recurrence *r = t->found;
+
+    if (!find_factor(t))
+        return false;
+    if (!is_of_this_kind(t))
+        return true;
+    if (!list_known(t) || !follow_peers(t) || !invert_peers(t))
+        return false;
+    predict_rows(t);
+    *out = (mv_forecast){.peak = find_peak(t),
+                         .is_least = !r->is_marked || t->end < r->at[t->base].step_end,
+                         .step = r->at[t->base].step,
+                         .steps = r->steps,
+                         .matched = t->matched,
+                         .factor = t->factor};
+    return true;
+}
+
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                          const mv_steps *steps, const mv_block_rules *rules, mv_recurrence_ask ask,
                          uint64_t allocated, mv_forecast *out, mv_err *err)
@@ -426,17 +466,8 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
     code = mv_recurrence_find(&scratch, lives, sites, steps, ask, &found, err);
     if (code == MV_OK && found.count) {
         t.base = most_alike(lives, &found);
-        if (find_factor(&t) && list_known(&t) && follow_peers(&t) && invert_peers(&t)) {
-            predict_rows(&t);
-            *out = (mv_forecast){.peak = find_peak(&t),
-                                 .is_least = !found.is_marked || t.end < found.at[t.base].step_end,
-                                 .step = found.at[t.base].step,
-                                 .steps = found.steps,
-                                 .matched = t.matched,
-                                 .factor = t.factor};
-        } else {
+        if (!predict(&t, out))
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the step's forecast");
-        }
     }
     mv_arena_release(&scratch);
     return code;

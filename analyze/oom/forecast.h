@@ -8,7 +8,8 @@
  * changed, in the earlier steps, by the same factors; the new one changes as that one did here.
  * Second: an allocation of this step had the same size in the earlier step; both have the same size
  * here. Last: the factor that most sizes changed by. If this step has not yet shown anything of
- * what differs between steps, the forecast ends where such sizes begin. docs/oom.md explains it. */
+ * what differs between steps, the forecast ends where such sizes begin. There is no forecast if too
+ * little of this step has a counterpart in the earlier one. docs/oom.md explains it. */
 #ifndef MV_FORECAST_H
 #define MV_FORECAST_H
 
@@ -17,7 +18,7 @@
 
 typedef struct {
     uint64_t peak;    /* most allocated bytes from here to the same point of the next step; 0: no
-                       * earlier step reached this point */
+                       * earlier step of this kind reached this point */
     bool is_least;    /* the peak may be higher: a size could not be predicted, or no mark shows the
                        * steps */
     uint32_t step;    /* the number of the earlier step, 1 to `steps` */

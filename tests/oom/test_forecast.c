@@ -138,6 +138,57 @@ Test(forecast, a_point_before_any_step_tells_nothing)
     cr_expect_eq(told(inputs, 1, 2, 16, "grow:a.py:3").peak, 0);
 }
 
+/* The step before is cut: of it there is only one block of the backward pass's thread, which looks
+ * like any other block of that thread. */
+static mv_forecast told_of(uint64_t lone, uint32_t blocks, uint32_t peers)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_recurrence_ask ask = {.bytes = 64 * MIB};
+    char site[32];
+
+    mvt_segment_alloc(t, .addr = 0x100000000, .bytes = 0x80000000);
+    mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+    mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
+    for (uint32_t s = 0; s < 2; s++) {
+        for (uint32_t i = s ? 0 : blocks - peers; i < blocks; i++) {
+            snprintf(site, sizeof site, "layer%u:a.py:1", i);
+            mvt_alloc(t, .addr = 0x100000000 + i * 0x4000000ull, .bytes = 8 * MIB, .stack = site);
+        }
+        mvt_alloc(t, .addr = 0x170000000, .bytes = s ? 64 * MIB : lone);
+        if (s)
+            break;
+        mvt_alloc(t, .addr = 0x178000000, .bytes = lone);
+        mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+        mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
+        for (uint32_t i = blocks - peers; i < blocks; i++)
+            mvt_free(t, .addr = 0x100000000 + i * 0x4000000ull);
+        mvt_free(t, .addr = 0x170000000);
+        mvt_free(t, .addr = 0x178000000);
+    }
+    mvt_oom(t, .addr = 0, .bytes = ask.bytes);
+    mvt_final_heap(t);
+    trace = mvt_done(t);
+    ask.event = mv_trace_events(trace, 0).count - 1;
+    ask.stack = mv_trace_events(trace, 0).stack[ask.event];
+    return forecast(mvt_arena(t), trace, ask);
+}
+
+Test(forecast, one_block_that_looks_alike_is_no_earlier_step)
+{
+    cr_expect_gt(told_of(32 * MIB, 20, 20).peak, 0);
+    cr_expect_gt(told_of(32 * MIB, 20, 10).peak, 0);
+    cr_expect_eq(told_of(32 * MIB, 20, 0).peak, 0);
+    cr_expect_eq(told_of(4, 20, 0).peak, 0);
+}
+
+/* The counterpart is most of the step, yet nothing grows a million times from step to step. */
+Test(forecast, a_factor_that_cannot_be_is_no_earlier_step)
+{
+    cr_expect_gt(told_of(MIB, 1, 0).peak, 0);
+    cr_expect_eq(told_of(4, 1, 0).peak, 0);
+}
+
 /* ---- recorded runs: what did follow ---------------------------------------------------------- */
 
 typedef struct {
@@ -183,7 +234,7 @@ static uint32_t check_run(const expected *want, double *over, double *under)
     mv_sites sites;
     mv_steps steps;
     uint64_t *level;
-    uint32_t checked = 0;
+    uint32_t checked = 0, tried = 0, missing = 0;
     mv_trace trace = mvt_load(arena, want->name);
     mv_block_rules rules = mv_block_rules_of(&trace);
     mv_lives lives = mvt_lives(arena, &trace, 0);
@@ -202,13 +253,17 @@ static uint32_t check_run(const expected *want, double *over, double *under)
                 continue;
             mvt_ok(mv_forecast_find(arena, &lives, &sites, &steps, &rules, ask, level[e - 1], &f,
                                     mvt_err()));
-            cr_assert_gt(f.peak, 0, "%s: event %u", want->name, e);
+            tried++;
+            missing += f.peak == 0;
+            if (f.peak == 0)
+                continue;
             *over = fmax(*over, (double)f.peak / (double)most - 1);
             if (f.is_least)
                 continue;
             *under = fmax(*under, 1 - (double)f.peak / (double)least);
             checked++;
         }
+    cr_expect_leq(10 * missing, tried, "%s: %u of %u have none", want->name, missing, tried);
     return checked;
 }
 
