@@ -83,19 +83,24 @@ static void measure(mv_holes *h, uint32_t rank)
     set_hole(h, rank, from < limit ? limit - from : 0);
 }
 
+/* The block or run that starts at `rank` or next below it. */
+static uint32_t start_of(const mv_holes *h, uint32_t rank)
+{
+    uint32_t used = mv_rankset_prev(&h->used, rank), wall = mv_rankset_prev(&h->walls, rank);
+
+    return used == MV_NO_RANK || (wall != MV_NO_RANK && wall > used) ? wall : used;
+}
+
 /* Measures the hole that ends at `rank`, if there is one. */
 static void measure_below(mv_holes *h, uint32_t rank)
 {
-    uint32_t used, wall;
+    uint32_t start;
 
     if (rank == 0)
         return;
-    used = mv_rankset_prev(&h->used, rank - 1);
-    wall = mv_rankset_prev(&h->walls, rank - 1);
-    if (used == MV_NO_RANK || (wall != MV_NO_RANK && wall > used))
-        used = wall;
-    if (used != MV_NO_RANK)
-        measure(h, used);
+    start = start_of(h, rank - 1);
+    if (start != MV_NO_RANK)
+        measure(h, start);
 }
 
 /* ---- changes ----------------------------------------------------------------------------- */
@@ -183,4 +188,32 @@ void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row)
 uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span)
 {
     return mv_maxtree_most(&holes->by_segment, holes->first[span.first], holes->first[span.end]);
+}
+
+uint64_t mv_holes_least(const mv_holes *holes, mv_domain_span span, uint64_t bytes)
+{
+    uint64_t least = 0;
+
+    for (uint32_t rank = 0; rank < holes->ranks->count; rank++) {
+        uint64_t size = mv_maxtree_get(&holes->by_rank, rank);
+        uint32_t start, domain;
+        if (size == 0 || size < bytes || (least && size >= least))
+            continue;
+        start = mv_ranges_at(&holes->held, rank);
+        domain =
+            start == MV_NO_RANK ? MV_NO_ROW : holes->domains->of_segment[holes->held.row[start]];
+        if (domain >= span.first && domain < span.end)
+            least = size;
+    }
+    return least;
+}
+
+uint64_t mv_holes_around(const mv_holes *holes, uint32_t rank)
+{
+    uint32_t start = start_of(holes, rank);
+
+    if (start == MV_NO_RANK || mv_ranges_at(&holes->held, rank) == MV_NO_RANK ||
+        (mv_rankset_has(&holes->used, start) && holes->used_end[start] > holes->ranks->addr[rank]))
+        return 0;
+    return mv_maxtree_get(&holes->by_rank, start);
 }

@@ -51,6 +51,12 @@ void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row);
 /* The largest hole of the domains in `span`. */
 uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span);
 
+/* The smallest hole of at least `bytes` in the domains of `span`; 0: there is none. O(ranks). */
+uint64_t mv_holes_least(const mv_holes *holes, mv_domain_span span, uint64_t bytes);
+
+/* The hole that covers the address of `rank`; 0: none does. */
+uint64_t mv_holes_around(const mv_holes *holes, uint32_t rank);
+
 /* The end of the run that starts at `wall`. */
 static inline uint32_t mv_holes_run_end(const mv_holes *holes, uint32_t wall)
 {

@@ -20,7 +20,7 @@
     X(PENDING_FREE, "pending_free")     /* enough, but freed too late */                         \
     X(OUTSIDE, "outside_pytorch")       /* others use the device's memory */                     \
     X(OTHERS, "outside")                /* likewise; the file is of a program without PyTorch */ \
-    X(UNKNOWN, "unknown")               /* of such a program: the device seemed to have room */
+    X(UNKNOWN, "unknown")               /* the file does not show what refused it */
 
 typedef enum {
 #define MV_OOM_VERDICT_ENUM(name, text) MV_OOM_##name,
@@ -28,6 +28,15 @@ typedef enum {
 #undef MV_OOM_VERDICT_ENUM
         MV_OOM_VERDICT_COUNT
 } mv_oom_verdict;
+
+/* Why a hole that is large enough did not serve the request. */
+typedef enum {
+    MV_HOLE_NONE,       /* there is none */
+    MV_HOLE_LATE,       /* a free completed while the request waited for streams */
+    MV_HOLE_UNCUT,      /* max_split_size_mb does not let it be used */
+    MV_HOLE_OTHER_POOL, /* the file does not name the request's pool: it was not the default one */
+    MV_HOLE_UNEXPLAINED
+} mv_oom_hole;
 
 /* Where the size of the device comes from. */
 typedef enum {
@@ -81,6 +90,7 @@ typedef struct {
     mv_heap_sums bytes;
     uint64_t usable;       /* free in the request's own pool and stream */
     uint64_t largest_hole; /* among these */
+    mv_oom_hole hole;      /* why `largest_hole` did not serve the request */
     uint64_t total;        /* bytes of the device; 0: unknown */
     mv_total_source total_source;
     uint64_t

@@ -1,5 +1,7 @@
 #include "analyze/oom/oom_judge.h"
 
+#include "analyze/replay/alloc_conf.h"
+
 #define GIB ((uint64_t)1 << 30)
 
 /* ---- the request alone ------------------------------------------------------------------- */
@@ -32,15 +34,77 @@ static uint64_t free_of_kind(const mv_oom_case *c)
     return c->domain == MV_NO_ROW ? c->heap->now.free_all : free;
 }
 
-mv_oom_verdict mv_oom_suspect(const mv_oom_case *c, const mv_oom *o)
+/* ---- a hole that fits -------------------------------------------------------------------- */
+
+/* Whether a free that had waited for a stream was completed by the request itself, and made a hole
+ * that is large enough. The allocator does not look again then. */
+static bool came_late(const mv_oom_case *c, const mv_oom *o)
 {
+    const mv_lives *l = c->heap->lives;
+    const uint8_t *action = l->events.action;
+
+    for (uint32_t e = o->event; e-- > 0;) {
+        uint32_t row = l->alloc_of[e], segment;
+        if (action[e] == MV_ACTION_SEGMENT_FREE || action[e] == MV_ACTION_SEGMENT_UNMAP)
+            continue;
+        if (action[e] != MV_ACTION_FREE_COMPLETED || row == MV_NO_ROW ||
+            (e > 0 && action[e - 1] == MV_ACTION_FREE_REQUESTED && l->alloc_of[e - 1] == row))
+            return false;
+        segment = l->allocs.segment[row];
+        if (segment != MV_NO_ROW && c->heap->domains.of_segment[segment] == c->domain &&
+            mv_holes_around(&c->heap->now, c->heap->ranks.of_event[e]) >= o->requested)
+            return true;
+    }
+    return false;
+}
+
+/* Whether max_split_size_mb forbids every hole that fits: get_free_block(), PyTorch
+ * CUDACachingAllocator.cpp, looks at the smallest. */
+static bool is_uncut(const mv_oom_case *c, const mv_oom *o)
+{
+    uint64_t max_split = c->rules->max_split, least;
+
+    if (max_split == UINT64_MAX)
+        return false;
+    least = mv_holes_least(&c->heap->now, (mv_domain_span){c->domain, c->domain + 1}, o->requested);
+    if (o->requested < max_split)
+        return least >= max_split;
+    return least - o->requested >= mv_alloc_conf_of(c->trace).max_non_split_rounding;
+}
+
+static mv_oom_hole why_unused(const mv_oom_case *c, const mv_oom *o)
+{
+    const mv_events *ev = &c->heap->lives->events;
+
+    if (c->domain == MV_NO_ROW || o->largest_hole < o->requested)
+        return MV_HOLE_NONE;
+    if (o->api_call != MV_NO_ROW)
+        return MV_HOLE_UNEXPLAINED;
+    if (came_late(c, o))
+        return MV_HOLE_LATE;
+    if (is_uncut(c, o))
+        return MV_HOLE_UNCUT;
+    return c->trace->tags.pool[ev->tag[o->event].row].row == MV_NO_ROW ? MV_HOLE_OTHER_POOL
+                                                                       : MV_HOLE_UNEXPLAINED;
+}
+
+/* ---- the suspect ------------------------------------------------------------------------- */
+
+static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
+{
+    static const mv_oom_verdict of_hole[] = {
+        [MV_HOLE_LATE] = MV_OOM_PENDING_FREE,
+        [MV_HOLE_UNCUT] = MV_OOM_FRAGMENTATION,
+        [MV_HOLE_OTHER_POOL] = MV_OOM_STREAM_OR_POOL,
+        [MV_HOLE_UNEXPLAINED] = MV_OOM_UNKNOWN,
+    };
     uint64_t pending = 0;
 
+    if (o->hole != MV_HOLE_NONE)
+        return of_hole[o->hole];
     if (c->domain != MV_NO_ROW) {
         mv_domain_span own = {c->domain, c->domain + 1};
         pending = c->heap->of[c->domain].pending;
-        if (o->largest_hole >= o->requested)
-            return c->rules->max_split == UINT64_MAX ? MV_OOM_PENDING_FREE : MV_OOM_FRAGMENTATION;
         if (pending && mv_holes_largest(mv_heap_settled(c->heap), own) >= o->requested)
             return MV_OOM_PENDING_FREE;
     }
@@ -100,16 +164,19 @@ static mv_oom_decider decider_against(const mv_oom *o, mv_oom_verdict suspect)
     return room < need + f->rise ? MV_OOM_BY_GROWTH : MV_OOM_BY_FIGURES;
 }
 
-/* Some hole is large enough, so the request was not refused because of its size. */
+/* The events show why a hole that is large enough was not used, so the request was not refused
+ * because of its size. */
 static bool is_beyond_doubt(const mv_oom *o)
 {
-    return o->largest_hole >= o->requested;
+    return o->hole == MV_HOLE_LATE || o->hole == MV_HOLE_UNCUT;
 }
 
 void mv_oom_judge(const mv_oom_case *c, mv_oom *o)
 {
-    mv_oom_verdict suspect = mv_oom_suspect(c, o);
+    mv_oom_verdict suspect;
 
+    o->hole = why_unused(c, o);
+    suspect = suspect_of(c, o);
     o->verdict = suspect;
     o->decided_by = MV_OOM_BY_FIGURES;
     if (suspect != MV_OOM_CAPACITY && suspect != MV_OOM_OUTSIDE && !is_beyond_doubt(o))

@@ -13,14 +13,10 @@ typedef struct {
     uint32_t domain; /* of the request; MV_NO_ROW: it never had a segment */
 } mv_oom_case;
 
-/* The cause if only the request itself counts: what joining the holes, or waiting, would have
- * changed. */
-mv_oom_verdict mv_oom_suspect(const mv_oom_case *this_case, const mv_oom *oom);
-
 /* Whether the forecast peak of the step is more than could be reserved. */
 bool mv_oom_is_above_limit(const mv_oom *oom);
 
-/* Fills verdict and decided_by; the outlook is known. */
+/* Fills hole, verdict and decided_by; the outlook is known. */
 void mv_oom_judge(const mv_oom_case *this_case, mv_oom *oom);
 
 #endif

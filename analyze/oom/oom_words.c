@@ -120,33 +120,52 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
     }
 }
 
-static void say_holes(char s[SENTENCE], const mv_oom *o)
+/* Why a hole that is large enough was not used. */
+static void say_hole(char s[SENTENCE], const mv_oom *o)
+{
+    static const char *const about[] = {
+        [MV_HOLE_LATE] = "became free while the request waited, too late for it",
+        [MV_HOLE_UNCUT] = "is free, but max_split_size_mb keeps it from being cut",
+        [MV_HOLE_OTHER_POOL] =
+            "would fit if the request was of the default pool, which the file does not say",
+        [MV_HOLE_UNEXPLAINED] = "is large enough, and the file does not show why it was not used",
+    };
+    char size[MV_SIZE_TEXT];
+
+    mv_text_append(s, SENTENCE, "a hole of %s %s", mv_size_text(size, o->largest_hole),
+                   about[o->hole]);
+}
+
+/* What is free, and why it did not serve the request. */
+static void say_free(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
-    if (o->verdict == MV_OOM_STREAM_OR_POOL)
+    if (o->hole != MV_HOLE_NONE)
+        say_hole(s, o);
+    else if (o->verdict == MV_OOM_STREAM_OR_POOL)
         mv_text_append(s, SENTENCE,
                        "%s are free, but only %s of it in the pool and stream of the request",
                        mv_size_text(a, o->bytes.free), mv_size_text(b, o->usable));
-    else if (o->verdict == MV_OOM_PENDING_FREE && o->largest_hole >= o->requested)
-        mv_text_append(s, SENTENCE,
-                       "a hole of %s became free while the request waited, too late for it",
-                       mv_size_text(a, o->largest_hole));
     else if (o->verdict == MV_OOM_PENDING_FREE)
         mv_text_append(s, SENTENCE, "%s were freed, but other streams may still use them",
                        mv_size_text(a, o->bytes.pending));
-    else if (o->largest_hole >= o->requested)
-        mv_text_append(s, SENTENCE,
-                       "a hole of %s is free, but max_split_size_mb keeps it from being cut",
-                       mv_size_text(a, o->largest_hole));
     else
         mv_text_append(s, SENTENCE,
                        "%s are free in the right pool and stream, but the largest hole is %s",
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
+}
+
+static void say_holes(char s[SENTENCE], const mv_oom *o)
+{
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
+
+    say_free(s, o);
     if (o->outlook.forecast.peak) {
         mv_text_append(s, SENTENCE, "; ");
         say_forecast(s, o);
-    } else if (o->outlook.margin >= 0 && o->verdict != MV_OOM_PENDING_FREE) {
+    } else if (o->outlook.margin >= 0 && o->hole == MV_HOLE_NONE &&
+               o->verdict != MV_OOM_PENDING_FREE) {
         mv_text_append(s, SENTENCE, "; joined, they would have left about %s of the %s",
                        mv_size_text(a, (uint64_t)o->outlook.margin),
                        o->limited ? "limit" : mv_size_text(b, o->outlook.limit));
@@ -181,7 +200,7 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
     const mv_oom_outlook *f = &o->outlook;
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
-    if (o->largest_hole >= o->requested)
+    if (o->hole == MV_HOLE_UNCUT)
         mv_text_append(s, SENTENCE, "raise max_split_size_mb, or leave it out");
     else if (c->rules->expandable)
         mv_text_append(s, SENTENCE,

@@ -57,8 +57,20 @@ static bool continues(const slow *h, uint32_t i)
            s->is_expandable[b] && h->domains->of_segment[a] == h->domains->of_segment[b];
 }
 
-/* Adds the holes of each run to their domain; the largest of each. */
-static void slow_holes(const slow *h, uint64_t *free, uint64_t *largest)
+typedef struct {
+    uint64_t *free, *largest, *least; /* [domains] */
+} slow_sums;
+
+static void expect_around(const mv_holes *holes, uint64_t at, uint64_t size)
+{
+    uint32_t rank = mv_address_rank(holes->ranks, at);
+
+    if (rank < holes->ranks->count && holes->ranks->addr[rank] < at + size)
+        cr_assert_eq(mv_holes_around(holes, rank), size);
+}
+
+/* Adds the holes of each run to their domain; the largest of each, and the smallest. */
+static void slow_holes(const slow *h, const mv_holes *holes, slow_sums *sums)
 {
     uint32_t k = 0;
 
@@ -73,9 +85,14 @@ static void slow_holes(const slow *h, uint64_t *free, uint64_t *largest)
             bool is_last = k == h->block_count || h->blocks[k].addr >= h->segments[end].end;
             uint64_t to = is_last ? h->segments[end].end : h->blocks[k].addr;
             cr_assert_geq(to, at);
-            free[domain] += to - at;
-            if (to - at > largest[domain])
-                largest[domain] = to - at;
+            sums->free[domain] += to - at;
+            if (to - at > sums->largest[domain])
+                sums->largest[domain] = to - at;
+            if (to > at && (sums->least[domain] == 0 || to - at < sums->least[domain]))
+                sums->least[domain] = to - at;
+            expect_around(holes, at, to - at);
+            if (!is_last)
+                cr_assert_eq(mv_holes_around(holes, mv_address_rank(holes->ranks, to)), 0);
             if (is_last)
                 break;
             at = h->blocks[k].end;
@@ -86,17 +103,21 @@ static void slow_holes(const slow *h, uint64_t *free, uint64_t *largest)
 static void expect_holes(mv_arena *arena, const mv_heap *heap, bool settled, const char *what)
 {
     uint32_t domains = heap->domains.count;
-    uint64_t *free = mv_push_array(arena, uint64_t, domains);
-    uint64_t *largest = mv_push_array(arena, uint64_t, domains);
+    slow_sums sums = {mv_push_array(arena, uint64_t, domains),
+                      mv_push_array(arena, uint64_t, domains),
+                      mv_push_array(arena, uint64_t, domains)};
     const mv_holes *holes = settled ? mv_heap_settled(heap) : &heap->now;
     slow h = slow_heap(arena, heap, settled);
 
-    slow_holes(&h, free, largest);
+    slow_holes(&h, holes, &sums);
     for (uint32_t d = 0; d < domains; d++) {
-        cr_assert_eq(holes->free[d], free[d], "%s domain %u: free %" PRIu64 ", not %" PRIu64, what,
-                     d, holes->free[d], free[d]);
-        cr_assert_eq(mv_holes_largest(holes, (mv_domain_span){d, d + 1}), largest[d],
-                     "%s domain %u: largest", what, d);
+        mv_domain_span own = {d, d + 1};
+        cr_assert_eq(holes->free[d], sums.free[d], "%s domain %u: free %" PRIu64 ", not %" PRIu64,
+                     what, d, holes->free[d], sums.free[d]);
+        cr_assert_eq(mv_holes_largest(holes, own), sums.largest[d], "%s domain %u: largest", what,
+                     d);
+        cr_assert_eq(mv_holes_least(holes, own, 1), sums.least[d], "%s domain %u: least", what, d);
+        cr_assert_eq(mv_holes_least(holes, own, sums.largest[d]), sums.largest[d], "%s", what);
     }
 }
 

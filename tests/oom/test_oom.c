@@ -176,26 +176,94 @@ Test(oom, a_free_that_waits_is_told)
     expect(t, MV_OOM_PENDING_FREE);
 }
 
-Test(oom, a_hole_that_fits_came_too_late)
+/* A hole of 62 MiB whose last bytes were freed by events of their own before the failure. */
+static mvt_trace *late_hole(bool waits, bool alloc_between)
 {
     mvt_trace *t = one_segment(2 * MIB);
 
+    mvt_alloc(t, .addr = 0x40000000 + 2 * MIB, .bytes = 40 * MIB);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x40000000 + 2 * MIB});
+    if (waits)
+        mvt_alloc(t, .addr = 0x40000000 + 44 * MIB, .bytes = MIB);
+    if (waits)
+        mvt_free(t, .addr = 0x40000000 + 44 * MIB);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x40000000 + 2 * MIB});
+    if (alloc_between)
+        mvt_alloc(t, .addr = 0x40000000 + 63 * MIB, .bytes = MIB);
     mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
     mvt_final_heap(t);
-    expect(t, MV_OOM_PENDING_FREE);
+    return t;
 }
 
-Test(oom, the_split_limit_is_fragmentation)
+Test(oom, a_hole_came_too_late_only_where_the_events_show_it)
+{
+    expect(late_hole(true, false), MV_OOM_PENDING_FREE);
+    expect(late_hole(true, true), MV_OOM_STREAM_OR_POOL);
+    expect(late_hole(false, false), MV_OOM_STREAM_OR_POOL);
+}
+
+/* The hole that completed is another, and too small. */
+Test(oom, a_free_that_completes_elsewhere_made_no_hole)
+{
+    mvt_trace *t = one_segment(2 * MIB);
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
+    mvt_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x80000000});
+    mvt_alloc(t, .addr = 0x40000000 + 2 * MIB, .bytes = MIB);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x80000000});
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.found.ooms[0].hole, MV_HOLE_OTHER_POOL);
+    cr_expect_not_null(strstr(r.found.ooms[0].why, "if the request was of the default pool"));
+}
+
+/* A run that would have failed for lack of memory does so for any request. */
+Test(oom, a_hole_without_reason_is_no_proof)
 {
     mvt_trace *t = mvt_new();
 
-    mvt_setting_int(t, "max_split_size", 32 << 20);
+    for (uint32_t i = 0; i < 8; i++) {
+        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB);
+        mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = i == 7 ? 2 * MIB : 64 * MIB);
+    }
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_CAPACITY);
+}
+
+static mv_oom split_limit(int64_t max_split, uint64_t used, uint64_t requested)
+{
+    mvt_trace *t = mvt_new();
+    mv_oom o;
+
+    mvt_setting_int(t, "max_split_size", max_split);
     mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
     mvt_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
     mvt_free(t, .addr = 0x40000000);
-    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB);
+    if (used)
+        mvt_alloc(t, .addr = 0x40000000, .bytes = used);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = requested);
     mvt_final_heap(t);
-    expect(t, MV_OOM_FRAGMENTATION);
+    o = found(t).found.ooms[0];
+    return o;
+}
+
+Test(oom, the_split_limit_is_fragmentation_where_it_forbids_the_hole)
+{
+    mv_oom o = split_limit(32 << 20, 0, 20 * MIB);
+
+    cr_expect_eq(o.hole, MV_HOLE_UNCUT);
+    cr_expect_eq(o.verdict, MV_OOM_FRAGMENTATION);
+    o = split_limit(32 << 20, 0, 40 * MIB); /* 24 MiB would be wasted: more than 20 */
+    cr_expect_eq(o.hole, MV_HOLE_UNCUT);
+    o = split_limit(32 << 20, 0, 50 * MIB);
+    cr_expect_eq(o.hole, MV_HOLE_OTHER_POOL);
+    o = split_limit(128 << 20, 2 * MIB, 20 * MIB);
+    cr_expect_eq(o.hole, MV_HOLE_OTHER_POOL);
+    cr_expect_eq(o.verdict, MV_OOM_STREAM_OR_POOL);
 }
 
 Test(oom, a_full_device_that_pytorch_fills_is_capacity)
