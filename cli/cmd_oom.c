@@ -168,17 +168,19 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
            mv_value_if(has_biggest, mv_value_culprit(r->trace, r->sites.kinds, biggest))) \
     MEMBER("smallest_change.frames", mv_value_if(has_biggest, mv_value_frames(r->trace, biggest)))
 
-#define OOM_FIELDS(COLUMN, MEMBER, LIST)                                             \
-    MEMBER("device", mv_value_u64(r->first + index))                                 \
-    FIGURE_FIELDS(MEMBER)                                                            \
-    OUTLOOK_FIELDS(MEMBER)                                                           \
-    MEMBER("verdict", mv_oom_verdict_name(oom->verdict))                             \
-    MEMBER("why", oom->why)                                                          \
-    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                              \
-    MEMBER("advice", oom->advice)                                                    \
-    LIST("held_by", &pin_table, mv_value_if(oom->detailed, mv_value_rows(&holders))) \
-    CHANGE_FIELDS(MEMBER)                                                            \
-    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, oom->stack))        \
+#define OOM_FIELDS(COLUMN, MEMBER, LIST)                                                 \
+    MEMBER("device", mv_value_u64(r->first + index))                                     \
+    FIGURE_FIELDS(MEMBER)                                                                \
+    OUTLOOK_FIELDS(MEMBER)                                                               \
+    MEMBER("verdict", mv_oom_verdict_name(oom->verdict))                                 \
+    MEMBER("suspect", r->is_of_calls ? mv_value_of(MV_VALUE_ABSENT)                      \
+                                     : mv_value_text(mv_oom_verdict_name(oom->suspect))) \
+    MEMBER("why", oom->why)                                                              \
+    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                                  \
+    MEMBER("advice", oom->advice)                                                        \
+    LIST("held_by", &pin_table, mv_value_if(oom->detailed, mv_value_rows(&holders)))     \
+    CHANGE_FIELDS(MEMBER)                                                                \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, oom->stack))            \
     MEMBER("frames", mv_value_frames(r->trace, oom->stack))
 
 static void add_oom(mv_rows *rows, const oom_report *r, uint32_t index, const mv_oom *oom)

@@ -286,6 +286,7 @@ static mv_code judge_all(oom_state *t, mv_err *err)
         mv_arena_init(&scratch, t->arena->budget);
         code = mv_heap_init(&scratch, t->trace, t->lives, &t->heap, err);
         t->most_reserved = t->heap.all.reserved;
+        t->prospect.before = t->lives->history == MV_HISTORY_COMPLETE ? 0 : t->heap.all.reserved;
         t->least_refused = UINT64_MAX;
         t->call = MV_NO_CALL;
         for (uint32_t i = 0; i < t->out->count && code == MV_OK; i++) {

@@ -61,7 +61,8 @@ typedef struct {
     int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
                      * joined and the request served */
     uint64_t most;  /* the most ever allocated, with the request */
-    uint64_t rise;  /* by how much `most` rose over the second half of the events so far */
+    uint64_t rise;  /* by how much `most` rose over the second half of the events so far; if the
+                     * trace does not begin with the run, beyond what was reserved before it */
     mv_forecast forecast; /* its `peak` is 0 when there is none */
     const char
         *basis;  /* where the forecast comes from: "step 3 of 7, times 1.25"; NULL without one */
@@ -73,6 +74,7 @@ typedef struct {
     uint64_t spare;         /* what is left of `limit` with the request served */
     uint64_t sure_spare;    /* the same for `limit_least`, when `surely` */
     double overhead; /* reserved bytes for each allocated byte, both at their peaks; 1: not tried */
+    bool is_clean;   /* up to the moment, nothing leaked over whole steps that were compared */
     bool has_leak;   /* at the moment, leaks held as much as was lacking: */
     mv_leak leak;    /* the largest */
     uint64_t leaked; /* by all leaks at the moment */
@@ -96,7 +98,9 @@ typedef struct {
     uint64_t
         outside; /* bytes of the device that are not reserved by PyTorch's allocator; 0: unknown */
     mv_oom_outlook outlook;
-    mv_oom_verdict verdict;
+    mv_oom_verdict suspect; /* the cause if only the request itself counts */
+    mv_oom_verdict verdict; /* UNKNOWN: also where the trace does not show whether the suspect,
+                             * which is another then, is the cause */
     mv_oom_decider decided_by;
     const char *why;    /* one sentence */
     const char *advice; /* one sentence or two */

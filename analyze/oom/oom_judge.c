@@ -171,18 +171,32 @@ static bool is_beyond_doubt(const mv_oom *o)
     return o->hole == MV_HOLE_LATE || o->hole == MV_HOLE_UNCUT;
 }
 
+/* Whether the trace shows how the run had gone so far. Where it begins later, growth from before is
+ * not seen, and only the forecast of a whole step tells what would have come, if nothing leaks. */
+static bool is_run_shown(const mv_oom_case *c, const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+
+    return c->heap->lives->history == MV_HISTORY_COMPLETE ||
+           (f->forecast.peak && !f->forecast.is_least && f->is_clean);
+}
+
 void mv_oom_judge(const mv_oom_case *c, mv_oom *o)
 {
     mv_oom_verdict suspect;
+    bool is_open;
 
     o->hole = why_unused(c, o);
-    suspect = suspect_of(c, o);
+    o->suspect = suspect = suspect_of(c, o);
     o->verdict = suspect;
     o->decided_by = MV_OOM_BY_FIGURES;
-    if (suspect != MV_OOM_CAPACITY && suspect != MV_OOM_OUTSIDE && !is_beyond_doubt(o))
+    is_open = suspect != MV_OOM_CAPACITY && suspect != MV_OOM_OUTSIDE && !is_beyond_doubt(o);
+    if (is_open)
         o->decided_by = decider_against(o, suspect);
     if (o->decided_by != MV_OOM_BY_FIGURES)
         o->verdict = is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
+    else if (is_open && !is_run_shown(c, o))
+        o->verdict = MV_OOM_UNKNOWN;
     else if (suspect == MV_OOM_CAPACITY && o->outlook.forecast.peak > o->outlook.limit)
         o->decided_by = MV_OOM_BY_FORECAST;
 }

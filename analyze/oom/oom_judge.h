@@ -16,7 +16,7 @@ typedef struct {
 /* Whether the forecast peak of the step is more than could be reserved. */
 bool mv_oom_is_above_limit(const mv_oom *oom);
 
-/* Fills hole, verdict and decided_by; the outlook is known. */
+/* Fills hole, suspect, verdict and decided_by; the outlook is known. */
 void mv_oom_judge(const mv_oom_case *this_case, mv_oom *oom);
 
 #endif

@@ -24,6 +24,8 @@ static const char *basis_of(mv_arena *arena, const mv_forecast *f)
     return mv_arena_printf(arena, "step %u of %u", f->step, f->steps);
 }
 
+/* What was reserved before the trace may have been in use then: only what rose beyond it is sure to
+ * be more than the run had needed before. */
 static void find_rise(const mv_oom_prospect *p, mv_oom *o)
 {
     uint32_t now = events_before(o);
@@ -32,8 +34,10 @@ static void find_rise(const mv_oom_prospect *p, mv_oom *o)
 
     if (asked > most)
         most = asked;
+    if (half < p->before)
+        half = p->before;
     o->outlook.most = most;
-    o->outlook.rise = most - half;
+    o->outlook.rise = most > half ? most - half : 0;
 }
 
 mv_code mv_oom_forecast(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *o, mv_err *err)
@@ -144,6 +148,7 @@ mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_steps *steps, m
     code = mv_lives_within(&scratch, p->lives, (mv_window){0, events_before(o)}, &until, err);
     if (code == MV_OK)
         code = mv_leaks_find(&scratch, p->trace, &until, &leaks, err);
+    out->is_clean = code == MV_OK && leaks.verdict == MV_VERDICT_CLEAN && leaks.floor.steps > 1;
     if (code == MV_OK && leaks.verdict == MV_VERDICT_LEAK && leaks.count &&
         leaks.leaked_bytes >= lacking && leaks.leaked_bytes >= out->limit / FILLED_BY) {
         out->has_leak = true;

@@ -12,6 +12,8 @@ typedef struct {
     const mv_block_rules *rules;
     mv_steps steps;
     const uint64_t *most; /* [events] the most ever allocated, after each event */
+    uint64_t before; /* bytes that may have been allocated before the trace begins: 0 if it begins
+                      * with the run */
 } mv_oom_prospect;
 
 /* Fills the forecast and the rise. `steps` are those up to the failure. */

@@ -120,6 +120,12 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
     }
 }
 
+/* Whether there is a suspect, but the trace does not show what came before. */
+static bool is_undecided(const mv_oom *o)
+{
+    return o->verdict == MV_OOM_UNKNOWN && o->suspect != MV_OOM_UNKNOWN;
+}
+
 /* Why a hole that is large enough was not used. */
 static void say_hole(char s[SENTENCE], const mv_oom *o)
 {
@@ -143,11 +149,11 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
 
     if (o->hole != MV_HOLE_NONE)
         say_hole(s, o);
-    else if (o->verdict == MV_OOM_STREAM_OR_POOL)
+    else if (o->suspect == MV_OOM_STREAM_OR_POOL)
         mv_text_append(s, SENTENCE,
                        "%s are free, but only %s of it in the pool and stream of the request",
                        mv_size_text(a, o->bytes.free), mv_size_text(b, o->usable));
-    else if (o->verdict == MV_OOM_PENDING_FREE)
+    else if (o->suspect == MV_OOM_PENDING_FREE)
         mv_text_append(s, SENTENCE, "%s were freed, but other streams may still use them",
                        mv_size_text(a, o->bytes.pending));
     else
@@ -156,7 +162,7 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
 }
 
-static void say_holes(char s[SENTENCE], const mv_oom *o)
+static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
@@ -165,13 +171,17 @@ static void say_holes(char s[SENTENCE], const mv_oom *o)
         mv_text_append(s, SENTENCE, "; ");
         say_forecast(s, o);
     } else if (o->outlook.margin >= 0 && o->hole == MV_HOLE_NONE &&
-               o->verdict != MV_OOM_PENDING_FREE) {
+               o->suspect != MV_OOM_PENDING_FREE) {
         mv_text_append(s, SENTENCE, "; joined, they would have left about %s of the %s",
                        mv_size_text(a, (uint64_t)o->outlook.margin),
                        o->limited ? "limit" : mv_size_text(b, o->outlook.limit));
         if (!o->limited)
             mv_text_append(s, SENTENCE, " that could be had");
     }
+    if (is_undecided(o))
+        mv_text_append(s, SENTENCE,
+                       "; whether the run would have run out of memory anyway is not known: %s",
+                       c->heap->lives->history_why);
 }
 
 static const char *why(const mv_oom_case *c, const mv_oom *o)
@@ -189,7 +199,7 @@ static const char *why(const mv_oom_case *c, const mv_oom *o)
             mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
             mv_size_text(d, o->outside), o->total_source == MV_TOTAL_GUESSED ? " or more" : "");
     else
-        say_holes(s, o);
+        say_holes(c, s, o);
     return mv_arena_text(c->arena, s, strlen(s));
 }
 
@@ -221,12 +231,31 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
+static void advise_recording(char s[SENTENCE], const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    char size[MV_SIZE_TEXT];
+
+    if (o->suspect == MV_OOM_FRAGMENTATION && f->serves)
+        mv_text_append(
+            s, SENTENCE,
+            "PYTORCH_CUDA_ALLOC_CONF=%s serves this request, replayed within %s; whether "
+            "what follows it would fit is not known. ",
+            f->conf, mv_size_text(size, f->surely ? f->limit_least : f->limit));
+    mv_text_append(s, SENTENCE,
+                   "%secord from the start of the program, with a larger max_entries, to learn the "
+                   "reason; memviz peak --at oom shows who holds the memory",
+                   *s ? "R" : "r");
+}
+
 static const char *advice(const mv_oom_case *c, const mv_oom *o)
 {
     char s[SENTENCE] = "";
 
     if (o->outlook.has_leak && !is_beyond_device(o))
         mv_text_append(s, SENTENCE, "end the leak first (memviz leaks shows it)");
+    else if (is_undecided(o))
+        advise_recording(s, o);
     else if (o->verdict == MV_OOM_FRAGMENTATION)
         advise_joining(c, s, o);
     else if (o->verdict == MV_OOM_STREAM_OR_POOL)

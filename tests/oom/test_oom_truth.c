@@ -31,6 +31,10 @@ static void load(loaded *l, const char *name)
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
 
+/* In how many parts a recording is cut, and what became of them. */
+#define CUTS 8
+static uint32_t known, cuts;
+
 /* Calls `check` with every recording and what is true of it. */
 static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
 {
@@ -159,4 +163,49 @@ static void check_cut(loaded *l, const char *name, const cJSON *truth)
 Test(oom_truth, later_events_change_nothing)
 {
     each(check_cut);
+}
+
+/* The recording as a full buffer would have kept it: without its first events. */
+static void drop_first(const loaded *l, uint32_t first, loaded *out)
+{
+    mv_device *device = mv_push_array(mvt_memory(), mv_device, l->trace.device_count);
+
+    for (uint32_t i = 0; i < l->trace.device_count; i++)
+        device[i] = l->trace.devices[i];
+    device->events.count -= first;
+#define SKIP(T, number, name, ...) device->events.name += first;
+    MV_EVENT_COLUMNS(SKIP, )
+#undef SKIP
+    out->trace = l->trace;
+    out->trace.devices = device;
+    out->lives = mvt_lives(mvt_memory(), &out->trace, 0);
+    mvt_ok(mv_sites_find(mvt_memory(), &out->trace, &out->sites, mvt_err()));
+    find_in(out, &out->lives, &out->found);
+}
+
+/* Without what came before, a verdict may be unknown, but not another. */
+static void check_late(loaded *l, const char *name, const cJSON *truth)
+{
+    const char *verdict = mvt_json_text(truth, "verdict");
+    uint32_t end = l->found.ooms[0].event;
+
+    for (uint32_t i = 1; i < CUTS; i++) {
+        loaded late;
+        const mv_oom *o;
+        drop_first(l, (uint32_t)((uint64_t)end * i / CUTS), &late);
+        o = &late.found.ooms[0];
+        if (o->verdict != MV_OOM_UNKNOWN)
+            cr_expect_str_eq(mv_oom_verdict_name(o->verdict), verdict, "%s, cut %u: %s", name, i,
+                             o->why);
+        else
+            cr_expect_not_null(strstr(o->why, "is not known"), "%s, cut %u: %s", name, i, o->why);
+        known += o->verdict != MV_OOM_UNKNOWN;
+        cuts++;
+    }
+}
+
+Test(oom_truth, without_the_beginning_no_verdict_is_wrong)
+{
+    each(check_late);
+    cr_expect_gt(known, cuts * 3 / 4, "%u of %u", known, cuts);
 }
