@@ -138,6 +138,8 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("limit_least", f->limit_least)                                                         \
     MEMBER("limit_most", f->limit_most)                                                           \
     MEMBER("margin", f->margin)                                                                   \
+    MEMBER("margin_least", f->margin_least)                                                       \
+    MEMBER("margin_most", f->margin_most)                                                         \
     MEMBER("rise", f->rise)                                                                       \
     MEMBER("forecast.peak",                                                                       \
            f->forecast.peak ? mv_value_u64(f->forecast.peak) : mv_value_of(MV_VALUE_NULL_OBJECT)) \

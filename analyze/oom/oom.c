@@ -116,6 +116,8 @@ static void find_limit(oom_state *t, mv_oom *o)
     }
     out->limit = out->limit_least + (out->limit_most - out->limit_least) / 2;
     out->margin = (int64_t)(out->limit - held + o->bytes.free - o->requested);
+    out->margin_least = (int64_t)(out->limit_least - held + o->bytes.free - o->requested);
+    out->margin_most = (int64_t)(out->limit_most - held + o->bytes.free - o->requested);
 }
 
 const mv_oom_outlook *mv_ooms_last_limit(const mv_ooms *ooms)

@@ -60,9 +60,10 @@ typedef struct {
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
     int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
                      * joined and the request served */
-    uint64_t most;  /* the most ever allocated, with the request */
-    uint64_t rise;  /* by how much `most` rose over the second half of the events so far; if the
-                     * trace does not begin with the run, beyond what was reserved before it */
+    int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
+    uint64_t most;                     /* the most ever allocated, with the request */
+    uint64_t rise; /* by how much `most` rose over the second half of the events so far; if the
+                    * trace does not begin with the run, beyond what was reserved before it */
     mv_forecast forecast; /* its `peak` is 0 when there is none */
     const char
         *basis;  /* where the forecast comes from: "step 3 of 7, times 1.25"; NULL without one */

@@ -28,40 +28,61 @@ static void say_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                    mv_size_text(b, o->outlook.leaked));
 }
 
+/* How far two figures that differ by `least` to `most` are apart at least, "at least 3.00 MiB"; and
+ * at most, "within 12.0 MiB", if it is not known which is larger. */
+static void say_distance(char s[SENTENCE], int64_t least, int64_t most)
+{
+    char size[MV_SIZE_TEXT];
+    uint64_t low = least < 0 ? (uint64_t)-least : (uint64_t)least;
+    uint64_t high = most < 0 ? (uint64_t)-most : (uint64_t)most;
+
+    if ((least < 0) != (most < 0))
+        mv_text_append(s, SENTENCE, "within %s", mv_size_text(size, low > high ? low : high));
+    else
+        mv_text_append(s, SENTENCE, "%s%s", least == most ? "" : "at least ",
+                       mv_size_text(size, low < high ? low : high));
+}
+
+/* The side is told if it is the same for both bounds of the limit. */
 static void say_forecast(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
-    uint64_t peak = f->forecast.peak;
-    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
+    int64_t least = (int64_t)(f->limit_least - f->forecast.peak);
+    int64_t most = (int64_t)(f->limit_most - f->forecast.peak);
+    char a[MV_SIZE_TEXT];
 
-    mv_text_append(s, SENTENCE, "this step would have peaked at about %s%s", mv_size_text(a, peak),
-                   f->forecast.is_least ? " or more" : "");
-    if (peak > f->limit)
-        mv_text_append(s, SENTENCE, ", %s above the limit", mv_size_text(b, peak - f->limit));
-    else if (mv_oom_is_above_limit(o))
+    mv_text_append(s, SENTENCE, "this step would have peaked at about %s%s, ",
+                   mv_size_text(a, f->forecast.peak), f->forecast.is_least ? " or more" : "");
+    if (least >= 0 && mv_oom_is_above_limit(o)) {
         mv_text_append(s, SENTENCE,
-                       ", %s below the limit: less than even expandable segments leave unused",
-                       mv_size_text(b, f->limit - peak));
-    else
-        mv_text_append(s, SENTENCE, ", %s below the limit", mv_size_text(b, f->limit - peak));
+                       "%s%s below the limit: less than even expandable segments leave unused",
+                       least < most ? "about " : "", mv_size_text(a, f->limit - f->forecast.peak));
+    } else {
+        say_distance(s, least, most);
+        mv_text_append(s, SENTENCE, "%s",
+                       most < 0    ? " above the limit"
+                       : least < 0 ? " of the limit, which is not known better"
+                                   : " below the limit");
+    }
     mv_text_append(s, SENTENCE, " (from %s)", f->basis);
 }
 
 static void say_margin(char s[SENTENCE], const mv_oom *o)
 {
-    int64_t margin = o->outlook.margin;
-    char a[MV_SIZE_TEXT];
+    const mv_oom_outlook *f = &o->outlook;
+    bool is_open = f->margin_least < 0 && f->margin_most >= 0;
 
-    if (o->outlook.limit)
-        mv_text_append(s, SENTENCE, "%.0f %% packed: ",
-                       100.0 * (double)(o->bytes.allocated + o->bytes.pending) /
-                           (double)o->outlook.limit);
-    if (margin < 0)
-        mv_text_append(s, SENTENCE, "with all holes joined, %s would still have been lacking",
-                       mv_size_text(a, (uint64_t)-margin));
-    else
-        mv_text_append(s, SENTENCE, "with all holes joined, %s would have been left",
-                       mv_size_text(a, (uint64_t)margin));
+    if (f->limit)
+        mv_text_append(s, SENTENCE,
+                       "%s%.0f %% packed: ", f->limit_least < f->limit_most ? "about " : "",
+                       100.0 * (double)(o->bytes.allocated + o->bytes.pending) / (double)f->limit);
+    mv_text_append(s, SENTENCE, "with all holes joined, %s",
+                   is_open ? "the request would have come " : "");
+    say_distance(s, f->margin_least, f->margin_most);
+    mv_text_append(s, SENTENCE, "%s",
+                   is_open              ? " of the limit, which is not known better"
+                   : f->margin_most < 0 ? " would still have been lacking"
+                                        : " would have been left");
 }
 
 /* What refused the request: the device, or a limit of the process. */
@@ -162,21 +183,32 @@ static void say_free(char s[SENTENCE], const mv_oom *o)
                        mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
 }
 
+/* What would have been left with all holes joined. */
+static void say_joined(char s[SENTENCE], const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    bool is_open = f->margin_least < 0;
+    char limit[MV_SIZE_TEXT];
+
+    mv_text_append(s, SENTENCE, "; joined, they would have %s", is_open ? "come " : "left ");
+    say_distance(s, f->margin_least, f->margin_most);
+    if (is_open)
+        mv_text_append(s, SENTENCE, " of the limit, which is not known better");
+    else if (o->limited)
+        mv_text_append(s, SENTENCE, " of the limit");
+    else
+        mv_text_append(s, SENTENCE, " of the %s that could be had", mv_size_text(limit, f->limit));
+}
+
 static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
-    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
-
     say_free(s, o);
     if (o->outlook.forecast.peak) {
         mv_text_append(s, SENTENCE, "; ");
         say_forecast(s, o);
-    } else if (o->outlook.margin >= 0 && o->hole == MV_HOLE_NONE &&
+    } else if (o->outlook.margin_most >= 0 && o->hole == MV_HOLE_NONE &&
                o->suspect != MV_OOM_PENDING_FREE) {
-        mv_text_append(s, SENTENCE, "; joined, they would have left about %s of the %s",
-                       mv_size_text(a, (uint64_t)o->outlook.margin),
-                       o->limited ? "limit" : mv_size_text(b, o->outlook.limit));
-        if (!o->limited)
-            mv_text_append(s, SENTENCE, " that could be had");
+        say_joined(s, o);
     }
     if (is_undecided(o))
         mv_text_append(s, SENTENCE,

@@ -362,7 +362,36 @@ Test(oom, a_limit_has_two_bounds)
         cr_expect_eq(f->limit_most, (i ? 84 : 124) * MIB - 1, "%u", i);
         cr_expect_eq(f->limit, (f->limit_least + f->limit_most) / 2);
     }
-    cr_expect_eq(r.found.ooms[2].outlook.margin, (int64_t)((10 - 40) * (int64_t)MIB - 1));
+    f = &r.found.ooms[2].outlook;
+    cr_expect_eq(f->margin, (10 - 40) * (int64_t)MIB - 1);
+    cr_expect_eq(f->margin_least, -40 * (int64_t)MIB);
+    cr_expect_eq(f->margin_most, (20 - 40) * (int64_t)MIB - 1);
+}
+
+/* A request of 90 MiB beside 40 MiB of holes: within a limit of 256 to 306 MiB. */
+Test(oom, the_side_of_a_limit_is_told_only_if_both_bounds_agree)
+{
+    static const struct {
+        uint64_t requested, then;
+        const char *says;
+    } cases[] = {
+        {90 * MIB, 0,
+         "the request would have come within 50.0 MiB of the limit, which is not known better"},
+        {90 * MIB, 24 * MIB, "at least 26.0 MiB would still have been lacking"},
+        {130 * MIB, 48 * MIB, "at least 42.0 MiB would still have been lacking"},
+    };
+
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mvt_trace *t = holes_of(4, 54, 0);
+        result r;
+        if (cases[i].then) /* shows that less is allowed */
+            mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].then);
+        mvt_oom(t, .addr = 4 * GIB, .bytes = cases[i].requested);
+        mvt_final_heap(t);
+        r = found(t);
+        cr_expect_not_null(strstr(r.found.ooms[r.found.count - 1].why, cases[i].says), "%s",
+                           r.found.ooms[r.found.count - 1].why);
+    }
 }
 
 Test(oom, a_full_device_is_its_own_limit)

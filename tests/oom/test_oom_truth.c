@@ -63,6 +63,25 @@ Test(oom_truth, verdicts_are_what_running_it_again_showed)
     each(check_verdict);
 }
 
+/* What is said of the limit holds for the true one. */
+static void check_side(const mv_oom *o, int64_t limit, const char *name)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    int64_t margin = limit - (int64_t)(o->bytes.reserved - o->bytes.free + o->requested);
+    int64_t peak = (int64_t)f->forecast.peak;
+
+    cr_expect_leq(f->margin_least, margin, "%s", name);
+    cr_expect_geq(f->margin_most, margin, "%s", name);
+    if (strstr(o->why, "would have been left"))
+        cr_expect_geq(margin, 0, "%s: %s", name, o->why);
+    if (strstr(o->why, "been lacking"))
+        cr_expect_lt(margin, 0, "%s: %s", name, o->why);
+    if (strstr(o->why, "above the limit"))
+        cr_expect_gt(peak, limit, "%s: %s", name, o->why);
+    if (strstr(o->why, "below the limit"))
+        cr_expect_leq(peak, limit, "%s: %s", name, o->why);
+}
+
 /* The limit is bounded rightly; the margin is what the bytes say, and that of the true limit as far
  * as the bounds allow. */
 static void check_figures(loaded *l, const char *name, const cJSON *truth)
@@ -78,6 +97,7 @@ static void check_figures(loaded *l, const char *name, const cJSON *truth)
                      (int64_t)(f->limit - o->bytes.reserved + o->bytes.free - o->requested), "%s",
                      name);
         if (limit) {
+            check_side(o, (int64_t)limit->valuedouble, name);
             cr_expect_leq((double)f->limit_least, limit->valuedouble, "%s", name);
             cr_expect_geq((double)f->limit_most, limit->valuedouble, "%s", name);
         }
