@@ -82,6 +82,9 @@ static const mv_table run_table = {MV_TABLE(RUN_FIELDS, list_runs)};
     MEMBER("setting", a->setting)                                                        \
     MEMBER("text", a->text)                                                              \
     MEMBER("saves", a->saves)                                                            \
+    MEMBER("saves_within_limit", w->trials.limit_source == MV_LIMIT_GIVEN                \
+                                     ? mv_value_i64(a->gain)                             \
+                                     : mv_value_of(MV_VALUE_NULL))                       \
     MEMBER("culprit",                                                                    \
            mv_value_if(has_stack, mv_value_culprit(r->trace, r->sites.kinds, a->stack))) \
     MEMBER("frames", mv_value_if(has_stack, mv_value_frames(r->trace, a->stack)))
@@ -200,10 +203,17 @@ static void put_recorded(const whatif_report *r, const mv_whatif *w)
     if (t->limit_source == MV_LIMIT_NONE)
         return;
     mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "within %s%s", mv_size_text(limit, t->limit),
-                 t->limit_source == MV_LIMIT_REFUSALS
-                     ? ", the most that the recorded run got (--capacity says more)"
-                     : "");
+    mv_size_text(limit, t->limit);
+    if (t->limit_source == MV_LIMIT_REFUSALS)
+        mv_prose_put(r->out, 2, 4,
+                     "within %s, the most that the recorded run got (--capacity says more)", limit);
+    else if (t->self.counts.ooms)
+        mv_prose_put(r->out, 2, 4, "within %s, %llu request%s", limit,
+                     (unsigned long long)t->self.counts.ooms,
+                     t->self.counts.ooms == 1 ? " fails" : "s fail");
+    else
+        mv_prose_put(r->out, 2, 4, "within %s it reserves %s", limit,
+                     mv_size_text(reserved, t->self.peak.reserved));
 }
 
 static void put_advice(const whatif_report *r, const mv_whatif *w)

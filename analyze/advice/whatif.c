@@ -87,12 +87,18 @@ static mv_code find_line(whatif_state *s, mv_err *err)
 
 /* ---- advice ------------------------------------------------------------------------------ */
 
-static void add_advice(whatif_state *s, const char *setting, int64_t saves, mv_stack_id stack,
+static void add_advice(whatif_state *s, const char *setting, const mv_trial *run, mv_stack_id stack,
                        const char *text)
 {
     if (s->out->advice_count < MV_MOST_WHATIF_ADVICE)
-        s->out->advice[s->out->advice_count++] =
-            (mv_whatif_advice){setting, keep(s, text), saves, stack};
+        s->out->advice[s->out->advice_count++] = (mv_whatif_advice){
+            setting, keep(s, text), run->saves, mv_trials_gain(&s->out->trials, run), stack};
+}
+
+/* Whether the recorded settings do not serve all requests within the limit that is given. */
+static bool exceeds_limit(const mv_trials *t)
+{
+    return t->limit_source == MV_LIMIT_GIVEN && !mv_trials_self_fits(t);
 }
 
 /* The best run except the recorded one; NULL when none is worth it. */
@@ -113,9 +119,23 @@ static const char *name_of(const char *conf)
     return *conf ? conf : "the default settings";
 }
 
+/* "With X", or "Within 8.00 GiB, with X" if a limit is given. */
+static const char *with(whatif_state *s, const mv_trial *run)
+{
+    const mv_trials *t = &s->out->trials;
+    char limit[MV_SIZE_TEXT];
+
+    if (t->limit_source != MV_LIMIT_GIVEN)
+        return keep(s, mv_arena_printf(s->arena, "With %s", name_of(run->conf)));
+    return keep(s, mv_arena_printf(s->arena, "Within %s, with %s", mv_size_text(limit, t->limit),
+                                   name_of(run->conf)));
+}
+
 static void advise_setting(whatif_state *s, const mv_trial *run)
 {
     const mv_trials *trials = &s->out->trials;
+    uint64_t calls = trials->limit_source == MV_LIMIT_GIVEN ? trials->self.counts.segment_allocs
+                                                            : trials->recorded_segment_allocs;
     char is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], saves[MV_SIZE_TEXT];
     const char *text;
 
@@ -127,16 +147,22 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
             "of the limit to spare. What the program would have asked for next is not in the "
             "trace: memviz oom says how much that may be.",
             name_of(run->conf), is, mv_size_text(saves, run->result.spare));
+    else if (exceeds_limit(trials))
+        text = mv_arena_printf(
+            s->arena,
+            "%s every request is served, and the peak of reserved memory is %s; with the recorded "
+            "settings %llu request%s.",
+            with(s, run), is, (unsigned long long)trials->self.counts.ooms,
+            trials->self.counts.ooms == 1 ? " fails" : "s fail");
     else
         text = mv_arena_printf(
             s->arena,
-            "With %s the peak of reserved memory falls from %s to %s (%s less), with %llu calls "
-            "for device memory instead of %llu.",
-            name_of(run->conf), mv_size_text(was, trials->recorded_reserved), is,
-            mv_size_text(saves, (uint64_t)run->saves),
-            (unsigned long long)run->result.counts.segment_allocs,
-            (unsigned long long)trials->recorded_segment_allocs);
-    add_advice(s, run->conf, run->saves, MV_NO_STACK, text);
+            "%s the peak of reserved memory falls from %s to %s (%s less), with %llu calls for "
+            "device memory instead of %llu.",
+            with(s, run), mv_size_text(was, mv_trials_base(trials)), is,
+            mv_size_text(saves, (uint64_t)mv_trials_gain(trials, run)),
+            (unsigned long long)run->result.counts.segment_allocs, (unsigned long long)calls);
+    add_advice(s, run->conf, run, MV_NO_STACK, text);
 }
 
 static void advise_line(whatif_state *s)
@@ -146,7 +172,7 @@ static void advise_line(whatif_state *s)
     bool meets = mv_trials_tell_failures(&s->out->trials) && line->apart.fits;
 
     add_advice(
-        s, "", line->apart.saves, line->pin.stack,
+        s, "", &line->apart, line->pin.stack,
         mv_arena_printf(
             s->arena,
             "%u blocks of %s (%s in all) keep %s of free memory from being given back. Allocate "
@@ -182,6 +208,27 @@ static const char *none_is_known(whatif_state *s)
            "which limit refused it (--capacity does)";
 }
 
+static bool some_run_fits(const mv_whatif *w)
+{
+    for (uint32_t i = 0; i < w->run_count; i++)
+        if (w->runs[i].fits)
+            return true;
+    return false;
+}
+
+/* Within a limit that is given. */
+static const char *none_within(whatif_state *s)
+{
+    char limit[MV_SIZE_TEXT];
+
+    mv_size_text(limit, s->out->trials.limit);
+    return keep(s, mv_arena_printf(s->arena,
+                                   some_run_fits(s->out)
+                                       ? "within %s no setting that was tried saves 1%% or more"
+                                       : "no setting that was tried fits within %s",
+                                   limit));
+}
+
 /* Why there is no advice; NULL when there may be some. */
 static const char *find_advice_none(whatif_state *s, const mv_trial *best)
 {
@@ -191,6 +238,9 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
         return "no advice: there is nothing to replay";
     if (s->out->trials.trust >= MV_TRUST_LOW)
         return "no advice: the replay cannot tell";
+    if (s->out->advice_count == 0 && s->out->trials.limit_source == MV_LIMIT_GIVEN &&
+        s->out->trials.recorded_ooms == 0)
+        return none_within(s);
     if (s->out->advice_count == 0 && s->out->trials.unexplained)
         return none_is_known(s);
     if (s->lacks_memory && best)
@@ -222,6 +272,21 @@ static void advise(whatif_state *s)
     s->out->advice_none = find_advice_none(s, best);
 }
 
+static const char *verdict_within(whatif_state *s, const char *what)
+{
+    const mv_trials *t = &s->out->trials;
+    char limit[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT];
+
+    mv_size_text(limit, t->limit);
+    if (exceeds_limit(t))
+        return keep(s,
+                    mv_arena_printf(s->arena, "%s would fit within %s, the recorded settings not",
+                                    what, limit));
+    return keep(s, mv_arena_printf(s->arena, "within %s, %s would save %s of %s reserved", limit,
+                                   what, mv_size_text(saves, (uint64_t)s->out->advice[0].gain),
+                                   mv_size_text(of, mv_trials_base(t))));
+}
+
 /* What the advice comes to, in a few words. */
 static const char *find_verdict(whatif_state *s)
 {
@@ -236,6 +301,8 @@ static const char *find_verdict(whatif_state *s)
     if (mv_trials_tell_failures(&w->trials))
         return keep(s,
                     mv_arena_printf(s->arena, "%s would have met the request that failed", what));
+    if (w->trials.limit_source == MV_LIMIT_GIVEN)
+        return verdict_within(s, what);
     if (a->saves <= 0)
         return keep(s, mv_arena_printf(s->arena, "%s would avoid the failure", what));
     return keep(s, mv_arena_printf(s->arena, "%s would save %s of %s reserved", what,

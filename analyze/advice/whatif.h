@@ -18,7 +18,8 @@ typedef struct {
 typedef struct {
     const char *setting; /* "" if the program is to change instead */
     const char *text;
-    int64_t saves;
+    int64_t saves;     /* of the recorded peak of reserved memory */
+    int64_t gain;      /* of what the recorded settings need within the limit, if one is given */
     mv_stack_id stack; /* of the line to change; MV_NO_STACK */
 } mv_whatif_advice;
 

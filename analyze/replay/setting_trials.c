@@ -491,20 +491,25 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b)
 
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves)
 {
-    uint64_t error = miss(trials);
+    uint64_t error = trials->limit_source == MV_LIMIT_GIVEN ? 0 : miss(trials);
     mv_alloc_conf parsed;
     char why[128];
 
     if (conf && mv_alloc_conf_parse(conf, &parsed, why, sizeof why) &&
         parsed.rules.expandable != trials->recorded.rules.expandable)
         error += trials->start_error;
-    return saves > 0 && (double)saves >= WORTH * (double)trials->recorded_reserved + (double)error;
+    return saves > 0 && (double)saves >= WORTH * (double)mv_trials_base(trials) + (double)error;
+}
+
+bool mv_trials_self_fits(const mv_trials *trials)
+{
+    return fits(&trials->self);
 }
 
 /* Whether the recorded settings fail where a trial that fits does not. */
 static bool fails_itself(const mv_trials *trials)
 {
-    if (fits(&trials->self))
+    if (mv_trials_self_fits(trials))
         return false;
     return !trials->unexplained || trials->limit_source == MV_LIMIT_GIVEN;
 }
@@ -514,5 +519,6 @@ bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial)
     if (!trial->fits)
         return false;
     return fails_itself(trials) ||
-           mv_trials_is_worth(trials, trial->is_recorded ? NULL : trial->conf, trial->saves);
+           mv_trials_is_worth(trials, trial->is_recorded ? NULL : trial->conf,
+                              mv_trials_gain(trials, trial));
 }

@@ -128,13 +128,30 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
  * fewer calls for device memory, the recorded settings, one change. */
 int mv_trial_order(const mv_trial *a, const mv_trial *b);
 
-/* Whether a saving is worth a setting, and above the error of the replay. `conf` tells whether the
- * heap from before the trace was laid out anew; NULL: it was not. */
+/* What savings are measured from: the recorded peak of reserved memory; within a limit that is
+ * given, the peak of the recorded settings within it. */
+static inline uint64_t mv_trials_base(const mv_trials *trials)
+{
+    return trials->limit_source == MV_LIMIT_GIVEN ? trials->self.peak.reserved
+                                                  : trials->recorded_reserved;
+}
+
+/* What a trial saves of mv_trials_base; negative: it needs more. */
+static inline int64_t mv_trials_gain(const mv_trials *trials, const mv_trial *trial)
+{
+    return (int64_t)(mv_trials_base(trials) - trial->result.peak.reserved);
+}
+
+/* Whether a saving from mv_trials_base is worth a setting, and above the error of the replay.
+ * `conf` tells whether the heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
 
 /* Whether a trial is worth advising: it saves enough, or avoids failures that the recorded settings
  * lead to within the same limit. */
 bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
+
+/* Whether the recorded settings serve every request within the limit, also those that failed. */
+bool mv_trials_self_fits(const mv_trials *trials);
 
 /* Whether that a trial meets the requests that failed says anything: the recorded settings fail at
  * each of them within the limit. False also when none failed. */

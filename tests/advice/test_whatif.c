@@ -166,6 +166,41 @@ Test(whatif, a_limit_that_is_given_tells)
     cr_expect(strstr(q.found.verdict, "recorded settings meet the request"), "%s", q.found.verdict);
 }
 
+/* Within 8 GiB the recorded settings need 3.58 GiB, expandable segments 1.72; 2 GiB were recorded.
+ */
+Test(whatif, within_a_given_limit_savings_are_from_the_recorded_settings_within_it)
+{
+    question q;
+    const mv_whatif_advice *a = &q.found.advice[0];
+
+    ask(&q, "retry_release", (mv_whatif_opts){.capacity = 8 * GIB});
+    cr_assert_geq(q.found.advice_count, 1);
+    cr_expect_str_eq(a->setting, "expandable_segments:True");
+    cr_expect_eq(a->saves, (int64_t)(q.found.trials.recorded_reserved -
+                                     q.found.runs[0].result.peak.reserved));
+    cr_expect_eq(a->gain, (int64_t)(q.found.trials.self.peak.reserved -
+                                    q.found.runs[0].result.peak.reserved));
+    cr_expect_gt(a->gain, 1800 * (int64_t)MIB);
+    cr_expect_not_null(strstr(q.found.verdict, "within 8.00 GiB"), "%s", q.found.verdict);
+    cr_expect_not_null(strstr(q.found.verdict, "would save 1.86 GiB of 3.58 GiB"), "%s",
+                       q.found.verdict);
+}
+
+Test(whatif, what_fits_within_a_given_limit_is_told)
+{
+    static const char *const confs[] = {"roundup_power2_divisions:4", "expandable_segments:True"};
+    question q;
+
+    ask(&q, "whatif_0", (mv_whatif_opts){.capacity = GIB});
+    cr_expect_eq(q.found.advice_count, 0);
+    cr_expect_str_eq(q.found.verdict, "no setting that was tried fits within 1.00 GiB");
+    ask(&q, "whatif_0", (mv_whatif_opts){.capacity = 1310 * MIB, .conf_count = 2, .conf = confs});
+    cr_assert_eq(q.found.advice_count, 1);
+    cr_expect_not_null(strstr(q.found.verdict, "would fit within 1.28 GiB"), "%s", q.found.verdict);
+    ask(&q, "whatif_0", (mv_whatif_opts){.capacity = 8 * GIB, .conf_count = 1, .conf = confs});
+    cr_expect_str_eq(q.found.verdict, "within 8.00 GiB no setting that was tried saves 1% or more");
+}
+
 Test(whatif, memory_that_others_hold_counts)
 {
     question q;
