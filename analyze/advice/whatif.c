@@ -375,6 +375,29 @@ static void add_run(mv_trial *sum, const mv_trial *run)
     sum->fits = sum->fits && run->fits;
 }
 
+static const mv_trial *run_of(const mv_whatif *w, const char *conf)
+{
+    for (uint32_t i = 0; i < w->run_count; i++)
+        if (strcmp(w->runs[i].conf, conf) == 0)
+            return &w->runs[i];
+    return NULL;
+}
+
+/* What one device did not try has no sum. */
+static void add_runs(mv_whatif *sum, const mv_whatif *w)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < sum->run_count; i++) {
+        const mv_trial *run = run_of(w, sum->runs[i].conf);
+        if (!run)
+            continue;
+        sum->runs[kept] = sum->runs[i];
+        add_run(&sum->runs[kept++], run);
+    }
+    sum->run_count = kept;
+}
+
 static void add_device(mv_whatif *sum, const mv_whatif *w)
 {
     mv_trials *to = &sum->trials;
@@ -394,12 +417,11 @@ static void add_device(mv_whatif *sum, const mv_whatif *w)
     to->recorded_segment_allocs += from->recorded_segment_allocs;
     to->recorded_ooms += from->recorded_ooms;
     to->unexplained = to->unexplained || from->unexplained;
-    for (uint32_t i = 0; i < sum->run_count; i++)
-        for (uint32_t k = 0; k < w->run_count; k++)
-            if (strcmp(sum->runs[i].conf, w->runs[k].conf) == 0) {
-                add_run(&sum->runs[i], &w->runs[k]);
-                break;
-            }
+    if (to->limit != from->limit)
+        to->limit = UINT64_MAX;
+    if (to->limit_source < from->limit_source)
+        to->limit_source = from->limit_source;
+    add_runs(sum, w);
 }
 
 mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,

@@ -52,7 +52,8 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 
 /* The devices of one process share its settings. Adds up their figures, each peak at its own time;
  * trust is that of the worst. Devices with nothing to replay do not count unless there are no
- * others. `found` has `count` devices, of the same runs. Fails only when memory is out. */
+ * others. Runs are those that every device has, the limit is that of all, or UINT64_MAX if they
+ * differ. Fails only when memory is out. */
 mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,
                       mv_err *err);
 

@@ -201,6 +201,31 @@ Test(whatif, what_fits_within_a_given_limit_is_told)
     cr_expect_str_eq(q.found.verdict, "within 8.00 GiB no setting that was tried saves 1% or more");
 }
 
+/* Garbage collection is tried only where there is a limit. */
+Test(whatif, a_sum_has_only_what_every_device_tried)
+{
+    mv_trial of_a[] = {{.conf = ""}, {.conf = "gc"}, {.conf = "split"}};
+    mv_trial of_b[] = {{.conf = "split"}, {.conf = ""}};
+    mv_whatif found[2] = {{.run_count = 3, .runs = of_a}, {.run_count = 2, .runs = of_b}}, sum;
+
+    of_a[0].result.peak.reserved = 3;
+    of_a[1].result.peak.reserved = 2;
+    of_a[2].result.peak.reserved = 5;
+    of_b[0].result.peak.reserved = 70;
+    of_b[1].result.peak.reserved = 40;
+    found[0].trials = (mv_trials){.limit = 10, .limit_source = MV_LIMIT_REFUSALS};
+    found[1].trials = (mv_trials){.limit = UINT64_MAX};
+    mvt_ok(mv_whatif_sum(mvt_memory(), found, 2, &sum, mvt_err()));
+    cr_assert_eq(sum.run_count, 2);
+    cr_expect_str_eq(sum.runs[0].conf, "");
+    cr_expect_eq(sum.runs[0].result.peak.reserved, 43);
+    cr_expect_str_eq(sum.runs[1].conf, "split");
+    cr_expect_eq(sum.runs[1].result.peak.reserved, 75);
+    cr_expect_eq(sum.trials.limit, UINT64_MAX, "the devices have different limits");
+    cr_expect_eq(sum.trials.limit_source, MV_LIMIT_REFUSALS);
+    cr_expect_eq(found[0].run_count, 3);
+}
+
 Test(whatif, memory_that_others_hold_counts)
 {
     question q;
