@@ -38,9 +38,14 @@ static bool tells_failures(const mv_trials *t, const mv_trial *run)
 /* How a run's settings read in the table. */
 static const char *settings_text(const mv_trials *t, const mv_trial *run, char text[600])
 {
+    char met[64] = "";
+
+    if (run->fits && tells_failures(t, run) && t->recorded_ooms == 1)
+        snprintf(met, sizeof met, ": the failed request is met");
+    else if (run->fits && tells_failures(t, run))
+        snprintf(met, sizeof met, ": all %u failed requests are met", t->recorded_ooms);
     snprintf(text, 600, "%s%s%s", *run->conf ? run->conf : "''",
-             run->is_recorded ? " (as recorded)" : "",
-             run->fits && tells_failures(t, run) ? ": the failed request is met" : "");
+             run->is_recorded ? " (as recorded)" : "", met);
     return text;
 }
 

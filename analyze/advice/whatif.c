@@ -131,6 +131,15 @@ static const char *with(whatif_state *s, const mv_trial *run)
                                    name_of(run->conf)));
 }
 
+/* "the request that failed", or "all 3 requests that failed". */
+static const char *failed_requests(whatif_state *s)
+{
+    uint32_t count = s->out->trials.recorded_ooms;
+
+    return count == 1 ? "the request that failed"
+                      : keep(s, mv_arena_printf(s->arena, "all %u requests that failed", count));
+}
+
 static void advise_setting(whatif_state *s, const mv_trial *run)
 {
     const mv_trials *trials = &s->out->trials;
@@ -143,10 +152,11 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
     if (mv_trials_tell_failures(trials))
         text = mv_arena_printf(
             s->arena,
-            "With %s the request that failed would have been met, within %s reserved, and with %s "
-            "of the limit to spare. What the program would have asked for next is not in the "
-            "trace: memviz oom says how much that may be.",
-            name_of(run->conf), is, mv_size_text(saves, run->result.spare));
+            "With %s %s would have been met, within %s reserved, and with %s of the limit to "
+            "spare. "
+            "What the program would have asked for next is not in the trace: memviz oom says how "
+            "much that may be.",
+            name_of(run->conf), failed_requests(s), is, mv_size_text(saves, run->result.spare));
     else if (exceeds_limit(trials))
         text = mv_arena_printf(
             s->arena,
@@ -176,12 +186,12 @@ static void advise_line(whatif_state *s)
         mv_arena_printf(
             s->arena,
             "%u blocks of %s (%s in all) keep %s of free memory from being given back. Allocate "
-            "them before the large ones, or in a torch.cuda.MemPool of their own: %sthe peak of "
+            "them before the large ones, or in a torch.cuda.MemPool of their own: %s%sthe peak of "
             "reserved memory would be %s.",
             line->pin.blocks,
             mv_culprit_label(s->trace, s->sites->kinds, line->pin.stack, label, sizeof label),
             mv_size_text(bytes, line->pin.bytes), mv_size_text(pinned, line->pin.stranded),
-            meets ? "the request that failed would be met, and " : "",
+            meets ? failed_requests(s) : "", meets ? " would be met, and " : "",
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 
@@ -201,11 +211,13 @@ static const char *none_is_known(whatif_state *s)
 
     if (t->limit_source == MV_LIMIT_GIVEN)
         return keep(s, mv_arena_printf(s->arena,
-                                       "within %s the recorded settings meet the request that "
-                                       "failed, too, and no other setting saves 1%% or more",
-                                       mv_size_text(limit, t->limit)));
-    return "whether a setting meets the request that failed is not known: the file does not say "
-           "which limit refused it (--capacity does)";
+                                       "within %s the recorded settings meet %s, too, and no other "
+                                       "setting saves 1%% or more",
+                                       mv_size_text(limit, t->limit), failed_requests(s)));
+    return keep(s, mv_arena_printf(s->arena,
+                                   "whether a setting meets %s is not known: the file does not say "
+                                   "which limit refused %s (--capacity does)",
+                                   failed_requests(s), t->recorded_ooms == 1 ? "it" : "them"));
 }
 
 static bool some_run_fits(const mv_whatif *w)
@@ -232,8 +244,6 @@ static const char *none_within(whatif_state *s)
 /* Why there is no advice; NULL when there may be some. */
 static const char *find_advice_none(whatif_state *s, const mv_trial *best)
 {
-    const char *none_meets = "no setting that was tried meets the request that failed";
-
     if (s->out->trials.trust == MV_TRUST_NONE)
         return "no advice: there is nothing to replay";
     if (s->out->trials.trust >= MV_TRUST_LOW)
@@ -241,15 +251,16 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
     if (s->out->advice_count == 0 && s->out->trials.limit_source == MV_LIMIT_GIVEN &&
         s->out->trials.recorded_ooms == 0)
         return none_within(s);
-    if (s->out->advice_count == 0 && s->out->trials.unexplained)
+    if (s->out->advice_count == 0 && s->out->trials.unexplained && !exceeds_limit(&s->out->trials))
         return none_is_known(s);
     if (s->lacks_memory && best)
         return keep(s, mv_arena_printf(s->arena,
-                                       "%s would have met the request that failed, but not what "
-                                       "would have come next: memviz oom says why",
-                                       name_of(best->conf)));
+                                       "%s would have met %s, but not what would have come next: "
+                                       "memviz oom says why",
+                                       name_of(best->conf), failed_requests(s)));
     if (s->lacks_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
-        return none_meets;
+        return keep(
+            s, mv_arena_printf(s->arena, "no setting that was tried meets %s", failed_requests(s)));
     return s->out->advice_count == 0 ? "no setting that was tried saves 1% or more" : NULL;
 }
 
@@ -299,8 +310,7 @@ static const char *find_verdict(whatif_state *s)
         return w->advice_none;
     what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);
     if (mv_trials_tell_failures(&w->trials))
-        return keep(s,
-                    mv_arena_printf(s->arena, "%s would have met the request that failed", what));
+        return keep(s, mv_arena_printf(s->arena, "%s would have met %s", what, failed_requests(s)));
     if (w->trials.limit_source == MV_LIMIT_GIVEN)
         return verdict_within(s, what);
     if (a->saves <= 0)

@@ -226,6 +226,16 @@ Test(whatif, a_sum_has_only_what_every_device_tried)
     cr_expect_eq(found[0].run_count, 3);
 }
 
+Test(whatif, several_requests_that_failed_are_counted)
+{
+    question q;
+
+    ask(&q, "../oom/nca-leakoom", (mv_whatif_opts){0});
+    cr_assert_eq(q.found.trials.recorded_ooms, 3);
+    cr_expect_not_null(strstr(q.found.verdict, "would have met all 3 requests that failed, but"),
+                       "%s", q.found.verdict);
+}
+
 Test(whatif, memory_that_others_hold_counts)
 {
     question q;
