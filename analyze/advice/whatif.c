@@ -9,6 +9,8 @@
 #include "base/text.h"
 
 #define WASTE 0.25
+/* Figures that may be off by more than this part of the peak are called rough. */
+#define ROUGH 0.01
 
 typedef struct {
     mv_arena *arena;
@@ -131,6 +133,26 @@ static const char *with(whatif_state *s, const mv_trial *run)
                                    name_of(run->conf)));
 }
 
+/* Whether the figures of a run may be off by enough to say so. */
+static bool is_rough(const mv_trials *t, const char *conf)
+{
+    return (double)mv_trials_error_of(t, conf) > ROUGH * (double)mv_trials_base(t);
+}
+
+/* " in what the trace shows, give or take 838 MiB"; "" where the trace shows all. */
+static const char *doubts(whatif_state *s, const char *conf)
+{
+    const mv_trials *t = &s->out->trials;
+    char error[MV_SIZE_TEXT];
+
+    if (s->lives->allocs.preexisting == 0)
+        return "";
+    if (!is_rough(t, conf))
+        return " in what the trace shows";
+    return keep(s, mv_arena_printf(s->arena, " in what the trace shows, give or take %s",
+                                   mv_size_text(error, mv_trials_error_of(t, conf))));
+}
+
 /* "the request that failed", or "all 3 requests that failed". */
 static const char *failed_requests(whatif_state *s)
 {
@@ -167,10 +189,11 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
     else
         text = mv_arena_printf(
             s->arena,
-            "%s the peak of reserved memory falls from %s to %s (%s less), with %llu calls for "
+            "%s the peak of reserved memory falls from %s to %s%s (%s less)%s, with %llu calls for "
             "device memory instead of %llu.",
-            with(s, run), mv_size_text(was, mv_trials_base(trials)), is,
-            mv_size_text(saves, (uint64_t)mv_trials_gain(trials, run)),
+            with(s, run), mv_size_text(was, mv_trials_base(trials)),
+            is_rough(trials, run->conf) ? "about " : "", is,
+            mv_size_text(saves, (uint64_t)mv_trials_gain(trials, run)), doubts(s, run->conf),
             (unsigned long long)run->result.counts.segment_allocs, (unsigned long long)calls);
     add_advice(s, run->conf, run, MV_NO_STACK, text);
 }
@@ -283,19 +306,20 @@ static void advise(whatif_state *s)
     s->out->advice_none = find_advice_none(s, best);
 }
 
-static const char *verdict_within(whatif_state *s, const char *what)
+/* What the first advice saves. */
+static const char *tell_saving(whatif_state *s, const char *what)
 {
     const mv_trials *t = &s->out->trials;
-    char limit[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT];
+    const mv_whatif_advice *a = &s->out->advice[0];
+    const char *conf = a->stack.row != MV_NO_STACK.row ? t->recorded_conf : a->setting;
+    char limit[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT], within[64] = "";
 
-    mv_size_text(limit, t->limit);
-    if (exceeds_limit(t))
-        return keep(s,
-                    mv_arena_printf(s->arena, "%s would fit within %s, the recorded settings not",
-                                    what, limit));
-    return keep(s, mv_arena_printf(s->arena, "within %s, %s would save %s of %s reserved", limit,
-                                   what, mv_size_text(saves, (uint64_t)s->out->advice[0].gain),
-                                   mv_size_text(of, mv_trials_base(t))));
+    if (t->limit_source == MV_LIMIT_GIVEN)
+        mv_text_append(within, sizeof within, "within %s, ", mv_size_text(limit, t->limit));
+    return keep(s, mv_arena_printf(s->arena, "%s%s would save %s%s of %s reserved%s", within, what,
+                                   is_rough(t, conf) ? "about " : "",
+                                   mv_size_text(saves, (uint64_t)a->gain),
+                                   mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
 }
 
 /* What the advice comes to, in a few words. */
@@ -303,7 +327,7 @@ static const char *find_verdict(whatif_state *s)
 {
     const mv_whatif *w = s->out;
     const mv_whatif_advice *a = &w->advice[0];
-    char saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT];
+    char limit[MV_SIZE_TEXT];
     const char *what;
 
     if (w->advice_count == 0)
@@ -311,13 +335,13 @@ static const char *find_verdict(whatif_state *s)
     what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);
     if (mv_trials_tell_failures(&w->trials))
         return keep(s, mv_arena_printf(s->arena, "%s would have met %s", what, failed_requests(s)));
-    if (w->trials.limit_source == MV_LIMIT_GIVEN)
-        return verdict_within(s, what);
-    if (a->saves <= 0)
+    if (exceeds_limit(&w->trials))
+        return keep(s,
+                    mv_arena_printf(s->arena, "%s would fit within %s, the recorded settings not",
+                                    what, mv_size_text(limit, w->trials.limit)));
+    if (a->gain <= 0)
         return keep(s, mv_arena_printf(s->arena, "%s would avoid the failure", what));
-    return keep(s, mv_arena_printf(s->arena, "%s would save %s of %s reserved", what,
-                                   mv_size_text(saves, (uint64_t)a->saves),
-                                   mv_size_text(of, w->trials.recorded_reserved)));
+    return tell_saving(s, what);
 }
 
 /* About settings that were given although they change nothing on the device. */

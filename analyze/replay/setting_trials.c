@@ -489,15 +489,23 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b)
     return strcmp(a->conf, b->conf);
 }
 
-bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves)
+uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf)
 {
-    uint64_t error = trials->limit_source == MV_LIMIT_GIVEN ? 0 : miss(trials);
     mv_alloc_conf parsed;
     char why[128];
 
-    if (conf && mv_alloc_conf_parse(conf, &parsed, why, sizeof why) &&
-        parsed.rules.expandable != trials->recorded.rules.expandable)
-        error += trials->start_error;
+    return mv_alloc_conf_parse(conf, &parsed, why, sizeof why) &&
+                   parsed.rules.expandable != trials->recorded.rules.expandable
+               ? trials->start_error
+               : 0;
+}
+
+bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves)
+{
+    uint64_t error = trials->limit_source == MV_LIMIT_GIVEN ? 0 : miss(trials);
+
+    if (conf)
+        error += mv_trials_error_of(trials, conf);
     return saves > 0 && (double)saves >= WORTH * (double)mv_trials_base(trials) + (double)error;
 }
 

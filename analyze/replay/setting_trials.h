@@ -142,6 +142,10 @@ static inline int64_t mv_trials_gain(const mv_trials *trials, const mv_trial *tr
     return (int64_t)(mv_trials_base(trials) - trial->result.peak.reserved);
 }
 
+/* By how much the peak under `conf` may be off because the heap from before the trace was laid out
+ * anew; 0 where it was kept. */
+uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf);
+
 /* Whether a saving from mv_trials_base is worth a setting, and above the error of the replay.
  * `conf` tells whether the heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);

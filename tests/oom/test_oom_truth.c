@@ -185,24 +185,6 @@ Test(oom_truth, later_events_change_nothing)
     each(check_cut);
 }
 
-/* The recording as a full buffer would have kept it: without its first events. */
-static void drop_first(const loaded *l, uint32_t first, loaded *out)
-{
-    mv_device *device = mv_push_array(mvt_memory(), mv_device, l->trace.device_count);
-
-    for (uint32_t i = 0; i < l->trace.device_count; i++)
-        device[i] = l->trace.devices[i];
-    device->events.count -= first;
-#define SKIP(T, number, name, ...) device->events.name += first;
-    MV_EVENT_COLUMNS(SKIP, )
-#undef SKIP
-    out->trace = l->trace;
-    out->trace.devices = device;
-    out->lives = mvt_lives(mvt_memory(), &out->trace, 0);
-    mvt_ok(mv_sites_find(mvt_memory(), &out->trace, &out->sites, mvt_err()));
-    find_in(out, &out->lives, &out->found);
-}
-
 /* Without what came before, a verdict may be unknown, but not another. */
 static void check_late(loaded *l, const char *name, const cJSON *truth)
 {
@@ -210,9 +192,12 @@ static void check_late(loaded *l, const char *name, const cJSON *truth)
     uint32_t end = l->found.ooms[0].event;
 
     for (uint32_t i = 1; i < CUTS; i++) {
-        loaded late;
+        loaded late = {.trace = l->trace};
         const mv_oom *o;
-        drop_first(l, (uint32_t)((uint64_t)end * i / CUTS), &late);
+        mvt_drop_first(mvt_memory(), &late.trace, (uint32_t)((uint64_t)end * i / CUTS));
+        late.lives = mvt_lives(mvt_memory(), &late.trace, 0);
+        mvt_ok(mv_sites_find(mvt_memory(), &late.trace, &late.sites, mvt_err()));
+        find_in(&late, &late.lives, &late.found);
         o = &late.found.ooms[0];
         if (o->verdict != MV_OOM_UNKNOWN)
             cr_expect_str_eq(mv_oom_verdict_name(o->verdict), verdict, "%s, cut %u: %s", name, i,
