@@ -1,5 +1,6 @@
 #include "analyze/oom/oom.h"
 
+#include "analyze/events/same_call.h"
 #include "analyze/heap/segment_growth.h"
 #include "analyze/lives/block_size.h"
 #include "analyze/oom/oom_failures.h"
@@ -32,7 +33,8 @@ typedef struct {
     uint64_t
         least_refused;  /* the least total that a limit of the process refused; UINT64_MAX: none */
     uint64_t most_seen; /* most bytes reserved and free together, at any failure */
-    uint32_t call;      /* the allocator call that gives memory back; MV_NO_CALL: none */
+    bool calls_tell;    /* mv_calls_tell */
+    uint32_t release;   /* the last event of the call that gives memory back; MV_NO_ROW: none */
     uint64_t held;      /* reserved before that call */
     bool collects;      /* garbage_collection_threshold gives segments back, too */
     uint64_t *most;     /* [events] the most ever allocated, after each event */
@@ -249,15 +251,16 @@ static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
     uint8_t action = ev->action[event];
 
     if (action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP) {
-        if (t->call != ev->call[event])
+        if (t->release == MV_NO_ROW || !mv_is_same_call(ev, t->calls_tell, t->release, event))
             t->held = held_before;
-        t->call = ev->call[event];
+        t->release = event;
     } else if (action != MV_ACTION_FREE_COMPLETED) {
-        if (t->call != MV_NO_CALL && t->call == ev->call[event] && !t->collects &&
+        if (t->release != MV_NO_ROW && !t->collects &&
+            mv_is_same_call(ev, t->calls_tell, t->release, event) &&
             (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) &&
             t->held + ev->size[event] <= t->least_refused)
             t->least_refused = t->held + ev->size[event] - 1;
-        t->call = MV_NO_CALL;
+        t->release = MV_NO_ROW;
     }
     if (t->heap.all.reserved > t->least_refused)
         t->least_refused = UINT64_MAX;
@@ -290,7 +293,7 @@ static mv_code judge_all(oom_state *t, mv_err *err)
         t->most_reserved = t->heap.all.reserved;
         t->prospect.before = t->lives->history == MV_HISTORY_COMPLETE ? 0 : t->heap.all.reserved;
         t->least_refused = UINT64_MAX;
-        t->call = MV_NO_CALL;
+        t->release = MV_NO_ROW;
         for (uint32_t i = 0; i < t->out->count && code == MV_OK; i++) {
             mv_oom *o = &t->out->ooms[i];
             uint64_t seen;
@@ -329,6 +332,7 @@ mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
 
     *out = (mv_ooms){0};
     t.rules = mv_block_rules_of(trace);
+    t.calls_tell = mv_calls_tell(&lives->events);
     t.collects = mv_setting_is_on(trace, "garbage_collection_threshold");
     t.prospect = (mv_oom_prospect){
         .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};

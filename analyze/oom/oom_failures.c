@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/events/same_call.h"
 #include "analyze/heap/segment_growth.h"
 
 #define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
@@ -158,22 +159,24 @@ static bool is_release(uint8_t action)
 static void count_retries(listing *l, bool collects)
 {
     const mv_events *ev = &l->lives->events;
+    bool tells = mv_calls_tell(ev);
+    uint32_t release = MV_NO_ROW; /* the last event of the call that gives memory back */
     uint64_t released = 0;
-    uint32_t call = MV_NO_CALL;
 
     for (uint32_t i = l->window.first; i < l->window.end && i < ev->count; i++) {
         uint8_t action = ev->action[i];
         if (is_release(action)) {
-            released = call == ev->call[i] ? released + ev->size[i] : ev->size[i];
-            call = ev->call[i];
+            bool is_first = release == MV_NO_ROW || !mv_is_same_call(ev, tells, release, i);
+            released = (is_first ? 0 : released) + ev->size[i];
+            release = i;
         } else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
-            if (call != MV_NO_CALL && call == ev->call[i]) {
+            if (release != MV_NO_ROW && mv_is_same_call(ev, tells, release, i)) {
                 *(collects ? &l->out->collected : &l->out->released) += released;
                 ++*(collects ? &l->out->collections : &l->out->retries);
             }
-            call = MV_NO_CALL;
+            release = MV_NO_ROW;
         } else if (action != MV_ACTION_FREE_COMPLETED) {
-            call = MV_NO_CALL;
+            release = MV_NO_ROW;
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "analyze/replay/replay_script.h"
 
+#include "analyze/events/same_call.h"
 #include "base/grow.h"
 
 uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
@@ -15,16 +16,6 @@ uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
 uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream)
 {
     return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
-}
-
-/* Whether a segment and the alloc that needed it ever share a call. */
-static bool calls_tell(const mv_events *ev)
-{
-    for (uint32_t i = 1; i < ev->count; i++)
-        if (ev->action[i] == MV_ACTION_ALLOC && ev->call[i] != MV_NO_CALL &&
-            mv_is_segment_action(ev->action[i - 1]) && ev->call[i] == ev->call[i - 1])
-            return true;
-    return false;
 }
 
 static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
@@ -57,6 +48,8 @@ static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t 
         return true;
     if (s->calls_tell && ev->call[next] != MV_NO_CALL)
         return ev->call[release] != ev->call[next];
+    if (mv_is_same_call(ev, s->calls_tell, release, next))
+        return false;
     if (ev->action[next] == MV_ACTION_OOM)
         return false;
     /* calls are not known: a request that would have fitted released nothing */
@@ -195,7 +188,7 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint64_t i = 0; i < pools; i++)
         out->release_from[i] = i == 0 ? 0 : MV_NEVER;
-    out->calls_tell = calls_tell(out->ev);
+    out->calls_tell = mv_calls_tell(out->ev);
     r.most = highest_reserved(lives, &r.reserved);
     if (!read_events(&r) || !list_segments(arena, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

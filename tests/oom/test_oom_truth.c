@@ -3,6 +3,7 @@
  * expandable segments. */
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
+#include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -213,4 +214,24 @@ Test(oom_truth, without_the_beginning_no_verdict_is_wrong)
 {
     each(check_late);
     cr_expect_gt(known, cuts * 3 / 4, "%u of %u", known, cuts);
+}
+
+/* Plain .msgpack spells each stack out, so nothing shows which events share a call but equal
+ * stacks: the report is the same. */
+static void check_plain(loaded *l, const char *name, const cJSON *truth)
+{
+    const char *file = mvt_snapshot(mv_arena_printf(mvt_memory(), "../oom/%s", name));
+    mvt_run run = mvt_sh("cd %s && $MEMVIZ convert -q --plain %s -o plain.msgpack && "
+                         "$MEMVIZ oom --json - <plain.msgpack >plain && "
+                         "$MEMVIZ oom --json - <%s | cmp - plain",
+                         mvt_temp_folder(), file, file);
+
+    (void)l;
+    (void)truth;
+    cr_expect_eq(run.status, 0, "%s: %s%s", name, run.out, run.err);
+}
+
+Test(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 120)
+{
+    each(check_plain);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "base/text.h"
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 
@@ -110,6 +111,14 @@ static bool says_in(const mv_scene *scene, const char *text, float y0, float y1)
     return false;
 }
 
+static bool is_tip(const mv_ui *ui, const char *text)
+{
+    for (uint32_t i = 0; i < ui->zone_count; i++)
+        if (ui->zones[i].tip && strcmp(ui->zones[i].tip, text) == 0)
+            return true;
+    return false;
+}
+
 Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
 {
     mv_view *view = ranks_of(names, NAMES);
@@ -141,7 +150,9 @@ Test(pane_ranks, lanes_have_the_numbers_and_names_of_the_reports)
         mv_size_text(size, mv_pyramid_at(&levels, moment).allocated);
         cr_assert(says_in(scene, size, y, end), "%s: no value %s", rows[i].name, size);
     }
-    cr_assert(mvt_scene_says(scene, found->found.verdict), "no text %s", found->found.verdict);
+    cr_assert(mvt_scene_says(scene, mv_arena_printf(mvt_memory(), "%.40s", found->found.verdict)),
+              "no text %s", found->found.verdict);
+    cr_assert(is_tip(&view->ui, found->found.verdict), "no tip %s", found->found.verdict);
     for (uint32_t i = 0; i < found->found.count; i++) {
         const mv_rank_outlier *o = &found->found.outliers[i];
         const mv_zone *zone = mvt_view_zone(view, MV_DO_show_rank, o->rank);

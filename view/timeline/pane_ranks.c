@@ -544,6 +544,7 @@ static void paint_head(ranks_frame *f)
         text = f->shown < 2 ? "one device: Ctrl+O opens another file, and it gets a lane here"
                             : "comparing\xe2\x80\xa6";
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
+    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* all of it, where it is cut */
 }
 
 static void paint_titles(ranks_frame *f, bool is_pointer)
