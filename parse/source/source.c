@@ -225,6 +225,17 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
     return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
 }
 
+/* pzstd and zstd's seekable format begin with a frame to be skipped, which has the size of the
+ * next.
+ */
+static bool begins_zstd(const uint8_t *head)
+{
+    uint32_t magic = mv_load_u32(head);
+
+    return magic == ZSTD_MAGICNUMBER ||
+           (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
 static mv_code start_decompressor(mv_source_state *s, mv_err *err)
 {
     const uint8_t *head = s->buffer;
@@ -235,7 +246,7 @@ static mv_code start_decompressor(mv_source_state *s, mv_err *err)
         if (inflateInit2(&s->gzip, 16 + MAX_WBITS) != Z_OK)
             return mv_fail(err, MV_NOMEM, 0, "%s", "gzip");
         s->gzip_open = true;
-    } else if (have >= 4 && mv_load_u32(head) == ZSTD_MAGICNUMBER) {
+    } else if (have >= 4 && begins_zstd(head)) {
         s->how = ZSTD;
         s->zstd = ZSTD_createDStream();
         if (!s->zstd)

@@ -59,6 +59,27 @@ static const uint8_t after_empty[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0,    1,
                                       0,    0,    0x28, 0xb5, 0x2f, 0xfd, 0x20,
                                       0x03, 0x19, 0x00, 0x00, 'a',  'b',  'c'};
 
+/* What pzstd writes: a skippable frame with the size of the frame after it, then that frame. */
+static const uint8_t after_skippable[] = {0x50, 0x2a, 0x4d, 0x18, 4,    0,    0,    0,
+                                          12,   0,    0,    0,    0x28, 0xb5, 0x2f, 0xfd,
+                                          0x20, 0x03, 0x19, 0x00, 0x00, 'a',  'b',  'c'};
+
+Test(source, frames_to_skip_begin_a_zstd_file)
+{
+    uint8_t bytes[sizeof after_skippable];
+
+    memcpy(bytes, after_skippable, sizeof bytes);
+    for (uint8_t kind = 0; kind < 16; kind++) {
+        mv_source source;
+        bytes[0] = 0x50 | kind;
+        mvt_ok(mv_source_over(mvt_memory(), (mv_span){bytes, sizeof bytes}, &source, mvt_err()));
+        cr_expect_str_eq(mv_source_compression(&source), "zstd");
+        cr_expect(mv_source_need(&source, 3) && memcmp(source.at, "abc", 3) == 0);
+        cr_expect_not(mv_source_need(&source, 4));
+        mv_source_close(&source);
+    }
+}
+
 Test(source, no_more_than_the_limit_is_read)
 {
     uint8_t *bytes = mv_push_array(mvt_memory(), uint8_t, MIB);
