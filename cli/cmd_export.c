@@ -109,17 +109,17 @@ static bool find_devices(exporting *x)
         return false;
     devices = mv_push_array(&cli->arena, mv_export_device, end - first);
     x->export.devices = devices;
-    if (!devices || !mv_export_prepare(&cli->arena, &x->export)) {
-        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "export");
-        mv_complain(mv_input_name(cli), &err);
-        return false;
-    }
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = first; devices && i < end; i++) {
         if (mv_at_is_elsewhere(cli, &x->trace, i))
             continue;
         if (!find_device(x, i, &devices[x->export.device_count]))
             return false;
         x->export.device_count++;
+    }
+    if (!devices || !mv_export_prepare(&cli->arena, &x->export)) {
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "export");
+        mv_complain(mv_input_name(cli), &err);
+        return false;
     }
     return true;
 }
@@ -197,7 +197,8 @@ int mv_cmd_export(mv_cli *cli)
     x.export = (mv_export){.trace = &x.trace,
                            .name = mv_input_name(cli),
                            .kinds = x.sites.kinds,
-                           .all_frames = cli->options.all_frames};
+                           .all_frames = cli->options.all_frames,
+                           .is_part = cli->options.device != MV_ALL_DEVICES};
     if (!find_devices(&x) || !write_file(&x))
         return MV_EXIT_FAILED;
     return mv_table_put_written(cli, cli->options.output, &mv_report_export, &x);

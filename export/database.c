@@ -26,7 +26,8 @@ static mv_code failed(mv_err *err, sqlite3 *db)
                    db ? sqlite3_errmsg(db) : "out of memory");
 }
 
-/* CREATE TABLE and INSERT for a table. */
+/* CREATE TABLE and INSERT for a table. A column of numbers has no type: with INTEGER, SQLite makes
+ * a rounded REAL of a text that is a number beyond 2^63 - 1. */
 static void spell(const mv_export_table *table, const mv_export_columns *columns,
                   char create[MOST_STATEMENT], char insert[MOST_STATEMENT])
 {
@@ -35,8 +36,8 @@ static void spell(const mv_export_table *table, const mv_export_columns *columns
 
     for (uint32_t i = 0; i < columns->count; i++) {
         const char *comma = i > 0 ? ", " : "";
-        made += snprintf(create + made, (size_t)(MOST_STATEMENT - made), "%s\"%s\" %s", comma,
-                         columns->column[i].name, columns->column[i].is_text ? "TEXT" : "INTEGER");
+        made += snprintf(create + made, (size_t)(MOST_STATEMENT - made), "%s\"%s\"%s", comma,
+                         columns->column[i].name, columns->column[i].is_text ? " TEXT" : "");
         into += snprintf(insert + into, (size_t)(MOST_STATEMENT - into), "%s?", comma);
     }
     snprintf(create + made, (size_t)(MOST_STATEMENT - made), ")");
@@ -105,7 +106,8 @@ static bool insert_rows(const mv_export *export, const mv_export_table *table,
         uint64_t rows = mv_export_rows(export, table, d);
         for (uint64_t i = 0; i < rows; i++) {
             mv_export_read(export, table, columns, d, i, cells);
-            if (!insert_row(statement, cells, columns->count))
+            if (mv_export_keeps(export, columns, cells) &&
+                !insert_row(statement, cells, columns->count))
                 return false;
             if (export->progress && i % 65536 == 0)
                 export->progress(export->user, i, rows);

@@ -30,19 +30,23 @@ typedef struct {
     bool all_frames;      /* else those that mv_frame_is_shown shows, in speedscope */
     uint32_t device_count;
     const mv_export_device *devices; /* [device_count] */
+    bool is_part;                    /* other devices of the file are not asked for */
     mv_progress_fn *progress;        /* NULL: none */
     void *user;
-    const uint64_t *blocks_before; /* [segments.count + 1] blocks of the segments before; made by
-                                    * mv_export_prepare */
+    const uint64_t *blocks_before;    /* [segments.count + 1] blocks of the segments before; made by
+                                       * mv_export_prepare */
+    bool leaves_out[MV_MOST_DEVICES]; /* likewise: something happened there, but it is not asked
+                                       * for */
 } mv_export;
 
-/* False when memory is out. */
+/* Once the devices are known. False when memory is out. */
 bool mv_export_prepare(mv_arena *arena, mv_export *export);
 
 /* Perfetto's own format (a protobuf of TracePackets). Each device is a process with counters
- * allocated, active, requested and reserved, after each event; annotations as slices; and
- * out-of-memory events. Times are nanoseconds since the Unix epoch; a file without times counts
- * a microsecond an event. Failed writes are reported by mv_sink_commit. */
+ * allocated, active, requested and reserved, after each event; annotations as slices, those
+ * of a device that is not exported on the first one; and out-of-memory events. Times are
+ * nanoseconds since the Unix epoch; a file without times counts a microsecond an event. Failed
+ * writes are reported by mv_sink_commit. */
 void mv_perfetto_write(const mv_export *export, mv_sink *sink);
 
 /* Speedscope's JSON: for each device what is allocated at the moment, and all bytes that were ever
@@ -88,6 +92,7 @@ typedef struct {
 
 typedef struct {
     uint32_t count;
+    uint32_t device; /* the column that says which device a row is of; `count`: none does */
     mv_export_column column[MV_MOST_CELLS];
 } mv_export_columns;
 
@@ -100,13 +105,18 @@ void mv_export_read(const mv_export *export, const mv_export_table *table,
                     const mv_export_columns *columns, uint32_t device, uint64_t row,
                     mv_cell *cells);
 
+/* Whether the row with these cells is asked for: it is of no device that is left out. */
+bool mv_export_keeps(const mv_export *export, const mv_export_columns *columns,
+                     const mv_cell *cells);
+
 /* RFC 4180, with a line of names first; absent values are empty. Texts are in the manner of
  * base/escape.h: each row is one line, and no cell a formula. */
 void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink);
 
-/* A database of all tables. Numbers beyond 2^63 - 1 are texts. Texts are as the file had them; what
- * a text cannot hold there, NUL and bytes that are no UTF-8, is \xNN. It is made in memory: about
- * 60 bytes a row. */
+/* A database of all tables. Numbers beyond 2^63 - 1 are texts: columns of numbers have no type,
+ * since a column of integers would round such a text. Texts are as the file had them; what a text
+ * cannot hold there, NUL and bytes that are no UTF-8, is \xNN. It is made in memory: about 60 bytes
+ * a row. */
 mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err);
 
 #endif

@@ -165,6 +165,9 @@ void mv_export_columns_of(const mv_export_table *table, mv_export_columns *out)
         if (is_listed(column) && !has_column(out, column))
             add_column(out, column->name, strlen(column->name), is_text(column), column);
     }
+    for (out->device = 0; out->device < out->count; out->device++)
+        if (strcmp(out->column[out->device].name, "device") == 0)
+            return;
 }
 
 /* ---- of a device ------------------------------------------------------------------------- */
@@ -412,6 +415,39 @@ void mv_export_read(const mv_export *export, const mv_export_table *table,
         table->read(export, device, row, cells);
 }
 
+bool mv_export_keeps(const mv_export *export, const mv_export_columns *columns,
+                     const mv_cell *cells)
+{
+    const mv_cell *device = &cells[columns->device];
+
+    return columns->device == columns->count || device->kind == MV_CELL_NONE ||
+           !export->leaves_out[device->number];
+}
+
+static void leave_out(mv_export *export, const int32_t *device, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        if (device[i] >= 0)
+            export->leaves_out[device[i]] = true;
+}
+
+/* An annotation has the device that was current, which need not be one that is used: where nothing
+ * else happened, annotations are kept. */
+static void leave_out_others(mv_export *export)
+{
+    const mv_trace *t = export->trace;
+
+    leave_out(export, t->segments.device, t->segments.count);
+    leave_out(export, t->api_calls.device, t->api_calls.count);
+    leave_out(export, t->heap_calls.device, t->heap_calls.count);
+    leave_out(export, t->samples.device, t->samples.count);
+    for (uint32_t i = 0; i < t->device_count; i++)
+        if (t->devices[i].events.count > 0)
+            export->leaves_out[i] = true;
+    for (uint32_t i = 0; i < export->device_count; i++)
+        export->leaves_out[export->devices[i].lives.device] = false;
+}
+
 bool mv_export_prepare(mv_arena *arena, mv_export *export)
 {
     const mv_segments *s = &export->trace->segments;
@@ -422,6 +458,8 @@ bool mv_export_prepare(mv_arena *arena, mv_export *export)
     for (uint32_t i = 0; i < s->count; i++)
         before[i + 1] = before[i] + s->blocks[i];
     export->blocks_before = before;
+    if (export->is_part)
+        leave_out_others(export);
     return true;
 }
 
@@ -481,7 +519,8 @@ void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink
         uint64_t rows = mv_export_rows(export, table, d);
         for (uint64_t i = 0; i < rows; i++) {
             mv_export_read(export, table, &columns, d, i, cells);
-            put_row(sink, cells, columns.count);
+            if (mv_export_keeps(export, &columns, cells))
+                put_row(sink, cells, columns.count);
             if (export->progress && i % 65536 == 0)
                 export->progress(export->user, i, rows);
         }

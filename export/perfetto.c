@@ -239,6 +239,23 @@ static void put_oom(writer *w, uint32_t event)
     put_event(w, time_of(w, event), &m);
 }
 
+static bool has_track(const mv_export *x, uint32_t device)
+{
+    for (uint32_t i = 0; i < x->device_count; i++)
+        if (x->devices[i].lives.device == device)
+            return true;
+    return false;
+}
+
+/* Annotations without a device are shown on all; those of a device that is not exported on the
+ * first, unless it is left out. */
+static bool shows_annotation(const writer *w, int32_t device)
+{
+    if (device < 0 || (uint32_t)device == w->device->lives.device)
+        return true;
+    return w->row == 0 && !w->export->leaves_out[device] && !has_track(w->export, (uint32_t)device);
+}
+
 /* An end of a range, or a mark. */
 static void put_annotation(writer *w, uint32_t row)
 {
@@ -246,7 +263,7 @@ static void put_annotation(writer *w, uint32_t row)
     uint8_t stage = a->stage[row];
     message m = {0};
 
-    if (a->device[row] >= 0 && (uint32_t)a->device[row] != w->device->lives.device)
+    if (!shows_annotation(w, a->device[row]))
         return;
     if (a->time_us[row] == MV_NO_TIME || a->time_us[row] < 0 || !w->has_times)
         return;
@@ -263,7 +280,7 @@ static void put_device(writer *w)
 {
     const mv_events *e = &w->device->lives.events;
 
-    w->has_times = e->count > 0;
+    w->has_times = true;
     for (uint32_t i = 0; i < e->count && w->has_times; i++)
         w->has_times = e->time_us[i] != MV_NO_TIME;
     put_tracks(w);

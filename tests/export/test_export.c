@@ -2,7 +2,9 @@
  * their sums are those of `stats`. */
 #include <sqlite3.h>
 
+#include "base/text.h"
 #include "export/export.h"
+#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -37,12 +39,13 @@ static sqlite3_int64 ask(sqlite3 *db, const char *question)
     return answer;
 }
 
-static sqlite3 *database_of(const char *snapshot, mvt_run *run)
+/* `words`: the file, and options. */
+static sqlite3 *database_by(const char *words, mvt_run *run)
 {
     unsigned char *copy;
     sqlite3 *db;
 
-    *run = mvt_sh("$MEMVIZ export -q --format sqlite $SNAPS/%s -o -", snapshot);
+    *run = mvt_sh("$MEMVIZ export -q --format sqlite %s -o -", words);
     cr_assert_eq(run->status, 0, "%s", run->err);
     copy = sqlite3_malloc64(run->out_length);
     cr_assert_not_null(copy);
@@ -53,6 +56,11 @@ static sqlite3 *database_of(const char *snapshot, mvt_run *run)
                                      SQLITE_DESERIALIZE_FREEONCLOSE),
                  SQLITE_OK);
     return db;
+}
+
+static sqlite3 *database_of(const char *snapshot, mvt_run *run)
+{
+    return database_by(mv_arena_printf(mvt_memory(), "$SNAPS/%s", snapshot), run);
 }
 
 Test(export, database_adds_up)
@@ -82,6 +90,85 @@ Test(export, database_adds_up)
                      0, "%s: a stack without frames", name);
         sqlite3_close(db);
     }
+}
+
+/* Addresses of the canonical upper half, as some systems have, are beyond 2^63. */
+Test(export, large_numbers_are_exact)
+{
+    mvt_trace *t = mvt_new();
+    const uint64_t base = 0xffff900000000000;
+    sqlite3 *db;
+    mvt_run run;
+
+    mvt_segment_alloc(t, .addr = base, .bytes = 2 << 20, .stack = "f:a.py:1");
+    mvt_alloc(t, .addr = base, .bytes = 512, .stack = "f:a.py:1");
+    mvt_alloc(t, .addr = base + 512, .bytes = 512, .stack = "g:a.py:2");
+    mvt_final_heap(t);
+    mvt_done(t);
+    db = database_by(mvt_temp_file(mvt_pickle_bytes(t, false)), &run);
+    cr_expect_eq(ask(db, "SELECT count(*) FROM allocations WHERE typeof(addr) = 'text' AND "
+                         "addr IN ('18446620928407240704', '18446620928407241216')"),
+                 2);
+    cr_expect_eq(ask(db, "SELECT count(*) FROM allocations JOIN events USING (addr) WHERE "
+                         "events.action = 'alloc'"),
+                 2);
+    cr_expect_eq(ask(db, "SELECT count(*) FROM blocks JOIN segments ON segment_addr = "
+                         "segments.addr WHERE typeof(segment_addr) = 'text'"),
+                 3);
+    cr_expect_eq(ask(db, "SELECT count(*) FROM events WHERE typeof(size) = 'integer' AND "
+                         "typeof(event) = 'integer' AND typeof(stack) = 'integer'"),
+                 3);
+    sqlite3_close(db);
+}
+
+Test(export, one_device_is_in_all_tables)
+{
+    static const char *const tables[] = {"allocations", "events", "segments", "blocks"};
+    const char *file = "$SNAPS/two_devices.pickle";
+    mvt_run run;
+    sqlite3 *all = database_by(file, &run), *one;
+
+    one = database_by(mv_arena_printf(mvt_memory(), "--device 1 %s", file), &run);
+    for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
+        const char *other =
+            mv_arena_printf(mvt_memory(), "SELECT count(*) FROM %s WHERE device <> 1", tables[i]);
+        const char *own =
+            mv_arena_printf(mvt_memory(), "SELECT count(*) FROM %s WHERE device = 1", tables[i]);
+        mvt_run csv = mvt_sh("$MEMVIZ export -q --device 1 --table %s %s -o x.csv >/dev/null && "
+                             "cut -d, -f1 <x.csv | sort -u",
+                             tables[i], file);
+        cr_expect_gt(ask(all, other), 0, "%s", tables[i]);
+        cr_expect_gt(ask(all, own), 0, "%s", tables[i]);
+        cr_expect_eq(ask(one, other), 0, "%s", tables[i]);
+        cr_expect_eq(ask(one, own), ask(all, own), "%s", tables[i]);
+        cr_expect_str_eq(csv.out, "1\ndevice\n", "%s", tables[i]);
+    }
+    sqlite3_close(all);
+    sqlite3_close(one);
+}
+
+/* What has a device in captures: rows of others are left out, those of no known device stay. */
+Test(export, one_device_of_a_capture)
+{
+    static const char *const tables[] = {"api_calls", "heap_calls", "samples", "annotations"};
+    mv_trace trace = mvt_full_trace(mvt_memory());
+    const char *file = mvt_temp_file(mvt_snapshot_of(mvt_memory(), &trace));
+    uint64_t left_out = 0;
+    mvt_run run;
+    sqlite3 *all = database_by(file, &run), *one;
+
+    one = database_by(mv_arena_printf(mvt_memory(), "--device 0 %s", file), &run);
+    for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
+        const char *rows = mv_arena_printf(mvt_memory(), "SELECT count(*) FROM %s", tables[i]);
+        const char *kept = mv_arena_printf(
+            mvt_memory(), "SELECT count(*) FROM %s WHERE device = 0 OR device IS NULL", tables[i]);
+        cr_expect_gt(ask(all, rows), 0, "%s", tables[i]);
+        cr_expect_eq(ask(one, rows), ask(all, kept), "%s", tables[i]);
+        left_out += (uint64_t)(ask(all, rows) - ask(all, kept));
+    }
+    cr_expect_gt(left_out, 0);
+    sqlite3_close(all);
+    sqlite3_close(one);
 }
 
 /* ---- CSV --------------------------------------------------------------------------------- */
@@ -266,6 +353,61 @@ Test(export, perfetto_has_the_levels)
             cr_assert_eq(f.highest[0] + f.highest[1], stats_sum(name, "peak", "allocated"), "%s",
                          name);
     }
+}
+
+/* A slice of 10 us that PyTorch recorded for another device than the one that is used. */
+static mvt_trace *annotated_elsewhere(int32_t device)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+
+    mvt_segment_alloc(t, .device = 1, .addr = 1 << 20, .bytes = 2 << 20, .stack = "f:a.py:1");
+    mvt_annotate(t, "forward", true, 0);
+    mvt_alloc(t, .device = 1, .addr = 1 << 20, .bytes = 512, .stack = "f:a.py:1");
+    mvt_annotate(t, "forward", false, 0);
+    trace = mvt_done(t);
+    for (uint32_t i = 0; i < trace->annotations.count; i++)
+        trace->annotations.device[i] = device;
+    return t;
+}
+
+static found perfetto_by(const char *words, mvt_run *run)
+{
+    found f = {0};
+
+    *run = mvt_sh("$MEMVIZ export -q --format perfetto %s -o -", words);
+    cr_assert_eq(run->status, 0, "%s", run->err);
+    read_packets((message){(const uint8_t *)run->out, (const uint8_t *)run->out + run->out_length},
+                 &f);
+    return f;
+}
+
+/* Device 0 is listed and idle, device 3 is not listed at all. Either has its annotations shown. */
+Test(export, annotations_of_idle_devices_are_shown)
+{
+    static const int32_t devices[] = {0, 3};
+    static const char *const options[] = {"", "--device 0", "--device 1"};
+
+    for (unsigned d = 0; d < sizeof devices / sizeof *devices; d++) {
+        const char *file = mvt_temp_file(mvt_pickle_bytes(annotated_elsewhere(devices[d]), false));
+        for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
+            mvt_run run;
+            found f = perfetto_by(mv_arena_printf(mvt_memory(), "%s %s", options[i], file), &run);
+            cr_expect_eq(f.begins, 1, "device %d %s", devices[d], options[i]);
+            cr_expect_eq(f.ends, 1, "device %d %s", devices[d], options[i]);
+            cr_expect_null(memmem(run.out, run.out_length, "no times", 8), "%s", options[i]);
+        }
+    }
+}
+
+Test(export, annotations_of_a_used_device_are_its_own)
+{
+    const char *file = mvt_temp_file(mvt_pickle_bytes(annotated_elsewhere(1), false));
+    mvt_run run;
+
+    cr_expect_eq(perfetto_by(file, &run).begins, 1);
+    cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 1 %s", file), &run).begins, 1);
+    cr_expect_eq(perfetto_by(mv_arena_printf(mvt_memory(), "--device 0 %s", file), &run).begins, 0);
 }
 
 /* ---- usage ------------------------------------------------------------------------------- */
