@@ -1,5 +1,7 @@
 #include "parse/readers.h"
 
+#include "parse/model/build.h"
+
 const mv_reader mv_readers[] = {
     {"pickle", mv_pickle_probe, mv_pickle_read},  {"msgpack", mv_msgpack_probe, mv_msgpack_read},
     {"bin", mv_snapshot_probe, mv_snapshot_read}, {"html", mv_page_probe, mv_page_read},
@@ -33,6 +35,47 @@ static mv_code refuse(mv_span head, mv_err *err)
         why = "a pickle of protocol 0 or 1; 2 to 5 are read";
     return mv_fail(err, MV_FORMAT, 0, "%s", why);
 }
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+static const char *rest_text(mv_span rest)
+{
+    if (mv_pickle_probe(rest))
+        return "another pickle; only the first is read: ";
+    if (mv_snapshot_probe(rest) || mv_msgpack_probe(rest))
+        return "another snapshot; only the first is read: ";
+    return "";
+}
+
+static void note_rest(mv_trace *trace, const char *text, uint64_t bytes, uint64_t end)
+{
+    mv_build build = {.trace = trace};
+
+    mv_build_note(&build, MV_NOTE_TRAILING, "%sfrom byte %llu on", text, (unsigned long long)end);
+    trace->notes[MV_NOTE_TRAILING].count = bytes;
+}
+
+void mv_rest_note(mv_trace *trace, mv_span rest, uint64_t bytes, uint64_t end)
+{
+    note_rest(trace, rest_text(rest), bytes, end);
+}
+
+mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err *err)
+{
+    uint64_t end = mv_source_offset(source), bytes;
+    const char *text;
+    bool are_zero;
+
+    mv_source_need(source, 64);
+    text = rest_text((mv_span){source->at, (uint64_t)(source->end - source->at)});
+    if (mv_source_drain(source, &bytes, &are_zero, err) != MV_OK)
+        return err->code;
+    if (bytes > (are_zero ? fill : 0))
+        note_rest(trace, text, bytes, end);
+    return MV_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
 
 static const mv_read_opts quiet = {0};
 

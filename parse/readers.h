@@ -36,6 +36,14 @@ typedef struct {
 
 extern const mv_reader mv_readers[]; /* ends with a NULL name */
 
+/* For readers: notes that `bytes` bytes, which begin with `rest`, follow the end of the data at
+ * byte `end`. Of several snapshots in one file the first is read, and the note says so. */
+void mv_rest_note(mv_trace *trace, mv_span rest, uint64_t bytes, uint64_t end);
+
+/* Reads on to the end of the source and notes what was there; NULs are no remark when they are no
+ * more than `fill`. */
+mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err *err);
+
 /* What sessions of the viewer begin with, in any version. They are no trace: view/state/session.h
  * reads them. */
 #define MV_SESSION_BEGINS "memviz session "

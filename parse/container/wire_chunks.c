@@ -1,5 +1,6 @@
 #include "base/grow.h"
 #include "parse/container/wire_load.h"
+#include "parse/readers.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -227,8 +228,8 @@ static mv_code walk(mv_load *load)
         if (is_end(file, at)) {
             at += sizeof(mv_wire_footer);
             if (at < file.length)
-                mv_build_note(&load->build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
-                              (unsigned long long)(file.length - at), (unsigned long long)at);
+                mv_rest_note(load->build.trace, (mv_span){file.data + at, file.length - at},
+                             file.length - at, at);
             return code;
         }
         at = take_chunk(load, at, &hashed, &code);

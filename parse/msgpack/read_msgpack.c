@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "parse/model/build.h"
 #include "parse/msgpack/compact.h"
 
 enum { PROGRESS_BYTES = 4 << 20 };
@@ -176,21 +175,6 @@ mv_code mv_msgpack_feed(mv_source *source, const mv_read_opts *opts, mv_msgpack_
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* What follows the root value. */
-static mv_code drain(mv_source *source, mv_trace *out, mv_err *err)
-{
-    uint64_t first = mv_source_offset(source), bytes;
-    mv_build build = {.trace = out};
-    bool are_zero;
-
-    if (mv_source_drain(source, &bytes, &are_zero, err) != MV_OK)
-        return err->code;
-    if (bytes)
-        mv_build_note(&build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
-                      (unsigned long long)bytes, (unsigned long long)first);
-    return MV_OK;
-}
-
 mv_code mv_msgpack_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                         mv_err *err)
 {
@@ -202,7 +186,7 @@ mv_code mv_msgpack_read(mv_arena *arena, mv_source *source, const mv_read_opts *
     else
         code = mv_msgpack_plain_read(arena, source, opts, out, err);
     if (code == MV_OK)
-        code = drain(source, out, err);
+        code = mv_rest_drain(source, out, 0, err);
     else if (err->offset == MV_NO_OFFSET)
         err->offset = mv_source_offset(source);
     out->origin.format = compact ? MV_FORMAT_COMPACT : MV_FORMAT_MSGPACK;

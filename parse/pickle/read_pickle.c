@@ -398,20 +398,6 @@ static bool run(pickle *p)
 /* For its pages, _memory_viz fills a pickle up to a multiple of three bytes with NULs. */
 enum { MOST_FILL = 3 };
 
-/* What follows STOP is not part of the pickle. */
-static mv_code drain(pickle *p, mv_err *err)
-{
-    uint64_t first = mv_source_offset(p->source), bytes;
-    bool is_fill;
-
-    if (mv_source_drain(p->source, &bytes, &is_fill, err) != MV_OK)
-        return err->code;
-    if (bytes > (is_fill ? MOST_FILL : 0))
-        mv_build_note(&p->machine.build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
-                      (unsigned long long)bytes, (unsigned long long)first);
-    return MV_OK;
-}
-
 static mv_code finish(pickle *p, mv_trace *out, mv_err *err)
 {
     mv_machine *m = &p->machine;
@@ -425,7 +411,7 @@ static mv_code finish(pickle *p, mv_trace *out, mv_err *err)
     }
     code = mv_machine_finish(m, err);
     if (code == MV_OK)
-        code = drain(p, err);
+        code = mv_rest_drain(p->source, out, MOST_FILL, err);
     else if (err->offset == MV_NO_OFFSET)
         err->offset = mv_source_offset(p->source) - 1;
     out->origin.format = MV_FORMAT_PICKLE;

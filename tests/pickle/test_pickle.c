@@ -1,5 +1,6 @@
 /* The pickle reader: what the opcodes mean in every spelling, and that the fast path for events
  * gives what the slow path gives. testdata/bad holds what it refuses. */
+#include "base/text.h"
 #include "tests/fixture/fixture.h"
 
 static void read_bytes(mv_span bytes, mv_trace *out)
@@ -397,10 +398,40 @@ Test(pickle, unknown_things_are_kept_or_counted)
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_ACTION].count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].count, 1);
     cr_assert_str_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].first, "\"colour\"");
-    cr_assert_eq(trace.notes[MV_NOTE_TRAILING].count, 1);
+    cr_assert_eq(trace.notes[MV_NOTE_TRAILING].count, 4);
     uint32_t count;
     mv_stack_frames(&trace, trace.tags.forward[trace.devices[0].events.tag[0].row], &count);
     cr_assert_eq(count, 2);
+}
+
+/* Files that were written one after another, such as by dump() to a file that stays open. */
+Test(pickle, another_snapshot_after_the_first_is_told)
+{
+    mvt_trace *t = mvt_small();
+    mv_span first = mvt_pickle_bytes(t, false);
+    const struct {
+        mv_span rest;
+        const char *text;
+    } cases[] = {
+        {mvt_pickle_bytes(t, true), "another pickle; only the first is read: from byte"},
+        {mvt_plain_bytes(t), "another snapshot; only the first is read: from byte"},
+        {mvt_snapshot_bytes(t), "another snapshot; only the first is read: from byte"},
+        {{(const uint8_t *)"\n", 1}, "from byte"},
+    };
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_span rest = cases[i].rest;
+        uint8_t *both = mv_arena_push(mvt_memory(), first.length + rest.length, 1);
+        mv_trace trace;
+
+        memcpy(both, first.data, first.length);
+        memcpy(both + first.length, rest.data, rest.length);
+        read_bytes((mv_span){both, first.length + rest.length}, &trace);
+        cr_expect_eq(trace.notes[MV_NOTE_TRAILING].count, rest.length);
+        cr_expect_str_eq(
+            trace.notes[MV_NOTE_TRAILING].first,
+            mv_arena_printf(mvt_memory(), "%s %u on", cases[i].text, (unsigned)first.length));
+    }
 }
 
 /* Else a small file could spell a huge heap: every segment with all blocks. */
