@@ -31,6 +31,26 @@ static bool take_setting(mv_machine *m, mv_string_id parent, const mv_value *key
     return mv_machine_built(m);
 }
 
+/* A dict that many settings refer to is walked for each of them. Real files have some dozen
+ * settings; beyond MOST_SHARED of them, rows must come from pairs of the file: else a small file
+ * could spell a huge table. */
+enum { MOST_SHARED = 1024 };
+
+static bool take_nested(mv_machine *m, const mv_link *outer)
+{
+    mv_chain chain = m->chains[outer->value.bits];
+    mv_string_id parent = mv_machine_text(m, &outer->key);
+
+    if ((uint64_t)m->build.trace->settings.count + chain.count >
+        (uint64_t)m->link_count + MOST_SHARED)
+        return mv_machine_fail(m, MV_LIMIT, "\"%s\": one dict is in too many settings",
+                               mv_word_text(MV_WORD_ALLOCATOR_SETTINGS));
+    for (uint32_t at = chain.first; at; at = m->links[at - 1].next)
+        if (!take_setting(m, parent, &m->links[at - 1].key, &m->links[at - 1].value))
+            return false;
+    return true;
+}
+
 static bool take_settings(mv_machine *m, const mv_value *v)
 {
     if (v->kind == MV_VALUE_EMPTY)
@@ -45,10 +65,8 @@ static bool take_settings(mv_machine *m, const mv_value *v)
                 return false;
             continue;
         }
-        for (uint32_t in = m->chains[link.value.bits].first; in; in = m->links[in - 1].next)
-            if (!take_setting(m, mv_machine_text(m, &link.key), &m->links[in - 1].key,
-                              &m->links[in - 1].value))
-                return false;
+        if (!take_nested(m, &link))
+            return false;
     }
     return true;
 }
@@ -78,11 +96,16 @@ static bool take_traces(mv_machine *m, const mv_value *v, mv_build_ranges *range
     return true;
 }
 
+static mv_word root_word(const mv_link *link)
+{
+    return link->key.kind == MV_VALUE_WORD ? (mv_word)link->key.bits : MV_WORD_COUNT;
+}
+
 static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *ranges,
                        mv_range *annotations, uint64_t *keys)
 {
     const mv_value *v = &link->value;
-    mv_word word = link->key.kind == MV_VALUE_WORD ? (mv_word)link->key.bits : MV_WORD_COUNT;
+    mv_word word = root_word(link);
 
     if (word < MV_WORD_KEYS)
         *keys |= 1ull << word;
@@ -135,6 +158,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     const mv_model_table *table = mv_table_find(MV_WIRE_ANNOTATIONS);
     mv_trace *trace = m->build.trace;
     mv_range annotations = {0, 0};
+    uint32_t last[MV_WORD_KEYS] = {0}; /* of a key that is given twice, the last value counts */
     uint64_t keys = 0;
 
     if (root->kind == MV_VALUE_EMPTY || root->kind == MV_VALUE_ROWS) {
@@ -144,8 +168,13 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     }
     if (root->kind != MV_VALUE_TABLE)
         return mv_machine_fail(m, MV_FORMAT, "%s", "not a snapshot: no dict of lists");
+    for (uint32_t at = m->chains[root->bits].first; at; at = m->links[at - 1].next)
+        if (root_word(&m->links[at - 1]) < MV_WORD_KEYS)
+            last[root_word(&m->links[at - 1])] = at;
     for (uint32_t at = m->chains[root->bits].first; at; at = m->links[at - 1].next) {
         mv_link link = m->links[at - 1];
+        if (root_word(&link) < MV_WORD_KEYS && last[root_word(&link)] != at)
+            continue;
         if (!root_field(m, &link, ranges, &annotations, &keys))
             return false;
     }

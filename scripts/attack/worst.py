@@ -363,6 +363,23 @@ def settings_many(n):
 
 
 @shape
+def settings_share(n):
+    """As many settings as one dict has pairs, and all refer to that dict."""
+    shared = {str(i): i for i in range(n // 8)}
+    made = snapshot(allocs(10))
+    made["allocator_settings"].update(("setting %d" % i, shared) for i in range(n // 8))
+    return "pickle", pickle.dumps(made, protocol=4), n // 4
+
+
+@shape
+def settings_given_again(n):
+    """One table of settings, which the root has under the same key again and again."""
+    table = b"}q\5(" + b"".join(b"\x8c\x08%08dK\1" % i for i in range(n // 8)) + b"u"
+    again = b"h\4h\5" * (n // 8)
+    return "pickle", b"\x80\4}(\x8c\x08segments]\x8c\x12allocator_settingsq\4" + table + again + b"u.", n // 8
+
+
+@shape
 def keys_unknown(n):
     return dumped(n, events=allocs(10), **{"key %d" % i: [i] for i in range(n)})
 

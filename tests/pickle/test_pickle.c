@@ -465,6 +465,69 @@ Test(pickle, a_record_is_in_one_list)
     cr_assert_str_eq(err.detail, "\"blocks\" shares records with another list");
 }
 
+/* {name 0: d, name 1: d, ...}, all the same d of `pairs` pairs, which is memo entry 9. */
+static void put_shared_settings(writer *w, int settings, int pairs)
+{
+    OPS(w, "}(");
+    for (int i = 0; i < settings; i++) {
+        put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
+        if (i > 0) {
+            OPS(w, "h\x09");
+            continue;
+        }
+        OPS(w, "}q\x09(");
+        for (int j = 0; j < pairs; j++) {
+            put_text(w, mv_arena_printf(mvt_memory(), "%d", j));
+            put_int(w, j);
+        }
+        OPS(w, "u");
+    }
+    OPS(w, "u");
+}
+
+static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
+{
+    writer *w = new_writer();
+
+    OPS(w, "}(");
+    put_text(w, "segments");
+    OPS(w, "]");
+    put_text(w, "allocator_settings");
+    put_shared_settings(w, settings, pairs);
+    OPS(w, "u.");
+    return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, trace, mvt_err());
+}
+
+/* Else 80 KB could spell 16 million settings. */
+Test(pickle, settings_that_share_a_dict_are_not_spelled_out_for_ever)
+{
+    mv_trace trace;
+
+    mvt_ok(read_shared_settings(10, 20, &trace));
+    cr_expect_eq(trace.settings.count, 200);
+    cr_expect_eq(read_shared_settings(1000, 1000, &trace), MV_LIMIT);
+    cr_expect_str_eq(mvt_err()->detail, "\"allocator_settings\": one dict is in too many settings");
+}
+
+/* Of a key that is given again and again, one value is looked at. */
+Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    OPS(w, "}(");
+    put_text(w, "device_traces");
+    OPS(w, "K\x01"); /* would be refused */
+    put_text(w, "segments");
+    OPS(w, "]");
+    put_text(w, "device_traces");
+    OPS(w, "](]]e"
+           "u.");
+    read_writer(w, &trace);
+    cr_expect_eq(trace.device_count, 2);
+    cr_expect_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
+}
+
 static void put_setting(writer *w, const char *name, int value)
 {
     put_text(w, name);
