@@ -140,27 +140,55 @@ static void report_text(mv_out *out, const written *w)
     mv_out_char(out, '\n');
 }
 
-/* PyTorch's dict has no place for some of what captures and files of other tools have. */
-static void warn_of_losses(mv_cli *cli, const mv_trace *trace, write_fn *write)
+static void count_rows(uint8_t *rows, const uint32_t *call, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (call[i] != MV_NO_CALL && rows[call[i]] < 2)
+            rows[call[i]]++;
+}
+
+/* Calls that more than one row is of. The plain form spells the stack of each row, so that a reader
+ * cannot know. */
+static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
+{
+    uint8_t *rows = mv_push_array(scratch, uint8_t, trace->calls);
+    uint32_t shared = 0;
+
+    if (!rows)
+        return 0;
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        count_rows(rows, trace->devices[i].events.call, trace->devices[i].events.count);
+    count_rows(rows, trace->host_events.call, trace->host_events.count);
+    count_rows(rows, trace->segments.call, trace->segments.count);
+    count_rows(rows, trace->blocks.call, trace->blocks.count);
+    count_rows(rows, trace->history.call, trace->history.count);
+    for (uint32_t i = 0; i < trace->calls; i++)
+        shared += rows[i] == 2;
+    return shared;
+}
+
+/* PyTorch's dict has no place for calls, and for some of what captures and files of other tools
+ * have. */
+static void warn_of_losses(mv_cli *cli, const mv_trace *trace)
 {
     const struct {
         uint32_t rows;
         const char *what;
-    } lost[] = {{trace->api_calls.count, "API calls"},
+    } lost[] = {{count_shared_calls(&cli->scratch, trace), "allocator calls of several rows"},
+                {trace->api_calls.count, "API calls"},
                 {trace->heap_calls.count, "calls of heaps"},
                 {trace->samples.count, "samples"},
                 {trace->facts.count, "facts"}};
-    char list[160];
+    char list[200];
     size_t length = 0;
 
     for (unsigned i = 0; i < sizeof lost / sizeof *lost; i++)
         if (lost[i].rows > 0)
             length += (size_t)snprintf(list + length, sizeof list - length, "%s%u %s",
                                        length > 0 ? ", " : "", lost[i].rows, lost[i].what);
-    if (write != mv_plain_write || length == 0 || mv_option_given(&cli->options, MV_HAS(QUIET)))
-        return;
-    mv_complain_of(out_of(cli), "PyTorch's dict has no place for %s; without --plain they are kept",
-                   list);
+    if (length > 0)
+        mv_complain_of(out_of(cli),
+                       "PyTorch's dict has no place for %s; without --plain they are kept", list);
 }
 
 int mv_cmd_convert(mv_cli *cli)
@@ -179,7 +207,8 @@ int mv_cmd_convert(mv_cli *cli)
     w.path = out_of(cli);
     if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w.bytes_out))
         return MV_EXIT_FAILED;
-    warn_of_losses(cli, &trace, write);
+    if (write == mv_plain_write && !mv_option_given(&cli->options, MV_HAS(QUIET)))
+        warn_of_losses(cli, &trace);
     w.events = count_events(&trace);
     w.bytes_in =
         trace.origin.file_bytes == MV_NO_BYTES ? trace.origin.data_bytes : trace.origin.file_bytes;

@@ -526,7 +526,10 @@ const mv_command mv_commands[] = {
             "quick to open. .msgpack is msgpack with stack tables, or with --plain PyTorch's\n"
             "own dict, as msgpack.packb(pickle.load(f)) writes it. .html is the viewer and all\n"
             "reports as one page for any browser, with the snapshot inside. Nothing that memviz\n"
-            "models is lost. A live file from another machine is read without the names in its "
+            "models is lost, except by --plain: PyTorch's dict does not say which events are of\n"
+            "one allocator call, which oom, whatif and fragmentation ask for, and has no notes\n"
+            "and nothing of what captures know besides. A live file from another machine is read "
+            "without the names in its "
             "native\n"
             "stacks; with --symbols its libraries are searched for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"

@@ -62,6 +62,24 @@ Test(convert, reports_what_it_did)
     cr_expect_str_eq(r.out, "");
 }
 
+/* Which events are of one call is told by whose stack is one object, which msgpack does not know.
+ */
+Test(convert, calls_that_the_plain_form_loses_are_told)
+{
+    mvt_run r = mvt_sh("$MEMVIZ convert --plain $SNAPS/oom.pickle x.msgpack");
+
+    cr_expect_eq(r.status, 0);
+    cr_expect_not_null(strstr(r.err, "memviz: x.msgpack: PyTorch's dict has no place for "), "%s",
+                       r.err);
+    cr_expect_not_null(
+        strstr(r.err, " allocator calls of several rows; without --plain they are kept\n"), "%s",
+        r.err);
+    r = mvt_sh("$MEMVIZ convert -q --plain $SNAPS/oom.pickle x.msgpack;"
+               "$MEMVIZ convert --plain x.msgpack y.msgpack >/dev/null;"
+               "$MEMVIZ convert $SNAPS/oom.pickle z.msgpack >/dev/null");
+    cr_expect_str_eq(r.err, "", "%s", r.err);
+}
+
 Test(convert, names_that_say_no_format_are_refused)
 {
     static const struct {
