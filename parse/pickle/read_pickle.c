@@ -5,6 +5,9 @@
 #include "parse/pickle/opcodes.h"
 #include "parse/pickle/pickle_event.h"
 #include "parse/readers.h"
+#include "parse/values/records.h"
+
+#include <stdio.h>
 
 static const char *const opcode_names[256] = {
 #define OPCODE_NAME(name, byte) [byte] = #name,
@@ -35,20 +38,33 @@ static int64_t short_long(const uint8_t *at, unsigned length)
 }
 
 /* Nine bytes hold what an unsigned 64-bit number needs with its sign. */
-static bool long_value(mv_machine *m, const uint8_t *at, uint64_t length, mv_value *out)
+static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 {
-    if (length <= 8) {
-        *out = mv_value_of(MV_VALUE_INT, (uint64_t)short_long(at, (unsigned)length));
-        return true;
-    }
-    if (length == 9 && at[8] == 0) {
-        *out = mv_value_of(MV_VALUE_UINT, mv_load_u64(at));
-        return true;
-    }
-    return mv_machine_fail(m, MV_RANGE, "an integer of %llu bytes", (unsigned long long)length);
+    if (length <= 8)
+        return mv_machine_push(
+            m, mv_value_of(MV_VALUE_INT, (uint64_t)short_long(at, (unsigned)length)));
+    if (length == 9 && at[8] == 0)
+        return mv_machine_push(m, mv_value_of(MV_VALUE_UINT, mv_load_u64(at)));
+    return mv_machine_push_refused(m, MV_RANGE, "an integer of %llu bytes",
+                                   (unsigned long long)length);
 }
 
 /* ---- opcodes that are rare, or do much --------------------------------------------------- */
+
+/* An object that only Python can make. Nothing of it is run, so what follows cannot be read. */
+static bool refuse_object(mv_machine *m, uint8_t op)
+{
+    const mv_value *top = m->depth < 2 ? NULL : &m->stack[m->depth - 2];
+    char what[64] = "";
+
+    if (op == MV_OP_STACK_GLOBAL && top && mv_value_is_text(&top[0]) && mv_value_is_text(&top[1]))
+        snprintf(what, sizeof what, " of %.28s.%.28s", mv_machine_quote(m, &top[0]),
+                 mv_machine_quote(m, &top[1]));
+    return mv_machine_fail(m, MV_FORBIDDEN,
+                           "%s%s: a Python object (memory_stats() under a key of your own?); dump "
+                           "it without; nothing was executed",
+                           opcode_names[op], what);
+}
 
 static bool refuse(pickle *p, uint8_t op)
 {
@@ -68,10 +84,7 @@ static bool refuse(pickle *p, uint8_t op)
     case MV_OP_EXT1:
     case MV_OP_EXT2:
     case MV_OP_EXT4:
-        return mv_machine_fail(&p->machine, MV_FORBIDDEN,
-                               "%s; a memory snapshot needs none, so this file is not one "
-                               "(nothing was executed)",
-                               opcode_names[op]);
+        return refuse_object(&p->machine, op);
     default:
         return mv_machine_fail(&p->machine, MV_TYPE, "%s does not occur in a memory snapshot",
                                opcode_names[op]);
@@ -163,9 +176,9 @@ static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
     return source->end - at > LONGEST_FIXED ? source->end - LONGEST_FIXED : at;
 }
 
-/* Pushes the `length` bytes of text at `at`, which may reach beyond the window, and returns the
- * byte after them. */
-static const uint8_t *push_text(pickle *p, const uint8_t *at, uint64_t length, const uint8_t **safe)
+/* Brings the `length` bytes at `at`, which may reach beyond the window, into it, and returns where
+ * they are; NULL when the stream ends before. */
+static const uint8_t *bring(pickle *p, const uint8_t *at, uint64_t length)
 {
     mv_machine *m = &p->machine;
 
@@ -174,13 +187,54 @@ static const uint8_t *push_text(pickle *p, const uint8_t *at, uint64_t length, c
         p->source->at = past ? p->source->end : at;
         if (past || !mv_source_need(p->source, length)) {
             mv_machine_fail(m, MV_TRUNCATED, "%s", "the stream ends inside a string");
-            return at;
+            return NULL;
         }
         at = p->source->at;
     }
-    mv_machine_push(m, mv_machine_string(m, (const char *)at, length));
-    *safe = safe_end(p->source, at + length);
-    return at + length;
+    return at;
+}
+
+/* Pushes a text, and returns the byte after it. */
+static const uint8_t *push_text(pickle *p, const uint8_t *at, uint64_t length, const uint8_t **safe)
+{
+    const uint8_t *text = bring(p, at, length);
+
+    if (!text)
+        return at;
+    mv_machine_push(&p->machine, mv_machine_string(&p->machine, (const char *)text, length));
+    *safe = safe_end(p->source, text + length);
+    return text + length;
+}
+
+static const uint8_t *pass_over(pickle *p, const uint8_t *at, uint64_t length, const uint8_t **safe)
+{
+    const uint8_t *bytes = bring(p, at, length);
+
+    if (!bytes)
+        return at;
+    *safe = safe_end(p->source, bytes + length);
+    return bytes + length;
+}
+
+/* Bytes may lie under a key of the user's own. */
+static const uint8_t *push_bytes(pickle *p, uint8_t op, const uint8_t *at, uint64_t length,
+                                 const uint8_t **safe)
+{
+    if (!mv_machine_push_refused(&p->machine, MV_TYPE, "%s does not occur in a memory snapshot",
+                                 opcode_names[op]))
+        return at;
+    return pass_over(p, at, length, safe);
+}
+
+static bool run_set(mv_machine *m, uint8_t op)
+{
+    uint64_t from = 0;
+
+    if (op == MV_OP_EMPTY_SET)
+        return mv_machine_push_set(m);
+    if (op == MV_OP_FROZENSET)
+        return pop_mark(m, 0, &from) && mv_machine_make_frozen_set(m, from);
+    return pop_mark(m, 1, &from) && mv_machine_add_items(m, from);
 }
 
 /* Opcodes that come once, or in few files; `*at` is the byte after the opcode. */
@@ -188,7 +242,6 @@ static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
 {
     mv_machine *m = &p->machine;
     const uint8_t *operand = *at;
-    mv_value value;
 
     switch (op) {
     case MV_OP_PROTO:
@@ -212,8 +265,7 @@ static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
         if (mv_load_u32(operand) > 9)
             return mv_machine_fail(m, MV_RANGE, "an integer of %u bytes", mv_load_u32(operand));
         *at += 4 + mv_load_u32(operand);
-        return long_value(m, operand + 4, mv_load_u32(operand), &value) &&
-               mv_machine_push(m, value);
+        return push_long(m, operand + 4, mv_load_u32(operand));
     case MV_OP_EMPTY_TUPLE:
         return mv_machine_make_tuple(m, m->depth);
     case MV_OP_TUPLE1:
@@ -231,6 +283,10 @@ static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
         return pop_to_mark(m);
     case MV_OP_DUP:
         return duplicate(m);
+    case MV_OP_EMPTY_SET:
+    case MV_OP_ADDITEMS:
+    case MV_OP_FROZENSET:
+        return run_set(m, op);
     default:
         return refuse(p, op);
     }
@@ -258,6 +314,7 @@ static unsigned fixed_operand(uint8_t op)
     case MV_OP_BININT1:
     case MV_OP_LONG1:
     case MV_OP_SHORT_BINUNICODE:
+    case MV_OP_SHORT_BINBYTES:
         return 1;
     case MV_OP_BININT2:
         return 2;
@@ -266,10 +323,13 @@ static unsigned fixed_operand(uint8_t op)
     case MV_OP_BININT:
     case MV_OP_LONG4:
     case MV_OP_BINUNICODE:
+    case MV_OP_BINBYTES:
         return 4;
     case MV_OP_FRAME:
     case MV_OP_BINFLOAT:
     case MV_OP_BINUNICODE8:
+    case MV_OP_BINBYTES8:
+    case MV_OP_BYTEARRAY8:
         return 8;
     default:
         return 0;
@@ -297,7 +357,6 @@ run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
 {
     mv_machine *m = &p->machine;
     const uint8_t *next = at;
-    mv_value value;
     uint64_t from = 0;
 
     switch (op) {
@@ -326,15 +385,21 @@ run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
         mv_machine_push(m, mv_value_of(MV_VALUE_INT, (uint64_t)(int32_t)mv_load_u32(at)));
         return at + 4;
     case MV_OP_LONG1:
-        if (long_value(m, at + 1, *at, &value))
-            mv_machine_push(m, value);
-        return at + 1 + *at;
+        push_long(m, at + 1, *at);
+        return *at > 9 ? pass_over(p, at + 1, *at, safe) : at + 1 + *at;
     case MV_OP_SHORT_BINUNICODE:
         return push_text(p, at + 1, *at, safe);
     case MV_OP_BINUNICODE:
         return push_text(p, at + 4, mv_load_u32(at), safe);
     case MV_OP_BINUNICODE8:
         return push_text(p, at + 8, mv_load_u64(at), safe);
+    case MV_OP_SHORT_BINBYTES:
+        return push_bytes(p, op, at + 1, *at, safe);
+    case MV_OP_BINBYTES:
+        return push_bytes(p, op, at + 4, mv_load_u32(at), safe);
+    case MV_OP_BINBYTES8:
+    case MV_OP_BYTEARRAY8:
+        return push_bytes(p, op, at + 8, mv_load_u64(at), safe);
     case MV_OP_MARK:
         push_mark(m);
         return at;
@@ -404,7 +469,7 @@ static mv_code finish(pickle *p, mv_trace *out, mv_err *err)
     mv_code code = MV_OK;
 
     if (!run(p)) {
-        uint64_t offset = mv_source_offset(p->source);
+        uint64_t offset = m->failed_at == MV_NO_OFFSET ? mv_source_offset(p->source) : m->failed_at;
         if (m->code == MV_TRUNCATED)
             return mv_source_fail(p->source, err, m->detail);
         return mv_fail(err, m->code, offset, "%s", m->detail);
@@ -435,6 +500,7 @@ mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *o
 
     mv_arena_init(&scratch, arena->budget);
     mv_machine_init(&p.machine, arena, &scratch, out);
+    p.machine.source = source;
     p.memory = mv_pickle_memory_new(&scratch);
     if (p.memory)
         code = finish(&p, out, err);

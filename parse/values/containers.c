@@ -80,6 +80,24 @@ bool mv_machine_settle(mv_machine *m, uint64_t at)
     return m->code == MV_OK;
 }
 
+static bool settle_all(mv_machine *m, uint64_t from, uint64_t count)
+{
+    for (uint64_t i = from; i < from + count; i++)
+        if (m->stack[i].fresh && !mv_machine_settle(m, i))
+            return false;
+    return true;
+}
+
+/* What has just failed is the container stack[at], which stays open and takes anything. */
+static bool refuse_container(mv_machine *m, uint64_t at, mv_value_kind filled_as)
+{
+    if (!mv_machine_defer(m, &m->stack[at]))
+        return false;
+    m->stack[at].rows_of = (uint8_t)filled_as;
+    mv_machine_decided(m, &m->stack[at]);
+    return m->code == MV_OK;
+}
+
 /* ---- filling dicts ----------------------------------------------------------------------- */
 
 /* The keys of `count` pairs from stack[from] on, as a set; settles their values. */
@@ -89,8 +107,10 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
 
     for (uint64_t i = 0; i < count; i++) {
         const mv_value *key = &m->stack[from + 2 * i];
-        if (!mv_value_is_text(key))
+        if (!mv_value_is_text(key)) {
+            settle_all(m, from, count * 2);
             return mv_machine_fail(m, MV_TYPE, "%s", "a key is not a string");
+        }
         if (key->kind == MV_VALUE_WORD && key->bits < MV_WORD_KEYS) {
             if (set & (1ull << key->bits))
                 mv_build_note(&m->build, MV_NOTE_DUPLICATE_KEY, "\"%s\"", mv_machine_quote(m, key));
@@ -101,6 +121,48 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
     }
     *keys = set;
     return true;
+}
+
+/* What making a record changes before it fails. */
+typedef struct {
+    uint64_t unknown_keys, unknown_actions, unknown_states;
+    uint64_t keys;
+    uint32_t listed[MV_VALUE_ANNOTATION + 1];
+} before_record;
+
+static void remember_before(const mv_machine *m, before_record *before)
+{
+    const mv_trace *trace = m->build.trace;
+
+    before->unknown_keys = trace->notes[MV_NOTE_UNKNOWN_KEY].count;
+    before->unknown_actions = trace->notes[MV_NOTE_UNKNOWN_ACTION].count;
+    before->unknown_states = trace->notes[MV_NOTE_UNKNOWN_STATE].count;
+    before->keys = trace->keys;
+    memcpy(before->listed, m->listed, sizeof before->listed);
+}
+
+static void go_back(mv_machine *m, const before_record *before)
+{
+    mv_trace *trace = m->build.trace;
+
+    trace->notes[MV_NOTE_UNKNOWN_KEY].count = before->unknown_keys;
+    trace->notes[MV_NOTE_UNKNOWN_ACTION].count = before->unknown_actions;
+    trace->notes[MV_NOTE_UNKNOWN_STATE].count = before->unknown_states;
+    trace->keys = before->keys;
+    memcpy(m->listed, before->listed, sizeof before->listed);
+}
+
+/* Makes the record that the keys of the dict stack[at] promise. A dict of the user's own may have
+ * the same keys with other values: it is no record then, and refused where one is needed. */
+static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint64_t at)
+{
+    before_record before;
+
+    remember_before(m, &before);
+    if (make(m, p, &m->stack[at]))
+        return true;
+    go_back(m, &before);
+    return refuse_container(m, at, MV_VALUE_DICT);
 }
 
 /* A dict that came pair by pair: now that its keys are known, all its pairs are pushed again. */
@@ -118,7 +180,23 @@ static bool settle_table(mv_machine *m, uint64_t at)
     if (!collect_keys(m, from, chain.count, &keys))
         return false;
     make = mv_record_maker(keys);
-    return !make || make(m, (mv_pairs){m->stack + from, chain.count}, &m->stack[at]);
+    return !make || make_record(m, make, (mv_pairs){m->stack + from, chain.count}, at);
+}
+
+/* Whether items may be put into what was opened as a dict, a list or a set. */
+static bool is_open(const mv_value *v, mv_value_kind filled_as)
+{
+    return v->fresh &&
+           (v->kind == filled_as || (v->kind == MV_VALUE_OTHER && v->rows_of == filled_as));
+}
+
+/* Nothing is kept of the items. */
+static bool add_to_other(mv_machine *m, uint64_t from)
+{
+    if (!settle_all(m, from, m->depth - from))
+        return false;
+    m->depth = from;
+    return true;
 }
 
 bool mv_machine_set_items(mv_machine *m, uint64_t from)
@@ -129,19 +207,23 @@ bool mv_machine_set_items(mv_machine *m, uint64_t from)
 
     if ((m->depth - from) % 2 != 0)
         return mv_machine_fail(m, MV_CORRUPT, "%s", "a key without a value");
-    if (!dict->fresh || (dict->kind != MV_VALUE_DICT && dict->kind != MV_VALUE_TABLE))
+    if (!is_open(dict, MV_VALUE_DICT) && !(dict->fresh && dict->kind == MV_VALUE_TABLE))
         return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is not an open dict");
-    if (!collect_keys(m, from, count, &keys))
-        return false;
+    if (dict->kind == MV_VALUE_OTHER)
+        return add_to_other(m, from);
+    if (!collect_keys(m, from, count, &keys)) {
+        m->depth = from;
+        return refuse_container(m, from - 1, MV_VALUE_DICT);
+    }
     m->depth = from;
     if (count == 0)
         return true;
     dict = &m->stack[from - 1];
     make = dict->kind == MV_VALUE_DICT && count > 1 ? mv_record_maker(keys) : NULL;
     if (make) {
-        if (!make(m, (mv_pairs){m->stack + from, count}, dict))
+        if (!make_record(m, make, (mv_pairs){m->stack + from, count}, from - 1))
             return false;
-        dict->fresh = 0;
+        dict->fresh = dict->kind == MV_VALUE_OTHER;
         mv_machine_decided(m, dict);
         return m->code == MV_OK;
     }
@@ -194,9 +276,11 @@ static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
         rows = 0;
     }
     for (uint64_t i = 0; i < count; i++)
-        if (item[i].kind != list->rows_of || item[i].bits != first + rows + i)
-            return mv_machine_fail(m, MV_CORRUPT, "%s",
-                                   "a record is in two lists, or in a list of others");
+        if (item[i].kind != list->rows_of || item[i].bits != first + rows + i) {
+            mv_machine_fail(m, MV_CORRUPT, "%s",
+                            "a record is in two lists, or in a list of others");
+            return refuse_container(m, from - 1, MV_VALUE_LIST);
+        }
     list->bits = (rows + count) << 32 | first;
     return true;
 }
@@ -251,19 +335,41 @@ static void make_pair(mv_machine *m, uint64_t from, mv_value *out)
     out->bits = pool.row;
 }
 
+static const mv_value *find_refused(const mv_machine *m, uint64_t from, uint64_t count)
+{
+    for (uint64_t i = from; i < from + count; i++)
+        if (mv_value_is_refused(&m->stack[i]))
+            return &m->stack[i];
+    return NULL;
+}
+
+/* A list of which nothing is kept, except why an item was refused: then the list is, too. */
+static void make_other(mv_machine *m, mv_value *list, const mv_value *why)
+{
+    list->kind = MV_VALUE_OTHER;
+    list->rows_of = MV_VALUE_LIST;
+    list->bits = why->bits;
+    mv_machine_decided(m, list);
+}
+
 static bool append_to(mv_machine *m, uint64_t from, uint64_t count)
 {
     mv_value *list = &m->stack[from - 1];
+    const mv_value *refused;
     bool done = false;
 
     if (list->kind == MV_VALUE_LIST && !append_frames(m, from, count, &done))
         return false;
     if (done)
         return true;
-    for (uint64_t i = from; i < m->depth; i++)
-        if (m->stack[i].fresh && !mv_machine_settle(m, i))
-            return false;
+    if (!settle_all(m, from, count))
+        return false;
     list = &m->stack[from - 1];
+    refused = find_refused(m, from, count);
+    if (refused) {
+        make_other(m, list, refused);
+        return m->code == MV_OK;
+    }
     if (list->kind == MV_VALUE_ROWS || (list->kind == MV_VALUE_LIST && is_row(m->stack[from].kind)))
         return append_rows(m, from, count);
     if (list->kind == MV_VALUE_LIST && is_pair(&m->stack[from], count)) {
@@ -273,19 +379,22 @@ static bool append_to(mv_machine *m, uint64_t from, uint64_t count)
     }
     if (list->kind == MV_VALUE_STACK && !reopen_stack(m, from - 1))
         return false;
-    if (list->kind == MV_VALUE_POOL)
-        list->kind = MV_VALUE_OTHER;
+    if (list->kind == MV_VALUE_POOL) {
+        static const mv_value other = {.kind = MV_VALUE_OTHER};
+        make_other(m, list, &other);
+    }
     if (list->kind == MV_VALUE_OTHER)
-        return true;
+        return m->code == MV_OK;
     return append_links(m, from, count);
 }
 
 bool mv_machine_append_items(mv_machine *m, uint64_t from)
 {
     uint64_t count = m->depth - from;
-    mv_value_kind kind = m->stack[from - 1].kind;
+    const mv_value *list = &m->stack[from - 1];
 
-    if (!m->stack[from - 1].fresh || kind == MV_VALUE_DICT || kind == MV_VALUE_TABLE)
+    if (!list->fresh || list->kind == MV_VALUE_DICT || list->kind == MV_VALUE_TABLE ||
+        (list->kind == MV_VALUE_OTHER && list->rows_of != MV_VALUE_LIST))
         return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is not an open list");
     if (count > 0 && !append_to(m, from, count))
         return false;
@@ -297,12 +406,39 @@ bool mv_machine_make_tuple(mv_machine *m, uint64_t from)
 {
     uint64_t count = m->depth - from;
     mv_value tuple = mv_value_of(count ? MV_VALUE_OTHER : MV_VALUE_EMPTY, 0);
+    const mv_value *refused;
 
-    for (uint64_t i = from; i < m->depth; i++)
-        if (!mv_machine_settle(m, i))
-            return false;
+    if (!settle_all(m, from, count))
+        return false;
+    refused = find_refused(m, from, count);
+    if (refused)
+        tuple.bits = refused->bits;
     if (is_pair(&m->stack[from], count))
         make_pair(m, from, &tuple);
     m->depth = from;
     return mv_machine_built(m) && mv_machine_push(m, tuple);
+}
+
+/* ---- sets -------------------------------------------------------------------------------- */
+
+static const char what_sets_are[] = "a set does not occur in a memory snapshot";
+
+bool mv_machine_push_set(mv_machine *m)
+{
+    if (!mv_machine_push_refused(m, MV_TYPE, "%s", what_sets_are))
+        return false;
+    m->stack[m->depth - 1].fresh = 1;
+    return true;
+}
+
+bool mv_machine_add_items(mv_machine *m, uint64_t from)
+{
+    if (!is_open(&m->stack[from - 1], MV_VALUE_UNSET))
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is not an open set");
+    return add_to_other(m, from);
+}
+
+bool mv_machine_make_frozen_set(mv_machine *m, uint64_t from)
+{
+    return add_to_other(m, from) && mv_machine_push_refused(m, MV_TYPE, "%s", what_sets_are);
 }

@@ -30,6 +30,53 @@ bool mv_machine_fail(mv_machine *m, mv_code code, const char *format, ...)
     return false;
 }
 
+/* ---- refused values ---------------------------------------------------------------------- */
+
+bool mv_machine_defer(mv_machine *m, mv_value *v)
+{
+    mv_refusal refusal = {m->code, m->failed_at, ""};
+
+    if (!m->source || (m->code != MV_TYPE && m->code != MV_RANGE && m->code != MV_CORRUPT))
+        return false;
+    if (refusal.offset == MV_NO_OFFSET)
+        refusal.offset = mv_source_offset(m->source);
+    memcpy(refusal.detail, m->detail, sizeof refusal.detail);
+    m->code = MV_OK;
+    m->failed_at = MV_NO_OFFSET;
+    if (!MV_MACHINE_ROOM(m, refusals, refusal_count, refusal_capacity))
+        return false;
+    m->refusals[m->refusal_count++] = refusal;
+    v->kind = MV_VALUE_OTHER;
+    v->bits = m->refusal_count;
+    return true;
+}
+
+bool mv_machine_fail_refused(mv_machine *m, const mv_value *v)
+{
+    const mv_refusal *refusal;
+
+    if (!mv_value_is_refused(v))
+        return false;
+    refusal = &m->refusals[v->bits - 1];
+    if (m->code == MV_OK)
+        m->failed_at = refusal->offset;
+    mv_machine_fail(m, refusal->code, "%s", refusal->detail);
+    return true;
+}
+
+bool mv_machine_push_refused(mv_machine *m, mv_code code, const char *format, ...)
+{
+    mv_value v = mv_value_of(MV_VALUE_OTHER, 0);
+    char detail[sizeof m->detail];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    mv_machine_fail(m, code, "%s", detail);
+    return mv_machine_defer(m, &v) && mv_machine_push(m, v);
+}
+
 bool mv_machine_built(mv_machine *m)
 {
     return m->build.code == MV_OK || mv_machine_fail(m, m->build.code, "%s", "");
@@ -57,7 +104,7 @@ static uint64_t word_hash(const char *text, uint64_t length)
 
 void mv_machine_init(mv_machine *m, mv_arena *arena, mv_arena *scratch, mv_trace *out)
 {
-    *m = (mv_machine){.scratch = scratch, .words = {.arena = scratch}};
+    *m = (mv_machine){.scratch = scratch, .words = {.arena = scratch}, .failed_at = MV_NO_OFFSET};
     mv_build_init(&m->build, arena, out);
     m->short_strings = mv_push_array(scratch, mv_short_string, MV_SHORT_CACHE);
     m->marks = mv_push_array(scratch, uint64_t, MV_LEAST_MARKS);

@@ -11,6 +11,11 @@
  *
  * References: a value that a reader may see again (a pickle's memo) is remembered as a 32-bit
  * mv_ref. So sharing costs four bytes an object, and a shared list stays one object (its `call`).
+ * What memviz cannot read may be a value of the user's own beside PyTorch's keys, which is known
+ * only when the dict around it is full. So a reader of pickles continues with such a value as
+ * OTHER, which keeps why it was refused: a record, a list or the root that needs it fails with
+ * that, and a key that memviz does not know does not.
+ *
  * A container may be filled only while it is fresh: before it is put into another or fetched again.
  * So objects form no cycles, and shared references cost no more than their size in the file. */
 #ifndef MV_MACHINE_H
@@ -18,6 +23,7 @@
 
 #include "base/grow.h"
 #include "parse/model/build.h"
+#include "parse/source/source.h"
 
 /* Every word that has a meaning somewhere. Keys come first; there are at most 64, so that a set of
  * them is one integer. The action names are in the order of mv_action. */
@@ -106,7 +112,8 @@ typedef enum {
     MV_VALUE_ANNOTATION, /* bits: row */
     MV_VALUE_POOL,       /* bits: mv_pool_id: a pair of integers */
     MV_VALUE_EMPTY,      /* an empty list or dict that is no longer fresh */
-    MV_VALUE_OTHER,      /* something without meaning in a snapshot */
+    MV_VALUE_OTHER,      /* something without meaning in a snapshot; bits: row of the machine's
+                          * refusals + 1, or 0 when it was none */
     MV_VALUE_BOXED,      /* only in references: bits: row of mv_machine.boxes */
     MV_VALUE_DICT = 16,  /* fresh and empty */
     MV_VALUE_LIST,       /* fresh and empty */
@@ -127,7 +134,8 @@ typedef enum {
 typedef struct {
     uint8_t kind;    /* mv_value_kind */
     uint8_t fresh;   /* a container that may still be filled */
-    uint8_t rows_of; /* MV_VALUE_ROWS: kind of the rows */
+    uint8_t rows_of; /* MV_VALUE_ROWS: kind of the rows; MV_VALUE_OTHER that is fresh:
+                      * MV_VALUE_LIST, _DICT, or MV_VALUE_UNSET for a set */
     uint32_t slot;   /* memo entry that refers to this fresh container, or MV_NO_SLOT */
     uint64_t bits;
 } mv_value;
@@ -146,6 +154,13 @@ typedef struct {
     uint32_t count;
 } mv_chain;
 
+/* Why a value cannot be what PyTorch writes. */
+typedef struct {
+    mv_code code;
+    uint64_t offset; /* byte of the input */
+    char detail[160];
+} mv_refusal;
+
 enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };
 
 /* Recently seen strings of up to 8 bytes: their bytes and what they became. */
@@ -158,8 +173,13 @@ typedef struct {
 typedef struct {
     mv_build build;
     mv_arena *scratch;
-    mv_code code;     /* MV_OK until something failed; then nothing more is done */
-    char detail[120]; /* why it failed */
+    mv_code code;       /* MV_OK until something failed; then nothing more is done */
+    char detail[160];   /* why it failed */
+    uint64_t failed_at; /* MV_NO_OFFSET: where the reader is */
+
+    const mv_source *source; /* NULL: no value is refused without failing */
+    mv_refusal *refusals;
+    uint32_t refusal_count, refusal_capacity;
 
     mv_value *stack;
     uint64_t depth;    /* values on the stack */
@@ -229,6 +249,11 @@ static inline mv_value mv_value_fresh(mv_value_kind kind)
 /* The value of a text: a word, or an interned string. */
 mv_value mv_machine_string(mv_machine *m, const char *text, uint64_t length);
 
+/* Pushes a value that is refused where it is needed. False when memory is out, or the machine fails
+ * because it cannot wait. */
+bool mv_machine_push_refused(mv_machine *m, mv_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* ---- filling ----------------------------------------------------------------------------- */
 
 /* Puts the values from stack[from] on into the container below them and drops them from the
@@ -238,6 +263,11 @@ bool mv_machine_append_items(mv_machine *m, uint64_t from);
 
 /* Replaces the values from stack[from] on by one tuple of them. */
 bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
+
+/* A set, and what is put into it: refused where it is needed. */
+bool mv_machine_push_set(mv_machine *m);
+bool mv_machine_add_items(mv_machine *m, uint64_t from);
+bool mv_machine_make_frozen_set(mv_machine *m, uint64_t from);
 
 /* ---- memo -------------------------------------------------------------------------------- */
 

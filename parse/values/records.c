@@ -2,9 +2,10 @@
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-bool mv_record_wrong_type(mv_machine *m, mv_word key, const char *expected)
+bool mv_record_wrong_type(mv_machine *m, mv_word key, const mv_value *v, const char *expected)
 {
-    return mv_machine_fail(m, MV_TYPE, "\"%s\" is not %s", mv_word_text(key), expected);
+    return !mv_machine_fail_refused(m, v) &&
+           mv_machine_fail(m, MV_TYPE, "\"%s\" is not %s", mv_word_text(key), expected);
 }
 
 static bool take_bytes(mv_machine *m, mv_word key, const mv_value *v, uint64_t *out)
@@ -12,7 +13,7 @@ static bool take_bytes(mv_machine *m, mv_word key, const mv_value *v, uint64_t *
     if (v->kind == MV_VALUE_INT && (int64_t)v->bits < 0)
         return mv_machine_fail(m, MV_RANGE, "\"%s\" is negative", mv_word_text(key));
     if (v->kind != MV_VALUE_INT && v->kind != MV_VALUE_UINT)
-        return mv_record_wrong_type(m, key, "an integer");
+        return mv_record_wrong_type(m, key, v, "an integer");
     *out = v->bits;
     return true;
 }
@@ -20,7 +21,7 @@ static bool take_bytes(mv_machine *m, mv_word key, const mv_value *v, uint64_t *
 static bool take_int(mv_machine *m, mv_word key, const mv_value *v, int64_t *out)
 {
     if (v->kind != MV_VALUE_INT)
-        return mv_record_wrong_type(m, key, "an integer of 64 bits");
+        return mv_record_wrong_type(m, key, v, "an integer of 64 bits");
     *out = (int64_t)v->bits;
     return true;
 }
@@ -54,7 +55,7 @@ static bool take_text(mv_machine *m, mv_word key, const mv_value *v, mv_string_i
         return true;
     }
     if (!mv_value_is_text(v))
-        return mv_record_wrong_type(m, key, "a string");
+        return mv_record_wrong_type(m, key, v, "a string");
     *out = mv_machine_text(m, v);
     return true;
 }
@@ -62,7 +63,7 @@ static bool take_text(mv_machine *m, mv_word key, const mv_value *v, mv_string_i
 static bool take_stream(mv_machine *m, const mv_value *v, mv_stream_id *out)
 {
     if (v->kind != MV_VALUE_INT && v->kind != MV_VALUE_UINT)
-        return mv_record_wrong_type(m, MV_WORD_STREAM, "an integer");
+        return mv_record_wrong_type(m, MV_WORD_STREAM, v, "an integer");
     *out = mv_build_stream(&m->build, v->bits);
     return true;
 }
@@ -76,7 +77,7 @@ static bool take_stack(mv_machine *m, mv_word key, const mv_value *v, mv_stack_i
         return true;
     }
     if (v->kind != MV_VALUE_STACK)
-        return mv_record_wrong_type(m, key, "a list of frames");
+        return mv_record_wrong_type(m, key, v, "a list of frames");
     *call = (uint32_t)v->bits;
     *stack = m->stack_of_call[v->bits];
     return true;
@@ -85,7 +86,7 @@ static bool take_stack(mv_machine *m, mv_word key, const mv_value *v, mv_stack_i
 static bool take_pool(mv_machine *m, mv_word key, const mv_value *v, mv_pool_id *out)
 {
     if (v->kind != MV_VALUE_POOL)
-        return mv_record_wrong_type(m, key, "a pair of integers");
+        return mv_record_wrong_type(m, key, v, "a pair of integers");
     *out = (mv_pool_id){(uint32_t)v->bits};
     return true;
 }
@@ -98,7 +99,7 @@ bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_
         return true;
     }
     if (v->kind != MV_VALUE_ROWS || v->rows_of != rows_of)
-        return mv_record_wrong_type(m, key, "a list of its records");
+        return mv_record_wrong_type(m, key, v, "a list of its records");
     *out = (mv_range){(uint32_t)v->bits, (uint32_t)(v->bits >> 32)};
     if (out->first < m->listed[rows_of])
         return mv_machine_fail(m, MV_CORRUPT, "\"%s\" shares records with another list",
@@ -161,7 +162,7 @@ static bool event_field(mv_machine *m, const mv_value *key, const mv_value *v, v
     switch (word) {
     case MV_WORD_ACTION:
         if (!mv_value_is_text(v))
-            return mv_record_wrong_type(m, word, "a string");
+            return mv_record_wrong_type(m, word, v, "a string");
         take_action(m, v, row, tag);
         return true;
     case MV_WORD_ADDR:
@@ -261,7 +262,7 @@ static bool make_frame(mv_machine *m, mv_pairs p, mv_value *out)
 static bool take_state(mv_machine *m, const mv_value *v, uint8_t *out)
 {
     if (!mv_value_is_text(v))
-        return mv_record_wrong_type(m, MV_WORD_STATE, "a string");
+        return mv_record_wrong_type(m, MV_WORD_STATE, v, "a string");
     if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_INACTIVE)
         *out = MV_BLOCK_INACTIVE;
     else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_ACTIVE_ALLOCATED)
@@ -320,7 +321,7 @@ static bool make_block(mv_machine *m, mv_pairs p, mv_value *out)
 static bool take_segment_type(mv_machine *m, const mv_value *v, uint8_t *out)
 {
     if (!mv_value_is_text(v))
-        return mv_record_wrong_type(m, MV_WORD_SEGMENT_TYPE, "a string");
+        return mv_record_wrong_type(m, MV_WORD_SEGMENT_TYPE, v, "a string");
     if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_SMALL)
         *out = MV_SEGMENT_SMALL;
     else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_LARGE)
@@ -358,7 +359,7 @@ static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v,
         return take_pool(m, word, v, &row->pool);
     case MV_WORD_IS_EXPANDABLE:
         if (v->kind != MV_VALUE_BOOL)
-            return mv_record_wrong_type(m, word, "true or false");
+            return mv_record_wrong_type(m, word, v, "true or false");
         row->is_expandable = (uint8_t)v->bits;
         return true;
     case MV_WORD_FRAMES:
@@ -437,7 +438,7 @@ static bool annotation_field(mv_machine *m, const mv_value *key, const mv_value 
             row->stage = MV_STAGE_END;
         else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_MARK)
             row->stage = MV_STAGE_MARK;
-        return true;
+        return !mv_machine_fail_refused(m, v);
     default:
         return mv_record_unknown_key(m, key);
     }

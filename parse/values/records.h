@@ -49,6 +49,18 @@ bool mv_machine_chain(mv_machine *m, mv_value *v, mv_value_kind kind);
 /* Adds a link to the chain `to`; `key` is NULL in lists. */
 bool mv_machine_link(mv_machine *m, const mv_value *to, const mv_value *key, const mv_value *value);
 
+/* The failure of the machine becomes why `v` is refused where it is needed. False when the failure
+ * is no fault of a value, or this machine cannot wait. */
+bool mv_machine_defer(mv_machine *m, mv_value *v);
+
+/* Fails with why `v` was refused; false, without failing, when it was not. */
+bool mv_machine_fail_refused(mv_machine *m, const mv_value *v);
+
+static inline bool mv_value_is_refused(const mv_value *v)
+{
+    return v->kind == MV_VALUE_OTHER && v->bits > 0;
+}
+
 /* ---- containers.c ------------------------------------------------------------------------ */
 
 /* Fixes what stack[at] is: it goes into a container, is fetched again or is the result. */
@@ -79,7 +91,9 @@ bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv
 
 bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
                     mv_range *out);
-bool mv_record_wrong_type(mv_machine *m, mv_word key, const char *expected);
+
+/* Fails because `v`, under `key`, is not what is expected, or with why `v` was refused. */
+bool mv_record_wrong_type(mv_machine *m, mv_word key, const mv_value *v, const char *expected);
 bool mv_record_unknown_key(mv_machine *m, const mv_value *key);
 
 #endif

@@ -25,7 +25,8 @@ static bool take_setting(mv_machine *m, mv_string_id parent, const mv_value *key
         row.kind = MV_SETTING_TEXT;
         row.text = mv_machine_text(m, v);
     } else {
-        return v->kind == MV_VALUE_EMPTY || mv_record_unknown_key(m, key);
+        return !mv_machine_fail_refused(m, v) &&
+               (v->kind == MV_VALUE_EMPTY || mv_record_unknown_key(m, key));
     }
     mv_build_setting(&m->build, &row);
     return mv_machine_built(m);
@@ -56,7 +57,7 @@ static bool take_settings(mv_machine *m, const mv_value *v)
     if (v->kind == MV_VALUE_EMPTY)
         return true;
     if (v->kind != MV_VALUE_TABLE)
-        return mv_record_wrong_type(m, MV_WORD_ALLOCATOR_SETTINGS, "a dict");
+        return mv_record_wrong_type(m, MV_WORD_ALLOCATOR_SETTINGS, v, "a dict");
     m->build.trace->settings.count = 0;
     for (uint32_t at = m->chains[v->bits].first; at; at = m->links[at - 1].next) {
         mv_link link = m->links[at - 1];
@@ -80,7 +81,7 @@ static bool take_traces(mv_machine *m, const mv_value *v, mv_build_ranges *range
     if (v->kind == MV_VALUE_EMPTY)
         return true;
     if (v->kind != MV_VALUE_CHAIN)
-        return mv_record_wrong_type(m, MV_WORD_DEVICE_TRACES, "a list of lists of events");
+        return mv_record_wrong_type(m, MV_WORD_DEVICE_TRACES, v, "a list of lists of events");
     chain = m->chains[v->bits];
     if (chain.count > MV_MOST_DEVICES)
         return mv_machine_fail(m, MV_RANGE, "%u devices", chain.count);
@@ -166,6 +167,8 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
         note_keys(m, 0);
         return mv_record_rows(m, MV_WORD_SEGMENTS, MV_VALUE_SEGMENT, root, &ranges->segments);
     }
+    if (mv_machine_fail_refused(m, root))
+        return false;
     if (root->kind != MV_VALUE_TABLE)
         return mv_machine_fail(m, MV_FORMAT, "%s", "not a snapshot: no dict of lists");
     for (uint32_t at = m->chains[root->bits].first; at; at = m->links[at - 1].next)
@@ -197,7 +200,7 @@ mv_code mv_machine_finish(mv_machine *m, mv_err *err)
     if (m->code == MV_OK && mv_machine_settle(m, 0))
         take_root(m, &m->stack[0], &ranges);
     if (m->code != MV_OK)
-        return mv_fail(err, m->code, MV_NO_OFFSET, "%s", m->detail);
+        return mv_fail(err, m->code, m->failed_at, "%s", m->detail);
     m->build.trace->calls = m->calls;
     return mv_build_finish(&m->build, &ranges, err);
 }

@@ -465,6 +465,151 @@ Test(pickle, a_record_is_in_one_list)
     cr_assert_str_eq(err.detail, "\"blocks\" shares records with another list");
 }
 
+/* ---- values of the user's own ------------------------------------------------------------ */
+
+/* Three events, memo entries 1 to 3, then `value` under `key`. Returns where the value begins. */
+static uint64_t put_beside_events(writer *w, const char *key, const char *value, uint64_t length)
+{
+    uint64_t at;
+
+    OPS(w, "}(");
+    put_text(w, "device_traces");
+    OPS(w, "](](");
+    for (uint8_t i = 1; i <= 3; i++) {
+        OPS(w, "}(");
+        put_text(w, "action");
+        put_text(w, "alloc");
+        put_text(w, "size");
+        put_int(w, 512);
+        OPS(w, "uq");
+        put(w, &i, 1);
+    }
+    OPS(w, "ee");
+    put_text(w, key);
+    at = w->length;
+    put(w, value, length);
+    put_text(w, "host_segments");
+    OPS(w, "]u.");
+    return at;
+}
+
+#define T5(text)       "\x8c\x05" text
+#define BYTES(literal) literal, sizeof(literal) - 1
+
+static const struct {
+    const char *what, *value;
+    uint64_t length;
+    mv_code code;
+    const char *detail;
+} own_values[] = {
+    {"rows backwards", BYTES("](h\3h\1e"), MV_CORRUPT,
+     "a record is in two lists, or in a list of others"},
+    {"rows with gaps", BYTES("](h\1h\3e"), MV_CORRUPT,
+     "a record is in two lists, or in a list of others"},
+    {"rows one by one", BYTES("]h\1ah\1aK\1a](K\2ea"), MV_CORRUPT,
+     "a record is in two lists, or in a list of others"},
+    {"numbers as keys", BYTES("}(K\0K\1K\1](h\1h\1eu"), MV_TYPE, "a key is not a string"},
+    {"numbers as keys, in two batches", BYTES("}q\7(K\0K\1u(" T5("state") "](K\1eu"), MV_TYPE,
+     "a key is not a string"},
+    {"numbers as keys, later", BYTES("}(" T5("first") "K\1uK\5K\6s"), MV_TYPE,
+     "a key is not a string"},
+    {"a list as a key", BYTES("}(](K\1eK\1u"), MV_TYPE, "a key is not a string"},
+    {"no block",
+     BYTES("}(" T5("state") T5("train") "\x8c\4size\x8c\2"
+                                        "7Bu"),
+     MV_TYPE, "\"size\" is not an integer"},
+    {"no block, in two batches", BYTES("}(" T5("state") "K\1\x8c\4sizeK\1u(" T5("other") "K\1u"),
+     MV_TYPE, "\"state\" is not a string"},
+    {"no block, pair by pair", BYTES("}" T5("state") "K\1s\x8c\4sizeK\1s"), MV_TYPE,
+     "\"state\" is not a string"},
+    {"a list of no blocks", BYTES("](}(" T5("state") "K\1\x8c\4sizeK\1uK\5e"), MV_TYPE,
+     "\"state\" is not a string"},
+    {"a list of an event and no block", BYTES("](h\1}(" T5("state") "K\1\x8c\4sizeK\1ueK\5a"),
+     MV_TYPE, "\"state\" is not a string"},
+    {"a negative size", BYTES("}(\x8c\6actionX\0\0\0\0\x8c\4sizeJ\xff\xff\xff\xffu"), MV_RANGE,
+     "\"size\" is negative"},
+    {"bytes", BYTES("C\3abc"), MV_TYPE, "SHORT_BINBYTES does not occur in a memory snapshot"},
+    {"more bytes", BYTES("B\3\0\0\0abc"), MV_TYPE, "BINBYTES does not occur in a memory snapshot"},
+    {"many bytes", BYTES("\x8e\3\0\0\0\0\0\0\0abc"), MV_TYPE,
+     "BINBYTES8 does not occur in a memory snapshot"},
+    {"an array of bytes", BYTES("\x96\3\0\0\0\0\0\0\0abcq\7"), MV_TYPE,
+     "BYTEARRAY8 does not occur in a memory snapshot"},
+    {"a set", BYTES("\x8fq\7(K\1](h\1e\x90(K\2\x90"), MV_TYPE,
+     "a set does not occur in a memory snapshot"},
+    {"a frozen set", BYTES("(K\1K\2\x91q\7"), MV_TYPE, "a set does not occur in a memory snapshot"},
+    {"100 bits", BYTES("\x8a\x0d\0\0\0\0\0\0\0\0\0\0\0\0\x10q\7"), MV_RANGE,
+     "an integer of 13 bytes"},
+    {"a tuple of them", BYTES("C\1aK\1\x86q\7"), MV_TYPE,
+     "SHORT_BINBYTES does not occur in a memory snapshot"},
+};
+
+/* Whoever adds a key to the dict of PyTorch may put anything under it. */
+Test(pickle, values_under_a_key_of_ones_own_are_skipped)
+{
+    for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++) {
+        const char *what = own_values[i].what;
+        writer *w = new_writer();
+        mv_trace trace;
+
+        put_beside_events(w, "mine", own_values[i].value, own_values[i].length);
+        cr_expect_eq(
+            mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
+            MV_OK, "%s: %s", what, mvt_err()->detail);
+        if (mvt_err()->code != MV_OK)
+            continue;
+        cr_expect_eq(mv_trace_events(&trace, 0).count, 3, "%s", what);
+        for (mv_note_code note = 0; note < MV_NOTE_COUNT; note++)
+            cr_expect_eq(trace.notes[note].count, note == MV_NOTE_UNKNOWN_KEY, "%s: %s", what,
+                         mv_note_text(note));
+        cr_expect_str_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].first, "\"mine\"", "%s", what);
+    }
+}
+
+/* Under a key of PyTorch's they are what is wrong with the file, and where. */
+Test(pickle, values_under_a_key_of_pytorch_are_refused)
+{
+    static const char *const keys[] = {"segments", "allocator_settings", "host_traces",
+                                       "external_annotations"};
+
+    for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++)
+        for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++) {
+            const char *what = own_values[i].what;
+            writer *w = new_writer();
+            mv_trace trace;
+            uint64_t at = put_beside_events(w, keys[k], own_values[i].value, own_values[i].length);
+
+            cr_expect_eq(
+                mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
+                own_values[i].code, "%s: %s", what, mvt_err()->detail);
+            cr_expect_str_eq(mvt_err()->detail, own_values[i].detail, "%s", what);
+            /* A dict that is filled pair by pair is full when the dict around it is. */
+            cr_expect(mvt_err()->offset >= at && mvt_err()->offset < w->length, "%s: %llu", what,
+                      (unsigned long long)mvt_err()->offset);
+        }
+}
+
+/* Nothing of Python is run, so that what follows cannot be read: the line says what to leave out.
+ */
+Test(pickle, an_object_of_python_is_named)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    OPS(w, "}(");
+    put_text(w, "segments");
+    OPS(w, "]");
+    put_text(w, "stats");
+    put_text(w, "collections");
+    put_text(w, "OrderedDict");
+    OPS(w, "\x93)Ru.");
+    cr_expect_eq(
+        mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
+        MV_FORBIDDEN);
+    cr_expect_str_eq(mvt_err()->detail,
+                     "STACK_GLOBAL of collections.OrderedDict: a Python object (memory_stats() "
+                     "under a key of your own?); dump it without; nothing was executed");
+}
+
 /* {name 0: d, name 1: d, ...}, all the same d of `pairs` pairs, which is memo entry 9. */
 static void put_shared_settings(writer *w, int settings, int pairs)
 {
