@@ -9,31 +9,91 @@ const mv_reader mv_readers[] = {
     {"xplane", mv_xspace_probe, mv_xspace_read},  {NULL, NULL, NULL},
 };
 
+enum { LOOKED_AT = 512 }; /* bytes of a file that nothing reads */
+
+#define LOOK(at, literal, why)                \
+    {                                         \
+        at, sizeof(literal) - 1, literal, why \
+    }
+
+/* What else is given in place of a snapshot; the first row that fits counts. */
+static const struct {
+    uint16_t at;
+    uint16_t length;
+    const char *bytes;
+    const char *why;
+} looks[] = {
+    LOOK(0, MV_SESSION_BEGINS,
+         "this is a session of the viewer, which names snapshots: memviz view opens it"),
+    LOOK(0, "version https://git-lfs",
+         "this is git-lfs's pointer to the file, not the file: run git lfs pull"),
+    LOOK(0, "{", "this looks like text (JSON or XML); give the snapshot pickle itself"),
+    LOOK(0, "[", "this looks like text (JSON or XML); give the snapshot pickle itself"),
+    LOOK(0, "<", "this looks like text (JSON or XML); give the snapshot pickle itself"),
+    LOOK(0, "PK\3\4", "this is a zip archive (torch.save?); give the file of _dump_snapshot"),
+    LOOK(0, MV_OLD_TORCH_SAVE,
+         "this is a file of torch.save of before PyTorch 1.6; give the file of _dump_snapshot"),
+    LOOK(0,
+         "\xfd"
+         "7zXZ",
+         "this is xz-compressed; unpack it first (gzip and zstd are read directly)"),
+    LOOK(0, "BZh", "this is bzip2-compressed; unpack it first (gzip and zstd are read directly)"),
+    LOOK(0, "\x1f\x8b", "this is compressed twice, here by gzip; unpack it once"),
+    LOOK(0, "\x28\xb5\x2f\xfd", "this is compressed twice, here by zstd; unpack it once"),
+    LOOK(257, "ustar", "this is a tar archive; unpack it and give the snapshot in it"),
+    LOOK(0, "\xef\xbb\xbf\x80",
+         "this is a pickle after a byte order mark: text was written where "
+         "bytes belong; copy the file as binary"),
+    LOOK(0, "\xc2\x80", "this is a pickle that was stored as UTF-8 text; copy the file as binary"),
+    LOOK(0, "\xef\xbf\xbd",
+         "this was stored as UTF-8 text, which lost its bytes; copy the file as binary"),
+    LOOK(0, "}q", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+    LOOK(0, "]q", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+    LOOK(0, "(", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+    LOOK(0, "c", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+};
+
 /* Says what an unreadable file looks like, so that the user knows what to do. */
 static mv_code refuse(mv_span head, mv_err *err)
 {
-    const char *why = "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
-                      "a memviz .bin, nor a file of RMM, XLA or JAX";
-
     if (head.length == 0)
-        why = "the file is empty";
-    else if (head.length >= strlen(MV_SESSION_BEGINS) &&
-             memcmp(head.data, MV_SESSION_BEGINS, strlen(MV_SESSION_BEGINS)) == 0)
-        why = "this is a session of the viewer, which names snapshots: memviz view opens it";
-    else if (head.data[0] == '{' || head.data[0] == '[' || head.data[0] == '<')
-        why = "this looks like text (JSON or XML); give the snapshot pickle itself";
-    else if (head.length >= 4 && memcmp(head.data, "PK\3\4", 4) == 0)
-        why = "this is a zip archive (torch.save?); give the file of _dump_snapshot";
-    else if (head.length >= 6 && memcmp(head.data,
-                                        "\xfd"
-                                        "7zXZ",
-                                        5) == 0)
-        why = "this is xz-compressed; unpack it first (gzip and zstd are read directly)";
-    else if (head.data[0] == 0x80 && head.length > 1)
+        return mv_fail(err, MV_FORMAT, 0, "%s", "the file is empty");
+    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+        if (head.length >= (uint64_t)looks[i].at + looks[i].length &&
+            memcmp(head.data + looks[i].at, looks[i].bytes, looks[i].length) == 0)
+            return mv_fail(err, MV_FORMAT, 0, "%s", looks[i].why);
+    if (head.data[0] == 0x80 && head.length > 1)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
-    else if (head.data[0] == '(' || head.data[0] == 'c')
-        why = "a pickle of protocol 0 or 1; 2 to 5 are read";
-    return mv_fail(err, MV_FORMAT, 0, "%s", why);
+    return mv_fail(err, MV_FORMAT, 0, "%s",
+                   "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
+                   "a memviz .bin, nor a file of RMM, XLA or JAX");
+}
+
+/* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is
+ * one, so that a few line feeds are enough to tell. */
+static bool was_sent_as_text(mv_span seen)
+{
+    uint64_t feeds = 0;
+
+    for (uint64_t i = 1; i < seen.length; i++) {
+        if (seen.data[i] != '\n')
+            continue;
+        if (seen.data[i - 1] != '\r')
+            return false;
+        feeds++;
+    }
+    return feeds >= 4;
+}
+
+/* A reader of bytes in which no text line belongs has failed. */
+static mv_code blame_transfer(const mv_source *source, mv_err *err)
+{
+    if (err->code == MV_IO || err->code == MV_NOMEM || err->code == MV_DECOMPRESS ||
+        !was_sent_as_text(mv_source_seen(source)))
+        return err->code;
+    return mv_fail(err, MV_FORMAT, err->offset, "%s",
+                   "each line feed follows a carriage return: the file was transferred as text; "
+                   "copy it as binary");
 }
 
 /* ---- the end ----------------------------------------------------------------------------- */
@@ -102,6 +162,8 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
             out->origin.compression = mv_source_compression(source);
             out->origin.file_bytes = mv_source_file_bytes(source);
             take_level(out);
+        } else if (r->read == mv_pickle_read || r->read == mv_msgpack_read) {
+            return blame_transfer(source, err);
         }
         return code;
     }
@@ -110,7 +172,8 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
         if (failed != MV_TRUNCATED)
             return failed;
     }
-    return refuse(head, err);
+    mv_source_need(source, LOOKED_AT);
+    return refuse((mv_span){source->at, (uint64_t)(source->end - source->at)}, err);
 }
 
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,

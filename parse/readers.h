@@ -48,6 +48,9 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
  * reads them. */
 #define MV_SESSION_BEGINS "memviz session "
 
+/* A pickle of a number, which torch.save wrote first before PyTorch 1.6. */
+#define MV_OLD_TORCH_SAVE "\x80\2\x8a\x0a\x6c\xfc\x9c\x46"
+
 bool mv_pickle_probe(mv_span head);
 mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                        mv_err *err);

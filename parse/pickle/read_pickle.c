@@ -487,8 +487,12 @@ static mv_code finish(pickle *p, mv_trace *out, mv_err *err)
 
 bool mv_pickle_probe(mv_span head)
 {
+    static const char torch_save[] = MV_OLD_TORCH_SAVE;
+
     return head.length >= 2 && head.data[0] == MV_OP_PROTO && head.data[1] >= 2 &&
-           head.data[1] <= 5;
+           head.data[1] <= 5 &&
+           (head.length < sizeof torch_save - 1 ||
+            memcmp(head.data, torch_save, sizeof torch_save - 1) != 0);
 }
 
 mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,

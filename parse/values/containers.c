@@ -109,7 +109,10 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
         const mv_value *key = &m->stack[from + 2 * i];
         if (!mv_value_is_text(key)) {
             settle_all(m, from, count * 2);
-            return mv_machine_fail(m, MV_TYPE, "%s", "a key is not a string");
+            return mv_machine_fail(m, MV_TYPE, "%s",
+                                   mv_machine_is_snapshot(m, &m->stack[from + 2 * i + 1])
+                                       ? "a snapshot lies under a key; dump it alone"
+                                       : "a key is not a string");
         }
         if (key->kind == MV_VALUE_WORD && key->bits < MV_WORD_KEYS) {
             if (set & (1ull << key->bits))

@@ -56,6 +56,9 @@ bool mv_machine_defer(mv_machine *m, mv_value *v);
 /* Fails with why `v` was refused; false, without failing, when it was not. */
 bool mv_machine_fail_refused(mv_machine *m, const mv_value *v);
 
+/* Whether a value is a dict with the keys of a snapshot, as far as its first keys tell. */
+bool mv_machine_is_snapshot(const mv_machine *m, const mv_value *v);
+
 static inline bool mv_value_is_refused(const mv_value *v)
 {
     return v->kind == MV_VALUE_OTHER && v->bits > 0;

@@ -154,6 +154,43 @@ static void note_keys(mv_machine *m, uint64_t keys)
                             (keys & (BIT(HOST_SEGMENTS) | BIT(HOST_TRACES)) ? MV_KEY_HOST : 0);
 }
 
+/* PyTorch writes three to six keys. */
+enum { KEYS_LOOKED_AT = 16 };
+
+bool mv_machine_is_snapshot(const mv_machine *m, const mv_value *v)
+{
+    uint32_t looked_at = 0;
+
+    if (v->kind != MV_VALUE_TABLE)
+        return false;
+    for (uint32_t at = m->chains[v->bits].first; at && looked_at++ < KEYS_LOOKED_AT;
+         at = m->links[at - 1].next)
+        if (m->links[at - 1].key.kind == MV_VALUE_WORD &&
+            (m->links[at - 1].key.bits == MV_WORD_SEGMENTS ||
+             m->links[at - 1].key.bits == MV_WORD_DEVICE_TRACES))
+            return true;
+    return false;
+}
+
+/* Whoever dumps several snapshots, or one with more around it, is told where it lies. */
+static bool refuse_root(mv_machine *m, const mv_value *root, const char *otherwise)
+{
+    bool has_links = root->kind == MV_VALUE_TABLE || root->kind == MV_VALUE_CHAIN;
+
+    for (uint32_t at = has_links ? m->chains[root->bits].first : 0; at;
+         at = m->links[at - 1].next) {
+        if (!mv_machine_is_snapshot(m, &m->links[at - 1].value))
+            continue;
+        if (root->kind == MV_VALUE_CHAIN)
+            return mv_machine_fail(m, MV_FORMAT, "%s",
+                                   "a snapshot lies in a list; dump each one alone");
+        return mv_machine_fail(m, MV_FORMAT,
+                               "a snapshot lies under the key \"%.60s\"; dump it alone",
+                               mv_machine_quote(m, &m->links[at - 1].key));
+    }
+    return mv_machine_fail(m, MV_FORMAT, "%s", otherwise);
+}
+
 static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *ranges)
 {
     const mv_model_table *table = mv_table_find(MV_WIRE_ANNOTATIONS);
@@ -170,7 +207,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     if (mv_machine_fail_refused(m, root))
         return false;
     if (root->kind != MV_VALUE_TABLE)
-        return mv_machine_fail(m, MV_FORMAT, "%s", "not a snapshot: no dict of lists");
+        return refuse_root(m, root, "not a snapshot: no dict of lists");
     for (uint32_t at = m->chains[root->bits].first; at; at = m->links[at - 1].next)
         if (root_word(&m->links[at - 1]) < MV_WORD_KEYS)
             last[root_word(&m->links[at - 1])] = at;
@@ -182,8 +219,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
             return false;
     }
     if (!(keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES))))
-        return mv_machine_fail(m, MV_FORMAT, "%s",
-                               "not a snapshot: neither \"segments\" nor \"device_traces\"");
+        return refuse_root(m, root, "not a snapshot: neither \"segments\" nor \"device_traces\"");
     note_keys(m, keys);
     note_loose(m, ranges, annotations);
     mv_table_cut(table, &trace->annotations, annotations.first, annotations.count,

@@ -1,0 +1,123 @@
+/* What is said of files that are no snapshot, or not as PyTorch wrote it: the common accidents. */
+#include "tests/fixture/fixture.h"
+
+static void expect_refused(mv_span bytes, const char *words, uint64_t offset)
+{
+    mv_trace trace;
+
+    cr_expect_neq(mv_trace_read_bytes(mvt_memory(), bytes, &trace, mvt_err()), MV_OK, "%s", words);
+    cr_expect_not_null(strstr(mvt_err()->detail, words), "%s: %s", words, mvt_err()->detail);
+    if (offset != MV_NO_OFFSET)
+        cr_expect_eq(mvt_err()->offset, offset, "%s", words);
+}
+
+#define BYTES(literal)                                  \
+    {                                                   \
+        (const uint8_t *)(literal), sizeof(literal) - 1 \
+    }
+
+Test(readers, other_files_are_named)
+{
+    static const struct {
+        mv_span bytes;
+        const char *words;
+    } cases[] = {
+        {BYTES(""), "the file is empty"},
+        {BYTES("memviz session 1\n"), "a session of the viewer"},
+        {BYTES("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"),
+         "run git lfs pull"},
+        {BYTES("{\"segments\": []}"), "looks like text"},
+        {BYTES("PK\3\4\0\0\0\0"), "a zip archive"},
+        {BYTES("\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\2M\xe9\3."),
+         "a file of torch.save of before PyTorch 1.6"},
+        {BYTES("\xfd"
+               "7zXZ\0"),
+         "xz-compressed; unpack it first"},
+        {BYTES("BZh91AY&SY"), "bzip2-compressed; unpack it first"},
+        {BYTES("\xef\xbb\xbf\x80\4}."), "a pickle after a byte order mark"},
+        {BYTES("\xc2\x80\4\xc2\x95"), "a pickle that was stored as UTF-8 text"},
+        {BYTES("\xef\xbf\xbd\4\xef\xbf\xbd"), "stored as UTF-8 text, which lost its bytes"},
+        {BYTES("}q\0X\x08\0\0\0segments"), "a pickle of protocol 0 or 1"},
+        {BYTES("(dp0\nVsegments\n"), "a pickle of protocol 0 or 1"},
+        {BYTES("hello"), "neither a PyTorch snapshot"},
+    };
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        expect_refused(cases[i].bytes, cases[i].words, 0);
+        cr_expect_eq(mvt_err()->code, MV_FORMAT);
+    }
+}
+
+Test(readers, archives_and_what_is_compressed_twice)
+{
+    uint8_t tar[512] = "snapshot.pickle";
+    uint8_t twice[] = {0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x03, 0x19, 0x00, 0x00, 0x1f, 0x8b, 0x08};
+
+    memcpy(tar + 257, "ustar", 5);
+    expect_refused((mv_span){tar, sizeof tar}, "a tar archive", 0);
+    expect_refused((mv_span){twice, sizeof twice}, "compressed twice, here by gzip", 0);
+}
+
+/* A carriage return before every line feed, as FTP and git do it with text. */
+static mv_span as_text(mv_span bytes)
+{
+    uint8_t *out = mv_push_array(mvt_memory(), uint8_t, bytes.length * 2);
+    uint64_t length = 0;
+
+    for (uint64_t i = 0; i < bytes.length; i++) {
+        if (bytes.data[i] == '\n')
+            out[length++] = '\r';
+        out[length++] = bytes.data[i];
+    }
+    return (mv_span){out, length};
+}
+
+Test(readers, a_transfer_as_text_is_told)
+{
+    const char *words =
+        "each line feed follows a carriage return: the file was transferred as text";
+    mv_span pickle = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
+    uint8_t *damaged = mv_push_array(mvt_memory(), uint8_t, pickle.length);
+
+    expect_refused(as_text(pickle), words, MV_NO_OFFSET);
+    cr_expect_eq(mvt_err()->code, MV_FORMAT);
+    cr_expect_lt(mvt_err()->offset, pickle.length);
+    expect_refused(as_text(mvt_plain_of(mvt_memory(), &trace)), words, MV_NO_OFFSET);
+    memcpy(damaged, pickle.data, pickle.length);
+    damaged[pickle.length / 8] ^= 0xff;
+    if (mv_trace_read_bytes(mvt_memory(), (mv_span){damaged, pickle.length}, &trace, mvt_err()) !=
+        MV_OK)
+        cr_expect_null(strstr(mvt_err()->detail, words), "other damage is no transfer");
+}
+
+/* `head`, the values of a snapshot as often as asked, and `tail`. */
+static mv_span around(const char *head, uint64_t length, int times, const char *tail)
+{
+    mv_span pickle = mvt_pickle_bytes(mvt_small(), true);
+    uint8_t *out =
+        mv_push_array(mvt_memory(), uint8_t, length + pickle.length * (uint64_t)times + 16);
+    uint64_t at = length;
+
+    memcpy(out, head, length);
+    for (int i = 0; i < times; i++) {
+        memcpy(out + at, pickle.data + 2, pickle.length - 3); /* without PROTO and STOP */
+        at += pickle.length - 3;
+    }
+    memcpy(out + at, tail, strlen(tail));
+    return (mv_span){out, at + strlen(tail)};
+}
+
+#define AROUND(head, times, tail) around((head), sizeof(head) - 1, (times), (tail))
+
+Test(readers, a_snapshot_within_something_is_found)
+{
+    expect_refused(AROUND("\x80\4}(\x8c\4rankK\0\x8c\x08snapshot", 1, "u."),
+                   "a snapshot lies under the key \"snapshot\"; dump it alone", MV_NO_OFFSET);
+    expect_refused(AROUND("\x80\4](", 2, "e."), "a snapshot lies in a list; dump each one alone",
+                   MV_NO_OFFSET);
+    expect_refused(AROUND("\x80\4}(K\0", 1, "u."), "a snapshot lies under a key; dump it alone",
+                   MV_NO_OFFSET);
+    expect_refused(AROUND("\x80\4}(\x8c\4rankK\0\x8c\4name", 0, "Nu."),
+                   "neither \"segments\" nor \"device_traces\"", MV_NO_OFFSET);
+}
