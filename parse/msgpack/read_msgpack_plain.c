@@ -15,6 +15,8 @@ typedef struct {
     const mv_spelling *recalled; /* the stack that the next nil means */
     mv_stack_id parsed;          /* what the last array that ended is, if it is a stack */
     uint64_t seen;               /* bytes of the file */
+    uint64_t base;               /* offset of the first byte that the template was given */
+    uint64_t at;                 /* offset of the byte that it is at */
 } plain;
 
 /* What the template keeps for a value. For a container: where its items begin on the machine's
@@ -88,10 +90,11 @@ static inline int open_container(plain *p, mv_value_kind kind, uint32_t count, p
     return 0;
 }
 
-static inline int array_item(plain *p, plain_object *list)
+static inline int array_item(plain *p, plain_object *list, ptrdiff_t at)
 {
     mv_machine *m = &p->machine;
 
+    p->at = p->base + (uint64_t)at;
     if (--list->left > 0 && m->depth - list->from < BATCH)
         return 0;
     if (!mv_machine_append_items(m, list->from))
@@ -102,12 +105,13 @@ static inline int array_item(plain *p, plain_object *list)
     return 0;
 }
 
-static inline int map_item(plain *p, plain_object *map, const plain_object *key)
+static inline int map_item(plain *p, plain_object *map, const plain_object *key, ptrdiff_t at)
 {
     mv_machine *m = &p->machine;
 
-    if (!key->is_text)
-        return mv_msgpack_refuse(&p->fault, MV_TYPE, "%s", "a key is not a string");
+    p->at = p->base + (uint64_t)at;
+    if (!key->is_text && !mv_machine_refuse_dict(m, map->from))
+        return failed(p);
     if (--map->left > 0 && m->depth - map->from < 2 * BATCH)
         return 0;
     return mv_machine_set_items(m, map->from) ? 0 : failed(p);
@@ -118,6 +122,9 @@ static inline plain_object root(plain *p)
     (void)p;
     return (plain_object){0};
 }
+
+/* The template's own variables: the byte that it is at, and the first that it was given. */
+#define TEMPLATE_AT (p - (const unsigned char *)data)
 
 #define msgpack_unpack_struct(name)         struct plain##name
 #define msgpack_unpack_func(ret, name)      static inline ret plain##name
@@ -140,8 +147,8 @@ static inline plain_object root(plain *p)
 #define plain_on_false(p, o)                push((p), MV_VALUE_BOOL, 0, (o))
 #define plain_on_array(p, n, o)             open_container((p), MV_VALUE_LIST, (n), (o))
 #define plain_on_map(p, n, o)               open_container((p), MV_VALUE_DICT, (n), (o))
-#define plain_on_array_item(p, c, item)     ((void)(item), array_item((p), (c)))
-#define plain_on_map_item(p, c, key, value) ((void)(value), map_item((p), (c), &(key)))
+#define plain_on_array_item(u, c, item)     ((void)(item), array_item((u), (c), TEMPLATE_AT))
+#define plain_on_map_item(u, c, key, value) ((void)(value), map_item((u), (c), &(key), TEMPLATE_AT))
 #define plain_on_str(p, base, at, n, o)     ((void)(base), push_text((p), (at), (n), (o)))
 #define plain_on_bin(p, base, at, n, o)     ((void)(base), push_text((p), (at), (n), (o)))
 #define plain_on_ext(p, base, at, n, o)     ((void)(base), (void)(at), (void)(n), (void)(o), -1)
@@ -181,11 +188,13 @@ static int recall(struct plain_context *context, mv_span window, size_t *used)
     p->recalled = mv_spelled_find(&p->spelled, rest, p->seen + *used, &length);
     if (p->recalled) {
         *used += p->recalled->length;
+        p->base = p->seen + *used;
         return plain_execute(context, "\xc0", 1, &nil_used);
     }
     if (length == 0)
         return 0;
     p->parsed = MV_NO_STACK;
+    p->base = p->seen;
     notes = notes_of(p);
     status = plain_execute(context, (const char *)window.data, *used + length, used);
     if (status == 0 && p->parsed.row != MV_NO_ROW && notes_of(p) == notes)
@@ -202,6 +211,7 @@ static mv_msgpack_step step(void *parser, mv_span window)
         /* What looks like the key may be inside a text that the parser has begun. */
         size_t begun = context->cs == MSGPACK_CS_HEADER ? 0 : context->trail;
         end = after_frames(window, s.used + begun);
+        context->user.base = context->user.seen;
         s.status = plain_execute(context, (const char *)window.data, end, &s.used);
         if (s.status == 0 && s.used == end && end < window.length &&
             context->cs == MSGPACK_CS_HEADER)
@@ -211,6 +221,11 @@ static mv_msgpack_step step(void *parser, mv_span window)
     s.state = context->cs;
     s.wanted = context->trail;
     return s;
+}
+
+static uint64_t offset_of(const void *reader)
+{
+    return ((const plain *)reader)->at;
 }
 
 mv_code mv_msgpack_plain_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
@@ -224,6 +239,8 @@ mv_code mv_msgpack_plain_read(mv_arena *arena, mv_source *source, const mv_read_
     mv_arena_init(&scratch, arena->budget);
     *p = (plain){0};
     mv_machine_init(&p->machine, arena, &scratch, out);
+    p->machine.offset = offset_of;
+    p->machine.reader = p;
     if (!mv_spelled_init(&p->spelled, &scratch) || p->machine.code != MV_OK) {
         code = mv_fail(err, MV_NOMEM, 0, "%s", p->machine.detail);
     } else {

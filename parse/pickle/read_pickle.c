@@ -485,6 +485,11 @@ static mv_code finish(pickle *p, mv_trace *out, mv_err *err)
     return code;
 }
 
+static uint64_t offset_of(const void *reader)
+{
+    return mv_source_offset(reader);
+}
+
 bool mv_pickle_probe(mv_span head)
 {
     static const char torch_save[] = MV_OLD_TORCH_SAVE;
@@ -504,7 +509,8 @@ mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *o
 
     mv_arena_init(&scratch, arena->budget);
     mv_machine_init(&p.machine, arena, &scratch, out);
-    p.machine.source = source;
+    p.machine.offset = offset_of;
+    p.machine.reader = source;
     p.memory = mv_pickle_memory_new(&scratch);
     if (p.memory)
         code = finish(&p, out, err);

@@ -100,6 +100,8 @@ static bool refuse_container(mv_machine *m, uint64_t at, mv_value_kind filled_as
 
 /* ---- filling dicts ----------------------------------------------------------------------- */
 
+static const char odd_key[] = "a key is not a string";
+
 /* The keys of `count` pairs from stack[from] on, as a set; settles their values. */
 static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t *keys)
 {
@@ -112,7 +114,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
             return mv_machine_fail(m, MV_TYPE, "%s",
                                    mv_machine_is_snapshot(m, &m->stack[from + 2 * i + 1])
                                        ? "a snapshot lies under a key; dump it alone"
-                                       : "a key is not a string");
+                                       : odd_key);
         }
         if (key->kind == MV_VALUE_WORD && key->bits < MV_WORD_KEYS) {
             if (set & (1ull << key->bits))
@@ -200,6 +202,14 @@ static bool add_to_other(mv_machine *m, uint64_t from)
         return false;
     m->depth = from;
     return true;
+}
+
+bool mv_machine_refuse_dict(mv_machine *m, uint64_t from)
+{
+    if (m->stack[from - 1].kind == MV_VALUE_OTHER)
+        return true;
+    mv_machine_fail(m, MV_TYPE, "%s", odd_key);
+    return refuse_container(m, from - 1, MV_VALUE_DICT);
 }
 
 bool mv_machine_set_items(mv_machine *m, uint64_t from)

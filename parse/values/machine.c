@@ -36,10 +36,10 @@ bool mv_machine_defer(mv_machine *m, mv_value *v)
 {
     mv_refusal refusal = {m->code, m->failed_at, ""};
 
-    if (!m->source || (m->code != MV_TYPE && m->code != MV_RANGE && m->code != MV_CORRUPT))
+    if (m->code != MV_TYPE && m->code != MV_RANGE && m->code != MV_CORRUPT)
         return false;
     if (refusal.offset == MV_NO_OFFSET)
-        refusal.offset = mv_source_offset(m->source);
+        refusal.offset = m->offset(m->reader);
     memcpy(refusal.detail, m->detail, sizeof refusal.detail);
     m->code = MV_OK;
     m->failed_at = MV_NO_OFFSET;

@@ -23,7 +23,6 @@
 
 #include "base/grow.h"
 #include "parse/model/build.h"
-#include "parse/source/source.h"
 
 /* Every word that has a meaning somewhere. Keys come first; there are at most 64, so that a set of
  * them is one integer. The action names are in the order of mv_action. */
@@ -177,7 +176,8 @@ typedef struct {
     char detail[160];   /* why it failed */
     uint64_t failed_at; /* MV_NO_OFFSET: where the reader is */
 
-    const mv_source *source; /* NULL: no value is refused without failing */
+    uint64_t (*offset)(const void *reader); /* of the input, where the reader is */
+    const void *reader;
     mv_refusal *refusals;
     uint32_t refusal_count, refusal_capacity;
 
@@ -216,7 +216,7 @@ typedef struct {
 } mv_machine;
 
 /* Rows go to `out` with memory from `arena`; everything else comes from `scratch`, which the
- * caller releases after mv_machine_finish. */
+ * caller releases after mv_machine_finish. The caller sets `offset` and `reader`. */
 void mv_machine_init(mv_machine *m, mv_arena *arena, mv_arena *scratch, mv_trace *out);
 
 /* Fails the machine (unless it has failed before). Always false. */
@@ -249,8 +249,7 @@ static inline mv_value mv_value_fresh(mv_value_kind kind)
 /* The value of a text: a word, or an interned string. */
 mv_value mv_machine_string(mv_machine *m, const char *text, uint64_t length);
 
-/* Pushes a value that is refused where it is needed. False when memory is out, or the machine fails
- * because it cannot wait. */
+/* Pushes a value that is refused where it is needed. */
 bool mv_machine_push_refused(mv_machine *m, mv_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -260,6 +259,10 @@ bool mv_machine_push_refused(mv_machine *m, mv_code code, const char *format, ..
  * stack. A dict takes pairs of key and value. `from` is at least 1 and at most `depth`. */
 bool mv_machine_set_items(mv_machine *m, uint64_t from);
 bool mv_machine_append_items(mv_machine *m, uint64_t from);
+
+/* The dict below stack[from] is refused where it is needed: a key of it is no string. For readers
+ * that know before the dict's items are put in. */
+bool mv_machine_refuse_dict(mv_machine *m, uint64_t from);
 
 /* Replaces the values from stack[from] on by one tuple of them. */
 bool mv_machine_make_tuple(mv_machine *m, uint64_t from);

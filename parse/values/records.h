@@ -50,7 +50,7 @@ bool mv_machine_chain(mv_machine *m, mv_value *v, mv_value_kind kind);
 bool mv_machine_link(mv_machine *m, const mv_value *to, const mv_value *key, const mv_value *value);
 
 /* The failure of the machine becomes why `v` is refused where it is needed. False when the failure
- * is no fault of a value, or this machine cannot wait. */
+ * is no fault of a value. */
 bool mv_machine_defer(mv_machine *m, mv_value *v);
 
 /* Fails with why `v` was refused; false, without failing, when it was not. */

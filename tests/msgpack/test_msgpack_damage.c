@@ -103,6 +103,40 @@ Test(msgpack_damage, wrong_types_are_refused_at_their_place)
     check_code(BYTES("\x91\x81\xa1x\x01"), MV_FORMAT, 5);
 }
 
+/* Whoever adds a key to the dict of PyTorch may put anything under it; what is refused there is
+ * skipped, and noted as the key. */
+Test(msgpack_damage, values_under_a_key_of_ones_own_are_skipped)
+{
+#define OWN(value) BYTES("\x82\xa8segments\x90\xa4mine" value)
+    const mv_span files[] = {
+        OWN("\x82\x01\x02\xa1x\x81\xc0\x03"),    /* {1: 2, "x": {None: 3}} */
+        OWN("\x82\xa5state\xa5train\xa4size\xa2" /* no block */
+            "7B"),
+        OWN("\x92\x82\xa5state\x01\xa4size\x01\x05"), /* a list of no blocks */
+        OWN("\x91\x82\xa8"
+            "filename\x01\xa4line\x02"), /* a list of no frames */
+        OWN("\x82\xa6"
+            "action\xa5"
+            "alloc\xa6"
+            "frames\x91\x81\x01\x02"), /* no event */
+    };
+
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        mv_trace trace;
+        mvt_ok(mv_trace_read_bytes(mvt_memory(), files[i], &trace, mvt_err()));
+        for (mv_note_code note = 0; note < MV_NOTE_COUNT; note++)
+            cr_expect_eq(trace.notes[note].count, note == MV_NOTE_UNKNOWN_KEY, "%u: %s", i,
+                         mv_note_text(note));
+    }
+    /* Under PyTorch's keys they are refused where they end, whatever follows. */
+    check_code(BYTES("\x82\xa8segments\x91\x82\xa5state\xa5train\xa4size\xa2"
+                     "7B\xa4mine\x90"),
+               MV_TYPE, 31);
+    check_code(BYTES("\x82\xa8segments\x91\x82\xa5state\xa5train\x01\xa2"
+                     "7B\xa4mine\x90"),
+               MV_TYPE, 27);
+}
+
 Test(msgpack_damage, wrong_fields_are_refused)
 {
     mv_err err;
