@@ -1,5 +1,7 @@
 #include "parse/values/records.h"
 
+#include "base/text.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,17 +34,29 @@ bool mv_machine_fail(mv_machine *m, mv_code code, const char *format, ...)
 
 /* ---- refused values ---------------------------------------------------------------------- */
 
+/* Many values are refused for the same reason, one after another. */
+static const char *keep_detail(mv_machine *m)
+{
+    uint32_t count = m->refusal_count;
+
+    if (count > 0 && strcmp(m->refusals[count - 1].detail, m->detail) == 0)
+        return m->refusals[count - 1].detail;
+    return mv_arena_printf(m->scratch, "%s", m->detail);
+}
+
 bool mv_machine_defer(mv_machine *m, mv_value *v)
 {
-    mv_refusal refusal = {m->code, m->failed_at, ""};
+    mv_refusal refusal = {m->code, m->failed_at, NULL};
 
     if (m->code != MV_TYPE && m->code != MV_RANGE && m->code != MV_CORRUPT)
         return false;
     if (refusal.offset == MV_NO_OFFSET)
         refusal.offset = m->offset(m->reader);
-    memcpy(refusal.detail, m->detail, sizeof refusal.detail);
     m->code = MV_OK;
     m->failed_at = MV_NO_OFFSET;
+    refusal.detail = keep_detail(m);
+    if (!refusal.detail)
+        return mv_machine_full(m, 0);
     if (!MV_MACHINE_ROOM(m, refusals, refusal_count, refusal_capacity))
         return false;
     m->refusals[m->refusal_count++] = refusal;

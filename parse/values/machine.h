@@ -157,7 +157,7 @@ typedef struct {
 typedef struct {
     mv_code code;
     uint64_t offset; /* byte of the input */
-    char detail[160];
+    const char *detail;
 } mv_refusal;
 
 enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };

@@ -380,6 +380,12 @@ def settings_given_again(n):
 
 
 @shape
+def values_refused(n):
+    """Under a key of the user's own, what is refused under PyTorch's: a byte for each."""
+    return "pickle", b"\x80\4}(\x8c\x08segments]\x8c\4mine](" + b"\x8f" * n + b"eu.", n
+
+
+@shape
 def keys_unknown(n):
     return dumped(n, events=allocs(10), **{"key %d" % i: [i] for i in range(n)})
 
