@@ -9,7 +9,7 @@ const mv_reader mv_readers[] = {
     {"xplane", mv_xspace_probe, mv_xspace_read},  {NULL, NULL, NULL},
 };
 
-enum { LOOKED_AT = 512 }; /* bytes of a file that nothing reads */
+enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
 
 #define LOOK(at, literal, why)                \
     {                                         \
@@ -70,26 +70,25 @@ static mv_code refuse(mv_span head, mv_err *err)
 }
 
 /* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is
- * one, so that a few line feeds are enough to tell. */
-static bool was_sent_as_text(mv_span seen)
+ * one, so that a few line feeds are enough to tell. Other files have a line feed without soon. */
+static bool was_sent_as_text(mv_span head)
 {
     uint64_t feeds = 0;
 
-    for (uint64_t i = 1; i < seen.length; i++) {
-        if (seen.data[i] != '\n')
+    for (uint64_t i = 1; i < head.length; i++) {
+        if (head.data[i] != '\n')
             continue;
-        if (seen.data[i - 1] != '\r')
+        if (head.data[i - 1] != '\r')
             return false;
         feeds++;
     }
     return feeds >= 4;
 }
 
-/* A reader of bytes in which no text line belongs has failed. */
-static mv_code blame_transfer(const mv_source *source, mv_err *err)
+/* A pickle that could not be read begins like this; its small numbers soon have a line feed. */
+static mv_code blame_transfer(mv_err *err)
 {
-    if (err->code == MV_IO || err->code == MV_NOMEM || err->code == MV_DECOMPRESS ||
-        !was_sent_as_text(mv_source_seen(source)))
+    if (err->code == MV_IO || err->code == MV_NOMEM || err->code == MV_DECOMPRESS)
         return err->code;
     return mv_fail(err, MV_FORMAT, err->offset, "%s",
                    "each line feed follows a carriage return: the file was transferred as text; "
@@ -151,9 +150,11 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
 {
     mv_span head;
     mv_code code;
+    bool as_text;
 
-    mv_source_need(source, 64);
+    mv_source_need(source, LOOKED_AT);
     head = (mv_span){source->at, (uint64_t)(source->end - source->at)};
+    as_text = was_sent_as_text(head);
     for (const mv_reader *r = mv_readers; r->name; r++) {
         if (!r->probe(head))
             continue;
@@ -162,18 +163,17 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
             out->origin.compression = mv_source_compression(source);
             out->origin.file_bytes = mv_source_file_bytes(source);
             take_level(out);
-        } else if (r->read == mv_pickle_read || r->read == mv_msgpack_read) {
-            return blame_transfer(source, err);
+        } else if (as_text && r->read == mv_pickle_read) {
+            return blame_transfer(err);
         }
         return code;
     }
-    if (head.length < 64) { /* the stream ended or failed */
+    if (head.length < LOOKED_AT) { /* the stream ended or failed */
         mv_code failed = mv_source_fail(source, err, "");
         if (failed != MV_TRUNCATED)
             return failed;
     }
-    mv_source_need(source, LOOKED_AT);
-    return refuse((mv_span){source->at, (uint64_t)(source->end - source->at)}, err);
+    return refuse(head, err);
 }
 
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,

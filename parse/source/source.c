@@ -216,13 +216,6 @@ bool mv_source_need(mv_source *source, uint64_t bytes)
     return kept >= bytes;
 }
 
-mv_span mv_source_seen(const mv_source *source)
-{
-    const uint8_t *window = source->state->window;
-
-    return (mv_span){window, (uint64_t)(source->end - window)};
-}
-
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
 {
     if (source->state->failure.code != MV_OK) {

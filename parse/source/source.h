@@ -58,9 +58,6 @@ void mv_source_close(mv_source *source);
  * (then there are fewer), reading failed or memory is out; mv_source_fail says which. */
 bool mv_source_need(mv_source *source, uint64_t bytes);
 
-/* The bytes that are in the window, up to its end: also those before `at` that were read last. */
-mv_span mv_source_seen(const mv_source *source);
-
 /* Why mv_source_need was false: the read error, or MV_TRUNCATED with `what` as detail. */
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
 

@@ -459,9 +459,12 @@ static bool make_annotation(mv_machine *m, mv_pairs p, mv_value *out)
 
 #define BIT(word) (1ull << MV_WORD_##word)
 
-/* What a dict is, from its keys; NULL when it is none of the records. */
+/* What a dict is, from its keys; NULL when it is none of the records. No record has the keys of the
+ * root, which may have a "state" or "stage" of the user's own. */
 mv_record_make_fn *mv_record_maker(uint64_t keys)
 {
+    if (keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES)))
+        return NULL;
     if (keys & BIT(ACTION))
         return make_event;
     if (keys & BIT(FILENAME) || (keys & (BIT(NAME) | BIT(LINE))) == (BIT(NAME) | BIT(LINE)))

@@ -565,6 +565,23 @@ Test(pickle, values_under_a_key_of_ones_own_are_skipped)
     }
 }
 
+/* A key of a record's, beside those of the root, makes no record of the root. */
+Test(pickle, the_root_may_have_a_key_of_a_record)
+{
+    static const char *const keys[] = {"action", "filename", "blocks",    "total_size",
+                                       "state",  "stage",    "real_size", "line"};
+
+    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
+        writer *w = new_writer();
+        mv_trace trace;
+
+        put_beside_events(w, keys[i], "\x8c\x05train", 7);
+        mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()));
+        cr_expect_eq(mv_trace_events(&trace, 0).count, 3, "%s", keys[i]);
+        cr_expect_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].count, 1, "%s", keys[i]);
+    }
+}
+
 /* Under a key of PyTorch's they are what is wrong with the file, and where. */
 Test(pickle, values_under_a_key_of_pytorch_are_refused)
 {

@@ -77,13 +77,12 @@ Test(readers, a_transfer_as_text_is_told)
     const char *words =
         "each line feed follows a carriage return: the file was transferred as text";
     mv_span pickle = mvt_file(mvt_memory(), mvt_snapshot("gpt_train"));
-    mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
+    mv_trace trace;
     uint8_t *damaged = mv_push_array(mvt_memory(), uint8_t, pickle.length);
 
     expect_refused(as_text(pickle), words, MV_NO_OFFSET);
     cr_expect_eq(mvt_err()->code, MV_FORMAT);
     cr_expect_lt(mvt_err()->offset, pickle.length);
-    expect_refused(as_text(mvt_plain_of(mvt_memory(), &trace)), words, MV_NO_OFFSET);
     memcpy(damaged, pickle.data, pickle.length);
     damaged[pickle.length / 8] ^= 0xff;
     if (mv_trace_read_bytes(mvt_memory(), (mv_span){damaged, pickle.length}, &trace, mvt_err()) !=
