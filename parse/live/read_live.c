@@ -35,6 +35,8 @@ typedef struct {
     mv_live_names names;
     mv_live_ranges ranges;
     mv_live_holdings blocks, segments, reservations;
+    mv_live_holdings foreign; /* mapped memory of other processes; in list 0 */
+    mv_map imports;           /* handles of other processes' memory */
     device_list lists[MV_LIVE_LISTS];
     uint32_t straight;   /* list whose rows are the builder's own; MV_NO_ROW: none yet */
     uint32_t gpus;       /* ordinals that occur are below this */
@@ -351,6 +353,16 @@ static bool add_segment(live *l, uint32_t list, mv_action action, const mv_live_
     return true;
 }
 
+/* PyTorch may give back what is on one device while another is current. */
+static bool release_segment(live *l, uint32_t list, uint64_t addr, mv_live_holding *out)
+{
+    if (!mv_live_release(&l->segments, list, addr, out) &&
+        !mv_live_release_any(&l->segments, l->gpus, addr, out))
+        return false;
+    l->lists[out->list].reserved -= out->size;
+    return true;
+}
+
 static bool end_segment(live *l, uint32_t list, const mv_live_record *r)
 {
     mv_live_record with_size = *r;
@@ -358,33 +370,54 @@ static bool end_segment(live *l, uint32_t list, const mv_live_record *r)
 
     if (r->addr == 0)
         return true;
-    if (!mv_live_release(&l->segments, list, r->addr, &segment) &&
-        !mv_live_release_any(&l->segments, l->gpus, r->addr, &segment)) {
+    if (!release_segment(l, list, r->addr, &segment)) {
         mv_build_note(&l->build, MV_NOTE_LOST, "the segment at %#" PRIx64 " that was released",
                       r->addr);
         return true;
     }
-    l->lists[segment.list].reserved -= segment.size;
     with_size.size = segment.size;
     return append_segment(l, segment.list, MV_ACTION_SEGMENT_FREE, &with_size);
 }
 
-/* One unmap may end several pieces that were mapped one by one. */
+/* Another process's memory is none that PyTorch has reserved. */
+static bool map_memory(live *l, uint32_t list, const mv_live_record *r)
+{
+    mv_live_holding mapping = {.addr = r->addr, .size = r->size}, old;
+
+    if (mv_map_find(&l->imports, r->number) != MV_NOT_IN_MAP)
+        return mv_live_hold(&l->foreign, &mapping, &old) || out_of_memory(l);
+    mv_live_release(&l->foreign, 0, r->addr, &old);
+    return add_segment(l, list, MV_ACTION_SEGMENT_MAP, r);
+}
+
+/* One unmap may end several pieces that were mapped one by one. Those that touch each other on one
+ * device are one event. */
 static bool end_mapping(live *l, uint32_t list, const mv_live_record *r)
 {
-    mv_live_record found = *r;
+    mv_live_record ended = *r;
     mv_live_holding piece;
+    uint64_t found = 0;
 
-    found.size = 0;
-    while (found.size < r->size &&
-           mv_live_release(&l->segments, list, r->addr + found.size, &piece)) {
-        found.size += piece.size;
-        l->lists[list].reserved -= piece.size;
+    ended.size = 0;
+    for (; found < r->size; found += piece.size) {
+        bool is_foreign = mv_live_release(&l->foreign, 0, r->addr + found, &piece);
+        if (!is_foreign && !release_segment(l, list, r->addr + found, &piece))
+            break;
+        if (ended.size && (is_foreign || piece.list != list)) {
+            if (!append_segment(l, list, MV_ACTION_SEGMENT_UNMAP, &ended))
+                return false;
+            ended.size = 0;
+        }
+        if (is_foreign)
+            continue;
+        ended.addr = ended.size ? ended.addr : piece.addr;
+        ended.size += piece.size;
+        list = piece.list;
     }
-    if (found.size != r->size)
+    if (found != r->size)
         mv_build_note(&l->build, MV_NOTE_LOST, "the mapping at %#" PRIx64 " that was ended",
-                      r->addr + found.size);
-    return found.size == 0 || append_segment(l, list, MV_ACTION_SEGMENT_UNMAP, &found);
+                      r->addr + found);
+    return ended.size == 0 || append_segment(l, list, MV_ACTION_SEGMENT_UNMAP, &ended);
 }
 
 /* Applies a call of PyTorch's allocator to its segments. */
@@ -399,8 +432,13 @@ static bool apply_call(live *l, const mv_live_record *r)
         return add_segment(l, list, MV_ACTION_SEGMENT_ALLOC, r);
     case MV_API_FREE:
         return end_segment(l, list, r);
+    case MV_API_IMPORT:
+        return mv_map_put(&l->imports, r->number, 0) || out_of_memory(l);
+    case MV_API_CREATE:
+        mv_map_take(&l->imports, r->number);
+        return true;
     case MV_API_MAP:
-        return add_segment(l, list, MV_ACTION_SEGMENT_MAP, r);
+        return map_memory(l, list, r);
     case MV_API_UNMAP:
         return end_mapping(l, list, r);
     case MV_API_RESERVE:
@@ -658,6 +696,8 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
     mv_live_holdings_init(&l->scratch, &l->blocks);
     mv_live_holdings_init(&l->scratch, &l->segments);
     mv_live_holdings_init(&l->scratch, &l->reservations);
+    mv_live_holdings_init(&l->scratch, &l->foreign);
+    l->imports.arena = &l->scratch;
     mv_live_ranges_init(&l->scratch, &l->ranges);
     mv_build_init(&l->build, arena, out);
     code = read_all(l, file, opts, err);

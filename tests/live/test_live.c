@@ -223,6 +223,78 @@ Test(live, pieces_of_one_mapping_are_one_event)
     expect_exact(0);
 }
 
+/* One that names a device and a handle. */
+#define allocator_calls(l, what, ...)                                                 \
+    mvt_live_call(l, .action = MV_API_##what, .stack = mvt_live_stack(l, "f:a.py:7"), \
+                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"), __VA_ARGS__)
+
+/* PyTorch empties its caches of all devices while any of them is current. */
+Test(live, an_unmap_ends_what_is_mapped_on_another_device)
+{
+    mvt_live *l = mvt_live_new();
+    mv_totals totals;
+
+    for (uint64_t i = 0; i < 3; i++)
+        allocator_calls(l, MAP, .device = 1, .addr = 0x40000000 + (i << 21), .size = 2 << 20);
+    allocator_calls(l, MAP, .device = 0, .addr = 0x40600000, .size = 2 << 20);
+    allocator_calls(l, UNMAP, .device = 0, .addr = 0x40000000, .size = 2 << 20);
+    mvt_live_block(l, .device = 1, .addr = 0x40400000, .size = 512);
+    mvt_live_free(l, .device = 1, .addr = 0x40400000, .size = 512);
+    /* one unmap for mappings of both devices */
+    allocator_calls(l, UNMAP, .device = 0, .addr = 0x40200000, .size = 6 << 20);
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0);
+    expect_event(0, 0, MV_ACTION_SEGMENT_MAP, 0x40600000, 2 << 20);
+    expect_event(0, 1, MV_ACTION_SEGMENT_UNMAP, 0x40600000, 2 << 20);
+    expect_event(1, 1, MV_ACTION_SEGMENT_UNMAP, 0x40000000, 2 << 20);
+    expect_event(1, 5, MV_ACTION_SEGMENT_UNMAP, 0x40200000, 4 << 20);
+    cr_assert_eq(trace.segments.count, 0);
+    expect_exact(0);
+    expect_exact(1);
+    totals = audit_of(1);
+    cr_assert_eq(totals.current.bytes.reserved, 0);
+    cr_assert_eq(totals.peak.bytes.reserved, 6 << 20);
+}
+
+Test(live, memory_of_another_process_is_no_segment)
+{
+    mvt_live *l = mvt_live_new();
+
+    allocator_calls(l, CREATE, .handle = 5, .size = 2 << 20);
+    allocator_calls(l, MAP, .handle = 5, .addr = 0x40000000, .size = 2 << 20);
+    allocator_calls(l, IMPORT, .handle = 6);
+    allocator_calls(l, MAP, .handle = 6, .addr = 0x50000000, .size = 2 << 20);
+    allocator_calls(l, MAP, .handle = 6, .addr = 0x50200000, .size = 2 << 20);
+    mvt_live_block(l, .addr = 0x40000000, .size = 2 << 20);
+    mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
+                   (mvt_live_args){.allocated = 2 << 20, .reserved = 2 << 20});
+    allocator_calls(l, UNMAP, .addr = 0x50000000, .size = 4 << 20);
+    /* the handle's number comes again, for memory of its own */
+    allocator_calls(l, CREATE, .handle = 6, .size = 2 << 20);
+    allocator_calls(l, MAP, .handle = 6, .addr = 0x50000000, .size = 2 << 20);
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0, "%s", trace.notes[MV_NOTE_LOST].first);
+    cr_assert_eq(trace.devices[0].events.count, 3);
+    expect_event(0, 2, MV_ACTION_SEGMENT_MAP, 0x50000000, 2 << 20);
+    cr_assert_eq(trace.segments.count, 2);
+    expect_exact(0);
+}
+
+Test(live, memory_of_this_process_where_anothers_was_is_a_segment)
+{
+    mvt_live *l = mvt_live_new();
+
+    allocator_calls(l, IMPORT, .handle = 6);
+    allocator_calls(l, MAP, .handle = 6, .addr = 0x50000000, .size = 4 << 20);
+    allocator_calls(l, CREATE, .handle = 7, .size = 2 << 20);
+    allocator_calls(l, MAP, .handle = 7, .addr = 0x50000000, .size = 2 << 20);
+    allocator_calls(l, UNMAP, .addr = 0x50000000, .size = 2 << 20);
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0);
+    expect_event(0, 1, MV_ACTION_SEGMENT_UNMAP, 0x50000000, 2 << 20);
+    cr_assert_eq(trace.segments.count, 0);
+}
+
 Test(live, touching_mappings_of_two_reservations_are_two_segments)
 {
     mvt_live *l = mvt_live_new();
