@@ -22,6 +22,7 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
                               .by_handle.arena = arena,
                               .by_mapping.arena = arena,
                               .by_context.arena = arena,
+                              .contexts.arena = arena,
                               .free_lots = MV_NO_ROW,
                               .free_ranges = MV_NO_ROW};
     for (int i = 0; i < MV_LOT_KINDS; i++)
@@ -30,8 +31,8 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
 
 void mv_holdings_drop(mv_holdings *holdings)
 {
-    mv_map *maps[] = {&holdings->by_addr, &holdings->by_array, &holdings->by_handle,
-                      &holdings->by_mapping, &holdings->by_context};
+    mv_map *maps[] = {&holdings->by_addr,    &holdings->by_array,   &holdings->by_handle,
+                      &holdings->by_mapping, &holdings->by_context, &holdings->contexts};
 
     for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
         mv_arena_drop(holdings->arena, maps[i]->slots);
@@ -64,11 +65,17 @@ static bool is_of_host(const mv_holdings *h, uint32_t call)
     return h->trace->api_calls.device[call] < 0;
 }
 
-static bool is_mine(const mv_holdings *h, uint32_t call)
+/* The device of a call; negative: not known. */
+static int32_t device_of(const mv_holdings *h, uint32_t call)
 {
     int32_t device = h->trace->api_calls.device[call];
 
-    return device == h->device || (device < 0 && h->takes_unplaced);
+    return device < 0 && h->takes_unplaced ? h->device : device;
+}
+
+static bool is_mine(const mv_holdings *h, uint32_t call)
+{
+    return device_of(h, call) == h->device;
 }
 
 /* ---- lots -------------------------------------------------------------------------------- */
@@ -245,21 +252,28 @@ static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-static void forget_allocated(mv_holdings *h)
+/* Memory from a pool is the device's own, and stays. */
+static bool is_of_context(const mv_holdings *h, const mv_lot *lot)
 {
-    uint32_t at = h->first[MV_LOT_DEVICE];
+    return !lot->is_created && h->trace->api_calls.action[lot->call] != MV_API_ALLOC_ASYNC;
+}
 
-    while (at != MV_NO_ROW) {
-        mv_lot *lot = &h->lots[at];
-        uint32_t next = lot->next;
-        if (!lot->is_created) {
-            if (mv_map_find(&h->by_addr, lot->key) == at)
-                mv_map_take(&h->by_addr, lot->key);
-            else
-                mv_map_take(&h->by_array, lot->key);
-            lot_remove(h, at);
+static void forget_allocated(mv_holdings *h, int32_t device)
+{
+    for (int kind = 0; device >= 0 && kind < MV_LOT_KINDS; kind++) {
+        uint32_t at = h->first[kind];
+        while (at != MV_NO_ROW) {
+            mv_lot *lot = &h->lots[at];
+            uint32_t next = lot->next;
+            if (is_of_context(h, lot) && device_of(h, lot->call) == device) {
+                if (mv_map_find(&h->by_addr, lot->key) == at)
+                    mv_map_take(&h->by_addr, lot->key);
+                else
+                    mv_map_take(&h->by_array, lot->key);
+                lot_remove(h, at);
+            }
+            at = next;
         }
-        at = next;
     }
 }
 
@@ -280,7 +294,11 @@ static bool is_reset(const mv_trace *trace, uint32_t call)
 /* The primary context may be retained several times, and counts each time. */
 static bool begin_context(mv_holdings *h, uint32_t call)
 {
-    h->contexts++;
+    uint32_t *count = mv_map_value(&h->contexts, (uint64_t)device_of(h, call));
+
+    if (!count)
+        return false;
+    ++*count;
     return mv_map_put(&h->by_context, h->trace->api_calls.handle[call], call);
 }
 
@@ -289,16 +307,19 @@ static bool begin_context(mv_holdings *h, uint32_t call)
  * which memory was in it. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
-    bool was_here = mv_map_take(&h->by_context, h->trace->api_calls.handle[call]) != MV_NO_ROW;
+    uint32_t made = mv_map_take(&h->by_context, h->trace->api_calls.handle[call]);
+    bool resets = is_reset(h->trace, call);
+    uint32_t left;
 
-    if (is_reset(h->trace, call)) {
-        if (is_mine(h, call)) {
-            h->contexts = 0;
-            forget_allocated(h);
-        }
-    } else if (was_here && --h->contexts == 0) {
-        forget_allocated(h);
-    }
+    if (!resets && made == MV_NO_ROW)
+        return;
+    /* The call that says which device it is. */
+    made = resets ? call : made;
+    left = mv_map_take(&h->contexts, (uint64_t)device_of(h, made));
+    if (resets || left == 1)
+        forget_allocated(h, device_of(h, made));
+    else if (left != MV_NOT_IN_MAP)
+        mv_map_put(&h->contexts, (uint64_t)device_of(h, made), left - 1);
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -328,7 +349,7 @@ static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
     case MV_API_BY_HANDLE:
         return !counts || create(h, call, kind);
     case MV_API_BY_CONTEXT:
-        return !counts || begin_context(h, call);
+        return begin_context(h, call);
     case MV_API_BY_REFERENCE:
         return retain(h, c->addr[call], c->handle[call]);
     case MV_API_BY_MAPPING:

@@ -4,12 +4,15 @@
  *     alloc_array                                   held until its handle is freed
  *     create                                        held while its handle has references (create,
  *                                                   retain; release) or mappings
- *     alloc_host, register, create on the host      host memory, counted separately
+ *     alloc_host, register, create on the host      host memory, counted separately, of all devices
  *     open, import                                  another process's memory, counted separately
  *     reserve                                       addresses without memory: ignored
- *     context_destroy                               frees what was allocated, but not what was
- *                                                   created, if it is a reset or the end of the
- *                                                   last recorded context of the device
+ *     context_destroy                               frees what was allocated or opened, on the host
+ *                                                   too, while the device was current, if it is a
+ *                                                   reset or the end of the last recorded context
+ *                                                   of the device; but not what was created, and
+ *                                                   not what came from a pool (alloc_async): that
+ *                                                   is the device's own
  *
  * What an action does is in its row of MV_API_ACTION_LIST (capture/wire_live.h). Calls that failed
  * change nothing, and neither do frees of memory that is not held here. */
@@ -52,14 +55,14 @@ typedef struct {
     mv_map by_array;          /* lots of arrays */
     mv_map by_handle;         /* lots of created memory with references */
     mv_map by_mapping;        /* mapped ranges, by their first address */
-    mv_map by_context;        /* calls that made a context of the device */
+    mv_map by_context;        /* calls that made a context, of any device, by its handle */
+    mv_map contexts;          /* how many of a device were recorded and not destroyed yet */
     mv_lot *lots;             /* [lots_used]; a row in no list is free */
     struct mv_mapped *ranges; /* [ranges_used]; likewise */
     uint32_t lots_used, lots_capacity, ranges_used, ranges_capacity;
     uint32_t free_lots, free_ranges; /* lists of free rows; MV_NO_ROW: none */
     uint32_t first[MV_LOT_KINDS];    /* lists of held memory */
     mv_held held[MV_LOT_KINDS];
-    uint64_t contexts; /* that were recorded and not destroyed yet */
 } mv_holdings;
 
 /* Empty holdings of `device`; memory comes from `arena`. */

@@ -169,6 +169,75 @@ Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)
     expect_held(c, 30, 1);
 }
 
+/* Pools are of the device, not of a context. */
+Test(ledger, a_reset_leaves_what_came_from_a_pool)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_ALLOC_ASYNC, .addr = 0x2000, .size = 200);
+    mvt_call(c, MV_API_ALLOC_ASYNC, .addr = 0x3000, .size = 400);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuDevicePrimaryCtxReset_v2");
+    mvt_call(c, MV_API_FREE_ASYNC, .addr = 0x3000);
+    expect_held(c, 200, 1);
+
+    c = mvt_calls_new();
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5);
+    mvt_call(c, MV_API_ALLOC_ASYNC, .addr = 0x2000, .size = 200);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
+    expect_held(c, 200, 1);
+}
+
+static void pin_on_three_devices(mvt_calls *c)
+{
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5, .device = 1);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 6, .device = 1);
+    mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x2000, .size = 20, .device = 1);
+    mvt_call(c, MV_API_REGISTER, .addr = 0x3000, .size = 3, .device = 1);
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 4000, .device = -1);
+    mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x4000, .size = 50000, .device = 2);
+}
+
+/* The host's memory is in the holdings of every device, and ends with a context of its own. */
+Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    pin_on_three_devices(c);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset", .device = 1);
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54100);
+
+    c = mvt_calls_new();
+    pin_on_three_devices(c);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54123, "another context is left");
+    c = mvt_calls_new();
+    pin_on_three_devices(c);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 54100);
+
+    c = mvt_calls_new();
+    mvt_call(c, MV_API_OPEN, .addr = 0x3000, .size = 1000);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset", .device = 0);
+    cr_assert_eq(held_at_end(c, MV_LOT_FOREIGN).bytes, 0);
+}
+
+/* A context of before the reset may be destroyed after it. */
+Test(ledger, the_end_of_a_context_that_a_reset_ended_takes_nothing)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset");
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 6);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
+    expect_held(c, 0, 0);
+}
+
 Test(ledger, only_the_last_context_takes_memory_with_it)
 {
     mvt_calls *c = mvt_calls_new();
