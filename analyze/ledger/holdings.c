@@ -4,12 +4,6 @@
 
 static_assert(MV_NOT_IN_MAP == MV_NO_ROW, "a key that is not in a map has no row");
 
-/* A range of addresses that is mapped to created memory. */
-struct mv_mapped {
-    uint64_t bytes;
-    uint32_t lot; /* while the row is free: the next free row */
-};
-
 void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace, int32_t device,
                       bool takes_unplaced)
 {
@@ -20,24 +14,23 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
                               .by_addr.arena = arena,
                               .by_array.arena = arena,
                               .by_handle.arena = arena,
-                              .by_mapping.arena = arena,
                               .by_context.arena = arena,
                               .contexts.arena = arena,
-                              .free_lots = MV_NO_ROW,
-                              .free_ranges = MV_NO_ROW};
+                              .free_lots = MV_NO_ROW};
+    mv_gaps_init(&holdings->mapped, arena);
     for (int i = 0; i < MV_LOT_KINDS; i++)
         holdings->first[i] = MV_NO_ROW;
 }
 
 void mv_holdings_drop(mv_holdings *holdings)
 {
-    mv_map *maps[] = {&holdings->by_addr,    &holdings->by_array,   &holdings->by_handle,
-                      &holdings->by_mapping, &holdings->by_context, &holdings->contexts};
+    mv_map *maps[] = {&holdings->by_addr, &holdings->by_array, &holdings->by_handle,
+                      &holdings->by_context, &holdings->contexts};
 
     for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
         mv_arena_drop(holdings->arena, maps[i]->slots);
     mv_arena_drop(holdings->arena, holdings->lots);
-    mv_arena_drop(holdings->arena, holdings->ranges);
+    mv_arena_drop(holdings->arena, holdings->mapped.gaps);
 }
 
 /* The columns of an action's row that decide what it does to holdings. */
@@ -186,15 +179,46 @@ static void release(mv_holdings *h, uint64_t handle)
     }
 }
 
-/* The handle of the memory at an address: known already, or found by the mapping. */
+/* The mapped range that has the address, or MV_NO_GAP. */
+static uint32_t mapped_at(const mv_holdings *h, uint64_t addr)
+{
+    uint32_t range = addr == UINT64_MAX ? MV_NO_GAP : mv_gaps_before(&h->mapped, addr + 1);
+
+    return range != MV_NO_GAP && addr - h->mapped.gaps[range].addr < h->mapped.gaps[range].size
+               ? range
+               : MV_NO_GAP;
+}
+
+/* The mapped range that begins at the address, or MV_NO_GAP. */
+static uint32_t mapped_from(const mv_holdings *h, uint64_t addr)
+{
+    uint32_t range = mv_gaps_at(&h->mapped, addr);
+
+    return range != MV_NO_GAP && h->mapped.gaps[range].addr == addr ? range : MV_NO_GAP;
+}
+
+/* The memory at an address gets this handle: CUDA gives the one that it was mapped with. Another
+ * one that is known for it is no longer valid, so that a handle never outlives its memory. */
+static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
+{
+    uint32_t at = h->mapped.gaps[range].owner;
+    mv_lot *lot = &h->lots[at];
+
+    if (lot->references > 0)
+        mv_map_take(&h->by_handle, lot->key);
+    lot->key = handle;
+    return mv_map_put(&h->by_handle, handle, at);
+}
+
+/* One more reference to a handle: known already, or found by an address that its memory is at. */
 static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
 {
     uint32_t at = mv_map_find(&h->by_handle, handle);
-    uint32_t range = mv_map_find(&h->by_mapping, addr);
+    uint32_t range = at == MV_NO_ROW ? mapped_at(h, addr) : MV_NO_GAP;
 
-    if (at == MV_NO_ROW && range != MV_NO_ROW) {
-        at = h->ranges[range].lot;
-        if (!mv_map_put(&h->by_handle, handle, at))
+    if (range != MV_NO_GAP) {
+        at = h->mapped.gaps[range].owner;
+        if (!name_mapped(h, range, handle))
             return false;
     }
     if (at != MV_NO_ROW)
@@ -202,13 +226,11 @@ static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
     return true;
 }
 
-static void unmap_one(mv_holdings *h, uint64_t addr, uint32_t range)
+static void unmap_one(mv_holdings *h, uint32_t range)
 {
-    uint32_t lot = h->ranges[range].lot;
+    uint32_t lot = h->mapped.gaps[range].owner;
 
-    mv_map_take(&h->by_mapping, addr);
-    h->ranges[range].lot = h->free_ranges;
-    h->free_ranges = range;
+    mv_gaps_drop(&h->mapped, range);
     h->lots[lot].mapping--;
     lot_settle(h, lot);
 }
@@ -216,35 +238,26 @@ static void unmap_one(mv_holdings *h, uint64_t addr, uint32_t range)
 static bool map(mv_holdings *h, uint64_t addr, uint64_t bytes, uint64_t handle)
 {
     uint32_t lot = mv_map_find(&h->by_handle, handle);
-    uint32_t range = mv_map_find(&h->by_mapping, addr);
+    uint32_t range = mapped_from(h, addr);
 
     if (lot == MV_NO_ROW)
         return true;
     h->lots[lot].mapping++;
-    if (range != MV_NO_ROW)
-        unmap_one(h, addr, range);
-    range = h->free_ranges;
-    if (range != MV_NO_ROW) {
-        h->free_ranges = h->ranges[range].lot;
-    } else {
-        if (!mv_room(h->arena, h->ranges, h->ranges_used, h->ranges_capacity))
-            return false;
-        range = h->ranges_used++;
-    }
-    h->ranges[range] = (struct mv_mapped){.bytes = bytes, .lot = lot};
-    return mv_map_put(&h->by_mapping, addr, range);
+    if (range != MV_NO_GAP)
+        unmap_one(h, range);
+    return mv_gaps_add(&h->mapped, addr, bytes, lot);
 }
 
 /* An unmapped range may be several mapped ones, without holes between them. */
 static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 {
     do {
-        uint32_t range = mv_map_find(&h->by_mapping, addr);
+        uint32_t range = mapped_from(h, addr);
         uint64_t length;
-        if (range == MV_NO_ROW)
+        if (range == MV_NO_GAP)
             return;
-        length = h->ranges[range].bytes;
-        unmap_one(h, addr, range);
+        length = h->mapped.gaps[range].size;
+        unmap_one(h, range);
         addr += length;
         bytes -= length < bytes ? length : bytes;
     } while (bytes > 0);
@@ -335,12 +348,20 @@ static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
                                                                           : MV_LOT_DEVICE;
 }
 
+/* A multicast object has no memory of its own. Captures of before gave it a size. */
+static bool is_multicast(const mv_trace *trace, uint32_t call)
+{
+    return starts_with(mv_string_text(trace, trace->api_calls.api[call]), "cuMulticastCreate");
+}
+
 static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
 {
     const mv_api_calls *c = &h->trace->api_calls;
     mv_lot_kind kind = kind_of(h, call, action);
     bool counts = kind == MV_LOT_HOST || is_mine(h, call);
 
+    if (kind == MV_LOT_FOREIGN && is_multicast(h->trace, call))
+        return true;
     switch (actions[action].key) {
     case MV_API_BY_ADDR:
         return !counts || allocate(h, &h->by_addr, call, kind, c->addr[call]);

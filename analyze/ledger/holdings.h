@@ -5,7 +5,8 @@
  *     create                                        held while its handle has references (create,
  *                                                   retain; release) or mappings
  *     alloc_host, register, create on the host      host memory, counted separately, of all devices
- *     open, import                                  another process's memory, counted separately
+ *     open, import                                  another process's memory, counted separately;
+ *                                                   a multicast object is none
  *     reserve                                       addresses without memory: ignored
  *     context_destroy                               frees what was allocated or opened, on the host
  *                                                   too, while the device was current, if it is a
@@ -19,6 +20,7 @@
 #ifndef MV_HOLDINGS_H
 #define MV_HOLDINGS_H
 
+#include "analyze/replay/gaps.h"
 #include "base/map.h"
 #include "parse/model/trace.h"
 
@@ -50,18 +52,17 @@ typedef struct {
     void *user;          /* of `watch` */
     uint32_t call;       /* that is being applied */
     int32_t device;
-    bool takes_unplaced;      /* calls without a known device count for this one */
-    mv_map by_addr;           /* lots of allocated memory */
-    mv_map by_array;          /* lots of arrays */
-    mv_map by_handle;         /* lots of created memory with references */
-    mv_map by_mapping;        /* mapped ranges, by their first address */
-    mv_map by_context;        /* calls that made a context, of any device, by its handle */
-    mv_map contexts;          /* how many of a device were recorded and not destroyed yet */
-    mv_lot *lots;             /* [lots_used]; a row in no list is free */
-    struct mv_mapped *ranges; /* [ranges_used]; likewise */
-    uint32_t lots_used, lots_capacity, ranges_used, ranges_capacity;
-    uint32_t free_lots, free_ranges; /* lists of free rows; MV_NO_ROW: none */
-    uint32_t first[MV_LOT_KINDS];    /* lists of held memory */
+    bool takes_unplaced; /* calls without a known device count for this one */
+    mv_map by_addr;      /* lots of allocated memory */
+    mv_map by_array;     /* lots of arrays */
+    mv_map by_handle;    /* lots of created memory with references */
+    mv_gaps mapped;      /* ranges of addresses with created memory; owner: its lot */
+    mv_map by_context;   /* calls that made a context, of any device, by its handle */
+    mv_map contexts;     /* how many of a device were recorded and not destroyed yet */
+    mv_lot *lots;        /* [lots_used]; a row in no list is free */
+    uint32_t lots_used, lots_capacity;
+    uint32_t free_lots;           /* list of free rows; MV_NO_ROW: none */
+    uint32_t first[MV_LOT_KINDS]; /* lists of held memory */
     mv_held held[MV_LOT_KINDS];
 } mv_holdings;
 

@@ -99,12 +99,6 @@ typedef struct {
     mv_cuda_alloc_node alloc; /* when the kind is MV_CUDA_NODE_MEM_ALLOC */
 } mv_cuda_node;
 
-/* CUmulticastObjectProp */
-typedef struct {
-    unsigned devices;
-    size_t size;
-} mv_cuda_multicast;
-
 static_assert(offsetof(mv_cuda_alloc_node, address) == 112, "as in cuda.h");
 static_assert(offsetof(mv_cuda_node, alloc) == 16, "as in cuda.h");
 static_assert(sizeof(mv_cuda_extent) == 24 && sizeof(mv_cuda_pitched) == 32, "as in cuda.h");

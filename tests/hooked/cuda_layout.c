@@ -43,9 +43,6 @@ static_assert(MV_CUDA_ARRAY_LAYERED == CUDA_ARRAY3D_LAYERED, "driver");
 static_assert((int)MV_CUDA_PER_THREAD_STREAM == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
               "driver");
 #endif
-#if CUDA_VERSION >= 12010
-SAME(mv_cuda_multicast, size, CUmulticastObjectProp, size);
-#endif
 #if CUDA_VERSION >= 12020
 SAME(mv_cuda_node, kind, CUgraphNodeParams, type);
 SAME(mv_cuda_node, alloc.size, CUgraphNodeParams, alloc.bytesize);

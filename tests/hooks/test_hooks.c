@@ -193,6 +193,16 @@ Test(hooks, sizes_come_from_descriptors)
     cr_assert_eq(count(run.err, "call "), sizeof wanted / sizeof *wanted);
 }
 
+/* A multicast object has no memory of its own, whatever size its descriptor says. */
+Test(hooks, a_multicast_object_has_no_size)
+{
+    mvt_run run = hooked("", "hooked_linked", "every plt");
+    const char *call = strstr(run.err, "call cuMulticastCreate import addr=0 size=");
+
+    cr_assert_not_null(call, "%s", run.err);
+    cr_assert_eq(strncmp(strstr(call, "size="), "size=0 ", 7), 0, "%.120s", call);
+}
+
 Test(hooks, errno_is_the_real_functions)
 {
     mvt_run run = hooked("FAKE_ERRNO=1", "hooked", "errno");

@@ -132,6 +132,34 @@ Test(ledger, created_memory_goes_with_the_last_handle_and_mapping)
     expect_held(c, 30, 1);
 }
 
+/* The handle is also given for an address in the middle of a mapping. */
+Test(ledger, a_retain_by_an_address_in_a_mapping_keeps_its_memory)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 100);
+    mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_RELEASE, .handle = 7);
+    mvt_call(c, MV_API_CREATE, .handle = 8, .size = 30);
+    mvt_call(c, MV_API_MAP, .handle = 8, .addr = 0x2000, .size = 30);
+    mvt_call(c, MV_API_RELEASE, .handle = 8);
+    mvt_call(c, MV_API_RETAIN, .handle = 7, .addr = 0x1000 + 99);
+    mvt_call(c, MV_API_RETAIN, .handle = 8, .addr = 0x2000 + 30); /* after its end */
+    mvt_call(c, MV_API_UNMAP, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_UNMAP, .addr = 0x2000, .size = 30);
+    expect_held(c, 100, 1);
+    c = mvt_calls_new();
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 100);
+    mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_RETAIN, .handle = 9, .addr = 0x1010);
+    for (uint64_t i = 0; i < 2; i++)
+        mvt_call(c, MV_API_RELEASE, .handle = 9);
+    mvt_call(c, MV_API_UNMAP, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 1);
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 2);
+    expect_held(c, 2, 1);
+}
+
 Test(ledger, arrays_go_by_handle)
 {
     mvt_calls *c = mvt_calls_new();
@@ -167,6 +195,19 @@ Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)
     mvt_call(c, MV_API_CREATE, .handle = 7, .size = 30);
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset");
     expect_held(c, 30, 1);
+}
+
+/* A multicast object has no memory: what it reaches is created by others. */
+Test(ledger, a_multicast_object_holds_nothing)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_held foreign;
+
+    mvt_call(c, MV_API_IMPORT, .handle = 3, .size = 1000, .api = "cuMulticastCreate");
+    mvt_call(c, MV_API_IMPORT, .handle = 4, .api = "cuMemImportFromShareableHandle");
+    foreign = held_at_end(c, MV_LOT_FOREIGN);
+    cr_assert_eq(foreign.bytes, 0);
+    cr_assert_eq(foreign.count, 1);
 }
 
 /* Pools are of the device, not of a context. */
@@ -303,7 +344,7 @@ static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
     int key = rand_r(seed) % KEYS, other = rand_r(seed) % KEYS;
     uint64_t size = (uint64_t)(rand_r(seed) % 1000 + 1), at = 0x10000 + (uint64_t)key * 0x100;
 
-    switch (rand_r(seed) % 7) {
+    switch (rand_r(seed) % 8) {
     case 0:
         mvt_call(c, MV_API_ALLOC, .addr = 0x1000 + (uint64_t)key, .size = size);
         o->alloc[key] = size;
@@ -337,6 +378,16 @@ static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
             if (key + 1 < KEYS)
                 o->mapped_by[key + 1] = -1;
         }
+        break;
+    case 6: /* the handle at an address, which is known by that number alone from now on */
+        if (o->created_by[key] >= 0 || o->mapped_by[other] < 0)
+            break;
+        mvt_call(c, MV_API_RETAIN, .handle = (uint64_t)key + 1,
+                 .addr = 0x10000 + (uint64_t)other * 0x100 + size % 0x100);
+        for (int i = 0; i < KEYS; i++)
+            o->created_by[i] = o->created_by[i] == o->mapped_by[other] ? -1 : o->created_by[i];
+        o->created_by[key] = o->mapped_by[other];
+        o->references[o->created_by[key]]++;
         break;
     default:
         if (o->created_by[key] >= 0) {
