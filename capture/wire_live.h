@@ -118,8 +118,8 @@ typedef enum {
  * A *size*: size / 512 << 1 when it is a multiple of 512, else size << 1 | 1.
  *
  * The process has one sequence without gaps: a missing number is a lost event. It orders the
- * events of all threads: a free takes its number before its memory can be allocated again, an
- * alloc takes it after the memory was allocated. */
+ * events of all threads: a free takes its number and its time before its memory can be allocated
+ * again, an alloc takes them after the memory was allocated. */
 #define MV_LIVE_EVENT_LIST(X)                                                                      \
     X(DEVICE, 1) /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and      \
                   * OOM records that follow in this chunk. Takes no sequence number:               \

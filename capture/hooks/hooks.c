@@ -108,7 +108,7 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
         mv_rec_context_ends();
     }
     if (mv_api_gives(action))
-        call->sequence = mv_rec_sequence();
+        call->moment = mv_rec_now();
     errno = call->kept_errno;
     return true;
 }
@@ -132,7 +132,7 @@ void mv_hook_end(mv_hook_call *call, mv_rec_api what)
 
     if (what.action != MV_API_ACTION_COUNT) {
         what.caller = call->caller;
-        what.sequence = call->sequence;
+        what.moment = call->moment;
         what.result = call->result;
         what.device = device_of(call, &what);
         mv_rec_call(&what);

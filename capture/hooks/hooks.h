@@ -64,8 +64,8 @@ typedef struct {
     mv_any_fn *real;
     const void *caller;
     mv_rec_visit visit;
-    uint64_t sequence;
-    int device; /* current before the call */
+    mv_rec_moment moment; /* of a call that gives memory back: before it */
+    int device;           /* current before the call */
     int result;
     int kept_errno;
 } mv_hook_call;

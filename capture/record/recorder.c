@@ -37,7 +37,7 @@ static_assert(ROOM > 3 + 20 * MV_LEB128_BYTES, "all records of one event fit");
 typedef struct {
     mv_thread_block *block;
     uint8_t *at;
-    uint64_t sequence, time_us;
+    mv_rec_moment moment;
 } record;
 
 /* ---- Entering ---- */
@@ -131,9 +131,13 @@ void mv_rec_unconfine(void)
     mv_process_unconfine();
 }
 
-uint64_t mv_rec_sequence(void)
+mv_rec_moment mv_rec_now(void)
 {
-    return atomic_fetch_add_explicit(&mv_process.sequence, 1, memory_order_relaxed);
+    mv_rec_moment now;
+
+    now.sequence = atomic_fetch_add_explicit(&mv_process.sequence, 1, memory_order_relaxed);
+    now.time_us = mv_process_now_us();
+    return now;
 }
 
 mv_open_ranges *mv_rec_open_ranges(void)
@@ -155,11 +159,11 @@ static mv_thread_block *current(void)
     return epoch && mv_thread.epoch == epoch ? mv_thread.block : mv_thread_arm();
 }
 
-static bool begin(record *r, mv_thread_block *block, uint64_t sequence)
+static bool begin(record *r, mv_thread_block *block, mv_rec_moment moment)
 {
-    *r = (record){.block = block, .sequence = sequence, .time_us = mv_process_now_us()};
+    *r = (record){.block = block, .moment = moment};
     block->is_writing = true;
-    r->at = mv_thread_room(block, ROOM, sequence, r->time_us);
+    r->at = mv_thread_room(block, ROOM, moment);
     if (!r->at)
         block->is_writing = false;
     return r->at != NULL;
@@ -181,10 +185,9 @@ static void put_tag(record *r, mv_live_event kind)
     mv_thread_block *block = r->block;
 
     *r->at++ = (uint8_t)(kind | MV_LIVE_NOT_RECENT << 4);
-    put(r, r->sequence - block->sequence);
-    put(r, r->time_us - block->time_us);
-    block->sequence = r->sequence;
-    block->time_us = r->time_us;
+    put(r, r->moment.sequence - block->last.sequence);
+    put(r, r->moment.time_us - block->last.time_us);
+    block->last = r->moment;
 }
 
 /* A tag for a record that comes with the event and changes neither number nor time. */
@@ -303,7 +306,7 @@ static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
     uint32_t stack = is_free ? 0 : mv_stack_table_now(block);
     record r;
 
-    if (!begin(&r, block, mv_rec_sequence()))
+    if (!begin(&r, block, mv_rec_now()))
         return;
     put_device(&r, event->device_type, event->device);
     put_addressed(&r, is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK, event->addr);
@@ -331,7 +334,7 @@ static void put_oom(mv_thread_block *block, const mv_rec_block_event *event)
     uint32_t stack = mv_stack_table_now(block);
     record r;
 
-    if (!begin(&r, block, mv_rec_sequence()))
+    if (!begin(&r, block, mv_rec_now()))
         return;
     put_device(&r, event->device_type, event->device);
     put_tag(&r, MV_LIVE_EVENT_OOM);
@@ -386,7 +389,7 @@ static void put_call(mv_thread_block *block, const mv_rec_api *call)
 
     if (api == MV_NO_ID)
         mv_process_lose(MV_LOST_NAMES);
-    if (!begin(&r, block, call->sequence ? call->sequence : mv_rec_sequence()))
+    if (!begin(&r, block, call->moment.sequence ? call->moment : mv_rec_now()))
         return;
     put_addressed(&r, MV_LIVE_EVENT_CALL, call->addr);
     put(&r, call->action);
@@ -429,7 +432,7 @@ static void put_heap(mv_thread_block *block, const mv_rec_heap_call *call)
 
     if (call->heap && heap == MV_NO_ID)
         mv_process_lose(MV_LOST_NAMES);
-    if (!begin(&r, block, mv_rec_sequence()))
+    if (!begin(&r, block, mv_rec_now()))
         return;
     put_addressed(&r, MV_LIVE_EVENT_HEAP, call->addr);
     put(&r, call->action);
@@ -459,7 +462,7 @@ static void put_mark(mv_thread_block *block, mv_live_event kind, uint32_t text, 
 {
     record r;
 
-    if (!begin(&r, block, mv_rec_sequence()))
+    if (!begin(&r, block, mv_rec_now()))
         return;
     put_tag(&r, kind);
     if (kind == MV_LIVE_EVENT_BEGIN || kind == MV_LIVE_EVENT_END)

@@ -15,9 +15,9 @@
  *     mv_rec_visit visit;
  *     if (!mv_rec_enter(&visit))
  *         return real(...);                      recording is off, or this is inside a hook
- *     sequence = mv_rec_sequence();              a free: before the real call
+ *     moment = mv_rec_now();                     a free: before the real call
  *     result = real(...);
- *     mv_rec_call(&(mv_rec_api){...});           an alloc: sequence 0, taken now
+ *     mv_rec_call(&(mv_rec_api){...});           an alloc: no moment, taken now
  *     mv_rec_leave(&visit);
  */
 #ifndef MV_RECORDER_H
@@ -47,16 +47,20 @@ void mv_rec_leave(mv_rec_visit *visit);
 bool mv_rec_confine(bool is_strict);
 void mv_rec_unconfine(void);
 
-/* The next number in the order of events, for mv_rec_api.sequence; never 0. A number that is taken
- * must be used: a gap counts as a lost event. */
-uint64_t mv_rec_sequence(void);
+/* The next number in the order of events, never 0, and the time: both rise together, so they are
+ * taken together. A number that is taken must be used: a gap counts as a lost event. */
+typedef struct {
+    uint64_t sequence, time_us; /* CLOCK_MONOTONIC */
+} mv_rec_moment;
+
+mv_rec_moment mv_rec_now(void);
 
 /* One call of the CUDA runtime or driver. `caller` is the return address of the hook: it names the
  * library, and the native stack starts there. */
 typedef struct {
     const char *api; /* static storage */
     const void *caller;
-    uint64_t sequence; /* 0: take the next one now */
+    mv_rec_moment moment; /* sequence 0: now */
     uint64_t addr, size, handle;
     int32_t device; /* -1: unknown */
     int32_t result;

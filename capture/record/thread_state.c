@@ -117,11 +117,11 @@ mv_thread_block *mv_thread_arm(void)
 }
 
 /* Returns 0 or an error. */
-static int begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us)
+static int begin_chunk(mv_thread_block *block, uint64_t most, mv_rec_moment moment)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_EVENTS,
-                                 .first_sequence = sequence,
-                                 .first_time_us = time_us,
+                                 .first_sequence = moment.sequence,
+                                 .first_time_us = moment.time_us,
                                  .thread = block->id};
     int error;
 
@@ -129,8 +129,7 @@ static int begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence,
     error = mv_live_chunk_begin(&block->chunk, &mv_process.file, most, &about);
     if (error)
         return error;
-    block->sequence = sequence;
-    block->time_us = time_us;
+    block->last = moment;
     block->spelled_addr = 0;
     block->recent_count = block->recent_next = 0;
     block->has_device = block->follows = false;
@@ -149,16 +148,17 @@ static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
     return mv_leb128_put(at, block->id);
 }
 
-/* Numbers must rise within a chunk. A thread takes its numbers after it was armed, so they normally
- * do; but a call that forks arms its thread once more. */
-static bool can_follow(const mv_thread_block *block, uint64_t sequence)
+/* Numbers and times must rise within a chunk. A thread is armed before it takes its own, and
+ * records nothing inside a call, so they normally do; but a call that forks arms its thread once
+ * more, and one that was taken for left may come back after later ones. */
+static bool can_follow(const mv_thread_block *block, mv_rec_moment moment)
 {
-    return !block->follows || sequence > block->sequence;
+    return moment.sequence > block->last.sequence && moment.time_us >= block->last.time_us;
 }
 
-uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us)
+uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment moment)
 {
-    bool continues = block->chunk.memory && can_follow(block, sequence);
+    bool continues = block->chunk.memory && can_follow(block, moment);
     uint8_t *at = continues ? mv_live_chunk_room(&block->chunk, most + MOST_THREAD) : NULL;
     mv_signals signals;
     int error;
@@ -166,7 +166,7 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence
     if (at)
         return block->follows ? put_thread(block, at) : at;
     signals = mv_signals_block(); /* no handler forks while there is half a chunk */
-    error = begin_chunk(block, most, sequence, time_us);
+    error = begin_chunk(block, most, moment);
     mv_signals_restore(signals);
     if (!error)
         return block->chunk.records;

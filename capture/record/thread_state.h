@@ -21,7 +21,7 @@ typedef struct {
 
     /* The open chunk, and the values from which differences in the next record count. */
     mv_live_chunk chunk;
-    uint64_t sequence, time_us; /* of the previous record */
+    mv_rec_moment last; /* of the previous record */
     uint64_t spelled_addr;
     uint64_t recent[MV_LIVE_RECENT];
     uint32_t recent_count, recent_next;
@@ -49,10 +49,10 @@ extern _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial
 mv_thread_block *mv_thread_arm(void);
 
 /* Where the next `most` bytes of this thread's records go; begins another chunk when the open one
- * is full. `sequence` and `time_us` are those of the next record. When the thread continues another
- * thread's chunk, a THREAD record is written first. NULL: the recording has stopped, and the event
- * counts as lost. */
-uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us);
+ * is full, or has a later record. `moment` is that of the next record. When the thread continues
+ * another thread's chunk, a THREAD record is written first. NULL: the recording has stopped, and
+ * the event counts as lost. */
+uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment moment);
 
 /* After a hook was left in the middle: drops the record that it was writing, with its chunk, whose
  * differences would be wrong from there on. `block` may be NULL. */

@@ -11,6 +11,22 @@ static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
             mv_build_note(b, MV_NOTE_UNSORTED_TIME, "device %u event %u", device, i);
 }
 
+/* Rows are in the order in which memory changed hands. A capture of before 0.2 has the number of a
+ * free, which is its place, from before the call, and its time from after it: that is at most the
+ * time of the row that follows. */
+static void order_times(mv_api_calls *c)
+{
+    int64_t next = INT64_MAX;
+
+    for (uint32_t i = c->count; i-- > 0;) {
+        if (c->time_us[i] == MV_NO_TIME)
+            continue;
+        if (c->time_us[i] > next)
+            c->time_us[i] = next;
+        next = c->time_us[i];
+    }
+}
+
 /* Blocks tile their segment; before PyTorch 2.1 that is the only way to know their addresses. After
  * a block of no bytes, which a damaged file has lost, it is none. */
 static void place_blocks(const mv_segments *s, mv_blocks *k)
@@ -213,6 +229,7 @@ void mv_build_settle(mv_build *b)
 
     for (uint32_t i = 0; i < t->device_count; i++)
         check_time_order(b, i, &t->devices[i].events);
+    order_times(&t->api_calls);
     place_blocks(&t->segments, &t->blocks);
     place_blocks(&t->host_segments, &t->blocks);
     check_tiles(b, &t->segments);

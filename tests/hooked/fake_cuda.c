@@ -1,5 +1,6 @@
 /* A CUDA without a GPU, made of the list of hooks: each function gives out addresses and handles
- * that it makes up, says that it was called, and fails when $FAKE_FAIL names it. The build makes
+ * that it makes up, says that it was called, fails when $FAKE_FAIL names it, and waits when
+ * $FAKE_WAIT does. The build makes
  * libcuda.so.1 and two libcudarts of it; a map hides the functions that are not a library's own.
  *
  * A runtime function calls the driver, found as libcudart finds it, so that calls nest. */
@@ -29,13 +30,31 @@ static void say_real(const char *name)
     close(file);
 }
 
+static atomic_int waiting, may_end;
+
+/* How many calls wait; lets them end. */
+int cudaFakeWaiting(void);
+void cudaFakeEnd(void);
+int cudaFakeWaiting(void)
+{
+    return waiting;
+}
+
+void cudaFakeEnd(void)
+{
+    may_end = 1;
+}
+
 /* What the program set errno to must arrive here, and what is left here must arrive there. */
 static int begin(const char *name)
 {
-    const char *fails = getenv("FAKE_FAIL");
+    const char *fails = getenv("FAKE_FAIL"), *waits = getenv("FAKE_WAIT");
     int seen = errno;
 
     say_real(name);
+    if (waits && strcmp(waits, name) == 0)
+        for (waiting++; !may_end;)
+            usleep(1000);
     if (getenv("FAKE_ERRNO") && seen != EDOM)
         _exit(97);
     errno = ERANGE;

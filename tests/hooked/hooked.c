@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 typedef int any_call(void *, void *, void *, void *, void *, void *, void *, void *);
 typedef int get_proc_fn(const char *, void **, int, uint64_t, void *);
@@ -141,6 +142,32 @@ static int calls(void)
     result = runtime_free(ptr);
     printf("free %d\n", result);
     return 0;
+}
+
+static void *free_it(void *ptr)
+{
+    runtime_free(ptr);
+    return NULL;
+}
+
+/* A thread frees, which takes long ($FAKE_WAIT); another allocates 50 ms after it began. */
+static int overlapping(void)
+{
+    void *runtime = must(dlopen("libcudart.so.12", RTLD_NOW | RTLD_LOCAL)), *ptr = NULL;
+    int (*waiting)(void) = (int (*)(void))must(dlsym(runtime, "cudaFakeWaiting"));
+    void (*end)(void) = (void (*)(void))must(dlsym(runtime, "cudaFakeEnd"));
+    pthread_t thread;
+
+    open_runtime("libcudart.so.12");
+    runtime_malloc(&ptr, 1000);
+    if (pthread_create(&thread, NULL, free_it, ptr) != 0)
+        return 1;
+    while (!waiting())
+        usleep(1000);
+    usleep(50000);
+    runtime_malloc(&ptr, 2000);
+    end();
+    return pthread_join(thread, NULL);
 }
 
 /* Sizes that are not a parameter. */
@@ -684,6 +711,8 @@ int main(int argc, char **argv)
         return every(argv[2]);
     if (strcmp(mode, "calls") == 0)
         return calls();
+    if (strcmp(mode, "overlapping") == 0)
+        return overlapping();
     if (strcmp(mode, "sizes") == 0)
         return sizes();
     if (strcmp(mode, "nvtx") == 0)

@@ -82,10 +82,10 @@ void mv_rec_context_ends(void)
     errno = EXDEV;
 }
 
-uint64_t mv_rec_sequence(void)
+mv_rec_moment mv_rec_now(void)
 {
     say("sequence\n", 9);
-    return atomic_fetch_add(&sequence, 1) + 1;
+    return (mv_rec_moment){atomic_fetch_add(&sequence, 1) + 1, 1};
 }
 
 void mv_rec_call(const mv_rec_api *call)
@@ -100,7 +100,7 @@ void mv_rec_call(const mv_rec_api *call)
                        "call %s %s addr=%" PRIx64 " size=%" PRIu64 " handle=%" PRIx64
                        " device=%d result=%d numbered=%d from=%s\n",
                        call->api, actions[call->action], call->addr, call->size, call->handle,
-                       call->device, call->result, call->sequence != 0, from));
+                       call->device, call->result, call->moment.sequence != 0, from));
 }
 
 void mv_rec_heap(const mv_rec_heap_call *call)

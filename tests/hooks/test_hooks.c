@@ -143,6 +143,21 @@ Test(hooks, an_alloc_is_recorded_after_it_and_a_free_has_its_number_before)
                               "result=0 numbered=1 from=hooked\n");
 }
 
+/* The time of a free is that of its number, however long the call takes. */
+Test(hooks, a_free_that_takes_long_has_the_time_of_its_beginning)
+{
+    mvt_run run =
+        mvt_sh(CUDA "FAKE_WAIT=cudaFree $MEMVIZ run -q -o a.bin " MV_HOOKED "/hooked overlapping; "
+                    "$MEMVIZ export --format csv --table api_calls -o - a.bin | tr , '\\n' | "
+                    "grep '^[12][0-9]\\{15\\}$'");
+    unsigned long long first = 0, freed = 0, second = 0;
+
+    cr_assert_eq(sscanf(run.out, "%llu %llu %llu", &first, &freed, &second), 3, "%s%s", run.out,
+                 run.err);
+    cr_assert_leq(first, freed, "%s", run.out);
+    cr_assert_geq(second, freed + 40000, "%s", run.out);
+}
+
 Test(hooks, a_failed_alloc_is_recorded_with_its_size_and_result)
 {
     mvt_run run = hooked("FAKE_FAIL=cudaMalloc", "hooked", "calls");
