@@ -8,12 +8,19 @@
 /* How many bytes are looked at to tell whether a chunk was ever begun there. */
 enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
+/* What was committed in a chunk at the first look. */
+typedef struct {
+    uint64_t at, committed;
+} seen;
+
 typedef struct {
     mv_arena *arena;
     mv_span file;
     mv_build *build;
     mv_live_chunks *out;
     bool names; /* take NAMES; else all others */
+    seen *seen; /* [seen_count] in the order of the file */
+    uint32_t seen_count, seen_capacity, next_seen;
 } search;
 
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head)
@@ -68,6 +75,20 @@ static mv_live_made made_before(const mv_wire_chunk *head)
                           .stacks = (uint32_t)(head->table_rows >> 32)};
 }
 
+static uint64_t load_committed(mv_span file, uint64_t body)
+{
+    return load_word(file.data + body + offsetof(mv_live_head, committed));
+}
+
+static uint64_t seen_before(search *s, uint64_t at)
+{
+    while (s->next_seen < s->seen_count && s->seen[s->next_seen].at < at)
+        s->next_seen++;
+    return s->next_seen < s->seen_count && s->seen[s->next_seen].at == at
+               ? s->seen[s->next_seen].committed
+               : 0;
+}
+
 /* The records of the chunk whose header is at `at`; false when they cannot be believed. */
 static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *chunk)
 {
@@ -81,7 +102,7 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
         return false;
     }
     seal = load_word(s->file.data + body + offsetof(mv_live_head, seal));
-    committed = load_word(s->file.data + body + offsetof(mv_live_head, committed));
+    committed = load_committed(s->file, body);
     memcpy(&live, s->file.data + body, sizeof live);
     room -= sizeof live;
     chunk->records = (mv_span){s->file.data + body + sizeof live, committed};
@@ -92,28 +113,58 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
         note_damage(s, chunk->at, "chunk whose checksum does not match");
         return false;
     }
+    chunk->is_sealed = seal != 0;
+    chunk->seen = seen_before(s, chunk->at);
     chunk->thread = live.thread;
     chunk->first_sequence = live.first_sequence;
     chunk->first_time_us = live.first_time_us;
     return true;
 }
 
+/* Where the next chunk may begin after one, which may be cut, or after a place without any. */
+static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head)
+{
+    uint64_t left = file.length - at, bytes;
+
+    if (!head)
+        return at < MV_LIVE_CHUNK_BYTES ? MV_LIVE_CHUNK_BYTES : at + MV_LIVE_CHUNK_BYTES;
+    bytes = head->stored_bytes < left ? head->stored_bytes : left;
+    return (at + sizeof *head + bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES *
+           MV_LIVE_CHUNK_BYTES;
+}
+
+/* The first look: only at chunks of events. */
+static bool look_first(search *s)
+{
+    mv_wire_chunk head;
+    bool is_there;
+
+    for (uint64_t at = sizeof(mv_wire_header); at < s->file.length;
+         at = place_after(s->file, at, is_there ? &head : NULL)) {
+        is_there = mv_live_chunk_head(s->file, at, &head);
+        if (!is_there || head.kind != MV_LIVE_EVENTS ||
+            s->file.length - at < sizeof head + sizeof(mv_live_head))
+            continue;
+        seen row = {at, load_committed(s->file, at + sizeof head)};
+        if (!mv_append(s->arena, s->seen, s->seen_count, s->seen_capacity, row))
+            return false;
+    }
+    return true;
+}
+
 /* Looks at one place where a chunk may begin, and returns the next; MV_NO_OFFSET: memory is out. */
 static uint64_t look_at(search *s, uint64_t at)
 {
-    uint64_t step = at < MV_LIVE_CHUNK_BYTES ? MV_LIVE_CHUNK_BYTES : at + MV_LIVE_CHUNK_BYTES;
     mv_live_chunk chunk = {.at = at};
     mv_wire_chunk head;
+    uint64_t step;
 
     if (!mv_live_chunk_head(s->file, at, &head)) {
         if (!s->names && !is_blank(s->file, at))
             note_damage(s, at, "damaged bytes");
-        return step;
+        return place_after(s->file, at, NULL);
     }
-    if (head.stored_bytes > s->file.length - at)
-        head.stored_bytes = s->file.length - at;
-    step = (at + sizeof head + head.stored_bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES *
-           MV_LIVE_CHUNK_BYTES;
+    step = place_after(s->file, at, &head);
     chunk.kind = head.kind;
     chunk.made = made_before(&head);
     if (head.kind != MV_LIVE_FACTS && head.kind != MV_LIVE_EVENTS && head.kind != MV_LIVE_NAMES) {
@@ -141,7 +192,7 @@ bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chu
     search s = {.arena = arena, .file = file, .build = b, .out = out};
 
     *out = (mv_live_chunks){.damaged_at = MV_NO_OFFSET};
-    if (!scan(&s))
+    if (!look_first(&s) || !scan(&s))
         return false;
     s.names = true;
     return scan(&s);

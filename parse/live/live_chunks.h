@@ -16,6 +16,8 @@ typedef struct {
     uint64_t first_sequence, first_time_us;
     mv_live_made made; /* NAMES: as the header says; all 0 when it does not */
     mv_span records;   /* what was committed when the chunk was looked at */
+    uint64_t seen;     /* bytes of them that were committed when all were looked at before */
+    bool is_sealed;    /* no record comes after these */
 } mv_live_chunk;
 
 typedef struct {
@@ -27,8 +29,10 @@ typedef struct {
 /* Whether there is a whole header of a chunk, of any kind, at `at`. */
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
 
-/* Fills `out` from `arena`; damage becomes notes. Names are committed before what uses them, so
- * NAMES are looked at last: the capture may still be running. False: memory is out. */
+/* Fills `out` from `arena`; damage becomes notes. The capture may still be running. So all chunks
+ * are looked at twice: what was committed at the first time came before all that is new at the
+ * second. Names are committed before what uses them, so NAMES are looked at last. False: memory is
+ * out. */
 bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chunks *out);
 
 #endif

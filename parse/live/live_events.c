@@ -138,8 +138,15 @@ static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
     }
 }
 
+static void note_damage(mv_live_stream *s, uint64_t at, mv_build *b)
+{
+    mv_build_note(
+        b, MV_NOTE_DAMAGED, "event record at byte %llu",
+        (unsigned long long)(s->chunk->at + sizeof(mv_wire_chunk) + sizeof(mv_live_head) + at));
+}
+
 /* Decodes the stream's next record other than DEVICE and THREAD; false at its end, or where it is
- * damaged. */
+ * damaged. `b` may be NULL. */
 static bool advance(mv_live_stream *s, mv_build *b)
 {
     while (s->c.at < s->c.span.length) {
@@ -156,9 +163,8 @@ static bool advance(mv_live_stream *s, mv_build *b)
         r.time_us += mv_take_varint(&s->c);
         take_fields(s, tag >> 4, &r);
         if (s->c.overrun || r.sequence < s->next.sequence) {
-            mv_build_note(b, MV_NOTE_DAMAGED, "event record at byte %llu",
-                          (unsigned long long)(s->chunk->at + sizeof(mv_wire_chunk) +
-                                               sizeof(mv_live_head) + at));
+            if (b)
+                note_damage(s, at, b);
             return false;
         }
         s->next = r;
@@ -194,10 +200,46 @@ static void sift_down(mv_live_merge *m, uint32_t at)
     }
 }
 
-bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build *b,
+static mv_live_stream begin_stream(const mv_live_chunk *chunk)
+{
+    return (mv_live_stream){.chunk = chunk,
+                            .c = mv_cursor_over(chunk->records),
+                            .next.sequence = chunk->first_sequence,
+                            .next.time_us = chunk->first_time_us,
+                            .device = -1,
+                            .thread = chunk->thread};
+}
+
+static uint64_t last_seen(const mv_live_chunks *chunks)
+{
+    bool is_new = false;
+    uint64_t last = 0;
+
+    for (uint32_t i = 0; i < chunks->count; i++)
+        is_new = is_new || (chunks->rows[i].kind == MV_LIVE_EVENTS &&
+                            chunks->rows[i].records.length > chunks->rows[i].seen);
+    for (uint32_t i = 0; i < chunks->count && is_new; i++) {
+        mv_live_stream s = begin_stream(&chunks->rows[i]);
+        if (chunks->rows[i].kind != MV_LIVE_EVENTS)
+            continue;
+        if (s.c.span.length > chunks->rows[i].seen)
+            s.c.span.length = chunks->rows[i].seen;
+        while (advance(&s, NULL))
+            last = s.next.sequence > last ? s.next.sequence : last;
+    }
+    return is_new ? last : UINT64_MAX;
+}
+
+/* Whether the thread that fills the chunk may have taken a number without a record yet. */
+static bool may_continue(const mv_live_merge *m, const mv_live_stream *s)
+{
+    return !m->has_ended && !s->chunk->is_sealed;
+}
+
+bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_ended, mv_build *b,
                         mv_live_merge *out)
 {
-    *out = (mv_live_merge){.build = b};
+    *out = (mv_live_merge){.build = b, .has_ended = has_ended, .last = last_seen(chunks)};
     out->streams = mv_push_array(arena, mv_live_stream, chunks->count);
     out->heap = mv_push_array(arena, uint32_t, chunks->count);
     if (!out->streams || !out->heap)
@@ -207,21 +249,29 @@ bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build 
         mv_live_stream *s = &out->streams[i];
         if (chunk->kind != MV_LIVE_EVENTS)
             continue;
-        *s = (mv_live_stream){.chunk = chunk,
-                              .c = mv_cursor_over(chunk->records),
-                              .next.sequence = chunk->first_sequence,
-                              .next.time_us = chunk->first_time_us,
-                              .device = -1,
-                              .thread = chunk->thread};
+        *s = begin_stream(chunk);
         if (advance(s, b))
             out->heap[out->heap_count++] = i;
+        else
+            out->open += may_continue(out, s);
     }
     for (uint32_t i = out->heap_count / 2; i-- > 0;)
         sift_down(out, i);
     return true;
 }
 
-/* Numbers begin with 0 or 1; those that are missing were lost. */
+static void count_missing(mv_live_merge *m, uint64_t count)
+{
+    uint64_t left = m->open > m->under_way ? m->open - m->under_way : 0;
+    uint64_t under_way = count < left ? count : left;
+
+    m->under_way += under_way;
+    if (count > under_way)
+        m->lost_at = m->lost ? m->lost_at : m->next;
+    m->lost += count - under_way;
+}
+
+/* Numbers begin with 0 or 1. */
 static void count_number(mv_live_merge *m, const mv_live_record *r)
 {
     if (mv_live_is_beside(r->kind))
@@ -229,10 +279,8 @@ static void count_number(mv_live_merge *m, const mv_live_record *r)
     if (!m->started)
         m->next = r->sequence ? 1 : 0;
     m->started = true;
-    if (r->sequence > m->next) {
-        m->lost_at = m->lost ? m->lost_at : m->next;
-        m->lost += r->sequence - m->next;
-    }
+    if (r->sequence > m->next)
+        count_missing(m, r->sequence - m->next);
     if (r->sequence >= m->next)
         m->next = r->sequence + 1;
 }
@@ -244,10 +292,14 @@ bool mv_live_merge_next(mv_live_merge *m, mv_live_record *out)
     if (m->heap_count == 0)
         return false;
     s = &m->streams[m->heap[0]];
+    if (s->next.sequence > m->last)
+        return false;
     *out = s->next;
     count_number(m, out);
-    if (!advance(s, m->build))
+    if (!advance(s, m->build)) {
+        m->open += may_continue(m, s);
         m->heap[0] = m->heap[--m->heap_count];
+    }
     sift_down(m, 0);
     return true;
 }

@@ -1,7 +1,19 @@
 /* The records of a live file's EVENTS chunks, of all threads, in the order of their numbers.
  *
  * Numbers rise within a chunk, so the chunks are merged: a heap has them by their next record,
- * which costs almost nothing while only one thread records. Nothing is sorted or kept. */
+ * which costs almost nothing while only one thread records. Nothing is sorted or kept.
+ *
+ * While the capture is still running, chunks are looked at one after another, so the last records
+ * of some are later than those of others. What all chunks had at the first look came before what
+ * is new at the second (live_chunks.h): so the merge ends at the highest number M of the first
+ * look, and up to M it has every record that was committed by then.
+ *
+ *     thread 1  ──1──2─────5──6┊──8──        ┊ first look: M = 7
+ *     thread 2  ────────3──4───┊7─────       3 and 4 may have come after it, and are there
+ *
+ * A number up to M that is missing was taken before its record was committed. If the thread may
+ * still be there that took it (its chunk has lower numbers alone, and is open), the call was under
+ * way: a free may last. All other missing numbers are lost. */
 #ifndef MV_LIVE_EVENTS_H
 #define MV_LIVE_EVENTS_H
 
@@ -33,14 +45,18 @@ typedef struct {
     mv_live_stream *streams; /* one for each chunk */
     uint32_t *heap;          /* [heap_count] streams, by their next record */
     uint32_t heap_count;
+    bool has_ended; /* the recording: no call is under way */
     bool started;
-    uint64_t next;    /* the number that is expected */
-    uint64_t lost;    /* numbers that did not come */
-    uint64_t lost_at; /* the first of them */
+    uint64_t last;      /* M; UINT64_MAX when nothing was new at the second look */
+    uint64_t next;      /* the number that is expected */
+    uint32_t open;      /* open chunks whose records have all come */
+    uint64_t under_way; /* numbers that did not come yet */
+    uint64_t lost;      /* numbers that did not come and will not */
+    uint64_t lost_at;   /* the first of them */
 } mv_live_merge;
 
 /* False: memory is out. */
-bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build *b,
+bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_ended, mv_build *b,
                         mv_live_merge *out);
 
 /* The next record; false after the last. */

@@ -548,10 +548,12 @@ static bool add_record(live *l, const mv_live_record *r)
 
 static bool read_records(live *l, const mv_live_chunks *chunks)
 {
+    const mv_trace *trace = l->build.trace;
+    bool has_ended = mv_fact_find(trace, "end_us") || mv_fact_find(trace, "stopped");
     mv_live_merge merge;
     mv_live_record record;
 
-    if (!mv_live_merge_init(&l->scratch, chunks, &l->build, &merge))
+    if (!mv_live_merge_init(&l->scratch, chunks, has_ended, &l->build, &merge))
         return out_of_memory(l);
     while (mv_live_merge_next(&merge, &record))
         if (!add_record(l, &record) || l->build.code != MV_OK)
@@ -560,6 +562,7 @@ static bool read_records(live *l, const mv_live_chunks *chunks)
         mv_build_note(&l->build, MV_NOTE_LOST, "number %" PRIu64 " of the capture", merge.lost_at);
         l->build.trace->notes[MV_NOTE_LOST].count += merge.lost - 1;
     }
+    l->build.trace->notes[MV_NOTE_UNDER_WAY].count += merge.under_way;
     return true;
 }
 

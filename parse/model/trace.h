@@ -455,7 +455,8 @@ typedef struct {
     X(LOST_EVENTS, "damaged_events", "tables of events with lost rows")                         \
     X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                    \
     X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                      \
-    X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")
+    X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                            \
+    X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written")
 
 typedef enum {
 #define MV_NOTE_ENUM(name, code, text) MV_NOTE_##name,

@@ -2,6 +2,7 @@
 #include "analyze/leaks/leaks.h"
 #include "analyze/steps/steps.h"
 #include "analyze/totals/totals.h"
+#include "parse/live/live_events.h"
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_live.h"
 #include "tests/fixture/fixture_training.h"
@@ -264,6 +265,69 @@ Test(live, missing_numbers_are_lost_events)
     read_live(l);
     cr_assert_eq(notes(MV_NOTE_LOST), 4);
     cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first, "number 2 of the capture");
+}
+
+/* Thread 1 waits in a free of number 2 while thread 2 records; thread 3 has lost 5. */
+static void free_under_way(mvt_live *l)
+{
+    mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512);
+    mvt_live_block(l, .thread = 2, .sequence = 3, .addr = 0x3000, .size = 512);
+    mvt_live_block(l, .thread = 3, .sequence = 4, .addr = 0x4000, .size = 512);
+    mvt_live_block(l, .thread = 3, .sequence = 6, .addr = 0x6000, .size = 512);
+    mvt_live_block(l, .thread = 2, .sequence = 7, .addr = 0x7000, .size = 512);
+}
+
+Test(live, a_call_that_is_under_way_is_not_lost)
+{
+    mvt_live *l = mvt_live_new();
+
+    free_under_way(l);
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_UNDER_WAY), 1);
+    cr_assert_eq(notes(MV_NOTE_LOST), 1);
+    cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first, "number 5 of the capture");
+    mvt_live_fact(l, "end_us", "1002000");
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_UNDER_WAY), 0, "the program has ended");
+    cr_assert_eq(notes(MV_NOTE_LOST), 2);
+
+    l = mvt_live_new();
+    free_under_way(l);
+    mvt_live_next_chunk(l, 1, true);
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_LOST), 2, "the thread's chunk is closed");
+}
+
+/* What chunks hold when they are looked at one after another, while threads record: those of
+ * thread 1 were looked at before thread 2 got 3, 5 and 6, which thread 1 waited for. */
+Test(live, a_reading_ends_at_the_last_number_of_the_first_look)
+{
+    mvt_live *l = mvt_live_new();
+    mv_build build;
+    mv_live_chunks chunks;
+    mv_live_merge merge;
+    mv_live_record record;
+    uint64_t expected = 1, short_of = 0;
+
+    for (uint64_t i = 1; i <= 9; i++)
+        mvt_live_block(l, .thread = i == 3 || i == 5 || i == 6 || i == 9 ? 2 : 1, .sequence = i,
+                       .addr = i << 12, .size = 512);
+    mv_build_init(&build, mvt_memory(), &trace);
+    cr_assert(mv_live_chunks_find(mvt_memory(), mvt_live_bytes(l), &build, &chunks));
+    for (uint32_t i = 0; i < chunks.count; i++) {
+        mv_live_chunk *c = &chunks.rows[i];
+        cr_assert(c->kind != MV_LIVE_EVENTS || c->seen == c->records.length);
+        if (c->kind == MV_LIVE_EVENTS && c->thread == 2)
+            c->seen = 0;
+        else if (c->kind == MV_LIVE_EVENTS)
+            short_of = c->seen -= 1; /* without the last record, 8 */
+    }
+    cr_assert_gt(short_of, 0);
+    cr_assert(mv_live_merge_init(mvt_memory(), &chunks, false, &build, &merge));
+    for (; mv_live_merge_next(&merge, &record); expected++)
+        cr_assert_eq(record.sequence, expected);
+    cr_assert_eq(expected, 8, "up to 7");
+    cr_assert_eq(merge.lost + merge.under_way, 0);
 }
 
 Test(live, the_frameworks_totals_are_compared)
