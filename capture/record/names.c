@@ -132,20 +132,22 @@ bool mv_names_begin(void)
     return string("", 0) == MV_NAMES_EMPTY;
 }
 
-/* The string id of `text`, kept under `key`. */
+/* The string id of `text`, kept under `key`; it is counted when it cannot be written. */
 static uint32_t text_known_as(mv_id_key key, const char *text)
 {
-    uint32_t id;
+    uint32_t id = MV_NO_ID;
 
-    if (!mv_names_lock())
-        return MV_NO_ID;
-    id = mv_id_find(&names.ids, key);
-    if (id == MV_NO_ID) {
-        id = string(text, strlen(text));
-        if (id != MV_NO_ID)
-            mv_id_add(&names.ids, key, id);
+    if (mv_names_lock()) {
+        id = mv_id_find(&names.ids, key);
+        if (id == MV_NO_ID) {
+            id = string(text, strlen(text));
+            if (id != MV_NO_ID)
+                mv_id_add(&names.ids, key, id);
+        }
+        mv_names_unlock();
     }
-    mv_names_unlock();
+    if (id == MV_NO_ID)
+        mv_process_lose(MV_LOST_NAMES);
     return id;
 }
 

@@ -387,8 +387,6 @@ static void put_call(mv_thread_block *block, const mv_rec_api *call)
     uint32_t stack = mv_api_gives(call->action) ? 0 : mv_stack_table_now(block);
     record r;
 
-    if (api == MV_NO_ID)
-        mv_process_lose(MV_LOST_NAMES);
     if (!begin(&r, block, call->moment.sequence ? call->moment : mv_rec_now()))
         return;
     put_addressed(&r, MV_LIVE_EVENT_CALL, call->addr);
@@ -430,8 +428,6 @@ static void put_heap(mv_thread_block *block, const mv_rec_heap_call *call)
     uint32_t stack = call->action == MV_HEAP_ALLOC ? mv_stack_table_now(block) : 0;
     record r;
 
-    if (call->heap && heap == MV_NO_ID)
-        mv_process_lose(MV_LOST_NAMES);
     if (!begin(&r, block, mv_rec_now()))
         return;
     put_addressed(&r, MV_LIVE_EVENT_HEAP, call->addr);

@@ -86,4 +86,7 @@ typedef struct {
  * life of the process. NULL: in no module. */
 const mv_module *mv_module_at(uint64_t address);
 
+/* python_frames.c: the module that the interpreter is in, likewise. */
+const mv_module *mv_python_module(void);
+
 #endif

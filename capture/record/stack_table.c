@@ -11,10 +11,6 @@
 extern const uint8_t __ehdr_start[] __attribute__((visibility("hidden")));
 extern const uint8_t _end[] __attribute__((visibility("hidden")));
 
-enum {
-    TYPE_OF_OBJECT = 8 /* offset of ob_type in a PyObject; differs in builds without the GIL */
-};
-
 static mv_id_table known;
 static atomic_bool python_is_ready;
 
@@ -71,12 +67,7 @@ static mv_id_key key_of(const mv_raw_stack *raw, uint32_t words)
 /* The interpreter's module, whose native frames the Python frames replace. */
 static const mv_module *interpreter_of(const mv_raw_stack *raw)
 {
-    uint64_t type;
-
-    if (!raw->python_count || !raw->native_count)
-        return NULL;
-    memcpy(&type, (const uint8_t *)(uintptr_t)raw->python[0].code + TYPE_OF_OBJECT, sizeof type);
-    return mv_module_at(type);
+    return raw->python_count && raw->native_count ? mv_python_module() : NULL;
 }
 
 /* Finds the modules of all native frames, and leaves out those of the interpreter and of its

@@ -409,6 +409,13 @@ const char *mv_python_why_off(void)
     return mv_python_interp_why();
 }
 
+/* Its type of code objects is there, in each build. */
+const mv_module *mv_python_module(void)
+{
+    const mv_python_interp *seen = mv_python_interp_seen();
+    return seen ? mv_module_at(seen->code) : NULL;
+}
+
 const char *mv_python_version(void)
 {
     const mv_python_interp *seen = mv_python_interp_seen();

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +170,59 @@ static int overlapping(void)
     runtime_malloc(&ptr, 2000);
     end();
     return pthread_join(thread, NULL);
+}
+
+/* Threads that call from new places: each place's library is a new name. Meanwhile another thread
+ * marks with new texts, which take long to write. */
+enum { CROWD = 8, LONG_TEXT = 60 << 10, LONG_TEXTS = 300 };
+static pthread_barrier_t crowded;
+static atomic_int marked;
+
+static void *call_from_many_places(void *unused)
+{
+    void *ptr = NULL;
+
+#define CALL       runtime_malloc(&ptr, 1);
+#define CALLS(...) __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
+    pthread_barrier_wait(&crowded);
+    while (!marked)
+        sched_yield();
+    CALLS(CALLS(CALLS(CALLS(CALL))))
+#undef CALLS
+#undef CALL
+    return unused;
+}
+
+static void *mark_at_length(void *unused)
+{
+    static char text[LONG_TEXT];
+
+    memset(text, 'x', sizeof text - 1);
+    pthread_barrier_wait(&crowded);
+    for (int i = 0; i < LONG_TEXTS; i++) {
+        snprintf(text, 8, "%07d", i);
+        text[7] = ' ';
+        memviz_mark(text);
+        marked = i > 10;
+    }
+    return unused;
+}
+
+static int crowd(void)
+{
+    pthread_t threads[CROWD];
+    void *ptr = NULL;
+
+    open_runtime("libcudart.so.12");
+    runtime_malloc(&ptr, 1);
+    pthread_barrier_init(&crowded, NULL, CROWD);
+    for (int i = 0; i < CROWD; i++)
+        if (pthread_create(&threads[i], NULL, i ? call_from_many_places : mark_at_length, NULL) !=
+            0)
+            return 1;
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
 }
 
 /* Sizes that are not a parameter. */
@@ -713,6 +768,8 @@ int main(int argc, char **argv)
         return calls();
     if (strcmp(mode, "overlapping") == 0)
         return overlapping();
+    if (strcmp(mode, "crowd") == 0)
+        return crowd();
     if (strcmp(mode, "sizes") == 0)
         return sizes();
     if (strcmp(mode, "nvtx") == 0)

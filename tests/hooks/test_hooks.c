@@ -2,6 +2,7 @@
  * recorder are stand-ins (tests/hooked/), which write what they are told into one file. */
 #include "capture/hooks/hooks.h"
 #include "tests/fixture/fixture_program.h"
+#include "tests/fixture/fixture_pythons.h"
 
 /* How programs are started: the stand-ins, and the hooks. */
 #define CUDA         "LD_LIBRARY_PATH=" MV_HOOKED " "
@@ -156,6 +157,33 @@ Test(hooks, a_free_that_takes_long_has_the_time_of_its_beginning)
                  run.err);
     cr_assert_leq(first, freed, "%s", run.out);
     cr_assert_geq(second, freed + 40000, "%s", run.out);
+}
+
+/* Rows of a table, as a program's table has them, in which one of the columns is empty. */
+static unsigned without_a_name(const char *csv)
+{
+    unsigned found = 0;
+
+    for (const char *row = strchr(csv, '\n'); row && row[1]; row = strchr(row + 1, '\n')) {
+        const char *api = strchr(row, ','), *library = api ? strchr(api + 1, ',') : NULL;
+        found += library && (api[1] == ',' || library[1] == ',');
+    }
+    return found;
+}
+
+/* Without waiting for the lock of the names, a name may be missing: then it is counted. */
+Test(hooks, names_that_are_not_waited_for_are_counted)
+{
+    for (int i = 0; i < 6; i++) {
+        mvt_run run = mvt_sh(CUDA "$MEMVIZ run -q --wait-free --stacks none -o a.bin " MV_HOOKED
+                                  "/hooked crowd; $MEMVIZ export --format csv --table facts "
+                                  "-o - a.bin | sed -n 's/^lost_names,/lost /p'; $MEMVIZ export "
+                                  "--format csv --table api_calls -o - a.bin");
+        const char *text = strstr(run.out, "lost ");
+        unsigned lost = text ? (unsigned)strtoul(text + 5, NULL, 10) : 0;
+        unsigned missing = without_a_name(run.out);
+        cr_assert_leq(missing, lost, "%u missing, %u lost", missing, lost);
+    }
 }
 
 Test(hooks, a_failed_alloc_is_recorded_with_its_size_and_result)
@@ -441,6 +469,28 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
 
 /* The same program's live file as this machine's and, with the fact `host` changed, as another's.
  */
+/* Of a stack with both, the interpreter's native frames are left out, in each of its builds. */
+Test(hooks, python_frames_replace_those_of_the_interpreter)
+{
+    const char *commands[MVT_MOST_PYTHONS];
+    unsigned number = mvt_pythons(commands);
+
+    for (unsigned i = 0; i < number; i++) {
+        mvt_run run = mvt_sh(
+            "export " CUDA "; for how in native all; do $MEMVIZ run -q --stacks $how -o a.bin %s "
+            "-c 'import ctypes\ndef get():\n  ctypes.CDLL(\"libcudart.so.12\").cudaMalloc("
+            "ctypes.byref(ctypes.c_void_p()), 512)\nget()'; echo $how $($MEMVIZ dump a.bin | "
+            "grep -c PyEval) $($MEMVIZ dump a.bin | grep -c ctypes); done",
+            commands[i]);
+        unsigned native = 0, in_all = 0, ctypes = 0, ctypes_in_all = 0;
+        cr_assert_eq(
+            sscanf(run.out, "native %u %u all %u %u", &native, &ctypes, &in_all, &ctypes_in_all), 4,
+            "%s: %s%s", commands[i], run.out, run.err);
+        cr_assert(native > 0 && ctypes > 0 && ctypes_in_all > 0, "%s: %s", commands[i], run.out);
+        cr_assert_eq(in_all, 0, "%s: %s", commands[i], run.out);
+    }
+}
+
 Test(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
 {
     mvt_run run = mvt_sh(

@@ -85,6 +85,11 @@ const char *mv_native_unwinder(void)
     return "stand-in";
 }
 
+const mv_module *mv_python_module(void)
+{
+    return NULL;
+}
+
 const mv_module *mv_module_at(uint64_t address)
 {
     static const char paths[MODULES][16] = {
