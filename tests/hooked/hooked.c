@@ -760,49 +760,36 @@ static int nvtx_memory(void)
 
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *mode;
+        int (*run)(void);
+    } modes[] = {
+        {"calls", calls},       {"overlapping", overlapping},
+        {"crowd", crowd},       {"sizes", sizes},
+        {"nvtx", nvtx},         {"nvtx_memory", nvtx_memory},
+        {"heaps", heaps},       {"heap_threads", heap_threads},
+        {"errno", keeps_errno}, {"lookups", lookups},
+        {"threads", threads},   {"linked", linked_calls},
+        {"marks", marks},
+    };
     const char *mode = argc > 1 ? argv[1] : "";
 
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(mode, modes[i].mode) == 0)
+            return modes[i].run();
     if (strcmp(mode, "every") == 0 && argc == 3)
         return every(argv[2]);
-    if (strcmp(mode, "calls") == 0)
-        return calls();
-    if (strcmp(mode, "overlapping") == 0)
-        return overlapping();
-    if (strcmp(mode, "crowd") == 0)
-        return crowd();
-    if (strcmp(mode, "sizes") == 0)
-        return sizes();
-    if (strcmp(mode, "nvtx") == 0)
-        return nvtx();
-    if (strcmp(mode, "nvtx_memory") == 0)
-        return nvtx_memory();
-    if (strcmp(mode, "heaps") == 0)
-        return heaps();
-    if (strcmp(mode, "heap_threads") == 0)
-        return heap_threads();
-    if (strcmp(mode, "errno") == 0)
-        return keeps_errno();
     if (strcmp(mode, "local") == 0)
         return plugins(RTLD_NOW | RTLD_LOCAL, argv + 2);
     if (strcmp(mode, "deepbind") == 0)
         return plugins(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, argv + 2);
-    if (strcmp(mode, "reload") == 0 && argc == 4)
-        return reload(argv + 2);
     if (strcmp(mode, "reload") == 0)
-        return reload_runtimes();
-    if (strcmp(mode, "lookups") == 0)
-        return lookups();
+        return argc == 4 ? reload(argv + 2) : reload_runtimes();
     if (strcmp(mode, "dlerror") == 0 && argc == 3)
         return keeps_dlerror(argv + 2);
-    if (strcmp(mode, "threads") == 0)
-        return threads();
     if (strcmp(mode, "entry") == 0 && argc == 3)
         return entry_points(argv[2]);
-    if (strcmp(mode, "linked") == 0)
-        return linked_calls();
     if (strcmp(mode, "c10") == 0 && argc == 4)
         return framework(argv + 2);
-    if (strcmp(mode, "marks") == 0)
-        return marks();
     return 2;
 }
