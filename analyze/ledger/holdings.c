@@ -53,9 +53,13 @@ bool mv_is_alloc(uint8_t action)
     return action < MV_API_ACTION_COUNT && actions[action].memory != MV_API_MAKES_NONE;
 }
 
-static bool is_of_host(const mv_holdings *h, uint32_t call)
+bool mv_is_on_host(const mv_api_calls *calls, uint32_t call)
 {
-    return h->trace->api_calls.device[call] < 0;
+    uint8_t action = calls->action[call];
+    bool has_place =
+        action == MV_API_CREATE || (action == MV_API_ALLOC_ASYNC && calls->handle[call] != 0);
+
+    return has_place && calls->device[call] < 0;
 }
 
 /* The device of a call; negative: not known. */
@@ -337,15 +341,14 @@ static void end_context(mv_holdings *h, uint32_t call)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-/* The kind of memory that a call makes. Physical memory may be created on the host. */
+/* The kind of memory that a call makes. */
 static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
 {
     if (actions[action].memory == MV_API_MAKES_FOREIGN)
         return MV_LOT_FOREIGN;
     if (actions[action].memory == MV_API_MAKES_HOST)
         return MV_LOT_HOST;
-    return actions[action].key == MV_API_BY_HANDLE && is_of_host(h, call) ? MV_LOT_HOST
-                                                                          : MV_LOT_DEVICE;
+    return mv_is_on_host(&h->trace->api_calls, call) ? MV_LOT_HOST : MV_LOT_DEVICE;
 }
 
 /* A multicast object has no memory of its own. Captures of before gave it a size. */

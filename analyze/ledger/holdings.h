@@ -4,7 +4,8 @@
  *     alloc_array                                   held until its handle is freed
  *     create                                        held while its handle has references (create,
  *                                                   retain; release) or mappings
- *     alloc_host, register, create on the host      host memory, counted separately, of all devices
+ *     alloc_host, register, create on the host,     host memory, counted separately, of all devices
+ *     alloc_async from a pool of the host
  *     open, import                                  another process's memory, counted separately;
  *                                                   a multicast object is none
  *     reserve                                       addresses without memory: ignored
@@ -79,5 +80,9 @@ void mv_holdings_drop(mv_holdings *holdings);
 /* Whether the action gets memory of the device; any memory. */
 bool mv_is_device_alloc(uint8_t action);
 bool mv_is_alloc(uint8_t action);
+
+/* Whether what would be memory of the device is the host's: created there, or from a pool that is
+ * there. */
+bool mv_is_on_host(const mv_api_calls *calls, uint32_t call);
 
 #endif

@@ -59,8 +59,7 @@ static bool has_pytorch(const mv_trace *trace)
 static bool is_of_host(const mv_api_calls *c, uint32_t call)
 {
     return mv_is_alloc(c->action[call]) &&
-           (!mv_is_device_alloc(c->action[call]) ||
-            (c->action[call] == MV_API_CREATE && c->device[call] < 0));
+           (!mv_is_device_alloc(c->action[call]) || mv_is_on_host(c, call));
 }
 
 static bool has_calls(const mv_trace *trace, bool of_host)

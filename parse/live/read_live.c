@@ -37,6 +37,7 @@ typedef struct {
     mv_live_holdings blocks, segments, reservations;
     mv_live_holdings foreign; /* mapped memory of other processes; in list 0 */
     mv_map imports;           /* handles of other processes' memory */
+    mv_map pools;             /* by handle: one more than the pool's device; 0: the host */
     device_list lists[MV_LIVE_LISTS];
     uint32_t straight;   /* list whose rows are the builder's own; MV_NO_ROW: none yet */
     uint32_t gpus;       /* ordinals that occur are below this */
@@ -451,27 +452,58 @@ static bool apply_call(live *l, const mv_live_record *r)
     }
 }
 
+static bool is_ordinal(int64_t device)
+{
+    return device >= 0 && device < MV_LIVE_CPU;
+}
+
+/* Knows the pool that a call makes, until it is destroyed. */
+static bool know_pool(live *l, const mv_live_record *r)
+{
+    uint32_t value = is_ordinal(r->device) ? (uint32_t)r->device + 1 : 0;
+
+    if (r->result == 0 && r->action == MV_API_POOL_CREATE)
+        return mv_map_put(&l->pools, r->number, value) || out_of_memory(l);
+    if (r->result == 0 && r->action == MV_API_POOL_DESTROY)
+        mv_map_take(&l->pools, r->number);
+    return true;
+}
+
+/* The device of a call's memory; -1: none, or not known. The call says which was current, but a
+ * pool has one of its own. */
+static int32_t device_of(const live *l, const mv_live_record *r)
+{
+    uint32_t pool =
+        r->action == MV_API_ALLOC_ASYNC ? mv_map_find(&l->pools, r->number) : MV_NOT_IN_MAP;
+
+    if (pool != MV_NOT_IN_MAP)
+        return (int32_t)pool - 1;
+    return is_ordinal(r->device) ? (int32_t)r->device : -1;
+}
+
 static bool add_call(live *l, const mv_live_record *r)
 {
-    bool known = r->device >= 0 && r->device < MV_LIVE_CPU;
     mv_api_call_row row = MV_API_CALL_ROW;
+    int32_t device = device_of(l, r);
 
     row.time_us = epoch_us(l, r->time_us);
     row.addr = r->addr ? r->addr : MV_NO_BYTES;
     row.size = r->size;
     row.handle = r->number;
-    row.device = known ? (int32_t)r->device : -1;
+    row.device = device;
     row.action = r->action;
     row.result = r->result >= INT32_MIN && r->result <= INT32_MAX ? (int32_t)r->result : INT32_MAX;
     row.stack = mv_live_names_stack(&l->names, r->stack);
     row.api = mv_live_names_string(&l->names, r->text);
     row.library = mv_live_names_string(&l->names, r->library);
-    if (known) {
-        see_device(l, (uint32_t)r->device);
-        row.event = l->lists[r->device].count;
+    if (device >= 0) {
+        see_device(l, (uint32_t)device);
+        row.event = l->lists[device].count;
     }
     row.launches = l->launches;
     mv_build_api_call(&l->build, &row);
+    if (!know_pool(l, r))
+        return false;
     if (r->result == 0 && is_allocator(mv_live_names_text(&l->names, r->library)))
         return apply_call(l, r);
     return true;
@@ -479,12 +511,11 @@ static bool add_call(live *l, const mv_live_record *r)
 
 static bool add_heap_call(live *l, const mv_live_record *r)
 {
-    bool known = r->device >= 0 && r->device < MV_LIVE_CPU;
     mv_heap_call_row row = {.time_us = epoch_us(l, r->time_us),
                             .addr = r->addr,
                             .size = r->size,
                             .action = r->action,
-                            .device = known ? (int32_t)r->device : -1};
+                            .device = is_ordinal(r->device) ? (int32_t)r->device : -1};
 
     row.heap = mv_live_names_string(&l->names, r->text);
     row.library = mv_live_names_string(&l->names, r->library);
@@ -700,7 +731,7 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
     mv_live_holdings_init(&l->scratch, &l->segments);
     mv_live_holdings_init(&l->scratch, &l->reservations);
     mv_live_holdings_init(&l->scratch, &l->foreign);
-    l->imports.arena = &l->scratch;
+    l->imports.arena = l->pools.arena = &l->scratch;
     mv_live_ranges_init(&l->scratch, &l->ranges);
     mv_build_init(&l->build, arena, out);
     code = read_all(l, file, opts, err);

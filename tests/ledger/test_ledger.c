@@ -180,10 +180,11 @@ Test(ledger, host_and_foreign_memory_is_apart)
     mvt_call(c, MV_API_OPEN, .addr = 0x3000, .size = 1000);
     mvt_call(c, MV_API_IMPORT, .handle = 3, .size = 1000);
     mvt_call(c, MV_API_CREATE, .handle = 4, .size = 7, .device = -1);
+    mvt_call(c, MV_API_ALLOC_ASYNC, .addr = 0x4000, .handle = 9, .size = 200, .device = -1);
     mvt_call(c, MV_API_FREE_HOST, .addr = 0x1000);
     mv_held host = held_at_end(c, MV_LOT_HOST);
-    cr_assert_eq(host.bytes, 17);
-    cr_assert_eq(host.count, 2);
+    cr_assert_eq(host.bytes, 217);
+    cr_assert_eq(host.count, 3);
 }
 
 Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)

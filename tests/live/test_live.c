@@ -185,6 +185,39 @@ Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
     expect_exact(1);
 }
 
+/* ---- pools ------------------------------------------------------------------------------- */
+
+static void from_pool(mvt_live *l, uint64_t addr, uint64_t pool, int32_t result)
+{
+    mvt_live_call(l, .action = MV_API_ALLOC_ASYNC, .addr = addr, .size = 512, .handle = pool,
+                  .result = result);
+}
+
+/* While device 0 is current. */
+Test(live, memory_from_a_pool_is_on_the_pools_device)
+{
+    mvt_live *l = mvt_live_new();
+    const mv_api_calls *c = &trace.api_calls;
+
+    mvt_live_block(l, .device = 1, .addr = 0x7f0000000000, .size = 512);
+    mvt_live_call(l, .action = MV_API_POOL_CREATE, .handle = 5, .device = 1);
+    mvt_live_call(l, .action = MV_API_POOL_CREATE, .handle = 6, .device = UINT32_MAX);
+    mvt_live_call(l, .action = MV_API_POOL_CREATE, .handle = 9, .device = 1, .result = 2);
+    from_pool(l, 0x1000, 5, 0);
+    from_pool(l, 0, 5, 2);
+    from_pool(l, 0x2000, 6, 0);
+    from_pool(l, 0x3000, 7, 0);
+    from_pool(l, 0x4000, 0, 0);
+    mvt_live_call(l, .action = MV_API_POOL_DESTROY, .handle = 5);
+    from_pool(l, 0x5000, 5, 0);
+    read_live(l);
+    cr_assert_eq(c->device[3], 1);
+    cr_assert_eq(c->event[3], 1, "of device 1");
+    cr_assert_eq(c->device[4], 1, "it was refused there");
+    cr_assert_eq(c->device[5], -1, "the host's");
+    cr_assert(c->device[6] == 0 && c->device[7] == 0 && c->device[9] == 0, "others");
+}
+
 /* ---- heaps ------------------------------------------------------------------------------- */
 
 Test(live, calls_of_heaps_are_a_table_of_their_own)
