@@ -65,6 +65,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
 /* Keys that readers know. Others are kept and shown.
  *     pid parent host rank local_rank world_size command executable cwd start_us
  *     cuda_visible_devices            its value at the first event of the process, if it is set
+ *     cuda_device_order               likewise
  *     monotonic_us realtime_us        one moment on both clocks
  *     stacks                          "none", "python", "native" or "all": what was requested
  *     stacks_off                      why stacks are missing, if they are

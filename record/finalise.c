@@ -25,10 +25,18 @@ static uint64_t devices_used(const mv_trace *trace)
 static mv_code add_samples(mv_arena *arena, const mv_run_file *file, const mv_nvml *nvml,
                            mv_trace *trace, mv_err *err)
 {
+    mv_nvml_process process = {
+        .pid = file->pid, .visible = file->visible, .order = file->device_order};
+    mv_note *note = &trace->notes[MV_NOTE_FILE_NOTE];
+    uint64_t wanted = devices_used(trace);
+    const char *why;
+
     if (!nvml || !nvml->calls)
         return MV_OK;
-    if (!mv_nvml_samples(arena, nvml, file->pid, file->visible, devices_used(trace),
-                         &trace->samples))
+    why = wanted ? mv_nvml_why_unknown(nvml, &process) : NULL;
+    if (why && note->count++ == 0)
+        snprintf(note->first, sizeof note->first, "%s", why);
+    if (!mv_nvml_samples(arena, nvml, &process, wanted, &trace->samples))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
     for (uint32_t i = 0; i < trace->samples.count; i++)
         trace->samples.time_us[i] += mv_live_to_epoch_us(trace);

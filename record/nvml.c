@@ -24,7 +24,7 @@ typedef struct {
     unsigned gpu_instance, compute_instance;
 } process;
 
-enum { SUCCESS = 0 };
+enum { SUCCESS = 0, MIG_ENABLED = 1, NAME_BYTES = 96 };
 
 struct mv_nvml_calls {
     void *library;
@@ -34,6 +34,8 @@ struct mv_nvml_calls {
     int (*by_index)(unsigned, void **);
     int (*by_uuid)(const char *, void **);
     int (*uuid)(void *, char *, unsigned);
+    int (*name)(void *, char *, unsigned);
+    int (*mig_mode)(void *, unsigned *now, unsigned *later);
     int (*memory_1)(void *, memory_1 *);
     int (*memory_2)(void *, memory_2 *);
     int (*processes)(void *, unsigned *, process *);
@@ -54,6 +56,8 @@ static bool load(mv_nvml_calls *calls)
         {"nvmlDeviceGetHandleByIndex_v2", offsetof(mv_nvml_calls, by_index), false},
         {"nvmlDeviceGetHandleByUUID", offsetof(mv_nvml_calls, by_uuid), true},
         {"nvmlDeviceGetUUID", offsetof(mv_nvml_calls, uuid), true},
+        {"nvmlDeviceGetName", offsetof(mv_nvml_calls, name), true},
+        {"nvmlDeviceGetMigMode", offsetof(mv_nvml_calls, mig_mode), true},
         {"nvmlDeviceGetMemoryInfo", offsetof(mv_nvml_calls, memory_1), false},
         {"nvmlDeviceGetMemoryInfo_v2", offsetof(mv_nvml_calls, memory_2), true},
         {"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(mv_nvml_calls, processes), true},
@@ -81,6 +85,28 @@ static void add_device(mv_nvml *nvml, void *handle)
     if (!nvml->calls->uuid || nvml->calls->uuid(handle, device->uuid, MV_NVML_UUID) != SUCCESS)
         device->uuid[0] = 0;
     nvml->device_count++;
+}
+
+static bool has_name(const mv_nvml *nvml, void *handle, char *name)
+{
+    return nvml->calls->name && nvml->calls->name(handle, name, NAME_BYTES) == SUCCESS;
+}
+
+/* What decides how CUDA numbers the devices. */
+static void look_at_models(mv_nvml *nvml)
+{
+    char first[NAME_BYTES], name[NAME_BYTES];
+
+    for (uint32_t i = 0; i < nvml->device_count; i++) {
+        void *handle = nvml->devices[i].handle;
+        unsigned now = 0, later = 0;
+        if (nvml->calls->mig_mode && nvml->calls->mig_mode(handle, &now, &later) == SUCCESS &&
+            now == MIG_ENABLED)
+            nvml->has_slices = true;
+        if (i > 0 && (!has_name(nvml, nvml->devices[0].handle, first) ||
+                      !has_name(nvml, handle, name) || strcmp(first, name) != 0))
+            nvml->differ = true;
+    }
 }
 
 /* MIG slices of a device have no index; they are found only by the UUID in CUDA_VISIBLE_DEVICES. */
@@ -121,6 +147,7 @@ void mv_nvml_open(mv_arena *arena, mv_nvml_is_ours *is_ours, void *user, mv_nvml
     for (unsigned i = 0; i < count; i++)
         if (calls->by_index(i, &handle) == SUCCESS)
             add_device(nvml, handle);
+    look_at_models(nvml);
     add_slices(nvml, getenv("CUDA_VISIBLE_DEVICES"));
     if (nvml->device_count > 0)
         nvml->why = NULL;
@@ -327,6 +354,32 @@ static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t
     return count;
 }
 
+/* Whether each device is named by a UUID, and none by a number. */
+static bool has_names_alone(const char *visible)
+{
+    while (visible) {
+        visible += strspn(visible, " ");
+        if (isdigit((unsigned char)*visible))
+            return false;
+        visible = strchr(visible, ',');
+        visible = visible ? visible + 1 : NULL;
+    }
+    return true;
+}
+
+const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who)
+{
+    bool is_by_place = who->order && strcmp(who->order, "PCI_BUS_ID") == 0;
+
+    if (who->visible && has_names_alone(who->visible))
+        return NULL;
+    if (nvml->has_slices)
+        return "no samples: a GPU is divided (MIG), and CUDA_VISIBLE_DEVICES names no slice";
+    if (nvml->differ && !is_by_place)
+        return "no samples: GPUs differ, and without CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA sorts them";
+    return NULL;
+}
+
 /* In a container the library lists processes by the host's numbers, which mean other processes
  * here. */
 static bool pids_are_ours(void)
@@ -394,11 +447,12 @@ static bool push_columns(mv_arena *arena, const mv_nvml *nvml, mv_samples *out)
     return out->time_us && out->used && out->total && out->process && out->device;
 }
 
-bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, uint32_t pid, const char *visible,
+bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process *who,
                      uint64_t wanted, mv_samples *out)
 {
+    bool is_known = mv_nvml_why_unknown(nvml, who) == NULL;
     uint32_t order[MV_NVML_DEVICES];
-    uint32_t count = order_devices(nvml, visible, order);
+    uint32_t count = is_known ? order_devices(nvml, who->visible, order) : 0;
     uint64_t taken = 0; /* devices: the same word twice names one device */
 
     if (!push_columns(arena, nvml, out))
@@ -408,7 +462,7 @@ bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, uint32_t pid, const c
         if (!whole || !(wanted >> i & 1) || taken >> order[i] & 1)
             continue;
         taken |= 1ull << order[i];
-        add_rows(out, nvml, whole, series_find(nvml, order[i], pid), i);
+        add_rows(out, nvml, whole, series_find(nvml, order[i], who->pid), i);
     }
     return true;
 }

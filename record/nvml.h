@@ -53,6 +53,8 @@ typedef struct {
     void *user;
     mv_nvml_calls *calls; /* NULL: no library */
     const char *why;      /* why there are no samples; NULL when there are some */
+    bool differ;          /* devices are of different models, or that is not known */
+    bool has_slices;      /* a device is divided (MIG): CUDA numbers its slices */
     uint32_t device_count;
     mv_nvml_device devices[MV_NVML_DEVICES];
     uint32_t series_count;
@@ -67,12 +69,24 @@ void mv_nvml_close(mv_nvml *nvml);
 /* Adds one point to every series, now. Whether any of them has changed since the last time. */
 bool mv_nvml_sample(mv_nvml *nvml);
 
-/* The samples as process `pid` sees them, in times of CLOCK_MONOTONIC: only the devices in
- * `visible`, in that order. `visible` is the process's CUDA_VISIBLE_DEVICES (ordinals in PCI bus
- * order, or UUIDs or their beginnings); NULL: all devices. Only ordinals with a bit in `wanted` are
- * included. False when memory runs out.
- */
-bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, uint32_t pid, const char *visible,
+/* The process that samples are for. */
+typedef struct {
+    uint32_t pid;
+    const char *visible; /* its CUDA_VISIBLE_DEVICES: ordinals, or UUIDs or their beginnings; NULL:
+                          * all devices */
+    const char *order;   /* its CUDA_DEVICE_ORDER; NULL: not set */
+} mv_nvml_process;
+
+/* Why it is not known which devices the process's ordinals are; NULL: it is known. This library
+ * numbers devices by their place on the PCI bus. CUDA does so where it is told to, and where all
+ * devices are of one model; else the fastest comes first. Of a divided device it numbers slices,
+ * which are known by their UUIDs alone. */
+const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who);
+
+/* The samples as the process sees them, in times of CLOCK_MONOTONIC: only the devices in `visible`,
+ * in that order. Only ordinals with a bit in `wanted` are included; none where it is not known
+ * which devices they are. False when memory runs out. */
+bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process *who,
                      uint64_t wanted, mv_samples *out);
 
 #endif

@@ -231,6 +231,7 @@ static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
     file->start_us = number_of(find_fact(arena, facts, "start_us"));
     file->host = find_fact(arena, facts, "host");
     file->visible = find_fact(arena, facts, "cuda_visible_devices");
+    file->device_order = find_fact(arena, facts, "cuda_device_order");
 }
 
 /* Whether a process of this machine has mapped the file with this inode: for file systems without

@@ -46,12 +46,13 @@ typedef struct {
     int64_t rank;   /* MV_NO_RANK_KNOWN: none */
     int64_t start_us;
     const char *host;
-    const char *visible;    /* CUDA_VISIBLE_DEVICES as the process had it; NULL: not set */
-    bool is_running;        /* a process has it open or mapped for writing */
-    bool is_empty;          /* no space for its first chunk, or killed before it */
-    const char *refused;    /* why it is not read as a file of this run; NULL: it is */
-    uint64_t device, inode; /* identify it when it is opened again */
-    const char *result;     /* filled by mv_run_names_assign */
+    const char *visible;      /* CUDA_VISIBLE_DEVICES as the process had it; NULL: not set */
+    const char *device_order; /* CUDA_DEVICE_ORDER, likewise */
+    bool is_running;          /* a process has it open or mapped for writing */
+    bool is_empty;            /* no space for its first chunk, or killed before it */
+    const char *refused;      /* why it is not read as a file of this run; NULL: it is */
+    uint64_t device, inode;   /* identify it when it is opened again */
+    const char *result;       /* filled by mv_run_names_assign */
 } mv_run_file;
 
 /* The live files of this run: by rank, files without a rank last, then by start. */

@@ -235,7 +235,8 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .total = MV_NO_BYTES,
                        .others = MV_NO_BYTES,
                        .why = "no samples: memviz run takes them through NVML, which was not "
-                              "there, or did not start this process"};
+                              "there, did not start this process, or could not tell which GPU "
+                              "is which (info says so)"};
     if (trace->notes[MV_NOTE_LOST_SAMPLES].count > 0)
         out->why = "samples are lost in damaged parts of the file";
     if (!mv_trace_is_captured(trace))

@@ -79,13 +79,14 @@ static void put_rank(uint64_t keep)
     put_text("world_size", getenv("WORLD_SIZE"), keep);
 }
 
-/* The variable that numbers the devices of the process. Set but empty: it sees none. */
+/* The variables that number the devices of the process. Set but empty: it sees none. */
 static void put_devices(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 
     if (visible)
         put("cuda_visible_devices", visible, strlen(visible), FOR_THE_END);
+    put_text("cuda_device_order", getenv("CUDA_DEVICE_ORDER"), FOR_THE_END);
 }
 
 static void put_names_of_process(void)

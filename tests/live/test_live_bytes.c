@@ -140,12 +140,14 @@ Test(live_bytes, stacks_are_as_asked_for)
 Test(live_bytes, facts_are_known)
 {
     live_decoded d =
-        example("RANK=3 LOCAL_RANK=1 WORLD_SIZE=8 MEMVIZ_CPU=1 CUDA_VISIBLE_DEVICES=2,3");
+        example("RANK=3 LOCAL_RANK=1 WORLD_SIZE=8 MEMVIZ_CPU=1 CUDA_VISIBLE_DEVICES=2,3 "
+                "CUDA_DEVICE_ORDER=PCI_BUS_ID");
 
     expect_fact(&d, "rank", "3");
     expect_fact(&d, "local_rank", "1");
     expect_fact(&d, "world_size", "8");
     expect_fact(&d, "cuda_visible_devices", "2,3");
+    expect_fact(&d, "cuda_device_order", "PCI_BUS_ID");
     expect_fact(&d, "command", MV_VICTIM_EXAMPLE);
     expect_fact(&d, "executable", MV_VICTIM_EXAMPLE);
     expect_fact(&d, "python", "3.11.2");

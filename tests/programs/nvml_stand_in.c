@@ -1,6 +1,6 @@
 /* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets, or as many as
- * $NVML_DEVICES says, which have those of the two in turns. The process whose number the file
- * $NVML_PID has uses 77 bytes. */
+ * $NVML_DEVICES says, which have those of the two in turns, and different models with $NVML_DIFFER.
+ * The process whose number the file $NVML_PID has uses 77 bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@ typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;                /* of the process that uses `own`; 0: none is named */
     unsigned long long reserved; /* by the driver; 0: an old library, which does not tell */
+    unsigned differ, divided;    /* models are different; the second device has slices */
 } stand_in;
 
 stand_in nvml_stand_in;
@@ -18,6 +19,8 @@ int nvmlShutdown(void);
 int nvmlDeviceGetCount_v2(unsigned *count);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
 int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size);
+int nvmlDeviceGetName(void *handle, char *name, unsigned size);
+int nvmlDeviceGetMigMode(void *handle, unsigned *now, unsigned *later);
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info);
 int nvmlDeviceGetMemoryInfo_v2(void *handle, unsigned long long *info);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count, void *rows);
@@ -62,6 +65,20 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
 int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size)
 {
     snprintf(uuid, size, "GPU-%d0000000-0000", index_of(handle) + 1);
+    return 0;
+}
+
+int nvmlDeviceGetName(void *handle, char *name, unsigned size)
+{
+    int is_other = nvml_stand_in.differ || getenv("NVML_DIFFER");
+
+    snprintf(name, size, "Stand-in %d", is_other ? index_of(handle) : 0);
+    return 0;
+}
+
+int nvmlDeviceGetMigMode(void *handle, unsigned *now, unsigned *later)
+{
+    *now = *later = nvml_stand_in.divided && index_of(handle) == 1;
     return 0;
 }
 

@@ -9,6 +9,7 @@ typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;
     unsigned long long reserved;
+    unsigned differ, divided;
 } stand_in;
 
 enum { PID = 4242, BOTH = 3 };
@@ -61,7 +62,9 @@ static mv_samples samples_of(uint32_t pid, const char *visible, uint64_t wanted)
 {
     mv_samples samples;
 
-    cr_assert(mv_nvml_samples(mvt_memory(), &nvml, pid, visible, wanted, &samples));
+    mv_nvml_process process = {.pid = pid, .visible = visible};
+
+    cr_assert(mv_nvml_samples(mvt_memory(), &nvml, &process, wanted, &samples));
     return samples;
 }
 
@@ -169,6 +172,51 @@ Test(nvml, devices_are_those_that_the_program_sees)
     expect_devices("0,7,1", BOTH, "0:100 ");
     expect_devices("", BOTH, "");
     expect_devices("-1", BOTH, "");
+}
+
+/* How many ordinals have samples, and whether there is a reason for the others. */
+static void expect_known(const char *visible, const char *order, uint32_t want)
+{
+    mv_nvml_process process = {.visible = visible, .order = order};
+    mv_samples s;
+
+    cr_assert(mv_nvml_samples(mvt_memory(), &nvml, &process, BOTH, &s));
+    cr_assert_eq(s.count, want, "%s, %s: %u", visible ? visible : "(unset)",
+                 order ? order : "(unset)", s.count);
+    cr_assert_eq(mv_nvml_why_unknown(&nvml, &process) != NULL, want == 0);
+}
+
+static void open_again(unsigned differ, unsigned divided)
+{
+    state->differ = differ;
+    state->divided = divided;
+    mv_nvml_close(&nvml);
+    mv_nvml_open(mvt_memory(), is_ours, &asked, &nvml);
+    sample(100, 0, 0);
+}
+
+/* CUDA puts the fastest first, this library the one that is first on the bus. */
+Test(nvml, different_devices_are_known_by_their_order_on_the_bus)
+{
+    open_again(1, 0);
+    expect_known(NULL, NULL, 0);
+    expect_known("1,0", "FASTEST_FIRST", 0);
+    expect_known("GPU-2,0", NULL, 0);
+    expect_known(NULL, "PCI_BUS_ID", 2);
+    expect_known("1", "PCI_BUS_ID", 1);
+    expect_known("GPU-2", NULL, 1);
+    expect_known("GPU-2, GPU-1", NULL, 2);
+    open_again(0, 0);
+    expect_known(NULL, NULL, 2);
+}
+
+Test(nvml, slices_are_known_by_their_names)
+{
+    open_again(0, 1);
+    expect_known(NULL, "PCI_BUS_ID", 0);
+    expect_known("0", "PCI_BUS_ID", 0);
+    expect_known("GPU-1", NULL, 1);
+    open_again(0, 0);
 }
 
 Test(nvml, a_full_series_keeps_its_start_and_its_highest)

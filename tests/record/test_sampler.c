@@ -169,6 +169,27 @@ Test(sampler, samples_are_not_moved_by_a_clock_that_jumps)
         expect_last_sample("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" MV_JUMPING);
 }
 
+/* The program's environment decides how CUDA numbers its devices. */
+static void expect_samples_in_order(const char *environment, bool are_there)
+{
+    mvt_run run =
+        mvt_sh("ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8 NVML_DIFFER=1; "
+               "%s LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
+               "/hooked_linked linked >/dev/null; $MEMVIZ info a.bin | tr -s ' \\n' ' '; "
+               "$MEMVIZ export --format csv --table samples -o - a.bin",
+               environment);
+
+    cr_assert_eq(strstr(run.out, "no samples: GPUs differ") == NULL, are_there, "%s%s", run.out,
+                 run.err);
+    cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
+}
+
+Test(sampler, devices_of_unknown_order_have_none)
+{
+    expect_samples_in_order("", false);
+    expect_samples_in_order("CUDA_DEVICE_ORDER=PCI_BUS_ID", true);
+}
+
 /* Of a device that others use, too, only the processes of the run have levels of their own. */
 static void expect_own_level(const char *writes_number, bool is_own)
 {
