@@ -239,7 +239,9 @@ static bool may_continue(const mv_live_merge *m, const mv_live_stream *s)
 bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_ended, mv_build *b,
                         mv_live_merge *out)
 {
-    *out = (mv_live_merge){.build = b, .has_ended = has_ended, .last = last_seen(chunks)};
+    /* The facts, which say so, were looked at before the events: all of these are there then. */
+    *out = (mv_live_merge){
+        .build = b, .has_ended = has_ended, .last = has_ended ? UINT64_MAX : last_seen(chunks)};
     out->streams = mv_push_array(arena, mv_live_stream, chunks->count);
     out->heap = mv_push_array(arena, uint32_t, chunks->count);
     if (!out->streams || !out->heap)

@@ -47,7 +47,7 @@ typedef struct {
     uint32_t heap_count;
     bool has_ended; /* the recording: no call is under way */
     bool started;
-    uint64_t last;      /* M; UINT64_MAX when nothing was new at the second look */
+    uint64_t last;      /* M; UINT64_MAX when nothing was new at the second look, or it has ended */
     uint64_t next;      /* the number that is expected */
     uint32_t open;      /* open chunks whose records have all come */
     uint64_t under_way; /* numbers that did not come yet */
