@@ -62,19 +62,13 @@ static bool is_at_peak(const char *at)
     return !at || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0;
 }
 
-/* "at the peak" */
-static void put_at(mv_out *out, const char *at)
+/* A moment as the end of "at". */
+static const char *moment_text(const char *at)
 {
-    if (!at || strcmp(at, "peak") == 0)
-        mv_out_text(out, "at the peak");
-    else if (strcmp(at, "reserved-peak") == 0)
-        mv_out_text(out, "at the peak of reserved memory");
-    else if (strcmp(at, "end") == 0)
-        mv_out_text(out, "at the end");
-    else {
-        mv_out_text(out, "at ");
-        mv_out_clean_text(out, at);
-    }
+    return !at || strcmp(at, "peak") == 0     ? "the peak"
+           : strcmp(at, "reserved-peak") == 0 ? "the peak of reserved memory"
+           : strcmp(at, "end") == 0           ? "the end"
+                                              : at;
 }
 
 /* Whether there may have been a higher peak on a side before its first event. The peak of a window
@@ -341,14 +335,13 @@ const mv_table mv_report_diff = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_main(const diff_report *c, const mv_diff_row *row)
+static void put_main(const diff_report *c, const mv_diff_row *row, uint32_t column)
 {
     static const char *const verbs[] = {"grew by", "shrank by", "is new with", "is gone with"};
     char label[512], bytes[MV_SIZE_TEXT];
 
-    mv_out_text(c->out, ": ");
     mv_out_style(c->out, MV_STYLE_BOLD);
-    mv_prose_put(c->out, is_open(c) ? 54 : 34, 2, "%s %s %s",
+    mv_prose_put(c->out, column, 2, " %s %s %s",
                  label_of(c, row, side_of(row), label, sizeof label), verbs[row->status],
                  mv_size_text(bytes, magnitude(row->delta)));
     mv_out_style(c->out, MV_STYLE_NONE);
@@ -364,19 +357,20 @@ static void put_verdict(const diff_report *c)
     const mv_diff_row *row = main_row(c);
     bool is_same = c->delta == 0 && !row;
     char delta[MV_SIZE_TEXT];
+    uint32_t column;
 
     mv_out_style(c->out, style_of(c->delta));
-    mv_out_text(c->out, is_same ? "no change" : mv_size_change_text(delta, c->delta));
+    column = mv_prose_part(c->out, 0, 2, "%s",
+                           is_same ? "no change" : mv_size_change_text(delta, c->delta));
     mv_out_style(c->out, MV_STYLE_NONE);
-    mv_out_text(c->out, is_same ? " in allocated memory " : " allocated ");
-    put_at(c->out, c->cli->options.at);
-    if (is_open(c))
-        mv_out_text(c->out, ", as far as is known");
+    column = mv_prose_part(
+        c->out, column, 2, " %s at %s%s%s", is_same ? "in allocated memory" : "allocated",
+        moment_text(c->cli->options.at), is_open(c) ? ", as far as is known" : "", row ? ":" : "");
     if (!row) {
         mv_out_char(c->out, '\n');
         return;
     }
-    put_main(c, row);
+    put_main(c, row, column);
     mv_stack_put(c->out, &c->trace[side_of(row)], c->code.sites[side_of(row)].kinds,
                  row->stack[side_of(row)], c->cli->options.all_frames, 6);
 }
