@@ -187,6 +187,33 @@ static bool name_by_symbols(mv_arena *arena, Elf *elf, Elf *debug, mv_symbol_ans
     return true;
 }
 
+/* ---- debug information ---- */
+
+/* libdw looks for the end of texts in a section as it is in the file. libelf converts sections of
+ * types that have numbers, where texts may then have no end: such a file is not real. */
+static bool has_plain_sections(Elf *elf)
+{
+    size_t names;
+
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        bool is_debug =
+            name && (strncmp(name, ".debug_", 7) == 0 || strncmp(name, ".zdebug_", 8) == 0);
+        if (is_debug && header.sh_type != SHT_PROGBITS && header.sh_type != SHT_NOBITS)
+            return false;
+    }
+    return true;
+}
+
+static Dwarf *begin_dwarf(Elf *elf)
+{
+    return has_plain_sections(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+}
+
 bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symbol_answers *answers,
                         mv_err *err)
 {
@@ -198,9 +225,9 @@ bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symb
         return false;
     open_debug(module->build_id, &debug);
     has_room = name_by_symbols(arena, own.elf, debug.elf, answers);
-    dwarf = dwarf_begin_elf(own.elf, DWARF_C_READ, NULL);
+    dwarf = begin_dwarf(own.elf);
     if (!dwarf && debug.elf)
-        dwarf = dwarf_begin_elf(debug.elf, DWARF_C_READ, NULL);
+        dwarf = begin_dwarf(debug.elf);
     if (dwarf) {
         has_room = has_room && mv_symbol_dwarf_ask(arena, dwarf, answers);
         dwarf_end(dwarf);
