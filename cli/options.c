@@ -260,7 +260,7 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
                                        : r->kind == IS_ANY_TEXT || (argument && *argument);
     case IS_WORD:
         memcpy(member, &word, sizeof word);
-        return index_in(mv_option_words(id, o->allowed), argument) >= 0;
+        return argument && index_in(mv_option_words(id, o->allowed), argument) >= 0;
     case IS_NUMBER:
         return read_number(argument, r->most, member);
     case IS_SIZE:

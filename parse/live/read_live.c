@@ -315,7 +315,8 @@ static bool continues_last(live *l, uint32_t list, mv_action action, const mv_li
     mv_event_row *last = d->count && !straight ? &d->rows[d->count - 1] : NULL;
     uint64_t addr, *size;
 
-    if ((action != MV_ACTION_SEGMENT_MAP && action != MV_ACTION_SEGMENT_UNMAP) ||
+    if ((!straight && !last) ||
+        (action != MV_ACTION_SEGMENT_MAP && action != MV_ACTION_SEGMENT_UNMAP) ||
         last_action(l, list) != action || d->last_stack != r->stack || d->last_thread != r->thread)
         return false;
     addr = straight ? l->build.events.addr[d->count - 1] : last->addr;

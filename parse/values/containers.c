@@ -214,7 +214,7 @@ bool mv_machine_refuse_dict(mv_machine *m, uint64_t from)
 
 bool mv_machine_set_items(mv_machine *m, uint64_t from)
 {
-    uint64_t count = (m->depth - from) / 2, keys;
+    uint64_t count = (m->depth - from) / 2, keys = 0;
     mv_value *dict = &m->stack[from - 1];
     mv_record_make_fn *make;
 
