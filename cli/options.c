@@ -87,10 +87,10 @@ static bool read_number(const char *text, uint64_t most, uint64_t *out)
     return mv_number_read(text, out) && *out <= most;
 }
 
-/* The position of `text` among the words, or -1. */
+/* The position of `text` among the words (NULL: there are none), or -1. */
 static int index_in(const char *word, const char *text)
 {
-    for (int i = 0; *word; i++) {
+    for (int i = 0; word && *word; i++) {
         size_t length = strcspn(word, " ");
         if (length == strlen(text) && memcmp(word, text, length) == 0)
             return i;
