@@ -140,15 +140,21 @@ static void put_bash_values(mv_out *out, const mv_command *c)
     mv_out_text(out, "        esac ;;\n");
 }
 
-/* `c` NULL: the first look, for what is no command's name. */
-static void put_bash_command(mv_out *out, const mv_command *c)
+/* The pattern of a command's names. Returns the command whose options follow: `c`, or for NULL the
+ * first look, for what is no command's name. */
+static const mv_command *begin_case(mv_out *out, const mv_command *c)
 {
     mv_out_text(out, "    ");
     if (c)
         put_names(out, c, "|");
     else
         mv_out_char(out, '*');
-    c = c ? c : first_look();
+    return c ? c : first_look();
+}
+
+static void put_bash_command(mv_out *out, const mv_command *c)
+{
+    c = begin_case(out, c);
     mv_out_text(out, ") options='");
     for (uint32_t i = 0, first = 1; i < MV_OPTION_COUNT; i++) {
         if (!(options_of(c) & (UINT64_C(1) << i)))
@@ -333,15 +339,9 @@ static void put_zsh_option(mv_out *out, const mv_command *c, mv_option_id id)
     mv_out_text(out, "' \\\n");
 }
 
-/* `c` NULL: the first look, for what is no command's name. */
 static void put_zsh_command(mv_out *out, const mv_command *c)
 {
-    mv_out_text(out, "    ");
-    if (c)
-        put_names(out, c, "|");
-    else
-        mv_out_char(out, '*');
-    c = c ? c : first_look();
+    c = begin_case(out, c);
     mv_out_format(out, ") _arguments%s \\\n", c->starts_program ? " -S" : "");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options_of(c) & (UINT64_C(1) << i))

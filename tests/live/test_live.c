@@ -31,17 +31,6 @@ static uint64_t notes(mv_note_code code)
     return trace.notes[code].count;
 }
 
-static void expect_event(uint32_t device, uint32_t i, mv_action action, uint64_t addr,
-                         uint64_t size)
-{
-    const mv_events *e = &trace.devices[device].events;
-
-    cr_assert_lt(i, e->count);
-    cr_assert_eq(e->action[i], action, "event %u: %s", i, mv_action_name(e->action[i]));
-    cr_assert_eq(e->addr[i], addr, "event %u: %#lx", i, (unsigned long)e->addr[i]);
-    cr_assert_eq(e->size[i], size, "event %u: %lu", i, (unsigned long)e->size[i]);
-}
-
 static void expect_frame(mv_stack_id stack, uint32_t at, const char *function, const char *file,
                          int64_t line)
 {
@@ -54,46 +43,23 @@ static void expect_frame(mv_stack_id stack, uint32_t at, const char *function, c
     cr_assert_eq(trace.frames.line[frames[at].row], line);
 }
 
-static mv_totals audit_of(uint32_t device)
-{
-    mv_totals totals;
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, device);
-
-    mvt_ok(mv_totals_find(mvt_memory(), &trace, &lives, &totals, mvt_err()));
-    return totals;
-}
-
-static void expect_exact(uint32_t device)
-{
-    mv_totals totals = audit_of(device);
-
-    cr_assert(totals.audit.exact, "%s", totals.audit.count ? totals.audit.notes[0] : "");
-}
-
 /* ---- blocks ------------------------------------------------------------------------------ */
-
-static void segment(mvt_live *l, uint64_t addr, uint64_t size)
-{
-    mvt_live_call(l, .action = MV_API_ALLOC, .addr = addr, .size = size,
-                  .text = mvt_live_string(l, "cudaMalloc"),
-                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
-}
 
 Test(live, a_block_and_its_free_are_two_events)
 {
     mvt_live *l = mvt_live_new();
     const mv_events *e;
 
-    segment(l, 0x7f0000000000, 2 << 20);
+    mvt_live_segment(l, 0x7f0000000000, 2 << 20);
     mvt_live_block(l, .addr = 0x7f0000000000, .size = 1024, .time_us = 1000100,
                    .stack = mvt_live_stack(l, "f:a.py:7;main:a.py:20"));
     mvt_live_free(l, .addr = 0x7f0000000000, .size = 1024, .time_us = 1000200);
     read_live(l);
     cr_assert_eq(trace.device_count, 1);
-    expect_event(0, 0, MV_ACTION_SEGMENT_ALLOC, 0x7f0000000000, 2 << 20);
-    expect_event(0, 1, MV_ACTION_ALLOC, 0x7f0000000000, 1024);
-    expect_event(0, 2, MV_ACTION_FREE_REQUESTED, 0x7f0000000000, 1024);
-    expect_event(0, 3, MV_ACTION_FREE_COMPLETED, 0x7f0000000000, 1024);
+    mvt_expect_event(&trace, 0, 0, MV_ACTION_SEGMENT_ALLOC, 0x7f0000000000, 2 << 20);
+    mvt_expect_event(&trace, 0, 1, MV_ACTION_ALLOC, 0x7f0000000000, 1024);
+    mvt_expect_event(&trace, 0, 2, MV_ACTION_FREE_REQUESTED, 0x7f0000000000, 1024);
+    mvt_expect_event(&trace, 0, 3, MV_ACTION_FREE_COMPLETED, 0x7f0000000000, 1024);
     e = &trace.devices[0].events;
     cr_assert_eq(e->count, 4);
     cr_assert_eq(e->time_us[1], 1700000000000100);
@@ -103,7 +69,7 @@ Test(live, a_block_and_its_free_are_two_events)
     cr_assert_eq(e->stack[2].row, e->stack[1].row);
     cr_assert_eq(e->call[3], e->call[1]);
     cr_assert_eq(notes(MV_NOTE_LOST), 0);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 Test(live, what_is_alive_tiles_the_final_heap)
@@ -111,7 +77,7 @@ Test(live, what_is_alive_tiles_the_final_heap)
     mvt_live *l = mvt_live_new();
     uint32_t stack = mvt_live_stack(l, "f:a.py:7");
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 512, .stack = stack);
     mvt_live_block(l, .addr = 0x10000200, .size = 1024, .stack = stack);
     mvt_live_block(l, .addr = 0x10000600, .size = 2048, .stack = stack);
@@ -125,7 +91,7 @@ Test(live, what_is_alive_tiles_the_final_heap)
     cr_assert_eq(trace.blocks.size[1], 1024);
     cr_assert_eq(trace.blocks.call[0], trace.devices[0].events.call[1]);
     cr_assert_eq(notes(MV_NOTE_UNTILED), 0);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 Test(live, block_sizes_are_taken_as_they_are)
@@ -134,12 +100,12 @@ Test(live, block_sizes_are_taken_as_they_are)
     mv_totals totals;
 
     /* an unsplit rest of 1 MiB belongs to the block; a large rest after a small block does not */
-    segment(l, 0x10000000, 20 << 20);
+    mvt_live_segment(l, 0x10000000, 20 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 19 << 20);
     mvt_live_free(l, .addr = 0x10000000, .size = 19 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 20 << 20);
     read_live(l);
-    totals = audit_of(0);
+    totals = mvt_audit_of(&trace, 0);
     cr_assert(totals.audit.exact);
     cr_assert_eq(totals.peak.bytes.allocated, 20 << 20);
     cr_assert_eq(totals.current.bytes.allocated, 20 << 20);
@@ -153,7 +119,7 @@ Test(live, an_oom_is_an_event_of_its_device)
     mvt_live_event(l, MV_LIVE_EVENT_OOM,
                    (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "f:a.py:7")});
     read_live(l);
-    expect_event(0, 0, MV_ACTION_OOM, MV_NO_BYTES, 1 << 30);
+    mvt_expect_event(&trace, 0, 0, MV_ACTION_OOM, MV_NO_BYTES, 1 << 30);
 }
 
 Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
@@ -171,18 +137,18 @@ Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
     cr_assert_eq(trace.device_count, 3);
     cr_assert_str_eq(mv_fact_find(&trace, "cpu_device"), "2");
     cr_assert_eq(trace.devices[0].events.count, 0);
-    expect_event(1, 0, MV_ACTION_ALLOC, 0x7f0000000000, 512);
-    expect_event(2, 1, MV_ACTION_ALLOC, 0x6001, 37);
-    expect_event(2, 2, MV_ACTION_FREE_REQUESTED, 0x5000, 100);
+    mvt_expect_event(&trace, 1, 0, MV_ACTION_ALLOC, 0x7f0000000000, 512);
+    mvt_expect_event(&trace, 2, 1, MV_ACTION_ALLOC, 0x6001, 37);
+    mvt_expect_event(&trace, 2, 2, MV_ACTION_FREE_REQUESTED, 0x5000, 100);
     cr_assert_eq(trace.devices[1].events.call[0], 0);
     cr_assert_eq(trace.devices[2].events.call[1], 1);
     cr_assert_eq(trace.segments.count, 0);
-    totals = audit_of(2);
+    totals = mvt_audit_of(&trace, 2);
     cr_assert(totals.audit.exact, "%s", totals.audit.count ? totals.audit.notes[0] : "");
     cr_assert_eq(totals.current.bytes.allocated, 37);
     cr_assert_eq(totals.current.allocations, 1);
     cr_assert_eq(totals.peak.bytes.allocated, 137);
-    expect_exact(1);
+    mvt_expect_exact(&trace, 1);
 }
 
 /* ---- pools ------------------------------------------------------------------------------- */
@@ -255,14 +221,14 @@ Test(live, threads_are_merged_by_number)
     mvt_live_next_chunk(l, 1, true);
     mvt_live_free(l, .thread = 1, .sequence = 4, .addr = 0x1000, .size = 1024, .time_us = 1000040);
     read_live(l);
-    expect_event(0, 0, MV_ACTION_ALLOC, 0x1000, 512);
-    expect_event(0, 1, MV_ACTION_FREE_REQUESTED, 0x1000, 512);
-    expect_event(0, 3, MV_ACTION_ALLOC, 0x1000, 1024);
-    expect_event(0, 4, MV_ACTION_FREE_REQUESTED, 0x1000, 1024);
+    mvt_expect_event(&trace, 0, 0, MV_ACTION_ALLOC, 0x1000, 512);
+    mvt_expect_event(&trace, 0, 1, MV_ACTION_FREE_REQUESTED, 0x1000, 512);
+    mvt_expect_event(&trace, 0, 3, MV_ACTION_ALLOC, 0x1000, 1024);
+    mvt_expect_event(&trace, 0, 4, MV_ACTION_FREE_REQUESTED, 0x1000, 1024);
     cr_assert_eq(notes(MV_NOTE_LOST), 0);
     cr_assert_eq(notes(MV_NOTE_UNSORTED_TIME), 0);
     cr_assert_eq(trace.devices[0].events.time_us[3], 1700000000000033);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 /* Older shims took the number of a free before the call, and its time after it. */
@@ -367,7 +333,7 @@ Test(live, the_frameworks_totals_are_compared)
 {
     mvt_live *l = mvt_live_new();
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 512);
     mvt_live_event(l, MV_LIVE_EVENT_TOTALS, (mvt_live_args){.allocated = 512, .reserved = 2 << 20});
     read_live(l);
@@ -449,9 +415,9 @@ Test(live, a_thread_that_follows_in_a_chunk_is_another)
     expect_annotation(2, MV_STAGE_END, "own");
     cr_assert_eq(trace.annotations.count, 3);
     cr_assert_eq(notes(MV_NOTE_LOOSE), 1);
-    expect_event(1, 1, MV_ACTION_FREE_REQUESTED, 0x1000, 512);
+    mvt_expect_event(&trace, 1, 1, MV_ACTION_FREE_REQUESTED, 0x1000, 512);
     cr_assert_eq(notes(MV_NOTE_LOST), 0);
-    expect_exact(1);
+    mvt_expect_exact(&trace, 1);
 }
 
 /* ---- stacks, facts ----------------------------------------------------------------------- */
@@ -568,7 +534,7 @@ Test(live, training_runs_come_back_event_for_event)
         expect_run(from);
         cr_assert_eq(trace.segments.count, from->segments.count);
         cr_assert_eq(trace.segments.allocated[0], from->segments.allocated[0]);
-        expect_exact(0);
+        mvt_expect_exact(&trace, 0);
     }
 }
 
@@ -621,7 +587,7 @@ Test(live, marks_are_steps)
     mv_steps steps;
     char name[32];
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     for (int i = 0; i < 10; i++) {
         snprintf(name, sizeof name, "step %d", i);
         mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
@@ -642,7 +608,7 @@ Test(live, ranges_are_steps)
     mv_steps steps;
     char name[32];
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     for (int i = 0; i < 10; i++) {
         snprintf(name, sizeof name, "iteration %d", i);
         mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
@@ -660,7 +626,7 @@ Test(live, a_mark_and_a_range_of_one_name_are_two_series)
     mvt_live *l = mvt_live_new();
     mv_steps steps;
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     for (int i = 0; i < 10; i++) {
         mark(l, MV_LIVE_EVENT_PUSH, 1, "step", 0);
         some_step(l);
@@ -679,7 +645,7 @@ static void keep_and_exit(mvt_live *l, bool in_order)
 {
     char name[32];
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     for (uint32_t i = 0; i < 10; i++) {
         snprintf(name, sizeof name, "step %u", i);
         mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
@@ -718,7 +684,7 @@ Test(live, what_the_exit_frees_was_kept)
     cr_assert_eq(leaks.leaked_bytes, 10 * 512);
     cr_assert_eq(lives.events.action[leaks.exit_event], MV_ACTION_FREE_REQUESTED);
     cr_assert_eq(leaks.exit_event, lives.events.count - 25);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 Test(live, a_killed_program_has_no_exit)

@@ -19,40 +19,6 @@ static uint64_t lost(void)
     return trace.notes[MV_NOTE_LOST].count;
 }
 
-static void expect_event(uint32_t device, uint32_t i, mv_action action, uint64_t addr,
-                         uint64_t size)
-{
-    const mv_events *e = &trace.devices[device].events;
-
-    cr_assert_lt(i, e->count);
-    cr_assert_eq(e->action[i], action, "event %u: %s", i, mv_action_name(e->action[i]));
-    cr_assert_eq(e->addr[i], addr, "event %u: %#lx", i, (unsigned long)e->addr[i]);
-    cr_assert_eq(e->size[i], size, "event %u: %lu", i, (unsigned long)e->size[i]);
-}
-
-static mv_totals audit_of(uint32_t device)
-{
-    mv_totals totals;
-    mv_lives lives = mvt_lives(mvt_memory(), &trace, device);
-
-    mvt_ok(mv_totals_find(mvt_memory(), &trace, &lives, &totals, mvt_err()));
-    return totals;
-}
-
-static void expect_exact(uint32_t device)
-{
-    mv_totals totals = audit_of(device);
-
-    cr_assert(totals.audit.exact, "%s", totals.audit.count ? totals.audit.notes[0] : "");
-}
-
-static void segment(mvt_live *l, uint64_t addr, uint64_t size)
-{
-    mvt_live_call(l, .action = MV_API_ALLOC, .addr = addr, .size = size,
-                  .text = mvt_live_string(l, "cudaMalloc"),
-                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
-}
-
 static void allocator_call(mvt_live *l, mv_api_action action, uint64_t addr, uint64_t size)
 {
     mvt_live_call(l, .action = action, .addr = addr, .size = size,
@@ -75,10 +41,10 @@ Test(live_segments, pieces_of_one_mapping_are_one_event)
     for (uint64_t i = 3; i < 4; i++)
         allocator_call(l, MV_API_UNMAP, 0x40000000 + (i << 21), 2 << 20);
     read_live(l);
-    expect_event(0, 0, MV_ACTION_SEGMENT_MAP, 0x40000000, 6 << 20);
-    expect_event(0, 1, MV_ACTION_ALLOC, 0x40000000, 5 << 20);
-    expect_event(0, 2, MV_ACTION_SEGMENT_MAP, 0x40600000, 2 << 20);
-    expect_event(0, 6, MV_ACTION_SEGMENT_UNMAP, 0x40600000, 2 << 20);
+    mvt_expect_event(&trace, 0, 0, MV_ACTION_SEGMENT_MAP, 0x40000000, 6 << 20);
+    mvt_expect_event(&trace, 0, 1, MV_ACTION_ALLOC, 0x40000000, 5 << 20);
+    mvt_expect_event(&trace, 0, 2, MV_ACTION_SEGMENT_MAP, 0x40600000, 2 << 20);
+    mvt_expect_event(&trace, 0, 6, MV_ACTION_SEGMENT_UNMAP, 0x40600000, 2 << 20);
     cr_assert_eq(trace.devices[0].events.call[0], trace.devices[0].events.call[1]);
     cr_assert_neq(trace.devices[0].events.call[1], trace.devices[0].events.call[2]);
     cr_assert_eq(trace.api_calls.count, 6);
@@ -87,7 +53,7 @@ Test(live_segments, pieces_of_one_mapping_are_one_event)
     cr_assert_eq(trace.segments.count, 1);
     cr_assert_eq(trace.segments.total_size[0], 6 << 20);
     cr_assert(trace.segments.is_expandable[0]);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 /* One that names a device and a handle. */
@@ -111,14 +77,14 @@ Test(live_segments, an_unmap_ends_what_is_mapped_on_another_device)
     allocator_calls(l, UNMAP, .device = 0, .addr = 0x40200000, .size = 6 << 20);
     read_live(l);
     cr_assert_eq(lost(), 0);
-    expect_event(0, 0, MV_ACTION_SEGMENT_MAP, 0x40600000, 2 << 20);
-    expect_event(0, 1, MV_ACTION_SEGMENT_UNMAP, 0x40600000, 2 << 20);
-    expect_event(1, 1, MV_ACTION_SEGMENT_UNMAP, 0x40000000, 2 << 20);
-    expect_event(1, 5, MV_ACTION_SEGMENT_UNMAP, 0x40200000, 4 << 20);
+    mvt_expect_event(&trace, 0, 0, MV_ACTION_SEGMENT_MAP, 0x40600000, 2 << 20);
+    mvt_expect_event(&trace, 0, 1, MV_ACTION_SEGMENT_UNMAP, 0x40600000, 2 << 20);
+    mvt_expect_event(&trace, 1, 1, MV_ACTION_SEGMENT_UNMAP, 0x40000000, 2 << 20);
+    mvt_expect_event(&trace, 1, 5, MV_ACTION_SEGMENT_UNMAP, 0x40200000, 4 << 20);
     cr_assert_eq(trace.segments.count, 0);
-    expect_exact(0);
-    expect_exact(1);
-    totals = audit_of(1);
+    mvt_expect_exact(&trace, 0);
+    mvt_expect_exact(&trace, 1);
+    totals = mvt_audit_of(&trace, 1);
     cr_assert_eq(totals.current.bytes.reserved, 0);
     cr_assert_eq(totals.peak.bytes.reserved, 6 << 20);
 }
@@ -142,9 +108,9 @@ Test(live_segments, memory_of_another_process_is_no_segment)
     read_live(l);
     cr_assert_eq(lost(), 0, "%s", trace.notes[MV_NOTE_LOST].first);
     cr_assert_eq(trace.devices[0].events.count, 3);
-    expect_event(0, 2, MV_ACTION_SEGMENT_MAP, 0x50000000, 2 << 20);
+    mvt_expect_event(&trace, 0, 2, MV_ACTION_SEGMENT_MAP, 0x50000000, 2 << 20);
     cr_assert_eq(trace.segments.count, 2);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 Test(live_segments, memory_of_this_process_where_anothers_was_is_a_segment)
@@ -158,7 +124,7 @@ Test(live_segments, memory_of_this_process_where_anothers_was_is_a_segment)
     allocator_calls(l, UNMAP, .addr = 0x50000000, .size = 2 << 20);
     read_live(l);
     cr_assert_eq(lost(), 0);
-    expect_event(0, 1, MV_ACTION_SEGMENT_UNMAP, 0x50000000, 2 << 20);
+    mvt_expect_event(&trace, 0, 1, MV_ACTION_SEGMENT_UNMAP, 0x50000000, 2 << 20);
     cr_assert_eq(trace.segments.count, 0);
 }
 
@@ -176,7 +142,7 @@ Test(live_segments, touching_mappings_of_two_reservations_are_two_segments)
     cr_assert_eq(trace.segments.count, 2);
     cr_assert_eq(trace.segments.kind[0], MV_SEGMENT_SMALL);
     cr_assert_eq(trace.segments.kind[1], MV_SEGMENT_LARGE);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 Test(live_segments, calls_of_others_and_failed_ones_make_no_segment)
@@ -204,25 +170,25 @@ Test(live_segments, a_released_segment_has_its_size)
 {
     mvt_live *l = mvt_live_new();
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     mvt_live_call(l, .action = MV_API_FREE, .addr = 0x10000000, .device = 3,
                   .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
     read_live(l);
-    expect_event(0, 1, MV_ACTION_SEGMENT_FREE, 0x10000000, 2 << 20);
+    mvt_expect_event(&trace, 0, 1, MV_ACTION_SEGMENT_FREE, 0x10000000, 2 << 20);
     cr_assert_eq(trace.segments.count, 0);
-    expect_exact(0);
+    mvt_expect_exact(&trace, 0);
 }
 
 Test(live_segments, blocks_in_no_segment_get_one_where_others_have_them)
 {
     mvt_live *l = mvt_live_new();
 
-    segment(l, 0x10000000, 2 << 20);
+    mvt_live_segment(l, 0x10000000, 2 << 20);
     mvt_live_block(l, .addr = 0x30000000, .size = 512);
     mvt_live_block(l, .addr = 0x30000200, .size = 512);
     read_live(l);
     cr_assert_eq(trace.segments.count, 2);
     cr_assert_eq(trace.segments.total_size[1], 1024);
     cr_assert_gt(lost(), 0);
-    cr_assert_not(audit_of(0).audit.exact);
+    cr_assert_not(mvt_audit_of(&trace, 0).audit.exact);
 }
