@@ -187,7 +187,7 @@ static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, ch
         snprintf(why, why_size, "the events have no times, so %s means nothing", x);
         *time_us = MV_NO_TIME;
     } else {
-        *time_us = *time_us > INT64_MAX - start && start > 0 ? INT64_MAX : start + *time_us;
+        *time_us = start > 0 && *time_us > INT64_MAX - start ? INT64_MAX : start + *time_us;
     }
     return true;
 }
