@@ -49,8 +49,10 @@ static const struct {
          "this was stored as UTF-8 text, which lost its bytes; copy the file as binary"),
     LOOK(0, "}q", "a pickle of protocol 0 or 1; 2 to 5 are read"),
     LOOK(0, "]q", "a pickle of protocol 0 or 1; 2 to 5 are read"),
-    LOOK(0, "(", "a pickle of protocol 0 or 1; 2 to 5 are read"),
-    LOOK(0, "c", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+    LOOK(0, "(d", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+    LOOK(0, "(l", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+    LOOK(0, "ccopy_reg\n", "a pickle of protocol 0 or 1; 2 to 5 are read"),
+    LOOK(0, "ccollections\n", "a pickle of protocol 0 or 1; 2 to 5 are read"),
 };
 
 /* Says what an unreadable file looks like, so that the user knows what to do. */

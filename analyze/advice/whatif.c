@@ -9,8 +9,6 @@
 #include "base/text.h"
 
 #define WASTE 0.25
-/* Figures that may be off by more than this part of the peak are called rough. */
-#define ROUGH 0.01
 
 typedef struct {
     mv_arena *arena;
@@ -133,33 +131,14 @@ static const char *with(whatif_state *s, const mv_trial *run)
                                    name_of(run->conf)));
 }
 
-/* Whether the figures of a run may be off by enough to say so. */
-static bool is_rough(const mv_trials *t, const char *conf)
-{
-    return (double)mv_trials_error_of(t, conf) > ROUGH * (double)mv_trials_base(t);
-}
-
-/* " in what the trace shows, give or take 838 MiB"; "" where the trace shows all. */
-static const char *doubts(whatif_state *s, const char *conf)
-{
-    const mv_trials *t = &s->out->trials;
-    char error[MV_SIZE_TEXT];
-
-    if (s->lives->allocs.preexisting == 0)
-        return "";
-    if (!is_rough(t, conf))
-        return " in what the trace shows";
-    return keep(s, mv_arena_printf(s->arena, " in what the trace shows, give or take %s",
-                                   mv_size_text(error, mv_trials_error_of(t, conf))));
-}
-
-/* "the request that failed", or "all 3 requests that failed". */
 static const char *failed_requests(whatif_state *s)
 {
-    uint32_t count = s->out->trials.recorded_ooms;
+    return keep(s, mv_trials_failures(&s->out->trials));
+}
 
-    return count == 1 ? "the request that failed"
-                      : keep(s, mv_arena_printf(s->arena, "all %u requests that failed", count));
+static const char *doubts(whatif_state *s, const char *conf)
+{
+    return keep(s, mv_trials_doubts(&s->out->trials, conf));
 }
 
 static void advise_setting(whatif_state *s, const mv_trial *run)
@@ -192,7 +171,7 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
             "%s the peak of reserved memory falls from %s to %s%s (%s less)%s, with %llu calls for "
             "device memory instead of %llu.",
             with(s, run), mv_size_text(was, mv_trials_base(trials)),
-            is_rough(trials, run->conf) ? "about " : "", is,
+            mv_trials_about(trials, run->conf), is,
             mv_size_text(saves, (uint64_t)mv_trials_gain(trials, run)), doubts(s, run->conf),
             (unsigned long long)run->result.counts.segment_allocs, (unsigned long long)calls);
     add_advice(s, run->conf, run, MV_NO_STACK, text);
@@ -317,8 +296,7 @@ static const char *tell_saving(whatif_state *s, const char *what)
     if (t->limit_source == MV_LIMIT_GIVEN)
         mv_text_append(within, sizeof within, "within %s, ", mv_size_text(limit, t->limit));
     return keep(s, mv_arena_printf(s->arena, "%s%s would save %s%s of %s reserved%s", within, what,
-                                   is_rough(t, conf) ? "about " : "",
-                                   mv_size_text(saves, (uint64_t)a->gain),
+                                   mv_trials_about(t, conf), mv_size_text(saves, (uint64_t)a->gain),
                                    mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
 }
 

@@ -54,6 +54,18 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     return advice;
 }
 
+/* A text that is kept, or "" when memory is out. */
+static const char *keep(adviser *a, const char *text)
+{
+    a->failed = a->failed || !text;
+    return text ? text : "";
+}
+
+static const char *failed_requests(adviser *a)
+{
+    return keep(a, mv_trials_failures(&a->trials));
+}
+
 /* Whether the culprit of a stack is a line that can be changed. */
 static bool has_line(const adviser *a, mv_stack_id stack)
 {
@@ -95,8 +107,8 @@ static void about_line(adviser *a, const mv_pin *line, mv_err *err)
             return;
         if (mv_trials_tell_failures(&a->trials))
             snprintf(gain, sizeof gain,
-                     "; in a pool of their own the request that failed would have been met "
-                     "(replayed)");
+                     "; in a pool of their own %s would have been met (replayed)",
+                     failed_requests(a));
         else
             snprintf(gain, sizeof gain,
                      "; in a pool of their own %s less would have been reserved (replayed)",
@@ -247,17 +259,20 @@ static void explain(adviser *a, uint32_t change, char *out, size_t size)
 static void advise_setting(adviser *a, const mv_trial *trial)
 {
     char saves[MV_SIZE_TEXT], is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], why[640];
+    const char *about = mv_trials_about(&a->trials, trial->conf);
     bool meets = mv_trials_tell_failures(&a->trials);
     mv_advice *advice;
 
     explain(a, trial->change, why, sizeof why);
     advice = advise(a, (uint64_t)trial->saves,
-                    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %s less at the peak "
-                    "(replayed): %s instead of %s%s%s",
-                    *trial->conf ? trial->conf : "''", mv_size_text(saves, (uint64_t)trial->saves),
+                    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %s%s less at the peak%s "
+                    "(replayed): %s%s instead of %s%s%s%s",
+                    *trial->conf ? trial->conf : "''", about,
+                    mv_size_text(saves, (uint64_t)trial->saves),
+                    keep(a, mv_trials_doubts(&a->trials, trial->conf)), about,
                     mv_size_text(is, trial->result.peak.reserved),
-                    mv_size_text(was, a->trials.recorded_reserved),
-                    meets ? ", with the request that failed" : "", why);
+                    mv_size_text(was, a->trials.recorded_reserved), meets ? ", with " : "",
+                    meets ? failed_requests(a) : "", why);
     advice->setting = trial->conf;
     advice->is_replayed = true;
     advice->saves = trial->saves;
@@ -401,15 +416,15 @@ static void note_trials(adviser *a)
     if (f->meets && f->lacks_memory)
         f->trials_note = mv_arena_printf(
             a->arena,
-            "no setting is advised: %s would have met the request that failed (replayed), but not "
-            "what would have come next: memviz oom says how much is lacking",
-            f->meets);
+            "no setting is advised: %s would have met %s (replayed), but not what would have come "
+            "next: memviz oom says how much is lacking",
+            f->meets, failed_requests(a));
     else if (f->meets)
         f->trials_note = mv_arena_printf(
             a->arena,
-            "%s would have met the request that failed (replayed), with %s of the limit to spare; "
-            "memviz oom says whether that carries the run on",
-            f->meets, mv_size_text(spare, f->spare));
+            "%s would have met %s (replayed), with %s of the limit to spare; memviz oom says "
+            "whether that carries the run on",
+            f->meets, failed_requests(a), mv_size_text(spare, f->spare));
     else if (f->not_replayed)
         f->trials_note =
             mv_arena_printf(a->arena, "no setting is advised: not replayed: %s", f->not_replayed);

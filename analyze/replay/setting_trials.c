@@ -14,6 +14,8 @@
 #define FAIR_ERROR  0.03
 /* Savings below this share of the recorded peak are not worth a setting. */
 #define WORTH 0.01
+/* Figures that may be off by more than this part of the peak are called rough. */
+#define ROUGH 0.01
 
 const char *mv_trust_name(mv_trust trust)
 {
@@ -498,6 +500,36 @@ uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf)
                    parsed.rules.expandable != trials->recorded.rules.expandable
                ? trials->start_error
                : 0;
+}
+
+static bool is_rough(const mv_trials *t, const char *conf)
+{
+    return (double)mv_trials_error_of(t, conf) > ROUGH * (double)mv_trials_base(t);
+}
+
+const char *mv_trials_about(const mv_trials *trials, const char *conf)
+{
+    return is_rough(trials, conf) ? "about " : "";
+}
+
+const char *mv_trials_doubts(const mv_trials *trials, const char *conf)
+{
+    char error[MV_SIZE_TEXT];
+
+    if (trials->lives->allocs.preexisting == 0)
+        return "";
+    if (!is_rough(trials, conf))
+        return " in what the trace shows";
+    return mv_arena_printf(trials->arena, " in what the trace shows, give or take %s",
+                           mv_size_text(error, mv_trials_error_of(trials, conf)));
+}
+
+const char *mv_trials_failures(const mv_trials *trials)
+{
+    return trials->recorded_ooms == 1
+               ? "the request that failed"
+               : mv_arena_printf(trials->arena, "all %u requests that failed",
+                                 trials->recorded_ooms);
 }
 
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves)

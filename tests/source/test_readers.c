@@ -39,6 +39,10 @@ Test(readers, other_files_are_named)
         {BYTES("\xef\xbf\xbd\4\xef\xbf\xbd"), "stored as UTF-8 text, which lost its bytes"},
         {BYTES("}q\0X\x08\0\0\0segments"), "a pickle of protocol 0 or 1"},
         {BYTES("(dp0\nVsegments\n"), "a pickle of protocol 0 or 1"},
+        {BYTES("(lp0\n."), "a pickle of protocol 0 or 1"},
+        {BYTES("ccollections\nOrderedDict\n"), "a pickle of protocol 0 or 1"},
+        {BYTES("count,size\n1,2\n"), "neither a PyTorch snapshot"},
+        {BYTES("(a text)\n"), "neither a PyTorch snapshot"},
         {BYTES("hello"), "neither a PyTorch snapshot"},
     };
 

@@ -376,7 +376,8 @@ static uint32_t shell_words(const char *line, char words[][512], uint32_t most)
     uint32_t count = 0;
     FILE *in;
 
-    snprintf(command, sizeof command, "printf '%%s\\n' %s", line);
+    cr_assert_lt(snprintf(command, sizeof command, "printf '%%s\\n' %s", line),
+                 (int)sizeof command);
     in = popen(command, "r");
     cr_assert_not_null(in);
     while (count < most && fgets(words[count], 512, in)) {
