@@ -171,8 +171,12 @@ guest(FILTERS, "a filter, then children", "go 3 kill_on 257 forks 3", timed=Fals
 guest(FILTERS, "strict", "go 3 strict go 20000 count exit_strictly", timed=False, complete=False, why="stopped.*not permitted")
 case(FILTERS, "a filter of the program's parent", "{b}/guest kill_on 285 exec_self go+5", timed=False, cheap=True,
      why="nothing was recorded.*filter", modes=["all"])
+SERVICE = "systemd-run -q --wait --pipe -p SystemCallFilter=@system-service "
+case(FILTERS, "a service that the program asks for", SERVICE + "{b}/guest go 5", needs=["/run/systemd/system"],
+     why=UNSEEN)
 case(FILTERS, "as a service (SystemCallFilter)",
-     "systemd-run -q --wait --pipe -p SystemCallFilter=@system-service {b}/guest go 5", needs=["/run/systemd/system"])
+     "sh -c '" + SERVICE + "$(env | sed -n \"s/^\\(LD_PRELOAD\\|MEMVIZ_[A-Z_]*\\)=.*/-E \\1/p\") {b}/guest go 5'",
+     needs=["/run/systemd/system"], why="nothing was recorded.*filter")
 
 preloaded("jemalloc", LIB + "/libjemalloc.so.2")
 preloaded("tcmalloc", LIB + "/libtcmalloc_minimal.so.4")
