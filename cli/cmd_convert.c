@@ -51,7 +51,7 @@ static bool choose(const mv_cli *cli, write_fn **write)
 }
 
 static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opts *opts,
-                          mv_sink *sink, mv_err *err)
+                          mv_sink *sink, mv_page_gap *gap, mv_err *err)
 {
     mv_viewer_page_opts page = {.write = *opts};
 
@@ -67,10 +67,16 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
         if (err->code != MV_OK)
             return err->code;
     }
-    return mv_page_put(cli, trace, &page, out_of(cli), sink, err);
+    return mv_page_put(cli, trace, &page, out_of(cli), sink, gap, err);
 }
 
-static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint64_t *bytes)
+typedef struct {
+    const char *path;
+    uint64_t events, bytes_in, bytes_out; /* events: in the trace */
+    mv_page_gap gap;                      /* what of them is not in OUT */
+} written;
+
+static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, written *w)
 {
     const char *path = out_of(cli), *input = mv_input_name(cli);
     const char *slash = strrchr(input, '/');
@@ -87,21 +93,16 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint
                           .user = &progress,
                           .name = slash && slash[1] ? slash + 1 : input};
     if ((write ? write(&cli->scratch, trace, &opts, &sink, &err)
-               : write_page(cli, trace, &opts, &sink, &err)) == MV_OK)
+               : write_page(cli, trace, &opts, &sink, &w->gap, &err)) == MV_OK)
         mv_sink_commit(&sink, &err);
     else
         mv_sink_abort(&sink);
     mv_progress_end(&progress);
-    *bytes = sink.bytes;
+    w->bytes_out = sink.bytes;
     if (err.code != MV_OK)
         mv_complain(err.code == MV_IO ? NULL : path, &err);
     return err.code == MV_OK;
 }
-
-typedef struct {
-    const char *path;
-    uint64_t events, bytes_in, bytes_out;
-} written;
 
 static uint64_t count_events(const mv_trace *trace)
 {
@@ -112,10 +113,11 @@ static uint64_t count_events(const mv_trace *trace)
     return events;
 }
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)       \
-    MEMBER("written", mv_value_text(w->path))     \
-    MEMBER("events", mv_value_u64(w->events))     \
-    MEMBER("bytes_in", mv_value_u64(w->bytes_in)) \
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                   \
+    MEMBER("written", mv_value_text(w->path))                 \
+    MEMBER("events", mv_value_u64(w->events - w->gap.events)) \
+    MEMBER("left_out", mv_value_u64(w->gap.events))           \
+    MEMBER("bytes_in", mv_value_u64(w->bytes_in))             \
     MEMBER("bytes_out", mv_value_u64(w->bytes_out))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
@@ -133,8 +135,11 @@ static void report_text(mv_out *out, const written *w)
     char in[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
 
     mv_out_clean(out, mv_text_span(w->path));
-    mv_out_format(out, ": %llu events, %s to %s", (unsigned long long)w->events,
-                  mv_size_text(in, w->bytes_in), mv_size_text(size, w->bytes_out));
+    mv_out_format(out, ": %llu", (unsigned long long)(w->events - w->gap.events));
+    if (w->gap.events > 0)
+        mv_out_format(out, " of %llu", (unsigned long long)w->events);
+    mv_out_format(out, " events, %s to %s", mv_size_text(in, w->bytes_in),
+                  mv_size_text(size, w->bytes_out));
     if (w->bytes_in > 0)
         mv_out_format(out, " (%.1f %%)", (double)w->bytes_out / (double)w->bytes_in * 100);
     mv_out_char(out, '\n');
@@ -205,7 +210,7 @@ int mv_cmd_convert(mv_cli *cli)
     if (!choose(cli, &write))
         return MV_EXIT_USAGE;
     w.path = out_of(cli);
-    if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w.bytes_out))
+    if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w))
         return MV_EXIT_FAILED;
     if (write == mv_plain_write && !mv_option_given(&cli->options, MV_HAS(QUIET)))
         warn_of_losses(cli, &trace);

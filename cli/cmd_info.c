@@ -9,6 +9,7 @@
 #include "analyze/totals/host_totals.h"
 #include "base/numbers.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
@@ -471,6 +472,12 @@ static void put_recorded(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%s, %.6f s", date, ((double)last - (double)first) / 1e6);
 }
 
+/* Whether reports are about calls or heaps, since PyTorch has done nothing. */
+static bool is_of_calls(const mv_trace *trace)
+{
+    return mv_level_has(trace, MV_LEVEL_DEFAULT) && mv_level_default(trace) != MV_LEVEL_PYTORCH;
+}
+
 static void put_history(const facts *f)
 {
     const char *why = NULL;
@@ -478,9 +485,26 @@ static void put_history(const facts *f)
     for (uint32_t i = 0; i < f->count && f->history != MV_HISTORY_NONE && !why; i++)
         if (f->devices[i].history == f->history)
             why = f->devices[i].history_why;
+    if (f->history == MV_HISTORY_NONE && is_of_calls(f->trace))
+        why = "PyTorch's allocator made no event; the levels have what others did";
     put_label(f->out, "history");
     mv_prose_put(f->out, LABEL, LABEL, "%s%s%s", mv_history_name(f->history), why ? ": " : "",
                  why ? why : "");
+}
+
+/* Where there is more than PyTorch's blocks: what --level may say. */
+static void put_levels(const facts *f)
+{
+    mv_level_list levels = mv_levels_of(f->trace);
+    char names[1200] = "";
+
+    if (levels.count == 0 || (levels.count == 1 && !is_of_calls(f->trace)))
+        return;
+    for (uint32_t i = 0; i < levels.count; i++)
+        mv_text_append(names, sizeof names, "%s%s", i > 0 ? ", " : "", levels.name[i]);
+    put_label(f->out, "levels");
+    mv_prose_put(f->out, LABEL, LABEL, "%s; reports are about %s unless --level names another",
+                 names, mv_level_name_of(f->trace, mv_level_default(f->trace)));
 }
 
 static void put_counts(const facts *f)
@@ -639,6 +663,7 @@ static void put_text(const facts *f)
     put_rounding(f);
     put_recorded(f);
     put_history(f);
+    put_levels(f);
     mv_table_print(f->cli, &device_table, f, NULL, "\n");
     mv_idle_put_others(f->out, f->trace, f->first, f->end, false);
     mv_out_char(f->out, '\n');

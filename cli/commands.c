@@ -229,7 +229,7 @@ const mv_command mv_commands[] = {
             "the bytes up by other facts instead: library (who called CUDA, on --level cuda or\n"
             "all), line, annotation and others, as in peak.\n"
             "-o X.svg or X.png draws a flame graph, the largest on the left. X.html is the\n"
-            "viewer as a page, with the whole trace inside. X.folded gets folded stacks, for\n"
+            "viewer as a page, with the trace inside. X.folded gets folded stacks, for\n"
             "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"
             "the bytes. The lines add up to what is allocated.\n",
         .example = "memviz memory --at peak train.pickle\n"
@@ -295,7 +295,8 @@ const mv_command mv_commands[] = {
         .summary = "why each out-of-memory happened, and what would have helped",
         .help =
             "For each request that failed: its size, what the device and the cache had, and the\n"
-            "verdict: capacity, fragmentation, stream_or_pool, pending_free or outside_pytorch.\n"
+            "verdict: capacity, fragmentation, stream_or_pool, pending_free, outside_pytorch or\n"
+            "unknown.\n"
             "Then what the step would still have requested, the lines that pin or hold the\n"
             "memory, and the smallest change with which the request would have succeeded. A\n"
             "setting is advised only if a replay with it served the request. For a capture also\n"
@@ -384,7 +385,9 @@ const mv_command mv_commands[] = {
             "Who held memory when: allocated bytes stacked by allocation, the reserved line above\n"
             "them, the peak, and the call sites that hold most. It is written to -o X.html, X.svg\n"
             "or X.png, else to FILE.html, and the path is printed. X.html is one file that needs\n"
-            "only a browser: the viewer and all reports, with the whole trace inside; it opens on\n"
+            "only a browser: the viewer and all reports, with the trace inside, but for the "
+            "blocks\n"
+            "that hold least of a very long one (--most-events); it opens on\n"
             "--from and --to, and --filter and --top are its search. In X.svg and X.png each\n"
             "device has a panel of the --size, one below the other; idle devices are left out.\n"
             "-o - writes SVG to standard output. --view pools draws each memory pool separately;\n"
@@ -525,13 +528,13 @@ const mv_command mv_commands[] = {
             "The ending of OUT chooses the format. .bin is memviz's own container, small and\n"
             "quick to open. .msgpack is msgpack with stack tables, or with --plain PyTorch's\n"
             "own dict, as msgpack.packb(pickle.load(f)) writes it. .html is the viewer and all\n"
-            "reports as one page for any browser, with the snapshot inside. Nothing that memviz\n"
-            "models is lost, except by --plain: PyTorch's dict does not say which events are of\n"
+            "reports as one page for any browser, with the snapshot inside, but for the blocks\n"
+            "that hold least of a very long one (--most-events). Nothing that memviz models is\n"
+            "lost otherwise, except by --plain: PyTorch's dict does not say which events are of\n"
             "one allocator call, which oom, whatif and fragmentation ask for, and has no notes\n"
-            "and nothing of what captures know besides. A live file from another machine is read "
-            "without the names in its "
-            "native\n"
-            "stacks; with --symbols its libraries are searched for on this machine.\n",
+            "and nothing of what captures know besides. A live file from another machine is read\n"
+            "without the names in its native stacks; with --symbols its libraries are searched\n"
+            "for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"
                    "memviz convert --plain train.bin train.msgpack\n"
                    "memviz convert train.pickle train.html\n",

@@ -294,8 +294,6 @@ static int refuse(const char *word)
             return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, c->name);
         mv_nearest_try(&nearest, word, c->name);
     }
-    if (strpbrk(word, "./"))
-        return mv_complain_usage(NULL, "no such file, and no such command: '%s'", word);
     if (nearest.word)
         return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, nearest.word);
     return mv_complain_usage(NULL, "no command '%s', and no such file", word);
@@ -308,11 +306,12 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || stat(path, &st) == 0;
 }
 
-/* `memviz FILE` is `memviz triage FILE`, and options may come first. */
+/* `memviz FILE` is `memviz triage FILE`, and options may come first. No command has a dot or a
+ * slash: that is a file, though it may be missing. */
 static bool names_file(int argc, char **argv)
 {
     if (argv[1][0] != '-' || !argv[1][1])
-        return is_there(argv[1]);
+        return is_there(argv[1]) || strpbrk(argv[1], "./");
     for (int i = 2; i < argc; i++)
         if (is_there(argv[i]) && !mv_command_find(argv[i]))
             return true;

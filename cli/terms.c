@@ -24,6 +24,8 @@ const mv_term mv_terms[] = {
     {"beside", "In fragmentation and oom: the bytes of the blocks that are next to free memory and "
                "pin it."},
     {"block", "A range of a segment that holds one allocation, or is free."},
+    {"calls", "In ledger and memory: how often CUDA was asked. In whatif: how often device memory "
+              "was asked for."},
     {"capacity", "The most memory that the allocator can take: that of the device, or less if the "
                  "process has a limit. As a verdict of oom: the program needed more than that."},
     {"capture",
@@ -33,6 +35,8 @@ const mv_term mv_terms[] = {
      "What a block is for: parameter, gradient, optimizer_state, activation, temporary, "
      "input, workspace, communication or unknown. memviz infers it from when a block "
      "lived and which code allocated it."},
+    {"clean", "As a verdict of leaks: enough was recorded to tell, and no line keeps memory step "
+              "after step."},
     {"confidence", "How sure memviz is that a finding is a leak, from 0.5 to 1."},
     {"culprit", "The frame of a stack that you can act on: the innermost one in your own code, if "
                 "there is one."},
@@ -45,8 +49,11 @@ const mv_term mv_terms[] = {
      "of addresses and maps memory into it (expandable_segments:True)."},
     {"floor", "The least memory that is allocated within a step. A floor that rises from step to "
               "step shows a leak."},
+    {"forecast", "In oom: what the step that failed was about to hold at its peak, by what an "
+                 "earlier step held."},
     {"fragmentation", "Reserved memory that is free, but in pieces that are too small or in the "
                       "wrong place for the requests of the program."},
+    {"fragmented", "As a verdict of fragmentation: much more is reserved than the program needs."},
     {"frame", "One line of a stack: file, line and function."},
     {"gate", "A condition of --fail-on. If a gate fails, the exit status is 3."},
     {"heap",
@@ -56,6 +63,8 @@ const mv_term mv_terms[] = {
      "The events of a file. It is complete (from an empty heap on), late (recording began "
      "when memory was in use), truncated (the oldest events were overwritten) or none."},
     {"hole", "Free bytes between blocks of a segment that is in use."},
+    {"late", "A history that began when memory was in use. What was allocated before has no stack, "
+             "and its figures are lower bounds."},
     {"leak", "Memory of one line of code that grows with every step and is never freed."},
     {"level", "Which memory a report is about (--level): PyTorch's blocks, what calls of CUDA got, "
               "pinned memory of the host, all of the device, or a heap."},
@@ -68,10 +77,15 @@ const mv_term mv_terms[] = {
     {"moment",
      "A point of the trace between two events: the peak, the end, an event number, a time "
      "or the beginning of an annotation (--at)."},
+    {"ok", "As a verdict of fragmentation: little is reserved beyond what the program needs."},
+    {"outside_pytorch", "As a verdict of oom and ledger: memory that others than PyTorch's "
+                        "allocator took, in this process or another."},
     {"peak", "The moment at which most bytes are allocated. reserved-peak is the moment at which "
              "most bytes are reserved."},
     {"pending", "Bytes of blocks that were freed but are not yet free, because another stream may "
                 "still use them."},
+    {"pending_free",
+     "As a verdict of oom: enough memory was freed, but a stream might still use it."},
     {"pinned", "A segment is pinned by blocks that are in use: PyTorch cannot return it to the "
                "device. Pinned host memory is something else: memory of the host that the GPU can "
                "read directly."},
@@ -107,10 +121,21 @@ const mv_term mv_terms[] = {
     {"stream",
      "A queue of work on a device. Free blocks of one stream are not used for requests of "
      "another."},
+    {"stream_or_pool",
+     "As a verdict of oom: enough memory was free, but for another stream or another pool."},
+    {"suspect", "In oom: the cause that the moment of the failure shows, before the steps and a "
+                "replay prove it. Beside the verdict unknown it is all that is known."},
+    {"temporary", "As a category: a block that is freed soon after it was allocated, within the "
+                  "same call or step."},
+    {"truncated", "A history whose oldest events were overwritten, since the recorder keeps "
+                  "max_entries of them."},
     {"trust", "How far the figures of a replay can be believed: exact, high, fair, low or none, by "
               "how much of the recorded run it reproduces."},
     {"unexplained", "In ledger: memory that the device shows as used and that no recorded call "
                     "accounts for."},
+    {"unknown",
+     "As a verdict: the file does not contain what the answer needs. The report says what is "
+     "missing and how to get it. As a category: what a block is for cannot be told."},
     {"unused", "Segments without a block that is in use. PyTorch can return them to the device."},
     {"verdict",
      "The answer of a report in one word. It is unknown if the file does not contain what "

@@ -7,7 +7,7 @@
 #include "cli/report/out.h"
 
 typedef struct {
-    const char *name;    /* one word; a hyphen instead of a blank */
+    const char *name;    /* one word; a hyphen instead of a blank, or a word of JSON */
     const char *meaning; /* one or two sentences */
 } mv_term;
 

@@ -81,7 +81,7 @@ static mv_code write_page(mv_drawing *d, mv_err *err)
     d->page.write.name = d->name;
     d->page.title = d->cli->options.title;
     d->page.session = &d->session;
-    return mv_page_put(d->cli, d->trace, &d->page, d->path, &d->sink, err);
+    return mv_page_put(d->cli, d->trace, &d->page, d->path, &d->sink, NULL, err);
 }
 
 /* The same picture as in an SVG, with the figures of a page. */

@@ -127,9 +127,10 @@ mv_flame_fn mv_flame_of_memory, mv_flame_of_segments;
 mv_code mv_page_open_at(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                         mv_err *err);
 
-/* Writes a page of at most --most-events, and says on standard error what is not in it. */
+/* Writes a page of at most --most-events, and says on standard error what is not in it. *gap, too,
+ * unless it is NULL. */
 mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *page, const char *path,
-                    mv_sink *sink, mv_err *err);
+                    mv_sink *sink, mv_page_gap *gap, mv_err *err);
 
 /* Writes the flame graph of a device to d->sink as folded stacks: a line for each stack, its
  * frames, outermost first, joined by ';', then a blank and a number of bytes.

@@ -51,19 +51,36 @@ static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 
 /* ---- opcodes that are rare, or do much --------------------------------------------------- */
 
+/* Whether a module is one whose objects people put into snapshots: a count, an array, a time. */
+static bool is_of_data(mv_machine *m, const mv_value *module)
+{
+    static const char *const modules[] = {"collections", "torch", "numpy", "datetime", "pathlib"};
+    const char *name = mv_machine_quote(m, module);
+
+    for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++) {
+        size_t length = strlen(modules[i]);
+        if (strncmp(name, modules[i], length) == 0 && (name[length] == '\0' || name[length] == '.'))
+            return true;
+    }
+    return false;
+}
+
 /* An object that only Python can make. Nothing of it is run, so what follows cannot be read. */
 static bool refuse_object(mv_machine *m, uint8_t op)
 {
     const mv_value *top = m->depth < 2 ? NULL : &m->stack[m->depth - 2];
     char what[64] = "";
+    bool may_be_data = true;
 
-    if (op == MV_OP_STACK_GLOBAL && top && mv_value_is_text(&top[0]) && mv_value_is_text(&top[1]))
+    if (op == MV_OP_STACK_GLOBAL && top && mv_value_is_text(&top[0]) && mv_value_is_text(&top[1])) {
+        may_be_data = is_of_data(m, &top[0]);
         snprintf(what, sizeof what, " of %.28s.%.28s", mv_machine_quote(m, &top[0]),
                  mv_machine_quote(m, &top[1]));
-    return mv_machine_fail(m, MV_FORBIDDEN,
-                           "%s%s: a Python object (memory_stats() under a key of your own?); dump "
-                           "it without; nothing was executed",
-                           opcode_names[op], what);
+    }
+    return mv_machine_fail(
+        m, MV_FORBIDDEN, "%s%s: %s; nothing was executed", opcode_names[op], what,
+        may_be_data ? "a Python object (memory_stats() under a key of your own?); dump it without"
+                    : "no snapshot has that; do not load the file in Python");
 }
 
 static bool refuse(pickle *p, uint8_t op)

@@ -243,7 +243,9 @@ Test(triage, what_a_user_would_try)
     expect_said("help graphs.pickle", 2, "memviz graphs.pickle says what is wrong in it");
     expect_said("show graphs.pickle", 2, "did you mean 'view'?");
     expect_said("plot graphs.pickle", 2, "did you mean 'trace_plot'?");
-    expect_said("graph.pickle", 2, "no such file, and no such command: 'graph.pickle'");
+    expect_said("graph.pickle", 1, "graph.pickle: No such file or directory");
+    expect_said("graph.bin --fail-on any", 1, "graph.bin: No such file or directory");
+    expect_said("graph.bin graphs.pickle", 1, "graph.bin: No such file or directory");
     expect_said("leak graphs.pickle", 2, "no command 'leak'; did you mean 'leaks'?");
     expect_said("--json", 2, "expected a command or a file before '--json'");
 }

@@ -86,6 +86,23 @@ Test(viewer_page, hostile_texts_stay_texts)
     cr_expect_null(strstr(r.out, "<img"));
 }
 
+/* The page had 2,000 events, and the command said that all 6,562 were written. */
+Test(viewer_page, convert_counts_what_is_in_the_page)
+{
+    cJSON *json =
+        mvt_json(0, "$MEMVIZ convert -q --json --most-events 2000 $SNAPS/gpt_train.pickle "
+                    "x.html");
+    double events = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "events"));
+    char said[64];
+    mvt_run r = mvt_sh("$MEMVIZ convert -q --most-events 2000 $SNAPS/gpt_train.pickle x.html");
+
+    cr_expect(events > 0 && events <= 2000, "%.0f", events);
+    cr_expect_eq(events + cJSON_GetNumberValue(cJSON_GetObjectItem(json, "left_out")), 6562);
+    snprintf(said, sizeof said, "x.html: %.0f of 6562 events", events);
+    cr_expect_not_null(strstr(r.out, said), "%s", r.out);
+    cJSON_Delete(json);
+}
+
 Test(viewer_page, a_page_without_a_place_is_refused)
 {
     mvt_run r = mvt_sh("echo no place >page.html; MEMVIZ_PAGE=page.html $MEMVIZ convert "

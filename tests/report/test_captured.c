@@ -118,6 +118,20 @@ Test(captured, info_says_what_was_captured_and_lost)
                "1 free of an address that is in no heap");
 }
 
+/* "history none" alone was all that was said of a program without PyTorch. */
+Test(captured, info_names_the_levels)
+{
+    mvt_run r = mvt_sh("$MEMVIZ info " MV_TESTDATA "/captures/plain_pinned.bin && "
+                       "$MEMVIZ info " MV_TESTDATA "/captures/pinned_leak.bin && "
+                       "$MEMVIZ info " MV_TESTDATA "/tools/rmm_steps.csv");
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect_not_null(strstr(r.out, "none: PyTorch's allocator made no event"));
+    cr_expect_not_null(strstr(r.out, "levels        cuda, host; reports are about cuda"));
+    cr_expect_not_null(strstr(r.out, "levels        pytorch, cuda, host, all; reports are about"));
+    cr_expect_null(strstr(r.out, "levels        rmm"));
+}
+
 Test(captured, info_as_json)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", path);

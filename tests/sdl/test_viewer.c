@@ -144,6 +144,11 @@ Test(viewer, manual_has_a_script_that_runs)
 Test(viewer, wrong_options_are_refused)
 {
     check_refusal("$MEMVIZ view --headless --shot x.png missing.pickle", 1, "missing.pickle: ");
+    check_refusal("$MEMVIZ view --headless --shot x.png $SNAPS/gpt_train.pickle missing.pickle", 1,
+                  "missing.pickle: ");
+    check_refusal("echo 1 >n && $MEMVIZ view --headless --bench panzoom --frames 2 "
+                  "$SNAPS/gpt_train.pickle n",
+                  1, "n: byte 0: not a format that memviz reads");
     check_refusal("head -c 3000 $SNAPS/gpt_train.pickle >cut && "
                   "$MEMVIZ view --headless --shot x.png cut",
                   1, "memviz: cut: byte ");

@@ -52,6 +52,17 @@ Test(readers, other_files_are_named)
     }
 }
 
+/* An object that no one keeps in a snapshot gets no advice to leave it out. */
+Test(readers, a_call_of_the_system_is_no_data)
+{
+    expect_refused(
+        mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
+        "STACK_GLOBAL of os.system: no snapshot has that; do not load the file in "
+        "Python; nothing was executed",
+        14);
+    cr_expect_eq(mvt_err()->code, MV_FORBIDDEN);
+}
+
 Test(readers, archives_and_what_is_compressed_twice)
 {
     uint8_t tar[512] = "snapshot.pickle";

@@ -93,6 +93,7 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, const c
     const mv_document_device *d = mv_view_device(view);
     const mv_document *document = mv_view_document(view);
     mv_viewer_page_opts page = {.write.name = document->name};
+    mv_page_gap gap;
     mv_session session;
 
     if (!session_of_file(view, arena, &session))
@@ -102,7 +103,9 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, const c
         page.verdict = d->headline.line;
         page.is_alarm = d->headline.alarms > 0;
     }
-    return mv_viewer_page_write(arena, &document->trace, &page, sink, left_out, err);
+    if (mv_viewer_page_write(arena, &document->trace, &page, sink, &gap, err) == MV_OK)
+        *left_out = gap.words;
+    return err->code;
 }
 
 static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,

@@ -144,6 +144,32 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
     }
 }
 
+static bool is_being_read(const mv_document *d)
+{
+    int stage = stage_of(&d->stage);
+
+    return stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_READING;
+}
+
+/* The files that are not shown must be readable, too. Waits until each of them was read. */
+static mv_code check_others(player *p, mv_err *err)
+{
+    for (uint32_t i = 0; i < p->opts->file_count && i < p->view->document_count; i++) {
+        while (is_being_read(p->view->documents[i]) && !mv_view_is_idle(p->view)) {
+            double start = ms_since(p);
+            if (draw_frame(p, start, err) != MV_OK)
+                return err->code;
+            sleep_until(p, start + frame_ms);
+        }
+        if (stage_of(&p->view->documents[i]->stage) != MV_DOCUMENT_FAILED)
+            continue;
+        p->timing->failed_file = p->opts->files[i];
+        *err = p->view->documents[i]->failure;
+        return err->code;
+    }
+    return MV_OK;
+}
+
 /* ---- the path ---------------------------------------------------------------------------- */
 
 /* The least of the sorted values with at least `part` of them at or below it. */
@@ -326,6 +352,8 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         code = play_path(&p, play->bench_frames, err);
     if (code == MV_OK && play->shot)
         code = write_shot(&p, play->shot, err);
+    if (code == MV_OK)
+        code = check_others(&p, err);
     if (code == MV_OK) {
         const mv_document_device *device = mv_view_device(p.view);
         out->events = device ? device->events : 0;

@@ -254,7 +254,7 @@ static mv_code fill(mv_arena *scratch, const mv_trace *trace, const mv_viewer_pa
 }
 
 mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
-                             const mv_viewer_page_opts *opts, mv_sink *sink, const char **left_out,
+                             const mv_viewer_page_opts *opts, mv_sink *sink, mv_page_gap *gap,
                              mv_err *err)
 {
     contents c = {0};
@@ -273,11 +273,11 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
         return err->code;
     if (c.has_session && !(state = mv_session_line(scratch, &c.session)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
-    *left_out = mv_thinned_text(scratch, &c.thinned);
+    *gap = (mv_page_gap){c.thinned.left_out, mv_thinned_text(scratch, &c.thinned)};
     before = (uint64_t)(place - page.data);
     write_head(opts, (mv_span){page.data, before}, sink);
     put_line(sink, "verdict", opts->verdict);
-    put_line(sink, "left_out", *left_out);
+    put_line(sink, "left_out", gap->words);
     write_snapshot(opts, state && *state ? state : NULL, &c.packed, sink);
     mv_sink_write(sink, place + strlen(PLACE), page.length - before - strlen(PLACE));
     mv_arena_drop(scratch, c.packed.data);

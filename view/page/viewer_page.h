@@ -33,10 +33,16 @@ typedef struct {
 #define MV_PAGE_EVENTS 6000000
 #define MV_PAGE_BYTES  25000000
 
-/* Writes the page. *left_out is a sentence about events that are not in it, in `scratch`; NULL: all
- * are. MV_IO when memviz.html is not there (view/page/page_file.h). */
+/* What of the trace is not in a page. */
+typedef struct {
+    uint64_t events;
+    const char *words; /* a sentence about them; NULL: none is left out */
+} mv_page_gap;
+
+/* Writes the page. gap->words is in `scratch`. MV_IO when memviz.html is not there
+ * (view/page/page_file.h). */
 mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
-                             const mv_viewer_page_opts *opts, mv_sink *sink, const char **left_out,
+                             const mv_viewer_page_opts *opts, mv_sink *sink, mv_page_gap *gap,
                              mv_err *err);
 
 /* Adds the verdicts on one device: a page has those of the first device with an alarm, else of the
