@@ -94,13 +94,12 @@ Test(viewer_page, convert_counts_what_is_in_the_page)
                     "x.html");
     double events = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "events"));
     char said[64];
-    mvt_run r = mvt_sh("$MEMVIZ convert -q --most-events 2000 $SNAPS/gpt_train.pickle x.html");
+    mvt_run r = mvt_sh("$MEMVIZ convert --most-events 2000 $SNAPS/gpt_train.pickle x.html");
 
     cr_expect(events > 0 && events <= 2000, "%.0f", events);
     cr_expect_eq(events + cJSON_GetNumberValue(cJSON_GetObjectItem(json, "left_out")), 6562);
     snprintf(said, sizeof said, "x.html: %.0f of 6562 events", events);
     cr_expect_not_null(strstr(r.out, said), "%s", r.out);
-    cJSON_Delete(json);
 }
 
 Test(viewer_page, a_page_without_a_place_is_refused)
