@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -38,6 +39,22 @@ mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, 
     va_end(args);
     mv_utf8_tame(err->detail);
     return code;
+}
+
+/* No letter of UTF-8 is cut. */
+const char *mv_err_path(const char *path, char text[MV_ERR_PATH])
+{
+    size_t length = strlen(path), begin = MV_ERR_PATH / 3;
+    const char *end = path + length - (MV_ERR_PATH - 4 - begin);
+
+    if (length < MV_ERR_PATH)
+        return path;
+    while ((*end & 0xc0) == 0x80)
+        end++;
+    while (begin > 0 && (path[begin] & 0xc0) == 0x80)
+        begin--;
+    snprintf(text, MV_ERR_PATH, "%.*s...%s", (int)begin, path, end);
+    return text;
 }
 
 const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT])

@@ -45,6 +45,11 @@ typedef struct {
 mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* A path in a detail that has a reason after it: as it is, or its beginning, "..." and its end.
+ * Returns `path` or `text`. */
+#define MV_ERR_PATH 68
+const char *mv_err_path(const char *path, char text[MV_ERR_PATH]);
+
 const char *mv_code_name(mv_code code); /* "TRUNCATED" */
 const char *mv_code_text(mv_code code); /* "input ends inside a record" */
 

@@ -1,6 +1,7 @@
 /* memviz convert: a snapshot in another format. */
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
+#include "base/sort.h"
 #include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
@@ -145,30 +146,40 @@ static void report_text(mv_out *out, const written *w)
     mv_out_char(out, '\n');
 }
 
-static void count_rows(uint8_t *rows, const uint32_t *call, uint32_t count)
+typedef struct {
+    uint32_t count, *call;
+} call_list;
+
+static void take_calls(call_list *l, const uint32_t *call, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (call[i] != MV_NO_CALL && rows[call[i]] < 2)
-            rows[call[i]]++;
+        if (call[i] != MV_NO_CALL)
+            l->call[l->count++] = call[i];
 }
 
-/* Calls that more than one row is of. The plain form spells the stack of each row, so that a reader
- * cannot know. */
+/* Calls that more than one row is of, whatever their numbers. The plain form spells the stack of
+ * each row, so that a reader cannot know. */
 static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
 {
-    uint8_t *rows = mv_push_array(scratch, uint8_t, trace->calls);
+    call_list list = {0};
+    uint64_t rows = (uint64_t)trace->host_events.count + trace->segments.count +
+                    trace->blocks.count + trace->history.count;
     uint32_t shared = 0;
 
-    if (!rows)
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        rows += trace->devices[i].events.count;
+    list.call = mv_push_array(scratch, uint32_t, rows);
+    if (!list.call)
         return 0;
     for (uint32_t i = 0; i < trace->device_count; i++)
-        count_rows(rows, trace->devices[i].events.call, trace->devices[i].events.count);
-    count_rows(rows, trace->host_events.call, trace->host_events.count);
-    count_rows(rows, trace->segments.call, trace->segments.count);
-    count_rows(rows, trace->blocks.call, trace->blocks.count);
-    count_rows(rows, trace->history.call, trace->history.count);
-    for (uint32_t i = 0; i < trace->calls; i++)
-        shared += rows[i] == 2;
+        take_calls(&list, trace->devices[i].events.call, trace->devices[i].events.count);
+    take_calls(&list, trace->host_events.call, trace->host_events.count);
+    take_calls(&list, trace->segments.call, trace->segments.count);
+    take_calls(&list, trace->blocks.call, trace->blocks.count);
+    take_calls(&list, trace->history.call, trace->history.count);
+    mv_sort_rows(scratch, list.call, list.count, MV_RISING_VALUES(uint32_t));
+    for (uint32_t i = 1; i < list.count; i++)
+        shared += list.call[i] == list.call[i - 1] && (i < 2 || list.call[i - 2] != list.call[i]);
     return shared;
 }
 

@@ -108,13 +108,15 @@ static int make_file(const mv_run_names *names)
 /* Opens the folder and creates a file in it: this shows whether we can, and who owns our files. */
 static mv_code open_folder(mv_run_names *names, const char *folder, const char *full, mv_err *err)
 {
+    char cut[MV_ERR_PATH];
     struct stat st;
     int fd;
 
     names->folder = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     fd = names->folder < 0 ? -1 : make_file(names);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write into %s: %s", folder, strerror(errno));
+        mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write into %s: %s", mv_err_path(folder, cut),
+                strerror(errno));
         if (fd >= 0)
             close(fd);
         return err->code;
@@ -126,11 +128,11 @@ static mv_code open_folder(mv_run_names *names, const char *folder, const char *
 
 static mv_code make_in(mv_run_names *out, const char *folder, const char *file, mv_err *err)
 {
-    char full[PATH_MAX], name[NAME_MAX + 1];
+    char full[PATH_MAX], name[NAME_MAX + 1], cut[MV_ERR_PATH];
 
     if (!realpath(folder, full))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write into %s: %s", folder,
-                       strerror(errno));
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write into %s: %s",
+                       mv_err_path(folder, cut), strerror(errno));
     plain_name(file, name, sizeof name);
     out->launch_rank = own_rank();
     if (snprintf(out->live, sizeof out->live, "%s/%s.%08x", strcmp(full, "/") ? full : "", name,

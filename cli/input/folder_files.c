@@ -67,11 +67,12 @@ static mv_code add_folder(list *l, const char *folder, mv_err *err)
     DIR *dir = opendir(folder);
     const struct dirent *entry;
     bool has_memory = true;
-    char path[4096];
+    char path[4096], cut[MV_ERR_PATH];
     struct stat st;
 
     if (!dir)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%.200s: %s", folder, strerror(errno));
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", mv_err_path(folder, cut),
+                       strerror(errno));
     while (length > 1 && folder[length - 1] == '/')
         length--;
     while (has_memory && (entry = readdir(dir))) {
@@ -84,7 +85,8 @@ static mv_code add_folder(list *l, const char *folder, mv_err *err)
     if (!has_memory)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list of files");
     if (l->count == before)
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%.200s: no snapshot in this folder", folder);
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s: no snapshot in this folder",
+                       mv_err_path(folder, cut));
     mv_sort_by(l->arena, l->path + before, l->count - before, sizeof *l->path, by_name, NULL);
     return MV_OK;
 }

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /* By device and inode, hence through links of either kind. "-" is standard input as `input`, and
- * standard output as `output`. Only regular files count: writing to a terminal, a pipe or /dev/null
- * does no harm. */
+ * standard output as `output`, which may name a descriptor as mv_sink does. Only regular files
+ * count: writing to a terminal, a pipe or /dev/null does no harm. */
 bool mv_is_same_file(const char *input, const char *output);
 
 #endif

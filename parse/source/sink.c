@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define LONGEST_END 24 /* ".PID.N", and some room */
+
 static bool to_stdout(const mv_sink *sink)
 {
     return sink->file == stdout;
@@ -23,9 +25,7 @@ static const char *name_of(const mv_sink *sink)
     return sink->path + sink->at;
 }
 
-/* The descriptor of this process that the path names, as "/dev/fd/3", or "/dev/fd/3.png" for those
- * who look at endings; -1: it names none. */
-static int descriptor_of(const char *path)
+int mv_sink_descriptor_of(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
     uint64_t number;
@@ -46,13 +46,13 @@ static int descriptor_of(const char *path)
 
 bool mv_sink_is_in_place(const char *path)
 {
-    return descriptor_of(path) >= 0 || mv_source_is_special(path);
+    return mv_sink_descriptor_of(path) >= 0 || mv_source_is_special(path);
 }
 
 /* Through a descriptor the file continues where it is. */
 static int open_in_place(const char *path)
 {
-    int fd = descriptor_of(path);
+    int fd = mv_sink_descriptor_of(path);
 
     return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
 }
@@ -77,13 +77,17 @@ static int open_nameless(const mv_sink *sink)
 #endif
 }
 
-/* Tries one name after the other in the folder of the target, which only a rename can replace. */
+/* Tries one name after the other in the folder of the target, which only a rename can replace. Of a
+ * long name no more is taken than leaves room for what comes after it. */
 static int make_temporary(mv_sink *sink, int (*make)(const mv_sink *sink))
 {
+    const char *name = name_of(sink), *slash = strrchr(name, '/');
+    size_t most = (slash ? (size_t)(slash - name) + 1 : 0) + NAME_MAX - LONGEST_END;
+
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         int made;
-        snprintf(sink->temporary, sizeof sink->temporary, "%s.%d.%u", name_of(sink), (int)getpid(),
-                 attempt);
+        snprintf(sink->temporary, sizeof sink->temporary, "%.*s.%d.%u", (int)most, name,
+                 (int)getpid(), attempt);
         made = make(sink);
         if (made >= 0)
             return made;
@@ -139,12 +143,19 @@ static const char *reason(int why)
                         : strerror(why);
 }
 
+static mv_code fail(const mv_sink *sink, const char *why, mv_err *err)
+{
+    char path[MV_ERR_PATH];
+
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", mv_err_path(sink->path, path),
+                   why);
+}
+
 static mv_code start(mv_sink *sink, int fd, mv_err *err)
 {
     sink->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!sink->file)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path,
-                       strerror(errno));
+        return fail(sink, strerror(errno), err);
     setvbuf(sink->file, NULL, _IOFBF, 1 << 18);
     return MV_OK;
 }
@@ -160,12 +171,12 @@ static mv_code set_path(mv_sink *sink, int folder, const char *path, mv_err *err
     return MV_OK;
 }
 
-/* A file put in its place could say so, too, but not to a process that may not touch folders. */
+/* Or a link to one, which a file put in its place would replace. */
 static bool is_folder(const char *path)
 {
     struct stat st;
 
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
@@ -177,8 +188,7 @@ mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
         return MV_OK;
     }
     if (is_folder(path))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s: name a file in it", path,
-                       strerror(EISDIR));
+        return fail(sink, "Is a directory: name a file in it", err);
     return start(sink, mv_sink_is_in_place(path) ? open_in_place(path) : open_replacement(sink),
                  err);
 }
@@ -193,8 +203,7 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
     sink->at = slash ? (uint32_t)(slash - path) + 1 : 0;
     if (fstatat(folder, name_of(sink), &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
         !S_ISLNK(st.st_mode))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: it exists and is not a file",
-                       path);
+        return fail(sink, "it exists and is not a file", err);
     return start(sink, open_replacement(sink), err);
 }
 
@@ -239,7 +248,7 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
     }
     if (put_in_place(sink))
         return MV_OK;
-    return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path, reason(errno));
+    return fail(sink, reason(errno), err);
 }
 
 void mv_sink_abort(mv_sink *sink)

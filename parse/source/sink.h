@@ -30,6 +30,10 @@ mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err);
  * pipe, a descriptor (/dev/stdout, /dev/fd/3, /dev/fd/3.png) of any file. */
 bool mv_sink_is_in_place(const char *path);
 
+/* The descriptor of this process that a path names, as "/dev/fd/3", or "/dev/fd/3.png" for those
+ * who look at endings; -1: it names none. */
+int mv_sink_descriptor_of(const char *path);
+
 /* The same for a name in an open folder, which stays the caller's, whatever happens to the folder's
  * path meanwhile. `path` ends with the name. Only a file is replaced: a device, a pipe or a folder
  * of that name is an error, and what a link points to is left alone. */

@@ -46,6 +46,22 @@ Test(err, detail_that_quotes_the_input_cannot_steer_a_terminal)
                                  "?'");
 }
 
+Test(err, a_long_path_keeps_both_ends)
+{
+    char text[MV_ERR_PATH], path[200] = "runs/";
+    size_t length = strlen(path);
+
+    cr_expect_str_eq(mv_err_path("runs/a.bin", text), "runs/a.bin");
+    for (int i = 0; i < 60; i++, length += 2)
+        memcpy(path + length, "\xc3\xa9", 2);
+    memcpy(path + length, "/out.bin", 9);
+    mv_err_path(path, text);
+    cr_expect_lt(strlen(text), sizeof text);
+    cr_expect_eq(strncmp(text, "runs/\xc3\xa9", 7), 0, "%s", text);
+    cr_expect_not_null(strstr(text, "\xc3\xa9...\xc3\xa9"), "%s", text);
+    cr_expect_str_eq(text + strlen(text) - 10, "\xc3\xa9/out.bin");
+}
+
 Test(err, text_names_the_kind_unless_the_detail_is_a_sentence)
 {
     char text[MV_ERR_TEXT];

@@ -82,9 +82,14 @@ Test(overwrite, names_that_the_command_makes_are_checked)
 
 Test(overwrite, standard_input_and_output_are_checked)
 {
-    static const char *const commands[] = {"stats - <$f -o $f",   "stats $f >>$f",
-                                           "stats - <$f >>$f",    "trace --json hard.pickle 1<>$f",
-                                           "memory $f -o - >>$f", "stats /dev/stdin <$f >>$f"};
+    static const char *const commands[] = {"stats - <$f -o $f",
+                                           "stats $f >>$f",
+                                           "stats - <$f >>$f",
+                                           "trace --json hard.pickle 1<>$f",
+                                           "memory $f -o - >>$f",
+                                           "stats /dev/stdin <$f >>$f",
+                                           "memory $f -o /dev/fd/5.svg 5<>$f",
+                                           "export $f -o /proc/self/fd/5.csv 5>>$f"};
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh(MAKE "$MEMVIZ %s; s=$?; cmp $f was >&2; exit $s", commands[i]);

@@ -226,6 +226,9 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
             " allocator calls of several rows, 3 API calls, 5 calls of heaps, 13 facts; without"),
         "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
+    r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA
+               "/corpus/reports/calls_without_end.bin x.msgpack");
+    cr_expect_eq(r.status, 0, "numbers of calls are no rows: %s", r.err);
     r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
     cr_expect(strstr(r.err, "no place for 3 API calls, 60 calls of heaps, 15 samples, 12 facts;"),
               "%s", r.err);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const char *folder;
-static char target[128];
+static char target[512];
 
 static void make_folder(void)
 {
@@ -139,6 +139,10 @@ Test(sink, a_missing_folder_is_reported)
     cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
     cr_assert_not_null(strstr(err.detail, "No such file"), "%s", err.detail);
     mv_sink_abort(&sink);
+    snprintf(target, sizeof target, "%s/%0200d/out.bin", folder, 0);
+    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
+    cr_assert_not_null(strstr(err.detail, "00/out.bin: No such file"), "%s", err.detail);
+    mv_sink_abort(&sink);
 }
 
 Test(sink, a_folder_that_cannot_be_written_is_reported)
@@ -156,7 +160,7 @@ Test(sink, a_target_that_is_a_folder_is_refused)
     mv_sink sink;
     mv_err err;
 
-    char path[300];
+    char path[600];
 
     cr_assert_eq(mkdir(target, 0700), 0);
     for (int slashes = 0; slashes < 2; slashes++) {
@@ -164,7 +168,25 @@ Test(sink, a_target_that_is_a_folder_is_refused)
         cr_assert_eq(mv_sink_open(&sink, path, &err), MV_IO);
         cr_expect(strstr(err.detail, ": Is a directory: name a file in it"), "%s", err.detail);
     }
+    snprintf(path, sizeof path, "%s.link", target);
+    cr_assert_eq(symlink(target, path), 0);
+    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_IO, "the link would be replaced");
+    cr_assert_eq(unlink(path), 0);
     cr_assert_eq(files_in_folder(), 1, "no temporary stays");
+}
+
+Test(sink, a_name_may_be_as_long_as_the_file_system_lets_it)
+{
+    mv_sink sink;
+    mv_err err;
+
+    snprintf(target, sizeof target, "%s/%0*d", folder, NAME_MAX, 0);
+    for (int turn = 0; turn < 2; turn++) {
+        mvt_ok(mv_sink_open(&sink, target, &err));
+        mv_sink_printf(&sink, "%d", turn);
+        cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK, "%s", err.detail);
+    }
+    cr_assert_eq(files_in_folder(), 1);
 }
 
 Test(sink, a_path_that_is_too_long_is_refused)

@@ -111,10 +111,10 @@ static mv_code find_failure(player *p, bool is_idle, mv_err *err)
     for (uint32_t i = 0; is_idle && is_open && err->code == MV_OK && i < d->device_count; i++)
         if (stage_of(&d->devices[i].stage) == MV_DEVICE_FAILED)
             *err = d->devices[i].failure;
+    if (is_idle && err->code == MV_OK)
+        mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s", "nothing to show: no events");
     if (err->code != MV_OK)
         p->timing->failed_file = p->opts->files[p->view->now->file];
-    else if (is_idle)
-        mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s", "nothing to show: no events");
     return err->code;
 }
 

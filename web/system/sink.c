@@ -13,17 +13,21 @@ page_written(const char *name, uint32_t length);
 
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
 {
+    char cut[MV_ERR_PATH];
+
     *sink = (mv_sink){0};
     snprintf(sink->path, sizeof sink->path, "%s", path);
     sink->file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     if (!sink->file)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", path, strerror(errno));
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", mv_err_path(path, cut),
+                       strerror(errno));
     return MV_OK;
 }
 
 mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
 {
     bool failed = sink->failed, is_file = sink->file != stdout;
+    char cut[MV_ERR_PATH];
 
     if (fflush(sink->file) != 0 || ferror(sink->file))
         failed = true;
@@ -35,7 +39,7 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
     if (!failed)
         return MV_OK;
     unlink(sink->path);
-    return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path,
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", mv_err_path(sink->path, cut),
                    mv_code_text(MV_NOMEM));
 }
 
