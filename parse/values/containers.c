@@ -146,13 +146,20 @@ static void remember_before(const mv_machine *m, before_record *before)
     memcpy(before->listed, m->listed, sizeof before->listed);
 }
 
+static void take_back(mv_note *note, uint64_t count)
+{
+    note->count = count;
+    if (count == 0)
+        *note->first = '\0';
+}
+
 static void go_back(mv_machine *m, const before_record *before)
 {
     mv_trace *trace = m->build.trace;
 
-    trace->notes[MV_NOTE_UNKNOWN_KEY].count = before->unknown_keys;
-    trace->notes[MV_NOTE_UNKNOWN_ACTION].count = before->unknown_actions;
-    trace->notes[MV_NOTE_UNKNOWN_STATE].count = before->unknown_states;
+    take_back(&trace->notes[MV_NOTE_UNKNOWN_KEY], before->unknown_keys);
+    take_back(&trace->notes[MV_NOTE_UNKNOWN_ACTION], before->unknown_actions);
+    take_back(&trace->notes[MV_NOTE_UNKNOWN_STATE], before->unknown_states);
     trace->keys = before->keys;
     memcpy(m->listed, before->listed, sizeof before->listed);
 }
