@@ -34,18 +34,21 @@ static void count_note(note_list *list, uint64_t count, const char *one, const c
         note(list, "%" PRIu64 " %s", count, count == 1 ? one : many);
 }
 
-static void note_history(note_list *list, const mv_lives *lives)
+static void note_history(note_list *list, const mv_trace *trace, const mv_lives *lives)
 {
+    const char *lack = trace->notes[MV_NOTE_LOST_EVENTS].count > 0
+                           ? "peaks may be higher, and totals lack what is missing"
+                           : "peaks before event 0 cannot be known, and totals lack what was freed "
+                             "before it";
+
     switch (lives->history) {
     case MV_HISTORY_COMPLETE:
     case MV_HISTORY_COUNT:
         break;
     case MV_HISTORY_LATE:
     case MV_HISTORY_TRUNCATED:
-        note(list,
-             "history is %s (%s): peaks before event 0 cannot be known, and totals lack what was "
-             "freed before it",
-             mv_history_name(lives->history), lives->history_why);
+        note(list, "history is %s (%s): %s", mv_history_name(lives->history), lives->history_why,
+             lack);
         break;
     case MV_HISTORY_NONE:
         note(list, "%s: peaks and totals cannot be known", lives->history_why);
@@ -130,6 +133,9 @@ static void note_file(note_list *list, const mv_trace *trace, const mv_totals_fi
         note(list, "%llu events of blocks that held little were left out of the file: %s",
              (unsigned long long)trace->notes[MV_NOTE_THINNED].count,
              trace->notes[MV_NOTE_THINNED].first);
+    if (mv_fact_find(trace, MV_FACT_BUFFERS))
+        note(list, "the file has %s buffers; those of one stack count as one allocation",
+             mv_fact_find(trace, MV_FACT_BUFFERS));
     count_note(list, trace->notes[MV_NOTE_UNSORTED_TIME].count,
                "event in the file is earlier than the one before it: the order may be wrong",
                "events in the file are earlier than those before them: the order may be wrong");
@@ -166,7 +172,7 @@ bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
     judge_peaks(a, trace, lives, final, &found->end);
     a->exact = a->allocated_exact && a->active_exact && a->requested_exact && a->reserved_exact &&
                found->uneven_segments == 0;
-    note_history(&list, lives);
+    note_history(&list, trace, lives);
     note_residuals(&list, final, &found->end);
     note_doubts(&list, lives);
     note_file(&list, trace, found);

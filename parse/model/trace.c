@@ -1,7 +1,9 @@
 #include "parse/model/trace.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 
 static const struct {
@@ -201,6 +203,19 @@ const char *mv_fact_find(const mv_trace *trace, const char *key)
         if (strcmp(mv_string_text(trace, trace->facts.key[i]), key) == 0)
             return mv_string_text(trace, trace->facts.value[i]);
     return NULL;
+}
+
+uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device)
+{
+    const char *allocator = mv_trace_allocator(trace), *value;
+    char text[64];
+    uint64_t number;
+
+    if (!allocator || (trace->origin.level && strcmp(trace->origin.level, allocator) != 0))
+        return 0;
+    snprintf(text, sizeof text, "%s%u", key, device);
+    value = mv_fact_find(trace, text);
+    return value && mv_number_read(value, &number) ? number : 0;
 }
 
 bool mv_trace_is_captured(const mv_trace *trace)

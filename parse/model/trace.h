@@ -452,7 +452,7 @@ typedef struct {
     X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")            \
     X(FILE_NOTE, "file_note", "remarks that the file's writer left")                            \
     X(THINNED, "thinned", "events of blocks that held little were left out, to make it small")  \
-    X(LOST_EVENTS, "damaged_events", "tables of events with lost rows")                         \
+    X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")              \
     X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                    \
     X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                      \
     X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                            \
@@ -635,6 +635,22 @@ bool mv_trace_may_be_captured(const mv_trace *trace);
  * Then each block fills a segment of its own. NULL for PyTorch's allocator, and for captures. */
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);
+
+/* Facts of a file of XLA for each device, whose number is at the end: the most that its allocator
+ * had allocated at once, and the same when that was before the first event. */
+#define MV_FACT_PEAK        "peak_"
+#define MV_FACT_PEAK_BEFORE "peak_before_"
+
+/* In how many places of a file of another tool events are missing that may have ended one block or
+ * another: what is kept at its end is not certain then. */
+#define MV_FACT_UNSURE "unsure_ends"
+
+/* How many buffers JAX's profile has, when those of a sample are one block in the model. */
+#define MV_FACT_BUFFERS "buffers"
+
+/* A number that a fact has for a device: 0 when there is none, and in traces of another level than
+ * the file's own (analyze/levels). */
+uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device);
 
 /* Files of frames that are no line of a file: functions that JAX compiled and operations of
  * TensorFlow, in traces of "xla"; threads and sizes of requests, in those of "rmm". */

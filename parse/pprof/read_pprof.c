@@ -60,6 +60,7 @@ typedef struct {
     uint32_t sample_count, sample_capacity;
     device devices[MOST_DEVICES];
     uint32_t device_count;
+    bool is_jax;                              /* a type or a label is one that JAX writes */
     mv_map function_of, location_of;          /* rows by the file's ids */
     uint32_t count_value, bytes_value, types; /* which values of a sample; MV_NO_ROW: none */
     uint64_t executables;
@@ -207,6 +208,7 @@ static bool add_type(profile *p, mv_span message)
         p->bytes_value = p->types;
     else if (mv_pb_is(unit, "count"))
         p->count_value = p->types;
+    p->is_jax |= mv_pb_is(type, "allocations");
     p->types++;
     return true;
 }
@@ -283,6 +285,7 @@ static bool add_label(profile *p, mv_span message, sample *s, bool *is_executabl
     if (!take_numbers(p, message, n) || !text_of(p, n[LABEL_KEY], message.data, &key) ||
         !text_of(p, n[LABEL_TEXT], message.data, &text))
         return false;
+    p->is_jax |= mv_pb_is(key, "kind") || mv_pb_is(key, "device");
     if (mv_pb_is(key, "kind"))
         *is_executable = mv_pb_is(text, "executable");
     else if (mv_pb_is(key, "device"))
@@ -394,18 +397,28 @@ static uint32_t number_devices(profile *p)
     return end;
 }
 
-/* Samples without a device are counted to the first that has some. */
+static uint32_t lowest_ordinal(const profile *p)
+{
+    uint32_t lowest = p->device_count ? p->devices[0].ordinal : 0;
+
+    for (uint32_t i = 1; i < p->device_count; i++)
+        lowest = p->devices[i].ordinal < lowest ? p->devices[i].ordinal : lowest;
+    return lowest;
+}
+
+/* Samples without a device are counted to the first device of the file. */
 static uint32_t place_samples(profile *p)
 {
-    uint32_t end;
+    uint32_t end, lowest;
 
     for (uint32_t i = 0; i < p->sample_count; i++)
         if (p->samples[i].device.row != MV_NO_ROW)
             p->samples[i].ordinal = device_of(p, p->samples[i].device);
     end = number_devices(p);
+    lowest = lowest_ordinal(p);
     for (uint32_t i = 0; i < p->sample_count; i++) {
         sample *s = &p->samples[i];
-        s->ordinal = s->device.row == MV_NO_ROW ? 0 : p->devices[s->ordinal].ordinal;
+        s->ordinal = s->device.row == MV_NO_ROW ? lowest : p->devices[s->ordinal].ordinal;
     }
     mv_sort_rows(&p->scratch, p->samples, p->sample_count, MV_RISING(sample, ordinal));
     return end > 0 || p->sample_count == 0 ? end : 1;
@@ -440,15 +453,14 @@ static mv_code finish(profile *p)
     uint64_t address = MV_BLOCK_LOG_ADDRESS, buffers = 0;
 
     for (uint32_t i = 0; i < p->sample_count; i++)
-        buffers += buffers < MOST_BLOCKS ? p->samples[i].count : 0;
+        buffers += p->samples[i].count < UINT64_MAX - buffers ? p->samples[i].count : 0;
     mv_block_log_fact(&p->build, MV_FACT_ALLOCATOR, "jax");
     mv_block_log_number(&p->build, "executables", p->executables);
     for (uint32_t i = 0; i < p->sample_count; i++)
         if (!add_blocks(p, &p->samples[i], buffers >= MOST_BLOCKS, &address))
             return p->err->code;
     if (buffers >= MOST_BLOCKS)
-        mv_build_note(&p->build, MV_NOTE_FILE_NOTE, "%s",
-                      "more than a million buffers: those of one stack are one block here");
+        mv_block_log_number(&p->build, MV_FACT_BUFFERS, buffers);
     ranges.segments.count = p->build.segments.count;
     return mv_build_finish(&p->build, &ranges, p->err);
 }
@@ -465,6 +477,10 @@ static mv_code read_profile(profile *p)
         !each_field(p, PROFILE_LOCATION, add_location) ||
         !each_field(p, PROFILE_SAMPLE, add_sample))
         return p->err->code;
+    if (!p->is_jax)
+        return mv_fail(p->err, MV_FORMAT, 0, "%s",
+                       "a pprof profile of a heap of the CPU: no sample of it has a kind or a "
+                       "device (jax.profiler.save_device_memory_profile writes them)");
     return finish(p);
 }
 
