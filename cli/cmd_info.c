@@ -620,32 +620,54 @@ static void put_writer(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%s", writer);
 }
 
+/* What XLA's allocators say of themselves, by device. */
+static void put_limits(const facts *f)
+{
+    static const struct {
+        const char *key, *label, *after;
+    } rows[] = {
+        {"limit_", "limit", "may be allocated"},
+        {MV_FACT_PEAK_BEFORE, "peak before", "allocated at once, before the profile began"}};
+    uint32_t devices = mv_trace_devices(f->trace);
+    char size[MV_SIZE_TEXT], key[32], name[32] = "";
+
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (uint32_t d = 0; d < devices; d++) {
+            uint64_t bytes = mv_fact_of_device(f->trace, rows[i].key, d);
+            const char *allocators;
+            if (bytes == 0)
+                continue;
+            snprintf(key, sizeof key, "allocators_%u", d);
+            allocators = mv_fact_find(f->trace, key);
+            if (devices > 1)
+                snprintf(name, sizeof name, "device %u: ", d);
+            put_label(f->out, rows[i].label);
+            mv_prose_put(f->out, LABEL, LABEL, "%s%s %s (%s)", name, mv_size_text(size, bytes),
+                         rows[i].after, allocators ? allocators : "");
+        }
+}
+
 /* What a file of another tool says beside its events. */
 static void put_tool_facts(const facts *f)
 {
     static const struct {
         const char *key, *label, *after;
-        bool is_size;
     } rows[] = {
-        {"host", "host", "", false},
-        {"pid", "process", "", false},
-        {"jax_version", "JAX", "", false},
-        {"limit", "limit", " may be allocated", true},
-        {"peak_before", "peak before", " allocated at once, before the profile began", true},
-        {"failures", "failed", " of its requests; memviz peak --at oom shows who held memory",
-         false},
-        {"executables", "executables", " are in the file", false},
-        {"cpu_device", "CPU", " is the number of its first device", false}};
+        {"host", "host", ""},
+        {"pid", "process", ""},
+        {"jax_version", "JAX", ""},
+        {"clock_set_back", "set back",
+         " (how often the clock was set back; time is counted on from where it was)"},
+        {MV_FACT_BUFFERS, "buffers", " are in the file; those of one stack are one block here"},
+        {"failures", "failed", " of its requests; memviz peak --at oom shows who held memory"},
+        {"executables", "executables", " are in the file"},
+        {"cpu_device", "CPU", " is the number of its first device"}};
 
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *value = mv_fact_find(f->trace, rows[i].key);
-        char size[MV_SIZE_TEXT];
-        uint64_t bytes;
         if (!value || strcmp(value, "0") == 0)
             continue;
         put_label(f->out, rows[i].label);
-        if (rows[i].is_size && mv_number_read(value, &bytes))
-            value = mv_size_text(size, bytes);
         mv_prose_put(f->out, LABEL, LABEL, "%s%s", value, rows[i].after);
     }
 }
@@ -671,6 +693,7 @@ static void put_text(const facts *f)
         mv_captured_print(f->out, &f->cli->scratch, f->trace);
     if (mv_trace_allocator(f->trace))
         put_tool_facts(f);
+    put_limits(f);
     put_counts(f);
     put_settings(f);
     put_notes(f);

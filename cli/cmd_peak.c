@@ -33,6 +33,7 @@ typedef struct {
     mv_history_kind history;
     int64_t residual;
     uint64_t inexact_blocks;
+    uint64_t least; /* the peak is at least this, as the allocator says; 0: it says nothing */
     mv_peak_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
@@ -332,16 +333,17 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
     MEMBER("target.peak", d->target.peak)                                                \
     LIST("target.sites", &target_site_table, mv_value_rows(d))
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                   \
-    MEMBER("device", d->device)                               \
-    MEMBER("history", mv_history_name(d->history))            \
-    MEMBER("residual", d->residual)                           \
-    MEMBER("inexact_blocks", d->inexact_blocks)               \
-    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                  \
-    MOMENT_FIELDS(COLUMN, MEMBER, LIST)                       \
-    LIST("annotations", &range_table, mv_value_rows(found))   \
-    TARGET_FIELDS(COLUMN, MEMBER, LIST)                       \
-    LIST("categories", &category_table, mv_value_rows(found)) \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                        \
+    MEMBER("device", d->device)                                                    \
+    MEMBER("history", mv_history_name(d->history))                                 \
+    MEMBER("residual", d->residual)                                                \
+    MEMBER("inexact_blocks", d->inexact_blocks)                                    \
+    MEMBER("peak_of_allocator", mv_value_if(d->least > 0, mv_value_u64(d->least))) \
+    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                       \
+    MOMENT_FIELDS(COLUMN, MEMBER, LIST)                                            \
+    LIST("annotations", &range_table, mv_value_rows(found))                        \
+    TARGET_FIELDS(COLUMN, MEMBER, LIST)                                            \
+    LIST("categories", &category_table, mv_value_rows(found))                      \
     MEMBER("unattributed", found->unattributed)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -414,7 +416,9 @@ static void put_verdict(const peak_report *r, const device_peak *d)
     mv_out_style(r->out, MV_STYLE_BOLD);
     column = mv_prose_part(r->out, 0, 2, "device %u: %s allocated%s%s", d->device,
                            mv_size_text(size, found->at.bytes.allocated),
-                           strcmp(at, "peak") == 0 ? " at the peak" : "",
+                           strcmp(at, "peak") != 0  ? ""
+                           : d->least > found->peak ? " at the highest moment of the events"
+                                                    : " at the peak",
                            has_largest || found->unattributed > 0 ? ";" : "");
     mv_out_style(r->out, MV_STYLE_NONE);
     if (has_largest) {
@@ -573,8 +577,10 @@ static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window wind
     if (mv_totals_find(&r->cli->arena, r->trace, lives, &totals, err) != MV_OK ||
         mv_moment_find(&r->cli->arena, lives, ask, &reserved, err) != MV_OK)
         return err->code;
-    totals.peak.bytes.allocated = peak;
-    totals.peak.bytes.reserved = reserved.bytes.reserved;
+    if (window.end - window.first < lives->events.count) {
+        totals.peak.bytes.allocated = peak;
+        totals.peak.bytes.reserved = reserved.bytes.reserved;
+    }
     mv_gate_judge_totals(&r->cli->gates, &totals);
     return MV_OK;
 }
@@ -598,10 +604,11 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
                        .history = lives.history,
                        .residual = lives.doubts.residual,
                        .inexact_blocks = lives.doubts.inexact_blocks};
-    if (!mv_peak_doubts_find(&cli->arena, &lives, &d->doubts))
+    d->least = mv_fact_of_device(r->trace, MV_FACT_PEAK, device);
+    mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
+    if (err.code == MV_OK &&
+        !mv_peak_doubts_find(&cli->arena, r->trace, &lives, d->found.peak, &d->doubts))
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    if (err.code == MV_OK)
-        mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
     if (err.code == MV_OK && mv_layers_find(&cli->arena, r->trace, &lives, &d->found.categories,
                                             &d->layers, &err) == MV_OK) {
         d->split = mv_site_layers_find(&cli->arena, &lives, &d->layers, &d->found);

@@ -409,7 +409,9 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
                     is_cut ? mv_recorder_of(w->trace)->more : RECORD_STEPS);
     else if (is_cut)
         set_unknown(out, "too few steps",
-                    "the recording holds less than two steps, since older events are lost",
+                    w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0
+                        ? "the recording holds less than two steps, since events are lost"
+                        : "the recording holds less than two steps, since older events are lost",
                     mv_recorder_of(w->trace)->more);
     else if (out->steps.under_way < w->lives->events.count)
         decide_with_calls(w, o);
@@ -422,12 +424,24 @@ static void decide_without_steps(mv_leak_state *w, const no_growth *o)
         set_unknown(out, "no steps found", "no steps were found in the trace", mark_steps(w));
 }
 
+/* Where ends of blocks are missing, a line that keeps blocks may be one that freed them: no line is
+ * judged. */
+static bool is_unsure(const mv_leak_state *w)
+{
+    return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
+}
+
 static void decide(mv_leak_state *w, const no_growth *o)
 {
     mv_leaks *out = w->out;
     bool complete = w->lives->history == MV_HISTORY_COMPLETE;
 
-    if (out->count > 0)
+    if (is_unsure(w))
+        set_unknown(out, "missing events",
+                    "events are missing that may have freed one block or another, so what is kept "
+                    "is not certain",
+                    mv_recorder_of(w->trace)->more);
+    else if (out->count > 0)
         set_verdict(out, MV_VERDICT_LEAK,
                     "these lines keep more memory with every step, up to the end of the trace", "");
     else if (w->lives->events.count == 0)
@@ -477,7 +491,7 @@ static bool find(mv_leak_state *w, mv_err *err)
         !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
         return false;
     mv_leak_sites_count(w);
-    if (w->out->steps.count > 0 && !mv_leak_sites_judge(w))
+    if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_judge(w))
         return false;
     add_retained(w);
     if (!find_in_progress(w) || !mv_own_threads_join(w) || !list_leaks(w) || !list_retained(w) ||

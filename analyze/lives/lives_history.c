@@ -247,6 +247,26 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
                "what was allocated before the first event has stacks, so there were older ones");
 }
 
+/* A log of another allocator's calls alone shows what was there before by its frees. */
+static const char *why_empty(const mv_lives_sweep *r)
+{
+    if (!r->fills || mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
+        return "the heap was empty before the first event";
+    return "no block from before the first event was freed; others of that time cannot be seen";
+}
+
+/* Of which events it is known that they are missing. */
+static const char *why_lost(const mv_lives_sweep *r)
+{
+    const char *allocator = mv_trace_allocator(r->trace);
+
+    if (!allocator)
+        return "events are lost in damaged parts of the file";
+    return strcmp(allocator, "rmm") == 0
+               ? "events are missing: the log was cut, or has lines that cannot be read"
+               : "events are missing from the profile, as its totals or damaged events show";
+}
+
 /* An empty heap before the first event is the beginning, unless events were dropped: then the heap
  * may have been used, and emptied, before. A single event is never a whole history, unless it is a
  * failure. */
@@ -260,8 +280,11 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
     else if (full == FULL || (full == MAYBE_FULL && has_full_twin(r)))
         decide(r, MV_HISTORY_TRUNCATED, count,
                "older events were dropped: the buffer was full, though the heap was empty then");
+    else if (mv_fact_of_device(r->trace, MV_FACT_PEAK_BEFORE, r->lives->device) > 0)
+        decide(r, MV_HISTORY_LATE, 0,
+               "the allocator had allocated memory, and freed it, before recording began");
     else
-        decide(r, MV_HISTORY_COMPLETE, 0, "the heap was empty before the first event");
+        decide(r, MV_HISTORY_COMPLETE, 0, why_empty(r));
 }
 
 static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, bool lost_ranges)
@@ -296,8 +319,7 @@ bool mv_lives_history(mv_lives_sweep *r)
     if (!has_ranges_without_events(r, &lost_ranges))
         return false;
     if (r->trace->notes[MV_NOTE_LOST_EVENTS].count > 0)
-        decide(r, r->ev.count ? MV_HISTORY_TRUNCATED : MV_HISTORY_NONE, 0,
-               "events are lost in damaged parts of the file");
+        decide(r, r->ev.count ? MV_HISTORY_TRUNCATED : MV_HISTORY_NONE, 0, why_lost(r));
     else if (r->ev.count == 0)
         decide(r, MV_HISTORY_NONE, 0, "no history was recorded");
     else if (is_empty_before(r, &e))

@@ -23,16 +23,23 @@ const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history)
                            mv_history_name(history));
 }
 
-bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_peak_doubts *out)
+bool mv_peak_doubts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         uint64_t peak, mv_peak_doubts *out)
 {
-    const char *inexact = "";
+    uint64_t known = mv_fact_of_device(trace, MV_FACT_PEAK, lives->device);
+    const char *inexact = "", *higher = "";
+    char size[MV_SIZE_TEXT];
 
     *out = (mv_peak_doubts){0};
     if (lives->doubts.inexact_blocks > 0)
         inexact = mv_arena_printf(arena, "%llu block sizes from before the events are lower bounds",
                                   (unsigned long long)lives->doubts.inexact_blocks);
-    return add(out, mv_peak_history_doubt(arena, lives->history)) && add(out, inexact) &&
-           add(out, mv_residual_text(arena, lives));
+    if (known > peak)
+        higher = mv_arena_printf(
+            arena, "the allocator says that it had %s at once, which is not in these events",
+            mv_size_text(size, known));
+    return add(out, mv_peak_history_doubt(arena, lives->history)) && add(out, higher) &&
+           add(out, inexact) && add(out, mv_residual_text(arena, lives));
 }
 
 const char *mv_category_advice(uint16_t category)

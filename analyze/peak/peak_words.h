@@ -7,15 +7,17 @@
 
 typedef struct {
     uint32_t count;
-    const char *text[3];
+    const char *text[4];
 } mv_peak_doubts;
 
 /* "history is late: the true peak may be earlier and higher"; "" where the history is complete.
  * NULL when memory is out. */
 const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history);
 
-/* Why the peak of these lives may not be the true one. False when memory is out. */
-bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_peak_doubts *out);
+/* Why the peak of these lives may not be the true one, which is `peak` by their events. False when
+ * memory is out. */
+bool mv_peak_doubts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         uint64_t peak, mv_peak_doubts *out);
 
 /* What one can do about memory of a category of mv_attribution. */
 const char *mv_category_advice(uint16_t category);

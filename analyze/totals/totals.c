@@ -299,6 +299,19 @@ static void raise_to_final(totals_search *t)
         raise_peak(&t->out->pools[i].peak, &t->out->pools[i].current.bytes, last);
 }
 
+/* An allocator may know of a higher peak than the events lead to. Each of its blocks is all of a
+ * segment, so that is known of segments, too. */
+static void raise_to_known(totals_search *t)
+{
+    uint64_t known = mv_fact_of_device(t->trace, MV_FACT_PEAK, t->lives->device);
+    mv_peak *peak = &t->out->peak;
+
+    if (known <= peak->bytes.allocated)
+        return;
+    peak->bytes.allocated = peak->bytes.active = peak->bytes.reserved = known;
+    peak->allocated_event = peak->active_event = peak->reserved_event = MV_BEFORE;
+}
+
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err)
 {
@@ -314,6 +327,7 @@ mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         sum_final(&t);
         sum_segmentless(&t);
         raise_to_final(&t);
+        raise_to_known(&t);
         is_done = mv_totals_audit(arena, trace, lives, &t.found, out);
     }
     mv_arena_release(&scratch);

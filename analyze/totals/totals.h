@@ -29,7 +29,8 @@ typedef struct {
 } mv_current;
 
 /* Highest level of each measure, and the first event after which it was reached; MV_BEFORE when
- * that was before the first event. */
+ * that was before the first event, or where events are missing: XLA's allocator tells its own peak
+ * (MV_FACT_PEAK), which is the least that the device's can be. */
 typedef struct {
     mv_levels bytes;
     uint32_t allocated_event;

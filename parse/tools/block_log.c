@@ -1,9 +1,9 @@
 #include "parse/tools/block_log.h"
 
-#include <inttypes.h>
-
+#include "base/grow.h"
 #include "base/numbers.h"
 #include "base/sort.h"
+#include "parse/tools/block_balance.h"
 
 enum { MOST_SKEW_US = 1000000 }; /* times of threads are put in order within this */
 
@@ -11,16 +11,6 @@ void mv_block_log_begin(mv_block_log *log, mv_build *build, mv_arena *scratch)
 {
     *log = (mv_block_log){.build = build, .scratch = scratch, .next_address = MV_BLOCK_LOG_ADDRESS};
     mv_live_holdings_init(scratch, &log->held);
-}
-
-void mv_block_log_device(mv_block_log *log, uint32_t list)
-{
-    log->list = list;
-    log->last_us = INT64_MIN;
-    log->allocated = log->unknown = 0;
-    log->ranges[list].first = log->build->events.count;
-    if (list != MV_BLOCK_LOG_HOST && list >= log->devices)
-        log->devices = list + 1;
 }
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -65,16 +55,10 @@ static void hold(mv_block_log *log, const mv_block_entry *entry, uint64_t order,
                              .list = log->list};
     mv_live_holding old;
 
-    if (!mv_live_hold(&log->held, &block, &old)) {
-        log->failed = true;
-        return;
-    }
-    if (old.size)
-        mv_build_note(log->build, MV_NOTE_LOST, "a free of %#" PRIx64, entry->addr);
-    log->allocated += entry->bytes - old.size;
+    log->failed |= !mv_live_hold(&log->held, &block, &old);
 }
 
-void mv_block_log_alloc(mv_block_log *log, const mv_block_entry *entry)
+static void write_alloc(mv_block_log *log, const mv_block_entry *entry)
 {
     mv_event_row row = row_of(log, entry);
 
@@ -83,25 +67,18 @@ void mv_block_log_alloc(mv_block_log *log, const mv_block_entry *entry)
     hold(log, entry, log->build->events.count, row.call);
 }
 
-void mv_block_log_free(mv_block_log *log, const mv_block_entry *entry)
+static void write_free(mv_block_log *log, const mv_block_entry *entry)
 {
     mv_event_row row = row_of(log, entry);
-    uint64_t bytes = entry->bytes, requested = entry->requested;
     mv_live_holding block;
 
-    if (mv_live_release(&log->held, log->list, entry->addr, &block)) {
-        bytes = block.size;
-        requested = log->build->code == MV_OK ? log->build->events.size[block.order - 1] : bytes;
-    } else {
-        log->unknown += bytes;
-    }
-    log->allocated -= bytes;
-    add(log, &row, MV_ACTION_FREE_REQUESTED, requested);
-    add(log, &row, MV_ACTION_FREE_COMPLETED, requested);
-    add(log, &row, MV_ACTION_SEGMENT_FREE, bytes);
+    mv_live_release(&log->held, log->list, entry->addr, &block);
+    add(log, &row, MV_ACTION_FREE_REQUESTED, entry->requested);
+    add(log, &row, MV_ACTION_FREE_COMPLETED, entry->requested);
+    add(log, &row, MV_ACTION_SEGMENT_FREE, entry->bytes);
 }
 
-void mv_block_log_failure(mv_block_log *log, const mv_block_entry *entry)
+static void write_failure(mv_block_log *log, const mv_block_entry *entry)
 {
     mv_event_row row = row_of(log, entry);
 
@@ -109,14 +86,106 @@ void mv_block_log_failure(mv_block_log *log, const mv_block_entry *entry)
     add(log, &row, MV_ACTION_OOM, entry->requested);
 }
 
-void mv_block_log_before(mv_block_log *log, uint64_t bytes)
-{
-    mv_block_entry entry = {.addr = log->next_address, .bytes = bytes, .stack = MV_NO_STACK};
+/* ---- entries ----------------------------------------------------------------------------- */
 
-    if (bytes == 0 || bytes > UINT64_MAX - log->next_address)
+/* Blocks that are not in the log have addresses of their own. False: there is no room. */
+static bool place_made(mv_block_log *log, mv_block *blocks, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!blocks[i].is_made)
+            continue;
+        if (blocks[i].bytes > UINT64_MAX - log->next_address)
+            return false;
+        blocks[i].addr = log->next_address;
+        log->next_address += blocks[i].bytes;
+    }
+    return true;
+}
+
+static void write_action(mv_block_log *log, const mv_block_balance *found,
+                         const mv_block_action *action)
+{
+    const mv_block_step *step = &log->steps[action->at];
+    mv_block_entry entry = step->entry;
+
+    if (action->kind == MV_BLOCK_ACTION_FAILURE) {
+        write_failure(log, &entry);
         return;
-    log->next_address += bytes;
-    hold(log, &entry, 0, MV_NO_CALL);
+    }
+    if (found->blocks[action->block].is_void)
+        return;
+    entry.addr = found->blocks[action->block].addr;
+    entry.bytes = found->blocks[action->block].bytes;
+    entry.requested = found->blocks[action->block].requested;
+    if (!action->is_own) {
+        entry.stack = MV_NO_STACK;
+        entry.stream = 0;
+    }
+    if (action->kind == MV_BLOCK_ACTION_ALLOC)
+        write_alloc(log, &entry);
+    else
+        write_free(log, &entry);
+}
+
+/* Writes the list whose entries are there. */
+static void write_list(mv_block_log *log)
+{
+    mv_arena own;
+    mv_block_balance found;
+
+    if (log->step_count == 0 || log->failed)
+        return;
+    mv_arena_init(&own, log->scratch->budget);
+    log->failed |= !mv_block_balance_find(&own, log->build, log->steps, log->step_count, &found) ||
+                   !place_made(log, found.blocks, found.count);
+    for (uint64_t i = 0; !log->failed && i < found.action_count && log->build->code == MV_OK; i++)
+        write_action(log, &found, &found.actions[i]);
+    for (uint32_t i = 0; !log->failed && i < found.count; i++) {
+        mv_block *b = &found.blocks[i];
+        mv_block_entry entry = {.addr = b->addr, .bytes = b->bytes, .stack = MV_NO_STACK};
+        if (b->birth == MV_BLOCK_BEFORE && b->end == MV_BLOCK_NEVER)
+            hold(log, &entry, 0, MV_NO_CALL);
+    }
+    log->unsure += log->failed ? 0 : found.unsure;
+    log->step_count = 0;
+    mv_arena_release(&own);
+}
+
+void mv_block_log_device(mv_block_log *log, uint32_t list)
+{
+    write_list(log);
+    log->list = list;
+    log->last_us = INT64_MIN;
+    log->ranges[list].first = log->build->events.count;
+    if (list != MV_BLOCK_LOG_HOST && list >= log->devices)
+        log->devices = list + 1;
+}
+
+static void keep(mv_block_log *log, const mv_block_entry *entry, mv_block_step_kind kind)
+{
+    mv_block_step step = {*entry, (uint8_t)kind};
+
+    log->failed |= !mv_append(log->scratch, log->steps, log->step_count, log->step_capacity, step);
+}
+
+void mv_block_log_alloc(mv_block_log *log, const mv_block_entry *entry)
+{
+    keep(log, entry, MV_BLOCK_STEP_ALLOC);
+}
+
+void mv_block_log_free(mv_block_log *log, const mv_block_entry *entry)
+{
+    keep(log, entry, MV_BLOCK_STEP_FREE);
+}
+
+void mv_block_log_unread(mv_block_log *log)
+{
+    log->unsure++;
+}
+
+void mv_block_log_failure(mv_block_log *log, const mv_block_entry *entry)
+{
+    keep(log, entry, MV_BLOCK_STEP_FAILURE);
 }
 
 /* ---- the final heap ---------------------------------------------------------------------- */
@@ -143,31 +212,6 @@ void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t
     mv_build_segment(build, &segment);
 }
 
-static uint64_t end_of(const mv_live_holding *h)
-{
-    return h->size > UINT64_MAX - h->addr ? UINT64_MAX : h->addr + h->size;
-}
-
-/* When blocks overlap, the newest stays: the others must have ended. Returns how many stay. */
-static uint64_t drop_overlaps(mv_build *build, mv_live_holding *rows, uint64_t count)
-{
-    uint64_t kept = 0;
-
-    for (uint64_t i = 0; i < count; i++) {
-        bool stays = rows[i].size > 0;
-        while (stays && kept && rows[kept - 1].list == rows[i].list &&
-               end_of(&rows[kept - 1]) > rows[i].addr) {
-            stays = rows[kept - 1].order < rows[i].order;
-            mv_build_note(build, MV_NOTE_LOST, "the end of the block at %#" PRIx64,
-                          stays ? rows[kept - 1].addr : rows[i].addr);
-            kept -= stays;
-        }
-        if (stays)
-            rows[kept++] = rows[i];
-    }
-    return kept;
-}
-
 static void add_final(mv_build *b, const mv_live_holding *h)
 {
     uint64_t requested = h->order ? b->events.size[h->order - 1] : h->size, stream = 0;
@@ -192,7 +236,6 @@ static bool build_heap(mv_block_log *log, mv_build_ranges *out)
             rows[count++] = held->rows[i];
     mv_sort_rows(log->scratch, rows, count, MV_RISING(mv_live_holding, list),
                  MV_RISING(mv_live_holding, addr));
-    count = drop_overlaps(log->build, rows, count);
     out->segments.first = log->build->segments.count;
     for (uint64_t i = 0; i < count && log->build->code == MV_OK; i++) {
         add_final(log->build, &rows[i]);
@@ -205,10 +248,13 @@ static bool build_heap(mv_block_log *log, mv_build_ranges *out)
 
 mv_code mv_block_log_end(mv_block_log *log, mv_err *err)
 {
-    mv_build_ranges ranges = {.devices = log->ranges,
-                              .device_count = log->devices,
-                              .host_events = log->ranges[MV_BLOCK_LOG_HOST]};
+    mv_build_ranges ranges = {.devices = log->ranges};
 
+    write_list(log);
+    ranges.device_count = log->devices;
+    ranges.host_events = log->ranges[MV_BLOCK_LOG_HOST];
+    if (log->unsure)
+        mv_block_log_number(log->build, MV_FACT_UNSURE, log->unsure);
     if (log->failed || (log->build->code == MV_OK && !build_heap(log, &ranges)))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u events", log->build->events.count);
     return mv_build_finish(log->build, &ranges, err);

@@ -9,7 +9,15 @@
  *     mv_block_log_free(&log, &entry)      FREE_REQUESTED, FREE_COMPLETED, SEGMENT_FREE
  *     mv_block_log_end(&log, &err)         the final heap
  *
- * As in a builder a failure stays; mv_block_log_end tells of it. */
+ * As in a builder a failure stays; mv_block_log_end tells of it.
+ *
+ * Entries are kept until all of a list are there, since what is missing in a log shows later:
+ *
+ *     block_pairs.c     which free is that of which alloc, and what has no other half
+ *     block_balance.c   where events are missing: the allocator's own total differs from what the
+ *                       events lead to, or bytes are allocated that are in use. The sums are made
+ *                       right, as docs/other-files.md says
+ *     block_log.c       the rows of the trace */
 #ifndef MV_BLOCK_LOG_H
 #define MV_BLOCK_LOG_H
 
@@ -27,8 +35,19 @@ typedef struct {
     uint64_t requested; /* bytes that the program asked for */
     uint64_t bytes;     /* of the block */
     uint64_t stream;
-    mv_stack_id stack; /* of the call */
+    mv_stack_id stack;  /* of the call */
+    uint32_t allocator; /* from 0 on, where a list has several */
+    bool has_total;
+    uint64_t total; /* what the allocator had allocated after the event, as the log says */
 } mv_block_entry;
+
+/* An entry as it is kept. */
+typedef struct {
+    mv_block_entry entry;
+    uint8_t kind; /* mv_block_step_kind */
+} mv_block_step;
+
+typedef enum { MV_BLOCK_STEP_ALLOC, MV_BLOCK_STEP_FREE, MV_BLOCK_STEP_FAILURE } mv_block_step_kind;
 
 typedef struct {
     mv_build *build;
@@ -38,8 +57,9 @@ typedef struct {
     uint32_t devices; /* one more than the largest */
     int64_t last_us;
     uint64_t next_address;
-    uint64_t allocated; /* of the list: bytes that its events lead to, from 0 on, modulo 2^64 */
-    uint64_t unknown;   /* of the list: bytes that were freed, but not allocated in the log */
+    mv_block_step *steps; /* [count] of the list */
+    uint32_t step_count, step_capacity;
+    uint64_t unsure; /* places where it is not known which block ended */
     mv_range ranges[MV_LIVE_LISTS];
     bool failed; /* memory is out */
 } mv_block_log;
@@ -59,13 +79,14 @@ void mv_block_log_alloc(mv_block_log *log, const mv_block_entry *entry);
  * the entry; others keep those of their alloc. */
 void mv_block_log_free(mv_block_log *log, const mv_block_entry *entry);
 
+/* An entry that cannot be read: it may be the end of any block. */
+void mv_block_log_unread(mv_block_log *log);
+
 /* A request for `requested` bytes that failed. */
 void mv_block_log_failure(mv_block_log *log, const mv_block_entry *entry);
 
-/* Bytes that are there from before the first event to the end, one block without a stack. */
-void mv_block_log_before(mv_block_log *log, uint64_t bytes);
-
-/* Adds the final heap and finishes the trace. */
+/* Adds the final heap and finishes the trace. Where events are missing there is the note
+ * LOST_EVENTS, and the fact `unsure_ends` where it is not known which block ended. */
 mv_code mv_block_log_end(mv_block_log *log, mv_err *err);
 
 /* Adds a block that is alive at the end, as a segment of its own. For snapshots without events.

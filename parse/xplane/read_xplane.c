@@ -1,6 +1,8 @@
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/sort.h"
+#include "parse/model/sums.h"
 #include "parse/readers.h"
 #include "parse/xplane/xplane.h"
 
@@ -129,77 +131,87 @@ static bool read_planes(xspace *x, bool with_lines)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-/* The allocator's own total against what the events lead to. */
-static void compare_total(xspace *x, const mv_xmemory *m)
-{
-    mv_xallocator *a = &x->lines.allocators[m->allocator];
-    uint64_t off;
-
-    a->now += m->is_alloc ? m->bytes : 0 - m->bytes;
-    if (!m->has_total)
-        return;
-    off = m->total - a->now;
-    if (a->is_known && off != a->off)
-        mv_build_note(&x->build, MV_NOTE_LOST, "%.40s has %" PRId64 " allocated bytes more",
-                      mv_string_text(x->build.trace, a->name), (int64_t)(off - a->off));
-    a->is_known = true;
-    a->off = off;
-}
-
-/* Bytes that the allocators of a list had before their first events. */
-static uint64_t bytes_before(const xspace *x, uint64_t first, uint64_t end)
-{
-    uint64_t sum = 0;
-    bool is_seen[UINT8_MAX + 1] = {false};
-
-    for (uint64_t i = first; i < end; i++) {
-        const mv_xmemory *m = &x->lines.memory[i];
-        uint64_t before = m->is_alloc ? m->total - m->bytes : m->total + m->bytes;
-        if (!m->has_total || is_seen[m->allocator])
-            continue;
-        is_seen[m->allocator] = true;
-        if (before < UINT64_MAX / 4 - sum)
-            sum += before;
-    }
-    return sum;
-}
-
 static void add_event(xspace *x, const mv_xmemory *m)
 {
     mv_block_entry entry = {.time_us = m->time_ns / 1000,
                             .addr = m->addr,
                             .requested = m->requested,
                             .bytes = m->bytes,
-                            .stack = m->stack};
+                            .stack = m->stack,
+                            .allocator = m->allocator,
+                            .has_total = m->has_total,
+                            .total = m->total};
 
-    compare_total(x, m);
     if (m->is_alloc)
         mv_block_log_alloc(&x->log, &entry);
     else
         mv_block_log_free(&x->log, &entry);
 }
 
+/* ---- limits ------------------------------------------------------------------------------ */
+
+/* What an allocator says of itself, in its events of a list. */
+typedef struct {
+    uint64_t limit;       /* at its first event */
+    uint64_t peak;        /* the most that it had at once, at its last event */
+    uint64_t peak_before; /* the same at its first event, when that is from before; else 0 */
+    bool is_seen;
+} own_words;
+
+static void listen(own_words *of, const mv_xmemory *m)
+{
+    if (!of->is_seen) {
+        of->limit = m->limit < MV_SUM_LIMIT ? m->limit : 0;
+        of->peak_before = m->peak > m->total && m->peak < MV_SUM_LIMIT ? m->peak : 0;
+    }
+    of->is_seen = true;
+    if (m->has_total && m->peak >= m->total && m->peak < MV_SUM_LIMIT && m->peak > of->peak)
+        of->peak = m->peak;
+}
+
+static void add_device_fact(xspace *x, const char *key, uint32_t device, uint64_t value)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%s%u", key, device);
+    if (value)
+        mv_block_log_number(&x->build, text, value);
+}
+
+/* A device may have several allocators: their limits add up. Their peaks may be of different
+ * moments, so the highest is the least that the device's can be. */
+static void add_limits(xspace *x, uint64_t first, uint64_t end)
+{
+    own_words of[UINT8_MAX + 1] = {{0}};
+    uint32_t device = x->lines.memory[first].list;
+    uint64_t limit = 0, peak = 0, before = 0;
+    char names[256] = "", key[64];
+
+    for (uint64_t i = first; i < end; i++)
+        listen(&of[x->lines.memory[i].allocator], &x->lines.memory[i]);
+    for (uint32_t a = 0; a < x->lines.allocator_count; a++) {
+        if (!of[a].is_seen)
+            continue;
+        limit += of[a].limit;
+        peak = of[a].peak > peak ? of[a].peak : peak;
+        before = of[a].peak_before > before ? of[a].peak_before : before;
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%.60s", *names ? ", " : "",
+                 mv_string_text(x->build.trace, x->lines.allocators[a].name));
+    }
+    add_device_fact(x, "limit_", device, limit);
+    add_device_fact(x, MV_FACT_PEAK, device, peak);
+    add_device_fact(x, MV_FACT_PEAK_BEFORE, device, before);
+    snprintf(key, sizeof key, "allocators_%u", device);
+    mv_block_log_fact(&x->build, key, names);
+}
+
 static void add_list(xspace *x, uint64_t first, uint64_t end)
 {
-    uint64_t before = bytes_before(x, first, end);
-
     mv_block_log_device(&x->log, x->lines.memory[first].list);
     for (uint64_t i = first; i < end && !x->log.failed && x->build.code == MV_OK; i++)
         add_event(x, &x->lines.memory[i]);
-    if (before > x->log.unknown)
-        mv_block_log_before(&x->log, before - x->log.unknown);
-}
-
-/* The allocator knows of times before the profile. */
-static void add_limits(xspace *x, const mv_xmemory *first)
-{
-    mv_block_log_fact(&x->build, MV_FACT_ALLOCATOR, "xla");
-    if (first->list == MV_BLOCK_LOG_HOST)
-        return;
-    if (first->limit)
-        mv_block_log_number(&x->build, "limit", first->limit);
-    if (first->peak > first->total)
-        mv_block_log_number(&x->build, "peak_before", first->peak);
+    if (x->lines.memory[first].list != MV_BLOCK_LOG_HOST)
+        add_limits(x, first, end);
 }
 
 static void add_steps(xspace *x)
@@ -228,7 +240,7 @@ static mv_code finish(xspace *x)
                        "host_tracer_level 2 or more and XLA's own allocator (BFC)");
     mv_sort_rows(&x->scratch, l->memory, l->memory_count, MV_RISING(mv_xmemory, list),
                  MV_RISING(mv_xmemory, time_ns), MV_RISING(mv_xmemory, ps));
-    add_limits(x, &l->memory[0]);
+    mv_block_log_fact(&x->build, MV_FACT_ALLOCATOR, "xla");
     for (; first < l->memory_count; first = end) {
         for (end = first; end < l->memory_count && l->memory[end].list == l->memory[first].list;)
             end++;

@@ -86,9 +86,6 @@ typedef struct {
 typedef struct {
     mv_string_id name;
     uint32_t list;
-    bool is_known; /* an event with a total was seen, while the log is written */
-    uint64_t now;  /* what the events lead to */
-    uint64_t off;  /* how much more the allocator's total last was, modulo 2^64 */
 } mv_xallocator;
 
 typedef struct {
