@@ -102,6 +102,50 @@ def rmm_program(lines, start, point="."):
     return lines
 
 
+class Log:
+    """Lines of one thread, from nine in the morning on."""
+
+    def __init__(self, hour=9):
+        self.lines, self.now = [], hour * 3600 * 1000000
+
+    def add(self, action, pointer, size, before="", pause_s=0):
+        self.now += 250 + pause_s * 1000000
+        self.lines.append("%s1,%s,%s,%s,%d,0x0\n" % (before, clock(self.now), action, hex(pointer), size))
+
+    def write(self, name, end=""):
+        for path in "tools/" + name, "corpus/rmm/" + name[4:-4]:
+            write(path, (HEADER + "".join(self.lines) + end).encode())
+
+
+def make_odd_rmm():
+    log = Log()
+    log.add("allocate", 0x10000000, 1 << 20)
+    log.write("rmm_cut.csv", "1,09:00:00.000500,allocate,0x20000000,12345")
+    log = Log()
+    for step in range(8):
+        log.add("allocate", 0x10000000, 1 << 20)
+        log.add("free", 0x10000000, 1 << 20)
+        log.add("allocate", 0x20000000, 1 << 30, before="24/01/01 WARN Foo: bar " if step == 3 else "")
+        log.add("free", 0x20000000, 1 << 30, before="24/01/01 WARN Foo: bar " if step == 5 else "")
+    log.write("rmm_glued.csv")
+    log = Log()
+    log.add("allocate", 0x10000000, 1 << 30)
+    log.add("allocate", 0x10100000, 1 << 20)  # inside the block whose free is missing
+    log.add("allocate", 0x10200000, 1 << 20)
+    log.write("rmm_overlap.csv")
+    log = Log(hour=22)
+    for pause in (0, 4, 13, 10, 3):  # hours: over midnight, to 15:00, 01:00, 04:00
+        log.add("allocate", 0x10000000, 1 << 20, pause_s=pause * 3600)
+        log.add("free", 0x10000000, 1 << 20)
+    log.write("rmm_pauses.csv")
+    log = Log(hour=3)
+    log.now -= 20 * 1000000
+    for step in range(6):  # summer time ends after the second
+        log.now -= 3600 * 1000000 if step == 2 else 0
+        log.add("allocate", 0x10000000 + (step << 20), 1 << 20, pause_s=10)
+    log.write("rmm_set_back.csv")
+
+
 def make_rmm():
     lines = rmm_program([], 86400 * 1000000 - 5000000)
     write("tools/rmm_steps.csv", (HEADER + "".join(lines)).encode())
@@ -116,6 +160,7 @@ def make_rmm():
     write("tools/rmm_epoch.csv.gz", gzip.compress((HEADER + "".join(epoch)).encode(), mtime=0))
     late = lines[4:] + [HEADER, "[12:00:00] another logger's line\n", lines[0][:40]]
     write("tools/rmm_late.csv", (HEADER + "".join(late)).encode())
+    make_odd_rmm()
     for name, part in {"steps": lines[:12], "colons": old[:6], "epoch": epoch[:6], "late": late[-6:]}.items():
         write("corpus/rmm/" + name, (HEADER + "".join(part)).encode())
 
@@ -188,6 +233,98 @@ def make_tensorflow(steps):
     plane.line("tf_data", 1700000000000000000, events)
     data = plane.bytes(("process_id", 4711)) + field(3, "a warning of the profiler") + field(4, "host1")
     return data
+
+
+class Bfc:
+    """An allocator that writes its events into a plane, all but those that are dropped."""
+
+    def __init__(self, plane, name="GPU_0_bfc", limit=8 << 30, before=0, peak=0, first=0x700000000000):
+        self.plane, self.name, self.limit, self.next = plane, name, limit, first
+        self.total, self.peak, self.held, self.events = before, max(before, peak), {}, []
+
+    def write(self, name, us, addr, size, is_dropped):
+        if not is_dropped:
+            self.events.append(
+                self.plane.event(
+                    name, us * 1000000, allocator_name=self.name, bytes_reserved=0, bytes_allocated=self.total,
+                    bytes_available=self.limit - self.total, peak_bytes_in_use=self.peak, requested_bytes=size,
+                    allocation_bytes=size, addr=addr))  # fmt: skip
+
+    def alloc(self, us, size, is_dropped=False, addr=None):
+        addr, self.next = (addr, self.next) if addr else (self.next, self.next + size)
+        self.held[addr] = size
+        self.total += size
+        self.peak = max(self.peak, self.total)
+        self.write("MemoryAllocation", us, addr, size, is_dropped)
+        return addr
+
+    def free(self, us, addr, is_dropped=False):
+        size = self.held.pop(addr)
+        self.total -= size
+        self.write("MemoryDeallocation", us, addr, size, is_dropped)
+
+    def step(self, number, name="train"):
+        self.events.append(self.plane.event(name, number * 1000000000, 900 * 1000000, step_num=number))
+
+
+def write_plane(name, plane, *allocators):
+    plane.line("main", 1700000000000000000, [e for a in allocators for e in a.events])
+    write("tools/%s.xplane.pb" % name, plane.bytes())
+    write("corpus/xplane/" + name, plane.bytes())
+
+
+def make_lossy():
+    """Profiles that lack events, and that know of more than they show."""
+    lost_frees = Bfc(Plane("/host:CPU"))
+    lost_frees.alloc(5, 1 << 20)
+    lost_allocs = Bfc(Plane("/host:CPU"), before=100 << 20)
+    lost_overlaps = Bfc(Plane("/host:CPU"))
+    two_lines = Bfc(Plane("/host:CPU"))
+    for step in range(12):
+        at = step * 1000
+        lost_frees.step(step)
+        large, small = lost_frees.alloc(at + 10, 64 << 20), lost_frees.alloc(at + 20, 1 << 20)
+        lost_frees.free(at + 500, large, is_dropped=True)
+        lost_frees.free(at + 600, small)
+        lost_allocs.step(step)
+        large = lost_allocs.alloc(at + 10, 64 << 20, is_dropped=step % 2 == 1)
+        small = lost_allocs.alloc(at + 20, 1 << 20)
+        lost_allocs.free(at + 500, large)
+        lost_allocs.free(at + 600, small)
+        large = lost_overlaps.alloc(at + 10, 64 << 20, addr=0x700000000000 + 256 * step)
+        lost_overlaps.free(at + 500, large, is_dropped=True)
+        # Two lines of one size: one keeps its blocks, the other frees them, which is missing.
+        two_lines.step(step)
+        two_lines.events.append(two_lines.plane.event("frees", (at + 5) * 1000000, 10 * 1000000))
+        large = two_lines.alloc(at + 10, 1 << 20)
+        two_lines.events.append(two_lines.plane.event("keeps", (at + 15) * 1000000, 10 * 1000000))
+        two_lines.alloc(at + 20, 1 << 20)
+        two_lines.free(at + 500, large, is_dropped=True)
+        two_lines.free(at + 700, two_lines.alloc(at + 600, 4096))
+    write_plane("lost_frees", lost_frees.plane, lost_frees)
+    write_plane("lost_allocs", lost_allocs.plane, lost_allocs)
+    write_plane("lost_overlaps", lost_overlaps.plane, lost_overlaps)
+    write_plane("lost_of_two_lines", two_lines.plane, two_lines)
+    plane = Plane("/host:CPU")
+    first = Bfc(plane, before=1 << 30)
+    second = Bfc(plane, "GPU_1_bfc", 64 << 30, 10 << 30, 20 << 30, 0x710000000000)
+    other = Bfc(plane, "GPU_collectivememory_1_bfc", 1 << 30, first=0x720000000000)
+    other.alloc(1, 1 << 20)
+    for step in range(8):
+        first.alloc(1000 * step + 5, 1 << 20)
+        second.free(1000 * step + 500, second.alloc(1000 * step + 10, 1 << 30))
+    write_plane("two_limits", plane, first, second, other)
+    early = Bfc(Plane("/host:CPU"), peak=4 << 30)
+    for step in range(8):
+        early.free(1000 * step + 500, early.alloc(1000 * step + 10, 1 << 20))
+    write_plane("early_peak", early.plane, early)
+    plane, events = Plane("/host:CPU"), []
+    for step in range(8):
+        for size in (dict(allocation_bytes=1 << 20, allocator_name="GPU_0_bfc"), dict(allocator_name="GPU_0_bfc")):
+            at = (1000 * step + 10 * len(size)) * 1000000
+            events.append(plane.event("MemoryAllocation", at, addr=(7 << 28) + (step << 20), **size))
+    plane.line("main", 1700000000000000000, events)
+    write("tools/unsized.xplane.pb", plane.bytes())
 
 
 def cut_plane(plane):
@@ -282,6 +419,33 @@ def make_pprof():
     write("corpus/pprof/tpu", body)
 
 
+def write_pprof(name, types, samples):
+    """Samples (count, bytes, labels) of one location."""
+    texts = [""]
+
+    def text(s):
+        if s not in texts:
+            texts.append(s)
+        return texts.index(s)
+
+    body = b"".join(field(1, field(1, text(t)) + field(2, text(u))) for t, u in types)
+    for count, size, labels in samples:
+        packed = field(1, varint(1)) + field(2, varint(count) + varint(size))
+        body += field(2, packed + b"".join(field(3, field(1, text(k)) + field(2, text(v))) for k, v in labels.items()))
+    body += field(4, field(1, 1) + field(4, field(1, 1) + field(2, 7)))
+    body += field(5, field(1, 1) + field(2, text("main")) + field(4, text("train.py")))
+    write("tools/" + name, gzip.compress(body + b"".join(field(6, t) for t in texts), mtime=0))
+
+
+def make_odd_pprof():
+    jax = (("allocations", "count"), ("space", "bytes"))
+    write_pprof("cpu_heap.prof", (("objects", "count"), ("space", "bytes")), [(100, 800 << 20, {})])
+    devices = [(4, 1 << 30, {"kind": "buffer", "device": "TPU_%d(process=1)" % i}) for i in range(8, 12)]
+    write_pprof("second_process.prof", jax, [(2, 300 << 20, {"kind": "executable"})] + devices)
+    buffers = [(2 << 20, 1 << 40, {"kind": "buffer", "device": "cuda:0"}), (7, 700, {"kind": "buffer", "device": "cuda:0"})]
+    write_pprof("million.prof", jax, buffers)
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "--xplane":
         cut_xplane(sys.argv[2])
@@ -291,6 +455,8 @@ if __name__ == "__main__":
         make_rmm()
         write("tools/tensorflow.xplane.pb", make_tensorflow(8))
         write("corpus/xplane/small", make_tensorflow(1))
+        make_lossy()
         make_pprof()
+        make_odd_pprof()
     else:
         sys.exit(__doc__)

@@ -46,7 +46,8 @@ static const mv_recorder rmm = {
     .call = "rmm.enable_logging()",
     EVENTS("RMM writes events when its log is flushed, or the program ends"),
     .begin = "to see who holds what was there before, start RMM's log before the first allocation",
-    .more = "to keep all events, start RMM's log before the first allocation",
+    .more = "to keep all events, flush RMM's log before the program ends, and let no other logger "
+            "write to its file",
     STACKS("RMM's log has none: memviz run records the calls below RMM with theirs"),
     .steps = "RMM's log has no marks: memviz run records those of NVTX and memviz_mark()",
     .drop = "find what still holds the buffers of %s after the step, and drop it; memviz run "

@@ -9,7 +9,8 @@ enum {
     COLUMNS = 6,
     MOST_COLUMN = 64, /* characters of a column that means something */
     REPORT_LINES = 1 << 16,
-    DAY_S = 24 * 60 * 60
+    DAY_S = 24 * 60 * 60,
+    MOST_SET_BACK_S = 2 * 60 * 60 /* summer time ends by one hour at most places, two at some */
 };
 
 static const char header[] = "Thread,Time,Action,Pointer,Size,Stream";
@@ -24,8 +25,10 @@ typedef struct {
     mv_build build;
     mv_block_log log;
     mv_span file;
-    int64_t day_us;  /* since midnight, of the line before */
-    int64_t days_us; /* of the days that have passed */
+    int64_t day_us;    /* since midnight, of the line before */
+    int64_t days_us;   /* of the days that have passed, and what the clock was set back by */
+    uint64_t set_back; /* how often */
+    bool has_clock;    /* a line had a time of day */
     uint64_t good, bad, failures;
     uint64_t last_thread;
     mv_frame_id thread_frame;   /* of it */
@@ -121,15 +124,24 @@ static bool read_time(const char *at, uint64_t *us, bool *is_of_day)
     return true;
 }
 
-/* The clock shows no date. When it goes back by more than half a day, midnight has passed. */
+/* The clock shows no date. When it goes back by hours, midnight has passed. When it goes back by
+ * less it was set back, and is counted on from where it was; a thread that is late by less than a
+ * second is put in order later. A step forward of nearly a day is such a thread from before
+ * midnight. */
 static int64_t on_the_calendar(rmm *r, int64_t day_us)
 {
-    const int64_t day = (int64_t)DAY_S * 1000000;
+    const int64_t second = 1000000, day = DAY_S * second;
+    int64_t step = r->has_clock ? day_us - r->day_us : 0;
 
-    if (day_us < r->day_us - day / 2)
+    if (r->has_clock && step > day - 60 * second)
+        return r->days_us - day + day_us;
+    if (step < -MOST_SET_BACK_S * second) {
         r->days_us += day;
-    else if (day_us > r->day_us + day / 2 && r->days_us > 0)
-        return r->days_us - day + day_us; /* a thread from before midnight is late */
+    } else if (step <= -second) {
+        r->days_us -= step;
+        r->set_back++;
+    }
+    r->has_clock = true;
     r->day_us = day_us;
     return r->days_us + day_us;
 }
@@ -221,16 +233,42 @@ static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
     return (mv_span){from, length - (length > 0 && from[length - 1] == '\r')};
 }
 
+/* Whether a line that cannot be read has, or may have, an alloc or a free in it: it has one's name,
+ * or begins as they do, with a number and a time. */
+static bool may_be_event(mv_span line)
+{
+    static const char *const names[] = {",allocate,", ",free,", ",deallocate,"};
+    uint64_t at = 0;
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (memmem(line.data, line.length, names[i], strlen(names[i])))
+            return true;
+    while (at < line.length && line.data[at] >= '0' && line.data[at] <= '9')
+        at++;
+    return at > 0 && at + 1 < line.length && line.data[at] == ',' && line.data[at + 1] >= '0' &&
+           line.data[at + 1] <= '9' && !memmem(line.data, line.length, ",allocate failure,", 18);
+}
+
+/* A log whose last line has no end was cut: a program that crashes, or still runs, has not written
+ * what it had yet. */
 static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 {
     bool is_good = line.length == 0 || read_line(r, line);
 
-    if (!has_end)
+    if (!has_end) {
         mv_build_note(&r->build, MV_NOTE_DAMAGED, "the last line, at byte %llu, has no end",
                       (unsigned long long)at);
-    else if (!is_good)
+        mv_build_note(&r->build, MV_NOTE_LOST_EVENTS, "the log was cut at byte %llu",
+                      (unsigned long long)at);
+    } else if (!is_good) {
         mv_build_note(&r->build, MV_NOTE_LOOSE, "line at byte %llu: %.*s", (unsigned long long)at,
                       (int)(line.length < 40 ? line.length : 40), (const char *)line.data);
+        if (may_be_event(line)) {
+            mv_build_note(&r->build, MV_NOTE_LOST_EVENTS, "line at byte %llu cannot be read",
+                          (unsigned long long)at);
+            mv_block_log_unread(&r->log);
+        }
+    }
     r->good += is_good && line.length > 0;
     r->bad += !is_good && has_end;
 }
@@ -257,6 +295,8 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
                        "the log has a header alone: RMM writes the rest when it is flushed, or "
                        "the program ends");
     mv_block_log_number(&r->build, "failures", r->failures);
+    if (r->set_back)
+        mv_block_log_number(&r->build, "clock_set_back", r->set_back);
     return mv_block_log_end(&r->log, err);
 }
 

@@ -1,0 +1,141 @@
+/* Logs of blocks that lack events (parse/tools/block_balance.h): whatever is missing, the blocks
+ * add up to the allocator's own total at each event. */
+#include "analyze/totals/totals.h"
+#include "parse/tools/block_log.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/soundness.h"
+
+enum { SLOTS = 24, EVENTS = 400, SLOT = 1 << 20 };
+
+/* A made program: a block in each slot, or none. */
+typedef struct {
+    uint64_t seed, total;
+    mv_block_entry held[SLOTS]; /* bytes: 0 for none */
+    mv_block_log log;
+    mv_build build;
+    mv_trace trace;
+    uint64_t totals[EVENTS]; /* after the entry of that time; MV_NO_BYTES: it is lost */
+} program;
+
+static uint32_t random_below(program *p, uint32_t most)
+{
+    p->seed = p->seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(p->seed >> 33) % most;
+}
+
+static void begin(program *p, uint64_t seed)
+{
+    *p = (program){.seed = seed};
+    mv_build_init(&p->build, mvt_memory(), &p->trace);
+    mv_block_log_begin(&p->log, &p->build, mvt_memory());
+    mv_block_log_device(&p->log, 0);
+    mv_block_log_fact(&p->build, MV_FACT_ALLOCATOR, "xla");
+}
+
+static mv_stack_id stack_of(program *p, uint32_t number)
+{
+    mv_frame_row row = MV_FRAME_ROW;
+    mv_frame_id frame;
+    char name[8];
+
+    snprintf(name, sizeof name, "f%u", number);
+    row.function = mv_build_string(&p->build, name, strlen(name));
+    frame = mv_build_frame(&p->build, &row);
+    return mv_build_stack(&p->build, &frame, 1);
+}
+
+/* One alloc or free; it is in the log unless it is lost. */
+static void run_event(program *p, uint32_t at, uint32_t lost_percent, bool has_totals)
+{
+    uint32_t slot = random_below(p, SLOTS);
+    bool is_lost = random_below(p, 100) < lost_percent, is_alloc = p->held[slot].bytes == 0;
+    mv_block_entry *e = &p->held[slot];
+
+    if (is_alloc)
+        *e = (mv_block_entry){.addr = (uint64_t)(slot + 1) * SLOT + 256u * random_below(p, 8),
+                              .bytes = 256u * (1 + random_below(p, 6)),
+                              .stack = stack_of(p, random_below(p, 3))};
+    e->requested = e->bytes - 8;
+    e->time_us = at;
+    e->has_total = has_totals;
+    p->total += is_alloc ? e->bytes : 0 - e->bytes;
+    e->total = p->total;
+    p->totals[at] = is_lost ? MV_NO_BYTES : p->total;
+    if (!is_lost && is_alloc)
+        mv_block_log_alloc(&p->log, e);
+    else if (!is_lost)
+        mv_block_log_free(&p->log, e);
+    if (!is_alloc)
+        e->bytes = 0;
+}
+
+static mv_lives end(program *p)
+{
+    const char *unsound;
+    mv_err err;
+
+    cr_assert_eq(mv_block_log_end(&p->log, &err), MV_OK, "%s", err.detail);
+    unsound = mvt_unsound(&p->trace);
+    cr_assert_null(unsound, "%s", unsound);
+    return mvt_lives(mvt_memory(), &p->trace, 0);
+}
+
+/* Bytes that are allocated after the last event of a time. */
+static uint64_t level_at(const mv_lives *lives, uint32_t time)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t event = lives->events.count;
+    uint64_t sum = 0;
+
+    while (event > 0 && lives->events.time_us[event - 1] > time)
+        event--;
+    for (uint32_t i = 0; i < a->count; i++)
+        if ((a->birth[i] == MV_BEFORE || a->birth[i] < event) && a->freed[i] >= event)
+            sum += a->block[i];
+    return sum;
+}
+
+static void expect_sums(const program *p, const mv_lives *lives, uint32_t round)
+{
+    for (uint32_t i = 0; i < EVENTS; i++)
+        if (p->totals[i] != MV_NO_BYTES)
+            cr_assert_eq(level_at(lives, i), p->totals[i], "round %u, time %u: %llu, not %llu",
+                         round, i, (unsigned long long)level_at(lives, i),
+                         (unsigned long long)p->totals[i]);
+}
+
+/* The first third is before the log; of the rest, up to a half is lost. */
+Test(block_balance, sums_are_the_totals)
+{
+    for (uint32_t round = 0; round < 200; round++) {
+        program *p = mv_push_struct(mvt_memory(), program);
+        mv_lives lives;
+        begin(p, round + 1);
+        for (uint32_t at = 0; at < EVENTS; at++)
+            run_event(p, at, at < EVENTS / 3 ? 100 : round % 6 * 10, true);
+        lives = end(p);
+        cr_expect_eq(lives.doubts.residual, 0, "round %u", round);
+        cr_expect_eq(lives.doubts.lone_frees + lives.doubts.lost_frees, 0, "round %u", round);
+        cr_expect_eq(p->trace.notes[MV_NOTE_LOST_EVENTS].count > 0, round % 6 > 0, "%u", round);
+        expect_sums(p, &lives, round);
+    }
+}
+
+/* Without totals all that shows is that bytes are used again. Of a log that lacks nothing, nothing
+ * is said. */
+Test(block_balance, logs_without_totals_are_sound)
+{
+    for (uint32_t round = 0; round < 100; round++) {
+        program *p = mv_push_struct(mvt_memory(), program);
+        mv_lives lives;
+        begin(p, round + 1);
+        for (uint32_t at = 0; at < EVENTS; at++)
+            run_event(p, at, round % 5 * 10, false);
+        lives = end(p);
+        cr_expect_eq(lives.doubts.residual, 0, "round %u", round);
+        if (round % 5 > 0)
+            continue;
+        cr_expect_eq(p->trace.notes[MV_NOTE_LOST_EVENTS].count, 0, "round %u", round);
+        expect_sums(p, &lives, round);
+    }
+}
