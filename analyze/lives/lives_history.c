@@ -263,7 +263,7 @@ static const char *why_lost(const mv_lives_sweep *r)
     if (!allocator)
         return "events are lost in damaged parts of the file";
     return strcmp(allocator, "rmm") == 0
-               ? "events are missing: the log was cut, or has lines that cannot be read"
+               ? "events are missing: the log was cut or damaged, or lacks some"
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
