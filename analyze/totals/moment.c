@@ -51,11 +51,12 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
     mv_position position;
 
     window = mv_window_cut(window, events.count);
-    *out = (mv_moment_ask){MV_MOMENT_AFTER, event_before(window.end), window};
+    *out = (mv_moment_ask){.event = event_before(window.end), .window = window};
     if (strcmp(at, "end") == 0)
         return true;
     if (strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0) {
         out->kind = *at == 'p' ? MV_MOMENT_PEAK : MV_MOMENT_RESERVED_PEAK;
+        out->of_level = trace->origin.level != NULL;
         return true;
     }
     if (k > 0) {
@@ -94,6 +95,23 @@ mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event)
     return sum;
 }
 
+uint32_t mv_moment_filled(const mv_lives *lives, uint32_t event, uint32_t end)
+{
+    const mv_events *e = &lives->events;
+    uint32_t next = event + 1, segment, block;
+
+    if (event == MV_BEFORE || next >= end || next >= e->count ||
+        e->action[event] != MV_ACTION_SEGMENT_ALLOC || e->action[next] != MV_ACTION_ALLOC)
+        return event;
+    segment = lives->alloc_of[event];
+    block = lives->alloc_of[next];
+    return segment != MV_NO_ROW && block != MV_NO_ROW &&
+                   lives->allocs.segment[block] == segment &&
+                   lives->allocs.block[block] == lives->segments.size[segment]
+               ? next
+               : event;
+}
+
 static uint64_t height(const mv_levels *levels, mv_moment_kind kind)
 {
     return kind == MV_MOMENT_RESERVED_PEAK ? levels->reserved : levels->allocated;
@@ -113,6 +131,8 @@ static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask as
     for (uint32_t i = 0; i < window.end; i++) {
         while (mv_level_steps_next(&steps, i, &step))
             mv_levels_apply(&now, lives, &step);
+        if (ask.of_level && i >= window.first && mv_moment_filled(lives, i, window.end) != i)
+            continue;
         if (i + 1 == window.first ||
             (i >= window.first && height(&now, ask.kind) > height(&out->bytes, ask.kind)))
             *out = (mv_moment){.event = i, .bytes = now};

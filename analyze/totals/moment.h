@@ -7,7 +7,8 @@
  *     moments   B     0     1     2     3     (B: MV_BEFORE)
  *
  *     peak            when most bytes were allocated; the first such moment
- *     reserved-peak   when most bytes were reserved; the first such moment
+ *     reserved-peak   when most bytes were reserved; the first such moment. Where each block fills a
+ *                     segment of its own, when that block is in it (mv_moment_filled)
  *     end             after the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
  *     1234            after event 1234; there must be one
@@ -31,6 +32,7 @@ typedef struct {
     mv_moment_kind kind;
     uint32_t event;   /* MV_MOMENT_AFTER: that event, or MV_BEFORE */
     mv_window window; /* where to search for peaks */
+    bool of_level;    /* MV_MOMENT_RESERVED_PEAK: the trace has an origin.level */
 } mv_moment_ask;
 
 /* The totals are what the events lead to (mv_lives); where the final heap differs, the residual
@@ -55,6 +57,12 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
 /* O(events). Temporary memory comes from the budget of `arena`; it fails only when that is out. */
 mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_ask ask, mv_moment *out,
                        mv_err *err);
+
+/* In the trace of a level (analyze/levels), or of another tool, a call that gets memory is two
+ * events: segment_alloc, and the alloc of the block that fills the segment. Between them the memory
+ * is there for no one. `event` is the segment_alloc: returns the alloc, if it is before `end`.
+ * Otherwise `event`. */
+uint32_t mv_moment_filled(const mv_lives *lives, uint32_t event, uint32_t end);
 
 /* The totals after one event; O(rows). */
 mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event);

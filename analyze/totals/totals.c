@@ -2,6 +2,7 @@
 
 #include "analyze/lives/block_size.h"
 #include "analyze/totals/level_steps.h"
+#include "analyze/totals/moment.h"
 #include "analyze/totals/totals_audit.h"
 #include "base/sort.h"
 
@@ -312,6 +313,25 @@ static void raise_to_known(totals_search *t)
     peak->allocated_event = peak->active_event = peak->reserved_event = MV_BEFORE;
 }
 
+/* Where each block fills a segment of its own, a peak is the moment at which it is in it. */
+static void fill_peaks(totals_search *t)
+{
+    uint32_t end = t->lives->events.count;
+    mv_peak *all = &t->out->peak;
+
+    if (!t->trace->origin.level)
+        return;
+    all->reserved_event = mv_moment_filled(t->lives, all->reserved_event, end);
+    for (uint32_t i = 0; i < 2; i++) {
+        mv_peak *kind = &t->out->kinds[i].peak;
+        kind->reserved_event = mv_moment_filled(t->lives, kind->reserved_event, end);
+    }
+    for (uint32_t i = 0; i < t->out->pool_count; i++) {
+        mv_peak *pool = &t->out->pools[i].peak;
+        pool->reserved_event = mv_moment_filled(t->lives, pool->reserved_event, end);
+    }
+}
+
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err)
 {
@@ -327,6 +347,7 @@ mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         sum_final(&t);
         sum_segmentless(&t);
         raise_to_final(&t);
+        fill_peaks(&t);
         raise_to_known(&t);
         is_done = mv_totals_audit(arena, trace, lives, &t.found, out);
     }

@@ -30,7 +30,9 @@ typedef struct {
 
 /* Highest level of each measure, and the first event after which it was reached; MV_BEFORE when
  * that was before the first event, or where events are missing: XLA's allocator tells its own peak
- * (MV_FACT_PEAK), which is the least that the device's can be. */
+ * (MV_FACT_PEAK), which is the least that the device's can be. On levels and in files of other
+ * tools, where a segment is there for the block that the next event allocates, `reserved_event` is
+ * that event (mv_moment_filled). */
 typedef struct {
     mv_levels bytes;
     uint32_t allocated_event;

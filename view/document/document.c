@@ -218,6 +218,7 @@ static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
                               err)) != MV_OK ||
         (code = mv_trace_marks_find(arena, &d->trace, &v->lives, &v->trace_marks, err)) != MV_OK)
         return code;
+    v->pyramid.of_level = d->trace.origin.level != NULL;
     mv_pyramid_reader_init(&reader, &v->pyramid);
     all = mv_pyramid_range(&reader, MV_BEFORE, v->lives.events.count);
     v->peak = all.most.allocated;

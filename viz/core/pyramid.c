@@ -1,5 +1,6 @@
 #include "viz/core/pyramid.h"
 
+#include "analyze/totals/moment.h"
 #include "base/search.h"
 
 enum { KEPT_EVERY = MV_PYRAMID_CUT };
@@ -208,7 +209,7 @@ static void add_nodes(const mv_pyramid *p, mv_extent *sum, uint32_t first, uint3
     }
 }
 
-mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end)
+static mv_extent range(mv_pyramid_reader *reader, uint32_t first, uint32_t end)
 {
     const mv_pyramid *p = reader->pyramid;
     mv_levels start = mv_pyramid_at(reader, first);
@@ -235,4 +236,14 @@ mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t e
     if (to * MV_PYRAMID_BUCKET < end)
         add_part(reader, &sum, to * MV_PYRAMID_BUCKET, end);
     return sum;
+}
+
+mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end)
+{
+    const mv_pyramid *p = reader->pyramid;
+    mv_extent out = range(reader, first, end);
+
+    if (p->of_level)
+        out.reserved_event = mv_moment_filled(p->lives, out.reserved_event, end);
+    return out;
 }

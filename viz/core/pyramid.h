@@ -29,13 +29,14 @@ typedef struct {
     mv_levels least;
     mv_levels most;
     uint32_t allocated_event; /* the first moment of the range with most.allocated */
-    uint32_t reserved_event;  /* the same for most.reserved */
+    uint32_t reserved_event;  /* the same for most.reserved; of_level: as mv_moment_filled has it */
 } mv_extent;
 
 typedef struct {
     const mv_lives *lives;
     mv_level_steps steps; /* prepared: it is read and never advanced */
     mv_levels before;     /* before the first event */
+    bool of_level;        /* set it where the trace has an origin.level */
     uint32_t events;
     uint32_t levels;                           /* 0 without events */
     uint32_t length[MV_PYRAMID_MOST_LEVELS];   /* nodes of a level */
