@@ -386,10 +386,10 @@ static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
     const mv_fragmentation *f = &r->found[index];
     mv_totals totals;
 
-    mv_gate_judge_fragmentation(&r->cli->gates, r->first + index, f);
+    mv_gate_judge_fragmentation(&r->cli->gates, r->trace, r->first + index, f);
     if (mv_totals_find(&r->cli->arena, r->trace, &r->lives[index], &totals, err) != MV_OK)
         return err->code;
-    mv_gate_judge_totals(&r->cli->gates, &totals);
+    mv_gate_judge_totals(&r->cli->gates, r->trace, &totals);
     return MV_OK;
 }
 

@@ -473,11 +473,14 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
 /* What --fail-on asked for: the first device that leaks, or that cannot be judged, speaks. */
 static void judge_gate(leak_report *r)
 {
+    char where[32];
+
     for (uint32_t i = r->first; i < r->end; i++) {
         const mv_leaks *found = &r->found[i - r->first];
+        snprintf(where, sizeof where, "device %u", i);
         if (found->verdict == MV_VERDICT_LEAK ||
             (r->verdict == MV_VERDICT_UNKNOWN && (!is_idle(r, i) || i + 1 == r->end)))
-            mv_gate_judge_leaks(&r->cli->gates, i, found);
+            mv_gate_judge_leaks(&r->cli->gates, where, found);
     }
 }
 

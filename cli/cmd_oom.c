@@ -382,7 +382,7 @@ int mv_cmd_oom(mv_cli *cli)
         return MV_EXIT_FAILED;
     r.start_us = mv_position_start_us(&trace);
     for (uint32_t i = 0; i < r.end - r.first; i++)
-        mv_gate_judge_ooms(&cli->gates, r.first + i, &r.found[i]);
+        mv_gate_judge_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
     if (mv_table_is_wanted(cli))
         return mv_gate_status(&cli->gates, mv_table_put(cli, &r));
     for (uint32_t i = r.first; i < r.end; i++)

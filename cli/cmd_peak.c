@@ -581,7 +581,7 @@ static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window wind
         totals.peak.bytes.allocated = peak;
         totals.peak.bytes.reserved = reserved.bytes.reserved;
     }
-    mv_gate_judge_totals(&r->cli->gates, &totals);
+    mv_gate_judge_totals(&r->cli->gates, r->trace, &totals);
     return MV_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "analyze/advice/recording.h"
 #include "analyze/advice/triage.h"
+#include "analyze/levels/levels.h"
 #include "base/grow.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -13,7 +14,6 @@
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
-#include "parse/model/sums.h"
 
 /* Verdicts in text when --limit says nothing; where their sentences begin. */
 enum { TEXT_ROWS = 7, INDENT = 15 };
@@ -34,8 +34,9 @@ typedef struct {
 
 typedef struct {
     uint32_t file, device;
+    bool names_device;
     mv_finding_kind kind;
-    const char *report, *verdict, *text, *command;
+    const char *report, *verdict, *level, *text, *command;
     uint64_t bytes;
 } verdict_row;
 
@@ -70,6 +71,7 @@ typedef struct {
     MEMBER("verdict", v->verdict)            \
     MEMBER("file", r->files[v->file].path)   \
     MEMBER("device", v->device)              \
+    MEMBER("level", v->level)                \
     MEMBER("bytes", v->bytes)                \
     MEMBER("text", v->text)                  \
     MEMBER("command", v->command)
@@ -240,7 +242,7 @@ static void put_verdict(const triage_report *r, const verdict_row *v)
 
     if (r->file_count > 1)
         mv_prose_add(where, sizeof where, "%.200s", short_name(r->files[v->file].path));
-    if (r->files[v->file].devices > 1)
+    if (v->names_device)
         mv_prose_add(where, sizeof where, "%sdevice %u", *where ? ", " : "", v->device);
     mv_out_style(r->out, style_of(v->kind));
     mv_out_format(r->out, "%-*s", INDENT, mv_finding_name(v->kind));
@@ -303,6 +305,15 @@ static void put_text(const triage_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+/* Whether it has to be said which device a verdict is about; the host is none. */
+static bool names_device(const mv_triage *t, const mv_triage_row *row)
+{
+    bool is_of_host = row->level && strcmp(row->level, mv_level_name(MV_LEVEL_HOST)) == 0;
+
+    return !is_of_host &&
+           (t->device_count > 1 || (t->device_count == 1 && row->device != t->devices[0].device));
+}
+
 /* Everything of PyTorch's allocator, or of another level where that was asked for. */
 static const char *options_of(const triage_report *r, const mv_triage *t, const mv_triage_row *row)
 {
@@ -314,7 +325,7 @@ static const char *options_of(const triage_report *r, const mv_triage *t, const 
                             : r->cli->options.level;
     char which[32] = "";
 
-    if (t->device_count > 1 && report != MV_REPORT_INFO)
+    if (names_device(t, row) && report != MV_REPORT_INFO)
         snprintf(which, sizeof which, "--device %u", row->device);
     return mv_arena_printf(&r->cli->arena, "%s%s%s%s", level ? "--level " : "", level ? level : "",
                            level && *which ? " " : "", which);
@@ -360,16 +371,19 @@ static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_r
     mv_arena *arena = &r->cli->arena;
     const mv_finding *f = row->finding;
     const char *options = options_of(r, t, row);
+    const char *level = row->level ? row->level : r->cli->level;
 
     *to = (verdict_row){.file = file,
                         .device = row->device,
+                        .names_device = names_device(t, row),
+                        .level = mv_arena_text(arena, level, strlen(level)),
                         .kind = f->kind,
                         .report = mv_report_name(f->report),
                         .verdict = f->verdict,
                         .text = mv_arena_text(arena, row->text, strlen(row->text)),
                         .bytes = row->bytes};
     to->command = options ? mv_command_text(arena, to->report, options, r->files[file].path) : NULL;
-    return to->text && to->command;
+    return to->text && to->level && to->command;
 }
 
 /* What the report says of a file, copied: then its memory can be given back. */
@@ -394,15 +408,46 @@ static mv_code keep(triage_report *r, const mv_triage *t, uint32_t file, mv_err 
     return MV_OK;
 }
 
-static void judge_gates(mv_gates *gates, const mv_triage *t)
+/* "device 0 (--level all)", "--level host". */
+static const char *where_of(const mv_triage_other *o, char text[80])
 {
+    if (o->of->level == MV_LEVEL_HOST)
+        snprintf(text, 80, "--level host");
+    else
+        snprintf(text, 80, "device %u (--level %.40s)", o->device, o->of->trace.origin.level);
+    return text;
+}
+
+/* Leaks that were found speak before doubts. */
+static void judge_leaks(mv_gates *gates, const mv_triage *t)
+{
+    char where[80];
+
+    for (uint32_t i = 0; i < t->other_count; i++) {
+        const mv_triage_other *o = &t->others[i];
+        if (o->is_told && o->leaks.verdict == MV_VERDICT_LEAK)
+            mv_gate_judge_leaks(gates, where_of(o, where), &o->leaks);
+    }
+    for (uint32_t i = 0; i < t->device_count; i++) {
+        snprintf(where, sizeof where, "device %u", t->devices[i].device);
+        mv_gate_judge_leaks(gates, where, &t->devices[i].leaks);
+    }
+    for (uint32_t i = 0; i < t->other_count; i++) {
+        const mv_triage_other *o = &t->others[i];
+        if (o->is_told && o->leaks.verdict != MV_VERDICT_LEAK)
+            mv_gate_judge_leaks(gates, where_of(o, where), &o->leaks);
+    }
+}
+
+static void judge_gates(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
+{
+    judge_leaks(gates, t);
     for (uint32_t i = 0; i < t->device_count; i++) {
         const mv_triage_device *d = &t->devices[i];
-        if (d->has_ooms)
-            mv_gate_judge_ooms(gates, d->device, &d->ooms);
-        mv_gate_judge_leaks(gates, d->device, d->has_whole ? &d->whole_leaks : &d->leaks);
-        mv_gate_judge_fragmentation(gates, d->device, &d->fragmentation);
-        mv_gate_judge_totals(gates, &d->totals);
+        if (d->has_ooms || mv_trace_allocator(trace))
+            mv_gate_judge_ooms(gates, trace, d->device, &d->ooms);
+        mv_gate_judge_fragmentation(gates, trace, d->device, &d->fragmentation);
+        mv_gate_judge_totals(gates, trace, &d->totals);
     }
 }
 
@@ -431,46 +476,35 @@ static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_t
     f->time_us = first == MV_NO_TIME ? MV_NO_TIME : last - first;
 }
 
-/* Leaks of others than PyTorch show where all memory of the device is one trace. */
-static mv_code find_whole(const mv_cli *cli, mv_arena *arena, const mv_trace *read, bool *has,
-                          mv_trace *whole, mv_err *err)
-{
-    *has = !cli->options.level && read->api_calls.count > 0 &&
-           mv_level_has(read, MV_LEVEL_PYTORCH) && mv_level_has(read, MV_LEVEL_ALL);
-    *whole = *read;
-    if (*has && mv_level_take(arena, whole, MV_LEVEL_ALL, err) == MV_OK)
-        mv_sums_check(whole, err);
-    return err->code;
-}
-
 static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err *err)
 {
     mv_cli *cli = r->cli;
     file_row *f = &r->files[file];
-    mv_trace read, trace, whole;
+    mv_trace read, trace;
+    mv_triage_ask ask = {
+        .read = &read, .trace = &trace, .with_others = !cli->options.level, .end = UINT32_MAX};
     mv_triage triage;
-    bool has_whole;
-    uint32_t first = 0, end;
+    uint32_t devices;
 
-    if (mv_input_read_levels(cli, arena, f->path, &read, &trace, err) != MV_OK ||
-        find_whole(cli, arena, &read, &has_whole, &whole, err) != MV_OK)
+    if (mv_input_read_levels(cli, arena, f->path, &read, &trace, err) != MV_OK)
         return err->code;
-    end = mv_trace_devices(&trace);
-    if (cli->options.device >= end)
+    devices = mv_trace_devices(&trace);
+    if (cli->options.device >= devices)
         return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file has %u",
-                       (long long)cli->options.device, end);
-    if (cli->options.device != MV_ALL_DEVICES)
-        end = (first = (uint32_t)cli->options.device) + 1;
+                       (long long)cli->options.device, devices);
+    if (cli->options.device != MV_ALL_DEVICES) {
+        ask.end = (ask.first = (uint32_t)cli->options.device) + 1;
+        devices = 1;
+    }
     describe(&cli->arena, f, &read, &trace);
     /* The name of a heap is the file's, whose arena ends before the report. */
     if (trace.origin.level)
         f->level = mv_arena_text(&cli->arena, trace.origin.level, strlen(trace.origin.level));
     cli->level = f->level ? f->level : mv_level_name(MV_LEVEL_PYTORCH);
-    if (mv_triage_find(&cli->budget, (mv_triage_traces){&read, &trace, has_whole ? &whole : NULL},
-                       first, end, 0, &triage, err) == MV_OK) {
+    if (mv_triage_find(&cli->budget, ask, 0, &triage, err) == MV_OK) {
         f->devices = triage.device_count;
-        f->idle = end - first - triage.device_count;
-        judge_gates(&cli->gates, &triage);
+        f->idle = devices - triage.device_count;
+        judge_gates(&cli->gates, &trace, &triage);
         if (keep(r, &triage, file, err) == MV_OK && triage.device_count == 0)
             mv_recording_describe(&cli->arena, &read, f->path, &f->contents, err);
     }

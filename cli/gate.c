@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/events/recorder.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -178,53 +179,75 @@ void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const ch
                       doubt);
 }
 
-void mv_gate_judge_ooms(mv_gates *gates, uint32_t device, const mv_ooms *found)
+void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                        const mv_ooms *found)
 {
+    const mv_recorder *recorder = mv_recorder_of(trace);
     char size[MV_SIZE_TEXT];
 
     if (found->count)
         mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "device %u: %s, the first of %s", device,
                       found->verdict, mv_size_text(size, found->ooms[0].requested));
+    else if (recorder->lacks_failures)
+        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
+                      "device %u: %s does not say whether a request failed", device,
+                      recorder->writer);
     else if (!found->is_known)
         mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "device %u: %s: %s", device,
                       found->verdict, found->why);
 }
 
-void mv_gate_judge_leaks(mv_gates *gates, uint32_t device, const mv_leaks *found)
+void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *found)
 {
     char size[MV_SIZE_TEXT];
 
     if (found->verdict == MV_VERDICT_LEAK && found->count == 0)
-        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "device %u: %s", device, found->why);
+        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s: %s", where, found->why);
     else if (found->verdict == MV_VERDICT_LEAK)
-        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "device %u: %u leak%s, %s in all", device,
+        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s: %u leak%s, %s in all", where,
                       found->count, mv_plural(found->count),
                       mv_size_text(size, found->leaked_bytes));
     else if (found->verdict == MV_VERDICT_UNKNOWN)
-        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
-                      "device %u: unknown whether it leaks: %s", device, found->why);
+        mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW, "%s: unknown whether it leaks: %s",
+                      where, found->why);
 }
 
-void mv_gate_judge_fragmentation(mv_gates *gates, uint32_t device, const mv_fragmentation *found)
+const char *mv_gate_reserved_doubt(const mv_trace *trace, char out[MV_GATE_DOUBT])
 {
-    if (found->fragmented || !found->is_known)
+    if (!mv_trace_allocator(trace))
+        return NULL;
+    snprintf(out, MV_GATE_DOUBT, "%s does not say what was taken from the device",
+             mv_recorder_of(trace)->writer);
+    return out;
+}
+
+void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                                 const mv_fragmentation *found)
+{
+    char doubt[MV_GATE_DOUBT];
+
+    if (mv_gate_reserved_doubt(trace, doubt))
+        mv_gate_judge(gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW, "device %u: %s", device,
+                      doubt);
+    else if (found->fragmented || !found->is_known)
         mv_gate_judge(gates, MV_GATE_FRAGMENTED,
                       found->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
                       device, found->figures, found->why);
 }
 
-void mv_gate_judge_totals(mv_gates *gates, const mv_totals *totals)
+void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals)
 {
     const mv_audit *audit = &totals->audit;
     const char *doubt = audit->count ? audit->notes[0] : "the events contradict each other";
-    char what[64];
+    char what[64], unsaid[MV_GATE_DOUBT];
+    const char *lack = mv_gate_reserved_doubt(trace, unsaid);
 
     snprintf(what, sizeof what, "device %u: peak allocated", totals->device);
     mv_gate_judge_bytes(gates, MV_GATE_PEAK, totals->peak.bytes.allocated,
                         audit->allocated_exact ? NULL : doubt, what);
     snprintf(what, sizeof what, "device %u: peak reserved", totals->device);
     mv_gate_judge_bytes(gates, MV_GATE_RESERVED, totals->peak.bytes.reserved,
-                        audit->reserved_exact ? NULL : doubt, what);
+                        audit->reserved_exact ? lack : doubt, what);
 }
 
 int mv_gate_status(const mv_gates *gates, int status)

@@ -77,13 +77,21 @@ void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const c
 void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const char *doubt,
                          const char *what);
 
-/* The gates `oom`, `leak` and `fragmented` of one device. */
-void mv_gate_judge_ooms(mv_gates *gates, uint32_t device, const mv_ooms *found);
-void mv_gate_judge_leaks(mv_gates *gates, uint32_t device, const mv_leaks *found);
-void mv_gate_judge_fragmentation(mv_gates *gates, uint32_t device, const mv_fragmentation *found);
+/* The gates `oom`, `leak` and `fragmented` of one device, or of memory that `where` names. Files of
+ * other tools know nothing of segments, and most of them nothing of requests that failed. */
+void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                        const mv_ooms *found);
+void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *found);
+void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
+                                 const mv_fragmentation *found);
 
 /* The gates `peak` and `reserved` of one device. */
-void mv_gate_judge_totals(mv_gates *gates, const mv_totals *totals);
+void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
+
+/* Why the bytes that are reserved are unknown: the file is of another tool, which does not say what
+ * its allocator took from the device. In `out`; NULL: they are known. */
+#define MV_GATE_DOUBT 120
+const char *mv_gate_reserved_doubt(const mv_trace *trace, char out[MV_GATE_DOUBT]);
 
 /* The exit status of a report that ended with `status`. */
 int mv_gate_status(const mv_gates *gates, int status);

@@ -512,16 +512,41 @@ static void add_failures(gathering *g)
              MV_FAILURE_MAY_BE_CAUGHT);
 }
 
+static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *out, gathering *g,
+                    mv_err *err)
+{
+    *g = (gathering){.words.arena = arena,
+                     .of = reports,
+                     .out = out,
+                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 15};
+    *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g->capacity)};
+    return out->rows ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
+}
+
+static mv_code finish(mv_arena *arena, gathering *g, mv_err *err)
+{
+    mv_sort_by(arena, g->out->rows, g->out->count, sizeof *g->out->rows, by_alarm, NULL);
+    return g->words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
+}
+
+mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_findings *out,
+                             mv_err *err)
+{
+    gathering g;
+
+    if (start(arena, reports, out, &g, err) != MV_OK)
+        return err->code;
+    add_leaks(&g);
+    add_no_leak(&g);
+    return finish(arena, &g, err);
+}
+
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err)
 {
-    gathering g = {.words.arena = arena,
-                   .of = reports,
-                   .out = out,
-                   .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 15};
+    gathering g;
 
-    *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g.capacity)};
-    if (!out->rows)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
+    if (start(arena, reports, out, &g, err) != MV_OK)
+        return err->code;
     if (mv_trace_allocator(reports->trace))
         add_failures(&g);
     else
@@ -532,6 +557,5 @@ mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings
     add_doubts(&g);
     add_peak(&g);
     add_no_leak(&g);
-    mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
-    return g.words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
+    return finish(arena, &g, err);
 }

@@ -103,6 +103,10 @@ typedef struct {
 /* O(findings). Everything lives in `arena`. Fails only when memory is out. */
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err);
 
+/* What it says of leaks alone: of the reports only trace, sites, lives and leaks are needed. */
+mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_findings *out,
+                             mv_err *err);
+
 /* Which of two comes first, as qsort has it. Leaks and fragmentation are equally bad: bytes decide.
  */
 int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b);

@@ -1,5 +1,6 @@
 #include "analyze/advice/triage.h"
 
+#include "analyze/events/recorder.h"
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/oom/refused_calls.h"
 #include "analyze/ranks/summary.h"
@@ -8,10 +9,14 @@
 #include "base/side_by_side.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/sums.h"
 
 typedef struct {
-    const mv_trace *read, *trace, *whole;
+    const mv_trace *read, *trace;
     bool is_level; /* `trace` is not `read` */
+    uint32_t first, end;
+    mv_beat beat; /* of all levels */
+    mv_err beat_err;
     mv_triage *out;
 } inquiry;
 
@@ -77,15 +82,6 @@ static mv_code find_leaks(const inquiry *q, mv_triage_device *d, mv_arena *arena
     return mv_leaks_outlook(arena, q->trace, &d->lives, &d->leaks, MV_NO_BYTES, &d->outlook, err);
 }
 
-static mv_code find_whole(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
-{
-    if (!q->whole)
-        return MV_OK;
-    if (mv_lives_find(arena, q->whole, d->device, &d->whole_lives, err) != MV_OK)
-        return err->code;
-    return mv_leaks_find(arena, q->whole, &d->whole_lives, &d->whole_leaks, err);
-}
-
 static mv_code find_part(const inquiry *q, mv_triage_device *d, uint32_t part, mv_arena *arena,
                          mv_err *err)
 {
@@ -103,8 +99,6 @@ static mv_code find_part(const inquiry *q, mv_triage_device *d, uint32_t part, m
                                      &d->fragmentation, err);
     case MV_TRIAGE_OOMS:
         return find_ooms(q, d, arena, err);
-    case MV_TRIAGE_WHOLE:
-        return find_whole(q, d, arena, err);
     case MV_TRIAGE_LEAKS:
         return find_leaks(q, d, arena, err);
     case MV_TRIAGE_PEAK:
@@ -125,19 +119,6 @@ static void do_part(inquiry *q, uint32_t device, uint32_t part)
     find_part(q, d, part, &d->arenas[part], &d->errs[part]);
 }
 
-static void do_lives(void *user, uint32_t i)
-{
-    do_part(user, i, MV_TRIAGE_LIVES);
-}
-
-/* The longest first, of every device. */
-static void do_report(void *user, uint32_t i)
-{
-    inquiry *q = user;
-
-    do_part(q, i % q->out->device_count, i / q->out->device_count);
-}
-
 static mv_code first_error(const mv_triage *t, mv_err *err)
 {
     for (uint32_t i = 0; i < t->device_count; i++)
@@ -146,6 +127,11 @@ static mv_code first_error(const mv_triage *t, mv_err *err)
                 *err = t->devices[i].errs[part];
                 return err->code;
             }
+    for (uint32_t i = 0; i < t->other_count; i++)
+        if (t->others[i].err.code != MV_OK) {
+            *err = t->others[i].err;
+            return err->code;
+        }
     return MV_OK;
 }
 
@@ -222,34 +208,198 @@ static mv_reports reports_of(const inquiry *q, const mv_triage_device *d)
                         .ledger = d->has_ledger ? &d->ledger : NULL};
 }
 
-/* Leaks of others than PyTorch, where PyTorch's own allocator has none. */
-static mv_code add_whole(const inquiry *q, mv_triage_device *d, mv_telling *words, mv_err *err)
-{
-    mv_triage_device whole = *d;
-    mv_reports reports = reports_of(q, d);
-    uint32_t count = q->out->count;
+/* ---- leaks on other levels --------------------------------------------------------------- */
 
-    d->has_whole = q->whole && d->leaks.verdict != MV_VERDICT_LEAK &&
-                   d->whole_leaks.verdict == MV_VERDICT_LEAK;
-    if (!d->has_whole)
-        return MV_OK;
-    reports.trace = q->whole;
-    reports.lives = &d->whole_lives;
-    reports.leaks = &d->whole_leaks;
-    whole.leaks = d->whole_leaks;
-    if (mv_findings_find(&q->out->arena, &reports, &whole.findings, err) != MV_OK)
-        return err->code;
-    add_row(q->out, &whole, MV_REPORT_LEAKS, words);
-    for (uint32_t i = count; i < q->out->count; i++)
-        q->out->rows[i].level = "all";
+/* The beat is what all levels have in common; the rest is work for each. */
+static void do_lives_or_beat(void *user, uint32_t i)
+{
+    inquiry *q = user;
+
+    if (i < q->out->device_count)
+        do_part(q, i, MV_TRIAGE_LIVES);
+    else
+        mv_level_beat(&q->out->arena, q->read, &q->beat, &q->beat_err);
+}
+
+static void do_level(void *user, uint32_t i)
+{
+    inquiry *q = user;
+    mv_triage_level *l = &q->out->levels[i];
+
+    if (mv_level_take_with(&l->arena, &l->trace, l->level, &q->beat, &l->err) == MV_OK)
+        mv_sums_check(&l->trace, &l->err);
+}
+
+static void do_other(inquiry *q, uint32_t i)
+{
+    mv_triage_other *o = &q->out->others[i];
+
+    if (mv_lives_find(&o->arena, &o->of->trace, o->device, &o->lives, &o->err) == MV_OK)
+        mv_leaks_find(&o->arena, &o->of->trace, &o->lives, &o->leaks, &o->err);
+}
+
+static void add_level(mv_budget *budget, const inquiry *q, mv_level level)
+{
+    mv_triage_level *l = &q->out->levels[q->out->level_count++];
+
+    *l = (mv_triage_level){.level = level, .trace = *q->read, .err.offset = MV_NO_OFFSET};
+    mv_arena_init(&l->arena, budget);
+}
+
+/* The whole device where the reports are about PyTorch's part of it, the host, and heaps. */
+static mv_code open_levels(mv_budget *budget, const inquiry *q, mv_err *err)
+{
+    mv_level own = mv_level_default(q->read), level;
+    mv_level_list list = mv_levels_of(q->read);
+
+    q->out->levels =
+        mv_push_array(&q->out->arena, mv_triage_level, (uint64_t)list.count + MV_LEVEL_HEAP);
+    if (!q->out->levels)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage");
+    if (own == MV_LEVEL_PYTORCH && q->read->api_calls.count > 0)
+        add_level(budget, q, MV_LEVEL_ALL);
+    if (own != MV_LEVEL_HOST && q->end == UINT32_MAX && mv_level_has(q->read, MV_LEVEL_HOST))
+        add_level(budget, q, MV_LEVEL_HOST);
+    for (uint32_t i = 0; i < list.count; i++)
+        if (mv_level_read(q->read, list.name[i], &level) && level >= MV_LEVEL_HEAP && level != own)
+            add_level(budget, q, level);
     return MV_OK;
 }
+
+static mv_code open_others(mv_budget *budget, const inquiry *q, mv_err *err)
+{
+    mv_triage *t = q->out;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < t->level_count; i++) {
+        if (t->levels[i].err.code != MV_OK) {
+            *err = t->levels[i].err;
+            return err->code;
+        }
+        most += mv_trace_devices(&t->levels[i].trace);
+    }
+    t->others = mv_push_array(&t->arena, mv_triage_other, most + 1);
+    if (!t->others)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage");
+    for (uint32_t i = 0; i < t->level_count; i++) {
+        const mv_triage_level *l = &t->levels[i];
+        uint32_t devices = mv_trace_devices(&l->trace);
+        for (uint32_t d = q->first; d < devices && d < q->end; d++) {
+            if (!mv_device_is_used(&l->trace, d))
+                continue;
+            t->others[t->other_count] =
+                (mv_triage_other){.of = l, .device = d, .err.offset = MV_NO_OFFSET};
+            mv_arena_init(&t->others[t->other_count++].arena, budget);
+        }
+    }
+    return MV_OK;
+}
+
+static mv_code find_levels(mv_budget *budget, inquiry *q, uint32_t threads, mv_err *err)
+{
+    if (q->beat_err.code != MV_OK) {
+        *err = q->beat_err;
+        return err->code;
+    }
+    mv_side_by_side(q->out->level_count, threads, do_level, q);
+    return open_others(budget, q, err);
+}
+
+/* What is known of leaks on a device of the main level; NULL: it has nothing there. */
+static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
+{
+    for (uint32_t i = 0; i < t->device_count; i++)
+        if (t->devices[i].device == device)
+            return &t->devices[i].leaks;
+    return NULL;
+}
+
+/* Whether another level's leaks, or its doubt, say what the main level does not. The host's memory
+ * is none of a device's. Blocks of a heap lie in what calls got: a leak of the device may be the
+ * same. A doubt is worth telling where it looks like growth, and nothing else is wrong. */
+static bool is_worth_telling(const mv_triage *t, const mv_triage_other *o)
+{
+    mv_level level = o->of->level;
+    const mv_leaks *own = level == MV_LEVEL_HOST ? NULL : leaks_on(t, o->device);
+    uint64_t leaked = own ? own->leaked_bytes : 0;
+    bool is_clean = true;
+
+    if (o->leaks.verdict != MV_VERDICT_LEAK) {
+        for (uint32_t i = 0; i < t->device_count; i++)
+            is_clean = is_clean && t->devices[i].leaks.verdict == MV_VERDICT_CLEAN;
+        return is_clean && o->leaks.may_grow;
+    }
+    if (level < MV_LEVEL_HEAP)
+        return !own || own->verdict != MV_VERDICT_LEAK;
+    for (uint32_t i = 0; i < t->other_count; i++)
+        if (t->others[i].of->level == MV_LEVEL_ALL && t->others[i].device == o->device &&
+            t->others[i].leaks.leaked_bytes > leaked)
+            leaked = t->others[i].leaks.leaked_bytes;
+    return o->leaks.leaked_bytes > leaked;
+}
+
+/* "pinned memory", "heap pool"; "" of a whole device. */
+static const char *memory_of(const mv_trace *trace, mv_telling *words)
+{
+    const char *level = trace->origin.level;
+
+    if (!level || mv_trace_allocator(trace))
+        return mv_recorder_of(trace)->allocator;
+    if (trace->origin.is_heap)
+        return mv_say(words, "heap %s", level);
+    return strcmp(level, mv_level_name(MV_LEVEL_HOST)) == 0   ? "pinned memory"
+           : strcmp(level, mv_level_name(MV_LEVEL_CUDA)) == 0 ? "calls of CUDA"
+                                                              : "";
+}
+
+static mv_code tell_other(const inquiry *q, mv_triage_other *o, mv_telling *words, mv_err *err)
+{
+    mv_triage *t = q->out;
+    mv_reports reports = {.trace = &o->of->trace, .lives = &o->lives, .leaks = &o->leaks};
+    mv_triage_device told = {.device = o->device, .leaks = o->leaks};
+    const char *memory = memory_of(&o->of->trace, words);
+    uint32_t count = t->count;
+    mv_sites sites;
+
+    reports.sites = &sites;
+    if (mv_sites_find(&t->arena, &o->of->trace, &sites, err) != MV_OK ||
+        mv_findings_of_leaks(&t->arena, &reports, &told.findings, err) != MV_OK)
+        return err->code;
+    add_row(t, &told, MV_REPORT_LEAKS, words);
+    for (uint32_t i = count; i < t->count; i++) {
+        t->rows[i].level = o->of->trace.origin.level;
+        t->rows[i].text = mv_say(words, "%s%s%s", memory, *memory ? ": " : "", t->rows[i].text);
+    }
+    return MV_OK;
+}
+
+/* Where others leak, "no leak" says of what. */
+static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
+{
+    mv_triage *t = q->out;
+    uint32_t own = t->count;
+
+    for (uint32_t i = 0; i < t->other_count; i++) {
+        mv_triage_other *o = &t->others[i];
+        o->is_told = is_worth_telling(t, o);
+        if (o->is_told && tell_other(q, o, words, err) != MV_OK)
+            return err->code;
+    }
+    for (uint32_t i = 0; i < own && t->count > own; i++)
+        if (t->rows[i].finding->report == MV_REPORT_LEAKS &&
+            t->rows[i].finding->kind != MV_FINDING_LEAK)
+            t->rows[i].text =
+                mv_say(words, "%s: %s", memory_of(q->trace, words), t->rows[i].text);
+    return MV_OK;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
 
 static mv_code judge(const inquiry *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_telling words = {.arena = &t->arena};
-    uint64_t most = (uint64_t)t->device_count * (MV_REPORT_COUNT + 1);
+    uint64_t most = (uint64_t)t->device_count * MV_REPORT_COUNT + t->other_count;
 
     t->rows = mv_push_array(&t->arena, mv_triage_row, most + 1);
     if (!t->rows)
@@ -257,27 +407,40 @@ static mv_code judge(const inquiry *q, mv_err *err)
     for (uint32_t i = 0; i < t->device_count; i++) {
         mv_triage_device *d = &t->devices[i];
         mv_reports reports = reports_of(q, d);
-        if (mv_findings_find(&t->arena, &reports, &d->findings, err) != MV_OK ||
-            add_whole(q, d, &words, err) != MV_OK)
+        if (mv_findings_find(&t->arena, &reports, &d->findings, err) != MV_OK)
             return err->code;
         for (uint32_t report = 0; report < MV_REPORT_COUNT; report++)
             add_row(t, d, (mv_report)report, &words);
     }
+    if (add_others(q, &words, err) != MV_OK)
+        return err->code;
     mv_sort_by(&t->arena, t->rows, t->count, sizeof *t->rows, by_weight, NULL);
     return words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage") : MV_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------------- */
-
-static mv_code open_devices(mv_budget *budget, const mv_trace *trace, uint32_t first, uint32_t end,
-                            mv_triage *t, mv_err *err)
+/* Leaks of other levels, then the longest first, of every device. */
+static void do_report(void *user, uint32_t i)
 {
+    inquiry *q = user;
+    uint32_t others = q->out->other_count;
+
+    if (i < others)
+        do_other(q, i);
+    else
+        do_part(q, (i - others) % q->out->device_count, (i - others) / q->out->device_count);
+}
+
+static mv_code open_devices(mv_budget *budget, const inquiry *q, uint32_t end, mv_err *err)
+{
+    mv_triage *t = q->out;
+    uint32_t first = q->first;
+
     t->devices = mv_push_array(&t->arena, mv_triage_device, (uint64_t)(end - first) + 1);
     if (!t->devices)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage");
     for (uint32_t device = first; device < end; device++) {
         mv_triage_device *d = &t->devices[t->device_count];
-        if (!mv_device_is_used(trace, device))
+        if (!mv_device_is_used(q->trace, device))
             continue;
         d->device = device;
         t->device_count++;
@@ -289,25 +452,30 @@ static mv_code open_devices(mv_budget *budget, const mv_trace *trace, uint32_t f
     return MV_OK;
 }
 
-mv_code mv_triage_find(mv_budget *budget, mv_triage_traces traces, uint32_t first, uint32_t end,
-                       uint32_t threads, mv_triage *out, mv_err *err)
+mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, mv_triage *out,
+                       mv_err *err)
 {
-    const mv_trace *trace = traces.trace;
-    inquiry q = {.read = traces.read,
-                 .trace = trace,
-                 .whole = traces.whole,
-                 .is_level = trace->origin.level != NULL,
+    uint32_t devices = mv_trace_devices(ask.trace);
+    inquiry q = {.read = ask.read,
+                 .trace = ask.trace,
+                 .is_level = ask.trace->origin.level != NULL,
+                 .first = ask.first,
+                 .end = ask.end,
+                 .beat_err.offset = MV_NO_OFFSET,
                  .out = out};
+    bool has_beat;
 
     *out = (mv_triage){0};
     mv_arena_init(&out->arena, budget);
-    if (open_devices(budget, trace, first, end, out, err) != MV_OK ||
-        mv_sites_find(&out->arena, trace, &out->sites, err) != MV_OK)
+    if (open_devices(budget, &q, ask.end < devices ? ask.end : devices, err) != MV_OK ||
+        (ask.with_others && open_levels(budget, &q, err) != MV_OK) ||
+        mv_sites_find(&out->arena, ask.trace, &out->sites, err) != MV_OK)
         return err->code;
-    mv_side_by_side(out->device_count, threads, do_lives, &q);
-    if (first_error(out, err) != MV_OK)
+    has_beat = out->level_count > 0 && (ask.read->api_calls.count || ask.read->heap_calls.count);
+    mv_side_by_side(out->device_count + has_beat, threads, do_lives_or_beat, &q);
+    if (first_error(out, err) != MV_OK || find_levels(budget, &q, threads, err) != MV_OK)
         return err->code;
-    mv_side_by_side(out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);
+    mv_side_by_side(out->other_count + out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);
     return first_error(out, err) == MV_OK ? judge(&q, err) : err->code;
 }
 
@@ -316,5 +484,9 @@ void mv_triage_release(mv_triage *triage)
     for (uint32_t i = 0; i < triage->device_count; i++)
         for (uint32_t part = 0; part < MV_TRIAGE_PARTS; part++)
             mv_arena_release(&triage->devices[i].arenas[part]);
+    for (uint32_t i = 0; i < triage->other_count; i++)
+        mv_arena_release(&triage->others[i].arena);
+    for (uint32_t i = 0; i < triage->level_count; i++)
+        mv_arena_release(&triage->levels[i].arena);
     mv_arena_release(&triage->arena);
 }

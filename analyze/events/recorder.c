@@ -58,6 +58,7 @@ static const mv_recorder xla = {
     .allocator = "XLA's allocator",
     .about = "blocks of XLA's allocator",
     .writer = "XLA's profiler",
+    .lacks_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("use jax.profiler.trace() on a GPU, with host_tracer_level=2 or more"),
     .begin = "to see who holds what was there before, start jax.profiler.trace() before the first "
@@ -72,6 +73,7 @@ static const mv_recorder jax = {
     .allocator = "JAX's buffers",
     .about = "buffers of JAX",
     .writer = "JAX's device memory profile",
+    .lacks_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("jax.profiler.trace() records events, and memviz diff compares two profiles"),
     .begin = "jax.profiler.trace() records events",

@@ -467,6 +467,14 @@ static void decide(mv_leak_state *w, const no_growth *o)
         decide_without_steps(w, o);
 }
 
+static bool looks_like_growth(const mv_leaks *out, const no_growth *o)
+{
+    const mv_leak_floor *f = &out->floor;
+
+    return out->verdict == MV_VERDICT_UNKNOWN &&
+           ((f->steps >= 2 && f->last > f->first) || o->list != MV_NO_ROW);
+}
+
 static bool measure_floor(mv_leak_state *w, mv_err *err)
 {
     const mv_steps *steps = &w->out->steps;
@@ -498,6 +506,7 @@ static bool find(mv_leak_state *w, mv_err *err)
         !look_without_growth(w, &o))
         return false;
     decide(w, &o);
+    w->out->may_grow = looks_like_growth(w->out, &o);
     return w->out->why != NULL;
 }
 

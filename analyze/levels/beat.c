@@ -25,20 +25,23 @@ static bool add_text(mv_arena *arena, mv_strings *s, const char *text, mv_string
     return true;
 }
 
-static bool add_marks(mv_arena *arena, const int64_t *times, uint32_t count, mv_trace *out)
+bool mv_beat_mark(mv_arena *arena, const mv_beat *beat, mv_trace *out)
 {
     mv_annotations marks;
     mv_string_id name;
 
+    if (beat->count == 0)
+        return true;
     if (!add_text(arena, &out->strings, MV_BEAT_NAME, &name) ||
-        !mv_table_copy(arena, mv_table_find(MV_WIRE_ANNOTATIONS), &out->annotations, count, &marks))
+        !mv_table_copy(arena, mv_table_find(MV_WIRE_ANNOTATIONS), &out->annotations, beat->count,
+                       &marks))
         return false;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < beat->count; i++) {
         uint32_t at = marks.count++;
         marks.name[at] = name;
         marks.stage[at] = MV_STAGE_MARK;
         marks.device[at] = -1;
-        marks.time_us[at] = times[i];
+        marks.time_us[at] = beat->time_us[i];
     }
     out->annotations = marks;
     return true;
@@ -76,16 +79,14 @@ static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, uint64
            last - gains[count - 1].launches <= 2 * median;
 }
 
-/* The times of the calls of the stack that is called in each step; *count 0: there is none. */
-static bool launch_beat(mv_arena *scratch, const mv_trace *trace, int64_t **times, uint32_t *count)
+/* The times of the calls of the stack that is called in each step. */
+static bool launch_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, mv_beat *out)
 {
     const mv_api_calls *c = &trace->api_calls;
     gain *gains = mv_push_array(scratch, gain, (uint64_t)c->count + 1);
     uint32_t rows = 0, best = 0;
 
-    *count = 0;
-    *times = mv_push_array(scratch, int64_t, (uint64_t)c->count + 1);
-    if (!gains || !*times)
+    if (!gains)
         return false;
     for (uint32_t i = 0; i < c->count; i++)
         if (c->result[i] == 0 && mv_is_alloc(c->action[i]))
@@ -95,27 +96,28 @@ static bool launch_beat(mv_arena *scratch, const mv_trace *trace, int64_t **time
         for (end = first; end < rows && gains[end].stack == gains[first].stack &&
                           gains[end].library == gains[first].library;)
             end++;
-        if (end - first <= *count || gains[first].stack == MV_NO_ROW ||
+        if (end - first <= out->count || gains[first].stack == MV_NO_ROW ||
             !is_even(scratch, gains + first, end - first, c->launches[c->count - 1]))
             continue;
         best = first;
-        *count = end - first;
+        out->count = end - first;
     }
-    for (uint32_t i = 0; i < *count; i++)
-        (*times)[i] = c->time_us[gains[best + i].call];
-    return true;
+    out->time_us = mv_push_array(arena, int64_t, (uint64_t)out->count + 1);
+    for (uint32_t i = 0; out->time_us && i < out->count; i++)
+        out->time_us[i] = c->time_us[gains[best + i].call];
+    return out->time_us != NULL;
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static bool beat_of_events(mv_arena *scratch, const mv_steps *steps, const mv_events *events,
-                           int64_t **times, uint32_t *count)
+static bool beat_of_events(mv_arena *arena, const mv_steps *steps, const mv_events *events,
+                           mv_beat *out)
 {
-    *count = steps->count;
-    *times = mv_push_array(scratch, int64_t, (uint64_t)steps->count + 1);
-    for (uint32_t i = 0; *times && i < steps->count; i++)
-        (*times)[i] = events->time_us[steps->at[i]];
-    return *times != NULL;
+    out->count = steps->count;
+    out->time_us = mv_push_array(arena, int64_t, (uint64_t)steps->count + 1);
+    for (uint32_t i = 0; out->time_us && i < steps->count; i++)
+        out->time_us[i] = events->time_us[steps->at[i]];
+    return out->time_us != NULL;
 }
 
 /* The device that most happens on. */
@@ -129,7 +131,7 @@ static uint32_t busiest(const mv_trace *trace)
     return best;
 }
 
-mv_code mv_beat_mark(mv_arena *arena, const mv_trace *trace, const mv_trace *whole, mv_trace *out,
+mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole, mv_beat *out,
                      mv_err *err)
 {
     uint32_t device = busiest(whole);
@@ -137,19 +139,18 @@ mv_code mv_beat_mark(mv_arena *arena, const mv_trace *trace, const mv_trace *who
     mv_lives lives;
     mv_steps steps;
     mv_code code;
-    int64_t *times;
-    uint32_t count = 0;
     bool is_enough = true;
 
+    *out = (mv_beat){0};
     mv_arena_init(&scratch, arena->budget);
     code = mv_lives_find(&scratch, whole, device, &lives, err);
     if (code == MV_OK)
         code = mv_steps_find(&scratch, whole, &lives, &steps, err);
     if (code == MV_OK && steps.source == MV_STEPS_INFERRED)
-        is_enough = beat_of_events(&scratch, &steps, &lives.events, &times, &count);
+        is_enough = beat_of_events(arena, &steps, &lives.events, out);
     else if (code == MV_OK && steps.source == MV_STEPS_NONE)
-        is_enough = launch_beat(&scratch, trace, &times, &count);
-    if (code == MV_OK && (!is_enough || (count > 0 && !add_marks(arena, times, count, out))))
+        is_enough = launch_beat(arena, &scratch, trace, out);
+    if (code == MV_OK && !is_enough)
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "steps");
     mv_arena_release(&scratch);
     return code;

@@ -18,10 +18,17 @@
 
 #define MV_BEAT_NAME "inferred step"
 
-/* Adds a mark of that name to the annotations of `out` at the beginning of each step, unless the
- * program marks its steps, or has none. `trace` is as it was read, `whole` is all of its levels as
- * one. MV_NOMEM when memory is out. */
-mv_code mv_beat_mark(mv_arena *arena, const mv_trace *trace, const mv_trace *whole, mv_trace *out,
+/* When each step begins. None: the program marks its steps, or has none. */
+typedef struct {
+    uint32_t count;
+    int64_t *time_us; /* [count] */
+} mv_beat;
+
+/* `trace` is as it was read, `whole` is all of its levels as one. MV_NOMEM when memory is out. */
+mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole, mv_beat *out,
                      mv_err *err);
+
+/* Adds a mark of that name to the annotations of `out` for each step. False when memory is out. */
+bool mv_beat_mark(mv_arena *arena, const mv_beat *beat, mv_trace *out);
 
 #endif

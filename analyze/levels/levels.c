@@ -514,7 +514,7 @@ static mv_code take_calls(mv_arena *arena, mv_trace *made, maker m, mv_err *err)
 }
 
 /* The steps of the program, as all levels together show them. */
-static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, mv_trace *made, mv_err *err)
+mv_code mv_level_beat(mv_arena *arena, const mv_trace *trace, mv_beat *out, mv_err *err)
 {
     mv_trace whole = *trace;
     mv_arena scratch;
@@ -526,7 +526,7 @@ static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, mv_trace *made
         (maker){.kinds = OF_DEVICE | OF_HOST, .takes_blocks = true, .heap = MV_LEVEL_ALL}, err);
     if (code == MV_OK) {
         whole.origin.level = mv_level_name(MV_LEVEL_ALL);
-        code = mv_beat_mark(arena, trace, &whole, made, err);
+        code = mv_beat_find(arena, trace, &whole, out, err);
     }
     mv_arena_release(&scratch);
     return code;
@@ -541,7 +541,25 @@ static maker wanted_of(mv_level level)
                    .heap = level >= MV_LEVEL_HEAP ? level : MV_LEVEL_DEFAULT};
 }
 
+static mv_code mark_steps(mv_arena *arena, const mv_trace *trace, const mv_beat *beat,
+                          mv_trace *made, mv_err *err)
+{
+    mv_beat own;
+
+    if (!beat && mv_level_beat(arena, trace, &own, err) != MV_OK)
+        return err->code;
+    return mv_beat_mark(arena, beat ? beat : &own, made)
+               ? MV_OK
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "steps");
+}
+
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err)
+{
+    return mv_level_take_with(arena, trace, level, NULL, err);
+}
+
+mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level, const mv_beat *beat,
+                           mv_err *err)
 {
     mv_trace made = *trace, *as_read;
     mv_code code = MV_OK;
@@ -561,7 +579,7 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
     } else {
         code = take_calls(arena, &made, wanted_of(level), err);
         if (code == MV_OK)
-            code = mark_steps(arena, trace, &made, err);
+            code = mark_steps(arena, trace, beat, &made, err);
         if (code == MV_OK && level != MV_LEVEL_ALL)
             made.history = (mv_history){0};
     }

@@ -23,6 +23,7 @@
 #ifndef MV_LEVELS_H
 #define MV_LEVELS_H
 
+#include "analyze/levels/beat.h"
 #include "parse/model/trace.h"
 
 #define MV_LEVEL_ADDRESS ((uint64_t)1 << 62)
@@ -90,5 +91,11 @@ mv_code mv_level_take_named(mv_arena *arena, mv_trace *trace, const char *name, 
  * without the level is left without devices. Fails only when memory (MV_NOMEM) or row numbers
  * (MV_LIMIT) run out; the trace is unchanged then. */
 mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *err);
+
+/* For several levels of one trace: the steps that all of them have, found once, and mv_level_take
+ * with them. */
+mv_code mv_level_beat(mv_arena *arena, const mv_trace *trace, mv_beat *out, mv_err *err);
+mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level, const mv_beat *beat,
+                           mv_err *err);
 
 #endif

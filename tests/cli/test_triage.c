@@ -276,8 +276,9 @@ static mv_triage look(const mv_trace *read)
     mv_triage found;
 
     mvt_ok(mv_level_take(mvt_memory(), &trace, MV_LEVEL_DEFAULT, mvt_err()));
-    mvt_ok(mv_triage_find(mvt_memory()->budget, (mv_triage_traces){read, &trace, NULL}, 0,
-                          mv_trace_devices(&trace), 1, &found, mvt_err()));
+    mvt_ok(mv_triage_find(mvt_memory()->budget,
+                          (mv_triage_ask){read, &trace, .with_others = true, .end = UINT32_MAX}, 1,
+                          &found, mvt_err()));
     return found;
 }
 
@@ -333,11 +334,11 @@ Test(triage, all_failures_and_leaks_are_counted)
 Test(triage, threads_do_not_matter)
 {
     mv_trace trace = mvt_load(mvt_memory(), "two_devices");
-    mv_triage_traces traces = {&trace, &trace, NULL};
+    mv_triage_ask ask = {&trace, &trace, .with_others = true, .end = 2};
     mv_triage one, many;
 
-    mvt_ok(mv_triage_find(mvt_memory()->budget, traces, 0, 2, 1, &one, mvt_err()));
-    mvt_ok(mv_triage_find(mvt_memory()->budget, traces, 0, 2, 5, &many, mvt_err()));
+    mvt_ok(mv_triage_find(mvt_memory()->budget, ask, 1, &one, mvt_err()));
+    mvt_ok(mv_triage_find(mvt_memory()->budget, ask, 5, &many, mvt_err()));
     cr_assert_eq(one.count, many.count);
     for (uint32_t i = 0; i < one.count; i++)
         cr_expect_str_eq(one.rows[i].text, many.rows[i].text);

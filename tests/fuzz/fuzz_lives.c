@@ -184,13 +184,11 @@ static void look_at_verdicts(mv_arena *arena, const mv_trace *trace, const mv_tr
 /* All reports together, and what they advise. */
 static void judge(mv_arena *arena, const mv_trace *trace)
 {
-    mv_triage_traces traces = {trace, trace, NULL};
-    uint32_t devices = mv_trace_devices(trace);
+    mv_triage_ask ask = {.read = trace, .trace = trace, .with_others = true, .end = 8};
     mv_triage triage;
     mv_err err;
 
-    if (mv_triage_find(arena->budget, traces, 0, devices < 8 ? devices : 8, 1, &triage, &err) ==
-        MV_OK)
+    if (mv_triage_find(arena->budget, ask, 1, &triage, &err) == MV_OK)
         look_at_verdicts(arena, trace, &triage);
     else if (err.code != MV_NOMEM)
         fail(err.detail);
