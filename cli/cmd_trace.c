@@ -3,6 +3,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/events/recorder.h"
+#include "analyze/levels/levels.h"
 #include "base/map.h"
 #include "base/numbers.h"
 #include "base/size.h"
@@ -38,15 +39,17 @@ typedef struct {
     mv_stack_id *stacks;  /* [so_far->stacks] in the order of those positions */
     progress *so_far;
     bool has_seconds, has_address, has_stream; /* columns of text that the terminal has room for */
-    uint32_t room;                             /* characters of the last one */
+    int width_of_event, width_of_time, width_of_stream;
+    uint32_t room; /* characters of the last one */
 } listing;
 
 enum {
-    STREAM = 12,
-    WHERE = 28,
+    TIME = 32,
+    STREAM_TEXT = 24,
+    WHERE = 28, /* characters that the last column should have */
     TAGS = 1024,
     LEAST_TAG = 12
-}; /* characters that the last column should have */
+};
 
 static bool is_block_event(uint8_t action)
 {
@@ -103,37 +106,76 @@ static void put_action(mv_out *out, const char *name, int width)
 }
 
 /* Seconds since the start, to the microsecond. */
-static void put_time(mv_out *out, int64_t start_us, int64_t time_us)
+static const char *time_text(char text[TIME], int64_t start_us, int64_t time_us)
 {
-    char text[32], digits[20];
     uint64_t us = time_us < start_us ? (uint64_t)start_us - (uint64_t)time_us
                                      : (uint64_t)time_us - (uint64_t)start_us;
-    uint32_t at = 0, count;
+    uint32_t at = 0;
 
-    if (time_us == MV_NO_TIME || start_us == MV_NO_TIME) {
-        put_right(out, "-", 11);
-        return;
-    }
+    if (time_us == MV_NO_TIME || start_us == MV_NO_TIME)
+        return "-";
     if (time_us < start_us)
         text[at++] = '-';
-    count = mv_digits(digits, us / 1000000);
-    memcpy(text + at, digits, count);
-    at += count;
+    at += mv_digits(text + at, us / 1000000);
     text[at++] = '.';
     for (uint32_t i = 0, unit = 100000; i < 6; i++, unit /= 10)
         text[at++] = (char)('0' + us / unit % 10);
     text[at] = 0;
-    put_right(out, text, 11);
+    return text;
+}
+
+static const char *stream_text(char text[STREAM_TEXT], uint64_t stream)
+{
+    if (stream)
+        snprintf(text, STREAM_TEXT, "0x%llx", (unsigned long long)stream);
+    return stream ? text : "0";
+}
+
+static void widen(int *width, const char *text, int space)
+{
+    int needed = (int)strlen(text) + space;
+
+    *width = needed > *width ? needed : *width;
+}
+
+/* As wide as what is in them, with a space before or after it. */
+static void find_widths(listing *l)
+{
+    char text[TIME], digits[24] = "";
+
+    l->width_of_event = 9;
+    l->width_of_time = 11;
+    l->width_of_stream = 12;
+    for (uint32_t device = l->first; device < l->end; device++) {
+        mv_events e = mv_trace_events(l->trace, device);
+        int64_t first = MV_NO_TIME, last = MV_NO_TIME;
+        for (uint32_t i = 0; i < e.count; i++) {
+            int64_t at = e.time_us[i];
+            if (at == MV_NO_TIME)
+                continue;
+            first = first == MV_NO_TIME || at < first ? at : first;
+            last = last == MV_NO_TIME || at > last ? at : last;
+        }
+        digits[mv_digits(digits, e.count)] = 0;
+        widen(&l->width_of_event, digits, 0);
+        widen(&l->width_of_time, time_text(text, l->start_us, first), 2);
+        widen(&l->width_of_time, time_text(text, l->start_us, last), 2);
+    }
+    for (uint32_t i = 0; i < l->trace->streams.count; i++)
+        widen(&l->width_of_stream, stream_text(digits, l->trace->streams.value[i]), 2);
 }
 
 /* What matters least goes first: the stream, the address, the time. */
 static void find_columns(listing *l)
 {
-    uint32_t columns = l->out->columns ? l->out->columns : UINT32_MAX, used = 37;
+    uint32_t columns = l->out->columns ? l->out->columns : UINT32_MAX;
+    uint32_t used = 28 + (uint32_t)l->width_of_event;
     struct {
         bool *has;
         uint32_t width;
-    } rest[] = {{&l->has_seconds, 11}, {&l->has_address, 18}, {&l->has_stream, STREAM}};
+    } rest[] = {{&l->has_seconds, (uint32_t)l->width_of_time},
+                {&l->has_address, 18},
+                {&l->has_stream, (uint32_t)l->width_of_stream}};
 
     for (unsigned i = 0; i < sizeof rest / sizeof *rest; i++) {
         *rest[i].has = used + rest[i].width + WHERE <= columns;
@@ -170,15 +212,6 @@ static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_ma
     } else {
         mv_out_spaces(out, 18 - (int64_t)before);
     }
-}
-
-static void put_stream(mv_out *out, uint64_t stream)
-{
-    char text[24] = "0";
-
-    if (stream)
-        snprintf(text, sizeof text, "0x%llx", (unsigned long long)stream);
-    put_left(out, text, STREAM);
 }
 
 static void add_remark(const listing *l, const char *before, mv_string_id id, char text[TAGS])
@@ -237,13 +270,13 @@ static mv_style action_style(uint8_t action)
 static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv_map *versions)
 {
     mv_out *out = l->out;
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], time[TIME], stream[STREAM_TEXT];
     const char *where = label_of(l, e->stack[i]);
     uint32_t used = mv_prose_width(where);
 
-    mv_out_u64_wide(out, i, 9);
+    mv_out_u64_wide(out, i, l->width_of_event);
     if (l->has_seconds)
-        put_time(out, l->start_us, e->time_us[i]);
+        put_right(out, time_text(time, l->start_us, e->time_us[i]), l->width_of_time);
     mv_out_text(out, "  ");
     mv_out_style(out, action_style(e->action[i]));
     put_action(out, mv_event_action(l->trace, e, i), 15);
@@ -253,7 +286,8 @@ static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv
     put_right(out, mv_size_text(size, e->size[i]), 9);
     mv_out_text(out, "  ");
     if (l->has_stream)
-        put_stream(out, l->trace->streams.value[e->stream[i].row]);
+        put_left(out, stream_text(stream, l->trace->streams.value[e->stream[i].row]),
+                 l->width_of_stream);
     mv_prose_put_cut(out, l->room, where);
     put_tag(l, e->tag[i], l->room - (used < l->room ? used : l->room));
     mv_out_char(out, '\n');
@@ -263,8 +297,10 @@ static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv
 
 static void put_heading(const listing *l, uint32_t device, mv_window window, uint32_t count)
 {
+    char place[MV_PLACE_TEXT];
+
     mv_out_style(l->out, MV_STYLE_BOLD);
-    mv_out_format(l->out, "device %u: %u events", device, count);
+    mv_out_format(l->out, "%s: %u events", mv_level_place(l->trace, device, place), count);
     mv_out_style(l->out, MV_STYLE_NONE);
     if (window.end - window.first != count)
         mv_out_format(l->out, ", from %u to before %u", window.first, window.end);
@@ -272,9 +308,14 @@ static void put_heading(const listing *l, uint32_t device, mv_window window, uin
     if (window.end == window.first)
         return;
     mv_out_style(l->out, MV_STYLE_DIM);
-    mv_out_format(l->out, "    event%s  action         %s%9s  %s%s\n",
-                  l->has_seconds ? "    seconds" : "", l->has_address ? "address           " : "",
-                  "size", l->has_stream ? "stream      " : "", "where");
+    put_right(l->out, "event", l->width_of_event);
+    if (l->has_seconds)
+        put_right(l->out, "seconds", l->width_of_time);
+    mv_out_format(l->out, "  action         %s%9s  ", l->has_address ? "address           " : "",
+                  "size");
+    if (l->has_stream)
+        put_left(l->out, "stream", l->width_of_stream);
+    mv_out_text(l->out, "where\n");
     mv_out_style(l->out, MV_STYLE_NONE);
 }
 
@@ -500,6 +541,7 @@ int mv_cmd_trace(mv_cli *cli)
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &l.first, &l.end))
         return MV_EXIT_FAILED;
     l.start_us = mv_position_start_us(&trace);
+    find_widths(&l);
     find_columns(&l);
     l.kinds = mv_frame_kinds(&cli->scratch, &trace);
     l.label = mv_push_array(&cli->scratch, const char *, trace.stacks.count);

@@ -152,7 +152,21 @@ const char *mv_level_held(const mv_trace *trace)
 
     if (level && strcmp(level, names[MV_LEVEL_CUDA]) == 0)
         return "held by calls of CUDA";
-    return level && strcmp(level, names[MV_LEVEL_HOST]) == 0 ? "pinned" : "allocated";
+    return mv_level_is_host(level) ? "pinned" : "allocated";
+}
+
+bool mv_level_is_host(const char *name)
+{
+    return name && strcmp(name, names[MV_LEVEL_HOST]) == 0;
+}
+
+const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_PLACE_TEXT])
+{
+    if (mv_level_is_host(trace->origin.level))
+        snprintf(out, MV_PLACE_TEXT, "host");
+    else
+        snprintf(out, MV_PLACE_TEXT, "device %u", device);
+    return out;
 }
 
 const char *mv_level_lack(mv_level level)
