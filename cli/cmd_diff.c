@@ -414,6 +414,12 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
                             : ", beyond what the events show to be needed at once";
 }
 
+/* A file of another tool does not say what was reserved. */
+static bool knows_reserved(const diff_report *c)
+{
+    return !mv_trace_allocator(&c->trace[0]) && !mv_trace_allocator(&c->trace[1]);
+}
+
 /* By how much reserved memory changed, and why: the rows add up to it. */
 static void put_reserved(const diff_report *c)
 {
@@ -423,6 +429,8 @@ static void put_reserved(const diff_report *c)
     bool is_peak = is_at_peak(c->cli->options.at);
     uint32_t said = 0, part;
 
+    if (!knows_reserved(c))
+        return;
     mv_out_style(c->out, style_of(change));
     mv_out_text(c->out, change == 0 ? "no change" : mv_size_change_text(delta, change));
     mv_out_style(c->out, MV_STYLE_NONE);
@@ -452,15 +460,17 @@ static void put_doubt(const diff_report *c, mv_history_kind history)
 static void put_side(const diff_report *c, const device_pair *pair, int s)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], moment[MV_AT_TEXT];
-    char at[MV_AT_TEXT + 32] = ": no such device";
+    char at[MV_AT_TEXT + 32] = ": no such device", held[48] = "";
 
     if (pair->sides.lives[s])
         snprintf(at, sizeof at, ", device %u, %s", pair->device[s],
                  mv_at_text(moment, &c->trace[s], &pair->sides.moment[s]));
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
-    mv_prose_put(c->out, 10, 10, "%9s allocated, %9s reserved; %s%s",
-                 mv_size_text(allocated, pair->found.level[s].allocated),
-                 mv_size_text(reserved, pair->found.level[s].reserved), c->name[s], at);
+    if (!mv_trace_allocator(&c->trace[s]))
+        snprintf(held, sizeof held, ", %9s reserved",
+                 mv_size_text(reserved, pair->found.level[s].reserved));
+    mv_prose_put(c->out, 10, 10, "%9s allocated%s; %s%s",
+                 mv_size_text(allocated, pair->found.level[s].allocated), held, c->name[s], at);
     if (is_side_open(c, pair, s))
         put_doubt(c, pair->sides.lives[s]->history);
 }
@@ -518,6 +528,19 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
                       c->name[is_above ? 0 : 1], is, what, is_above ? "less" : "more", most);
     else if (is_above)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
+}
+
+static void judge_reserved(diff_report *c)
+{
+    char doubt[MV_GATE_DOUBT];
+    uint32_t side = mv_trace_allocator(&c->trace[0]) ? 0 : 1;
+
+    if (mv_gate_reserved_doubt(&c->trace[side], doubt))
+        mv_gate_judge(&c->cli->gates, MV_GATE_RESERVED, MV_GATE_CANNOT_KNOW, "%s: %s",
+                      c->name[side], doubt);
+    else
+        judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
+                     "reserved");
 }
 
 /* ---- as a picture ------------------------------------------------------------------------ */
@@ -608,8 +631,7 @@ static int put_report(diff_report *c)
     int status = MV_EXIT_DONE;
 
     judge_growth(c, MV_GATE_DELTA, 0, c->level[0].allocated, c->level[1].allocated, "allocated");
-    judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
-                 "reserved");
+    judge_reserved(c);
     if (is_picture(c->cli)) {
         status = put_picture(c);
     } else if (is_written_as(c->cli, ".folded")) {

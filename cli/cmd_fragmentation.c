@@ -4,6 +4,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/fragmentation/fragmentation.h"
+#include "analyze/levels/levels.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -299,13 +300,14 @@ const mv_table mv_report_fragmentation = {MV_TABLE(REPORT_FIELDS, list_report),
 static void put_verdict(const fragmentation_report *r, uint32_t index)
 {
     const mv_fragmentation *f = &r->found[index];
+    char place[MV_PLACE_TEXT];
 
     if (f->fragmented) {
         mv_out_style(r->out, MV_STYLE_RED);
         mv_out_text(r->out, "FRAGMENTED  ");
         mv_out_style(r->out, MV_STYLE_NONE);
     }
-    mv_out_format(r->out, "device %u: ", r->first + index);
+    mv_out_format(r->out, "%s: ", mv_level_place(r->trace, r->first + index, place));
     if (!f->fragmented) {
         mv_out_style(r->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
         mv_out_text(r->out, f->answer);

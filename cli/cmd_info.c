@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "analyze/events/recorder.h"
+#include "analyze/levels/levels.h"
 #include "analyze/lives/block_size.h"
 #include "analyze/lives/lives.h"
 #include "analyze/replay/release.h"
@@ -189,6 +190,8 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     const facts *f = all;
 
     (void)one;
+    if (mv_trace_allocator(f->trace)) /* the file does not say what was reserved */
+        mv_rows_head(rows, "reserved", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
         if (mv_rows_are_text(rows) && !mv_device_is_told(f->trace, f->first, f->end, d->device))
@@ -487,6 +490,8 @@ static void put_history(const facts *f)
             why = f->devices[i].history_why;
     if (f->history == MV_HISTORY_NONE && is_of_calls(f->trace))
         why = "PyTorch's allocator made no event; the levels have what others did";
+    else if (!mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
+        why = mv_level_lack(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
     put_label(f->out, "history");
     mv_prose_put(f->out, LABEL, LABEL, "%s%s%s", mv_history_name(f->history), why ? ": " : "",
                  why ? why : "");

@@ -5,6 +5,7 @@
 #include "analyze/code/labels.h"
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
+#include "analyze/levels/levels.h"
 #include "analyze/lives/lives_window.h"
 #include "base/size.h"
 #include "cli/complain.h"
@@ -372,9 +373,10 @@ static void put_floor(const leak_report *r, const mv_leaks *found)
 static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *found)
 {
     char live[MV_SIZE_TEXT], leaked[MV_SIZE_TEXT], kept[MV_SIZE_TEXT], text[600];
+    char place[MV_PLACE_TEXT];
 
     mv_out_style(r->out, MV_STYLE_BOLD);
-    mv_out_format(r->out, "device %u: ", device);
+    mv_out_format(r->out, "%s: ", mv_level_place(r->trace, device, place));
     mv_out_style(r->out, MV_STYLE_NONE);
     mv_out_style(r->out, found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
                          : found->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
@@ -473,11 +475,11 @@ static bool find_device(leak_report *r, uint32_t device, mv_err *err)
 /* What --fail-on asked for: the first device that leaks, or that cannot be judged, speaks. */
 static void judge_gate(leak_report *r)
 {
-    char where[32];
+    char where[MV_PLACE_TEXT];
 
     for (uint32_t i = r->first; i < r->end; i++) {
         const mv_leaks *found = &r->found[i - r->first];
-        snprintf(where, sizeof where, "device %u", i);
+        mv_level_place(r->trace, i, where);
         if (found->verdict == MV_VERDICT_LEAK ||
             (r->verdict == MV_VERDICT_UNKNOWN && (!is_idle(r, i) || i + 1 == r->end)))
             mv_gate_judge_leaks(&r->cli->gates, where, found);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analyze/code/labels.h"
+#include "analyze/levels/levels.h"
 #include "analyze/peak/lines.h"
 #include "base/size.h"
 #include "cli/complain.h"
@@ -119,6 +120,8 @@ static void list_device(mv_rows *rows, const line_report *r, uint32_t device)
 
     if (!r->source)
         mv_rows_head(rows, "source", NULL);
+    if (mv_trace_allocator(r->trace)) /* the file does not say what was reserved */
+        mv_rows_head(rows, "reserved_bytes", NULL);
     if (r->is_grouped)
         mv_rows_head(rows, "label", mv_group_by_name(mv_by_what(r->cli)));
     for (uint32_t i = 0; i < count; i++) {
@@ -169,7 +172,7 @@ const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .
 
 static void put_verdict(const line_report *r, uint32_t device, const mv_lines *found)
 {
-    char label[512], size[MV_SIZE_TEXT];
+    char label[512], size[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
     uint32_t column;
 
     if (found->count == 0) {
@@ -177,7 +180,7 @@ static void put_verdict(const line_report *r, uint32_t device, const mv_lines *f
         return;
     }
     mv_out_style(r->out, MV_STYLE_BOLD);
-    column = mv_prose_part(r->out, 0, 2, "device %u:", device);
+    column = mv_prose_part(r->out, 0, 2, "%s:", mv_level_place(r->trace, device, place));
     mv_out_style(r->out, MV_STYLE_NONE);
     column = mv_prose_part(r->out, column, 2, " %u %s%s; most at once %s by", found->count,
                            r->is_grouped ? "group" : "line", found->count == 1 ? "" : "s",

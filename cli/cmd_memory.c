@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analyze/flame/flame_tree.h"
+#include "analyze/levels/levels.h"
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -263,13 +264,13 @@ const mv_table mv_report_memory = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists),
 
 static void put_device(const tree_report *r, const device_tree *d)
 {
-    char size[MV_SIZE_TEXT], at[MV_AT_TEXT], head[160];
+    char size[MV_SIZE_TEXT], at[MV_AT_TEXT], head[160], place[MV_PLACE_TEXT];
 
     if (d->tree.nodes[0].bytes == 0 && !mv_device_is_used(r->drawing.trace, d->device)) {
         mv_captured_put_idle(&r->cli->out, r->drawing.trace, d->device);
         return;
     }
-    snprintf(head, sizeof head, "device %u: %s %s", d->device,
+    snprintf(head, sizeof head, "%s: %s %s", mv_level_place(r->drawing.trace, d->device, place),
              mv_size_text(size, d->tree.nodes[0].bytes),
              r->drawing.filter.count ? "match the filter" : "allocated");
     mv_out_style(&r->cli->out, MV_STYLE_BOLD);

@@ -3,6 +3,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
+#include "analyze/levels/levels.h"
 #include "analyze/peak/peak_words.h"
 #include "analyze/peak/site_layers.h"
 #include "base/size.h"
@@ -409,12 +410,13 @@ static void put_verdict(const peak_report *r, const device_peak *d)
 {
     const mv_attribution *found = &d->found;
     const char *at = r->cli->options.at ? r->cli->options.at : "peak";
-    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
     bool has_largest = found->count > 0 && found->sites[0].bytes >= found->unattributed;
     uint32_t column;
 
     mv_out_style(r->out, MV_STYLE_BOLD);
-    column = mv_prose_part(r->out, 0, 2, "device %u: %s allocated%s%s", d->device,
+    column = mv_prose_part(r->out, 0, 2, "%s: %s allocated%s%s",
+                           mv_level_place(r->trace, d->device, place),
                            mv_size_text(size, found->at.bytes.allocated),
                            strcmp(at, "peak") != 0  ? ""
                            : d->least > found->peak ? " at the highest moment of the events"
@@ -440,14 +442,16 @@ static void put_levels(const peak_report *r, const mv_attribution *found)
 {
     const mv_levels *l = &found->at.bytes;
     char requested[MV_SIZE_TEXT], active[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
-    char at[MV_AT_TEXT], peak[MV_SIZE_TEXT], lower[64] = "";
+    char at[MV_AT_TEXT], peak[MV_SIZE_TEXT], lower[64] = "", held[48] = "";
 
     if (found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
+    if (!mv_trace_allocator(r->trace)) /* else it is not known */
+        snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
     mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active, %s reserved%s",
+    mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active%s%s",
                  mv_at_text(at, r->trace, &found->at), mv_size_text(requested, l->requested),
-                 mv_size_text(active, l->active), mv_size_text(reserved, l->reserved), lower);
+                 mv_size_text(active, l->active), held, lower);
 }
 
 /* Indices of the categories that hold something, most first; their number is returned. */

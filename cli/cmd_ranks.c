@@ -110,8 +110,13 @@ static void list_ranks(mv_rows *rows, const void *all, const void *one)
 {
     const ranks_report *r = all;
     uint32_t count = mv_rows_take(rows, r->count, r->limit);
+    bool is_said = false;
 
     (void)one;
+    for (uint32_t i = 0; i < r->count; i++)
+        is_said = is_said || !r->ranks[i]->lacks_reserved;
+    if (!is_said)
+        mv_rows_head(rows, "peak_reserved", NULL);
     for (uint32_t i = 0, rank = 0; i < r->files.count; i++) {
         if (r->files.files[i].err.code != MV_OK && !mv_rows_are_text(rows))
             add_broken(rows, &r->files.files[i]);
@@ -344,6 +349,9 @@ static void judge_gate(ranks_report *r)
         if (s->ooms)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %llu request%s failed", name,
                           (unsigned long long)s->ooms, s->ooms == 1 ? "" : "s");
+        else if (s->lacks_failures)
+            mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
+                          "%s: the file does not say whether a request failed", name);
         else if (s->history != MV_HISTORY_COMPLETE)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
                           "%s: no request failed in what was recorded: history %s", name,
@@ -355,6 +363,8 @@ static void judge_gate(ranks_report *r)
         snprintf(what, sizeof what, "%s: peak allocated", name);
         mv_gate_judge_bytes(gates, MV_GATE_PEAK, s->peak_allocated, doubt, what);
         snprintf(what, sizeof what, "%s: peak reserved", name);
+        if (!doubt && s->lacks_reserved)
+            doubt = "the file does not say what was taken from the device";
         mv_gate_judge_bytes(gates, MV_GATE_RESERVED, s->peak_reserved, doubt, what);
     }
 }

@@ -1,6 +1,7 @@
 /* memviz stats: totals now and at their peaks, per device and pool, and how far to trust them. */
 #include <stdio.h>
 
+#include "analyze/levels/levels.h"
 #include "analyze/totals/host_totals.h"
 #include "analyze/totals/totals.h"
 #include "base/size.h"
@@ -174,11 +175,12 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
          t->peak.requested_event},
         {"reserved", now->reserved, peak->reserved, audit->reserved_exact, t->peak.reserved_event},
     };
+    bool is_unsaid = mv_trace_allocator(trace); /* what is reserved */
     mv_events e = mv_trace_events(trace, t->device);
     int64_t start = mv_position_start_us(trace);
     char bound[MV_BOUND_TEXT], time[40];
 
-    for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++) {
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels - is_unsaid; i++) {
         uint32_t event = levels[i].event;
         bool is_before = event >= e.count;
         if (is_before)
@@ -215,7 +217,7 @@ static void put_device(const survey *s, const device_stats *stats)
     mv_out *out = &cli->out;
     const mv_totals *t = &stats->totals;
     const char *least = t->audit.total_exact ? "" : ">= ";
-    char allocated[MV_SIZE_TEXT], freed[MV_SIZE_TEXT];
+    char allocated[MV_SIZE_TEXT], freed[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
 
     if (mv_trace_events(trace, t->device).count == 0 && t->current.segments == 0) {
         mv_captured_put_idle(out, trace, t->device);
@@ -223,7 +225,7 @@ static void put_device(const survey *s, const device_stats *stats)
     }
 
     mv_out_style(out, MV_STYLE_BOLD);
-    mv_out_format(out, "device %u", t->device);
+    mv_out_text(out, mv_level_place(trace, t->device, place));
     mv_out_style(out, MV_STYLE_NONE);
     if (stats->history == MV_HISTORY_NONE)
         mv_prose_put(out, 10, 2, ": %s", stats->history_why);
@@ -239,7 +241,7 @@ static void put_device(const survey *s, const device_stats *stats)
                  mv_plural(t->current.segments), (unsigned long long)t->current.allocations,
                  mv_plural(t->current.allocations));
     mv_rest_put(cli, &stats->rest);
-    if (!mv_trace_allocator(trace)) /* the file says nothing of pools */
+    if (mv_level_reserves(trace)) /* else there are no pools */
         mv_table_print(cli, &pool_table, s, t, "\n");
     put_audit(out, &t->audit);
 }

@@ -21,8 +21,11 @@ enum { TEXT_ROWS = 7, INDENT = 15 };
 /* What is kept of a device when its file's memory is given back. */
 typedef struct {
     uint32_t file, device;
+    char place[MV_PLACE_TEXT]; /* "device 0" */
     mv_levels peak;
     bool allocated_exact, reserved_exact;
+    bool is_of_host;
+    bool is_of_other;     /* another tool's file: what is reserved is not known */
     uint64_t capacity;    /* that PyTorch can get; MV_NO_BYTES: not known */
     uint64_t below;       /* what was refused; MV_NO_BYTES: not known, or `capacity` is exact */
     bool by_failure;      /* a failed request tells `capacity` */
@@ -108,8 +111,13 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
     const triage_report *r = all;
     uint32_t count = mv_rows_take(rows, r->device_count, r->limit);
+    bool is_said = false;
 
     (void)one;
+    for (uint32_t i = 0; i < r->device_count; i++)
+        is_said = is_said || !r->devices[i].is_of_other;
+    if (!is_said)
+        mv_rows_head(rows, "peak_reserved", NULL);
     for (uint32_t i = 0; i < count; i++) {
         const device_row *d = &r->devices[i];
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
@@ -201,14 +209,32 @@ static void say_capacity(const device_row *d, char rest[400])
                      mv_percent_text(share, d->peak.reserved, d->capacity), size[0]);
 }
 
-/* "257 MiB allocated and 290 MiB reserved at most, 10 % of the 2.83 GiB that it can get". */
+/* "257 MiB allocated and 290 MiB reserved at most"; of the host "8.00 MiB pinned", and of another
+ * tool's file, which does not say what was reserved, "8.00 MiB allocated". */
+static void say_peak(const device_row *d, char rest[400])
+{
+    char size[2][MV_SIZE_TEXT];
+    bool is_one = d->is_of_host && d->peak.allocated == d->peak.reserved;
+
+    mv_size_text(size[0], d->peak.allocated);
+    mv_size_text(size[1], d->peak.reserved);
+    if (d->is_of_other || is_one)
+        mv_prose_add(rest, 400, "%s%s %s at most", d->allocated_exact ? "" : ">= ", size[0],
+                     d->is_of_host ? "pinned" : "allocated");
+    else
+        mv_prose_add(rest, 400, "%s%s allocated and %s%s %s at most",
+                     d->allocated_exact ? "" : ">= ", size[0],
+                     d->reserved_exact ? "" : ">= ", size[1],
+                     d->is_of_host ? "pinned" : "reserved");
+}
+
+/* "device 0: 257 MiB allocated and 290 MiB reserved at most, 10 % of the 2.83 GiB that it can get".
+ */
 static void put_device(const triage_report *r, const device_row *d)
 {
     char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT], rest[400] = "";
 
-    mv_prose_add(rest, sizeof rest, "%s%s allocated and %s%s reserved at most",
-                 d->allocated_exact ? "" : ">= ", mv_size_text(size[0], d->peak.allocated),
-                 d->reserved_exact ? "" : ">= ", mv_size_text(size[1], d->peak.reserved));
+    say_peak(d, rest);
     if (d->used != MV_NO_BYTES && d->total != MV_NO_BYTES)
         mv_prose_add(rest, sizeof rest, "; %s of the device's %s in use (%s)",
                      mv_size_text(size[0], d->used), mv_size_text(size[1], d->total),
@@ -216,9 +242,9 @@ static void put_device(const triage_report *r, const device_row *d)
     else
         say_capacity(d, rest);
     mv_out_style(r->out, MV_STYLE_BOLD);
-    mv_out_format(r->out, "device %u", d->device);
+    mv_out_text(r->out, d->place);
     mv_out_style(r->out, MV_STYLE_NONE);
-    mv_prose_put(r->out, 8 + (d->device > 9), 2, ": %s", rest);
+    mv_prose_put(r->out, (uint32_t)strlen(d->place), 2, ": %s", rest);
 }
 
 static mv_style style_of(mv_finding_kind kind)
@@ -308,9 +334,7 @@ static void put_text(const triage_report *r)
 /* Whether it has to be said which device a verdict is about; the host is none. */
 static bool names_device(const mv_triage *t, const mv_triage_row *row)
 {
-    bool is_of_host = row->level && strcmp(row->level, mv_level_name(MV_LEVEL_HOST)) == 0;
-
-    return !is_of_host &&
+    return !mv_level_is_host(row->level) &&
            (t->device_count > 1 || (t->device_count == 1 && row->device != t->devices[0].device));
 }
 
@@ -348,7 +372,7 @@ static void find_capacity(const mv_triage_device *d, device_row *row)
         row->below = limit->limit_most + 1;
 }
 
-static device_row row_of(const mv_triage_device *d, uint32_t file)
+static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint32_t file)
 {
     const mv_audit *audit = &d->totals.audit;
 
@@ -357,10 +381,13 @@ static device_row row_of(const mv_triage_device *d, uint32_t file)
                       .peak = d->totals.peak.bytes,
                       .allocated_exact = audit->allocated_exact,
                       .reserved_exact = audit->reserved_exact,
+                      .is_of_host = mv_level_is_host(trace->origin.level),
+                      .is_of_other = mv_trace_allocator(trace),
                       .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
                       .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
                       .history = mv_history_name(d->lives.history)};
 
+    mv_level_place(trace, d->device, row.place);
     find_capacity(d, &row);
     return row;
 }
@@ -387,12 +414,13 @@ static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_r
 }
 
 /* What the report says of a file, copied: then its memory can be given back. */
-static mv_code keep(triage_report *r, const mv_triage *t, uint32_t file, mv_err *err)
+static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t, uint32_t file,
+                    mv_err *err)
 {
     mv_arena *arena = &r->cli->arena;
 
     for (uint32_t i = 0; i < t->device_count; i++) {
-        device_row device = row_of(&t->devices[i], file);
+        device_row device = row_of(trace, &t->devices[i], file);
         for (uint32_t k = t->count; k-- > 0;)
             if (t->rows[k].device == device.device)
                 device.worst = mv_finding_name(t->rows[k].finding->kind);
@@ -419,7 +447,7 @@ static const char *where_of(const mv_triage_other *o, char text[80])
 }
 
 /* Leaks that were found speak before doubts. */
-static void judge_leaks(mv_gates *gates, const mv_triage *t)
+static void judge_leaks(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
     char where[80];
 
@@ -429,7 +457,7 @@ static void judge_leaks(mv_gates *gates, const mv_triage *t)
             mv_gate_judge_leaks(gates, where_of(o, where), &o->leaks);
     }
     for (uint32_t i = 0; i < t->device_count; i++) {
-        snprintf(where, sizeof where, "device %u", t->devices[i].device);
+        mv_level_place(trace, t->devices[i].device, where);
         mv_gate_judge_leaks(gates, where, &t->devices[i].leaks);
     }
     for (uint32_t i = 0; i < t->other_count; i++) {
@@ -441,7 +469,7 @@ static void judge_leaks(mv_gates *gates, const mv_triage *t)
 
 static void judge_gates(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
-    judge_leaks(gates, t);
+    judge_leaks(gates, trace, t);
     for (uint32_t i = 0; i < t->device_count; i++) {
         const mv_triage_device *d = &t->devices[i];
         if (d->has_ooms || mv_trace_allocator(trace))
@@ -505,7 +533,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
         f->devices = triage.device_count;
         f->idle = devices - triage.device_count;
         judge_gates(&cli->gates, &trace, &triage);
-        if (keep(r, &triage, file, err) == MV_OK && triage.device_count == 0)
+        if (keep(r, &trace, &triage, file, err) == MV_OK && triage.device_count == 0)
             mv_recording_describe(&cli->arena, &read, f->path, &f->contents, err);
     }
     mv_triage_release(&triage);

@@ -1,4 +1,5 @@
 #include "cli/gate.h"
+#include "analyze/levels/levels.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -183,18 +184,18 @@ void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
                         const mv_ooms *found)
 {
     const mv_recorder *recorder = mv_recorder_of(trace);
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
 
+    mv_level_place(trace, device, place);
     if (found->count)
-        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "device %u: %s, the first of %s", device,
+        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %s, the first of %s", place,
                       found->verdict, mv_size_text(size, found->ooms[0].requested));
     else if (recorder->lacks_failures)
         mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                      "device %u: %s does not say whether a request failed", device,
-                      recorder->writer);
+                      "%s: %s does not say whether a request failed", place, recorder->writer);
     else if (!found->is_known)
-        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "device %u: %s: %s", device,
-                      found->verdict, found->why);
+        mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "%s: %s: %s", place, found->verdict,
+                      found->why);
 }
 
 void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *found)
@@ -224,28 +225,29 @@ const char *mv_gate_reserved_doubt(const mv_trace *trace, char out[MV_GATE_DOUBT
 void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
                                  const mv_fragmentation *found)
 {
-    char doubt[MV_GATE_DOUBT];
+    char doubt[MV_GATE_DOUBT], place[MV_PLACE_TEXT];
 
+    mv_level_place(trace, device, place);
     if (mv_gate_reserved_doubt(trace, doubt))
-        mv_gate_judge(gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW, "device %u: %s", device,
-                      doubt);
+        mv_gate_judge(gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW, "%s: %s", place, doubt);
     else if (found->fragmented || !found->is_known)
         mv_gate_judge(gates, MV_GATE_FRAGMENTED,
-                      found->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
-                      device, found->figures, found->why);
+                      found->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "%s: %s: %s", place,
+                      found->figures, found->why);
 }
 
 void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals)
 {
     const mv_audit *audit = &totals->audit;
     const char *doubt = audit->count ? audit->notes[0] : "the events contradict each other";
-    char what[64], unsaid[MV_GATE_DOUBT];
+    char what[64], unsaid[MV_GATE_DOUBT], place[MV_PLACE_TEXT];
     const char *lack = mv_gate_reserved_doubt(trace, unsaid);
 
-    snprintf(what, sizeof what, "device %u: peak allocated", totals->device);
+    mv_level_place(trace, totals->device, place);
+    snprintf(what, sizeof what, "%s: peak allocated", place);
     mv_gate_judge_bytes(gates, MV_GATE_PEAK, totals->peak.bytes.allocated,
                         audit->allocated_exact ? NULL : doubt, what);
-    snprintf(what, sizeof what, "device %u: peak reserved", totals->device);
+    snprintf(what, sizeof what, "%s: peak reserved", place);
     mv_gate_judge_bytes(gates, MV_GATE_RESERVED, totals->peak.bytes.reserved,
                         audit->reserved_exact ? lack : doubt, what);
 }

@@ -513,7 +513,7 @@ static void add_failures(gathering *g)
 }
 
 static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *out, gathering *g,
-                    mv_err *err)
+                     mv_err *err)
 {
     *g = (gathering){.words.arena = arena,
                      .of = reports,

@@ -75,11 +75,10 @@ mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char
     *out = (mv_recording_contents){0};
     if (calls == 0 && devices == 0) {
         snprintf(line, sizeof line, "Damaged parts of the file were skipped (%s).", damaged->first);
-        add(arena, out, "It has no event and no segment of any GPU.");
         add(arena, out,
-            damaged->count ? line
-                           : "PyTorch writes some once torch.cuda.memory._record_memory_history() "
-                             "was called.");
+            mv_trace_allocator(trace) ? "It has no memory of a device."
+                                      : "It has no event and no segment of any GPU.");
+        add(arena, out, damaged->count ? line : mv_recorder_of(trace)->nothing);
         return out->count == 2 ? MV_OK
                                : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
     }

@@ -347,7 +347,7 @@ static const char *memory_of(const mv_trace *trace, mv_telling *words)
         return mv_recorder_of(trace)->allocator;
     if (trace->origin.is_heap)
         return mv_say(words, "heap %s", level);
-    return strcmp(level, mv_level_name(MV_LEVEL_HOST)) == 0   ? "pinned memory"
+    return mv_level_is_host(level)                            ? "pinned memory"
            : strcmp(level, mv_level_name(MV_LEVEL_CUDA)) == 0 ? "calls of CUDA"
                                                               : "";
 }
@@ -388,8 +388,7 @@ static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
     for (uint32_t i = 0; i < own && t->count > own; i++)
         if (t->rows[i].finding->report == MV_REPORT_LEAKS &&
             t->rows[i].finding->kind != MV_FINDING_LEAK)
-            t->rows[i].text =
-                mv_say(words, "%s: %s", memory_of(q->trace, words), t->rows[i].text);
+            t->rows[i].text = mv_say(words, "%s: %s", memory_of(q->trace, words), t->rows[i].text);
     return MV_OK;
 }
 

@@ -13,8 +13,10 @@
 #define EVENTS(how) .events = how, .no_events = "recorded without history: " how
 #define STACKS(how) .stacks = how, .no_stacks = "recorded without stacks: " how
 
+#define NOTHING_OF_PYTORCH "PyTorch writes some once " RECORD " was called."
+
 #define OF_PYTORCH                                                                               \
-    .allocator = "PyTorch's allocator", .call = RECORD,                                          \
+    .allocator = "PyTorch's allocator", .call = RECORD, .nothing = NOTHING_OF_PYTORCH,           \
     EVENTS("call " RECORD " before the work, then "                                              \
            "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"),                             \
     .begin = "to see who holds what was there before, call " RECORD " before the first "         \
@@ -27,6 +29,7 @@
 #define AGAIN "read an undamaged copy of the file, or record again"
 #define DAMAGED                                                                          \
     .allocator = "PyTorch's allocator", .call = RECORD, .events = AGAIN,                 \
+    .nothing = NOTHING_OF_PYTORCH,                                                       \
     .no_events = "events are lost in damaged parts of the file: " AGAIN, .begin = AGAIN, \
     .more = AGAIN, STACKS(AGAIN), .drop = DROP_TENSORS
 
@@ -43,6 +46,8 @@ static const mv_recorder rmm = {
     .allocator = "RMM",
     .about = "blocks of RMM",
     .writer = "RMM's log of allocations",
+    .nothing = "RMM writes a line for each request of more than 0 bytes while "
+               "rmm.enable_logging() is in force.",
     .call = "rmm.enable_logging()",
     EVENTS("RMM writes events when its log is flushed, or the program ends"),
     .begin = "to see who holds what was there before, start RMM's log before the first allocation",
@@ -58,6 +63,8 @@ static const mv_recorder xla = {
     .allocator = "XLA's allocator",
     .about = "blocks of XLA's allocator",
     .writer = "XLA's profiler",
+    .nothing = "XLA's profiler writes some when memory of a GPU is got or given back within "
+               "jax.profiler.trace().",
     .lacks_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("use jax.profiler.trace() on a GPU, with host_tracer_level=2 or more"),
@@ -73,6 +80,8 @@ static const mv_recorder jax = {
     .allocator = "JAX's buffers",
     .about = "buffers of JAX",
     .writer = "JAX's device memory profile",
+    .nothing = "JAX's device memory profile has what is alive at its moment: save it while there "
+               "are arrays on a device.",
     .lacks_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("jax.profiler.trace() records events, and memviz diff compares two profiles"),

@@ -9,6 +9,7 @@ typedef struct {
     const char *allocator; /* "PyTorch's allocator", "XLA's allocator" */
     const char *about;     /* what its level is, in a few words; of other tools alone */
     const char *writer;    /* "XLA's profiler"; NULL: the keys tell (analyze/replay/release.h) */
+    const char *nothing;   /* a sentence on what has to happen for a file to have memory */
     bool lacks_failures;   /* requests that failed are not recorded */
     const char *call;      /* what records events */
     /* Advice, without a full stop. */

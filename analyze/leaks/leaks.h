@@ -86,8 +86,8 @@ typedef struct {
     const char *lacks;  /* what the recording lacks for a verdict, in few words: "no stacks"; "":
                          * nothing */
     const char *settle; /* what would settle an UNKNOWN verdict; "" otherwise */
-    bool may_grow;      /* UNKNOWN, and it looks like growth: the floor rises over two steps or more,
-                         * or a line of the program's own keeps as many blocks as a list or a leak */
+    bool may_grow; /* UNKNOWN, and it looks like growth: the floor rises over two steps or more,
+                    * or a line of the program's own keeps as many blocks as a list or a leak */
     mv_steps steps;
     uint32_t count;
     mv_leak *leaks; /* [count] most bytes first */

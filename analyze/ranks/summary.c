@@ -1,6 +1,7 @@
 #include "analyze/ranks/summary.h"
 
 #include "analyze/diff/pairs.h"
+#include "analyze/events/recorder.h"
 #include "analyze/lives/alive.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/totals/moment.h"
@@ -339,7 +340,11 @@ mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device,
     mv_arena scratch;
     mv_code code;
 
-    *out = (mv_summary){.name = name, .device = device, .leak_stack = MV_NO_STACK};
+    *out = (mv_summary){.name = name,
+                        .device = device,
+                        .lacks_reserved = mv_trace_allocator(trace),
+                        .lacks_failures = mv_recorder_of(trace)->lacks_failures,
+                        .leak_stack = MV_NO_STACK};
     mv_arena_init(&scratch, arena->budget);
     code = make(arena, &scratch, trace, device, window, out, err);
     mv_arena_release(&scratch);

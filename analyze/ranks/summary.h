@@ -51,7 +51,9 @@ typedef struct {
     uint32_t steps;
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
-    bool is_exact; /* both peaks are exact; otherwise they are lower bounds */
+    bool is_exact;       /* both peaks are exact; otherwise they are lower bounds */
+    bool lacks_reserved; /* the file is of another tool, which does not say what was reserved */
+    bool lacks_failures; /* likewise, or whether a request failed */
     uint64_t leaked_bytes;
     mv_stack_id leak_stack; /* of the largest leak, in `code`; MV_NO_STACK if there is none */
     bool is_cut;            /* some sites were left out */

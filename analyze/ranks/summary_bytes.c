@@ -69,7 +69,8 @@ static void put_facts(writer *w, const mv_summary *s)
     put_u8(w, s->history);
     put_u8(w, s->verdict);
     put_u8(w, s->steps_source);
-    put_u8(w, (uint32_t)s->is_exact | (uint32_t)s->is_cut << 1);
+    put_u8(w, (uint32_t)s->is_exact | (uint32_t)s->is_cut << 1 | (uint32_t)s->lacks_reserved << 2 |
+                  (uint32_t)s->lacks_failures << 3);
     put_u32(w, s->steps);
     put_u64(w, s->events);
     put_u64(w, s->allocs);
@@ -230,6 +231,8 @@ static mv_code take_facts(reader *r, mv_summary *s)
     flags = mv_take_u8(&r->c);
     s->is_exact = flags & 1;
     s->is_cut = flags >> 1 & 1;
+    s->lacks_reserved = flags >> 2 & 1;
+    s->lacks_failures = flags >> 3 & 1;
     s->steps = mv_take_u32(&r->c);
     s->events = mv_take_u64(&r->c);
     s->allocs = mv_take_u64(&r->c);

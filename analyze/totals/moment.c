@@ -105,8 +105,7 @@ uint32_t mv_moment_filled(const mv_lives *lives, uint32_t event, uint32_t end)
         return event;
     segment = lives->alloc_of[event];
     block = lives->alloc_of[next];
-    return segment != MV_NO_ROW && block != MV_NO_ROW &&
-                   lives->allocs.segment[block] == segment &&
+    return segment != MV_NO_ROW && block != MV_NO_ROW && lives->allocs.segment[block] == segment &&
                    lives->allocs.block[block] == lives->segments.size[segment]
                ? next
                : event;

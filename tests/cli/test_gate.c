@@ -88,6 +88,40 @@ Test(gate, what_cannot_be_known_fails_unless_told_otherwise)
     check(cases);
 }
 
+#define TOOLS MV_TESTDATA "/tools/"
+
+/* Files of other tools have no segments, and but for RMM no failed requests. */
+Test(gate, what_other_tools_do_not_write_is_not_known)
+{
+    static const gate_case cases[] = {
+        {3, "--fail-on oom " TOOLS "jax.xplane.pb.gz",
+         "--fail-on oom: device 0: XLA's profiler does not say whether a request failed"},
+        {0, "--fail-on oom,known " TOOLS "jax.xplane.pb.gz", ""},
+        {3, "--fail-on fragmented " TOOLS "jax.xplane.pb.gz",
+         "XLA's profiler does not say what was taken from the device"},
+        {3, "--fail-on unknown " TOOLS "jax.xplane.pb.gz", "--fail-on unknown: "},
+        {3, "--fail-on oom " TOOLS "jax_memory.prof", "JAX's device memory profile does not say"},
+        {3, "--fail-on fragmented " TOOLS "jax_memory.prof", "does not say what was taken"},
+        {3, "--fail-on oom " TOOLS "rmm_steps.csv", "1 request failed, the first of 40.0 GiB"},
+        {3, "--fail-on fragmented " TOOLS "rmm_steps.csv", "does not say what was taken"},
+        {0, "--fail-on fragmented,known " TOOLS "rmm_steps.csv", ""},
+        {3, "--fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv",
+         "peak reserved at least 84.0 MiB; whether it was above 50.0 GiB is unknown: RMM's log"},
+        {3, "--fail-on 'reserved>50MiB,known' " TOOLS "rmm_steps.csv", "84.0 MiB, above 50.0 MiB"},
+        {0, "--fail-on 'peak>85MiB' " TOOLS "rmm_steps.csv", ""},
+        {3, "stats --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not say"},
+        {3, "peak --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not say"},
+        {3, "diff --fail-on 'reserved>0' " TOOLS "rmm_steps.csv " TOOLS "rmm_colons.csv",
+         "does not say"},
+        {3, "ranks --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv " TOOLS "rmm_colons.csv",
+         "does not say"},
+        {3, "ranks --fail-on oom " TOOLS "jax.xplane.pb.gz " TOOLS "jax.xplane.pb.gz",
+         "does not say whether a request failed"},
+        {0}};
+
+    check(cases);
+}
+
 Test(gate, a_bound_that_is_missing_asks_for_quotes)
 {
     static const gate_case cases[] = {

@@ -297,6 +297,109 @@ Test(triage, works_without_pytorch)
     mv_triage_release(&found);
 }
 
+/* Leaks that are not of the level that the reports are about: pinned memory, and a pool that the
+ * program told of, with PyTorch and without. They fail the gate, and the command shows them. */
+Test(triage, leaks_of_the_host_and_of_heaps_are_told)
+{
+    static const struct {
+        const char *name, *level;
+        double bytes;
+    } kept[] = {{"pinned_leak", "host", 100663296},
+                {"plain_pinned", "host", 75497472},
+                {"heap_pool", "pool", 12582912}};
+
+    for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const cJSON *all =
+            mvt_json(0, "$MEMVIZ --json " MV_TESTDATA "/captures/%s.bin", kept[i].name);
+        const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(all, "findings"), 0);
+        mvt_run r =
+            mvt_sh("$MEMVIZ --fail-on any,known " MV_TESTDATA "/captures/%s.bin", kept[i].name);
+        cr_expect_str_eq(mvt_json_text(first, "kind"), "LEAK", "%s", kept[i].name);
+        cr_expect_str_eq(mvt_json_text(first, "level"), kept[i].level, "%s", kept[i].name);
+        cr_expect_eq(mvt_json_number(first, "bytes"), kept[i].bytes, "%s", kept[i].name);
+        cr_expect_eq(r.status, 3, "%s", kept[i].name);
+        cr_expect(strstr(r.err, "--fail-on leak: "), "%s: %s", kept[i].name, r.err);
+        cr_expect(strstr(r.out, ": no leak: "), "of what: %s", r.out);
+        r = mvt_sh("memviz() { $MEMVIZ \"$@\"; }; %s --fail-on leak",
+                   mvt_json_text(first, "command"));
+        cr_expect_eq(r.status, 3, "%s: %s", mvt_json_text(first, "command"), r.out);
+    }
+}
+
+/* Blocks of a heap lie in what calls got: one leak is told once. */
+Test(triage, a_leak_that_the_device_shows_is_told_once)
+{
+    mvt_run r = mvt_sh("$MEMVIZ " MV_TESTDATA "/captures/heap_cupy.bin");
+
+    cr_expect(strstr(r.out, "LEAK "), "%s", r.out);
+    cr_expect_null(strstr(strstr(r.out, "LEAK ") + 5, "LEAK "), "%s", r.out);
+}
+
+/* Programs that pin a few buffers, and keep nothing. */
+Test(triage, clean_programs_pass_the_gate)
+{
+    static const char *const clean[] = {"fsdp.0", "loader", "jax",        "train",
+                                        "sleep",  "cupy",   "plain_clean"};
+
+    for (unsigned i = 0; i < sizeof clean / sizeof *clean; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ --fail-on leak " MV_TESTDATA "/captures/%s.bin", clean[i]);
+        cr_expect_eq(r.status, 0, "%s: %s", clean[i], r.err);
+    }
+}
+
+/* Steps that keep nothing on the device. The first `pins` of them pin a buffer, and keep it. */
+static const mv_trace *calls_that_pin(int steps, int pins)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    for (int i = 0; i < steps; i++) {
+        mvt_calls_annotate(c, MV_STAGE_MARK, "step");
+        mvt_call(c, MV_API_ALLOC, .addr = 0x900000000, .size = 0x800000, .function = "work",
+                 .file = "/home/me/keep.cu");
+        if (i < pins)
+            mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x7f0000000000 + (uint64_t)i * 0x400000,
+                     .size = 0x400000, .api = "cudaHostAlloc", .function = "pin",
+                     .file = "/home/me/keep.cu");
+        mvt_call(c, MV_API_FREE, .addr = 0x900000000, .api = "cudaFree");
+    }
+    return mvt_calls_done(c);
+}
+
+/* A level that cannot be judged is worth a word where it looks like growth; a few buffers do not.
+ */
+Test(triage, a_doubt_is_told_where_memory_grows)
+{
+    static const struct {
+        int steps, pins;
+        mv_leak_verdict verdict;
+        const char *text; /* NULL: nothing is told */
+    } cases[] = {{8, 3, MV_VERDICT_CLEAN, NULL},
+                 {3, 3, MV_VERDICT_UNKNOWN, NULL},
+                 {5, 4, MV_VERDICT_UNKNOWN, "pinned memory: leaks unknown: memory was kept in"},
+                 {8, 8, MV_VERDICT_LEAK, "pinned memory: keep.cu"}};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_triage found = look(calls_that_pin(cases[i].steps, cases[i].pins));
+        const char *text = "", *own = "";
+
+        cr_assert_eq(found.devices[0].leaks.verdict, MV_VERDICT_CLEAN);
+        cr_assert_eq(found.other_count, 1);
+        cr_expect_eq(found.others[0].leaks.verdict, cases[i].verdict, "case %u", i);
+        cr_expect_eq(found.others[0].is_told, cases[i].text != NULL, "case %u", i);
+        for (uint32_t k = 0; k < found.count; k++)
+            if (found.rows[k].level && strcmp(found.rows[k].level, "host") == 0)
+                text = found.rows[k].text;
+            else if (found.rows[k].finding->report == MV_REPORT_LEAKS)
+                own = found.rows[k].text;
+        cr_expect_eq(strncmp(text, cases[i].text ? cases[i].text : "",
+                             strlen(cases[i].text ? cases[i].text : "")),
+                     0, "case %u: %s", i, text);
+        cr_expect(strstr(own, cases[i].text ? "calls of CUDA: no leak" : "no leak") == own, "%s",
+                  own);
+        mv_triage_release(&found);
+    }
+}
+
 /* More failures, and more leaks, than are kept as findings: all of them are counted, and their
  * bytes added up. */
 Test(triage, all_failures_and_leaks_are_counted)

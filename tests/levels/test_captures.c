@@ -133,3 +133,46 @@ Test(captures, a_file_without_its_end_is_said_to_be_damaged)
               run.out, run.err);
     cr_assert_null(strstr(run.out, "_record_memory_history"), "%s", run.out);
 }
+
+/* A call of CUDA gets a segment for one block: neither is there without the other. */
+Test(captures, reserved_memory_of_calls_peaks_with_its_block)
+{
+    static const char *const names[] = {"jax", "plain_malloc", "cupy", "loader"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cJSON *report =
+            mvt_json(0,
+                     "$MEMVIZ peak --json --level cuda --device 0 --at reserved-peak " MV_TESTDATA
+                     "/captures/%s.bin",
+                     names[i]);
+        cJSON *at = cJSON_GetObjectItem(
+            cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0), "at");
+        cr_assert_gt(mvt_json_number(at, "reserved"), 0, "%s", names[i]);
+        cr_expect_eq(mvt_json_number(at, "reserved"), mvt_json_number(at, "allocated"), "%s",
+                     names[i]);
+    }
+}
+
+/* Small and large pools are PyTorch's. */
+Test(captures, levels_without_pools_show_none)
+{
+    mvt_run run = mvt_sh("$MEMVIZ stats --level cuda " MV_TESTDATA "/captures/plain_malloc.bin; "
+                         "$MEMVIZ stats --level cupy " MV_TESTDATA "/captures/heap_cupy.bin");
+
+    cr_expect_null(strstr(run.out, "(0, 0)"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ stats " MV_TESTDATA "/captures/train.bin");
+    cr_expect(strstr(run.out, "large (0, 0)"), "%s", run.out);
+}
+
+Test(captures, the_host_is_no_device)
+{
+    static const char *const commands[] = {"triage", "stats", "peak",   "leaks",
+                                           "trace",  "lines", "memory", "fragmentation"};
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run run = mvt_sh("$MEMVIZ %s --level host " MV_TESTDATA "/captures/plain_pinned.bin",
+                             commands[i]);
+        cr_expect(strstr(run.out, "host: "), "%s: %s", commands[i], run.out);
+        cr_expect_null(strstr(run.out, "device 0"), "%s: %s", commands[i], run.out);
+    }
+}

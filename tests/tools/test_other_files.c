@@ -3,10 +3,11 @@
 #include "analyze/advice/recording.h"
 #include "analyze/events/recorder.h"
 #include "analyze/leaks/leaks.h"
-#include "analyze/totals/totals.h"
+#include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 #include "tests/fixture/soundness.h"
+#include "viz/core/pyramid.h"
 
 static const char *const all_names[] = {
     "jax.xplane.pb.gz",      "tensorflow.xplane.pb",    "jax_memory.prof",
@@ -527,4 +528,92 @@ Test(other_files, commands_name_the_allocator)
     cr_expect(strstr(run.err, "no level cuda: this file has rmm"), "%s", run.err);
     run = mvt_sh("$MEMVIZ stats --level host %s/tools/tensorflow.xplane.pb", MV_TESTDATA);
     cr_expect_eq(run.status, 0, "%s", run.err);
+}
+
+/* What a tool's allocator took from the device is not in its file: no report says it in words. JSON
+ * has the fields of every report. */
+Test(other_files, nothing_is_said_of_what_was_reserved)
+{
+    static const char *const commands[] = {"triage", "info", "stats", "peak", "lines"};
+    static const char *const names[] = {"rmm_steps.csv", "jax.xplane.pb.gz", "jax_memory.prof"};
+    static const char *const pictures[] = {"segment_plot", "trace_plot", "segments",
+                                           "segment_plot --at end"};
+    mvt_run run;
+
+    for (int k = 0; k < 3; k++) {
+        for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+            run = mvt_sh("$MEMVIZ %s %s/tools/%s", commands[i], MV_TESTDATA, names[k]);
+            cr_expect_eq(run.status, 0, "%s", run.err);
+            cr_expect_null(strstr(run.out, "reserved"), "%s", run.out);
+        }
+        for (unsigned i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+            run = mvt_sh("$MEMVIZ %s %s/tools/%s -o x.svg && grep '</text>' x.svg", pictures[i],
+                         MV_TESTDATA, names[k]);
+            cr_expect_eq(run.status, 0, "%s", run.err);
+            cr_expect_null(strstr(run.out, "reserved"), "%s %s: %s", pictures[i], names[k],
+                           run.out);
+            cr_expect_null(strstr(run.out, "PyTorch"), "%s %s: %s", pictures[i], names[k], run.out);
+        }
+        run =
+            mvt_sh("cp %s/tools/%s a; $MEMVIZ diff a a; $MEMVIZ ranks a a", MV_TESTDATA, names[k]);
+        cr_expect_null(strstr(run.out, "reserved"), "%s", run.out);
+        run = mvt_sh("$MEMVIZ stats --json %s/tools/%s", MV_TESTDATA, names[k]);
+        cr_expect(strstr(run.out, "\"reserved\""), "%s", run.out);
+    }
+    run = mvt_sh("$MEMVIZ memory %s/tools/jax.xplane.pb.gz -o x.svg && cat x.svg", MV_TESTDATA);
+    cr_expect(strstr(run.out, "the framework and Python"));
+}
+
+/* Each block fills a segment: the peak of one is that of the other, at the same moment. */
+Test(other_files, reserved_memory_peaks_with_its_block)
+{
+    for (int i = 0; i < NAMES; i++) {
+        mv_trace trace = read_tool(all_names[i]);
+        mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+        mv_totals totals = totals_of(&trace, &lives);
+        mv_pyramid_reader reader;
+        mv_pyramid pyramid;
+        mv_moment_ask ask;
+        mv_moment at;
+        mv_extent all;
+        char why[200];
+
+        cr_assert(mv_moment_read(&trace, 0, "reserved-peak", MV_ALL_EVENTS, &ask, why, sizeof why));
+        mvt_ok(mv_moment_find(mvt_memory(), &lives, ask, &at, mvt_err()));
+        cr_expect_eq(at.bytes.reserved, at.bytes.allocated, "%s: event %u", all_names[i], at.event);
+        cr_expect_eq(at.event, totals.peak.allocated_event, "%s", all_names[i]);
+        cr_expect_eq(at.event, totals.peak.reserved_event, "%s", all_names[i]);
+        mvt_ok(mv_pyramid_find(mvt_memory(), &lives, &pyramid, mvt_err()));
+        pyramid.of_level = true;
+        mv_pyramid_reader_init(&reader, &pyramid);
+        all = mv_pyramid_range(&reader, MV_BEFORE, lives.events.count);
+        cr_expect_eq(at.event, all.reserved_event, "%s", all_names[i]);
+    }
+}
+
+/* A file with nothing in it says what its own tool needs. */
+Test(other_files, an_empty_file_is_not_sent_to_pytorch)
+{
+    mvt_run run = mvt_sh("printf 'Thread,Time,Action,Pointer,Size,Stream\\n"
+                         "1,10:00:00.000000,allocate,0x1000,0,0x0\\n' >empty.csv; "
+                         "$MEMVIZ empty.csv");
+
+    cr_expect_eq(run.status, 0, "%s", run.err);
+    cr_expect(strstr(run.out, "rmm.enable_logging()"), "%s", run.out);
+    cr_expect_null(strstr(run.out, "PyTorch"), "%s", run.out);
+}
+
+/* A log of days: no column of `trace` runs into the next. */
+Test(other_files, long_times_have_a_space_before_them)
+{
+    mvt_run run = mvt_sh("printf 'Thread,Time,Action,Pointer,Size,Stream\\n"
+                         "1,1700000000.000001,allocate,0x1000,64,0x7fedcba98765\\n"
+                         "1,1701234567.000001,allocate,0x2000,64,0x0\\n' >days.csv; "
+                         "$MEMVIZ trace days.csv");
+
+    cr_expect_eq(run.status, 0, "%s", run.err);
+    cr_expect(strstr(run.out, "  event         seconds  action"), "%s", run.out);
+    cr_expect(strstr(run.out, "        2  1234567.000000  segment_alloc"), "%s", run.out);
+    cr_expect(strstr(run.out, "        0        0.000000  segment_alloc"), "%s", run.out);
+    cr_expect(strstr(run.out, "0x7fedcba98765  <size>"), "%s", run.out);
 }

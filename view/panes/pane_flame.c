@@ -336,7 +336,8 @@ static uint32_t keys_of(const flame_frame *p, mv_icicle_key keys[MV_ICICLE_KEYS]
 {
     const uint8_t *kinds = is_change(p) ? NULL : p->document->sites.kinds;
 
-    return mv_icicle_keys(p->ui->theme, kinds, &p->answer->flames.tree, &p->answer->boxes, keys);
+    return mv_icicle_keys(p->ui->theme, &p->document->trace, kinds, &p->answer->flames.tree,
+                          &p->answer->boxes, keys);
 }
 
 /* Whether all of the key has room in a line. */
@@ -427,8 +428,10 @@ static const char *sum_of(const flame_frame *p)
                             mv_panel_size(view, a->level[0].allocated),
                             mv_panel_size(view, a->level[1].allocated), change);
     case MV_FLAMES_SEGMENTS:
-        return mv_panel_say(view, "%s: %s%s reserved", mv_panel_moment(view, a->ask.event), whose,
-                            mv_panel_size(view, a->ask.by_blocks ? root->blocks : root->bytes));
+        return mv_panel_say(view, "%s: %s%s %s", mv_panel_moment(view, a->ask.event), whose,
+                            mv_panel_size(view, a->ask.by_blocks ? root->blocks : root->bytes),
+                            mv_trace_allocator(&mv_view_document(view)->trace) ? "allocated"
+                                                                               : "reserved");
     default: /* the moment first: "allocated after event 5" would be later than it */
         return mv_panel_say(view, "%s: %s allocated", mv_panel_moment(view, a->ask.event), all);
     }

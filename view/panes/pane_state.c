@@ -234,7 +234,8 @@ static void paint_head(state_frame *p, mv_box head)
     const mv_theme *theme = p->ui->theme;
     const mv_heap_moment *heap = &p->answer->heap;
     const char *oom = oom_text(p);
-    const char *sums = mv_state_sums_text(&p->ui->scene, &heap->sums, p->answer->state.whole);
+    const char *sums = mv_state_sums_text(&p->ui->scene, &mv_view_document(p->view)->trace,
+                                          &heap->sums, p->answer->state.whole);
     const char *holes =
         oom ? oom
             : mv_state_holes_text(&p->ui->scene, &p->device->lives, &heap->sums, heap->largest);

@@ -116,7 +116,8 @@ static void describe_stacks(mv_view *view, mv_paper_heading *out)
 
 static void describe_segment_stacks(mv_view *view, mv_paper_heading *out)
 {
-    describe(view, out, "reserved");
+    describe(view, out,
+             mv_trace_allocator(&mv_view_document(view)->trace) ? "allocated" : "reserved");
 }
 
 static void describe_change(mv_view *view, mv_paper_heading *out)

@@ -106,7 +106,8 @@ static void say(mv_view *view, const mv_heap_answer *a, mv_paper_heading *out)
 
     mv_paper_heading_add(out, mv_heading_moment(scene, &mv_view_document(view)->trace, lives,
                                                 view->sheet->opts.event));
-    mv_paper_heading_add(out, mv_state_sums_text(scene, &a->heap.sums, a->state.whole));
+    mv_paper_heading_add(out, mv_state_sums_text(scene, &mv_view_document(view)->trace,
+                                                 &a->heap.sums, a->state.whole));
     if (*history) /* " · recording began late" */
         mv_paper_heading_add(out, history + 4);
     mv_paper_add_headline(view, false, out);

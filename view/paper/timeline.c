@@ -214,6 +214,13 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     uint64_t used = most_used(view, reserved);
     char most[MV_SIZE_TEXT], part[MV_SIZE_TEXT];
 
+    if (mv_trace_allocator(&mv_view_document(view)->trace)) { /* which does not say it */
+        mv_paper_add_verdict(out,
+                             mv_scene_format(&view->ui.scene, "%s was allocated at the peak",
+                                             mv_size_text(part, used)),
+                             false);
+        return;
+    }
     if (reserved == 0) {
         mv_paper_add_verdict(out, "nothing was reserved", false);
         return;
@@ -221,11 +228,9 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     mv_paper_add_verdict(
         out,
         mv_scene_format(&view->ui.scene,
-                        "%s was reserved at the peak; %s used at most %s of it "
-                        "(%.0f %%)",
-                        mv_size_text(most, reserved),
-                        mv_trace_allocator(&mv_view_document(view)->trace) ? "blocks" : "tensors",
-                        mv_size_text(part, used), 100.0 * (double)used / (double)reserved),
+                        "%s was reserved at the peak; tensors used at most %s of it (%.0f %%)",
+                        mv_size_text(most, reserved), mv_size_text(part, used),
+                        100.0 * (double)used / (double)reserved),
         false);
 }
 

@@ -186,13 +186,15 @@ static uint32_t change_keys(const mv_flame_node *node)
     return 1u << (change < 0 ? CHANGE_LESS : CHANGE_MORE) | (is_pale(node) ? 1u << CHANGE_PALE : 0);
 }
 
-static mv_icicle_key key_at(const mv_theme *theme, key k)
+static mv_icicle_key key_at(const mv_theme *theme, const mv_trace *trace, key k)
 {
+    bool is_of_other = mv_trace_allocator(trace);
     static const char *const texts[] = {
         "your code", "packages",        "PyTorch and Python",           "native code, or no frames",
         "segments",  "free or waiting", "boxes too narrow for a shape", "other allocations"};
 
-    return (mv_icicle_key){key_colour(theme, k), k == KEY_IDLE, texts[k]};
+    return (mv_icicle_key){key_colour(theme, k), k == KEY_IDLE,
+                           k == KEY_TORCH && is_of_other ? "the framework and Python" : texts[k]};
 }
 
 static mv_icicle_key change_key_at(const mv_theme *theme, change_key k)
@@ -205,8 +207,9 @@ static mv_icicle_key change_key_at(const mv_theme *theme, change_key k)
     return (mv_icicle_key){mv_icicle_change_colour(theme, &nodes[k]), false, texts[k]};
 }
 
-uint32_t mv_icicle_keys(const mv_theme *theme, const uint8_t *kinds, const mv_flame_tree *tree,
-                        const mv_icicle_boxes *boxes, mv_icicle_key out[MV_ICICLE_KEYS])
+uint32_t mv_icicle_keys(const mv_theme *theme, const mv_trace *trace, const uint8_t *kinds,
+                        const mv_flame_tree *tree, const mv_icicle_boxes *boxes,
+                        mv_icicle_key out[MV_ICICLE_KEYS])
 {
     uint32_t bits = 0, count = 0;
 
@@ -220,7 +223,8 @@ uint32_t mv_icicle_keys(const mv_theme *theme, const uint8_t *kinds, const mv_fl
     }
     for (uint32_t k = 0; k < MV_ICICLE_KEYS; k++)
         if (bits >> k & 1)
-            out[count++] = kinds ? key_at(theme, (key)k) : change_key_at(theme, (change_key)k);
+            out[count++] =
+                kinds ? key_at(theme, trace, (key)k) : change_key_at(theme, (change_key)k);
     return count;
 }
 

@@ -60,8 +60,9 @@ typedef struct {
 } mv_icicle_key;
 
 /* The colours that the boxes have; returns how many. `kinds` NULL: of a change. O(boxes). */
-uint32_t mv_icicle_keys(const mv_theme *theme, const uint8_t *kinds, const mv_flame_tree *tree,
-                        const mv_icicle_boxes *boxes, mv_icicle_key out[MV_ICICLE_KEYS]);
+uint32_t mv_icicle_keys(const mv_theme *theme, const mv_trace *trace, const uint8_t *kinds,
+                        const mv_flame_tree *tree, const mv_icicle_boxes *boxes,
+                        mv_icicle_key out[MV_ICICLE_KEYS]);
 
 /* A part of a segment that holds nothing: an outline instead of a colour. */
 bool mv_icicle_is_idle(const mv_flame_node *node);

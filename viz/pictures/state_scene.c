@@ -481,7 +481,8 @@ const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box 
                            mv_state_scene_where(s, box));
 }
 
-const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums, uint64_t whole)
+const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_heap_sums *sums,
+                               uint64_t whole)
 {
     struct {
         uint64_t bytes;
@@ -493,9 +494,13 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums, uint64
     const char *text;
 
     if (sums->reserved == 0)
-        return "nothing is reserved at this moment";
+        return mv_trace_allocator(trace) ? "nothing is allocated at this moment"
+                                         : "nothing is reserved at this moment";
+    mv_size_text(size, sums->allocated);
+    if (mv_trace_allocator(trace)) /* which does not say what is reserved */
+        return mv_scene_format(scene, "%s allocated", size);
     text = mv_scene_format(scene, "%s reserved = %s allocated", mv_size_text(all, sums->reserved),
-                           mv_size_text(size, sums->allocated));
+                           size);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].bytes)
             text = mv_scene_format(scene, "%s + %s %s", text, mv_size_text(size, parts[i].bytes),

@@ -80,7 +80,8 @@ uint32_t mv_state_segment_at(const mv_heap_map *map, uint64_t addr);
 /* "642 MiB reserved = 125 MiB allocated + 221 MiB stranded in used segments + 296 MiB in unused
  * ones", as the report of fragmentation says it; parts that are zero are left out. `whole` is that
  * of mv_state. */
-const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums, uint64_t whole);
+const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_heap_sums *sums,
+                               uint64_t whole);
 
 /* "516 MiB is free: the largest hole has 20.3 MiB, 96 % is in smaller ones · 6.59 MiB is lost to
  * rounding"; "" when nothing is reserved. */
