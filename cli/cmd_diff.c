@@ -530,19 +530,6 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
 }
 
-static void judge_reserved(diff_report *c)
-{
-    char doubt[MV_GATE_DOUBT];
-    uint32_t side = mv_trace_allocator(&c->trace[0]) ? 0 : 1;
-
-    if (mv_gate_reserved_doubt(&c->trace[side], doubt))
-        mv_gate_judge(&c->cli->gates, MV_GATE_RESERVED, MV_GATE_CANNOT_KNOW, "%s: %s",
-                      c->name[side], doubt);
-    else
-        judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
-                     "reserved");
-}
-
 /* ---- as a picture ------------------------------------------------------------------------ */
 
 /* The file that -o names has that ending, and the report is not wanted as a table. */
@@ -631,7 +618,10 @@ static int put_report(diff_report *c)
     int status = MV_EXIT_DONE;
 
     judge_growth(c, MV_GATE_DELTA, 0, c->level[0].allocated, c->level[1].allocated, "allocated");
-    judge_reserved(c);
+    if (mv_gate_knows_reserved(&c->cli->gates, &c->trace[0], c->name[0]) &&
+        mv_gate_knows_reserved(&c->cli->gates, &c->trace[1], c->name[1]))
+        judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
+                     "reserved");
     if (is_picture(c->cli)) {
         status = put_picture(c);
     } else if (is_written_as(c->cli, ".folded")) {

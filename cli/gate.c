@@ -213,22 +213,36 @@ void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *fou
                       where, found->why);
 }
 
-const char *mv_gate_reserved_doubt(const mv_trace *trace, char out[MV_GATE_DOUBT])
+enum { DOUBT = 120 };
+
+/* Why the bytes that are reserved are unknown: the file is of another tool, which does not say what
+ * its allocator took from the device. NULL: they are known. */
+static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_allocator(trace))
         return NULL;
-    snprintf(out, MV_GATE_DOUBT, "%s does not say what was taken from the device",
+    snprintf(out, DOUBT, "%s does not say what was taken from the device",
              mv_recorder_of(trace)->writer);
     return out;
+}
+
+bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *name)
+{
+    char doubt[DOUBT];
+
+    if (!reserved_doubt(trace, doubt))
+        return true;
+    mv_gate_judge(gates, MV_GATE_RESERVED, MV_GATE_CANNOT_KNOW, "%s: %s", name, doubt);
+    return false;
 }
 
 void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_t device,
                                  const mv_fragmentation *found)
 {
-    char doubt[MV_GATE_DOUBT], place[MV_PLACE_TEXT];
+    char doubt[DOUBT], place[MV_PLACE_TEXT];
 
     mv_level_place(trace, device, place);
-    if (mv_gate_reserved_doubt(trace, doubt))
+    if (reserved_doubt(trace, doubt))
         mv_gate_judge(gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW, "%s: %s", place, doubt);
     else if (found->fragmented || !found->is_known)
         mv_gate_judge(gates, MV_GATE_FRAGMENTED,
@@ -240,8 +254,8 @@ void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_total
 {
     const mv_audit *audit = &totals->audit;
     const char *doubt = audit->count ? audit->notes[0] : "the events contradict each other";
-    char what[64], unsaid[MV_GATE_DOUBT], place[MV_PLACE_TEXT];
-    const char *lack = mv_gate_reserved_doubt(trace, unsaid);
+    char what[64], unsaid[DOUBT], place[MV_PLACE_TEXT];
+    const char *lack = reserved_doubt(trace, unsaid);
 
     mv_level_place(trace, totals->device, place);
     snprintf(what, sizeof what, "%s: peak allocated", place);

@@ -88,10 +88,9 @@ void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_
 /* The gates `peak` and `reserved` of one device. */
 void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
 
-/* Why the bytes that are reserved are unknown: the file is of another tool, which does not say what
- * its allocator took from the device. In `out`; NULL: they are known. */
-#define MV_GATE_DOUBT 120
-const char *mv_gate_reserved_doubt(const mv_trace *trace, char out[MV_GATE_DOUBT]);
+/* Whether the file says what was reserved; else it tells the gate `reserved` why not, with the
+ * file's name. */
+bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *name);
 
 /* The exit status of a report that ended with `status`. */
 int mv_gate_status(const mv_gates *gates, int status);

@@ -30,7 +30,7 @@ static void fail(const char *what)
 static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     mv_peak_opts opts = {{0, lives->events.count}, mv_frame_kinds(arena, trace), NULL};
-    mv_moment_ask ask = {MV_MOMENT_PEAK, MV_BEFORE, opts.window};
+    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = opts.window};
     mv_attribution found;
     mv_peak_target target;
     mv_flame memory, segments;
@@ -63,7 +63,7 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
 static mv_code group(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
 {
     const uint8_t *kinds = mv_frame_kinds(arena, trace);
-    mv_moment_ask ask = {MV_MOMENT_PEAK, MV_BEFORE, {0, lives->events.count}};
+    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
     mv_moment at;
 
     if (!kinds)
