@@ -46,6 +46,8 @@ typedef struct {
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
     bool exact[2][2];        /* whether [allocated, reserved] of [before, after] is known */
+    bool lacks[2];           /* of [before, after] nothing is known, of one of the devices */
+    uint32_t lacked[2];      /* that device; NO_DEVICE: no file has any */
     uint64_t limit;
 } diff_report;
 
@@ -71,19 +73,36 @@ static const char *moment_text(const char *at)
                                               : at;
 }
 
-/* Whether there may have been a higher peak on a side before its first event. The peak of a window
- * (--from) is the window's. */
+/* Whether nothing is known of a side that has no memory of the device. It never had any if the
+ * history of another device in its file is complete, since all of them are recorded at once. At the
+ * end the file lists all memory that there is. */
+static bool is_side_lacking(const diff_report *c, const device_pair *pair, int s)
+{
+    const char *at = c->cli->options.at;
+
+    if (pair->sides.lives[s] || (at && strcmp(at, "end") == 0))
+        return false;
+    for (const device_pair *other = c->pairs; other < c->pairs + c->count; other++)
+        if (other->sides.lives[s] && other->sides.lives[s]->history == MV_HISTORY_COMPLETE)
+            return false;
+    return true;
+}
+
+/* Whether there may have been a higher peak on a side before its first event, or at all where
+ * nothing is known. The peak of a window (--from) is the window's. */
 static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
 {
     const mv_lives *lives = pair->sides.lives[s];
 
-    return lives && lives->history != MV_HISTORY_COMPLETE && is_at_peak(c->cli->options.at) &&
+    if (!lives)
+        return is_side_lacking(c, pair, s);
+    return lives->history != MV_HISTORY_COMPLETE && is_at_peak(c->cli->options.at) &&
            pair->sides.reserved[s].window.first == 0;
 }
 
 static bool is_open(const diff_report *c)
 {
-    bool is_open = false;
+    bool is_open = c->lacks[0] || c->lacks[1];
 
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++)
         is_open = is_open || is_side_open(c, pair, 0) || is_side_open(c, pair, 1);
@@ -460,18 +479,21 @@ static void put_doubt(const diff_report *c, mv_history_kind history)
 static void put_side(const diff_report *c, const device_pair *pair, int s)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], moment[MV_AT_TEXT];
-    char at[MV_AT_TEXT + 32] = ": no such device", held[48] = "";
+    char at[MV_AT_TEXT + 48], held[48] = "";
 
     if (pair->sides.lives[s])
         snprintf(at, sizeof at, ", device %u, %s", pair->device[s],
                  mv_at_text(moment, &c->trace[s], &pair->sides.moment[s]));
+    else
+        snprintf(at, sizeof at, " has no memory of device %u%s", pair->device[1 - s],
+                 is_side_lacking(c, pair, s) ? ", and no history" : "");
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
     if (!mv_trace_allocator(&c->trace[s]))
         snprintf(held, sizeof held, ", %9s reserved",
                  mv_size_text(reserved, pair->found.level[s].reserved));
     mv_prose_put(c->out, 10, 10, "%9s allocated%s; %s%s",
                  mv_size_text(allocated, pair->found.level[s].allocated), held, c->name[s], at);
-    if (is_side_open(c, pair, s))
+    if (pair->sides.lives[s] && is_side_open(c, pair, s))
         put_doubt(c, pair->sides.lives[s]->history);
 }
 
@@ -510,6 +532,20 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
+/* Growth that cannot be told: nothing is known of a side. */
+static void judge_lack(diff_report *c, mv_gate gate, int s, const char *what)
+{
+    char device[32] = "any device", most[MV_SIZE_TEXT];
+
+    if (c->lacked[s] != NO_DEVICE)
+        snprintf(device, sizeof device, "device %u", c->lacked[s]);
+    mv_gate_judge(
+        &c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
+        "%s has no memory of %s, and no history of it: whether %s memory grew by more than "
+        "%s is unknown",
+        c->name[s], device, what, mv_size_text(most, c->cli->gates.bound[gate]));
+}
+
 /* What --fail-on asked for: growth. Where `before` may have been more than is known, growth may be
  * less; where `after` may, it may be more. */
 static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
@@ -521,7 +557,9 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
 
     mv_size_text(is, grown);
     mv_size_text(most, bound);
-    if (!c->exact[is_above ? 0 : 1][measure])
+    if (c->lacks[is_above ? 0 : 1])
+        judge_lack(c, gate, is_above ? 0 : 1, what);
+    else if (!c->exact[is_above ? 0 : 1][measure])
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
                       "%s: %s more %s as far as is known, but what was before the trace is not: it "
                       "may be %s than %s",
@@ -765,6 +803,21 @@ static bool find_pair(diff_report *c, device_pair *pair)
     return true;
 }
 
+/* A gate that one side without memory leaves open. Two files without any have nothing to compare.
+ */
+static void find_lacks(diff_report *c)
+{
+    for (int s = 0; s < 2; s++) {
+        c->lacks[s] = c->count == 0;
+        c->lacked[s] = NO_DEVICE;
+        for (const device_pair *pair = c->pairs; pair < c->pairs + c->count && !c->lacks[s]; pair++)
+            if (is_side_lacking(c, pair, s)) {
+                c->lacks[s] = true;
+                c->lacked[s] = pair->device[1 - s];
+            }
+    }
+}
+
 static bool read_both(diff_report *c)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -794,6 +847,7 @@ int mv_cmd_diff(mv_cli *cli)
     for (uint32_t i = 0; i < c.count; i++)
         if (!find_pair(&c, &c.pairs[i]))
             return MV_EXIT_FAILED;
+    find_lacks(&c);
     c.delta = (int64_t)(c.level[1].allocated - c.level[0].allocated);
     return put_report(&c);
 }

@@ -7,6 +7,8 @@
 
 #include "analyze/lives/alive.h"
 
+#include <unistd.h>
+
 typedef struct {
     mv_lives lives[2];
     mv_diff_code code;
@@ -396,4 +398,60 @@ Test(diff, json_has_the_history_of_each_side)
     lone = cJSON_GetArrayItem(devices, 1);
     cr_expect_str_eq(mvt_json_text(cJSON_GetObjectItem(lone, "before"), "history"), "complete");
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(cJSON_GetObjectItem(lone, "after"), "history")));
+}
+
+/* A file of a process that did nothing. */
+static const char *idle_file(void)
+{
+    static char path[] = "/tmp/memviz-idle-XXXXXX";
+    mv_span bytes = mvt_pickle_of(mvt_memory(), mvt_done(mvt_new()), false);
+    int file = mkstemp(path);
+
+    cr_assert(file >= 0);
+    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    close(file);
+    return path;
+}
+
+static void expect_gate(int status, const char *message, const char *files)
+{
+    mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ diff -q --csv --fail-on 'delta>1GiB' %s 2>&1", files);
+
+    cr_expect_eq(run.status, status, "%s: %s", files, run.out);
+    cr_expect(strstr(run.out, message), "%s: no '%s' in %s", files, message, run.out);
+}
+
+/* What a file without the device had of it is not 0 for sure. */
+Test(diff, a_side_without_memory_of_the_device_is_no_known_zero)
+{
+    const char *idle = idle_file();
+    char files[128];
+    mvt_run run;
+
+    snprintf(files, sizeof files, "gpt_train.pickle %s", idle);
+    expect_gate(3, "has no memory of device 0, and no history of it", files);
+    run = mvt_sh("cd $SNAPS; $MEMVIZ diff %s | tr -s '\n ' '  '", files);
+    cr_expect(strstr(run.out, "at the peak, as far as is known"), "%s", run.out);
+    cr_expect(strstr(run.out, "has no memory of device 0, and no history"), "%s", run.out);
+    snprintf(files, sizeof files, "%s gpt_train.pickle --fail-on 'delta>1MiB'", idle);
+    expect_gate(3, "has no memory of device 0", files);
+    snprintf(files, sizeof files, "%s %s", idle, idle);
+    expect_gate(3, "has no memory of any device", files);
+    /* At the end the file lists what there is. */
+    snprintf(files, sizeof files, "gpt_train.pickle %s --at end", idle);
+    expect_gate(0, "", files);
+    remove(idle);
+}
+
+/* All devices are recorded at once: one that has no events beside a complete history did nothing.
+ * Beside one that was cut, it may have. */
+Test(diff, an_idle_device_beside_a_complete_history_had_nothing)
+{
+    mvt_run run =
+        mvt_sh("cd $SNAPS; $MEMVIZ diff two_devices.pickle gpt_train.pickle | tr -s '\n ' '  '");
+
+    cr_expect(strstr(run.out, "gpt_train.pickle has no memory of device 1 "), "%s", run.out);
+    cr_expect(!strstr(run.out, "as far as is known"), "%s", run.out);
+    expect_gate(0, "", "two_devices.pickle mlp_train.pickle");
+    expect_gate(3, "ring.pickle has no memory of device 1", "two_devices.pickle ring.pickle");
 }
