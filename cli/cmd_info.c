@@ -6,6 +6,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/lives/block_size.h"
 #include "analyze/lives/lives.h"
+#include "analyze/oom/oom.h"
 #include "analyze/replay/release.h"
 #include "analyze/totals/host_totals.h"
 #include "base/numbers.h"
@@ -652,6 +653,23 @@ static void put_limits(const facts *f)
         }
 }
 
+/* Of a log of another tool: which of its requests failed, and how --at names them. */
+static void put_failures(const facts *f)
+{
+    const char *value = mv_fact_find(f->trace, "failures");
+    char at[MV_OOM_AT_TEXT], last[48] = "";
+    uint64_t count;
+
+    if (!value || !mv_number_read(value, &count) || count == 0)
+        return;
+    if (count > 1 && count <= UINT32_MAX)
+        snprintf(last, sizeof last, " at the first, --at %s at the last",
+                 mv_oom_at_text(at, (uint32_t)count));
+    put_label(f->out, "failed");
+    mv_prose_put(f->out, LABEL, LABEL,
+                 "%s of its requests; memviz peak --at oom shows who held memory%s", value, last);
+}
+
 /* What a file of another tool says beside its events. */
 static void put_tool_facts(const facts *f)
 {
@@ -664,7 +682,6 @@ static void put_tool_facts(const facts *f)
         {"clock_set_back", "set back",
          " (how often the clock was set back; time is counted on from where it was)"},
         {MV_FACT_BUFFERS, "buffers", " are in the file; those of one stack are one block here"},
-        {"failures", "failed", " of its requests; memviz peak --at oom shows who held memory"},
         {"executables", "executables", " are in the file"},
         {"cpu_device", "CPU", " is the number of its first device"}};
 
@@ -675,6 +692,7 @@ static void put_tool_facts(const facts *f)
         put_label(f->out, rows[i].label);
         mv_prose_put(f->out, LABEL, LABEL, "%s%s", value, rows[i].after);
     }
+    put_failures(f);
 }
 
 static void put_text(const facts *f)

@@ -5,6 +5,7 @@
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger_series.h"
 #include "analyze/levels/levels.h"
+#include "analyze/oom/refused_calls.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -358,15 +359,31 @@ static int64_t last_of(const mv_trace *trace)
     return last;
 }
 
-/* A time, an annotation, or an event of a level of CUDA's calls. */
+/* A call that was refused, where the level is of CUDA's calls. */
+static bool read_refused(const ledger_report *r, uint32_t device, const char *at, int64_t *time_us,
+                         char *why, uint32_t why_size)
+{
+    mv_oom oom;
+
+    snprintf(why, why_size, "no such out-of-memory event on device %u: %s", device, at);
+    if (!mv_refused_call_read(&r->cli->budget, &r->named, device, at, MV_ALL_EVENTS, &oom, why,
+                              why_size))
+        return false;
+    *time_us = oom.time_us;
+    return true;
+}
+
+/* A time, an annotation, an event of a level of CUDA's calls, or one of these that was refused. */
 static bool read_time_at(const ledger_report *r, uint32_t device, const char *at,
                          mv_ledger_ask *ask)
 {
+    bool is_oom = mv_moment_oom_number(at) > 0;
     char why[MV_WHY];
     int64_t time_us;
 
-    if (!mv_position_time(&r->named, device, at, &time_us, why, sizeof why) ||
-        (time_us > last_of(r->trace) &&
+    if (!(is_oom ? read_refused(r, device, at, &time_us, why, sizeof why)
+                 : mv_position_time(&r->named, device, at, &time_us, why, sizeof why)) ||
+        (!is_oom && time_us > last_of(r->trace) &&
          mv_position_is_beyond(&r->named, device, at, why, sizeof why))) {
         mv_complain_of(mv_input_name(r->cli), "%s", why);
         return false;

@@ -84,7 +84,7 @@ static const char **holder_labels(const oom_report *r, const mv_oom *oom, const 
            mv_value_if(pin->stranded, mv_value_u64(pin->stranded)))              \
     MEMBER("segments", mv_value_if(pin->stranded, mv_value_u64(pin->segments)))  \
     COLUMN("age_events", "age", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,             \
-           mv_value_u64(mv_pin_age(pin, list->oom->event)))                      \
+           mv_value_u64(mv_pin_age(pin, mv_oom_moment(list->oom))))              \
     MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, pin->stack))    \
     COLUMN(NULL, "pinned by", 5, MV_UNIT_TEXT, 0,                                \
            mv_value_label(labels, i, r->trace, r->sites.kinds, pin->stack))      \
@@ -113,7 +113,7 @@ static void list_pins(mv_rows *rows, const void *all, const void *one)
 static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
 
 #define FIGURE_FIELDS(MEMBER)                                                             \
-    MEMBER("event", oom->event)                                                           \
+    MEMBER("event", mv_value_event(mv_oom_moment(oom)))                                   \
     MEMBER("time_us", mv_value_time(oom->time_us))                                        \
     MEMBER("api", oom->api_call == MV_NO_ROW                                              \
                       ? mv_value_of(MV_VALUE_ABSENT)                                      \
@@ -241,7 +241,7 @@ const mv_table mv_report_oom = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .ma
 
 static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
 {
-    char size[MV_SIZE_TEXT], label[512], time[32] = "", head[64], asked[48];
+    char size[MV_SIZE_TEXT], label[512], time[32] = "", head[64], asked[48], event[32];
 
     snprintf(head, sizeof head, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
     snprintf(asked, sizeof asked, ": %s asked for at ", mv_size_text(size, oom->requested));
@@ -256,9 +256,13 @@ static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
     mv_out_char(r->out, '\n');
     if (oom->time_us != MV_NO_TIME && r->start_us != MV_NO_TIME)
         snprintf(time, sizeof time, " (%.3f s)", (double)(oom->time_us - r->start_us) / 1e6);
+    if (mv_oom_moment(oom) == MV_BEFORE)
+        snprintf(event, sizeof event, "before the first event");
+    else
+        snprintf(event, sizeof event, "%sevent %u", oom->api_call == MV_NO_ROW ? "" : "after ",
+                 mv_oom_moment(oom));
     mv_out_text(r->out, "  ");
-    mv_prose_put(r->out, 2, 4, "device %u, event %u%s: %s", r->first + index, oom->event, time,
-                 oom->why);
+    mv_prose_put(r->out, 2, 4, "device %u, %s%s: %s", r->first + index, event, time, oom->why);
 }
 
 static void put_sums(const oom_report *r, const mv_oom *oom)

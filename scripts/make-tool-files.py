@@ -161,6 +161,10 @@ def make_rmm():
     late = lines[4:] + [HEADER, "[12:00:00] another logger's line\n", lines[0][:40]]
     write("tools/rmm_late.csv", (HEADER + "".join(late)).encode())
     make_odd_rmm()
+    two = ["1,10:00:00.000001,allocate,0x100000000,1048576,0x0\n", "1,10:00:00.000002,allocate failure,0x0,1073741824,0x0\n",
+           "1,10:00:00.000003,free,0x100000000,1048576,0x0\n", "1,10:00:01.000003,allocate,0x200000000,67108864,0x0\n",
+           "1,10:00:01.000003,allocate,0x300000000,2147483648,0x0\n", "1,10:00:02.000004,allocate failure,0x0,8589934592,0x0\n"]
+    write("tools/rmm_failures.csv", (HEADER + "".join(two)).encode())
     for name, part in {"steps": lines[:12], "colons": old[:6], "epoch": epoch[:6], "late": late[-6:]}.items():
         write("corpus/rmm/" + name, (HEADER + "".join(part)).encode())
 

@@ -136,7 +136,7 @@ static void add_oom(gathering *g, const mv_oom *oom)
                     size_of(g, oom->largest_hole), size_of(g, oom->bytes.free));
     f.advice = oom->advice;
     f.is_about_heap = has_pins;
-    set_place(&f, oom->event, line ? line->oldest : 0, oom->event);
+    set_place(&f, mv_oom_moment(oom), line ? line->oldest : 0, mv_oom_moment(oom));
     if (line) {
         blame(g, &f, line->stack);
         f.what = mv_say(&g->words, "%s; %s in %s %s by %s", f.what, size_of(g, line->bytes),
@@ -490,6 +490,16 @@ static void add_pytorch(gathering *g)
     add_no_oom(g);
 }
 
+const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count)
+{
+    char at[MV_OOM_AT_TEXT];
+
+    return mv_say(words,
+                  "the program may have caught that, and tried again; memviz peak --at %s shows "
+                  "who held memory then",
+                  mv_oom_at_text(at, count));
+}
+
 /* Another tool's log says that a request failed, but not what was free. */
 static void add_failures(gathering *g)
 {
@@ -509,7 +519,7 @@ static void add_failures(gathering *g)
     add_text(g, f,
              mv_say(&g->words, "%s request%s failed, the last one of %s", number_of(g, count),
                     mv_plural(count), size_of(g, e->size[last])),
-             MV_FAILURE_MAY_BE_CAUGHT);
+             mv_failure_may_be_caught(&g->words, count));
 }
 
 static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *out, gathering *g,

@@ -19,6 +19,7 @@
 #include "analyze/ledger/ledger.h"
 #include "analyze/oom/oom.h"
 #include "analyze/peak/peak.h"
+#include "base/text.h"
 
 #define MV_FINDING_LIST(X)      \
     X(OOM, "OUT OF MEMORY")     \
@@ -55,10 +56,8 @@ typedef enum {
         MV_REPORT_COUNT
 } mv_report;
 
-/* What a failed request means in a file of another tool. */
-#define MV_FAILURE_MAY_BE_CAUGHT                                                              \
-    "the program may have caught that, and tried again; memviz peak --at oom shows who held " \
-    "memory then"
+/* What a failed request means in a file of another tool: the last of `count`. */
+const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count);
 
 enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 }; /* of one kind; the rest is counted */
 

@@ -142,7 +142,7 @@ static void add_failures(heading *h)
                    .kind = MV_FINDING_OOM,
                    .level = MV_HEADLINE_UNKNOWN,
                    .text = mv_say(&h->words, "%u request%s failed", count, mv_plural(count)),
-                   .why = MV_FAILURE_MAY_BE_CAUGHT});
+                   .why = mv_failure_may_be_caught(&h->words, count)});
 }
 
 /* As the findings: failed requests first, then most bytes. What is no alarm stays in the order in

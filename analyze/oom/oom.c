@@ -237,12 +237,6 @@ static mv_code judge_one(oom_state *t, uint32_t index, mv_err *err)
     return index < MV_MOST_OOM_DETAILS ? detail(t, &this_case, o, err) : MV_OK;
 }
 
-/* A refused call happened after the events before it. */
-static uint32_t moment_of(const mv_oom *o)
-{
-    return o->api_call == MV_NO_ROW ? o->event : o->event - 1;
-}
-
 /* A segment that was added only after memory had been given back was refused first. A limit that
  * was passed later is no longer the limit. */
 static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
@@ -297,7 +291,7 @@ static mv_code judge_all(oom_state *t, mv_err *err)
         for (uint32_t i = 0; i < t->out->count && code == MV_OK; i++) {
             mv_oom *o = &t->out->ooms[i];
             uint64_t seen;
-            advance(t, moment_of(o));
+            advance(t, mv_oom_moment(o));
             seen = t->heap.all.reserved + (o->device_free == MV_NO_BYTES ? 0 : o->device_free);
             if (seen > t->most_seen)
                 t->most_seen = seen;

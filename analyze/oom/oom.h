@@ -83,6 +83,7 @@ typedef struct {
 
 typedef struct {
     uint32_t event;    /* the oom event; for a refused call, the number of events before it */
+    uint32_t number;   /* among those of the device that --at names: oom#NUMBER; 0: it names none */
     uint32_t api_call; /* row of trace->api_calls; MV_NO_ROW: an oom event */
     int64_t time_us;
     mv_stack_id stack;
@@ -112,6 +113,16 @@ typedef struct {
     mv_oom_change change;
     const char *enough; /* what would have been enough: "would have fitted with ..."; "" */
 } mv_oom;
+
+/* The event that the moment of a failure is after; MV_BEFORE: there is none before it. */
+static inline uint32_t mv_oom_moment(const mv_oom *oom)
+{
+    return oom->api_call == MV_NO_ROW ? oom->event : oom->event - 1;
+}
+
+/* How --at names failure `number`, from 1: "oom", "oom#2". */
+#define MV_OOM_AT_TEXT 16
+const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number);
 
 /* The cost of the details grows with the heap, so only the first failures have them. The cost of
  * replays and of leaks grows with the trace. The first failures have them, then as many as stay

@@ -20,16 +20,20 @@ typedef struct {
 static void list_events(listing *l)
 {
     const mv_events *ev = &l->lives->events;
+    uint32_t number = 0;
 
-    for (uint32_t i = l->window.first; i < l->window.end && i < ev->count; i++)
-        if (ev->action[i] == MV_ACTION_OOM)
+    for (uint32_t i = 0; i < l->window.end && i < ev->count; i++) {
+        number += ev->action[i] == MV_ACTION_OOM;
+        if (i >= l->window.first && ev->action[i] == MV_ACTION_OOM)
             l->out->ooms[l->out->count++] = (mv_oom){.event = i,
+                                                     .number = number,
                                                      .api_call = MV_NO_ROW,
                                                      .time_us = ev->time_us[i],
                                                      .stack = ev->stack[i],
                                                      .requested = ev->size[i],
                                                      .segment = mv_segment_size_for(ev->size[i]),
                                                      .device_free = ev->addr[i]};
+    }
 }
 
 /* ---- calls that the device refused ------------------------------------------------------- */

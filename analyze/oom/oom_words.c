@@ -1,5 +1,6 @@
 #include "analyze/oom/oom_words.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/code/culprit.h"
@@ -71,12 +72,10 @@ static void say_margin(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     bool is_open = f->margin_least < 0 && f->margin_most >= 0;
+    char share[MV_SIZE_TEXT];
 
-    if (f->limit)
-        mv_text_append(s, SENTENCE,
-                       "%s%.0f %% packed: ", f->limit_least < f->limit_most ? "about " : "",
-                       100.0 * (double)(o->bytes.allocated + o->bytes.pending) / (double)f->limit);
-    mv_text_append(s, SENTENCE, "with all holes joined, %s",
+    mv_text_append(s, SENTENCE, "%s of what is reserved is allocated; with all holes joined, %s",
+                   mv_percent_text(share, o->bytes.allocated, o->bytes.reserved),
                    is_open ? "the request would have come " : "");
     say_distance(s, f->margin_least, f->margin_most);
     mv_text_append(s, SENTENCE, "%s",
@@ -263,6 +262,19 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             "expandable_segments:True would help cannot be replayed from this file");
 }
 
+/* Which command shows who holds the memory: a call that was refused has no name but its event's. */
+static void say_holders(char s[SENTENCE], const mv_oom *o)
+{
+    char at[MV_OOM_AT_TEXT];
+
+    mv_oom_at_text(at, o->number);
+    if (o->number == 0 && mv_oom_moment(o) == MV_BEFORE)
+        return;
+    if (o->number == 0)
+        snprintf(at, sizeof at, "%u", mv_oom_moment(o));
+    mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
+}
+
 static void advise_recording(char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -276,8 +288,9 @@ static void advise_recording(char s[SENTENCE], const mv_oom *o)
             f->conf, mv_size_text(size, f->surely ? f->limit_least : f->limit));
     mv_text_append(s, SENTENCE,
                    "%secord from the start of the program, with a larger max_entries, to learn the "
-                   "reason; memviz peak --at oom shows who holds the memory",
+                   "reason",
                    *s ? "R" : "r");
+    say_holders(s, o);
 }
 
 static const char *advice(const mv_oom_case *c, const mv_oom *o)
@@ -309,15 +322,26 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
             s, SENTENCE,
             "look at the shape that is asked for there: nothing that could be freed makes "
             "room for it");
-    else
+    else {
         mv_text_append(
             s, SENTENCE,
-            "use less: a smaller batch, activation checkpointing, sharded or offloaded state; "
-            "memviz peak --at oom shows who holds the memory%s",
-            o->outlook.serves ? ". Expandable segments alone would serve this request, not what "
-                                "follows it"
-                              : "");
+            "use less: a smaller batch, activation checkpointing, sharded or offloaded state");
+        say_holders(s, o);
+        if (o->outlook.serves)
+            mv_text_append(
+                s, SENTENCE,
+                ". Expandable segments alone would serve this request, not what follows it");
+    }
     return mv_arena_text(c->arena, s, strlen(s));
+}
+
+const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number)
+{
+    if (number > 1)
+        snprintf(text, MV_OOM_AT_TEXT, "oom#%u", number);
+    else
+        snprintf(text, MV_OOM_AT_TEXT, "oom");
+    return text;
 }
 
 bool mv_oom_words(const mv_oom_case *c, mv_oom *o)

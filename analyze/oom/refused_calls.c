@@ -1,5 +1,7 @@
 #include "analyze/oom/refused_calls.h"
 
+#include <stdio.h>
+
 #include "analyze/ledger/ledger.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/alive.h"
@@ -15,19 +17,26 @@ enum { OUT_OF_MEMORY = 2, SHARE_OF_OTHERS = 20 };
 typedef struct {
     mv_arena *arena;
     const mv_trace *read;
-    const mv_lives *lives; /* of the level of calls */
-    const mv_sites *sites;
+    uint32_t device;
+    mv_events events; /* of the level of calls */
     mv_window window;
     mv_ooms *out;
+} listing;
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *read;
+    const mv_lives *lives; /* of the level of calls */
+    const mv_sites *sites;
 } search;
 
 /* ---- which calls ------------------------------------------------------------------------- */
 
-static bool asks(const search *s, uint32_t call)
+static bool asks(const listing *l, uint32_t call)
 {
-    const mv_api_calls *c = &s->read->api_calls;
+    const mv_api_calls *c = &l->read->api_calls;
 
-    return c->device[call] == (int32_t)s->lives->device && mv_is_device_alloc(c->action[call]);
+    return c->device[call] == (int32_t)l->device && mv_is_device_alloc(c->action[call]);
 }
 
 /* Whether the call that the same library makes next makes up for a refused one. */
@@ -53,14 +62,11 @@ static uint32_t events_until(const mv_events *events, int64_t time_us)
     return low;
 }
 
-static void add(search *s, uint32_t call)
+static void add(listing *l, uint32_t call)
 {
-    const mv_api_calls *c = &s->read->api_calls;
-    uint32_t event = events_until(&s->lives->events, c->time_us[call]);
+    const mv_api_calls *c = &l->read->api_calls;
 
-    if (event < s->window.first || event > s->window.end)
-        return;
-    s->out->ooms[s->out->count++] = (mv_oom){.event = event,
+    l->out->ooms[l->out->count++] = (mv_oom){.event = events_until(&l->events, c->time_us[call]),
                                              .api_call = call,
                                              .time_us = c->time_us[call],
                                              .stack = c->stack[call],
@@ -69,35 +75,50 @@ static void add(search *s, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* From the end: the call that the same library makes next is known then. */
-static bool list_calls(search *s)
+/* Puts what was listed from the end into order, numbers it, and keeps what is in the window. */
+static void put_in_order(listing *l)
 {
-    const mv_api_calls *c = &s->read->api_calls;
-    uint64_t libraries = (uint64_t)s->read->strings.count + 1;
+    mv_ooms *out = l->out;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < out->count / 2; i++) {
+        mv_oom swapped = out->ooms[i];
+        out->ooms[i] = out->ooms[out->count - 1 - i];
+        out->ooms[out->count - 1 - i] = swapped;
+    }
+    for (uint32_t i = 0; i < out->count; i++) {
+        out->ooms[i].number = i + 1;
+        if (out->ooms[i].event >= l->window.first && out->ooms[i].event <= l->window.end)
+            out->ooms[kept++] = out->ooms[i];
+    }
+    out->count = kept;
+}
+
+/* From the end: the call that the same library makes next is known then. */
+static bool list_calls(listing *l)
+{
+    const mv_api_calls *c = &l->read->api_calls;
+    uint64_t libraries = (uint64_t)l->read->strings.count + 1;
     uint32_t *next_of, refused = 0;
     mv_arena scratch;
 
     for (uint32_t i = 0; i < c->count; i++)
         refused += c->result[i] == OUT_OF_MEMORY;
-    mv_arena_init(&scratch, s->arena->budget);
+    mv_arena_init(&scratch, l->arena->budget);
     next_of = mv_push_array(&scratch, uint32_t, libraries);
-    s->out->ooms = mv_push_array(s->arena, mv_oom, refused);
-    for (uint32_t i = c->count; next_of && s->out->ooms && refused && i-- > 0;) {
+    l->out->ooms = mv_push_array(l->arena, mv_oom, refused);
+    for (uint32_t i = c->count; next_of && l->out->ooms && refused && i-- > 0;) {
         uint32_t library = c->library[i].row, *next;
-        if (!asks(s, i))
+        if (!asks(l, i))
             continue;
         next = &next_of[library < libraries - 1 ? library : libraries - 1];
         if (c->result[i] == OUT_OF_MEMORY && (*next == 0 || !makes_up(c, i, *next - 1)))
-            add(s, i);
+            add(l, i);
         *next = i + 1;
     }
-    for (uint32_t i = 0; i < s->out->count / 2; i++) {
-        mv_oom swapped = s->out->ooms[i];
-        s->out->ooms[i] = s->out->ooms[s->out->count - 1 - i];
-        s->out->ooms[s->out->count - 1 - i] = swapped;
-    }
+    put_in_order(l);
     mv_arena_release(&scratch);
-    return next_of && s->out->ooms;
+    return next_of && l->out->ooms;
 }
 
 /* ---- who held what ----------------------------------------------------------------------- */
@@ -105,7 +126,7 @@ static bool list_calls(search *s)
 static bool list_holders(search *s, mv_oom *o)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
-    uint32_t before = o->event ? o->event - 1 : MV_BEFORE, *row_of, alive = 0;
+    uint32_t before = mv_oom_moment(o), *row_of, alive = 0;
     mv_arena scratch;
 
     for (uint32_t i = 0; i < a->count; i++)
@@ -216,13 +237,14 @@ static mv_code look_at(search *s, const mv_lives *read_lives, mv_oom *o, mv_err 
 mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_lives *lives,
                               const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err)
 {
-    search s = {arena, read, lives, sites, window, out};
+    listing l = {arena, read, lives->device, lives->events, window, out};
+    search s = {arena, read, lives, sites};
     mv_lives read_lives;
 
     *out = (mv_ooms){.why = "", .retried = "", .collecting = ""};
     if (mv_lives_find(arena, read, lives->device, &read_lives, err) != MV_OK)
         return err->code;
-    if (!list_calls(&s))
+    if (!list_calls(&l))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "refused calls");
     for (uint32_t i = 0; i < out->count && i < MV_MOST_OOM_DETAILS; i++)
         if (look_at(&s, &read_lives, &out->ooms[i], err) != MV_OK)
@@ -244,4 +266,50 @@ bool mv_ooms_are_of_calls(const mv_trace *trace)
 
     return level && strcmp(level, mv_level_name(MV_LEVEL_CUDA)) == 0 &&
            mv_level_default(mv_trace_as_read(trace)) != MV_LEVEL_PYTORCH;
+}
+
+/* ---- their moments ----------------------------------------------------------------------- */
+
+static bool find_failure(mv_budget *budget, const mv_trace *trace, uint32_t device,
+                         mv_window window, uint32_t number, mv_oom *out, char *why,
+                         uint32_t why_size)
+{
+    mv_ooms found = {0};
+    mv_arena scratch;
+    listing l = {&scratch, mv_trace_as_read(trace), device, mv_trace_events(trace, device), window,
+                 &found};
+    bool is_listed;
+
+    mv_arena_init(&scratch, budget);
+    is_listed = list_calls(&l);
+    if (is_listed && number <= found.count)
+        *out = found.ooms[number - 1];
+    mv_arena_release(&scratch);
+    if (!is_listed)
+        snprintf(why, why_size, "%s", mv_code_text(MV_NOMEM));
+    return is_listed && number <= found.count;
+}
+
+bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t device, const char *at,
+                          mv_window window, mv_oom *out, char *why, uint32_t why_size)
+{
+    uint64_t number = mv_moment_oom_number(at);
+
+    window = mv_window_cut(window, mv_trace_events(trace, device).count);
+    return number > 0 && number <= UINT32_MAX && mv_ooms_are_of_calls(trace) &&
+           find_failure(budget, trace, device, window, (uint32_t)number, out, why, why_size);
+}
+
+bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t device,
+                            const char *at, mv_window window, mv_moment_ask *out, char *why,
+                            uint32_t why_size)
+{
+    mv_oom oom;
+
+    if (mv_moment_read(trace, device, at, window, out, why, why_size))
+        return true;
+    if (!mv_refused_call_read(budget, trace, device, at, window, &oom, why, why_size))
+        return false;
+    out->event = mv_oom_moment(&oom);
+    return true;
 }

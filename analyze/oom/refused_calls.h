@@ -14,6 +14,7 @@
 #define MV_REFUSED_CALLS_H
 
 #include "analyze/oom/oom.h"
+#include "analyze/totals/moment.h"
 
 /* Whether the failures that a trace is about are refused calls: PyTorch's allocator did nothing,
  * and the trace is of MV_LEVEL_CUDA. */
@@ -25,5 +26,17 @@ bool mv_ooms_are_of_calls(const mv_trace *trace);
  * libraries. Everything lives in `arena`. Fails only when memory is out. */
 mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_lives *lives,
                               const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
+
+/* The refused call that `at` ("oom", "oom#K") names, within the window; only the fields before
+ * `limited` are set. False where the trace is of no calls, or has none of that number; `why`
+ * changes only when memory is out. What it needs is of the budget. */
+bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t device, const char *at,
+                          mv_window window, mv_oom *out, char *why, uint32_t why_size);
+
+/* mv_moment_read, which knows the requests that failed by their events; where a trace is of calls,
+ * "oom" and "oom#K" are those that were refused. */
+bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t device,
+                            const char *at, mv_window window, mv_moment_ask *out, char *why,
+                            uint32_t why_size);
 
 #endif

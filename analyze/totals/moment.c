@@ -13,8 +13,7 @@ static uint32_t event_before(uint32_t next_event)
     return next_event == 0 ? MV_BEFORE : next_event - 1;
 }
 
-/* "oom" and "oom#K"; 0 when it is neither. */
-static uint64_t oom_number(const char *at)
+uint64_t mv_moment_oom_number(const char *at)
 {
     uint64_t k;
     char *end;
@@ -40,14 +39,14 @@ static bool find_oom(const mv_events *events, mv_window window, uint64_t k, uint
 bool mv_moment_is_valid(const char *at)
 {
     return strcmp(at, "end") == 0 || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0 ||
-           oom_number(at) > 0 || mv_position_is_valid(at);
+           mv_moment_oom_number(at) > 0 || mv_position_is_valid(at);
 }
 
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
                     mv_moment_ask *out, char *why, uint32_t why_size)
 {
     mv_events events = mv_trace_events(trace, device);
-    uint64_t k = oom_number(at);
+    uint64_t k = mv_moment_oom_number(at);
     mv_position position;
 
     window = mv_window_cut(window, events.count);

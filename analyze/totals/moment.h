@@ -48,6 +48,9 @@ bool mv_moment_is_valid(const char *at);
     "(1.5s) "                                                                                \
     "or annotation (@NAME)"
 
+/* K of "oom#K", 1 of "oom"; 0 of other texts. */
+uint64_t mv_moment_oom_number(const char *at);
+
 /* Reads the text of --at. False with a sentence in `why` when it names no moment. */
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
                     mv_moment_ask *out, char *why, uint32_t why_size);

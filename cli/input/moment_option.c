@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analyze/oom/refused_calls.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/window.h"
@@ -17,7 +18,8 @@ bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const m
 
     if (!mv_window_find_in(cli, file, trace, lives->device, &window))
         return false;
-    if (!mv_moment_read(trace, lives->device, at, window, &ask, why, sizeof why)) {
+    if (!mv_failure_moment_read(cli->scratch.budget, trace, lives->device, at, window, &ask, why,
+                                sizeof why)) {
         mv_complain_of(file, "%s", why);
         return false;
     }
@@ -39,7 +41,8 @@ static bool names_moment(const mv_cli *cli, const mv_trace *trace, uint32_t devi
     mv_moment_ask ask;
     char why[MV_WHY];
 
-    return mv_moment_read(trace, device, cli->options.at, all, &ask, why, sizeof why);
+    return mv_failure_moment_read(cli->scratch.budget, trace, device, cli->options.at, all, &ask,
+                                  why, sizeof why);
 }
 
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device)

@@ -1,4 +1,5 @@
 #include "analyze/oom/oom.h"
+#include "analyze/totals/moment.h"
 
 #include <inttypes.h>
 
@@ -132,6 +133,32 @@ Test(oom, nothing_free_is_capacity)
     mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
     mvt_final_heap(t);
     expect(t, MV_OOM_CAPACITY);
+}
+
+/* Each failure names the command that shows its own moment; a later one is not the first. */
+Test(oom, a_later_failure_is_named_by_its_number)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    result r;
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
+    mvt_event(t, MV_ACTION_SNAPSHOT, (mvt_event_args){0});
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 200 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_assert_eq(r.found.count, 2);
+    cr_expect(strstr(r.found.ooms[0].advice, "memviz peak --at oom shows who holds"), "%s",
+              r.found.ooms[0].advice);
+    cr_expect(strstr(r.found.ooms[1].advice, "memviz peak --at oom#2 shows who holds"), "%s",
+              r.found.ooms[1].advice);
+    for (uint32_t i = 0; i < 2; i++) {
+        mv_moment_ask ask;
+        char at[MV_OOM_AT_TEXT], why[MV_WHY];
+        mv_oom_at_text(at, r.found.ooms[i].number);
+        cr_assert(mv_moment_read(mvt_done(t), 0, at, MV_ALL_EVENTS, &ask, why, sizeof why), "%s",
+                  why);
+        cr_expect_eq(ask.event, mv_oom_moment(&r.found.ooms[i]));
+    }
 }
 
 Test(oom, pieces_that_would_do_are_fragmentation)

@@ -3,6 +3,7 @@
  * expandable segments. */
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
+#include "base/size.h"
 #include "base/text.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -35,6 +36,7 @@ static void load(loaded *l, const char *name)
 /* In how many parts a recording is cut, and what became of them. */
 #define CUTS 8
 static uint32_t known, cuts;
+static uint32_t shares; /* failures whose sentence has a share */
 
 /* Calls `check` with every recording and what is true of it. */
 static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
@@ -52,16 +54,31 @@ static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
     }
 }
 
+/* A share that is said is that of what is reserved. */
+static void check_share(const mv_oom *o, const char *name)
+{
+    char share[MV_SIZE_TEXT], said[96];
+
+    mv_percent_text(share, o->bytes.allocated, o->bytes.reserved);
+    snprintf(said, sizeof said, "%s of what is reserved is allocated", share);
+    cr_expect(!strstr(o->why, "of what is reserved") || strstr(o->why, said), "%s: %s", name,
+              o->why);
+    shares += strstr(o->why, said) != NULL;
+}
+
 static void check_verdict(loaded *l, const char *name, const cJSON *truth)
 {
-    for (uint32_t i = 0; i < l->found.count; i++)
+    for (uint32_t i = 0; i < l->found.count; i++) {
         cr_expect_str_eq(mv_oom_verdict_name(l->found.ooms[i].verdict),
                          mvt_json_text(truth, "verdict"), "%s: %s", name, l->found.ooms[i].why);
+        check_share(&l->found.ooms[i], name);
+    }
 }
 
 Test(oom_truth, verdicts_are_what_running_it_again_showed)
 {
     each(check_verdict);
+    cr_expect_gt(shares, 4);
 }
 
 /* What is said of the limit holds for the true one. */

@@ -120,6 +120,56 @@ Test(refused_calls, a_refusal_that_is_made_up_for_is_none)
     cr_assert_str_eq(found.verdict, "1 request failed");
 }
 
+/* The moment of a failure is after an event that there is, and --at names it. */
+Test(refused_calls, at_names_them_where_no_event_does)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_trace *calls = mv_push_struct(mvt_memory(), mv_trace);
+    mv_budget *budget = mvt_memory()->budget;
+    mv_moment_ask ask;
+    char why[MV_WHY];
+
+    get(c, 1, 10, 2); /* before the first event */
+    get(c, 1, 20, 0);
+    get(c, 2, 50, 2);
+    get(c, 3, 60, 2);
+    *calls = *mvt_calls_done(c);
+    mvt_ok(mv_level_take(mvt_memory(), calls, MV_LEVEL_CUDA, mvt_err()));
+    cr_assert_eq(calls->devices[0].events.count, 2);
+    cr_assert(mv_failure_moment_read(budget, calls, 0, "oom", MV_ALL_EVENTS, &ask, why, sizeof why),
+              "%s", why);
+    cr_expect_eq(ask.event, MV_BEFORE);
+    cr_assert(
+        mv_failure_moment_read(budget, calls, 0, "oom#2", MV_ALL_EVENTS, &ask, why, sizeof why));
+    cr_expect_eq(ask.event, 1);
+    cr_expect(
+        !mv_failure_moment_read(budget, calls, 0, "oom#4", MV_ALL_EVENTS, &ask, why, sizeof why));
+    cr_expect_str_eq(why, "no such out-of-memory event on device 0: oom#4");
+    /* As peaks are, they are those of the window. */
+    cr_assert(
+        mv_failure_moment_read(budget, calls, 0, "oom", (mv_window){1, 2}, &ask, why, sizeof why));
+    cr_expect_eq(ask.event, 1);
+    cr_assert(mv_failure_moment_read(budget, calls, 0, "1", MV_ALL_EVENTS, &ask, why, sizeof why));
+    cr_expect_eq(ask.event, 1);
+}
+
+Test(refused_calls, commands_take_the_moment_of_a_failure)
+{
+    static const struct {
+        const char *arguments, *wanted;
+    } cases[] = {{"oom plain_oom.bin", "device 0, after event 1 (0.202 s)"},
+                 {"oom cupy_oom.bin", "device 0, after event 53 (0.021 s)"},
+                 {"peak --at oom plain_oom.bin", "device 0: 100 GiB allocated"},
+                 {"peak --at oom cupy_oom.bin", "event 53 (0.008 s)"},
+                 {"ledger --at oom plain_oom.bin", "at 0.202 s"},
+                 {"ledger --at oom#2 plain_oom.bin", "no such out-of-memory event on device 0"}};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mvt_run run = mvt_sh("cd " MV_TESTDATA "/captures; $MEMVIZ %s 2>&1", cases[i].arguments);
+        cr_expect(strstr(run.out, cases[i].wanted), "%s: %s", cases[i].arguments, run.out);
+    }
+}
+
 Test(refused_calls, the_command_keeps_its_fields)
 {
     mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(refused(40, 40, true)));
@@ -136,7 +186,7 @@ Test(refused_calls, the_command_keeps_its_fields)
     mvt_json_has(oom, "event requested device_free reserved allocated free_in_cache largest_hole "
                       "verdict pinned_by advice margin forecast frames api held_by");
     cr_assert_str_eq(mvt_json_text(oom, "api"), "cudaMalloc");
-    cr_assert_eq(mvt_json_number(oom, "event"), 4);
+    cr_assert_eq(mvt_json_number(oom, "event"), 3);
     holder = cJSON_GetArrayItem(cJSON_GetObjectItem(oom, "held_by"), 0);
     cr_assert_eq(mvt_json_number(holder, "bytes"), (double)(30 * GIB));
     run = mvt_sh("$MEMVIZ oom --fail-on oom %s", path);

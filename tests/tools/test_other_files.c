@@ -399,6 +399,25 @@ Test(other_files, a_failed_request_is_an_event)
     cr_assert_eq(failed, 1);
 }
 
+/* The first look is about the last of two failures, so it names that one, not the first. */
+Test(other_files, a_failure_is_named_as_at_names_it)
+{
+    mvt_run look = mvt_sh("$MEMVIZ " MV_TESTDATA "/tools/rmm_failures.csv | tr -s '\n ' '  '");
+    mvt_run info = mvt_sh("$MEMVIZ info " MV_TESTDATA "/tools/rmm_failures.csv | tr -s '\n ' '  '");
+    mvt_run lone = mvt_sh("$MEMVIZ info " MV_TESTDATA "/tools/rmm_steps.csv | tr -s '\n ' '  '");
+    mvt_run last = mvt_sh("$MEMVIZ peak --at oom#2 " MV_TESTDATA "/tools/rmm_failures.csv");
+
+    cr_expect(strstr(look.out, "the last one of 8.00 GiB: "), "%s", look.out);
+    cr_expect(strstr(look.out, "memviz peak --at oom#2 shows who held memory then"), "%s",
+              look.out);
+    cr_expect(strstr(info.out, "memviz peak --at oom shows who held memory at the first, --at "
+                               "oom#2 at the last"),
+              "%s", info.out);
+    cr_expect(strstr(lone.out, "1 of its requests; memviz peak --at oom shows who held memory "),
+              "%s", lone.out);
+    cr_expect(strstr(last.out, "2.06 GiB allocated"), "%s", last.out);
+}
+
 Test(other_files, odd_lines_of_rmm_are_counted)
 {
     mv_trace trace = read_tool("rmm_late.csv");

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/totals/moment.h"
+#include "analyze/oom/refused_calls.h"
 #include "view/intents/intents.h"
 
 bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *event, char *why,
@@ -17,8 +17,8 @@ bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *eve
     mv_err err;
     bool is_found;
 
-    if (!mv_moment_read(&mv_view_document(view)->trace, device->device, at, window, &ask, why,
-                        why_size))
+    if (!mv_failure_moment_read(view->budget, &mv_view_document(view)->trace, device->device, at,
+                                window, &ask, why, why_size))
         return false;
     mv_arena_init(&scratch, view->budget);
     is_found = mv_moment_find(&scratch, &device->lives, ask, &found, &err) == MV_OK;
