@@ -5,6 +5,7 @@
 #include "analyze/diff/diff.h"
 #include "analyze/flame/flame_change.h"
 #include "analyze/peak/peak_words.h"
+#include "analyze/ranks/device_pairs.h"
 #include "analyze/ranks/rank_names.h"
 #include "analyze/ranks/summary.h"
 #include "base/size.h"
@@ -25,9 +26,7 @@
 #define TEXT_ROWS   10
 #define OTHER_LINES 18
 
-#define NO_DEVICE UINT32_MAX
-
-/* A device of one file beside a device of the other; either may be NO_DEVICE. */
+/* A device of one file beside a device of the other; either may be MV_NO_DEVICE. */
 typedef struct {
     uint32_t device[2];
     mv_diff_sides sides;
@@ -46,8 +45,7 @@ typedef struct {
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
     bool exact[2][2];        /* whether [allocated, reserved] of [before, after] is known */
-    bool lacks[2];           /* of [before, after] nothing is known, of one of the devices */
-    uint32_t lacked[2];      /* that device; NO_DEVICE: no file has any */
+    uint32_t lacked[2]; /* the first device of which [before, after] shows nothing; MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
 
@@ -56,12 +54,6 @@ typedef struct {
 static uint64_t magnitude(int64_t delta)
 {
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
-}
-
-/* Whether the moment is a peak: then reserved memory is looked at at its own. */
-static bool is_at_peak(const char *at)
-{
-    return !at || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0;
 }
 
 /* A moment as the end of "at". */
@@ -96,13 +88,13 @@ static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
 
     if (!lives)
         return is_side_lacking(c, pair, s);
-    return lives->history != MV_HISTORY_COMPLETE && is_at_peak(c->cli->options.at) &&
+    return lives->history != MV_HISTORY_COMPLETE && mv_at_is_peak(c->cli) &&
            pair->sides.reserved[s].window.first == 0;
 }
 
 static bool is_open(const diff_report *c)
 {
-    bool is_open = c->lacks[0] || c->lacks[1];
+    bool is_open = c->count == 0;
 
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++)
         is_open = is_open || is_side_open(c, pair, 0) || is_side_open(c, pair, 1);
@@ -186,7 +178,7 @@ static const char *moved_label(const diff_report *c, const mv_diff_row *row, con
 
 static mv_value device_value(uint32_t device)
 {
-    return device == NO_DEVICE ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(device);
+    return device == MV_NO_DEVICE ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(device);
 }
 
 /* MV_HISTORY_COUNT: of no device, or of several. */
@@ -220,7 +212,7 @@ static void add_row(mv_rows *rows, const diff_report *c, const device_pair *pair
                     const mv_diff_row *row, const char *label)
 {
     int s = side_of(row);
-    uint32_t device = pair->device[s] == NO_DEVICE ? pair->device[1 - s] : pair->device[s];
+    uint32_t device = pair->device[s] == MV_NO_DEVICE ? pair->device[1 - s] : pair->device[s];
 
     MV_ROWS_ADD(rows, ROW_FIELDS);
 }
@@ -333,7 +325,7 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
 {
     const diff_report *c = all;
     const mv_reserved *reserved = c->reserved;
-    uint32_t device[2] = {NO_DEVICE, NO_DEVICE};
+    uint32_t device[2] = {MV_NO_DEVICE, MV_NO_DEVICE};
     mv_history_kind history[2] = {MV_HISTORY_COUNT, MV_HISTORY_COUNT};
     int64_t delta = c->delta;
     mv_moment moment[2];
@@ -426,8 +418,7 @@ static bool is_need_known(const diff_report *c)
 /* What the parts that are more than the need are measured by. */
 static const char *beyond_text(const diff_report *c, uint32_t part)
 {
-    if (!is_at_peak(c->cli->options.at) ||
-        (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
+    if (!mv_at_is_peak(c->cli) || (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
         return "";
     return is_need_known(c) ? ", beyond what was ever needed at once"
                             : ", beyond what the events show to be needed at once";
@@ -445,7 +436,7 @@ static void put_reserved(const diff_report *c)
     const mv_reserved *r = c->reserved;
     int64_t change = (int64_t)(r[1].reserved - r[0].reserved);
     char delta[MV_SIZE_TEXT], before[MV_SIZE_TEXT], after[MV_SIZE_TEXT];
-    bool is_peak = is_at_peak(c->cli->options.at);
+    bool is_peak = mv_at_is_peak(c->cli);
     uint32_t said = 0, part;
 
     if (!knows_reserved(c))
@@ -522,7 +513,8 @@ static void put_pair(const diff_report *c, const device_pair *pair)
 
     if (c->count > 1) {
         mv_out_style(c->out, MV_STYLE_BOLD);
-        mv_out_format(c->out, "\ndevice %u: ", pair->device[pair->device[1] == NO_DEVICE ? 0 : 1]);
+        mv_out_format(c->out,
+                      "\ndevice %u: ", pair->device[pair->device[1] == MV_NO_DEVICE ? 0 : 1]);
         mv_out_style(c->out, MV_STYLE_NONE);
         mv_out_format(c->out, "%s\n", mv_size_change_text(delta, pair->found.delta));
     }
@@ -530,20 +522,6 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_side(c, pair, 1);
     mv_table_print(c->cli, &line_table, c, pair, "\n");
     put_rest(c, &pair->found);
-}
-
-/* Growth that cannot be told: nothing is known of a side. */
-static void judge_lack(diff_report *c, mv_gate gate, int s, const char *what)
-{
-    char device[32] = "any device", most[MV_SIZE_TEXT];
-
-    if (c->lacked[s] != NO_DEVICE)
-        snprintf(device, sizeof device, "device %u", c->lacked[s]);
-    mv_gate_judge(
-        &c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-        "%s has no memory of %s, and no history of it: whether %s memory grew by more than "
-        "%s is unknown",
-        c->name[s], device, what, mv_size_text(most, c->cli->gates.bound[gate]));
 }
 
 /* What --fail-on asked for: growth. Where `before` may have been more than is known, growth may be
@@ -554,16 +532,20 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
     uint64_t bound = c->cli->gates.bound[gate], grown = after > before ? after - before : 0;
     char is[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
     bool is_above = grown > bound;
+    int s = is_above ? 0 : 1;
 
     mv_size_text(is, grown);
     mv_size_text(most, bound);
-    if (c->lacks[is_above ? 0 : 1])
-        judge_lack(c, gate, is_above ? 0 : 1, what);
-    else if (!c->exact[is_above ? 0 : 1][measure])
+    if (c->lacked[s] != MV_NO_DEVICE)
+        mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
+                      "%s has no memory of device %u, and no history of it: whether %s memory grew "
+                      "by more than %s is unknown",
+                      c->name[s], c->lacked[s], what, most);
+    else if (!c->exact[s][measure])
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
                       "%s: %s more %s as far as is known, but what was before the trace is not: it "
                       "may be %s than %s",
-                      c->name[is_above ? 0 : 1], is, what, is_above ? "less" : "more", most);
+                      c->name[s], is, what, is_above ? "less" : "more", most);
     else if (is_above)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
 }
@@ -642,7 +624,7 @@ static void put_folded(const diff_report *c)
             int side = row->bytes[1] != 0;
             if (c->count > 1)
                 mv_sink_printf(&c->out->sink, "device %u",
-                               pair->device[pair->device[1] != NO_DEVICE]);
+                               pair->device[pair->device[1] != MV_NO_DEVICE]);
             mv_folded_put_stack(&c->out->sink, &c->trace[side], c->code.sites[side].kinds,
                                 row->stack[side], false, c->count == 1);
             mv_sink_printf(&c->out->sink, " %llu %llu\n", (unsigned long long)row->bytes[0],
@@ -677,21 +659,6 @@ static int put_report(diff_report *c)
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/* The device of a file that was used, if it was the only one. */
-static uint32_t lone_device(const mv_trace *trace)
-{
-    uint32_t lone = NO_DEVICE;
-
-    for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
-        if (!mv_device_is_used(trace, i))
-            continue;
-        if (lone != NO_DEVICE)
-            return NO_DEVICE;
-        lone = i;
-    }
-    return lone;
-}
-
 static bool pair_asked(diff_report *c, uint32_t device)
 {
     for (int s = 0; s < 2; s++)
@@ -705,32 +672,23 @@ static bool pair_asked(diff_report *c, uint32_t device)
     return true;
 }
 
-/* Devices of one ordinal belong together; but a process that uses one device alone is compared by
- * that one, whichever it is: ranks name theirs by their number. */
 static bool pair_devices(diff_report *c)
 {
     uint32_t devices[2] = {mv_trace_devices(&c->trace[0]), mv_trace_devices(&c->trace[1])};
-    uint32_t most = devices[0] > devices[1] ? devices[0] : devices[1];
-    uint32_t lone[2] = {lone_device(&c->trace[0]), lone_device(&c->trace[1])};
+    uint64_t most = (uint64_t)(devices[0] > devices[1] ? devices[0] : devices[1]) + 1;
+    mv_device_pair *found = mv_push_array(&c->cli->scratch, mv_device_pair, most);
 
-    c->pairs = mv_push_array(&c->cli->arena, device_pair, (uint64_t)most + 1);
-    if (!c->pairs) {
+    c->pairs = mv_push_array(&c->cli->arena, device_pair, most);
+    if (!c->pairs || !found) {
         mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
         return false;
     }
     if (c->cli->options.device != MV_ALL_DEVICES)
         return pair_asked(c, (uint32_t)c->cli->options.device);
-    if (lone[0] != NO_DEVICE && lone[1] != NO_DEVICE) {
-        c->pairs[c->count++] = (device_pair){.device = {lone[0], lone[1]}};
-        return true;
-    }
-    for (uint32_t i = 0; i < most; i++) {
-        bool used[2] = {i < devices[0] && mv_device_is_used(&c->trace[0], i),
-                        i < devices[1] && mv_device_is_used(&c->trace[1], i)};
-        if (used[0] || used[1])
-            c->pairs[c->count++] =
-                (device_pair){.device = {used[0] ? i : NO_DEVICE, used[1] ? i : NO_DEVICE}};
-    }
+    c->count = mv_device_pairs_find(&c->trace[0], &c->trace[1], found);
+    for (uint32_t i = 0; i < c->count; i++)
+        for (int s = 0; s < 2; s++)
+            c->pairs[i].device[s] = found[i].device[s];
     return true;
 }
 
@@ -740,7 +698,7 @@ static bool pair_devices(diff_report *c)
  * one was before the trace; at other moments, what the final heap bears out. */
 static bool find_reserved(diff_report *c, device_pair *pair, int s)
 {
-    bool is_peak = is_at_peak(c->cli->options.at);
+    bool is_peak = mv_at_is_peak(c->cli);
     mv_moment_ask *ask = &pair->sides.reserved[s];
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_totals totals;
@@ -765,7 +723,7 @@ static bool find_side(diff_report *c, device_pair *pair, int s)
     mv_lives *lives;
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (pair->device[s] == NO_DEVICE)
+    if (pair->device[s] == MV_NO_DEVICE)
         return true;
     lives = mv_push_struct(&c->cli->arena, mv_lives);
     if (!lives)
@@ -803,18 +761,14 @@ static bool find_pair(diff_report *c, device_pair *pair)
     return true;
 }
 
-/* A gate that one side without memory leaves open. Two files without any have nothing to compare.
- */
+/* Two files without any memory have nothing to compare. */
 static void find_lacks(diff_report *c)
 {
     for (int s = 0; s < 2; s++) {
-        c->lacks[s] = c->count == 0;
-        c->lacked[s] = NO_DEVICE;
-        for (const device_pair *pair = c->pairs; pair < c->pairs + c->count && !c->lacks[s]; pair++)
-            if (is_side_lacking(c, pair, s)) {
-                c->lacks[s] = true;
-                c->lacked[s] = pair->device[1 - s];
-            }
+        c->lacked[s] = c->count == 0 ? 0 : MV_NO_DEVICE;
+        for (uint32_t p = c->count; p-- > 0;)
+            if (is_side_lacking(c, &c->pairs[p], s))
+                c->lacked[s] = c->pairs[p].device[1 - s];
     }
 }
 

@@ -1,6 +1,7 @@
 #include "cli/input/moment_option.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/oom/refused_calls.h"
 #include "cli/complain.h"
@@ -55,6 +56,13 @@ bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t devic
         if (names_moment(cli, trace, i))
             return true;
     return false;
+}
+
+bool mv_at_is_peak(const mv_cli *cli)
+{
+    const char *at = cli->options.at;
+
+    return !at || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0;
 }
 
 const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment)

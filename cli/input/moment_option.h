@@ -18,6 +18,10 @@ bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const m
  * have, but another device does. Then a report on several devices leaves this one out. */
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
 
+/* Whether --at names a peak, as it does where it is not given: then reserved memory is looked at at
+ * its own. */
+bool mv_at_is_peak(const mv_cli *cli);
+
 /* "before the first event", "event 812", "event 812 (1.234 s)". */
 #define MV_AT_TEXT 64
 const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment);
