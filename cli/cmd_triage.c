@@ -474,7 +474,8 @@ static void judge_gates(mv_gates *gates, const mv_trace *trace, const mv_triage 
         const mv_triage_device *d = &t->devices[i];
         if (d->has_ooms || mv_trace_allocator(trace))
             mv_gate_judge_ooms(gates, trace, d->device, &d->ooms);
-        mv_gate_judge_fragmentation(gates, trace, d->device, &d->fragmentation);
+        if (!d->fragmentation.is_unseen || (gates->asked & MV_GATES(FRAGMENTED) && !gates->any))
+            mv_gate_judge_fragmentation(gates, trace, d->device, &d->fragmentation);
         mv_gate_judge_totals(gates, trace, &d->totals);
     }
 }

@@ -438,7 +438,7 @@ static void add_not_fragmented(gathering *g)
     const mv_fragmentation *found = g->of->fragmentation;
     bool is_fine = found->is_known && !found->waits;
 
-    if (!found->fragmented)
+    if (!found->fragmented && !found->is_unseen)
         add_text(g,
                  finding(is_fine ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_FRAGMENTATION,
                          found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),

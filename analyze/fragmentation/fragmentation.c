@@ -4,6 +4,7 @@
 
 #include "analyze/events/recorder.h"
 #include "analyze/fragmentation/fragmentation_advice.h"
+#include "analyze/levels/levels.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -153,6 +154,11 @@ static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
     return text;
 }
 
+/* On a level of calls, and in another tool's file, each block is a segment of its own. */
+#define WHY_UNSEEN                                                                          \
+    "on this level each block is a segment of its own, so nothing that is reserved can be " \
+    "free: what a pool holds beyond what it gave out is not seen"
+
 /* NULL when memory is out. */
 static const char *why(const fragmentation_state *q, bool is_far, bool has_events)
 {
@@ -161,6 +167,8 @@ static const char *why(const fragmentation_state *q, bool is_far, bool has_event
         f->bytes.reserved > f->bytes.allocated ? f->bytes.reserved - f->bytes.allocated : 0;
     char more[32], used[MV_SIZE_TEXT], when[32], base[BASE_TEXT];
 
+    if (f->is_unseen)
+        return WHY_UNSEEN;
     if (!f->is_known && !has_events)
         return mv_arena_printf(q->arena,
                                "whether what is free was needed at another moment is unknown: the "
@@ -191,15 +199,22 @@ static bool find_words(fragmentation_state *q, bool is_far)
     mv_fragmentation *f = q->out;
     char reserved[MV_SIZE_TEXT], failed[MV_SIZE_TEXT], needed[MV_SIZE_TEXT];
 
-    f->answer = f->fragmented ? "fragmented" : f->is_known ? "ok" : "ok as far as is known";
+    f->answer = f->fragmented  ? "fragmented"
+                : f->is_unseen ? "not known on this level"
+                : f->is_known  ? "ok"
+                               : "ok as far as is known";
     f->why = why(q, is_far, q->lives->events.count > 0);
     f->trials_note = f->trust_note = "";
     mv_size_text(failed, f->failed);
-    f->figures = mv_arena_printf(
-        q->arena, "%s reserved%s%s, %s%s needed", mv_size_text(reserved, f->bytes.reserved),
-        f->failed ? " + a refused segment of " : "", f->failed ? failed : "",
-        q->lives->history == MV_HISTORY_COMPLETE ? "" : "at least ",
-        mv_size_text(needed, f->demand.needed));
+    mv_size_text(reserved, f->bytes.reserved);
+    if (f->is_unseen)
+        f->figures = mv_arena_printf(q->arena, "%s reserved", reserved);
+    else
+        f->figures =
+            mv_arena_printf(q->arena, "%s reserved%s%s, %s%s needed", reserved,
+                            f->failed ? " + a refused segment of " : "", f->failed ? failed : "",
+                            q->lives->history == MV_HISTORY_COMPLETE ? "" : "at least ",
+                            mv_size_text(needed, f->demand.needed));
     return f->why && f->figures;
 }
 
@@ -218,9 +233,11 @@ static bool decide(fragmentation_state *q)
                     f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
     is_far = is_far_beyond(f->beyond, f->base);
     f->fragmented = is_far || is_hollow(q);
+    f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
     f->is_known =
         f->fragmented ||
-        !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed);
+        (!f->is_unseen &&
+         !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed));
     f->waits = f->is_known && !f->fragmented && f->over_plain && f->beyond > 0 &&
                f->bytes.pending > f->bytes.free;
     return find_words(q, is_far);

@@ -46,8 +46,9 @@ typedef struct {
     bool fragmented; /* the verdict */
     bool is_known;   /* whether the verdict is certain: nothing before the trace could change it */
     bool over_plain; /* at the moment, reserved is above 3/2 of allocated */
+    bool is_unseen;  /* each block of the level fills its segment: no verdict, and none is known */
     bool waits;      /* no verdict, but most of what is beyond the need waits for streams */
-    const char *answer;  /* "fragmented", "ok", "ok as far as is known" */
+    const char *answer; /* "fragmented", "ok", "ok as far as is known", "not known on this level" */
     const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed"; "at least 0.98 GiB" unless the
                           * history is complete */
     const char *why;     /* one sentence; never NULL */

@@ -122,6 +122,30 @@ Test(gate, what_other_tools_do_not_write_is_not_known)
     check(cases);
 }
 
+/* On levels of calls each block fills its segment: what is fragmented cannot be seen there. The
+ * first look does not speak of it, so what stands for all that it finds does not fail. */
+Test(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
+{
+    static const gate_case cases[] = {
+        {3, "fragmentation --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
+         "82.0 MiB reserved: on this level each block is a segment of its own"},
+        {0, "fragmentation --fail-on fragmented,known $SNAPS/../captures/plain_clean.bin", ""},
+        {3, "fragmentation --level host --fail-on any $SNAPS/../captures/loader.bin",
+         "--fail-on unknown: device 0: "},
+        {0, "fragmentation --level all --fail-on any $SNAPS/../captures/train.bin", ""},
+        {0, "report --fail-on any $SNAPS/../captures/plain_clean.bin", ""},
+        {0, "report --fail-on unknown $SNAPS/../captures/plain_clean.bin", ""},
+        {3, "report --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
+         "--fail-on fragmented: device 0: "},
+        {0}};
+    mvt_run look = mvt_sh("$MEMVIZ $SNAPS/../captures/cupy_leak.bin");
+    mvt_run all = mvt_sh("$MEMVIZ --level all $SNAPS/../captures/train.bin");
+
+    check(cases);
+    cr_expect(!strstr(look.out, "fragmentation"), "%s", look.out);
+    cr_expect(strstr(all.out, "fragmentation ok"), "%s", all.out);
+}
+
 Test(gate, a_bound_that_is_missing_asks_for_quotes)
 {
     static const gate_case cases[] = {
