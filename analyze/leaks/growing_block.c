@@ -9,6 +9,11 @@
 #define LEAST_RISES 4
 #define RISING      0.8
 
+/* Where there are few steps, a block that was replaced by a larger one so often, and in each of
+ * them, may grow. With more steps than these it would have shown. */
+#define DOUBTFUL_RISES 2
+#define DOUBTFUL_STEPS 8
+
 /* When the temporary memory of the steps grows by more than this multiple of the block's growth,
  * the block is the input that the steps process. */
 #define TEMPORARY_A_GROWTH 3
@@ -32,6 +37,7 @@ typedef struct {
     const mv_steps *steps;
     const mv_floor *floor;
     uint32_t first;
+    uint32_t least_rises; /* of a candidate */
     bool has_backward;
     uint64_t *held, *asked; /* [floor->bins] bytes of one site at the end of each bin */
     uint64_t *kept;         /* [floor->bins] */
@@ -65,7 +71,7 @@ static bool is_candidate(const search *s, const site_row *row, uint32_t site)
     mv_stack_id stack = s->sites->stack[site];
     uint32_t place;
 
-    if (row->rises < LEAST_RISES || row->falls > 0 || row->alive == 0 ||
+    if (row->rises < s->least_rises || row->falls > 0 || row->alive == 0 ||
         2 * row->alive > row->births || stack.row == MV_NO_ROW)
         return false;
     if (mv_steps_bin(s->steps, row->last_birth) + 1 < s->steps->count)
@@ -125,40 +131,73 @@ static double temporary_of(const mv_floor *floor, uint32_t from, uint32_t to)
     return sum / (to - from);
 }
 
-/* Whether the measured site grows. All bins from `first` to the last whole one count, since a
- * warm-up does not replace its block by a larger one each time. */
-static bool judge(search *s, mv_growing_block *out)
-{
-    uint32_t last = s->floor->bins - 2, first = s->first, bins, third;
-    uint32_t rises = 0, falls = 0;
-    double grown, temporary;
-    mv_floor_proof proof;
+/* What the measured site holds from one whole bin to the last. */
+typedef struct {
+    uint32_t first, last, bins; /* bins: from the first to the last, without the first */
+    uint32_t rises, falls;
+    uint64_t grown;
+} bin_habit;
 
-    while (first < last && s->held[first] == 0)
-        first++;
-    bins = last - first;
-    third = (bins + 2) / 3;
+/* All bins from s->first to the last whole one count, since a warm-up does not replace its block by
+ * a larger one each time. Fills `kept`. */
+static bin_habit habit_of(search *s)
+{
+    bin_habit h = {.first = s->first, .last = s->floor->bins - 2};
+
+    while (h.first < h.last && s->held[h.first] == 0)
+        h.first++;
+    h.bins = h.last - h.first;
     for (uint32_t b = 0; b < s->floor->bins; b++)
         s->kept[b] = 0;
-    for (uint32_t b = first + 1; b <= last; b++) {
-        rises += s->asked[b] > s->asked[b - 1];
-        falls += s->held[b] < s->held[b - 1];
+    for (uint32_t b = h.first + 1; b <= h.last; b++) {
+        h.rises += s->asked[b] > s->asked[b - 1];
+        h.falls += s->held[b] < s->held[b - 1];
         s->kept[b] = s->held[b] > s->held[b - 1] ? s->held[b] - s->held[b - 1] : 0;
     }
-    if (rises < LEAST_RISES || rises < RISING * bins || falls > 0 ||
-        s->held[last] <= s->held[first])
-        return false;
-    grown = (double)(s->held[last] - s->held[first]);
-    temporary = temporary_of(s->floor, last + 1 - third, last + 1) -
-                temporary_of(s->floor, first + 1, first + 1 + third);
-    if (temporary > TEMPORARY_A_GROWTH * grown)
-        return false;
-    out->steps = bins;
-    out->bytes_per_step = (s->held[last] - s->held[first] + bins / 2) / bins;
-    return mv_floor_prove(s->scratch, s->floor, s->kept, first, &proof) && proof == MV_FLOOR_RISES;
+    if (s->held[h.last] > s->held[h.first])
+        h.grown = s->held[h.last] - s->held[h.first];
+    return h;
 }
 
-static bool look(search *s, const site_row *rows, mv_growing_blocks *out)
+/* Whether the site is what the steps process, rather than what they keep. */
+static bool is_input(const search *s, const bin_habit *h)
+{
+    uint32_t third = (h->bins + 2) / 3;
+    double temporary = temporary_of(s->floor, h->last + 1 - third, h->last + 1) -
+                       temporary_of(s->floor, h->first + 1, h->first + 1 + third);
+
+    return temporary > TEMPORARY_A_GROWTH * (double)h->grown;
+}
+
+/* Whether the measured site grows. */
+static bool judge(search *s, mv_growing_block *out)
+{
+    bin_habit h = habit_of(s);
+    mv_floor_proof proof;
+
+    if (h.rises < LEAST_RISES || h.rises < RISING * h.bins || h.falls > 0 || h.grown == 0 ||
+        is_input(s, &h))
+        return false;
+    out->steps = h.bins;
+    out->bytes_per_step = (h.grown + h.bins / 2) / h.bins;
+    return mv_floor_prove(s->scratch, s->floor, s->kept, h.first, &proof) &&
+           proof == MV_FLOOR_RISES;
+}
+
+/* Whether it may grow: its block became larger in each whole step, and the floor rose with it. */
+static bool may_grow(search *s)
+{
+    bin_habit h = habit_of(s);
+    uint64_t before = s->floor->least[h.first], after = s->floor->least[h.last];
+    mv_floor_proof proof;
+
+    return h.bins > 0 && h.rises == h.bins && h.falls == 0 && h.grown > 0 && !is_input(s, &h) &&
+           after > before && 2 * (after - before) >= h.grown &&
+           mv_floor_prove(s->scratch, s->floor, s->kept, h.first, &proof) &&
+           proof != MV_FLOOR_STAYS;
+}
+
+static bool make_room(search *s, mv_growing_blocks *out)
 {
     uint32_t bins = s->floor->bins;
 
@@ -166,8 +205,12 @@ static bool look(search *s, const site_row *rows, mv_growing_blocks *out)
     s->asked = mv_push_array(s->scratch, uint64_t, bins);
     s->kept = mv_push_array(s->scratch, uint64_t, bins);
     out->blocks = mv_push_array(s->scratch, mv_growing_block, MOST_SITES);
-    if (!s->held || !s->asked || !s->kept || !out->blocks)
-        return false;
+    return s->held && s->asked && s->kept && out->blocks;
+}
+
+static void look_for_growth(search *s, const site_row *rows, mv_growing_blocks *out)
+{
+    s->least_rises = LEAST_RISES;
     for (uint32_t site = 0, seen = 0; site < s->sites->count && seen < MOST_SITES; site++) {
         mv_growing_block block = {.site = site};
 
@@ -178,7 +221,18 @@ static bool look(search *s, const site_row *rows, mv_growing_blocks *out)
         if (judge(s, &block))
             out->blocks[out->count++] = block;
     }
-    return true;
+}
+
+static void look_for_doubt(search *s, const site_row *rows, mv_growing_blocks *out)
+{
+    s->least_rises = DOUBTFUL_RISES;
+    for (uint32_t site = 0, seen = 0; site < s->sites->count && seen < MOST_SITES; site++) {
+        if (!is_candidate(s, &rows[site], site))
+            continue;
+        seen++;
+        measure(s, site);
+        out->is_doubtful = out->is_doubtful || may_grow(s);
+    }
 }
 
 bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
@@ -196,11 +250,16 @@ bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_l
     site_row *rows;
 
     *out = (mv_growing_blocks){0};
-    if (floor->bins < s.first + LEAST_RISES + 1)
+    if (floor->bins < s.first + DOUBTFUL_RISES + 1)
         return true;
     rows = find_rows(&s);
     if (!rows)
         return false;
     s.has_backward = runs_backward(scratch, &s);
-    return look(&s, rows, out);
+    if (!make_room(&s, out))
+        return false;
+    look_for_growth(&s, rows, out);
+    if (out->count == 0 && steps->count <= DOUBTFUL_STEPS)
+        look_for_doubt(&s, rows, out);
+    return true;
 }

@@ -9,7 +9,8 @@
  *
  * Such a site keeps no block for long, so births show nothing; what it holds at the marks does. A
  * request that is being generated looks similar, since its input grows with each token. There the
- * temporary memory of the steps grows as well, and by more. */
+ * temporary memory of the steps grows as well, and by more. In three to eight steps a block may
+ * grow without enough of them to tell. */
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
 
@@ -27,6 +28,7 @@ typedef struct {
 typedef struct {
     uint32_t count;
     mv_growing_block *blocks; /* [count] by site */
+    bool is_doubtful;         /* some site may grow, but there are too few steps to tell */
 } mv_growing_blocks;
 
 /* Linear in the allocations, except for sites whose blocks grow, which are few. False when memory

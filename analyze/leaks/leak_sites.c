@@ -387,6 +387,7 @@ static bool add_growing_blocks(mv_leak_state *w)
         use->is_growing_block = true;
         use->growth.confidence = 1 - ldexp(1, -(int)(found.blocks[i].steps / 2));
     }
+    w->is_doubtful = w->is_doubtful || found.is_doubtful;
     return true;
 }
 

@@ -127,12 +127,12 @@ Test(gate, what_other_tools_do_not_write_is_not_known)
 Test(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
 {
     static const gate_case cases[] = {
-        {3, "fragmentation --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
+        {3, "fragmentation -q --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
          "82.0 MiB reserved: on this level each block is a segment of its own"},
-        {0, "fragmentation --fail-on fragmented,known $SNAPS/../captures/plain_clean.bin", ""},
+        {0, "fragmentation -q --fail-on fragmented,known $SNAPS/../captures/plain_clean.bin", ""},
         {3, "fragmentation --level host --fail-on any $SNAPS/../captures/loader.bin",
          "--fail-on unknown: device 0: "},
-        {0, "fragmentation --level all --fail-on any $SNAPS/../captures/train.bin", ""},
+        {0, "fragmentation -q --level all --fail-on any $SNAPS/../captures/train.bin", ""},
         {0, "report --fail-on any $SNAPS/../captures/plain_clean.bin", ""},
         {0, "report --fail-on unknown $SNAPS/../captures/plain_clean.bin", ""},
         {3, "report --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
