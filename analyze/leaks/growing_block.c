@@ -159,12 +159,13 @@ static bin_habit habit_of(search *s)
     return h;
 }
 
-/* Whether the site is what the steps process, rather than what they keep. */
+/* Whether the site is what the steps process, rather than what they keep. The first whole step is
+ * part of the warm-up, but of two there is no other to compare with. */
 static bool is_input(const search *s, const bin_habit *h)
 {
-    uint32_t third = (h->bins + 2) / 3;
+    uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;
     double temporary = temporary_of(s->floor, h->last + 1 - third, h->last + 1) -
-                       temporary_of(s->floor, h->first + 1, h->first + 1 + third);
+                       temporary_of(s->floor, from, from + third);
 
     return temporary > TEMPORARY_A_GROWTH * (double)h->grown;
 }
