@@ -123,7 +123,7 @@ Test(gate, what_other_tools_do_not_write_is_not_known)
 }
 
 /* On levels of calls each block fills its segment: what is fragmented cannot be seen there. The
- * first look does not speak of it, so what stands for all that it finds does not fail. */
+ * first look does not speak of it, so a gate of all that it finds passes. */
 Test(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
 {
     static const gate_case cases[] = {

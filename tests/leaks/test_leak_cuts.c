@@ -4,6 +4,7 @@
 
 #include "analyze/lives/lives_window.h"
 #include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
 
 #include <dirent.h>
 
@@ -72,6 +73,65 @@ static void judge_windows(const mv_trace *trace, const mv_lives *whole, const ch
                       "%s from %u to %u: %s", name, window.first, window.end, found.why);
             mv_arena_release(&arena);
         }
+}
+
+/* One block that a larger one replaces in each step is a leak from the sixth step on. Before, the
+ * steps are too few to tell, and not clean. */
+Test(leak_cuts, a_block_that_grows_is_not_clean_in_few_steps)
+{
+    mvt_run run;
+
+    for (int k = 4; k <= 8; k++) {
+        run =
+            mvt_sh("$MEMVIZ leaks --fail-on leak --to '@Optimizer.step#AdamW.step#%d' " MV_TESTDATA
+                   "/leaks/cat_in_training.pickle.zst | tr -s '\n ' '  '",
+                   k);
+        if (k <= 6)
+            cr_expect(strstr(run.out,
+                             "unknown: memory was kept in several steps, but there are too "
+                             "few to tell growth"),
+                      "%d: %s", k, run.out);
+        else
+            cr_expect(strstr(run.out, "LEAK record.py:374 cat_in_training"), "%d: %s", k, run.out);
+    }
+}
+
+/* In each step one block replaces the last one, larger by `kept` times 512 bytes, and temporary
+ * memory is larger by `batch` MiB. */
+static mv_leak_verdict few_steps(uint32_t steps, uint64_t kept, uint64_t batch)
+{
+    static const uint64_t place[] = {0x18000000, 0x1c000000};
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_leaks found;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (uint32_t i = 0; i < steps; i++) {
+        mvt_alloc(t, .addr = place[i % 2], .bytes = 512 * (1 + kept * i),
+                  .stack = "collect:train.py:9;main:train.py:1");
+        if (i > 0)
+            mvt_free(t, .addr = place[1 - i % 2]);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = (8 + batch * i) << 20,
+                  .stack = "step:train.py:5;main:train.py:1");
+        mvt_free(t, .addr = 0x20000000);
+        mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+    }
+    mvt_final_heap(t);
+    trace = mvt_done(t);
+    lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
+    return found.verdict;
+}
+
+/* What grows with the work of the steps is what they work on; what stays as it is does not grow. */
+Test(leak_cuts, inputs_of_few_steps_that_become_longer_stay_clean)
+{
+    for (uint32_t steps = 3; steps <= 5; steps++) {
+        cr_expect_eq(few_steps(steps, 1, 0), MV_VERDICT_UNKNOWN, "%u", steps);
+        cr_expect_eq(few_steps(steps, 1, 1), MV_VERDICT_CLEAN, "%u", steps);
+        cr_expect_eq(few_steps(steps, 0, 0), MV_VERDICT_CLEAN, "%u", steps);
+    }
 }
 
 Test(leak_cuts, windows_of_few_steps_are_not_clean_because_activations_are_freed)
