@@ -57,14 +57,6 @@ static uint64_t magnitude(int64_t delta)
 }
 
 /* A moment as the end of "at". */
-static const char *moment_text(const char *at)
-{
-    return !at || strcmp(at, "peak") == 0     ? "the peak"
-           : strcmp(at, "reserved-peak") == 0 ? "the peak of reserved memory"
-           : strcmp(at, "end") == 0           ? "the end"
-                                              : at;
-}
-
 /* Whether nothing is known of a side that has no memory of the device. It never had any if the
  * history of another device in its file is complete, since all of them are recorded at once. At the
  * end the file lists all memory that there is. */
@@ -374,9 +366,9 @@ static void put_verdict(const diff_report *c)
     column = mv_prose_part(c->out, 0, 2, "%s",
                            is_same ? "no change" : mv_size_change_text(delta, c->delta));
     mv_out_style(c->out, MV_STYLE_NONE);
-    column = mv_prose_part(
-        c->out, column, 2, " %s at %s%s%s", is_same ? "in allocated memory" : "allocated",
-        moment_text(c->cli->options.at), is_open(c) ? ", as far as is known" : "", row ? ":" : "");
+    column = mv_prose_part(c->out, column, 2, " %s at %s%s%s",
+                           is_same ? "in allocated memory" : "allocated", mv_at_words(c->cli),
+                           is_open(c) ? ", as far as is known" : "", row ? ":" : "");
     if (!row) {
         mv_out_char(c->out, '\n');
         return;

@@ -446,6 +446,7 @@ int mv_cmd_fragmentation(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (!find_all(&r))
         return MV_EXIT_FAILED;
+    mv_gate_judge_idle(&cli->gates, &trace, r.first, r.end);
     if (r.end == r.first)
         r.found[0].why = "the file has no device";
     if (mv_table_is_wanted(cli))

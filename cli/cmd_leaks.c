@@ -495,6 +495,7 @@ static int put_report(leak_report *r)
     else
         mv_devices_put(r->out, r->trace, r->first, r->end, put_device, r);
     judge_gate(r);
+    mv_gate_judge_idle(&r->cli->gates, r->trace, r->first, r->end);
     return mv_gate_status(&r->cli->gates, status);
 }
 

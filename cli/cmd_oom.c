@@ -387,6 +387,7 @@ int mv_cmd_oom(mv_cli *cli)
     r.start_us = mv_position_start_us(&trace);
     for (uint32_t i = 0; i < r.end - r.first; i++)
         mv_gate_judge_ooms(&cli->gates, &trace, r.first + i, &r.found[i]);
+    mv_gate_judge_idle(&cli->gates, &trace, r.first, r.end);
     if (mv_table_is_wanted(cli))
         return mv_gate_status(&cli->gates, mv_table_put(cli, &r));
     for (uint32_t i = r.first; i < r.end; i++)

@@ -670,6 +670,7 @@ static int put_report(peak_report *r)
         status = mv_table_put(r->cli, r);
     else
         put_text_report(r);
+    mv_gate_judge_idle(&r->cli->gates, r->trace, r->first, r->end);
     return mv_gate_status(&r->cli->gates, status);
 }
 

@@ -336,6 +336,7 @@ int mv_cmd_stats(mv_cli *cli)
         return mv_complain(mv_input_name(cli), &err);
     for (uint32_t i = 0; i < s.count; i++)
         mv_gate_judge_totals(&cli->gates, &trace, &s.devices[i].totals);
+    mv_gate_judge_idle(&cli->gates, &trace, s.first, s.end);
     if (mv_table_is_wanted(cli))
         status = mv_table_put(cli, &s);
     else

@@ -534,6 +534,8 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
         f->devices = triage.device_count;
         f->idle = devices - triage.device_count;
         judge_gates(&cli->gates, &trace, &triage);
+        mv_gate_judge_idle(&cli->gates, &trace, ask.first,
+                           ask.end == UINT32_MAX ? devices : ask.end);
         if (keep(r, &trace, &triage, file, err) == MV_OK && triage.device_count == 0)
             mv_recording_describe(&cli->arena, &read, f->path, &f->contents, err);
     }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/input/idle_devices.h"
 
 static const struct {
     const char *word;
@@ -264,6 +265,16 @@ void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_total
     snprintf(what, sizeof what, "%s: peak reserved", place);
     mv_gate_judge_bytes(gates, MV_GATE_RESERVED, totals->peak.bytes.reserved,
                         audit->reserved_exact ? lack : doubt, what);
+}
+
+void mv_gate_judge_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end)
+{
+    if (mv_devices_in_use(trace, first, end) > 0)
+        return;
+    for (mv_gate gate = 0; gate < MV_GATE_COUNT; gate++)
+        if (gates->asked & (1u << gate))
+            mv_gate_judge(gates, gate, MV_GATE_CANNOT_KNOW, "%s",
+                          "the file has no events and no memory");
 }
 
 int mv_gate_status(const mv_gates *gates, int status)

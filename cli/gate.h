@@ -88,6 +88,10 @@ void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_
 /* The gates `peak` and `reserved` of one device. */
 void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
 
+/* Where none of the devices [first, end) is in use, no gate that is asked can know: the file may be
+ * of another process, or of a moment before the work. */
+void mv_gate_judge_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end);
+
 /* Whether the file says what was reserved; else it tells the gate `reserved` why not, with the
  * file's name. */
 bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *name);

@@ -23,6 +23,8 @@ void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint
 {
     uint32_t used = mv_devices_in_use(trace, first, end), others = end - first - (used ? used : 1);
 
+    if (end == first)
+        mv_out_text(out, "no device: the file has no events and no memory\n");
     if (end == first || others == 0)
         return;
     if (is_apart)

@@ -14,7 +14,8 @@ bool mv_device_is_told(const mv_trace *trace, uint32_t first, uint32_t end, uint
 /* How many of them are in use. */
 uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end);
 
-/* "7 other devices are idle", where there are such, after a blank line if `is_apart`. */
+/* "7 other devices are idle", where there are such, after a blank line if `is_apart`; or that the
+ * file has no device. */
 void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
                         bool is_apart);
 

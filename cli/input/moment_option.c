@@ -65,6 +65,16 @@ bool mv_at_is_peak(const mv_cli *cli)
     return !at || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0;
 }
 
+const char *mv_at_words(const mv_cli *cli)
+{
+    const char *at = cli->options.at;
+
+    return !at || strcmp(at, "peak") == 0     ? "the peak"
+           : strcmp(at, "reserved-peak") == 0 ? "the peak of reserved memory"
+           : strcmp(at, "end") == 0           ? "the end"
+                                              : at;
+}
+
 const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment)
 {
     int64_t start = mv_position_start_us(trace);

@@ -22,6 +22,9 @@ bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t devic
  * its own. */
 bool mv_at_is_peak(const mv_cli *cli);
 
+/* What --at names, in words: "the peak", "the end", else its text. */
+const char *mv_at_words(const mv_cli *cli);
+
 /* "before the first event", "event 812", "event 812 (1.234 s)". */
 #define MV_AT_TEXT 64
 const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment);

@@ -600,8 +600,11 @@ Test(other_files, reserved_memory_peaks_with_its_block)
         cr_assert(mv_moment_read(&trace, 0, "reserved-peak", MV_ALL_EVENTS, &ask, why, sizeof why));
         mvt_ok(mv_moment_find(mvt_memory(), &lives, ask, &at, mvt_err()));
         cr_expect_eq(at.bytes.reserved, at.bytes.allocated, "%s: event %u", all_names[i], at.event);
-        cr_expect_eq(at.event, totals.peak.allocated_event, "%s", all_names[i]);
-        cr_expect_eq(at.event, totals.peak.reserved_event, "%s", all_names[i]);
+        /* Unless the allocator knows of a higher one. */
+        if (mv_fact_of_device(&trace, MV_FACT_PEAK, 0) <= at.bytes.allocated) {
+            cr_expect_eq(at.event, totals.peak.allocated_event, "%s", all_names[i]);
+            cr_expect_eq(at.event, totals.peak.reserved_event, "%s", all_names[i]);
+        }
         mvt_ok(mv_pyramid_find(mvt_memory(), &lives, &pyramid, mvt_err()));
         pyramid.of_level = true;
         mv_pyramid_reader_init(&reader, &pyramid);
