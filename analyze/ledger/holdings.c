@@ -16,6 +16,7 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
                               .by_handle.arena = arena,
                               .by_context.arena = arena,
                               .contexts.arena = arena,
+                              .of_contexts.arena = arena,
                               .free_lots = MV_NO_ROW};
     mv_gaps_init(&holdings->mapped, arena);
     for (int i = 0; i < MV_LOT_KINDS; i++)
@@ -24,8 +25,8 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
 
 void mv_holdings_drop(mv_holdings *holdings)
 {
-    mv_map *maps[] = {&holdings->by_addr, &holdings->by_array, &holdings->by_handle,
-                      &holdings->by_context, &holdings->contexts};
+    mv_map *maps[] = {&holdings->by_addr,    &holdings->by_array, &holdings->by_handle,
+                      &holdings->by_context, &holdings->contexts, &holdings->of_contexts};
 
     for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
         mv_arena_drop(holdings->arena, maps[i]->slots);
@@ -75,6 +76,58 @@ static bool is_mine(const mv_holdings *h, uint32_t call)
     return device_of(h, call) == h->device;
 }
 
+/* ---- what goes with a context ------------------------------------------------------------ */
+
+/* Created memory has handles of its own. Memory from a pool is the device's own, and stays. */
+static bool is_of_context(const mv_holdings *h, uint32_t call)
+{
+    uint8_t action = h->trace->api_calls.action[call];
+
+    return actions[action].key != MV_API_BY_HANDLE && action != MV_API_ALLOC_ASYNC &&
+           device_of(h, call) >= 0;
+}
+
+static uint64_t contexts_key(int32_t device, int kind)
+{
+    return (uint64_t)device * MV_LOT_KINDS + (unsigned)kind;
+}
+
+/* Puts a lot, whose call and kind are known, before the others of its device. False when memory is
+ * out. */
+static bool join_contexts(mv_holdings *h, uint32_t at)
+{
+    mv_lot *lot = &h->lots[at];
+    uint64_t key;
+
+    lot->newer = lot->older = MV_NO_ROW;
+    if (!is_of_context(h, lot->call))
+        return true;
+    key = contexts_key(device_of(h, lot->call), lot->kind);
+    lot->older = mv_map_find(&h->of_contexts, key);
+    if (lot->older != MV_NO_ROW)
+        h->lots[lot->older].newer = at;
+    return mv_map_put(&h->of_contexts, key, at);
+}
+
+static void leave_contexts(mv_holdings *h, const mv_lot *lot)
+{
+    uint64_t key;
+
+    if (lot->older != MV_NO_ROW)
+        h->lots[lot->older].newer = lot->newer;
+    if (lot->newer != MV_NO_ROW) {
+        h->lots[lot->newer].older = lot->older;
+        return;
+    }
+    if (!is_of_context(h, lot->call))
+        return;
+    key = contexts_key(device_of(h, lot->call), lot->kind);
+    if (lot->older == MV_NO_ROW)
+        mv_map_take(&h->of_contexts, key);
+    else
+        mv_map_put(&h->of_contexts, key, lot->older); /* the key is there: it cannot fail */
+}
+
 /* ---- lots -------------------------------------------------------------------------------- */
 
 /* The row of a new lot, already in the list of its kind; MV_NO_ROW when memory is out. */
@@ -97,6 +150,8 @@ static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_
                     .kind = (uint8_t)kind,
                     .prev = MV_NO_ROW,
                     .next = h->first[kind]};
+    if (!join_contexts(h, at))
+        return MV_NO_ROW;
     if (lot->next != MV_NO_ROW)
         h->lots[lot->next].prev = at;
     h->first[kind] = at;
@@ -115,6 +170,7 @@ static void lot_remove(mv_holdings *h, uint32_t at)
         h->watch(h->user, lot, at, h->call, false);
     h->held[lot->kind].bytes -= lot->bytes;
     h->held[lot->kind].count--;
+    leave_contexts(h, lot);
     if (lot->prev != MV_NO_ROW)
         h->lots[lot->prev].next = lot->next;
     else
@@ -166,7 +222,6 @@ static bool create(mv_holdings *h, uint32_t call, mv_lot_kind kind)
     at = lot_add(h, call, kind, handle);
     if (at == MV_NO_ROW)
         return false;
-    h->lots[at].is_created = 1;
     h->lots[at].references = 1;
     return mv_map_put(&h->by_handle, handle, at);
 }
@@ -269,27 +324,14 @@ static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 
-/* Memory from a pool is the device's own, and stays. */
-static bool is_of_context(const mv_holdings *h, const mv_lot *lot)
-{
-    return !lot->is_created && h->trace->api_calls.action[lot->call] != MV_API_ALLOC_ASYNC;
-}
-
 static void forget_allocated(mv_holdings *h, int32_t device)
 {
     for (int kind = 0; device >= 0 && kind < MV_LOT_KINDS; kind++) {
-        uint32_t at = h->first[kind];
-        while (at != MV_NO_ROW) {
-            mv_lot *lot = &h->lots[at];
-            uint32_t next = lot->next;
-            if (is_of_context(h, lot) && device_of(h, lot->call) == device) {
-                if (mv_map_find(&h->by_addr, lot->key) == at)
-                    mv_map_take(&h->by_addr, lot->key);
-                else
-                    mv_map_take(&h->by_array, lot->key);
-                lot_remove(h, at);
-            }
-            at = next;
+        uint32_t at;
+        while ((at = mv_map_find(&h->of_contexts, contexts_key(device, kind))) != MV_NO_ROW) {
+            uint64_t key = h->lots[at].key;
+            mv_map_take(mv_map_find(&h->by_addr, key) == at ? &h->by_addr : &h->by_array, key);
+            lot_remove(h, at);
         }
     }
 }

@@ -267,6 +267,48 @@ Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
     cr_assert_eq(held_at_end(c, MV_LOT_FOREIGN).bytes, 0);
 }
 
+/* Walks over all memory at each reset would be 10^10 steps. */
+Test(ledger, a_reset_looks_only_at_what_it_frees, .timeout = 30)
+{
+    enum { MANY = 100000 };
+    static const mv_api_action stays[] = {MV_API_ALLOC_HOST, MV_API_CREATE, MV_API_ALLOC_ASYNC};
+    mvt_calls *c = mvt_calls_new();
+
+    for (uint64_t i = 1; i <= MANY; i++)
+        mvt_call(c, stays[i % 3], .addr = i << 20, .handle = i, .size = 3,
+                 .device = stays[i % 3] == MV_API_ALLOC_HOST);
+    for (uint64_t i = 1; i <= MANY; i++) {
+        mvt_call(c, MV_API_ALLOC, .addr = (MANY + i) << 20, .size = 5);
+        mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset");
+    }
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 7);
+    expect_held(c, 3 * (MANY - MANY / 3) + 7, MANY - MANY / 3 + 1);
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).count, MANY / 3);
+}
+
+/* Of each kind the newest goes first, wherever others of other devices lie between. */
+Test(ledger, a_reset_frees_each_lot_of_its_device_once)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    for (uint64_t i = 1; i <= 12; i++) {
+        mvt_call(c, MV_API_ALLOC_HOST, .addr = i << 20, .size = 1, .device = (int32_t)(i % 3));
+        mvt_call(c, MV_API_ALLOC, .addr = (20 + i) << 20, .size = 100);
+        mvt_call(c, MV_API_ALLOC_ARRAY, .handle = i, .size = 10000);
+    }
+    mvt_call(c, MV_API_FREE_HOST, .addr = 1 << 20);  /* the oldest of device 1 */
+    mvt_call(c, MV_API_FREE_HOST, .addr = 7 << 20);  /* one between others */
+    mvt_call(c, MV_API_FREE_HOST, .addr = 10 << 20); /* the newest */
+    mvt_call(c, MV_API_FREE, .addr = 22 << 20);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset", .device = 1);
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 8);
+    expect_held(c, 11 * 100 + 12 * 10000, 23);
+    mvt_call(c, MV_API_ALLOC_HOST, .addr = 1 << 20, .size = 1, .device = 1);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset");
+    cr_assert_eq(held_at_end(c, MV_LOT_HOST).bytes, 5);
+    expect_held(c, 0, 0);
+}
+
 /* A context of before the reset may be destroyed after it. */
 Test(ledger, the_end_of_a_context_that_a_reset_ended_takes_nothing)
 {
