@@ -18,7 +18,7 @@ typedef struct {
     uint32_t *id_of;          /* [strings.count + 1] id of a path; the last: of none */
     mv_ledger_library *names; /* [count] by id */
     uint32_t count;
-    uint64_t *now;      /* [count] held now */
+    uint64_t *now;      /* [count] held now, by id; in the second pass by column of the series */
     uint32_t *place_of; /* [count] column of the series; NULL while they are not chosen */
     mv_ledger_series *out;
 } libraries;
@@ -69,7 +69,7 @@ static bool name_libraries(mv_arena *scratch, libraries *l)
         return false;
     mv_sort_rows(scratch, paths, count, MV_RISING(named_path, name));
     l->names = mv_push_array(scratch, mv_ledger_library, count);
-    l->now = mv_push_array(scratch, uint64_t, count);
+    l->now = mv_push_array(scratch, uint64_t, (uint64_t)count + 1);
     if (!l->names || !l->now)
         return false;
     for (uint32_t i = 0; i < count; i++) {
@@ -85,24 +85,26 @@ static void watch_lot(void *user, const mv_lot *lot, uint32_t at, uint32_t call,
 {
     libraries *l = user;
     uint32_t id = *id_slot(l, l->trace->api_calls.library[lot->call]);
+    uint64_t *now;
 
     (void)at;
     (void)call;
     if (lot->kind != MV_LOT_DEVICE)
         return;
-    l->now[id] += is_gain ? lot->bytes : -lot->bytes;
-    if (l->now[id] > l->names[id].most)
-        l->names[id].most = l->now[id];
+    now = &l->now[l->place_of ? l->place_of[id] : id];
+    *now += is_gain ? lot->bytes : -lot->bytes;
+    if (!l->place_of && *now > l->names[id].most)
+        l->names[id].most = *now;
 }
 
+/* A copy of at most MV_LEDGER_LIBRARIES sums, however many libraries there are. */
 static void watch_sample(void *user, uint32_t sample)
 {
     libraries *l = user;
-    uint64_t *row = l->out->by + (uint64_t)sample * l->out->library_count;
+    uint64_t columns = l->out->library_count;
 
-    for (uint32_t id = 0; id < l->count; id++)
-        if (l->now[id] > 0)
-            row[l->place_of[id]] += l->now[id];
+    if (columns)
+        memcpy(l->out->by + sample * columns, l->now, columns * sizeof *l->now);
 }
 
 typedef struct {
@@ -208,7 +210,7 @@ static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const m
         mv_device_holdings(&h, scratch, l->trace, lives->device);
         h.watch = watch_lot;
         h.user = l;
-        memset(l->now, 0, l->count * sizeof *l->now);
+        memset(l->now, 0, ((uint64_t)l->count + 1) * sizeof *l->now);
         code = mv_device_use_find(scratch, &h, pass ? watch_sample : NULL, l, &use, err);
         mv_holdings_drop(&h);
         if (code != MV_OK)
