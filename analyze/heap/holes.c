@@ -49,10 +49,46 @@ static void set_largest(mv_holes *h, uint32_t start, uint64_t old, uint64_t size
                        mv_maxtree_most(&h->by_rank, start, h->held.end[start]));
 }
 
+/* The row of a size in a domain; MV_NO_GAP: no hole has it. */
+static uint32_t row_of_size(const mv_gaps *sizes, uint64_t size)
+{
+    uint32_t row = mv_gaps_at(sizes, size);
+
+    return row != MV_NO_GAP && sizes->gaps[row].addr == size ? row : MV_NO_GAP;
+}
+
+static void order_size(mv_holes *h, uint32_t domain, uint64_t old, uint64_t size)
+{
+    mv_gaps *sizes = &h->by_size[domain];
+    uint32_t row = old ? row_of_size(sizes, old) : MV_NO_GAP;
+
+    if (row != MV_NO_GAP && --sizes->gaps[row].owner == 0)
+        mv_gaps_drop(sizes, row);
+    row = size ? row_of_size(sizes, size) : MV_NO_GAP;
+    if (row != MV_NO_GAP)
+        sizes->gaps[row].owner++;
+    else if (size && !mv_gaps_add(sizes, size, size, 1))
+        h->lacks_sizes = true;
+}
+
+bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes)
+{
+    holes->by_size = mv_push_array(arena, mv_gaps, holes->domains->count);
+    for (uint32_t d = 0; holes->by_size && d < holes->domains->count; d++)
+        mv_gaps_init(&holes->by_size[d], arena);
+    for (uint32_t rank = 0; holes->by_size && rank < holes->ranks->count; rank++) {
+        uint64_t size = mv_maxtree_get(&holes->by_rank, rank);
+        uint32_t start = size ? mv_ranges_at(&holes->held, rank) : MV_NO_RANK;
+        if (start != MV_NO_RANK)
+            order_size(holes, holes->domains->of_segment[holes->held.row[start]], 0, size);
+    }
+    return holes->by_size && !holes->lacks_sizes;
+}
+
 static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
 {
     uint64_t old = mv_maxtree_get(&h->by_rank, rank);
-    uint32_t start;
+    uint32_t start, domain;
 
     if (old == size)
         return;
@@ -60,7 +96,10 @@ static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
     mv_maxtree_set(&h->by_rank, rank, size);
     if (start == MV_NO_RANK)
         return;
-    h->free[h->domains->of_segment[h->held.row[start]]] += size - old;
+    domain = h->domains->of_segment[h->held.row[start]];
+    if (h->by_size)
+        order_size(h, domain, old, size);
+    h->free[domain] += size - old;
     h->free_all += size - old;
     set_largest(h, start, old, size);
 }
@@ -190,22 +229,12 @@ uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span)
     return mv_maxtree_most(&holes->by_segment, holes->first[span.first], holes->first[span.end]);
 }
 
-uint64_t mv_holes_least(const mv_holes *holes, mv_domain_span span, uint64_t bytes)
+uint64_t mv_holes_least(const mv_holes *holes, uint32_t domain, uint64_t bytes)
 {
-    uint64_t least = 0;
+    const mv_gaps *sizes = &holes->by_size[domain];
+    uint32_t row = mv_gaps_at(sizes, bytes);
 
-    for (uint32_t rank = 0; rank < holes->ranks->count; rank++) {
-        uint64_t size = mv_maxtree_get(&holes->by_rank, rank);
-        uint32_t start, domain;
-        if (size == 0 || size < bytes || (least && size >= least))
-            continue;
-        start = mv_ranges_at(&holes->held, rank);
-        domain =
-            start == MV_NO_RANK ? MV_NO_ROW : holes->domains->of_segment[holes->held.row[start]];
-        if (domain >= span.first && domain < span.end)
-            least = size;
-    }
-    return least;
+    return row == MV_NO_GAP ? 0 : sizes->gaps[row].addr;
 }
 
 uint64_t mv_holes_around(const mv_holes *holes, uint32_t rank)

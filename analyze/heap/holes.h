@@ -16,6 +16,7 @@
 #include "analyze/heap/maxtree.h"
 #include "analyze/lives/address_ranks.h"
 #include "analyze/lives/ranges.h"
+#include "analyze/replay/gaps.h"
 
 typedef struct {
     const mv_lives *lives;
@@ -33,11 +34,18 @@ typedef struct {
     uint32_t *first;       /* [domains + 1] where each domain begins in by_segment */
     uint64_t *free;        /* [domains] bytes in holes */
     uint64_t free_all;     /* in all domains */
+    mv_gaps *by_size;      /* [domains] sizes of holes, each once; owner: how many holes have it.
+                            * NULL unless mv_holes_order_sizes was called */
+    bool lacks_sizes;      /* memory was out for one of them */
 } mv_holes;
 
 /* Nothing is held yet. All three must outlive the holes. False when memory is out. */
 bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_ranks *ranks,
                    const mv_domains *domains, mv_holes *out);
+
+/* From now on mv_holes_least can be asked. False when memory is out; if that is so later,
+ * `lacks_sizes` says so. */
+bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes);
 
 /* A segment row begins or ends. Clear its used blocks before it ends. */
 void mv_holes_hold(mv_holes *holes, uint32_t segment);
@@ -51,8 +59,9 @@ void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row);
 /* The largest hole of the domains in `span`. */
 uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span);
 
-/* The smallest hole of at least `bytes` in the domains of `span`; 0: there is none. O(ranks). */
-uint64_t mv_holes_least(const mv_holes *holes, mv_domain_span span, uint64_t bytes);
+/* The smallest hole of at least `bytes`, which are not 0, in a domain; 0: there is none. Only after
+ * mv_holes_order_sizes. */
+uint64_t mv_holes_least(const mv_holes *holes, uint32_t domain, uint64_t bytes);
 
 /* The hole that covers the address of `rank`; 0: none does. */
 uint64_t mv_holes_around(const mv_holes *holes, uint32_t rank);

@@ -275,6 +275,17 @@ static void advance(oom_state *t, uint32_t event)
     }
 }
 
+/* The smallest hole that fits is asked for only where max_split_size_mb is set. */
+static mv_code start_heap(oom_state *t, mv_arena *scratch, mv_err *err)
+{
+    mv_code code = mv_heap_init(scratch, t->trace, t->lives, &t->heap, err);
+
+    if (code == MV_OK && t->rules.max_split != UINT64_MAX &&
+        !mv_holes_order_sizes(scratch, &t->heap.now))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the sizes of holes");
+    return code;
+}
+
 /* The first pass learns what all failures together show of the device. The second judges them. */
 static mv_code judge_all(oom_state *t, mv_err *err)
 {
@@ -283,7 +294,7 @@ static mv_code judge_all(oom_state *t, mv_err *err)
     for (uint32_t pass = 0; pass < 2 && code == MV_OK; pass++) {
         mv_arena scratch;
         mv_arena_init(&scratch, t->arena->budget);
-        code = mv_heap_init(&scratch, t->trace, t->lives, &t->heap, err);
+        code = start_heap(t, &scratch, err);
         t->most_reserved = t->heap.all.reserved;
         t->prospect.before = t->lives->history == MV_HISTORY_COMPLETE ? 0 : t->heap.all.reserved;
         t->least_refused = UINT64_MAX;
@@ -298,6 +309,8 @@ static mv_code judge_all(oom_state *t, mv_err *err)
             if (pass == 1)
                 code = judge_one(t, i, err);
         }
+        if (code == MV_OK && t->heap.now.lacks_sizes)
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the sizes of holes");
         mv_arena_release(&scratch);
     }
     return code;

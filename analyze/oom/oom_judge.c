@@ -66,7 +66,9 @@ static bool is_uncut(const mv_oom_case *c, const mv_oom *o)
 
     if (max_split == UINT64_MAX)
         return false;
-    least = mv_holes_least(&c->heap->now, (mv_domain_span){c->domain, c->domain + 1}, o->requested);
+    least = mv_holes_least(&c->heap->now, c->domain, o->requested);
+    if (least == 0) /* none fits, so none was left whole */
+        return false;
     if (o->requested < max_split)
         return least >= max_split;
     return least - o->requested >= mv_alloc_conf_of(c->trace).max_non_split_rounding;
