@@ -10,7 +10,7 @@
 typedef struct {
     mv_rank_files *files;
     const mv_options *options; /* --device, --from, --to */
-    uint64_t share;            /* bytes that each thread may use */
+    mv_budget *budget;         /* of all threads */
 } job;
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -104,18 +104,17 @@ static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work
     return mv_summaries_decode(&file->arena, bytes, &file->summaries, &file->count, &file->err);
 }
 
-static void read_file(mv_rank_file *file, uint64_t share, const mv_options *options)
+static void read_file(mv_rank_file *file, mv_budget *budget, const mv_options *options)
 {
     mv_source source = {0};
     mv_err torn;
     mv_arena work;
     mv_code code;
 
-    file->budget = (mv_budget){.limit = share};
     file->err = (mv_err){.offset = MV_NO_OFFSET};
     file->count = 0;
-    mv_arena_init(&file->arena, &file->budget);
-    mv_arena_init(&work, &file->budget);
+    mv_arena_init(&file->arena, budget);
+    mv_arena_init(&work, budget);
     code = file->is_file ? mv_source_open_file(&work, file->path, &source, &file->err)
                          : mv_source_open(&work, file->path, &source, &file->err);
     if (code == MV_OK)
@@ -141,30 +140,24 @@ static void read_one(void *user, uint32_t i)
 {
     job *j = user;
 
-    read_file(&j->files->files[i], j->share, j->options);
+    read_file(&j->files->files[i], j->budget, j->options);
 }
 
-/* A file that was too large for its share may fit into all the memory that is left. */
-static void read_again_alone(mv_cli *cli, job *j)
+/* A file that found too little memory beside others may fit into all that is left. */
+static void read_again_alone(const job *j)
 {
-    uint64_t used = cli->budget.used;
-
-    for (uint32_t i = 0; i < j->files->count; i++)
-        used += j->files->files[i].budget.used;
     for (uint32_t i = 0; i < j->files->count; i++) {
         mv_rank_file *file = &j->files->files[i];
-        uint64_t left = used < cli->budget.limit ? cli->budget.limit - used : 0;
-        if (file->err.code != MV_NOMEM || left <= j->share || strcmp(file->path, "-") == 0)
-            continue;
-        read_file(file, left, j->options);
-        used += file->budget.used;
+        if (file->err.code == MV_NOMEM && strcmp(file->path, "-") != 0)
+            read_file(file, j->budget, j->options);
     }
 }
 
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
 {
     uint32_t threads = mv_side_by_side_threads((uint32_t)cli->options.files, 0);
-    job j = {.files = out, .options = &cli->options, .share = cli->budget.limit / threads};
+    job j = {.files = out, .options = &cli->options, .budget = &cli->budget};
+    bool lacked;
 
     *out = (mv_rank_files){.count = (uint32_t)cli->options.files};
     out->files = mv_push_array(&cli->arena, mv_rank_file, out->count);
@@ -175,8 +168,11 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
     for (uint32_t i = 0; i < out->count; i++)
         out->files[i] = (mv_rank_file){.path = cli->options.file[i],
                                        .is_file = mv_input_is_file(cli, cli->options.file[i])};
+    lacked = cli->budget.lacked;
     mv_side_by_side(out->count, threads, read_one, &j);
-    read_again_alone(cli, &j);
+    if (threads > 1)
+        read_again_alone(&j);
+    cli->budget.lacked = lacked; /* each file that lacks memory says so itself */
     for (uint32_t i = 0; i < out->count; i++) {
         mv_rank_file *file = &out->files[i];
         if (file->err.code != MV_OK)

@@ -14,8 +14,7 @@ typedef struct {
     mv_note damaged; /* MV_NOTE_DAMAGED of a snapshot */
     uint32_t count;  /* of summaries */
     mv_summary *summaries;
-    mv_budget budget; /* of this file: while it is read, and for the summaries */
-    mv_arena arena;   /* holds the summaries */
+    mv_arena arena; /* holds the summaries */
 } mv_rank_file;
 
 typedef struct {
@@ -24,8 +23,9 @@ typedef struct {
     uint32_t failed;     /* files that could not be read */
 } mv_rank_files;
 
-/* Reads all files of the command line, several at once, each with its share of the memory. A file
- * that does not fit into its share is read again alone. A file that cannot be read does not affect
+/* Reads all files of the command line, several at once. What it takes to read them, and all
+ * summaries that are kept, are of the command's memory together. A file for which too little was
+ * left while others were read is read again alone. A file that cannot be read does not affect
  * the others: its `err` says why; the caller prints it. Damaged parts are told. --device keeps one
  * device of each file. False, with a message, when there is no memory to start with.
  * mv_rank_files_release must be called in any case. */

@@ -397,6 +397,16 @@ Test(ranks, files_share_the_memory)
     cr_expect_eq(run.status, 0, "%s", run.err);
 }
 
+/* Sixty summaries are more than the limit, each file and its summary far less. */
+Test(ranks, summaries_that_are_kept_count)
+{
+    mvt_run run = mvt_sh("set --; while test $# -lt 60; do set -- \"$@\" $SNAPS/gpt_train.pickle; "
+                         "done; $MEMVIZ ranks -q --max-memory 12M \"$@\"");
+
+    cr_expect_eq(run.status, 1);
+    cr_expect(strstr(run.err, "memory limit reached"), "%s", run.err);
+}
+
 Test(ranks, fail_on_leak)
 {
     mvt_run run = mvt_sh("$MEMVIZ ranks --fail-on leak $SNAPS/leak_loss_list.pickle "
