@@ -140,7 +140,7 @@ static mv_code write_format(exporting *x, mv_err *err)
         mv_csv_write(&x->export, mv_export_table_find(table ? table : "allocations"), &x->sink);
         return MV_OK;
     default:
-        return mv_sqlite_write(&x->export, &x->sink, err);
+        return mv_sqlite_write(&x->cli->budget, &x->export, &x->sink, err);
     }
 }
 

@@ -6,9 +6,6 @@
 #include "base/escape.h"
 #include "export/export.h"
 
-/* The database is made in memory, so that it goes through a sink like any other file. */
-#define MOST_DATABASE ((sqlite3_int64)1 << 40)
-
 enum { MOST_STATEMENT = 2048 };
 
 static const char *const views[] = {
@@ -145,10 +142,19 @@ static bool fill(const mv_export *export, sqlite3 *db)
     return sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err)
+/* The database is made in memory, so that it goes through a sink like any other file. */
+static sqlite3_int64 most_bytes(const mv_budget *budget)
+{
+    uint64_t left = budget->limit > budget->used ? budget->limit - budget->used : 0;
+
+    return left < INT64_MAX ? (sqlite3_int64)left : INT64_MAX;
+}
+
+mv_code mv_sqlite_write(const mv_budget *budget, const mv_export *export, mv_sink *sink,
+                        mv_err *err)
 {
     const int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
-    sqlite3_int64 most = MOST_DATABASE, bytes = 0;
+    sqlite3_int64 most = most_bytes(budget), bytes = 0;
     const unsigned char *image = NULL;
     sqlite3 *db = NULL;
     mv_code code = MV_OK;

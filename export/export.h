@@ -115,8 +115,9 @@ void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink
 
 /* A database of all tables. Numbers beyond 2^63 - 1 are texts: columns of numbers have no type,
  * since a column of integers would round such a text. Texts are as the file had them; what a text
- * cannot hold there, NUL and bytes that are no UTF-8, is \xNN. It is made in memory: about 60 bytes
- * a row. */
-mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err);
+ * cannot hold there, NUL and bytes that are no UTF-8, is \xNN. It is made in memory, about 60 bytes
+ * a row, of what is left of `budget`: MV_NOMEM when it would be more. */
+mv_code mv_sqlite_write(const mv_budget *budget, const mv_export *export, mv_sink *sink,
+                        mv_err *err);
 
 #endif

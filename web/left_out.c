@@ -49,8 +49,9 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     return refuse_window(err);
 }
 
-mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err)
+mv_code mv_sqlite_write(const mv_budget *budget, const mv_export *export, mv_sink *sink,
+                        mv_err *err)
 {
-    (void)export, (void)sink;
+    (void)budget, (void)export, (void)sink;
     return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no SQLite: use the program");
 }

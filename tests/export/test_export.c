@@ -58,6 +58,23 @@ static sqlite3 *database_by(const char *words, mvt_run *run)
     return db;
 }
 
+/* The database is in memory that no arena counts. */
+Test(export, a_database_is_of_the_memory_that_is_left)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
+    mv_export export = {.trace = &trace, .name = "gpt_train"};
+    mv_budget budget = {.limit = 1 << 20, .used = (1 << 20) - (64 << 10)};
+    mv_sink sink;
+
+    export.kinds = mv_frame_kinds(mvt_memory(), &trace);
+    cr_assert(export.kinds && mv_export_prepare(mvt_memory(), &export));
+    for (int i = 0; i < 2; i++, budget.used = 0) {
+        mvt_ok(mv_sink_open(&sink, mvt_temp_file((mv_span){0}), mvt_err()));
+        cr_expect_eq(mv_sqlite_write(&budget, &export, &sink, mvt_err()), i ? MV_OK : MV_NOMEM);
+        mv_sink_abort(&sink);
+    }
+}
+
 static sqlite3 *database_of(const char *snapshot, mvt_run *run)
 {
     return database_by(mv_arena_printf(mvt_memory(), "$SNAPS/%s", snapshot), run);
