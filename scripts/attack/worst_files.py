@@ -16,6 +16,7 @@ from worst import BASE, MOST, RANKS, SHAPES, START, allocs, compressed, event, f
 
 EVENTS, SEGMENTS, BLOCKS = 25, 27, 29
 STRINGS, STRING_BYTES, FRAMES, STACKS, STACK_FRAMES, STREAMS, POOLS, TAGS = 16, 17, 18, 20, 21, 22, 23, 24
+API_CALLS, SAMPLES, KNOWN = 33, 34, 35
 LIVE_FACTS, LIVE_EVENTS, LIVE_NAMES = 256, 257, 258
 CHUNK_ROWS = 65536
 
@@ -599,6 +600,45 @@ def xplane_names(n):
     meta = b"".join(field(4, field(1, i + 1) + field(2, field(1, i + 1) + field(2, b"MemoryAllocation"))) for i in range(n // 2))
     stats = b"".join(field(5, field(1, i + 1) + field(2, field(1, i + 1) + field(2, b"allocation_bytes"))) for i in range(n // 2))
     return "pb", field(1, field(2, b"/host:CPU") + meta + stats) + SHAPES["xplane_blocks"](n // 4)[1], n
+
+
+# ---- what is small for a device, and asked for each time ------------------------------------------
+
+
+def live_call(action, i, handle=0, device=0, api=2):
+    return b"\xf6\x01\x01" + address(i) + varint(action) + varint(16 << 1) + varint(handle) + varint(api) + b"\x03" + varint(device << 1) + b"\0\0"
+
+
+@shape
+def live_resets(n):
+    """A device is reset again and again while memory is held that stays: created, of a pool, and pinned on another device."""
+    k = n // 2
+    names = string(b"") + string(b"cudaDeviceReset") + string(b"/lib/x.so") + string(b"cuMemAllocHost")
+    events = b"".join(live_call((14, 3, 8)[i % 3], 1, handle=i + 1, device=i % 3 // 2, api=4) for i in range(k))
+    events += live_call(26, 1, handle=7) * k
+    return (*live(names, live_chunk(LIVE_EVENTS, events)), n)
+
+
+@shape
+def container_libraries(n):
+    """A sample for each library that holds memory."""
+    k = n // 2
+    calls = lambda first: columns(plain(11, 1), plain(6, 0), delta(7, 1, 2 + first), plain(8, 0), plain(9, 0), delta(2, 4096, BASE + 4096 * first),
+                                  plain(3, 4096), plain(4, 0), delta(1, 1, START + first), plain(5, -1), plain(10, 0), plain(12, 0))
+    samples = lambda first: columns(plain(5, 0), delta(1, 1, START + k + first), plain(2, 1 << 33), plain(3, 1 << 36), plain(4, 1 << 32))
+    names = texts(b"cudaMalloc", b"pid", b"7", *(b"/l/lib%d.so" % i for i in range(k)))
+    facts = [(KNOWN, columns(plain(1, 1), plain(2, 2)), 1)]
+    return "bin", container(names + bases()[2:] + in_chunks(API_CALLS, k, calls) + in_chunks(SAMPLES, k, samples) + facts), n
+
+
+@shape
+def ooms_split(n):
+    """Requests that a hole would fit, had max_split_size_mb not forbidden to split it; as many holes."""
+    k, mib = n // 2, 1 << 20
+    events = [event("segment_alloc", BASE, 1 << 40, 0)] + allocs(k, size=lambda i: mib, addr=lambda i: BASE + i * 2 * mib, time=lambda i: i + 1)
+    events += [event("oom", 0, mib // 2, k + i + 1, device_free=1 << 30) for i in range(k)]
+    return "pickle", pickle.dumps({**snapshot(events=events), "allocator_settings": {
+        "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:32", "max_split_size": 32 * mib}}, protocol=4), n
 
 
 if __name__ == "__main__":
