@@ -176,6 +176,8 @@ bool mv_position_is_valid(const char *x)
     return (*x == '@' && x[1]) || read_time(x, &time) || read_number(x, &number);
 }
 
+#define NO_TIMES "the events have no times, so %s means nothing"
+
 static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, char *why,
                       uint32_t why_size)
 {
@@ -184,12 +186,18 @@ static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, ch
     if (!read_time(x, time_us))
         return false;
     if (start == MV_NO_TIME) {
-        snprintf(why, why_size, "the events have no times, so %s means nothing", x);
+        snprintf(why, why_size, NO_TIMES, x);
         *time_us = MV_NO_TIME;
     } else {
         *time_us = start > 0 && *time_us > INT64_MAX - start ? INT64_MAX : start + *time_us;
     }
     return true;
+}
+
+/* Whether the device has events, and no event has a time. */
+static bool lacks_times(const mv_trace *trace, uint32_t device)
+{
+    return mv_trace_events(trace, device).count > 0 && mv_position_start_us(trace) == MV_NO_TIME;
 }
 
 bool mv_position_time(const mv_trace *trace, uint32_t device, const char *x, int64_t *time_us,
@@ -221,6 +229,10 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
     if (*x == '@') {
         if (!find_annotation(trace, x, &time, why, why_size))
             return false;
+        if (lacks_times(trace, device)) {
+            snprintf(why, why_size, NO_TIMES, x);
+            return false;
+        }
         out->event = out->after = first_at(&events, time);
         return true;
     }
@@ -295,7 +307,7 @@ bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x
     uint64_t number;
 
     if (read_time(x, &time))
-        is_beyond = length == MV_NO_TIME || time > length + ROUNDED_US;
+        is_beyond = length == MV_NO_TIME ? !lacks_times(trace, device) : time > length + ROUNDED_US;
     else if (read_number(x, &number))
         is_beyond = number >= events;
     if (!is_beyond)

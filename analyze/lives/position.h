@@ -56,7 +56,8 @@ bool mv_position_time(const mv_trace *trace, uint32_t device, const char *x, int
 bool mv_position_is_valid(const char *x);
 
 /* Whether a number or time is after the last event, of the device or of any device; then `why` says
- * so, and which events there are. */
+ * so, and which events there are. Where the events have no times no time is beyond them:
+ * mv_position_find says what is wrong with it. */
 bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x, char *why,
                            uint32_t why_size);
 

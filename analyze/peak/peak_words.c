@@ -31,7 +31,9 @@ bool mv_peak_doubts_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
     char size[MV_SIZE_TEXT];
 
     *out = (mv_peak_doubts){0};
-    if (lives->doubts.inexact_blocks > 0)
+    if (lives->doubts.inexact_blocks == 1)
+        inexact = "1 block size from before the events is a lower bound";
+    else if (lives->doubts.inexact_blocks > 1)
         inexact = mv_arena_printf(arena, "%llu block sizes from before the events are lower bounds",
                                   (unsigned long long)lives->doubts.inexact_blocks);
     if (known > peak)

@@ -1,3 +1,4 @@
+#include "analyze/totals/moment.h"
 #include "cli/input/window.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
@@ -65,12 +66,24 @@ Test(window, times_mean_nothing_without_times)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
+    static const char *const none[] = {"1s", "0s", "@step", "@step#1"};
+    mv_window window;
+    mv_moment_ask ask;
     mv_position at;
-    char why[160];
+    char why[MV_WHY], says[160];
 
     mvt_alloc(t, .time_us = MV_NO_TIME, .addr = 0x1000, .bytes = 512);
+    mvt_annotate(t, "step", true, 1015);
     trace = mvt_done(t);
-    cr_expect(!mv_position_find(trace, 0, "1s", &at, why, sizeof why), "%s", why);
+    for (unsigned i = 0; i < sizeof none / sizeof *none; i++) {
+        snprintf(says, sizeof says, "the events have no times, so %s means nothing", none[i]);
+        cr_expect(!mv_position_find(trace, 0, none[i], &at, why, sizeof why), "%s", none[i]);
+        cr_expect_str_eq(why, says);
+        cr_expect(!mv_window_read(trace, 0, none[i], NULL, &window, why, sizeof why));
+        cr_expect_str_eq(why, says);
+        cr_expect(!mv_moment_read(trace, 0, none[i], MV_ALL_EVENTS, &ask, why, sizeof why));
+        cr_expect_str_eq(why, says);
+    }
     cr_expect(mv_position_find(trace, 0, "1", &at, why, sizeof why));
 }
 
