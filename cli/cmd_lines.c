@@ -4,7 +4,7 @@
 #include "analyze/code/labels.h"
 #include "analyze/levels/levels.h"
 #include "analyze/peak/lines.h"
-#include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
@@ -12,8 +12,8 @@
 #include "cli/input/window.h"
 #include "cli/report/by_group.h"
 #include "cli/report/captured.h"
+#include "cli/report/doubts.h"
 #include "cli/report/prose.h"
-#include "cli/report/residual.h"
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
 
@@ -25,10 +25,10 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    const uint8_t *kinds;  /* of frames */
-    uint32_t first, end;   /* devices */
-    mv_lines *found;       /* [end - first] */
-    mv_residual *residual; /* [end - first] */
+    const uint8_t *kinds; /* of frames */
+    uint32_t first, end;  /* devices */
+    mv_lines *found;      /* [end - first] */
+    mv_doubts *doubts;    /* [end - first] */
     uint64_t limit;
     bool is_grouped;        /* --by: rows are groups, not lines */
     mv_source_text *source; /* NULL: not shown */
@@ -83,6 +83,28 @@ static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
     return cell;
 }
 
+/* The figures of a line: a lower bound is marked, and nothing is said where no event tells. */
+typedef struct {
+    mv_value peak, total, live, allocations, active, reserved;
+    char text[6][MV_BOUND_TEXT];
+} line_cells;
+
+static void set_cells(const mv_lines *found, const mv_line *line, line_cells *out)
+{
+    bool sizes = !line->is_least, is_unseen = !found->has_all && line->allocations == 0;
+    mv_value none = mv_value_shown(mv_value_of(MV_VALUE_NULL), "-");
+
+    out->peak = mv_value_bound(line->peak, found->has_past && sizes, out->text[0]);
+    out->total = mv_value_bound(line->total, found->has_all && sizes, out->text[1]);
+    out->live = mv_value_bound(line->live, found->has_end || sizes, out->text[2]);
+    snprintf(out->text[3], MV_BOUND_TEXT, "%s%u", found->has_all ? "" : ">= ", line->allocations);
+    out->allocations = mv_value_shown(mv_value_u64(line->allocations), out->text[3]);
+    if (is_unseen)
+        out->total.shown = out->allocations.shown = "-";
+    out->active = is_unseen ? none : mv_value_bound(line->active, found->has_all, out->text[4]);
+    out->reserved = is_unseen ? none : mv_value_bound(line->reserved, found->has_all, out->text[5]);
+}
+
 #define LINE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
     MEMBER("device", device)                                                                     \
     MEMBER("group", mv_value_if(line->group, mv_value_text(line->group)))                        \
@@ -95,15 +117,15 @@ static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
                                   : mv_value_culprit(r->trace, r->kinds, line->stack))           \
     COLUMN("label", "line", 7, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                                   \
            mv_value_label(labels, i, r->trace, r->kinds, line->stack))                           \
-    COLUMN("peak_bytes", "peak", 1, MV_UNIT_BYTES, 9, line->peak)                                \
+    COLUMN("peak_bytes", "peak", 1, MV_UNIT_BYTES, 9, cells.peak)                                \
     MEMBER("peak_event", mv_value_event(line->peak_event))                                       \
     MEMBER("start_bytes", line->start)                                                           \
-    COLUMN("total_bytes", "total", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->total)             \
+    COLUMN("total_bytes", "total", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, cells.total)             \
     MEMBER("freed_bytes", line->freed)                                                           \
-    COLUMN("live_bytes", "live", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->live)                \
-    COLUMN("allocations", "allocs", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->allocations)      \
-    COLUMN("active_bytes", "active", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->active)          \
-    COLUMN("reserved_bytes", "reserved", 6, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->reserved)    \
+    COLUMN("live_bytes", "live", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, cells.live)                \
+    COLUMN("allocations", "allocs", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, cells.allocations)      \
+    COLUMN("active_bytes", "active", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, cells.active)          \
+    COLUMN("reserved_bytes", "reserved", 6, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, cells.reserved)    \
     COLUMN("source", "source", 8, MV_UNIT_TEXT, 0,                                               \
            mv_value_if(r->source, mv_value_shown(mv_value_span(source), shorten(source, cell)))) \
     MEMBER("source_differs",                                                                     \
@@ -128,6 +150,8 @@ static void list_device(mv_rows *rows, const line_report *r, uint32_t device)
         const mv_line *line = &found->lines[i];
         uint32_t row = line->frame.row;
         mv_span source = {(const uint8_t *)"", 0};
+        line_cells cells;
+        set_cells(found, line, &cells);
         if (r->source)
             source = mv_source_text_line(r->source, r->trace, line->frame);
         MV_ROWS_ADD(rows, LINE_FIELDS);
@@ -149,7 +173,7 @@ static const mv_table line_table = {MV_TABLE(LINE_FIELDS, list_lines)};
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST) \
     MEMBER("device", device)                \
-    MEMBER("residual", r->residual[device - r->first].bytes)
+    MV_DOUBT_FIELDS(MEMBER, &r->doubts[device - r->first])
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -172,19 +196,21 @@ const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .
 
 static void put_verdict(const line_report *r, uint32_t device, const mv_lines *found)
 {
-    char label[512], size[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
+    char label[512], place[MV_PLACE_TEXT];
+    line_cells cells;
     uint32_t column;
 
     if (found->count == 0) {
         mv_captured_put_idle(r->out, r->trace, device);
         return;
     }
+    set_cells(found, &found->lines[0], &cells);
     mv_out_style(r->out, MV_STYLE_BOLD);
     column = mv_prose_part(r->out, 0, 2, "%s:", mv_level_place(r->trace, device, place));
     mv_out_style(r->out, MV_STYLE_NONE);
-    column = mv_prose_part(r->out, column, 2, " %u %s%s; most at once %s by", found->count,
-                           r->is_grouped ? "group" : "line", found->count == 1 ? "" : "s",
-                           mv_size_text(size, found->lines[0].peak));
+    column =
+        mv_prose_part(r->out, column, 2, " %u %s%s; most at once %s by", found->count,
+                      r->is_grouped ? "group" : "line", mv_plural(found->count), cells.peak.shown);
     mv_out_style(r->out, MV_STYLE_BOLD);
     label_of(r, &found->lines[0], label, sizeof label);
     mv_prose_put_name(r->out, column, 2, label);
@@ -196,7 +222,8 @@ static void put_device(const void *all, uint32_t device)
     const line_report *r = all;
 
     put_verdict(r, device, &r->found[device - r->first]);
-    mv_residual_put(r->cli, &r->residual[device - r->first]);
+    if (r->found[device - r->first].count > 0)
+        mv_doubts_put(r->cli, &r->doubts[device - r->first]);
     mv_table_print(r->cli, &line_table, r, &device, "");
 }
 
@@ -220,7 +247,7 @@ static bool find_device(line_report *r, uint32_t device)
                                                    mv_by_what(r->cli), &grouping, &err) == MV_OK)
         mv_lines_by(&r->cli->arena, r->trace, &lives, &grouping, window, found, &err);
     if (err.code == MV_OK)
-        mv_residual_find(r->cli, &lives, &r->residual[device - r->first], &err);
+        mv_doubts_find(r->cli, &lives, MV_DOUBTED_PEAK, &r->doubts[device - r->first], &err);
     mv_arena_release(&arena);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(r->cli), &err);
@@ -247,8 +274,8 @@ int mv_cmd_lines(mv_cli *cli)
         return MV_EXIT_FAILED;
     r.kinds = mv_frame_kinds(&cli->arena, &trace);
     r.found = mv_push_array(&cli->arena, mv_lines, r.end - r.first);
-    r.residual = mv_push_array(&cli->arena, mv_residual, r.end - r.first);
-    if (!r.kinds || !r.found || !r.residual) {
+    r.doubts = mv_push_array(&cli->arena, mv_doubts, r.end - r.first);
+    if (!r.kinds || !r.found || !r.doubts) {
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
         return mv_complain(mv_input_name(cli), &err);
     }

@@ -15,8 +15,8 @@
 #include "cli/report/by_group.h"
 #include "cli/report/captured.h"
 #include "cli/report/device_rest.h"
+#include "cli/report/doubts.h"
 #include "cli/report/prose.h"
-#include "cli/report/residual.h"
 #include "cli/report/rows.h"
 
 enum {
@@ -35,7 +35,7 @@ typedef struct {
     mv_flame_tree tree;
     mv_grouped grouped;  /* --by */
     mv_device_rest rest; /* what the whole device has beside */
-    mv_residual residual;
+    mv_doubts doubts;
 } device_tree;
 
 typedef struct {
@@ -235,7 +235,7 @@ static const mv_table tree_table = {MV_TABLE(TREE_FIELDS, list_tree)};
     MV_AT_FIELDS(MEMBER, "at.", &d->at)                                                         \
     MEMBER("bytes", d->tree.nodes[0].bytes)                                                     \
     MEMBER("unrecorded", d->tree.unrecorded)                                                    \
-    MEMBER("residual", d->residual.bytes)                                                       \
+    MV_DOUBT_FIELDS(MEMBER, &d->doubts)                                                         \
     MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                                    \
     LIST("tree", &tree_table, mv_value_rows(d))                                                 \
     MEMBER("by",                                                                                \
@@ -280,7 +280,7 @@ static void put_device(const tree_report *r, const device_tree *d)
                  d->at.event == MV_BEFORE ? "" : "after ", mv_at_text(at, r->drawing.trace, &d->at),
                  r->is_grouped ? mv_group_by_name(d->grouped.grouping.by) : "stack");
     mv_rest_put(r->cli, &d->rest);
-    mv_residual_put(r->cli, &d->residual);
+    mv_doubts_put(r->cli, &d->doubts);
     if (r->is_grouped)
         mv_table_print(r->cli, &mv_group_table, r, &d->grouped, "\n");
     else
@@ -305,6 +305,15 @@ static void put_text_report(const tree_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+static mv_doubted doubted(const mv_cli *cli, const mv_lives *lives, uint32_t event)
+{
+    const char *at = cli->options.at;
+
+    if (at && (strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0))
+        return MV_DOUBTED_PEAK;
+    return event + 1 == lives->events.count ? MV_DOUBTED_END : MV_DOUBTED_MOMENT;
+}
+
 static bool find_device(tree_report *r, uint32_t device, device_tree *out)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -323,7 +332,7 @@ static bool find_device(tree_report *r, uint32_t device, device_tree *out)
         if (is_named && err.code == MV_OK)
             mv_rest_find(cli, device, out->at.time_us, out->at.bytes.reserved, &out->rest, &err);
         if (is_named && err.code == MV_OK)
-            mv_residual_find(cli, &lives, &out->residual, &err);
+            mv_doubts_find(cli, &lives, doubted(cli, &lives, out->at.event), &out->doubts, &err);
     }
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);

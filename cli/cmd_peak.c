@@ -16,6 +16,7 @@
 #include "cli/report/by_group.h"
 #include "cli/report/captured.h"
 #include "cli/report/device_rest.h"
+#include "cli/report/doubts.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
 #include "cli/report/stack_text.h"
@@ -31,11 +32,8 @@
 
 typedef struct {
     uint32_t device;
-    mv_history_kind history;
-    int64_t residual;
-    uint64_t inexact_blocks;
     uint64_t least; /* the peak is at least this, as the allocator says; 0: it says nothing */
-    mv_peak_doubts doubts;
+    mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
     mv_grouped grouped; /* --by */
@@ -336,9 +334,7 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                        \
     MEMBER("device", d->device)                                                    \
-    MEMBER("history", mv_history_name(d->history))                                 \
-    MEMBER("residual", d->residual)                                                \
-    MEMBER("inexact_blocks", d->inexact_blocks)                                    \
+    MV_DOUBT_FIELDS(MEMBER, &d->doubts)                                            \
     MEMBER("peak_of_allocator", mv_value_if(d->least > 0, mv_value_u64(d->least))) \
     MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                       \
     MOMENT_FIELDS(COLUMN, MEMBER, LIST)                                            \
@@ -529,10 +525,7 @@ static void put_device(const peak_report *r, const device_peak *d)
     }
     put_verdict(r, d);
     put_levels(r, &d->found);
-    for (uint32_t i = 0; i < d->doubts.count; i++) {
-        mv_out_text(r->out, "  ");
-        mv_prose_put(r->out, 2, 4, "%s", d->doubts.text[i]);
-    }
+    mv_doubts_put(r->cli, &d->doubts);
     put_categories(r, &d->found);
     mv_rest_put(r->cli, &d->rest);
     if (r->is_grouped) {
@@ -604,14 +597,12 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     if (!mv_window_find(cli, r->trace, device, &opts.window) ||
         !mv_at_find(cli, r->trace, &lives, "peak", &at))
         return false;
-    *d = (device_peak){.device = device,
-                       .history = lives.history,
-                       .residual = lives.doubts.residual,
-                       .inexact_blocks = lives.doubts.inexact_blocks};
-    d->least = mv_fact_of_device(r->trace, MV_FACT_PEAK, device);
-    mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
+    *d =
+        (device_peak){.device = device, .least = mv_fact_of_device(r->trace, MV_FACT_PEAK, device)};
+    if (mv_doubts_find(cli, &lives, MV_DOUBTED_PEAK, &d->doubts, &err) == MV_OK)
+        mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
     if (err.code == MV_OK &&
-        !mv_peak_doubts_find(&cli->arena, r->trace, &lives, d->found.peak, &d->doubts))
+        !mv_peak_doubts_add_known(&cli->arena, r->trace, device, d->found.peak, &d->doubts.words))
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code == MV_OK && mv_layers_find(&cli->arena, r->trace, &lives, &d->found.categories,
                                             &d->layers, &err) == MV_OK) {

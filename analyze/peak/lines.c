@@ -85,9 +85,12 @@ static void start(line_search *p)
     const mv_alloc_lives *a = &p->lives->allocs;
     uint32_t event = p->window.first - 1;
 
-    for (uint32_t i = 0; i < a->count; i++)
+    for (uint32_t i = 0; i < a->count; i++) {
         if (mv_alloc_is_allocated(p->lives, i, event))
             p->bytes[line_of(p, i)] += a->block[i];
+        if (a->inexact[i])
+            p->out->lines[line_of(p, i)].is_least = true;
+    }
     for (uint32_t i = 0; i < p->out->count; i++) {
         p->out->lines[i].start = p->out->lines[i].peak = p->bytes[i];
         p->out->lines[i].peak_event = event;
@@ -171,7 +174,9 @@ static mv_code profile(mv_arena *arena, line_search *p, mv_err *err)
     mv_arena scratch;
     bool is_done;
 
-    *p->out = (mv_lines){0};
+    *p->out = (mv_lines){.has_past = p->lives->history == MV_HISTORY_COMPLETE};
+    p->out->has_all = p->out->has_past || p->window.first > 0;
+    p->out->has_end = p->window.end == p->lives->events.count;
     mv_arena_init(&scratch, arena->budget);
     is_done = p->grouping ? make_groups(arena, &scratch, p) : make_lines(arena, &scratch, p);
     if (is_done) {

@@ -24,6 +24,8 @@ typedef struct {
     uint32_t peak_event; /* the first event after which they did; MV_BEFORE: before the first */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
+    bool is_least;        /* sizes of some of its blocks are lower bounds (mv_alloc_lives.inexact),
+                           * and so are its bytes */
     const char *group;    /* name of its group, in mv_lines_by; else NULL */
     /* The highest levels of the whole device right after an allocation of this line, which
      * profilers that read the counters line by line show. 0 if it did not allocate. */
@@ -31,9 +33,16 @@ typedef struct {
     uint64_t reserved;
 } mv_line;
 
+/* What the events cannot tell. Without all events from an empty heap on, blocks that were freed
+ * before the first event are nowhere, and those from before it are often of no line: a peak is a
+ * lower bound. In a window that begins with the first event, what was allocated and freed is, too.
+ */
 typedef struct {
     uint32_t count;
     mv_line *lines; /* [count] highest peak first */
+    bool has_past;  /* the history is complete: the peaks are those of the run */
+    bool has_all;   /* likewise what was allocated and freed in the window */
+    bool has_end;   /* the window ends with the events: sizes of what is live are exact */
 } mv_lines;
 
 /* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only when memory is out. */

@@ -23,25 +23,39 @@ const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history)
                            mv_history_name(history));
 }
 
-bool mv_peak_doubts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         uint64_t peak, mv_peak_doubts *out)
+/* NULL when memory is out. */
+static const char *inexact_text(mv_arena *arena, uint64_t blocks)
 {
-    uint64_t known = mv_fact_of_device(trace, MV_FACT_PEAK, lives->device);
-    const char *inexact = "", *higher = "";
+    if (blocks == 0)
+        return "";
+    if (blocks == 1)
+        return "1 block size from before the events is a lower bound";
+    return mv_arena_printf(arena, "%llu block sizes from before the events are lower bounds",
+                           (unsigned long long)blocks);
+}
+
+bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted about,
+                         mv_peak_doubts *out)
+{
+    *out = (mv_peak_doubts){0};
+    if (about == MV_DOUBTED_PEAK && !add(out, mv_peak_history_doubt(arena, lives->history)))
+        return false;
+    if (about != MV_DOUBTED_END && !add(out, inexact_text(arena, lives->doubts.inexact_blocks)))
+        return false;
+    return add(out, mv_residual_text(arena, lives));
+}
+
+bool mv_peak_doubts_add_known(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                              uint64_t peak, mv_peak_doubts *out)
+{
+    uint64_t known = mv_fact_of_device(trace, MV_FACT_PEAK, device);
     char size[MV_SIZE_TEXT];
 
-    *out = (mv_peak_doubts){0};
-    if (lives->doubts.inexact_blocks == 1)
-        inexact = "1 block size from before the events is a lower bound";
-    else if (lives->doubts.inexact_blocks > 1)
-        inexact = mv_arena_printf(arena, "%llu block sizes from before the events are lower bounds",
-                                  (unsigned long long)lives->doubts.inexact_blocks);
-    if (known > peak)
-        higher = mv_arena_printf(
-            arena, "the allocator says that it had %s at once, which is not in these events",
-            mv_size_text(size, known));
-    return add(out, mv_peak_history_doubt(arena, lives->history)) && add(out, higher) &&
-           add(out, inexact) && add(out, mv_residual_text(arena, lives));
+    return known <= peak ||
+           add(out,
+               mv_arena_printf(
+                   arena, "the allocator says that it had %s at once, which is not in these events",
+                   mv_size_text(size, known)));
 }
 
 const char *mv_category_advice(uint16_t category)

@@ -14,10 +14,17 @@ typedef struct {
  * NULL when memory is out. */
 const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history);
 
-/* Why the peak of these lives may not be the true one, which is `peak` by their events. False when
- * memory is out. */
-bool mv_peak_doubts_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         uint64_t peak, mv_peak_doubts *out);
+/* What is told: the peak, for which all events count; another moment, whose levels follow from
+ * those after it; the end, which the final heap has. */
+typedef enum { MV_DOUBTED_PEAK, MV_DOUBTED_MOMENT, MV_DOUBTED_END } mv_doubted;
+
+/* Why it may not be as the figures say. False when memory is out. */
+bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted about,
+                         mv_peak_doubts *out);
+
+/* Adds that the allocator of the file knows of a higher peak than `peak`, that of the events. */
+bool mv_peak_doubts_add_known(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                              uint64_t peak, mv_peak_doubts *out);
 
 /* What one can do about memory of a category of mv_attribution. */
 const char *mv_category_advice(uint16_t category);

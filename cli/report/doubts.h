@@ -1,0 +1,29 @@
+/* What is doubtful about figures that follow from the events, as peak, lines and memory say it:
+ * a line of text for each doubt, and three fields of a device. */
+#ifndef MV_DOUBTS_H
+#define MV_DOUBTS_H
+
+#include "analyze/peak/peak_words.h"
+#include "cli/report/table.h"
+
+typedef struct {
+    mv_history_kind history;
+    int64_t residual; /* final heap's allocated bytes less those that the events lead to */
+    uint64_t inexact_blocks;
+    mv_peak_doubts words;
+} mv_doubts;
+
+/* Fails only when memory is out. */
+mv_code mv_doubts_find(mv_cli *cli, const mv_lives *lives, mv_doubted about, mv_doubts *out,
+                       mv_err *err);
+
+/* The lines, indented; nothing without doubts. */
+void mv_doubts_put(mv_cli *cli, const mv_doubts *doubts);
+
+/* Fields of a device (`d` is an mv_doubts *). */
+#define MV_DOUBT_FIELDS(MEMBER, d)                   \
+    MEMBER("history", mv_history_name((d)->history)) \
+    MEMBER("residual", (d)->residual)                \
+    MEMBER("inexact_blocks", (d)->inexact_blocks)
+
+#endif

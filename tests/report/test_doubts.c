@@ -1,0 +1,91 @@
+/* Reports of memory over time say where the events cannot tell, and which figures are the least
+ * that they can be. */
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+static const cJSON *first_of(const cJSON *report, const char *key)
+{
+    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(report, key), 0);
+}
+
+#define TRUNCATED "\n  history is truncated: the true peak may be earlier and higher\n"
+#define LATE      "\n  history is late: the true peak may be earlier and higher\n"
+#define NONE      "\n  no events: what was alive when the file was written is all there is\n"
+
+/* What was before the events is doubtful at a peak, and not at the end, which is in the file. */
+Test(doubts, are_said_by_each_report_that_has_a_peak)
+{
+    static const struct {
+        const char *command, *says; /* NULL: nothing of history */
+        const char *history;
+    } all[] = {
+        {"peak $SNAPS/ring.pickle", TRUNCATED, "truncated"},
+        {"lines $SNAPS/ring.pickle", TRUNCATED, "truncated"},
+        {"lines --by annotation $SNAPS/ring.pickle", TRUNCATED, "truncated"},
+        {"memory --at peak $SNAPS/ring.pickle", TRUNCATED, "truncated"},
+        {"memory --at reserved-peak $SNAPS/ring.pickle", TRUNCATED, "truncated"},
+        {"memory --at 3 $SNAPS/ring.pickle", NULL, "truncated"},
+        {"memory $SNAPS/ring.pickle", NULL, "truncated"},
+        {"lines $SNAPS/late_start.pickle", LATE, "late"},
+        {"lines $SNAPS/no_history.pickle", NONE, "none"},
+        {"memory --at peak $SNAPS/no_history.pickle", NONE, "none"},
+        {"lines $SNAPS/gpt_train.pickle", NULL, "complete"},
+        {"memory --at peak $SNAPS/gpt_train.pickle", NULL, "complete"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run run = mvt_sh("$MEMVIZ %s", all[i].command);
+        const cJSON *json = mvt_json(0, "$MEMVIZ %s --json", all[i].command);
+        const cJSON *device = first_of(json, "devices");
+        bool is_said = strstr(run.out, "\n  history is ") || strstr(run.out, "\n  no events");
+
+        cr_expect_eq(is_said, all[i].says != NULL, "%s: %s", all[i].command, run.out);
+        cr_expect(!all[i].says || strstr(run.out, all[i].says), "%s: %s", all[i].command, run.out);
+        cr_expect_str_eq(mvt_json_text(device, "history"), all[i].history, "%s", all[i].command);
+        mvt_json_has(device, "residual inexact_blocks");
+    }
+}
+
+/* Lines that the events do not show are no lines that allocated nothing. */
+Test(doubts, lines_mark_what_is_the_least_it_can_be)
+{
+    mvt_run late = mvt_sh("$MEMVIZ lines $SNAPS/late_start.pickle");
+    mvt_run none = mvt_sh("$MEMVIZ lines $SNAPS/no_history.pickle");
+    mvt_run within = mvt_sh("$MEMVIZ lines --from 100 $SNAPS/ring.pickle");
+    mvt_run all = mvt_sh("$MEMVIZ lines $SNAPS/gpt_train.pickle");
+    const cJSON *line =
+        first_of(mvt_json(0, "$MEMVIZ lines --json $SNAPS/no_history.pickle"), "lines");
+
+    cr_expect(strstr(late.out, "most at once >= 181 MiB by"), "%s", late.out);
+    cr_expect(
+        strstr(late.out, ">= 181 MiB            -   65.0 MiB       -           -           -"),
+        "%s", late.out);
+    cr_expect(strstr(late.out, ">= 350 MiB        0 B  >= 366  >= 234 MiB  >= 270 MiB"), "%s",
+              late.out);
+    cr_expect(strstr(none.out, ">= 29.1 MiB          -   29.1 MiB       -          -          -"),
+              "%s", none.out);
+    cr_expect(strstr(within.out, ">= 87.2 MiB   29.1 MiB   58.1 MiB      53    210 MiB"), "%s",
+              within.out);
+    cr_expect_null(strstr(all.out, ">="), "%s", all.out);
+    cr_expect_eq(mvt_json_number(line, "total_bytes"), 0);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "active_bytes")));
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "reserved_bytes")));
+}
+
+/* A block that was split off before event 0 and is freed within the events: all that is known is
+ * that it is as large as its request. */
+Test(doubts, a_block_of_unknown_size_is_one)
+{
+    mvt_trace *t = mvt_new();
+    const char *file;
+    mvt_run run;
+
+    mvt_free(t, .addr = 0x200000, .bytes = 2 << 20, .stack = "f:a.py:1");
+    mvt_segment(t, .addr = 0x200000, .bytes = 20 << 20);
+    mvt_block(t, .bytes = 20 << 20);
+    file = mvt_temp_file(mvt_pickle_bytes(t, false));
+    run = mvt_sh("$MEMVIZ lines %s; $MEMVIZ peak %s", file, file);
+    cr_expect(strstr(run.out, "\n  1 block size from before the events is a lower bound\n"), "%s",
+              run.out);
+    cr_expect_null(strstr(run.out, "1 block sizes"), "%s", run.out);
+}
