@@ -324,10 +324,17 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
     MEMBER("peak.allocated", found->peak)                   \
     LIST("sites", &site_table, mv_value_rows(d))
 
+/* Null: as far as recorded, which is not to say that it does. */
+static mv_value reaches_value(const mv_peak_target *t)
+{
+    return t->reaches && !t->is_known ? mv_value_of(MV_VALUE_NULL) : mv_value_bool(t->reaches);
+}
+
 #define TARGET_FIELDS(COLUMN, MEMBER, LIST)                                              \
     MEMBER("target.bytes",                                                               \
            has_target ? mv_value_u64(d->target.bytes) : mv_value_of(MV_VALUE_NO_OBJECT)) \
-    MEMBER("target.reaches", d->target.reaches)                                          \
+    MEMBER("target.reaches", reaches_value(&d->target))                                  \
+    MEMBER("target.known", d->target.is_known)                                           \
     MEMBER("target.least", d->target.is_least)                                           \
     MEMBER("target.peak", d->target.peak)                                                \
     LIST("target.sites", &target_site_table, mv_value_rows(d))
@@ -564,21 +571,40 @@ static bool load_rules(peak_report *r)
 }
 
 /* What --fail-on asked for, of the window. */
-static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window window, uint64_t peak,
-                           mv_err *err)
+static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window window,
+                           mv_totals *totals, uint64_t peak, mv_err *err)
 {
     mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = window};
     mv_moment reserved;
-    mv_totals totals;
 
-    if (mv_totals_find(&r->cli->arena, r->trace, lives, &totals, err) != MV_OK ||
-        mv_moment_find(&r->cli->arena, lives, ask, &reserved, err) != MV_OK)
+    if (mv_moment_find(&r->cli->arena, lives, ask, &reserved, err) != MV_OK)
         return err->code;
     if (window.end - window.first < lives->events.count) {
-        totals.peak.bytes.allocated = peak;
-        totals.peak.bytes.reserved = reserved.bytes.reserved;
+        totals->peak.bytes.allocated = peak;
+        totals->peak.bytes.reserved = reserved.bytes.reserved;
     }
-    mv_gate_judge_totals(&r->cli->gates, r->trace, &totals);
+    mv_gate_judge_totals(&r->cli->gates, r->trace, totals);
+    return MV_OK;
+}
+
+/* What needs to know how exact the peak is: --target and --fail-on. */
+static mv_code find_answers(peak_report *r, const mv_lives *lives, mv_window window, device_peak *d,
+                            mv_err *err)
+{
+    const mv_options *o = &r->cli->options;
+    mv_peak_aim aim = {.bytes = o->target};
+    mv_totals totals;
+
+    if (!mv_option_given(o, MV_HAS(TARGET) | MV_HAS(FAIL_ON)))
+        return MV_OK;
+    if (mv_totals_find(&r->cli->arena, r->trace, lives, &totals, err) != MV_OK)
+        return err->code;
+    aim.is_exact = totals.audit.allocated_exact;
+    if (mv_option_given(o, MV_HAS(TARGET)) &&
+        mv_peak_reach(&r->cli->arena, &d->found, aim, &d->target, err) != MV_OK)
+        return err->code;
+    if (mv_option_given(o, MV_HAS(FAIL_ON)))
+        return judge_gates(r, lives, window, &totals, d->found.peak, err);
     return MV_OK;
 }
 
@@ -614,10 +640,8 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         mv_rest_find(cli, device, at.time_us, at.bytes.reserved, &d->rest, &err);
     if (err.code == MV_OK && r->is_grouped)
         mv_by_find(cli, r->trace, &lives, r->kinds, at.event, r->limit, &d->grouped, &err);
-    if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(TARGET)))
-        mv_peak_reach(&cli->arena, &d->found, cli->options.target, &d->target, &err);
-    if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(FAIL_ON)))
-        judge_gates(r, &lives, opts.window, d->found.peak, &err);
+    if (err.code == MV_OK)
+        find_answers(r, &lives, opts.window, d, &err);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);
     return err.code == MV_OK;

@@ -67,11 +67,19 @@ mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives
 /* Most sites that are named for a target; a longer list would not be read. */
 #define MV_PEAK_REACH_MOST 64
 
+/* What is asked for. */
+typedef struct {
+    uint64_t bytes; /* the target */
+    bool is_exact;  /* the peak is known to the byte (mv_audit.allocated_exact). If not, the true
+                     * one may be higher, and hold blocks of these sites that the file does not */
+} mv_peak_aim;
+
 /* The sites without which the window's peak is at most `bytes`. */
 typedef struct {
     uint64_t bytes; /* the target */
-    bool reaches;
-    bool is_least;  /* it is proven that no smaller set is enough */
+    bool reaches;   /* as far as recorded */
+    bool is_known;  /* the peak is exact, and so is the answer */
+    bool is_least;  /* it is proven that no smaller set is enough; never unless is_known */
     uint64_t peak;  /* the peak without them */
     uint32_t count; /* 0 when the peak is no higher than the target */
     uint32_t *part; /* [count] in the order in which they were chosen */
@@ -80,7 +88,7 @@ typedef struct {
 
 /* Chosen one by one: the site without which the remaining peak is lowest (among equal ones, the one
  * with most bytes at the remaining peak). O(n log n) for each site chosen. */
-mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, uint64_t bytes,
+mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, mv_peak_aim aim,
                       mv_peak_target *out, mv_err *err);
 
 #endif

@@ -90,11 +90,14 @@ const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t 
     if (target->count != 1)
         snprintf(these, sizeof these, "these %u", target->count);
     if (target->count == 0 && target->reaches)
-        snprintf(out, size, "target %s: the peak is no higher", bytes);
+        snprintf(out, size, "target %s: %sthe peak is no higher%s", bytes,
+                 target->is_known ? "" : "as far as recorded ",
+                 target->is_known ? "" : "; the true one may be");
     else
-        snprintf(out, size, "target %s%s: without %s%s the peak is %s", bytes,
+        snprintf(out, size, "target %s%s: without %s%s the %speak is %s%s", bytes,
                  target->reaches ? "" : " is out of reach", these,
                  target->is_least && target->count > 1 ? " (fewer are not enough)" : "",
-                 mv_size_text(peak, target->peak));
+                 target->is_known ? "" : "recorded ", mv_size_text(peak, target->peak),
+                 target->is_known ? "" : "; the true one may be higher");
     return out;
 }

@@ -29,8 +29,8 @@ bool mv_peak_doubts_add_known(mv_arena *arena, const mv_trace *trace, uint32_t d
 /* What one can do about memory of a category of mv_attribution. */
 const char *mv_category_advice(uint16_t category);
 
-/* "target 400 MiB: without these 4 (fewer are not enough) the peak is 362 MiB". Cut to fit; returns
- * `out`. */
+/* "target 400 MiB: without these 4 (fewer are not enough) the peak is 362 MiB"; where the peak is
+ * not known, "as far as recorded" and "the true one may be higher". Cut to fit; returns `out`. */
 const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t size);
 
 #endif

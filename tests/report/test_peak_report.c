@@ -89,13 +89,46 @@ Test(peak_report, a_target_names_what_to_shrink)
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target 700MiB $SNAPS/gpt_train.pickle");
     const cJSON *target = member(r, "target"), *sites = member(target, "sites");
 
-    mvt_json_has(target, "bytes reaches least peak sites");
+    mvt_json_has(target, "bytes reaches known least peak sites");
+    cr_expect(cJSON_IsTrue(member(target, "known")));
     cr_expect(cJSON_IsTrue(member(target, "reaches")));
     cr_expect(cJSON_IsTrue(member(target, "least")));
     cr_expect_leq(mvt_json_number(target, "peak"), 700 << 20);
     cr_expect_eq(cJSON_GetArraySize(sites), 2);
     cr_expect_eq(mvt_json_number(member(r, "peak"), "allocated") - sum_of(sites, "fall"),
                  mvt_json_number(target, "peak"));
+}
+
+/* The true peak of ring is 245116928 B, most of them before the first event that is there. */
+Test(peak_report, a_target_is_as_uncertain_as_the_peak)
+{
+    static const struct {
+        const char *target, *says;
+        bool is_out_of_reach;
+    } all[] = {
+        {"225MiB", "target 225 MiB: as far as recorded the peak is no higher; the true one may be",
+         false},
+        {"200MiB", "target 200 MiB: without this one the recorded peak is 152 MiB; the true one",
+         false},
+        {"120MiB", "target 120 MiB: without these 2 the recorded peak is 119 MiB; the true one",
+         false},
+        {"20MiB", "target 20.0 MiB is out of reach: without these 5 the recorded peak is", true},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run run =
+            mvt_sh("COLUMNS=200 $MEMVIZ peak --target %s $SNAPS/ring.pickle", all[i].target);
+        cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target %s $SNAPS/ring.pickle", all[i].target);
+        const cJSON *target = member(r, "target");
+
+        cr_expect(strstr(run.out, all[i].says), "%s: %s", all[i].target, run.out);
+        cr_expect(cJSON_IsFalse(member(target, "known")));
+        cr_expect(cJSON_IsFalse(member(target, "least")));
+        cr_expect(all[i].is_out_of_reach ? cJSON_IsFalse(member(target, "reaches"))
+                                         : cJSON_IsNull(member(target, "reaches")));
+    }
+    cr_expect(strstr(mvt_sh("$MEMVIZ peak --target 1GiB $SNAPS/no_history.pickle").out,
+                     "as far as recorded the peak is no higher"));
 }
 
 Test(peak_report, exit_statuses_are_those_of_the_contract)
