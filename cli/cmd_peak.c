@@ -1,6 +1,7 @@
 /* memviz peak: who holds memory at the peak, or at another moment. */
 #include <stdio.h>
 
+#include "analyze/advice/recording.h"
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
 #include "analyze/levels/levels.h"
@@ -33,6 +34,8 @@
 typedef struct {
     uint32_t device;
     uint64_t least; /* the peak is at least this, as the allocator says; 0: it says nothing */
+    bool has_peak;  /* false: a file of one moment */
+    bool is_held;   /* likewise, and it is about the moment when the file was written */
     mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
@@ -160,6 +163,8 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
     uint32_t count = mv_rows_take(rows, found->count, r->limit);
     char line[LINE_TEXT];
 
+    if (!d->has_peak)
+        mv_rows_head(rows, "marginal_bytes", NULL);
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_site *site = &found->sites[i];
         const mv_layer_loop *loop = loop_of(r, d, i, line);
@@ -413,17 +418,19 @@ static void put_verdict(const peak_report *r, const device_peak *d)
 {
     const mv_attribution *found = &d->found;
     const char *at = r->cli->options.at ? r->cli->options.at : "peak";
+    bool is_peak = d->has_peak && strcmp(at, "peak") == 0;
+    const char *moment = d->is_held ? " held when the file was written"
+                         : is_peak && d->least > found->peak
+                             ? " allocated at the highest moment of the events"
+                         : is_peak ? " allocated at the peak"
+                                   : " allocated";
     char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
     bool has_largest = found->count > 0 && found->sites[0].bytes >= found->unattributed;
     uint32_t column;
 
     mv_out_style(r->out, MV_STYLE_BOLD);
-    column = mv_prose_part(r->out, 0, 2, "%s: %s allocated%s%s",
-                           mv_level_place(r->trace, d->device, place),
-                           mv_size_text(size, found->at.bytes.allocated),
-                           strcmp(at, "peak") != 0  ? ""
-                           : d->least > found->peak ? " at the highest moment of the events"
-                                                    : " at the peak",
+    column = mv_prose_part(r->out, 0, 2, "%s: %s%s%s", mv_level_place(r->trace, d->device, place),
+                           mv_size_text(size, found->at.bytes.allocated), moment,
                            has_largest || found->unattributed > 0 ? ";" : "");
     mv_out_style(r->out, MV_STYLE_NONE);
     if (has_largest) {
@@ -441,20 +448,22 @@ static void put_verdict(const peak_report *r, const device_peak *d)
     }
 }
 
-static void put_levels(const peak_report *r, const mv_attribution *found)
+static void put_levels(const peak_report *r, const device_peak *d)
 {
+    const mv_attribution *found = &d->found;
     const mv_levels *l = &found->at.bytes;
     char requested[MV_SIZE_TEXT], active[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
     char at[MV_AT_TEXT], peak[MV_SIZE_TEXT], lower[64] = "", held[48] = "";
 
-    if (found->peak != l->allocated)
+    if (d->has_peak && found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
     if (!mv_trace_allocator(r->trace)) /* else it is not known */
         snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active%s%s",
-                 mv_at_text(at, r->trace, &found->at), mv_size_text(requested, l->requested),
-                 mv_size_text(active, l->active), held, lower);
+                 d->is_held ? "then" : mv_at_text(at, r->trace, &found->at),
+                 mv_size_text(requested, l->requested), mv_size_text(active, l->active), held,
+                 lower);
 }
 
 /* Indices of the categories that hold something, most first; their number is returned. */
@@ -531,7 +540,7 @@ static void put_device(const peak_report *r, const device_peak *d)
         return;
     }
     put_verdict(r, d);
-    put_levels(r, &d->found);
+    put_levels(r, d);
     mv_doubts_put(r->cli, &d->doubts);
     put_categories(r, &d->found);
     mv_rest_put(r->cli, &d->rest);
@@ -620,11 +629,12 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         mv_complain(mv_input_name(cli), &err);
         return false;
     }
+    *d = (device_peak){.device = device, .has_peak = !mv_recording_is_state_only(&lives)};
     if (!mv_window_find(cli, r->trace, device, &opts.window) ||
-        !mv_at_find(cli, r->trace, &lives, "peak", &at))
+        !mv_at_find(cli, r->trace, &lives, d->has_peak ? "peak" : "end", &at))
         return false;
-    *d =
-        (device_peak){.device = device, .least = mv_fact_of_device(r->trace, MV_FACT_PEAK, device)};
+    d->least = mv_fact_of_device(r->trace, MV_FACT_PEAK, device);
+    d->is_held = !d->has_peak && at.event + 1 == lives.events.count; /* MV_BEFORE + 1 is 0 */
     if (mv_doubts_find(cli, &lives, MV_DOUBTED_PEAK, &d->doubts, &err) == MV_OK)
         mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
     if (err.code == MV_OK &&

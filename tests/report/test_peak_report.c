@@ -99,6 +99,25 @@ Test(peak_report, a_target_names_what_to_shrink)
                  mvt_json_number(target, "peak"));
 }
 
+Test(peak_report, a_file_of_one_moment_has_no_peak)
+{
+    static const char *const one[] = {"no_history", "no_history.pickle --at peak", "state_only"};
+    mvt_run run;
+
+    for (unsigned i = 0; i < sizeof one / sizeof *one; i++) {
+        run = mvt_sh("$MEMVIZ peak $SNAPS/%s%s", one[i], strchr(one[i], '.') ? "" : ".pickle");
+        cr_expect(strstr(run.out, "MiB held when the file was written; "), "%s", run.out);
+        cr_expect_null(strstr(run.out, "at the peak"), "%s", run.out);
+        cr_expect_null(strstr(run.out, "the peak is"), "%s", run.out);
+        cr_expect_null(strstr(run.out, "marginal"), "%s", run.out);
+    }
+    run = mvt_sh("$MEMVIZ peak --at peak $SNAPS/state_only.pickle");
+    cr_expect(strstr(run.out, "device 0: 181 MiB allocated; "), "%s", run.out);
+    run = mvt_sh("$MEMVIZ peak $SNAPS/mlp_train.pickle");
+    cr_expect(strstr(run.out, " allocated at the peak; "), "%s", run.out);
+    cr_expect(strstr(run.out, "marginal"), "%s", run.out);
+}
+
 /* The true peak of ring is 245116928 B, most of them before the first event that is there. */
 Test(peak_report, a_target_is_as_uncertain_as_the_peak)
 {
