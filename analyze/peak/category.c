@@ -217,6 +217,13 @@ static bool leads_to_backward(const category_search *s, uint32_t run)
            s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
 }
 
+/* From before the trace and through all of it: not an activation of any step that is in it. Such
+ * are workspaces of libraries, which no other block of the stack gives away. */
+static bool spans_trace(const candidate *c)
+{
+    return c->birth == MV_BEFORE && c->freed == MV_NEVER;
+}
+
 /* Without backward passes a phase has no end; then blocks that were freed in the step of their
  * birth are temporary. */
 static uint16_t forward_without_backward(const category_search *s, const candidate *c)
@@ -226,6 +233,8 @@ static uint16_t forward_without_backward(const category_search *s, const candida
     if (c->birth != MV_BEFORE && c->freed != MV_NEVER && has_steps &&
         mv_steps_bin(&s->steps, c->birth) == mv_steps_bin(&s->steps, c->freed))
         return MV_CATEGORY_TEMPORARY;
+    if (spans_trace(c))
+        return MV_CATEGORY_UNKNOWN;
     return c->marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;
 }
 
@@ -237,8 +246,7 @@ static uint16_t forward(const category_search *s, const candidate *c)
         return OPEN;
     if (c->run != MV_NO_ROW && !c->outlives)
         return MV_CATEGORY_TEMPORARY;
-    /* From before the trace and through all of it: not an activation of any step. */
-    if (c->birth == MV_BEFORE && c->freed == MV_NEVER)
+    if (spans_trace(c))
         return MV_CATEGORY_UNKNOWN;
     if (is_freed_in(s, c, MV_PHASE_BACKWARD) || c->marks & MV_MARK_MODULE_CALL)
         return MV_CATEGORY_ACTIVATION;

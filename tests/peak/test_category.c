@@ -176,6 +176,28 @@ Test(category, workspaces_are_recognised)
     cr_expect_str_neq(category_at(&r, 0x20000000, 0), "workspace");
 }
 
+/* What is there from before the trace to its end may be a workspace as well as an activation: the
+ * heap at one moment does not show it, with an event or without, with a backward pass or without.
+ */
+Test(category, what_no_event_tells_of_is_unknown)
+{
+    for (uint32_t events = 0; events < 3; events++) {
+        mvt_trace *t = mvt_new();
+        run r;
+
+        if (events > 0)
+            mvt_free(t, .addr = 0x20000000, .bytes = 512);
+        if (events > 1)
+            take(t, 9, "backward:" TORCH "autograd/__init__.py:1;" MODEL);
+        mvt_segment(t, .addr = 0x10000000, .bytes = 34 << 20);
+        mvt_block(t, .bytes = 33554432, .state = MV_BLOCK_ALLOCATED,
+                  .stack = "forward:" TORCH "nn/modules/linear.py:134;" MODEL);
+        mvt_block(t, .bytes = (34 << 20) - 33554432);
+        r = categories_of(t, NULL);
+        cr_expect_str_eq(category_at(&r, 0x10000000, 0), "unknown", "%u events", events);
+    }
+}
+
 /* Random runs: the stacks of the fixture tell which categories are possible. */
 Test(category, random_training_has_only_possible_categories)
 {
