@@ -271,8 +271,10 @@ static void list_ranges(mv_rows *rows, const void *all, const void *one)
     const peak_report *r = all;
     const mv_attribution *found = one;
     uint64_t whole = found->at.bytes.allocated;
-    uint64_t limit = mv_rows_are_text(rows) ? r->limit : UINT64_MAX;
-    uint32_t count = mv_rows_take(rows, found->range_count, limit);
+    bool is_text = mv_rows_are_text(rows);
+    bool says_nothing = found->range_count == 1 && found->ranges[0].name.row == MV_NO_ROW;
+    uint64_t limit = is_text ? r->limit : UINT64_MAX;
+    uint32_t count = is_text && says_nothing ? 0 : mv_rows_take(rows, found->range_count, limit);
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_range *range = &found->ranges[i];

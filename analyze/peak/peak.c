@@ -142,8 +142,7 @@ static bool sum_ranges(mv_arena *arena, mv_arena *scratch, site_search *t)
     }
     mv_sort_rows(scratch, ranges, count, MV_FALLING(mv_peak_range, bytes),
                  MV_RISING(mv_peak_range, name.row));
-    if (count > 1 || (count == 1 && ranges[0].name.row != MV_NO_ROW))
-        t->out->range_count = count;
+    t->out->range_count = count;
     return true;
 }
 

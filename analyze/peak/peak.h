@@ -2,6 +2,7 @@
  *
  *     sum of sites.bytes + unattributed = at.bytes.allocated
  *     sum of category_bytes             = at.bytes.allocated
+ *     sum of ranges.bytes               = at.bytes.allocated
  *
  * A site is a group of stacks that pass through the same lines of the user's and other packages'
  * code (analyze/code/sites.h), and one category of what they allocate: `loss.backward()` holds
@@ -47,7 +48,7 @@ typedef struct {
     mv_categories categories;
     uint64_t *category_bytes; /* [categories.count] */
     uint32_t range_count;
-    mv_peak_range *ranges; /* [range_count] most bytes first; 0 when the file has no ranges */
+    mv_peak_range *ranges; /* [range_count] most bytes first; they add up to what is allocated */
     mv_curve curve;
     mv_peak_part *parts; /* [curve.parts] */
     uint32_t *part_of;   /* [allocs.count] of the curve */

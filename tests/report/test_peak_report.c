@@ -46,6 +46,19 @@ Test(peak_report, json_has_the_members_of_the_contract)
     cr_expect_eq(sum_of(member(r, "annotations"), "bytes"), mvt_json_number(at, "allocated"));
 }
 
+/* A file without ranges has one row, which only JSON and CSV show. */
+Test(peak_report, annotations_add_up_without_any)
+{
+    cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/late_start.pickle --at 0");
+    const cJSON *all = member(r, "annotations"), *row = cJSON_GetArrayItem(all, 0);
+    mvt_run run = mvt_sh("$MEMVIZ peak --at 0 $SNAPS/late_start.pickle");
+
+    cr_expect_eq(cJSON_GetArraySize(all), 1);
+    cr_expect(cJSON_IsNull(member(row, "annotation")));
+    cr_expect_eq(mvt_json_number(row, "bytes"), mvt_json_number(member(r, "at"), "allocated"));
+    cr_expect_null(strstr(run.out, "allocated within"), "%s", run.out);
+}
+
 Test(peak_report, every_device_has_its_report)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --limit 1 $SNAPS/two_devices.pickle");
