@@ -28,6 +28,7 @@ typedef struct {
     uint32_t first, end; /* devices */
     uint32_t count;
     device_stats *devices; /* [count] */
+    device_stats host;     /* of its level; empty without pinned memory in the file */
     uint64_t limit;        /* pools of a device in text */
 } survey;
 
@@ -130,15 +131,20 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("host.current.allocated",                                                             \
            host.is_there ? mv_value_u64(host.now.allocated) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
     MEMBER("host.current.reserved", mv_value_u64(host.now.reserved))                             \
-    MEMBER("host.peak.allocated", mv_value_u64(host.peak.allocated))                             \
-    MEMBER("host.peak.reserved", mv_value_u64(host.peak.reserved))                               \
+    MEMBER("host.peak.allocated", mv_value_u64(of->peak.bytes.allocated))                        \
+    MEMBER("host.peak.reserved", mv_value_u64(of->peak.bytes.reserved))                          \
+    MEMBER("host.peak_exact.allocated", mv_value_bool(of->audit.allocated_exact))                \
+    MEMBER("host.peak_exact.reserved", mv_value_bool(of->audit.reserved_exact))                  \
+    MEMBER("host.history", mv_value_text(mv_history_name(s->host.history)))                      \
     MEMBER("host.segments", mv_value_u64(host.segments))                                         \
     MEMBER("host.allocations", mv_value_u64(host.allocations))                                   \
     MEMBER("host.events", mv_value_u64(host.events))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    mv_host_totals host = mv_host_totals_of(((const survey *)all)->trace);
+    const survey *s = all;
+    const mv_totals *of = &s->host.totals;
+    mv_host_totals host = mv_host_totals_of(s->trace);
 
     (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
@@ -246,10 +252,12 @@ static void put_device(const survey *s, const device_stats *stats)
     put_audit(out, &t->audit);
 }
 
-static void put_host(mv_out *out, const mv_trace *trace)
+static void put_host(const survey *s)
 {
-    mv_host_totals host = mv_host_totals_of(trace);
-    char now[MV_SIZE_TEXT], used[MV_SIZE_TEXT], most[MV_SIZE_TEXT], most_used[MV_SIZE_TEXT];
+    const mv_totals *of = &s->host.totals;
+    mv_host_totals host = mv_host_totals_of(s->trace);
+    char now[MV_SIZE_TEXT], used[MV_SIZE_TEXT], most[MV_BOUND_TEXT], most_used[MV_BOUND_TEXT];
+    mv_out *out = &s->cli->out;
 
     if (!host.is_there)
         return;
@@ -258,25 +266,32 @@ static void put_host(mv_out *out, const mv_trace *trace)
     mv_out_text(out, "host");
     mv_out_style(out, MV_STYLE_NONE);
     mv_prose_put(
-        out, 4, 2, ": %s pinned in %u %s, %s of it allocated; at most %s pinned, %s allocated",
-        mv_size_text(now, host.now.reserved), host.segments,
-        host.segments == 1 ? "segment" : "segments", mv_size_text(used, host.now.allocated),
-        mv_size_text(most, host.peak.reserved), mv_size_text(most_used, host.peak.allocated));
+        out, 4, 2, ": %s pinned in %u segment%s, %s of it allocated; peaks %s pinned, %s allocated",
+        mv_size_text(now, host.now.reserved), host.segments, mv_plural(host.segments),
+        mv_size_text(used, host.now.allocated),
+        mv_value_bound(of->peak.bytes.reserved, of->audit.reserved_exact, most).shown,
+        mv_value_bound(of->peak.bytes.allocated, of->audit.allocated_exact, most_used).shown);
+    if (s->host.history != MV_HISTORY_COMPLETE) {
+        mv_out_text(out, "  ");
+        mv_prose_put(out, 2, 4, "history %s: %s", mv_history_name(s->host.history),
+                     s->host.history_why);
+    }
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static mv_code find_rest(mv_cli *cli, const mv_events *events, device_stats *stats, mv_err *err)
+static mv_code find_rest(mv_cli *cli, const mv_trace *trace, device_stats *stats, mv_err *err)
 {
     const mv_totals *t = &stats->totals;
+    mv_events events = mv_trace_events(trace, t->device);
     uint32_t event = t->peak.reserved_event;
 
-    return mv_rest_find(cli, t->device, event < events->count ? events->time_us[event] : MV_NO_TIME,
+    return mv_rest_find(cli, t->device, event < events.count ? events.time_us[event] : MV_NO_TIME,
                         t->peak.bytes.reserved, &stats->rest, err);
 }
 
 /* The lives of a device are large, and not needed once its totals are known. */
-static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
+static mv_code find_totals(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
                            mv_err *err)
 {
     mv_arena arena;
@@ -287,8 +302,6 @@ static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, 
     code = mv_lives_find(&arena, trace, device, &lives, err);
     if (code == MV_OK)
         code = mv_totals_find(&cli->arena, trace, &lives, &stats->totals, err);
-    if (code == MV_OK)
-        code = find_rest(cli, &lives.events, stats, err);
     if (code == MV_OK) {
         stats->history = lives.history;
         stats->history_why =
@@ -298,6 +311,28 @@ static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, 
     }
     mv_arena_release(&arena);
     return code;
+}
+
+static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
+                           mv_err *err)
+{
+    mv_code code = find_totals(cli, trace, device, stats, err);
+
+    return code == MV_OK ? find_rest(cli, trace, stats, err) : code;
+}
+
+/* Pinned memory, as the level of the host has it. The frames and stacks of that level are the
+ * trace's own. */
+static mv_code find_host(survey *s, mv_err *err)
+{
+    mv_trace host = *s->trace;
+    mv_cli *cli = s->cli;
+
+    if (!mv_host_totals_of(&host).is_there)
+        return MV_OK;
+    if (mv_level_take(&cli->arena, &host, MV_LEVEL_HOST, err) == MV_OK)
+        find_totals(cli, &host, 0, &s->host, err);
+    return err->code;
 }
 
 static void put_text(const survey *s)
@@ -314,7 +349,7 @@ static void put_text(const survey *s)
         follows = true;
     }
     mv_idle_put_others(out, s->trace, s->first, s->end, follows);
-    put_host(out, s->trace);
+    put_host(s);
 }
 
 int mv_cmd_stats(mv_cli *cli)
@@ -332,6 +367,8 @@ int mv_cmd_stats(mv_cli *cli)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = s.first; i < s.end && err.code == MV_OK; i++)
         find_device(cli, &trace, i, &s.devices[s.count++], &err);
+    if (err.code == MV_OK)
+        find_host(&s, &err);
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
     for (uint32_t i = 0; i < s.count; i++)

@@ -1,10 +1,9 @@
-/* Totals of pinned host memory, which PyTorch 2.13 and later record
- * (record_pinned_host_memory=True): at the end from the file's host segments, peaks from its host
- * events.
+/* Pinned host memory at the end, which PyTorch 2.13 and later record
+ * (record_pinned_host_memory=True): from the file's host segments. Its peaks are those of the level
+ * `host` (analyze/levels), whose totals say how far they can be trusted.
  *
  * Sizes are block sizes: the host allocator rounds requests up to powers of two and does not keep
- * the requests. Several threads append events under a lock of their own; peaks are computed in the
- * recorded order. */
+ * the requests. */
 #ifndef MV_HOST_TOTALS_H
 #define MV_HOST_TOTALS_H
 
@@ -20,7 +19,6 @@ typedef struct {
     uint32_t segments;    /* when the file was written */
     uint32_t allocations; /* blocks in use when the file was written */
     mv_host_levels now;   /* when the file was written */
-    mv_host_levels peak;  /* highest levels after any event; `now` when there are no events */
     uint64_t events;
 } mv_host_totals;
 
