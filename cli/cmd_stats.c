@@ -49,7 +49,7 @@ typedef struct {
 #define POOL_FIELDS(COLUMN, MEMBER, LIST)                                                \
     COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                           \
            mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))           \
-    MEMBER("pool_id", mv_value_pair(a, b))                                               \
+    MEMBER("pool_id", mv_value_pool(trace, p->pool_id))                                  \
     COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,        \
            mv_value_u64(now->allocated))                                                 \
     MEMBER("current.active", mv_value_u64(now->active))                                  \
@@ -75,14 +75,14 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
     const mv_totals *t = one;
     uint64_t limit = mv_rows_are_text(rows) ? ((const survey *)all)->limit : UINT64_MAX;
     uint32_t count = mv_rows_take(rows, t->pool_count, limit);
-    char name[64], allocated[MV_BOUND_TEXT], reserved[MV_BOUND_TEXT];
+    char name[MV_POOL_TEXT + 16], id[MV_POOL_TEXT], allocated[MV_BOUND_TEXT],
+        reserved[MV_BOUND_TEXT];
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_pool_totals *p = &t->pools[i];
         const mv_levels *now = &p->current.bytes;
-        uint64_t a = trace->pools.a[p->pool_id.row], b = trace->pools.b[p->pool_id.row];
-        snprintf(name, sizeof name, "%s (%llu, %llu)", mv_segment_kind_name(p->kind),
-                 (unsigned long long)a, (unsigned long long)b);
+        snprintf(name, sizeof name, "%s %s", mv_segment_kind_name(p->kind),
+                 mv_pool_text(trace, p->pool_id, id));
         MV_ROWS_ADD(rows, POOL_FIELDS);
     }
 }

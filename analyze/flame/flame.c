@@ -149,8 +149,7 @@ uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_
     static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)",
                                         "(other allocations)"};
     const mv_segment_lives *s;
-    const mv_pools *pools = &trace->pools;
-    mv_pool_id pool;
+    char pool[MV_POOL_TEXT];
     uint32_t segment;
 
     if (row->segment == MV_NO_ROW && row->part != MV_FLAME_OTHER)
@@ -161,15 +160,14 @@ uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_
     }
     s = &lives->segments;
     segment = flame->map.segment[row->segment];
-    pool = s->pool[segment].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[segment];
     snprintf(text[0], MV_FLAME_TEXT, "%ssegment 0x%llx of %llu bytes",
              s->is_expandable[segment] ? "expandable " : "",
              (unsigned long long)flame->map.addr[row->segment],
              (unsigned long long)flame->map.size[row->segment]);
-    snprintf(text[1], MV_FLAME_TEXT, "%s pool (%llu, %llu)",
+    snprintf(text[1], MV_FLAME_TEXT, "%s%s %s",
              mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
-             (unsigned long long)(pool.row < pools->count ? pools->a[pool.row] : 0),
-             (unsigned long long)(pool.row < pools->count ? pools->b[pool.row] : 0));
+             s->pool[segment].row == MV_NO_ROW ? "" : " pool",
+             mv_pool_text(trace, s->pool[segment], pool));
     snprintf(text[2], MV_FLAME_TEXT, "stream %llu",
              (unsigned long long)trace->streams.value[s->stream[segment].row]);
     snprintf(text[3], MV_FLAME_TEXT, "%s", parts[row->part]);

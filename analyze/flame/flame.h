@@ -52,8 +52,9 @@ void mv_flame_keep_top(mv_flame *flame, uint32_t top);
 
 enum { MV_FLAME_TEXT = 128, MV_FLAME_PREFIX = 4 };
 
-/* The texts before a row's stack: in `segments` the segment with its address and bytes, its pool,
- * its stream, and the part; in `memory` none, except for MV_FLAME_OTHER. Returns their number. */
+/* The texts before a row's stack: in `segments` the segment with its address and bytes, its pool
+ * (mv_pool_text), its stream, and the part; in `memory` none, except for MV_FLAME_OTHER. Returns
+ * their number. */
 uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
                          const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT]);
 

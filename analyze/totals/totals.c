@@ -9,7 +9,7 @@
 /* A pool of one kind: default or private, small or large. */
 typedef struct {
     uint64_t a, b;
-    uint32_t row; /* of trace->pools */
+    uint32_t row; /* of trace->pools; MV_NO_ROW: not known */
     uint8_t kind;
 } pool_key;
 
@@ -18,7 +18,8 @@ typedef struct {
     const mv_lives *lives;
     mv_totals *out;
     mv_totals_findings found;
-    uint32_t *slot_of; /* [2 * trace->pools.count] by pool_index: row of out->pools */
+    bool knows_pools;  /* the file tells the pool of some segment */
+    uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] by pool_index: row of out->pools */
     mv_levels *levels; /* [out->pool_count] now */
     mv_levels kinds[2];
     mv_levels all;
@@ -33,16 +34,24 @@ static uint8_t kind_of(uint8_t kind, uint64_t size)
     return size <= MV_SMALL_SEGMENT ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
 }
 
-static uint32_t pool_index(mv_pool_id pool, uint8_t kind)
+static uint32_t pool_index(const totals_search *t, mv_pool_id pool, uint8_t kind)
 {
-    uint32_t row = pool.row == MV_NO_ROW ? MV_DEFAULT_POOL.row : pool.row;
+    uint32_t row = pool.row == MV_NO_ROW ? t->trace->pools.count : pool.row;
     return row * 2 + (kind == MV_SEGMENT_LARGE);
+}
+
+/* What to count in the default pool where the file tells no pool of it, but has pools: released
+ * segments, of which only newer files tell, and what is in no segment. */
+static mv_pool_id guess_pool(const totals_search *t)
+{
+    return t->knows_pools ? MV_DEFAULT_POOL : MV_NO_POOL;
 }
 
 static uint32_t index_of_segment(const totals_search *t, uint32_t row)
 {
     const mv_segment_lives *s = &t->lives->segments;
-    return pool_index(s->pool[row], s->kind[row]);
+    bool is_guess = s->pool[row].row == MV_NO_ROW && s->death[row] != MV_NEVER;
+    return pool_index(t, is_guess ? guess_pool(t) : s->pool[row], s->kind[row]);
 }
 
 static uint32_t index_of_alloc(const totals_search *t, uint32_t row)
@@ -51,14 +60,28 @@ static uint32_t index_of_alloc(const totals_search *t, uint32_t row)
 
     if (a->segment[row] != MV_NO_ROW)
         return index_of_segment(t, a->segment[row]);
-    return pool_index(MV_DEFAULT_POOL,
+    return pool_index(t, guess_pool(t),
                       a->block[row] <= MV_SMALL_REQUEST ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE);
 }
 
 static uint32_t index_of_final(const totals_search *t, uint32_t segment)
 {
     const mv_segments *s = &t->trace->segments;
-    return pool_index(s->pool[segment], kind_of(s->kind[segment], s->total_size[segment]));
+    return pool_index(t, s->pool[segment], kind_of(s->kind[segment], s->total_size[segment]));
+}
+
+static bool find_knowledge(const totals_search *t)
+{
+    const mv_segment_lives *lives = &t->lives->segments;
+    const mv_segments *final = &t->trace->segments;
+
+    for (uint32_t i = 0; i < lives->count; i++)
+        if (lives->pool[i].row != MV_NO_ROW)
+            return true;
+    for (uint32_t i = 0; i < final->count; i++)
+        if (final->pool[i].row != MV_NO_ROW)
+            return true;
+    return false;
 }
 
 static void mark_pools(totals_search *t)
@@ -66,6 +89,7 @@ static void mark_pools(totals_search *t)
     const mv_segment_lives *lives = &t->lives->segments;
     const mv_segments *final = &t->trace->segments;
 
+    t->knows_pools = find_knowledge(t);
     for (uint32_t i = 0; i < lives->count; i++) {
         t->slot_of[index_of_segment(t, i)] = 0;
         if (lives->pool[i].row == MV_NO_ROW)
@@ -81,9 +105,21 @@ static void mark_pools(totals_search *t)
             t->slot_of[index_of_final(t, i)] = 0;
 }
 
+/* Of a pool_index. What is of no known pool comes last. */
+static pool_key key_of(const totals_search *t, uint64_t index)
+{
+    const mv_pools *pools = &t->trace->pools;
+    uint32_t row = (uint32_t)(index / 2);
+    uint8_t kind = index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
+
+    if (row == pools->count)
+        return (pool_key){UINT64_MAX, UINT64_MAX, MV_NO_ROW, kind};
+    return (pool_key){pools->a[row], pools->b[row], row, kind};
+}
+
 static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
 {
-    uint64_t indices = 2 * (uint64_t)t->trace->pools.count, count = 0;
+    uint64_t indices = 2 * ((uint64_t)t->trace->pools.count + 1), count = 0;
     pool_key *keys;
 
     t->slot_of = mv_push_array(scratch, uint32_t, indices);
@@ -95,9 +131,7 @@ static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
     mark_pools(t);
     for (uint64_t i = 0; i < indices; i++)
         if (t->slot_of[i] != MV_NO_ROW)
-            keys[count++] =
-                (pool_key){t->trace->pools.a[i / 2], t->trace->pools.b[i / 2], (uint32_t)(i / 2),
-                           i % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL};
+            keys[count++] = key_of(t, i);
     mv_sort_rows(scratch, keys, count, MV_RISING(pool_key, a), MV_RISING(pool_key, b),
                  MV_FALLING(pool_key, kind)); /* small before large */
     t->out->pool_count = (uint32_t)count;
@@ -108,7 +142,7 @@ static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
     for (uint32_t i = 0; i < count; i++) {
         t->out->pools[i].kind = keys[i].kind;
         t->out->pools[i].pool_id = (mv_pool_id){keys[i].row};
-        t->slot_of[pool_index((mv_pool_id){keys[i].row}, keys[i].kind)] = i;
+        t->slot_of[pool_index(t, t->out->pools[i].pool_id, keys[i].kind)] = i;
     }
     t->out->kinds[MV_SEGMENT_SMALL].kind = MV_SEGMENT_SMALL;
     t->out->kinds[MV_SEGMENT_LARGE].kind = MV_SEGMENT_LARGE;

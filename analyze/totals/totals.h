@@ -44,7 +44,8 @@ typedef struct {
 /* One pool, or several together. */
 typedef struct {
     uint8_t kind;       /* mv_segment_kind: MV_SEGMENT_SMALL or MV_SEGMENT_LARGE */
-    mv_pool_id pool_id; /* MV_DEFAULT_POOL when the file does not say; the audit says so */
+    mv_pool_id pool_id; /* MV_NO_POOL when the file does not say. Released segments are counted in
+                         * the default pool if it says so of others; the audit tells */
     mv_current current;
     mv_peak peak;
 } mv_pool_totals;
@@ -75,7 +76,7 @@ typedef struct {
                               * mv_segment_kind, all pool ids together */
     uint32_t pool_count;
     mv_pool_totals *pools; /* [pool_count] each kind and pool id that was ever used; by pool id,
-                            * small before large */
+                            * small before large, what is of no known pool last */
     mv_audit audit;
 } mv_totals;
 

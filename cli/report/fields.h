@@ -196,6 +196,14 @@ static inline mv_value mv_value_pair(uint64_t a, uint64_t b)
     return value;
 }
 
+/* [a, b]; null for MV_NO_POOL. In text see mv_pool_text. */
+static inline mv_value mv_value_pool(const mv_trace *trace, mv_pool_id pool)
+{
+    if (pool.row == MV_NO_ROW)
+        return mv_value_of(MV_VALUE_NULL);
+    return mv_value_pair(trace->pools.a[pool.row], trace->pools.b[pool.row]);
+}
+
 /* The label of the stack's culprit. `kinds` from mv_frame_kinds, or NULL. */
 static inline mv_value mv_value_culprit(const mv_trace *trace, const uint8_t *kinds,
                                         mv_stack_id stack)

@@ -35,6 +35,16 @@ const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint
     return mv_action_name(action);
 }
 
+const char *mv_pool_text(const mv_trace *trace, mv_pool_id pool, char out[MV_POOL_TEXT])
+{
+    if (pool.row >= trace->pools.count)
+        snprintf(out, MV_POOL_TEXT, "(unknown pool)");
+    else
+        snprintf(out, MV_POOL_TEXT, "(%llu, %llu)", (unsigned long long)trace->pools.a[pool.row],
+                 (unsigned long long)trace->pools.b[pool.row]);
+    return out;
+}
+
 const char *mv_block_state_name(mv_block_state state)
 {
     return block_states[state <= MV_BLOCK_UNKNOWN ? state : MV_BLOCK_UNKNOWN];

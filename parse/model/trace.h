@@ -590,6 +590,10 @@ static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
            frame.row < trace->frames.count;
 }
 
+/* A pool's id, "(0, 0)"; "(unknown pool)" where the file does not tell it. Returns `out`. */
+#define MV_POOL_TEXT 48
+const char *mv_pool_text(const mv_trace *trace, mv_pool_id pool, char out[MV_POOL_TEXT]);
+
 const char *mv_action_name(mv_action action); /* "free_requested" */
 /* What the file calls it, for an action that has no name here; "other" where the file does not say.
  */

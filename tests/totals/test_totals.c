@@ -295,6 +295,32 @@ Test(totals, private_pools_have_rows_of_their_own)
     cr_expect_eq(r.totals.kinds[MV_SEGMENT_SMALL].peak.bytes.allocated, 1536);
 }
 
+/* A file that tells no pool has rows of no known pool; where it tells one, what was released is
+ * counted in the default pool. */
+Test(totals, pools_that_the_file_does_not_tell_are_not_known)
+{
+    for (int tells = 0; tells < 2; tells++) {
+        mvt_trace *t = mvt_new();
+        result r;
+
+        mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+        mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+        mvt_free(t, .addr = 0x200000);
+        mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x200000, .bytes = 2 << 20});
+        mvt_segment_alloc(t, .addr = 0x600000, .bytes = 2 << 20);
+        mvt_alloc(t, .addr = 0x600000, .bytes = 1024);
+        if (tells) {
+            mvt_segment(t, .addr = 0x600000, .bytes = 2 << 20, .small = true, .pool_a = 1);
+            mvt_block(t, .bytes = 1024, .state = MV_BLOCK_ALLOCATED);
+            mvt_block(t, .bytes = (2 << 20) - 1024);
+        }
+        r = totals_of(t);
+        cr_assert_eq(r.totals.pool_count, tells ? 2 : 1);
+        cr_expect_eq(r.totals.pools[0].pool_id.row, tells ? MV_DEFAULT_POOL.row : MV_NO_ROW);
+        cr_expect_eq(r.totals.pools[0].peak.bytes.allocated, tells ? 512 : 1024);
+    }
+}
+
 Test(totals, residual_shows_what_the_events_do_not_explain)
 {
     mvt_trace *t = mvt_new();

@@ -435,6 +435,28 @@ Test(releases, groups_of_files_that_say_nothing)
     cr_expect_eq(plot.status, 2);
 }
 
+/* Releases before 2.1 wrote no pool: no report calls it the default one. */
+Test(releases, pools_that_are_not_in_the_file_are_not_known)
+{
+    static const char *const old[] = {"torch_1_13", "torch_2_0"};
+
+    for (unsigned i = 0; i < sizeof old / sizeof *old; i++) {
+        mvt_run stats = mvt_sh("$MEMVIZ stats $RELEASES/%s.pickle", old[i]);
+        cJSON *r = mvt_json(0, "$MEMVIZ stats --json $RELEASES/%s.pickle", old[i]), *pool;
+        cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(r, "devices"), 0);
+        mvt_run segments = mvt_sh("$MEMVIZ segments $RELEASES/%s.pickle -o x.folded && cat "
+                                  "x.folded",
+                                  old[i]);
+
+        cr_expect(strstr(stats.out, "\n  large (unknown pool)"), "%s", stats.out);
+        cr_expect(strstr(segments.out, ";large (unknown pool);"), "%s", segments.out);
+        cr_expect_null(strstr(stats.out, "(0, 0)"), "%s", stats.out);
+        cr_expect_null(strstr(segments.out, "(0, 0)"), "%s", segments.out);
+        cJSON_ArrayForEach(pool, cJSON_GetObjectItem(device, "pools"))
+            cr_expect(cJSON_IsNull(cJSON_GetObjectItem(pool, "pool_id")));
+    }
+}
+
 /* 8 and 2 MiB were pinned; the smaller one is free again. */
 Test(releases, pinned_memory_is_in_stats_and_info)
 {
