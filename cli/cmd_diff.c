@@ -44,7 +44,7 @@ typedef struct {
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
-    bool exact[2][2];        /* whether [allocated, reserved] of [before, after] is known */
+    mv_bound bound[2][2];    /* of [allocated, reserved] of [before, after] */
     uint32_t lacked[2]; /* the first device of which [before, after] shows nothing; MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
@@ -56,7 +56,6 @@ static uint64_t magnitude(int64_t delta)
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
 }
 
-/* A moment as the end of "at". */
 /* Whether nothing is known of a side that has no memory of the device. It never had any if the
  * history of another device in its file is complete, since all of them are recorded at once. At the
  * end the file lists all memory that there is. */
@@ -516,8 +515,8 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
-/* What --fail-on asked for: growth. Where `before` may have been more than is known, growth may be
- * less; where `after` may, it may be more. */
+/* What --fail-on asked for: growth. Where `before` may have been more than is known, or `after`
+ * less, growth may be less; the reverse, and it may be more. */
 static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
                          const char *what)
 {
@@ -525,6 +524,8 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
     char is[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
     bool is_above = grown > bound;
     int s = is_above ? 0 : 1;
+    bool under = c->bound[s][measure] & MV_BOUND_LEAST;
+    bool over = c->bound[1 - s][measure] & MV_BOUND_MOST;
 
     mv_size_text(is, grown);
     mv_size_text(most, bound);
@@ -533,7 +534,13 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
                       "%s has no memory of device %u, and no history of it: whether %s memory grew "
                       "by more than %s is unknown",
                       c->name[s], c->lacked[s], what, most);
-    else if (!c->exact[s][measure])
+    else if (over && !under)
+        mv_gate_judge(
+            &c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
+            "%s: %s more %s as far as is known, but the events do not tell when all of it "
+            "was freed: it may be %s than %s",
+            c->name[1 - s], is, what, is_above ? "less" : "more", most);
+    else if (under)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
                       "%s: %s more %s as far as is known, but what was before the trace is not: it "
                       "may be %s than %s",
@@ -704,9 +711,10 @@ static bool find_reserved(diff_report *c, device_pair *pair, int s)
         mv_complain(c->name[s], &err);
         return false;
     }
-    c->exact[s][0] =
-        c->exact[s][0] && (is_peak ? totals.audit.allocated_exact : totals.audit.residual == 0);
-    c->exact[s][1] = c->exact[s][1] && (!is_peak || totals.audit.reserved_exact);
+    c->bound[s][0] |= is_peak ? totals.audit.peak.allocated
+                              : (totals.audit.peak.allocated & MV_BOUND_MOST) |
+                                    mv_bound_of_residual(totals.audit.residual);
+    c->bound[s][1] |= totals.audit.peak.reserved & (is_peak ? MV_BOUND_ABOUT : MV_BOUND_MOST);
     return true;
 }
 
@@ -783,10 +791,8 @@ static bool read_both(diff_report *c)
 
 int mv_cmd_diff(mv_cli *cli)
 {
-    diff_report c = {.cli = cli,
-                     .out = &cli->out,
-                     .exact = {{true, true}, {true, true}},
-                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    diff_report c = {
+        .cli = cli, .out = &cli->out, .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
     if (!read_both(&c) || !pair_devices(&c))
         return MV_EXIT_FAILED;

@@ -610,7 +610,7 @@ static mv_code find_answers(peak_report *r, const mv_lives *lives, mv_window win
         return MV_OK;
     if (mv_totals_find(&r->cli->arena, r->trace, lives, &totals, err) != MV_OK)
         return err->code;
-    aim.is_exact = totals.audit.allocated_exact;
+    aim.is_exact = totals.audit.peak.allocated == MV_BOUND_EXACT;
     if (mv_option_given(o, MV_HAS(TARGET)) &&
         mv_peak_reach(&r->cli->arena, &d->found, aim, &d->target, err) != MV_OK)
         return err->code;

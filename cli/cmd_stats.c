@@ -46,27 +46,27 @@ typedef struct {
     MEMBER("peak.requested_event", mv_value_event((peak)->requested_event)) \
     MEMBER("peak.reserved_event", mv_value_event((peak)->reserved_event))
 
-#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                                \
-    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                           \
-           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))           \
-    MEMBER("pool_id", mv_value_pool(trace, p->pool_id))                                  \
-    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,        \
-           mv_value_u64(now->allocated))                                                 \
-    MEMBER("current.active", mv_value_u64(now->active))                                  \
-    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,        \
-           mv_value_u64(now->requested))                                                 \
-    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,          \
-           mv_value_u64(now->reserved))                                                  \
-    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,          \
-           mv_value_u64(p->current.segments))                                            \
-    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,    \
-           mv_value_u64(p->current.allocations))                                         \
-    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                      \
-           mv_value_bound(p->peak.bytes.allocated, t->audit.allocated_exact, allocated)) \
-    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                            \
-    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                      \
-    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                        \
-           mv_value_bound(p->peak.bytes.reserved, t->audit.reserved_exact, reserved))    \
+#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                               \
+    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                          \
+           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))          \
+    MEMBER("pool_id", mv_value_pool(trace, p->pool_id))                                 \
+    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,       \
+           mv_value_u64(now->allocated))                                                \
+    MEMBER("current.active", mv_value_u64(now->active))                                 \
+    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,       \
+           mv_value_u64(now->requested))                                                \
+    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,         \
+           mv_value_u64(now->reserved))                                                 \
+    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,         \
+           mv_value_u64(p->current.segments))                                           \
+    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,   \
+           mv_value_u64(p->current.allocations))                                        \
+    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                     \
+           mv_value_bound(p->peak.bytes.allocated, t->audit.peak.allocated, allocated)) \
+    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                           \
+    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                     \
+    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                       \
+           mv_value_bound(p->peak.bytes.reserved, t->audit.peak.reserved, reserved))    \
     PEAK_EVENT_FIELDS(MEMBER, &p->peak)
 
 static void list_pools(mv_rows *rows, const void *all, const void *one)
@@ -89,26 +89,30 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by = 2};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                       \
-    MEMBER("device", mv_value_u64(t->device))                                     \
-    MEMBER("history", mv_value_text(mv_history_name(d->history)))                 \
-    MEMBER("history_why", mv_value_text(d->history_why))                          \
-    LEVEL_FIELDS(MEMBER, "current.", &t->current.bytes)                           \
-    MEMBER("current.segments", mv_value_u64(t->current.segments))                 \
-    MEMBER("current.allocations", mv_value_u64(t->current.allocations))           \
-    LEVEL_FIELDS(MEMBER, "peak.", &t->peak.bytes)                                 \
-    PEAK_EVENT_FIELDS(MEMBER, &t->peak)                                           \
-    MEMBER("total.allocated", mv_value_u64(t->total.allocated))                   \
-    MEMBER("total.freed", mv_value_u64(t->total.freed))                           \
-    LIST("pools", &pool_table, mv_value_rows(t))                                  \
-    MEMBER("audit.exact", mv_value_bool(t->audit.exact))                          \
-    MEMBER("audit.residual", mv_value_i64(t->audit.residual))                     \
-    MEMBER("audit.peak_exact.allocated", mv_value_bool(t->audit.allocated_exact)) \
-    MEMBER("audit.peak_exact.active", mv_value_bool(t->audit.active_exact))       \
-    MEMBER("audit.peak_exact.requested", mv_value_bool(t->audit.requested_exact)) \
-    MEMBER("audit.peak_exact.reserved", mv_value_bool(t->audit.reserved_exact))   \
-    MEMBER("audit.total_exact", mv_value_bool(t->audit.total_exact))              \
-    MEMBER("audit.notes", mv_value_texts(t->audit.notes, t->audit.count))         \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    MEMBER("device", mv_value_u64(t->device))                                                      \
+    MEMBER("history", mv_value_text(mv_history_name(d->history)))                                  \
+    MEMBER("history_why", mv_value_text(d->history_why))                                           \
+    LEVEL_FIELDS(MEMBER, "current.", &t->current.bytes)                                            \
+    MEMBER("current.segments", mv_value_u64(t->current.segments))                                  \
+    MEMBER("current.allocations", mv_value_u64(t->current.allocations))                            \
+    LEVEL_FIELDS(MEMBER, "peak.", &t->peak.bytes)                                                  \
+    PEAK_EVENT_FIELDS(MEMBER, &t->peak)                                                            \
+    MEMBER("total.allocated", mv_value_u64(t->total.allocated))                                    \
+    MEMBER("total.freed", mv_value_u64(t->total.freed))                                            \
+    LIST("pools", &pool_table, mv_value_rows(t))                                                   \
+    MEMBER("audit.exact", mv_value_bool(t->audit.exact))                                           \
+    MEMBER("audit.residual", mv_value_i64(t->audit.residual))                                      \
+    MEMBER("audit.peak_exact.allocated", mv_value_bool(t->audit.peak.allocated == MV_BOUND_EXACT)) \
+    MEMBER("audit.peak_exact.active", mv_value_bool(t->audit.peak.active == MV_BOUND_EXACT))       \
+    MEMBER("audit.peak_exact.requested", mv_value_bool(t->audit.peak.requested == MV_BOUND_EXACT)) \
+    MEMBER("audit.peak_exact.reserved", mv_value_bool(t->audit.peak.reserved == MV_BOUND_EXACT))   \
+    MEMBER("audit.peak_bound.allocated", mv_value_text(mv_bound_name(t->audit.peak.allocated)))    \
+    MEMBER("audit.peak_bound.active", mv_value_text(mv_bound_name(t->audit.peak.active)))          \
+    MEMBER("audit.peak_bound.requested", mv_value_text(mv_bound_name(t->audit.peak.requested)))    \
+    MEMBER("audit.peak_bound.reserved", mv_value_text(mv_bound_name(t->audit.peak.reserved)))      \
+    MEMBER("audit.total_exact", mv_value_bool(t->audit.total == MV_BOUND_EXACT))                   \
+    MEMBER("audit.notes", mv_value_texts(t->audit.notes, t->audit.count))                          \
     MV_REST_FIELDS(MEMBER, s->cli, &d->rest)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -126,18 +130,18 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 /* Pinned memory; null when the file has nothing about it. */
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                      \
-    LIST("devices", &device_table, mv_value_rows(NULL))                                          \
-    MEMBER("host.current.allocated",                                                             \
-           host.is_there ? mv_value_u64(host.now.allocated) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
-    MEMBER("host.current.reserved", mv_value_u64(host.now.reserved))                             \
-    MEMBER("host.peak.allocated", mv_value_u64(of->peak.bytes.allocated))                        \
-    MEMBER("host.peak.reserved", mv_value_u64(of->peak.bytes.reserved))                          \
-    MEMBER("host.peak_exact.allocated", mv_value_bool(of->audit.allocated_exact))                \
-    MEMBER("host.peak_exact.reserved", mv_value_bool(of->audit.reserved_exact))                  \
-    MEMBER("host.history", mv_value_text(mv_history_name(s->host.history)))                      \
-    MEMBER("host.segments", mv_value_u64(host.segments))                                         \
-    MEMBER("host.allocations", mv_value_u64(host.allocations))                                   \
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    LIST("devices", &device_table, mv_value_rows(NULL))                                            \
+    MEMBER("host.current.allocated",                                                               \
+           host.is_there ? mv_value_u64(host.now.allocated) : mv_value_of(MV_VALUE_NULL_OBJECT))   \
+    MEMBER("host.current.reserved", mv_value_u64(host.now.reserved))                               \
+    MEMBER("host.peak.allocated", mv_value_u64(of->peak.bytes.allocated))                          \
+    MEMBER("host.peak.reserved", mv_value_u64(of->peak.bytes.reserved))                            \
+    MEMBER("host.peak_exact.allocated", mv_value_bool(of->audit.peak.allocated == MV_BOUND_EXACT)) \
+    MEMBER("host.peak_exact.reserved", mv_value_bool(of->audit.peak.reserved == MV_BOUND_EXACT))   \
+    MEMBER("host.history", mv_value_text(mv_history_name(s->host.history)))                        \
+    MEMBER("host.segments", mv_value_u64(host.segments))                                           \
+    MEMBER("host.allocations", mv_value_u64(host.allocations))                                     \
     MEMBER("host.events", mv_value_u64(host.events))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
@@ -157,7 +161,7 @@ const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
     COLUMN(NULL, "", 1, MV_UNIT_TEXT, 9, mv_value_text(levels[i].name))           \
     COLUMN(NULL, "current", 2, MV_UNIT_BYTES, 9, mv_value_u64(levels[i].current)) \
     COLUMN(NULL, "peak", 3, MV_UNIT_BYTES, 9,                                     \
-           mv_value_bound(levels[i].peak, levels[i].is_exact, bound))             \
+           mv_value_bound(levels[i].peak, levels[i].bound, text))                 \
     COLUMN(NULL, "at event", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 8,                 \
            is_before ? mv_value_text("before") : mv_value_u64(levels[i].event))   \
     COLUMN(NULL, "time", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_text(time))
@@ -171,20 +175,20 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
     const struct {
         const char *name;
         uint64_t current, peak;
-        bool is_exact;
+        mv_bound bound;
         uint32_t event;
     } levels[] = {
-        {"allocated", now->allocated, peak->allocated, audit->allocated_exact,
+        {"allocated", now->allocated, peak->allocated, audit->peak.allocated,
          t->peak.allocated_event},
-        {"active", now->active, peak->active, audit->active_exact, t->peak.active_event},
-        {"requested", now->requested, peak->requested, audit->requested_exact,
+        {"active", now->active, peak->active, audit->peak.active, t->peak.active_event},
+        {"requested", now->requested, peak->requested, audit->peak.requested,
          t->peak.requested_event},
-        {"reserved", now->reserved, peak->reserved, audit->reserved_exact, t->peak.reserved_event},
+        {"reserved", now->reserved, peak->reserved, audit->peak.reserved, t->peak.reserved_event},
     };
     bool is_unsaid = mv_trace_allocator(trace); /* what is reserved */
     mv_events e = mv_trace_events(trace, t->device);
     int64_t start = mv_position_start_us(trace);
-    char bound[MV_BOUND_TEXT], time[40];
+    char text[MV_BOUND_TEXT], time[40];
 
     for (unsigned i = 0; i < sizeof levels / sizeof *levels - is_unsaid; i++) {
         uint32_t event = levels[i].event;
@@ -222,7 +226,7 @@ static void put_device(const survey *s, const device_stats *stats)
     const mv_trace *trace = s->trace;
     mv_out *out = &cli->out;
     const mv_totals *t = &stats->totals;
-    const char *least = t->audit.total_exact ? "" : ">= ";
+    const char *least = mv_bound_sign(t->audit.total);
     char allocated[MV_SIZE_TEXT], freed[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
 
     if (mv_trace_events(trace, t->device).count == 0 && t->current.segments == 0) {
@@ -269,8 +273,8 @@ static void put_host(const survey *s)
         out, 4, 2, ": %s pinned in %u segment%s, %s of it allocated; peaks %s pinned, %s allocated",
         mv_size_text(now, host.now.reserved), host.segments, mv_plural(host.segments),
         mv_size_text(used, host.now.allocated),
-        mv_value_bound(of->peak.bytes.reserved, of->audit.reserved_exact, most).shown,
-        mv_value_bound(of->peak.bytes.allocated, of->audit.allocated_exact, most_used).shown);
+        mv_value_bound(of->peak.bytes.reserved, of->audit.peak.reserved, most).shown,
+        mv_value_bound(of->peak.bytes.allocated, of->audit.peak.allocated, most_used).shown);
     if (s->host.history != MV_HISTORY_COMPLETE) {
         mv_out_text(out, "  ");
         mv_prose_put(out, 2, 4, "history %s: %s", mv_history_name(s->host.history),

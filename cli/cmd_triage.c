@@ -23,7 +23,7 @@ typedef struct {
     uint32_t file, device;
     char place[MV_PLACE_TEXT]; /* "device 0" */
     mv_levels peak;
-    bool allocated_exact, reserved_exact;
+    mv_bound allocated, reserved; /* of `peak` */
     bool is_of_host;
     bool is_of_other;     /* another tool's file: what is reserved is not known */
     uint64_t capacity;    /* that PyTorch can get; MV_NO_BYTES: not known */
@@ -98,7 +98,7 @@ static const mv_table finding_table = {MV_TABLE(FINDING_FIELDS, list_findings)};
     COLUMN("device", "device", 2, MV_UNIT_COUNT, 0, d->device)                          \
     COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES, 9, d->peak.allocated)       \
     COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 9, d->peak.reserved)          \
-    MEMBER("exact", mv_value_bool(d->allocated_exact && d->reserved_exact))             \
+    MEMBER("exact", mv_value_bool((d->allocated | d->reserved) == MV_BOUND_EXACT))      \
     MEMBER("capacity", mv_value_bytes(d->capacity))                                     \
     MEMBER("capacity_exact", mv_value_bool(d->capacity != MV_NO_BYTES && !d->at_least)) \
     MEMBER("capacity_below", mv_value_bytes(d->below))                                  \
@@ -205,7 +205,7 @@ static void say_capacity(const device_row *d, char rest[400])
         mv_prose_add(rest, 400, "; %s it could get %s",
                      d->by_failure ? "at the last failure" : "at the end", size[0]);
     else
-        mv_prose_add(rest, 400, ", %s%s of the %s that it can get", d->reserved_exact ? "" : ">= ",
+        mv_prose_add(rest, 400, ", %s%s of the %s that it can get", mv_bound_sign(d->reserved),
                      mv_percent_text(share, d->peak.reserved, d->capacity), size[0]);
 }
 
@@ -219,12 +219,11 @@ static void say_peak(const device_row *d, char rest[400])
     mv_size_text(size[0], d->peak.allocated);
     mv_size_text(size[1], d->peak.reserved);
     if (d->is_of_other || is_one)
-        mv_prose_add(rest, 400, "%s%s %s at most", d->allocated_exact ? "" : ">= ", size[0],
+        mv_prose_add(rest, 400, "%s%s %s at most", mv_bound_sign(d->allocated), size[0],
                      d->is_of_host ? "pinned" : "allocated");
     else
-        mv_prose_add(rest, 400, "%s%s allocated and %s%s %s at most",
-                     d->allocated_exact ? "" : ">= ", size[0],
-                     d->reserved_exact ? "" : ">= ", size[1],
+        mv_prose_add(rest, 400, "%s%s allocated and %s%s %s at most", mv_bound_sign(d->allocated),
+                     size[0], mv_bound_sign(d->reserved), size[1],
                      d->is_of_host ? "pinned" : "reserved");
 }
 
@@ -379,8 +378,8 @@ static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint3
     device_row row = {.file = file,
                       .device = d->device,
                       .peak = d->totals.peak.bytes,
-                      .allocated_exact = audit->allocated_exact,
-                      .reserved_exact = audit->reserved_exact,
+                      .allocated = audit->peak.allocated,
+                      .reserved = audit->peak.reserved,
                       .is_of_host = mv_level_is_host(trace->origin.level),
                       .is_of_other = mv_trace_allocator(trace),
                       .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,

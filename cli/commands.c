@@ -69,7 +69,8 @@ const mv_command mv_commands[] = {
         .summary = "totals now and at their peaks, per device and pool",
         .help = "The figures of torch.cuda.memory_summary(), for each device and pool. The audit\n"
                 "says whether they are exact to the byte. A peak that is only a lower bound is\n"
-                "marked with >=. --limit limits the pools shown for each device.\n",
+                "marked with >=, an upper bound with <=, one that may be either with ~. --limit\n"
+                "limits the pools shown for each device.\n",
         .example = "memviz stats train.pickle\n"
                    "memviz stats --json --device 0 train.pickle | jq '.devices[0].peak'\n",
     },

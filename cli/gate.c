@@ -161,24 +161,25 @@ void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const c
         fail(gates, gate, reason, " (',known' after the gate lets that pass)");
 }
 
-void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const char *doubt,
-                         const char *what)
+void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
+                         const char *doubt, const char *what)
 {
-    char is[MV_SIZE_TEXT], bound[MV_SIZE_TEXT];
+    bool is_above = bytes > gates->bound[gate];
+    char size[MV_SIZE_TEXT], bound[MV_SIZE_TEXT];
 
-    mv_size_text(is, bytes);
+    mv_size_text(size, bytes);
     mv_size_text(bound, gates->bound[gate]);
-    if (strcmp(is, bound) == 0) {
-        snprintf(is, sizeof is, "%llu B", (unsigned long long)bytes);
+    if (strcmp(size, bound) == 0) {
+        snprintf(size, sizeof size, "%llu B", (unsigned long long)bytes);
         snprintf(bound, sizeof bound, "%llu B", (unsigned long long)gates->bound[gate]);
     }
-    if (bytes > gates->bound[gate])
-        mv_gate_judge(gates, gate, MV_GATE_FAILS, "%s %s%s, above %s", what,
-                      doubt ? "at least " : "", is, bound);
-    else if (doubt)
+    if (is & (is_above ? MV_BOUND_MOST : MV_BOUND_LEAST))
         mv_gate_judge(gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s at least %s; whether it was above %s is unknown: %s", what, is, bound,
-                      doubt);
+                      "%s %s%s; whether it was above %s is unknown: %s", what, mv_bound_words(is),
+                      size, bound, doubt);
+    else if (is_above)
+        mv_gate_judge(gates, gate, MV_GATE_FAILS, "%s %s%s, above %s", what, mv_bound_words(is),
+                      size, bound);
 }
 
 void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
@@ -260,11 +261,12 @@ void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_total
 
     mv_level_place(trace, totals->device, place);
     snprintf(what, sizeof what, "%s: peak allocated", place);
-    mv_gate_judge_bytes(gates, MV_GATE_PEAK, totals->peak.bytes.allocated,
-                        audit->allocated_exact ? NULL : doubt, what);
+    mv_gate_judge_bytes(gates, MV_GATE_PEAK, totals->peak.bytes.allocated, audit->peak.allocated,
+                        doubt, what);
     snprintf(what, sizeof what, "%s: peak reserved", place);
     mv_gate_judge_bytes(gates, MV_GATE_RESERVED, totals->peak.bytes.reserved,
-                        audit->reserved_exact ? lack : doubt, what);
+                        lack ? audit->peak.reserved | MV_BOUND_LEAST : audit->peak.reserved,
+                        lack && audit->peak.reserved == MV_BOUND_EXACT ? lack : doubt, what);
 }
 
 void mv_gate_judge_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end)

@@ -72,10 +72,9 @@ const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
 void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for a gate with a bound: `what` was `bytes`, or at least `bytes` if there is a `doubt`.
- */
-void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const char *doubt,
-                         const char *what);
+/* The same for a gate with a bound: `what` was `bytes`, or so `is` said; then `doubt` says why. */
+void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
+                         const char *doubt, const char *what);
 
 /* The gates `oom`, `leak` and `fragmented` of one device, or of memory that `where` names. Files of
  * other tools know nothing of segments, and most of them nothing of requests that failed. */

@@ -409,9 +409,9 @@ static void add_doubts(gathering *g)
     if (lives->history != MV_HISTORY_COMPLETE)
         add_text(g, f, history_title(g->of->trace, lives->history), lives->history_why);
     g->words.failed = g->words.failed || !text;
-    if (residual != 0 && text)
+    if (text && *text)
         add_note(g, MV_REPORT_INFO, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,
-                 "the file contradicts itself", text);
+                 residual ? "the file contradicts itself" : "the file lacks frees", text);
 }
 
 /* What is in the step that was under way is no part of the verdict. */

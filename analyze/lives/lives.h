@@ -78,6 +78,7 @@ typedef struct {
                        * max_entries would have kept them. 0: nothing shows that it was full */
     mv_events events; /* of that device: columns of the trace */
     bool has_later_events; /* events follow that are not in the table (lives_window.h) */
+    bool has_no_heap;      /* the file has no final heap: nothing is compared with it */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
@@ -87,14 +88,23 @@ typedef struct {
      * every block size is known. */
     struct {
         uint64_t lone_frees;       /* frees of addresses without an allocation */
-        uint64_t lost_frees;       /* allocations whose bytes were used again although no free is
-                                    * recorded; they end there */
+        uint64_t lost_frees;       /* allocations without a recorded free whose bytes were used
+                                    * again: they end there; or, in a file without any free, that
+                                    * the final heap lacks: they end at the last event */
+        uint64_t unrequested;      /* allocations that lack their free_requested: they may have
+                                    * been freed before `freed` */
+        uint64_t ended_last;       /* those of both that end at the last event, since the final heap
+                                    * shows their end alone; it may have come after that event */
+        uint64_t uncompleted;      /* allocations of a file without any free_completed: they may
+                                    * have waited for a stream after `completed` */
         uint64_t lone_segments;    /* segment events that contradict the bytes that were held */
         uint64_t misplaced;        /* allocs that do not start where free bytes started */
         uint64_t outside;          /* allocs that no known segment holds */
         uint64_t inexact_blocks;   /* allocations whose block size is only a lower bound */
         uint64_t resized_blocks;   /* block sizes that later events or the final heap corrected */
         uint64_t final_mismatches; /* final blocks that the events do not lead to, or the reverse */
+        uint64_t final_over;       /* those of them that the events have and the final heap lacks,
+                                    * or has no longer allocated */
         int64_t residual;          /* final heap's allocated bytes less this table's */
         int64_t residual_reserved; /* final heap's reserved bytes less this table's */
     } doubts;
@@ -119,8 +129,8 @@ void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segmen
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
-/* "the final heap holds 2.00 MiB less than the events lead to"; "" when they agree. In `arena`;
- * NULL when memory is out. */
+/* "the final heap holds 2.00 MiB less than the events lead to", and what frees the file lacks; ""
+ * when the two agree and it lacks none. In `arena`; NULL when memory is out. */
 const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
 
 /* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.

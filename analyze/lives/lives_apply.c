@@ -294,7 +294,8 @@ static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
     return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
 }
 
-/* A file without any free_completed was written with skip_actions. */
+/* PyTorch writes both frees, unless skip_actions leaves one out of the whole file: then the other
+ * is taken for both. Files of other tools and captures have both by their readers. */
 static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -309,6 +310,7 @@ static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
     if (!r->has_completed && !is_pending_at_end(r, r->ranks.of_event[event])) {
         a->completed[row] = event;
         mv_rankset_drop(&r->used, r->ranks.of_event[event]);
+        r->lives->doubts.uncompleted += !r->is_captured;
     }
 }
 
@@ -322,8 +324,13 @@ static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
         return;
     }
     r->lives->alloc_of[event] = row;
-    if (a->freed[row] == MV_NEVER)
-        a->freed[row] = a->birth[row] == MV_BEFORE && r->has_requested ? 0 : event;
+    if (a->freed[row] == MV_NEVER) {
+        bool is_before = a->birth[row] == MV_BEFORE;
+        a->freed[row] = is_before && r->has_requested ? 0 : event;
+        /* event 0 may be the second half of a free whose first was dropped */
+        r->lives->doubts.unrequested +=
+            !(is_before && (r->has_requested || event == 0)) && !r->is_captured;
+    }
     a->completed[row] = event;
     mv_rankset_drop(&r->used, r->ranks.of_event[event]);
 }

@@ -11,6 +11,7 @@ typedef struct {
     uint32_t with_stack;    /* allocations and segments that are alive at the end, with a stack */
     uint32_t without_stack; /* allocations that are alive at the end, without one */
     bool events_have_stacks;
+    bool lacks_segment_events; /* with_stack are segments alone, and no event is about one */
 } evidence;
 
 static evidence gather(const mv_lives_sweep *r)
@@ -32,6 +33,7 @@ static evidence gather(const mv_lives_sweep *r)
         if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER && !s->is_expandable[i] &&
             s->stack[i].row != MV_NO_ROW)
             e.with_stack++;
+    e.lacks_segment_events = e.preexisting == 0 && r->ranks.segment_events == 0;
     for (uint32_t i = 0; i < r->ev.count && !e.events_have_stacks; i++)
         e.events_have_stacks = r->ev.call[i] != MV_NO_CALL;
     return e;
@@ -232,11 +234,16 @@ static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const
     r->lives->history_why = why;
 }
 
+static bool is_full(const mv_lives_sweep *r, fullness full, uint32_t ring)
+{
+    return full == FULL || (ring && (is_ring_size(ring, false) || has_full_twin(r)));
+}
+
 /* Memory from before the first event has stacks, so there were earlier events. A full buffer drops
  * some, and so does a recording that is stopped and begun again: both leave the same file. */
 static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ring)
 {
-    if (full == FULL || (ring && (is_ring_size(ring, false) || has_full_twin(r))))
+    if (is_full(r, full, ring))
         decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
     else if (ring)
         decide(r, MV_HISTORY_TRUNCATED, 0,
@@ -283,8 +290,15 @@ static void decide_empty(mv_lives_sweep *r, fullness full)
     else if (mv_fact_of_device(r->trace, MV_FACT_PEAK_BEFORE, r->lives->device) > 0)
         decide(r, MV_HISTORY_LATE, 0,
                "the allocator had allocated memory, and freed it, before recording began");
-    else
+    else if (!r->lives->has_no_heap)
         decide(r, MV_HISTORY_COMPLETE, 0, why_empty(r));
+    else if (begins_fresh(&r->ev))
+        decide(r, MV_HISTORY_COMPLETE, 0,
+               "the heap was empty before the first event, as far as the events show: the file "
+               "has no final heap");
+    else
+        decide(r, MV_HISTORY_LATE, 0,
+               "the first events use segments from before them; the file has no final heap");
 }
 
 static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, bool lost_ranges)
@@ -295,6 +309,10 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
     if (ring == 1)
         decide(r, MV_HISTORY_TRUNCATED, ring,
                "only the last event was kept, as with enabled='state' or max_entries=1");
+    else if (e->lacks_segment_events && e->with_stack > 0 && !is_full(r, full, ring))
+        decide(r, MV_HISTORY_TRUNCATED, 0,
+               "the segments have stacks, but no segment event is in the file: they were not "
+               "recorded (skip_actions), or older events were dropped");
     else if (full == FULL || e->with_stack > 0)
         decide_recorded_before(r, full, ring);
     else if (lost_ranges)

@@ -157,7 +157,8 @@ static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
 
     s->stream[row] = from->stream[final];
     s->kind[row] = from->kind[final];
-    s->is_expandable[row] = from->is_expandable[final];
+    /* a segment_map event tells it too, and the key may be missing */
+    s->is_expandable[row] |= from->is_expandable[final];
     if (from->pool[final].row != MV_NO_ROW)
         s->pool[row] = from->pool[final];
     if (s->stack[row].row == MV_NO_ROW)

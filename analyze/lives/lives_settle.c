@@ -1,6 +1,29 @@
 /* Compares the end of the forward sweep with the final heap, which is the truth. */
 #include "analyze/lives/lives_sweep.h"
 
+/* Whether a row can end at the last event, which must not be its birth, nor event 0, where it would
+ * be taken for one that waited since before the trace. */
+static bool is_before_last(const mv_lives_sweep *r, uint32_t row)
+{
+    uint32_t birth = r->lives->allocs.birth[row];
+
+    return r->ev.count > 1 && (birth == MV_BEFORE || birth < r->ev.count - 1);
+}
+
+/* The final heap and the events disagree on whether a block was freed and waits for a stream. In a
+ * file without any free_requested it was, at a moment that is not known. */
+static void settle_pending(mv_lives_sweep *r, uint32_t row, bool is_pending)
+{
+    if (is_pending && !r->has_requested && is_before_last(r, row)) {
+        r->lives->allocs.freed[row] = r->ev.count - 1;
+        r->lives->doubts.unrequested++;
+        r->lives->doubts.ended_last++;
+        return;
+    }
+    r->lives->doubts.final_mismatches++;
+    r->lives->doubts.final_over += is_pending;
+}
+
 /* Compares a block of the final heap with the allocation that the events have there. */
 static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
 {
@@ -13,16 +36,33 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
     a->block[row] = b->size[block];
     a->inexact[row] = 0;
     if (r->ev.count && is_pending != (a->freed[row] != MV_NEVER))
-        r->lives->doubts.final_mismatches++;
+        settle_pending(r, row, is_pending);
     if (a->stack[row].row == MV_NO_ROW)
         a->stack[row] = mv_block_stack(r->trace, block);
 }
 
-/* Whether this is the CPU in a capture: its tensors are in no segment, so the final heap has none
- * of them. */
-static bool is_segmentless(const mv_lives_sweep *r)
+/* Whether there is nothing to compare with: the file has no final heap, or this is the CPU in a
+ * capture, whose tensors are in no segment. */
+static bool is_heapless(const mv_lives_sweep *r)
 {
-    return r->is_captured && !mv_lives_has_segments(r);
+    return r->lives->has_no_heap || (r->is_captured && !mv_lives_has_segments(r));
+}
+
+/* The final heap lacks a block that the events have. Without any free in the file (skip_actions
+ * can leave out both kinds) it was freed, at a moment that is not known. */
+static void settle_over(mv_lives_sweep *r, uint32_t row)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    bool has_places = mv_rankset_next(&r->final.starts, 0) != MV_NO_RANK;
+
+    if (!r->has_requested && !r->has_completed && has_places && is_before_last(r, row)) {
+        a->freed[row] = a->completed[row] = r->ev.count - 1;
+        r->lives->doubts.lost_frees++;
+        r->lives->doubts.ended_last++;
+        return;
+    }
+    r->lives->doubts.final_mismatches++;
+    r->lives->doubts.final_over++;
 }
 
 static void settle_blocks(mv_lives_sweep *r)
@@ -33,7 +73,9 @@ static void settle_blocks(mv_lives_sweep *r)
 
         if (is_used && is_final)
             settle_block(r, r->alloc_row[rank], r->final_block[rank]);
-        else if (is_used != is_final && !is_segmentless(r))
+        else if (is_used && !is_heapless(r))
+            settle_over(r, r->alloc_row[rank]);
+        else if (is_final)
             r->lives->doubts.final_mismatches++;
     }
 }
@@ -60,9 +102,11 @@ static void find_residuals(mv_lives_sweep *r)
     const mv_segment_lives *s = &r->lives->segments;
     uint64_t allocated = 0, reserved = 0;
 
+    if (r->lives->has_no_heap)
+        return;
     sum_final(r, &allocated, &reserved);
     for (uint32_t i = 0; i < a->count; i++)
-        if (a->freed[i] == MV_NEVER && !is_segmentless(r))
+        if (a->freed[i] == MV_NEVER && !is_heapless(r))
             allocated -= a->block[i];
     for (uint32_t i = 0; i < s->count; i++)
         if (s->death[i] == MV_NEVER)

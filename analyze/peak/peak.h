@@ -71,7 +71,7 @@ mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives
 /* What is asked for. */
 typedef struct {
     uint64_t bytes; /* the target */
-    bool is_exact;  /* the peak is known to the byte (mv_audit.allocated_exact). If not, the true
+    bool is_exact;  /* the peak is known to the byte (mv_audit.peak.allocated). If not, the true
                      * one may be higher, and hold blocks of these sites that the file does not */
 } mv_peak_aim;
 

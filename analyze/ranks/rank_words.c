@@ -115,7 +115,8 @@ static uint32_t count_open(const speaker *s, uint32_t *first)
     uint32_t open = 0;
 
     for (uint32_t i = 0; i < s->count; i++)
-        if (!s->ranks[i]->is_exact && s->ranks[i]->history != MV_HISTORY_COMPLETE && open++ == 0)
+        if (s->ranks[i]->peaks != MV_BOUND_EXACT && s->ranks[i]->history != MV_HISTORY_COMPLETE &&
+            open++ == 0)
             *first = i;
     return open;
 }

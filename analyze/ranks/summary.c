@@ -229,7 +229,7 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
     out->peak_allocated = totals.peak.bytes.allocated;
     out->peak_reserved = totals.peak.bytes.reserved;
     out->end_allocated = totals.current.bytes.allocated;
-    out->is_exact = totals.audit.allocated_exact && totals.audit.reserved_exact;
+    out->peaks = totals.audit.peak.allocated | totals.audit.peak.reserved;
     *peak = totals.peak.allocated_event;
     return MV_OK;
 }
@@ -241,6 +241,7 @@ static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_s
     mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
     uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
     mv_moment allocated, reserved;
+    mv_bounds bounds;
     mv_code code = mv_moment_find(scratch, lives, ask, &allocated, err);
 
     ask.kind = MV_MOMENT_RESERVED_PEAK;
@@ -251,7 +252,10 @@ static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_s
     out->peak_allocated = allocated.bytes.allocated;
     out->peak_reserved = reserved.bytes.reserved;
     out->end_allocated = mv_moment_levels(lives, last).allocated;
-    out->is_exact = lives->doubts.residual == 0 && lives->doubts.inexact_blocks == 0;
+    bounds = mv_bounds_of(lives);
+    out->peaks = (bounds.allocated | bounds.reserved) & MV_BOUND_MOST;
+    if (lives->doubts.residual != 0 || lives->doubts.inexact_blocks != 0)
+        out->peaks |= MV_BOUND_LEAST;
     *peak = allocated.event;
     return MV_OK;
 }

@@ -69,8 +69,10 @@ static void put_facts(writer *w, const mv_summary *s)
     put_u8(w, s->history);
     put_u8(w, s->verdict);
     put_u8(w, s->steps_source);
-    put_u8(w, (uint32_t)s->is_exact | (uint32_t)s->is_cut << 1 | (uint32_t)s->lacks_reserved << 2 |
-                  (uint32_t)s->lacks_failures << 3);
+    put_u8(w, (s->peaks == MV_BOUND_EXACT) | (uint32_t)s->is_cut << 1 |
+                  (uint32_t)s->lacks_reserved << 2 | (uint32_t)s->lacks_failures << 3 |
+                  (uint32_t)((s->peaks & MV_BOUND_MOST) != 0) << 4 |
+                  (uint32_t)(s->peaks == MV_BOUND_MOST) << 5);
     put_u32(w, s->steps);
     put_u64(w, s->events);
     put_u64(w, s->allocs);
@@ -213,6 +215,15 @@ static mv_code take_text(reader *r, const char *what, mv_span *out)
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "%s", what) : MV_OK;
 }
 
+/* Files of older versions know lower bounds alone. */
+static mv_bound peaks_of(uint32_t flags)
+{
+    return flags & 1    ? MV_BOUND_EXACT
+           : flags & 32 ? MV_BOUND_MOST
+           : flags & 16 ? MV_BOUND_ABOUT
+                        : MV_BOUND_LEAST;
+}
+
 static mv_code take_facts(reader *r, mv_summary *s)
 {
     mv_span name;
@@ -229,7 +240,7 @@ static mv_code take_facts(reader *r, mv_summary *s)
     s->verdict = mv_take_u8(&r->c);
     s->steps_source = mv_take_u8(&r->c);
     flags = mv_take_u8(&r->c);
-    s->is_exact = flags & 1;
+    s->peaks = peaks_of(flags);
     s->is_cut = flags >> 1 & 1;
     s->lacks_reserved = flags >> 2 & 1;
     s->lacks_failures = flags >> 3 & 1;

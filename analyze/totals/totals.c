@@ -305,21 +305,33 @@ static void sum_final(totals_search *t)
     }
 }
 
-/* In captures the CPU has no segments and therefore no final heap. The memory alive at its end is
- * what the events lead to. */
-static void sum_segmentless(totals_search *t)
+static void sum_last_alloc(totals_search *t, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
+    mv_current c = {.bytes = {.active = a->block[row], .requested = a->requested[row]}};
 
-    if (!mv_trace_is_captured(t->trace) || t->lives->segments.count > 0)
+    if (a->completed[row] != MV_NEVER)
         return;
-    for (uint32_t i = 0; i < a->count; i++) {
-        mv_current c = {.bytes = {.allocated = a->block[i], .active = a->block[i]},
-                        .allocations = 1};
-        c.bytes.requested = a->requested[i];
-        if (a->freed[i] == MV_NEVER)
-            add_of(t, index_of_alloc(t, i), &c);
-    }
+    c.allocations = a->freed[row] == MV_NEVER;
+    c.bytes.allocated = c.allocations ? a->block[row] : 0;
+    add_of(t, index_of_alloc(t, row), &c);
+}
+
+/* A file may have no final heap, and in captures the CPU has no segments and therefore none. The
+ * memory alive at its end is what the events lead to. */
+static void sum_heapless(totals_search *t)
+{
+    const mv_segment_lives *s = &t->lives->segments;
+    bool is_segmentless = mv_trace_is_captured(t->trace) && s->count == 0;
+
+    if (!is_segmentless && !t->lives->has_no_heap)
+        return;
+    for (uint32_t i = 0; i < t->lives->allocs.count; i++)
+        sum_last_alloc(t, i);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->death[i] == MV_NEVER)
+            add_of(t, index_of_segment(t, i),
+                   &(mv_current){.bytes.reserved = s->size[i], .segments = 1});
 }
 
 /* The final heap is a moment too. When events are missing it may be higher than they lead to. */
@@ -379,7 +391,7 @@ mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     if (is_done) {
         sum_ever(&t);
         sum_final(&t);
-        sum_segmentless(&t);
+        sum_heapless(&t);
         raise_to_final(&t);
         fill_peaks(&t);
         raise_to_known(&t);

@@ -8,12 +8,13 @@
  *     requested   bytes that were requested:        from alloc to free_completed
  *     reserved    bytes of segments:                segment_alloc, segment_map to _free, _unmap
  *
- * `current` is the final heap in the file; peaks and totals come from the events. The audit
- * compares both. docs/internals/lives.md explains which figures are exact. */
+ * `current` is the final heap in the file, or what the events lead to if it has none; peaks and
+ * totals come from the events. The audit compares both. docs/internals/lives.md explains which
+ * figures are exact. */
 #ifndef MV_TOTALS_H
 #define MV_TOTALS_H
 
-#include "analyze/lives/lives.h"
+#include "analyze/totals/bounds.h"
 
 typedef struct {
     uint64_t allocated;
@@ -51,15 +52,12 @@ typedef struct {
 } mv_pool_totals;
 
 typedef struct {
-    bool exact;           /* current figures, and every peak, are known to the byte */
-    int64_t residual;     /* final heap's allocated bytes minus those that the events lead to */
-    uint32_t count;       /* of notes */
-    const char **notes;   /* [count] sentences: what cannot be known, and what contradicts */
-    bool allocated_exact; /* whether each peak is exact; else it is a lower bound */
-    bool active_exact;
-    bool requested_exact;
-    bool reserved_exact;
-    bool total_exact; /* whether both totals are exact; else they are lower bounds */
+    bool exact;         /* current figures, and every peak, are known to the byte */
+    int64_t residual;   /* final heap's allocated bytes minus those that the events lead to */
+    uint32_t count;     /* of notes */
+    const char **notes; /* [count] sentences: what cannot be known, and what contradicts */
+    mv_bounds peak;     /* how each peak stands to the true one */
+    mv_bound total;     /* how both totals stand to the true ones: EXACT, LEAST or ABOUT */
 } mv_audit;
 
 typedef struct {

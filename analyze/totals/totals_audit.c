@@ -76,6 +76,8 @@ static void note_residuals(note_list *list, const mv_levels *final, const mv_lev
 
 static void note_doubts(note_list *list, const mv_lives *lives)
 {
+    if (lives->has_no_heap)
+        note(list, "the file has no final heap: the current figures are what the events lead to");
     count_note(list, lives->doubts.inexact_blocks,
                "block was split off before event 0 or under unknown rules; its size is the least "
                "it can be",
@@ -91,8 +93,20 @@ static void note_doubts(note_list *list, const mv_lives *lives)
     count_note(list, lives->doubts.lone_frees, "free of an address without an allocation",
                "frees of addresses without an allocation");
     count_note(list, lives->doubts.lost_frees,
-               "allocation ended without a free event: its memory was used again",
-               "allocations ended without a free event: their memory was used again");
+               "allocation ended without a free event: its memory was used again, or is free in "
+               "the final heap",
+               "allocations ended without a free event: their memory was used again, or is free in "
+               "the final heap");
+    count_note(list, lives->doubts.unrequested,
+               "allocation lacks its free_requested (recorded with skip_actions?): it counts as "
+               "allocated for longer than it was",
+               "allocations lack their free_requested (recorded with skip_actions?): they count as "
+               "allocated for longer than they were");
+    count_note(list, lives->doubts.uncompleted,
+               "allocation lacks its free_completed (recorded with skip_actions?): it may have "
+               "waited for a stream",
+               "allocations lack their free_completed (recorded with skip_actions?): some may have "
+               "waited for a stream");
     count_note(list, lives->doubts.lone_segments, "segment event contradicts the memory held then",
                "segment events contradict the memory held then");
     count_note(list, lives->doubts.final_mismatches,
@@ -141,21 +155,30 @@ static void note_file(note_list *list, const mv_trace *trace, const mv_totals_fi
                "events in the file are earlier than those before them: the order may be wrong");
 }
 
+static mv_bound bound_of(mv_bound bound, uint64_t final, uint64_t end)
+{
+    return bound | mv_bound_of_residual((int64_t)(final - end));
+}
+
 static void judge_peaks(mv_audit *a, const mv_trace *trace, const mv_lives *lives,
                         const mv_levels *final, const mv_levels *end)
 {
-    bool is_complete = lives->history == MV_HISTORY_COMPLETE;
-    bool allocs = is_complete && lives->doubts.lone_frees == 0 && lives->doubts.lost_frees == 0 &&
-                  lives->doubts.final_mismatches == 0;
-    bool sizes = allocs && lives->doubts.inexact_blocks == 0 && lives->doubts.resized_blocks == 0 &&
-                 lives->doubts.misplaced == 0 && lives->doubts.outside == 0;
+    mv_bounds b = mv_bounds_of(lives);
 
-    a->allocated_exact = sizes && final->allocated == end->allocated;
-    a->active_exact = sizes && final->active == end->active;
-    a->requested_exact = allocs && final->requested == end->requested;
-    a->total_exact = a->allocated_exact && trace->notes[MV_NOTE_THINNED].count == 0;
-    a->reserved_exact =
-        is_complete && lives->doubts.lone_segments == 0 && final->reserved == end->reserved;
+    a->peak = (mv_bounds){.allocated = bound_of(b.allocated, final->allocated, end->allocated),
+                          .active = bound_of(b.active, final->active, end->active),
+                          .requested = bound_of(b.requested, final->requested, end->requested),
+                          .reserved = bound_of(b.reserved, final->reserved, end->reserved)};
+    a->total = bound_of(b.blocks, final->allocated, end->allocated);
+    if (trace->notes[MV_NOTE_THINNED].count > 0)
+        a->total |= MV_BOUND_LEAST;
+    if (a->total & MV_BOUND_MOST) /* what was not freed as far as is known may have been */
+        a->total = MV_BOUND_ABOUT;
+}
+
+static bool is_exact(const mv_bounds *b)
+{
+    return (b->allocated | b->active | b->requested | b->reserved) == MV_BOUND_EXACT;
 }
 
 bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -170,8 +193,7 @@ bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
         return false;
     a->residual = (int64_t)(final->allocated - found->end.allocated);
     judge_peaks(a, trace, lives, final, &found->end);
-    a->exact = a->allocated_exact && a->active_exact && a->requested_exact && a->reserved_exact &&
-               found->uneven_segments == 0;
+    a->exact = is_exact(&a->peak) && found->uneven_segments == 0;
     note_history(&list, trace, lives);
     note_residuals(&list, final, &found->end);
     note_doubts(&list, lives);

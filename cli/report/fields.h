@@ -37,6 +37,7 @@
 
 #include <stdio.h>
 
+#include "analyze/totals/bounds.h"
 #include "base/size.h"
 #include "cli/report/sheet.h"
 #include "parse/model/trace.h"
@@ -241,12 +242,12 @@ static inline mv_value mv_value_shown(mv_value value, const char *shown)
 
 #define MV_BOUND_TEXT (MV_SIZE_TEXT + 4)
 
-/* Bytes; in text a lower bound is marked: ">= 791 MiB". */
-static inline mv_value mv_value_bound(uint64_t bytes, bool is_exact, char text[MV_BOUND_TEXT])
+/* Bytes; in text marked unless they are exact: ">= 791 MiB". */
+static inline mv_value mv_value_bound(uint64_t bytes, mv_bound bound, char text[MV_BOUND_TEXT])
 {
     char size[MV_SIZE_TEXT];
 
-    snprintf(text, MV_BOUND_TEXT, "%s%s", is_exact ? "" : ">= ", mv_size_text(size, bytes));
+    snprintf(text, MV_BOUND_TEXT, "%s%s", mv_bound_sign(bound), mv_size_text(size, bytes));
     return mv_value_shown(mv_value_u64(bytes), text);
 }
 

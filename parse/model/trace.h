@@ -456,7 +456,8 @@ typedef struct {
     X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                    \
     X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                      \
     X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                            \
-    X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written")
+    X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written")  \
+    X(NO_HEAP, "no_final_heap", "the file has no key \"segments\": no final heap")
 
 typedef enum {
 #define MV_NOTE_ENUM(name, code, text) MV_NOTE_##name,
@@ -634,6 +635,13 @@ bool mv_trace_is_captured(const mv_trace *trace);
 
 /* Likewise, or what would tell is lost in damaged parts of the file. */
 bool mv_trace_may_be_captured(const mv_trace *trace);
+
+/* Whether the file has no final heap at all; an empty one is one. What is alive at the end is what
+ * the events lead to, and no more is known of the heap before them. */
+static inline bool mv_trace_lacks_heap(const mv_trace *trace)
+{
+    return trace->notes[MV_NOTE_NO_HEAP].count > 0 && trace->segments.count == 0;
+}
 
 /* The allocator whose blocks a file of another tool has: "rmm", "xla", "jax" (docs/other-files.md).
  * Then each block fills a segment of its own. NULL for PyTorch's allocator, and for captures. */

@@ -340,10 +340,13 @@ static void pack_root(mv_packing *w)
     bool settings = mv_trace_had_key(t, MV_KEY_SETTINGS);
     bool annotations = mv_trace_had_key(t, MV_KEY_ANNOTATIONS);
     bool host = mv_trace_had_key(t, MV_KEY_HOST);
+    bool heap = !mv_trace_lacks_heap(t);
 
-    mv_pack_map(w, 2u + settings + annotations + 2u * host);
-    mv_pack_text(w, "segments");
-    pack_segments(w, &t->segments);
+    mv_pack_map(w, 1u + heap + settings + annotations + 2u * host);
+    if (heap) {
+        mv_pack_text(w, "segments");
+        pack_segments(w, &t->segments);
+    }
     pack_devices(w);
     if (settings) {
         mv_pack_text(w, "allocator_settings");

@@ -220,6 +220,8 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     }
     if (!(keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES))))
         return refuse_root(m, root, "not a snapshot: neither \"segments\" nor \"device_traces\"");
+    if (!(keys & BIT(SEGMENTS)))
+        mv_build_note(&m->build, MV_NOTE_NO_HEAP, "%s", "");
     note_keys(m, keys);
     note_loose(m, ranges, annotations);
     mv_table_cut(table, &trace->annotations, annotations.first, annotations.count,

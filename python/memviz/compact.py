@@ -457,6 +457,8 @@ def write_snapshot(snapshot: Any, file: BinaryIO) -> None:
     root: Mapping[str, Any] = snapshot if isinstance(snapshot, Mapping) else {"segments": snapshot}
     if root is not snapshot:
         tables.note("list_root", "")
+    if "segments" not in root:
+        tables.note("no_final_heap", "")
     heap = Heap(tables)
     rows: Dict[str, List[Row]] = {"segments": [], "host_segments": [], "external_annotations": []}
     events: Dict[str, List[Events]] = {"device_traces": [], "host_traces": []}

@@ -96,6 +96,26 @@ Test(lives, expandable_segments_grow_under_their_blocks)
     cr_expect_eq(l.doubts.residual_reserved, 0);
 }
 
+/* The key is_expandable may be missing, but events show it. */
+Test(lives, mapped_ranges_stay_expandable_whatever_the_final_heap_says)
+{
+    enum { E = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    segment_map(t, E, 20 * MIB);
+    segment_map(t, E + 20 * MIB, 20 * MIB);
+    mvt_alloc(t, .addr = E, .bytes = 30 * MIB);
+    mvt_segment(t, .addr = E, .bytes = 40 * MIB);
+    mvt_block(t, .bytes = 30 * MIB, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 10 * MIB);
+    l = lives_of(t);
+    cr_expect_eq(l.allocs.block[0], 30 * MIB);
+    cr_assert_eq(l.segments.count, 2);
+    cr_expect(l.segments.is_expandable[0]);
+    cr_expect(l.segments.is_expandable[1]);
+}
+
 Test(lives, unmapping_the_middle_of_a_range_cuts_its_row)
 {
     enum { E = 0x10000000 };
@@ -221,6 +241,28 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
     cr_expect_eq(l.allocs.completed[2], 4);
 }
 
+/* The last event is not their birth: they were freed, when is not known. */
+Test(lives, without_frees_what_the_final_heap_lacks_has_ended)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_alloc(t, .addr = 0x200800, .bytes = 1024);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 * MIB, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 2 * MIB - 512);
+    l = lives_of(t);
+    cr_expect_eq(l.doubts.lost_frees, 2);
+    cr_expect_eq(l.doubts.final_mismatches, 0);
+    cr_expect_eq(l.doubts.residual, 0);
+    cr_expect_eq(l.allocs.completed[0], 3);
+    cr_expect_eq(l.allocs.completed[1], 3);
+    cr_expect_eq(l.allocs.completed[2], MV_NEVER);
+}
+
 Test(lives, files_may_lack_either_kind_of_free)
 {
     static const mv_action kinds[] = {MV_ACTION_FREE_REQUESTED, MV_ACTION_FREE_COMPLETED};
@@ -236,6 +278,8 @@ Test(lives, files_may_lack_either_kind_of_free)
         cr_expect_eq(l.allocs.freed[0], 2);
         cr_expect_eq(l.allocs.completed[0], 2);
         cr_expect_eq(l.doubts.lost_frees, 0);
+        cr_expect_eq(l.doubts.uncompleted, i == 0);
+        cr_expect_eq(l.doubts.unrequested, i == 1);
     }
 }
 
@@ -395,6 +439,24 @@ Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
     mv_lives l = in_use_before(t, 7, NULL);
 
     cr_expect_eq(l.history, MV_HISTORY_LATE, "%s", l.history_why);
+}
+
+/* skip_actions can leave the segment events out: their stacks do not show older allocations. */
+Test(lives, segments_without_events_are_the_reason_given)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    for (uint32_t i = 0; i < 7; i++) {
+        mvt_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB, .stack = "f:a.py:1");
+        mvt_free(t, .addr = 0x10000000);
+    }
+    mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 20 * MIB);
+    l = lives_of(t);
+    cr_expect_eq(l.history, MV_HISTORY_TRUNCATED);
+    cr_expect(strstr(l.history_why, "no segment event"), "%s", l.history_why);
+    cr_expect_not(strstr(l.history_why, "was allocated"), "%s", l.history_why);
 }
 
 /* 21 events are no likely limit: the buffer may have been full, or recording was begun again. */

@@ -307,7 +307,7 @@ Test(paper_timeline, says_what_part_is_shown)
     mvt_alloc(t, .addr = 0xf00000, .bytes = 1 << 20);
     draw(&p, mvt_done(t), 0, (mv_paper_opts){.only = &second, .filter = "g <b>"});
     cr_expect_eq(p.timeline.matches, 1);
-    cr_expect(mvt_scene_says(&p.timeline.scene, "peak allocated at least 10.0 MiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "peak allocated about 10.0 MiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene,
                              "only g <b>: 1 of 3 allocations, 4.00 MiB (40.0 %) of the peak of "
                              "10.0 MiB"));

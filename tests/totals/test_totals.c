@@ -271,6 +271,126 @@ Test(totals, deferred_free_ends_allocated_before_active_and_requested)
     cr_expect(r.totals.audit.exact);
 }
 
+enum { KEPT_REQUESTED = 1, KEPT_COMPLETED = 2 };
+
+/* 1,024 bytes wait for a stream while 512 are allocated, as a file has it that keeps some events.
+ */
+static result waiting_beside_another(unsigned kept)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
+    if (kept & KEPT_REQUESTED)
+        mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x200000});
+    mvt_segment_alloc(t, .addr = 0x800000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x800000, .bytes = 512);
+    if (kept & KEPT_COMPLETED)
+        mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x200000});
+    mvt_alloc(t, .addr = 0x800200, .bytes = 512);
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 2 << 20);
+    mvt_segment(t, .addr = 0x800000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (2 << 20) - 1024);
+    return totals_of(t);
+}
+
+Test(totals, both_frees_make_every_peak_exact)
+{
+    result r = waiting_beside_another(KEPT_REQUESTED | KEPT_COMPLETED);
+
+    cr_expect_eq(r.totals.peak.bytes.allocated, 1024);
+    cr_expect_eq(r.totals.peak.bytes.active, 1536);
+    cr_expect(r.totals.audit.exact);
+}
+
+Test(totals, without_free_requested_allocated_is_an_upper_bound)
+{
+    result r = waiting_beside_another(KEPT_COMPLETED);
+
+    cr_expect_eq(r.totals.peak.bytes.allocated, 1536);
+    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_MOST);
+    cr_expect_eq(r.totals.peak.bytes.active, 1536);
+    cr_expect_eq(r.totals.audit.peak.active, MV_BOUND_EXACT);
+    cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_EXACT);
+    cr_expect(!r.totals.audit.exact);
+    cr_assert_eq(r.totals.audit.count, 1);
+    cr_expect(strstr(r.totals.audit.notes[0], "lacks its free_requested"));
+}
+
+Test(totals, without_free_completed_active_and_requested_are_lower_bounds)
+{
+    result r = waiting_beside_another(KEPT_REQUESTED);
+
+    cr_expect_eq(r.totals.peak.bytes.allocated, 1024);
+    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_EXACT);
+    cr_expect_eq(r.totals.peak.bytes.active, 1024);
+    cr_expect_eq(r.totals.audit.peak.active, MV_BOUND_LEAST);
+    cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_LEAST);
+    cr_expect(!r.totals.audit.exact);
+    cr_assert_eq(r.totals.audit.count, 1);
+    cr_expect(strstr(r.totals.audit.notes[0], "lacks its free_completed"));
+}
+
+/* The true peaks are 1,024 bytes allocated, 1,536 requested. */
+Test(totals, without_frees_no_peak_is_a_lower_bound)
+{
+    result r = waiting_beside_another(0);
+
+    cr_expect_eq(r.totals.peak.bytes.allocated, 2048);
+    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_ABOUT);
+    cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_ABOUT);
+    cr_expect_eq(r.totals.audit.residual, 0);
+}
+
+/* Without its segment_free the first one is held to the end, as far as the events show. */
+Test(totals, a_segment_that_the_final_heap_lacks_makes_reserved_an_upper_bound)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_segment_alloc(t, .addr = 0x800000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x800000, .bytes = 512);
+    mvt_segment(t, .addr = 0x800000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (2 << 20) - 512);
+    r = totals_of(t);
+    cr_expect_eq(r.totals.peak.bytes.reserved, 4 << 20);
+    cr_expect_eq(r.totals.audit.peak.reserved, MV_BOUND_MOST);
+    cr_expect_eq(r.totals.audit.peak.allocated, MV_BOUND_EXACT);
+}
+
+Test(totals, without_a_final_heap_the_current_figures_come_from_the_events)
+{
+    mvt_trace *t = mvt_new();
+    mv_trace trace;
+    mv_lives lives;
+    mv_totals totals;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 1000);
+    mvt_alloc(t, .addr = 0x200400, .bytes = 500);
+    mvt_free(t, .addr = 0x200000);
+    trace = *mvt_done(t);
+    trace.notes[MV_NOTE_NO_HEAP].count = 1;
+    lives = mvt_lives(mvt_arena(t), &trace, 0);
+    mvt_ok(mv_totals_find(mvt_arena(t), &trace, &lives, &totals, mvt_err()));
+    cr_expect_eq(totals.current.bytes.allocated, 512);
+    cr_expect_eq(totals.current.bytes.requested, 500);
+    cr_expect_eq(totals.current.bytes.reserved, 2 << 20);
+    cr_expect_eq(totals.current.allocations, 1);
+    cr_expect_eq(totals.current.segments, 1);
+    cr_expect_eq(totals.peak.bytes.allocated, 1536);
+    cr_expect_eq(totals.audit.peak.allocated, MV_BOUND_LEAST);
+    cr_expect_eq(totals.audit.peak.reserved, MV_BOUND_LEAST);
+    cr_expect_eq(totals.audit.residual, 0);
+    cr_expect_eq(lives.history, MV_HISTORY_COMPLETE);
+    cr_expect(strstr(lives.history_why, "no final heap"), "%s", lives.history_why);
+}
+
 Test(totals, private_pools_have_rows_of_their_own)
 {
     mvt_trace *t = mvt_new();

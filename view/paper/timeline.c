@@ -1,6 +1,7 @@
 /* Memory over time, and segments over time: what is said above them. */
 #include "analyze/advice/recording.h"
 #include "analyze/leaks/leak_words.h"
+#include "analyze/totals/bounds.h"
 #include "base/size.h"
 #include "view/document/moment_text.h"
 #include "view/paper/paper.h"
@@ -59,6 +60,12 @@ static const char *history_figure(const mv_lives *lives, bool has_hatch)
     }
 }
 
+/* The history says of itself that more may have been before it. */
+static const char *bound_words(mv_bound bound)
+{
+    return bound == MV_BOUND_LEAST ? "" : mv_bound_words(bound);
+}
+
 static mv_extent most_of(mv_view *view, mv_pyramid_reader *levels)
 {
     mv_window window = view->sheet->opts.window;
@@ -73,18 +80,22 @@ static void add_figures(mv_view *view, mv_paper_heading *out)
     mv_scene *scene = &view->ui.scene;
     mv_levels most = most_of(view, &view->levels).most;
     const char *peak = mv_recording_is_state_only(lives) ? "" : "peak ";
-    const char *least = lives->doubts.inexact_blocks ? "at least " : "";
+    mv_bounds bounds = mv_bounds_of(lives);
+    bool is_least = bounds.allocated == MV_BOUND_LEAST && lives->doubts.inexact_blocks > 0;
     char size[MV_SIZE_TEXT];
 
     mv_paper_heading_add(out, device_figure(view));
     if (view->now->main == MV_MAIN_SEGMENTS)
         mv_paper_heading_add(out, "segments");
     else
-        mv_paper_heading_add(out, mv_scene_format(scene, "%s%s %s%s", peak, mv_level_held(trace),
-                                                  least, mv_size_text(size, most.allocated)));
+        mv_paper_heading_add(out,
+                             mv_scene_format(scene, "%s%s %s%s", peak, mv_level_held(trace),
+                                             is_least ? "at least " : bound_words(bounds.allocated),
+                                             mv_size_text(size, most.allocated)));
     if (mv_level_reserves(trace))
-        mv_paper_heading_add(
-            out, mv_scene_format(scene, "%sreserved %s", peak, mv_size_text(size, most.reserved)));
+        mv_paper_heading_add(out, mv_scene_format(scene, "%sreserved %s%s", peak,
+                                                  bound_words(bounds.reserved),
+                                                  mv_size_text(size, most.reserved)));
     mv_paper_heading_add(out, events_figure(view));
     mv_paper_heading_add(out, history_figure(lives, view->now->main != MV_MAIN_SEGMENTS));
 }

@@ -1,0 +1,44 @@
+/* How the figures of a table of lives stand to the true ones: its doubts, told apart by direction.
+ *
+ * A figure is a lower bound only when nothing can have made it too high, and the reverse:
+ *
+ *     too low    history is not complete; a free without an allocation; blocks of the final heap
+ *                that the events lack; block sizes that are the least they can be; no final heap;
+ *                for active and requested: no free_completed in the file; ends that only the
+ *                final heap shows
+ *     too high   an allocation that ended without a free event; blocks that the final heap lacks;
+ *                for allocated: no free_requested in the file
+ *     both       sizes that later events corrected, and those beside blocks that ended late;
+ *                segment events that contradict the memory held */
+#ifndef MV_BOUNDS_H
+#define MV_BOUNDS_H
+
+#include "analyze/lives/lives.h"
+
+/* Bits: LEAST, the true figure may be higher; MOST, it may be lower. */
+typedef enum {
+    MV_BOUND_EXACT = 0,
+    MV_BOUND_LEAST = 1,
+    MV_BOUND_MOST = 2,
+    MV_BOUND_ABOUT = MV_BOUND_LEAST | MV_BOUND_MOST
+} mv_bound;
+
+const char *mv_bound_name(mv_bound bound);  /* "exact", "at least", "at most", "about" */
+const char *mv_bound_words(mv_bound bound); /* "", "at least ", "at most ", "about " */
+const char *mv_bound_sign(mv_bound bound);  /* "", ">= ", "<= ", "~ " */
+
+typedef struct {
+    mv_bound allocated;
+    mv_bound active;
+    mv_bound requested;
+    mv_bound reserved;
+    mv_bound blocks; /* of the bytes of all blocks, whenever they ended */
+} mv_bounds;
+
+/* Of a figure that comes from the events, where the final heap has so many bytes more. */
+mv_bound mv_bound_of_residual(int64_t residual);
+
+/* Of the highest levels of these lives. */
+mv_bounds mv_bounds_of(const mv_lives *lives);
+
+#endif
