@@ -526,7 +526,6 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
     int s = is_above ? 0 : 1;
     bool under = c->bound[s][measure] & MV_BOUND_LEAST;
     bool over = c->bound[1 - s][measure] & MV_BOUND_MOST;
-
     mv_size_text(is, grown);
     mv_size_text(most, bound);
     if (c->lacked[s] != MV_NO_DEVICE)
@@ -534,17 +533,13 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
                       "%s has no memory of device %u, and no history of it: whether %s memory grew "
                       "by more than %s is unknown",
                       c->name[s], c->lacked[s], what, most);
-    else if (over && !under)
-        mv_gate_judge(
-            &c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-            "%s: %s more %s as far as is known, but the events do not tell when all of it "
-            "was freed: it may be %s than %s",
-            c->name[1 - s], is, what, is_above ? "less" : "more", most);
-    else if (under)
+    else if (over || under)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s: %s more %s as far as is known, but what was before the trace is not: it "
-                      "may be %s than %s",
-                      c->name[s], is, what, is_above ? "less" : "more", most);
+                      "%s: %s more %s as far as is known, but %s: it may be %s than %s",
+                      c->name[under ? s : 1 - s], is, what,
+                      under ? "what was before the trace is not"
+                            : "the events do not tell when all of it was freed",
+                      is_above ? "less" : "more", most);
     else if (is_above)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
 }

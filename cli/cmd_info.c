@@ -528,8 +528,8 @@ static void put_counts(const facts *f)
                      mv_string_text(t, f->places[i].name), f->places[i].count);
     if (f->place_count > NAMES_SHOWN)
         mv_prose_add(names, sizeof names, ", %u more (--json)", f->place_count - NAMES_SHOWN);
-    mv_prose_put(f->out, LABEL, LABEL, "%u starts and ends, of %u ranges%s", t->annotations.count,
-                 count_starts(t), names);
+    mv_prose_put(f->out, LABEL, LABEL, "%u starts and ends, of %u range%s%s", t->annotations.count,
+                 count_starts(t), mv_plural(count_starts(t)), names);
     if (host.is_there) {
         put_label(f->out, "pinned host");
         mv_prose_put(f->out, LABEL, LABEL, "segments %u, %s; %s allocated; events %llu",

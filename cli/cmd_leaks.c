@@ -8,6 +8,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/lives/lives_window.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
@@ -335,7 +336,7 @@ static void put_steps(mv_out *out, const mv_steps *steps)
 {
     if (steps->source == MV_STEPS_NONE)
         return;
-    mv_out_format(out, "  %u steps, %s%s", steps->count,
+    mv_out_format(out, "  %u step%s, %s%s", steps->count, mv_plural(steps->count),
                   steps->source == MV_STEPS_INFERRED ? "" : "by ",
                   mv_steps_source_name(steps->source));
     if (*steps->name) {

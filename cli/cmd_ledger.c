@@ -7,6 +7,7 @@
 #include "analyze/levels/levels.h"
 #include "analyze/oom/refused_calls.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
@@ -237,9 +238,9 @@ static void put_beside(const ledger_report *r, const mv_ledger *ledger)
         mv_prose_put(out, 2, 4, "%s", ledger->residue);
     }
     if (ledger->host.count > 0)
-        mv_out_format(out, "  pinned memory of the host: %s in %llu allocations\n",
+        mv_out_format(out, "  pinned memory of the host: %s in %llu allocation%s\n",
                       mv_size_text(size, ledger->host.bytes),
-                      (unsigned long long)ledger->host.count);
+                      (unsigned long long)ledger->host.count, mv_plural(ledger->host.count));
     if (ledger->foreign.bytes > 0)
         mv_out_format(out, "  memory of other processes that is open here: %s\n",
                       mv_size_text(size, ledger->foreign.bytes));

@@ -129,7 +129,8 @@ static void put_failures(const run *r, uint32_t failed)
                            pid, length, folder, strerror(error));
     }
     if (failed > shown)
-        mv_complain_of(NULL, "nothing was recorded of %u more processes", failed - shown);
+        mv_complain_of(NULL, "nothing was recorded of %u more process%s", failed - shown,
+                       failed - shown == 1 ? "" : "es");
 }
 
 /* No process could, or had to, say why. */

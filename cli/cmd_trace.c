@@ -300,7 +300,8 @@ static void put_heading(const listing *l, uint32_t device, mv_window window, uin
     char place[MV_PLACE_TEXT];
 
     mv_out_style(l->out, MV_STYLE_BOLD);
-    mv_out_format(l->out, "%s: %u events", mv_level_place(l->trace, device, place), count);
+    mv_out_format(l->out, "%s: %u event%s", mv_level_place(l->trace, device, place), count,
+                  mv_plural(count));
     mv_out_style(l->out, MV_STYLE_NONE);
     if (window.end - window.first != count)
         mv_out_format(l->out, ", from %u to before %u", window.first, window.end);

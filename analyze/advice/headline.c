@@ -172,7 +172,7 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
     *out = (mv_headline){.line = ""};
     if (reports->leaks)
         add_leaks(&h);
-    if (reports->fragmentation && is_pytorch)
+    if (reports->fragmentation && is_pytorch && !reports->fragmentation->is_unseen)
         add_fragmentation(&h);
     if (reports->ooms && is_pytorch)
         add_ooms(&h);

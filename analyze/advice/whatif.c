@@ -182,18 +182,21 @@ static void advise_line(whatif_state *s)
     const mv_whatif_line *line = &s->out->line;
     char label[256], pinned[MV_SIZE_TEXT], bytes[MV_SIZE_TEXT], is[MV_SIZE_TEXT];
     bool meets = mv_trials_tell_failures(&s->out->trials) && line->apart.fits;
+    bool is_one = line->pin.blocks == 1;
 
     add_advice(
         s, "", &line->apart, line->pin.stack,
         mv_arena_printf(
             s->arena,
-            "%u blocks of %s (%s in all) keep %s of free memory from being given back. Allocate "
-            "them before the large ones, or in a torch.cuda.MemPool of their own: %s%sthe peak of "
+            "%u block%s of %s (%s in all) keep%s %s of free memory from being given back. Allocate "
+            "%s before the large ones, or in a torch.cuda.MemPool of %s own: %s%sthe peak of "
             "reserved memory would be %s.",
-            line->pin.blocks,
+            line->pin.blocks, mv_plural(line->pin.blocks),
             mv_culprit_label(s->trace, s->sites->kinds, line->pin.stack, label, sizeof label),
-            mv_size_text(bytes, line->pin.bytes), mv_size_text(pinned, line->pin.stranded),
-            meets ? failed_requests(s) : "", meets ? " would be met, and " : "",
+            mv_size_text(bytes, line->pin.bytes), is_one ? "s" : "",
+            mv_size_text(pinned, line->pin.stranded), is_one ? "it" : "them",
+            is_one ? "its" : "their", meets ? failed_requests(s) : "",
+            meets ? " would be met, and " : "",
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 

@@ -5,6 +5,7 @@
 #include "analyze/events/recorder.h"
 #include "analyze/fragmentation/fragmentation_advice.h"
 #include "analyze/levels/levels.h"
+#include "analyze/totals/bounds.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -197,6 +198,7 @@ static const char *why(const fragmentation_state *q, bool is_far, bool has_event
 static bool find_words(fragmentation_state *q, bool is_far)
 {
     mv_fragmentation *f = q->out;
+    mv_bound bound = mv_bounds_of(q->lives).active;
     char reserved[MV_SIZE_TEXT], failed[MV_SIZE_TEXT], needed[MV_SIZE_TEXT];
 
     f->answer = f->fragmented  ? "fragmented"
@@ -213,7 +215,9 @@ static bool find_words(fragmentation_state *q, bool is_far)
         f->figures =
             mv_arena_printf(q->arena, "%s reserved%s%s, %s%s needed", reserved,
                             f->failed ? " + a refused segment of " : "", f->failed ? failed : "",
-                            q->lives->history == MV_HISTORY_COMPLETE ? "" : "at least ",
+                            bound & MV_BOUND_MOST                      ? mv_bound_words(bound)
+                            : q->lives->history == MV_HISTORY_COMPLETE ? ""
+                                                                       : "at least ",
                             mv_size_text(needed, f->demand.needed));
     return f->why && f->figures;
 }
@@ -236,7 +240,7 @@ static bool decide(fragmentation_state *q)
     f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
     f->is_known =
         f->fragmented ||
-        (!f->is_unseen &&
+        (!f->is_unseen && !(mv_bounds_of(q->lives).active & MV_BOUND_MOST) &&
          !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed));
     f->waits = f->is_known && !f->fragmented && f->over_plain && f->beyond > 0 &&
                f->bytes.pending > f->bytes.free;

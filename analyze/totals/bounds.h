@@ -35,10 +35,10 @@ typedef struct {
     mv_bound blocks; /* of the bytes of all blocks, whenever they ended */
 } mv_bounds;
 
-/* Of a figure that comes from the events, where the final heap has so many bytes more. */
+/* The bound of a figure that the events lead to, where the final heap has so many bytes more. */
 mv_bound mv_bound_of_residual(int64_t residual);
 
-/* Of the highest levels of these lives. */
+/* The bounds of the highest levels of these lives. */
 mv_bounds mv_bounds_of(const mv_lives *lives);
 
 #endif

@@ -56,7 +56,7 @@ typedef struct {
     int64_t residual;   /* final heap's allocated bytes minus those that the events lead to */
     uint32_t count;     /* of notes */
     const char **notes; /* [count] sentences: what cannot be known, and what contradicts */
-    mv_bounds peak;     /* how each peak stands to the true one */
+    mv_bounds peak;     /* whether each peak is the true one, or a bound of it */
     mv_bound total;     /* how both totals stand to the true ones: EXACT, LEAST or ABOUT */
 } mv_audit;
 

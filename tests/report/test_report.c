@@ -28,6 +28,13 @@ Test(report, trace_has_the_members_of_the_contract)
     mvt_json_has(cJSON_GetArrayItem(cJSON_GetArrayItem(stacks, 0), 0), "function file line");
 }
 
+Test(report, one_thing_is_counted_as_one)
+{
+    mvt_run leaks = mvt_sh("$MEMVIZ leaks --from 10 --to '@## step 2 ##' $SNAPS/annotated.pickle");
+
+    cr_expect_null(strstr(leaks.out, " 1 steps"), "%s", leaks.out);
+}
+
 Test(report, trace_stacks_are_those_of_its_events)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ trace --json --limit 2 $SNAPS/gpt_train.pickle");
