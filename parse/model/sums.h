@@ -10,11 +10,8 @@
 #define MV_SUM_LIMIT ((uint64_t)1 << 60)
 
 /* MV_RANGE when one of these is MV_SUM_LIMIT bytes or more together, over all devices: the
- * allocations, what is freed, the segments that are given, the segments that are given back, the
- * segments and the blocks of the final heap, what calls of CUDA got, and the blocks of heaps that
- * the program told of. Of a level, the calls are those of the trace as it was read. Calls that
- * failed got nothing; a block of a heap with more than MV_LIVE_SIZE_BITS counts as 0 bytes
- * everywhere. */
+ * allocations, what is freed, the segments that are given, the segments that are given back, and
+ * the segments and the blocks of the final heap. */
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err);
 
 #endif

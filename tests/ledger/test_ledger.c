@@ -2,7 +2,6 @@
  * shows. Holdings are compared with a slow, obvious version on random calls. */
 #include "analyze/code/libraries.h"
 #include "analyze/ledger/ledger.h"
-#include "parse/model/sums.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
@@ -341,40 +340,6 @@ Test(ledger, only_the_last_context_takes_memory_with_it)
     mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
     mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 10);
     expect_held(c, 10, 1);
-}
-
-static mv_code sums_of(mvt_calls *c)
-{
-    return mv_sums_check(mvt_calls_done(c), mvt_err());
-}
-
-/* Whatever is held at a time: sums of it are in every report of calls. */
-Test(ledger, what_calls_got_can_be_added_up_or_is_refused)
-{
-    static const mv_api_action makers[] = {MV_API_ALLOC, MV_API_ALLOC_HOST, MV_API_CREATE,
-                                           MV_API_OPEN};
-    mvt_calls *c;
-
-    for (unsigned i = 0; i < sizeof makers / sizeof *makers; i++) {
-        c = mvt_calls_new();
-        for (uint64_t k = 1; k <= 8; k++)
-            mvt_call(c, makers[i], .addr = k << 40, .handle = k, .size = (uint64_t)1 << 62);
-        cr_expect_eq(sums_of(c), MV_RANGE, "%u", i);
-        cr_expect_str_eq(mvt_err()->detail, "the allocations by calls of CUDA add up to 1 EiB or "
-                                            "more");
-    }
-    c = mvt_calls_new();
-    mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = (uint64_t)1 << 62, .result = 2);
-    mvt_call(c, MV_API_RESERVE, .addr = 2 << 20, .size = (uint64_t)1 << 62);
-    mvt_call(c, MV_API_ALLOC, .addr = 3 << 20, .size = MV_SUM_LIMIT - 1);
-    mvt_heap(c, MV_HEAP_ALLOC, .heap = "pool", .addr = 1, .size = UINT64_MAX);
-    cr_expect_eq(sums_of(c), MV_OK, "failed calls and odd sizes get nothing");
-    for (uint64_t k = 0; k < 4097; k++)
-        mvt_heap(c, MV_HEAP_ALLOC, .heap = "pool", .addr = k, .size = MV_SUM_LIMIT >> 12);
-    cr_expect_eq(sums_of(c), MV_OK, "a size beyond MV_LIVE_SIZE_BITS is none");
-    for (uint64_t k = 0; k < 8193; k++)
-        mvt_heap(c, MV_HEAP_ALLOC, .heap = "pool", .addr = k, .size = MV_SUM_LIMIT >> 13);
-    cr_expect_eq(sums_of(c), MV_RANGE);
 }
 
 Test(ledger, the_primary_context_stays_until_a_reset)
