@@ -60,6 +60,29 @@ Test(gate, what_is_found_fails_with_its_reason)
     check(cases);
 }
 
+/* Recorded with skip_actions; the true peak is 88.0 MiB. */
+Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
+{
+    static const gate_case cases[] = {
+        {3, "stats --fail-on 'peak>70MiB' $SNAPS/../skipped/no_free_requested.pickle",
+         "at most 88.0 MiB; whether it was above 70.0 MiB is unknown: 3 allocations lack"},
+        {0, "stats --fail-on 'peak>70MiB,known' $SNAPS/../skipped/no_free_requested.pickle", ""},
+        {0, "stats --fail-on 'peak>88MiB' $SNAPS/../skipped/no_free_requested.pickle", ""},
+        {3, "peak --fail-on 'peak>100MiB' $SNAPS/../skipped/no_frees.pickle",
+         "about 188 MiB; whether it was above 100 MiB is unknown: 3 allocations ended without"},
+        {0, "peak --fail-on 'peak>100MiB,known' $SNAPS/../skipped/no_frees.pickle", ""},
+        {0, "leaks --fail-on leak,known $SNAPS/../skipped/no_frees.pickle", ""},
+        {3, "stats --fail-on 'peak>70MiB' $SNAPS/../skipped/no_final_heap.pickle",
+         "at least 88.0 MiB, above 70.0 MiB"},
+        {3,
+         "diff --fail-on 'delta>10MiB' $SNAPS/../skipped/no_free_completed.pickle "
+         "$SNAPS/../skipped/no_frees.pickle",
+         "it may be less than 10.0 MiB"},
+        {0}};
+
+    check(cases);
+}
+
 /* The buffer of `ring` held half a step; state_only and no_history have no events. */
 Test(gate, what_cannot_be_known_fails_unless_told_otherwise)
 {

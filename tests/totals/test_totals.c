@@ -391,6 +391,21 @@ Test(totals, without_a_final_heap_the_current_figures_come_from_the_events)
     cr_expect(strstr(lives.history_why, "no final heap"), "%s", lives.history_why);
 }
 
+/* A file that lacks the key is not one with an empty heap, also when it was converted. */
+Test(totals, a_missing_final_heap_stays_missing_in_other_formats)
+{
+    static const char *const as[] = {"msgpack", "bin"};
+
+    for (unsigned i = 0; i < sizeof as / sizeof *as; i++) {
+        mvt_run r =
+            mvt_sh("f=$(mktemp -u).%s; $MEMVIZ convert -q "
+                   "$SNAPS/../skipped/no_final_heap.pickle -o $f && $MEMVIZ stats $f; rm $f",
+                   as[i]);
+        cr_expect(strstr(r.out, "the file has no final heap"), "%s: %s", as[i], r.out);
+        cr_expect(strstr(r.out, "now 4 segments, 2 allocations"), "%s: %s", as[i], r.out);
+    }
+}
+
 Test(totals, private_pools_have_rows_of_their_own)
 {
     mvt_trace *t = mvt_new();

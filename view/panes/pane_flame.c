@@ -334,10 +334,11 @@ static float key_width(const flame_frame *p, const mv_icicle_key *key)
 
 static uint32_t keys_of(const flame_frame *p, mv_icicle_key keys[MV_ICICLE_KEYS])
 {
+    const mv_trace *trace = is_change(p) ? NULL : &p->document->trace;
     const uint8_t *kinds = is_change(p) ? NULL : p->document->sites.kinds;
 
-    return mv_icicle_keys(p->ui->theme, &p->document->trace, kinds, &p->answer->flames.tree,
-                          &p->answer->boxes, keys);
+    return mv_icicle_keys(p->ui->theme, trace, kinds, &p->answer->flames.tree, &p->answer->boxes,
+                          keys);
 }
 
 /* Whether all of the key has room in a line. */

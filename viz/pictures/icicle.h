@@ -59,7 +59,8 @@ typedef struct {
     const char *text;
 } mv_icicle_key;
 
-/* The colours that the boxes have; returns how many. `kinds` NULL: of a change. O(boxes). */
+/* The colours that the boxes have; returns how many. `trace` and `kinds` NULL: of a change.
+ * O(boxes). */
 uint32_t mv_icicle_keys(const mv_theme *theme, const mv_trace *trace, const uint8_t *kinds,
                         const mv_flame_tree *tree, const mv_icicle_boxes *boxes,
                         mv_icicle_key out[MV_ICICLE_KEYS]);
