@@ -121,6 +121,19 @@ Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
     cr_expect_str_empty(r.out, "%s", r.out);
 }
 
+/* A file beside the one that is shown cannot be read: that is a failure, and no picture is written.
+ */
+Test(overwrite, a_picture_of_files_that_fail_is_not_written)
+{
+    mvt_run r =
+        mvt_sh("echo none >bad; echo old >o.png; "
+               "for files in \"$SNAPS/mempool.pickle bad\" \"bad $SNAPS/mempool.pickle\"; do "
+               "$MEMVIZ view --headless --shot o.png $files; echo $?; "
+               "done; cat o.png");
+
+    cr_expect_str_eq(r.out, "1\n1\nold\n", "%s", r.err);
+}
+
 Test(overwrite, other_files_are_written)
 {
     static const char *const commands[] = {

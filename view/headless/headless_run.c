@@ -350,10 +350,10 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         code = run_script(&p, play, err);
     if (code == MV_OK && play->bench_frames)
         code = play_path(&p, play->bench_frames, err);
+    if (code == MV_OK)
+        code = check_others(&p, err); /* first: a failure leaves no picture */
     if (code == MV_OK && play->shot)
         code = write_shot(&p, play->shot, err);
-    if (code == MV_OK)
-        code = check_others(&p, err);
     if (code == MV_OK) {
         const mv_document_device *device = mv_view_device(p.view);
         out->events = device ? device->events : 0;
