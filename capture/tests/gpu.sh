@@ -2,7 +2,7 @@
 # The test for a machine with a GPU: runs programs under the shim and compares the captures with
 # PyTorch's own data about the same process. Prints one line for each check, PASS or FAIL, with
 # figures; the last line counts them. Needs python3 with PyTorch, and nvcc for the plain program.
-# Takes at most six minutes. If OUT is set, the report is also written to $OUT/gpu.txt, and the
+# Takes at most six minutes, with two GPUs eight. If OUT is set, the report is also written to $OUT/gpu.txt, and the
 # captures next to it (captures.tgz).
 #
 #     capture/tests/gpu.sh RELEASE               an unpacked release: scripts/release --tree x86_64
@@ -99,6 +99,7 @@ if [ "${gpus:-0}" -ge 2 ]; then
     verdict "nccl, two ranks: runs" $? "$(grep '^memviz: ' "$work/nccl.err" | tr '\n' ' ')($(($(date +%s) - begun)) s)"
     check "nccl, rank 0: ledger" ledger "$work/nccl.0.bin" nccl
     check "nccl, rank 1: ledger" ledger "$work/nccl.1.bin" nccl
+    check "nccl: ranks" ranks "$work/nccl" "$work/nccl.0.bin" "$work/nccl.1.bin"
     for scene in fsdp nccl_leak; do
         begun=$(date +%s)
         timeout 120 "$memviz" run -o "$work/$scene.%r.bin" --stacks all -- "$python" -m torch.distributed.run \
@@ -111,6 +112,19 @@ if [ "${gpus:-0}" -ge 2 ]; then
         check "fsdp, rank $rank: no leak" clean "$work/fsdp.$rank.bin"
         check "a communicator each step, rank $rank" leak "$work/nccl_leak.$rank.bin" all keep_communicator NCCL
     done
+    # Both devices in one process, in the order of the machine, the other way round, and by their names.
+    two() {
+        torch_scene "$1" 0 two
+        for device in 0 1; do check "$1, device $device: events" same "$work/$1.bin" "$work/$1" $device; done
+        check "$1: samples are of the right device" placed "$work/$1.bin" "$work/$1"
+    }
+    two two_devices
+    export CUDA_VISIBLE_DEVICES=1,0
+    two two_devices_turned
+    export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+    CUDA_VISIBLE_DEVICES=$(nvidia-smi --query-gpu=uuid --format=csv,noheader | tac | tr '\n' ',' | sed 's/,$//')
+    two two_devices_by_name
+    unset CUDA_VISIBLE_DEVICES PYTORCH_CUDA_ALLOC_CONF
 else
     torch_scene nccl 0 nccl
     check "nccl, a communicator of one rank (one GPU here): ledger" ledger "$work/nccl.bin" nccl

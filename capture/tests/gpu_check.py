@@ -154,11 +154,12 @@ def compare_stacks(trace, ours, theirs):
     return equal, counted
 
 
-def check_same(program, capture, folder):
-    trace = captured_trace(program, capture)
-    theirs = blocks(recorded_trace(folder))
+def check_same(program, capture, folder, device=0):
+    trace = captured_trace(program, capture, device)
+    theirs = blocks(recorded_trace(folder, int(device)))
     ours = compare_blocks(blocks(trace["events"]), theirs)
     facts = load_facts(folder)
+    facts = facts["devices"][int(device)] if "devices" in facts else facts
     level, peak = compare_totals(ours, facts)
     reserved = compare_reserved(trace, ours[-1]["event"], facts)
     equal, counted = compare_stacks(trace, ours, theirs)
@@ -261,6 +262,30 @@ def check_explained(program, capture, name):
     )
     expect(mine > 0 and share < 0.05, figures)
     return figures
+
+
+def check_placed(program, capture, folder):
+    """Each device's samples are of that device: at the end they show what CUDA says is in use there."""
+    figures = []
+    for device, want in enumerate(load_facts(folder)["used"]):
+        of = ledger_of(program, capture)["devices"][device]
+        have = max(sample["used"] + sample["others"] for sample in of["samples"])
+        # Other processes' memory and the driver's own are in both; what was freed before is in the samples alone.
+        expect(abs(have - want) < 0.1 * want + (1 << 30) + (256 << 20), f"device {device}: in use {want}, sampled {have}")
+        share = abs(of["unexplained"]) / of["used"]
+        expect(share < 0.05, f"device {device}: unexplained {of['unexplained']} of {of['used']}")
+        figures.append(f"device {device}: in use {want}, sampled {have}, unexplained {share:.1%}")
+    return "; ".join(figures)
+
+
+def check_ranks(program, folder, *captures):
+    """Each rank's peak is what PyTorch said in it."""
+    rows = memviz(program, "ranks", "--json", *captures)["ranks"]
+    expect(len(rows) == len(captures), f"{len(rows)} rows for {len(captures)} captures")
+    for at, row in enumerate(rows):
+        want = load_facts(os.path.join(folder, f"rank{at}"))["allocated_bytes.all.peak"]
+        expect(row["peak_allocated"] == want, f"rank {at}: PyTorch {want}, captured {row['peak_allocated']}")
+    return f"peaks {[row['peak_allocated'] for row in rows]} equal"
 
 
 def check_sampled(program, capture):

@@ -41,10 +41,14 @@ def record():
     )
 
 
+def counters(device=None):
+    stats = torch.cuda.memory_stats(device)
+    return {name: stats.get(name, 0) for name in COUNTERS}
+
+
 def facts(folder, **more):
-    stats = torch.cuda.memory_stats()
     with open(os.path.join(folder, "facts.json"), "w") as file:
-        json.dump({**{name: stats.get(name, 0) for name in COUNTERS}, **more}, file)
+        json.dump({**counters(), **more}, file)
         file.flush()
         os.fsync(file.fileno())
 
@@ -222,6 +226,33 @@ def scene_nccl(folder):
     # Long enough for a sample while all of the memory is held.
     signal.sigtimedwait([signal.SIGUSR1], 0.5)
     dist.destroy_process_group()
+
+
+def scene_two(folder):
+    """One process with two devices: the model is on both, one of them has far more beside, and each frees
+    and empties its cache while the other one is current."""
+    record()
+    first, second = GPT(layers=2).cuda(0), GPT(layers=2).cuda(1)
+    kept = [torch.empty(1 << 30, device=f"cuda:{at}", dtype=torch.uint8) for at in (0, 0, 1, 1, 1, 1, 1, 1)]
+    for step in range(STEPS):
+        mark(f"step {step}")
+        for device, model in enumerate((first, second)):
+            with torch.cuda.device(1 - device):
+                ids = torch.randint(0, model.words, (4, 128 + 32 * (step % 3)), device=f"cuda:{device}")
+                loss = model(ids).float().square().mean()
+                loss.backward()
+                moved = loss.detach().to(f"cuda:{1 - device}")
+                model.zero_grad(set_to_none=True)
+        if step == STEPS // 2:
+            with torch.cuda.device(1):
+                del kept[0]
+                torch.cuda.empty_cache()
+    for device in (0, 1):
+        torch.cuda.synchronize(device)
+    used = [total - free for free, total in (torch.cuda.mem_get_info(device) for device in (0, 1))]
+    finish(folder, steps=STEPS, used=used, devices=[counters(0), counters(1)], moved=float(moved))
+    # Long enough for a sample while all of the memory is held.
+    signal.sigtimedwait([signal.SIGUSR1], 0.5)
 
 
 if __name__ == "__main__":
