@@ -217,6 +217,14 @@ static bool leads_to_backward(const category_search *s, uint32_t run)
            s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
 }
 
+/* Made before any module was called, and still there when the backward pass that follows has ended:
+ * that pass kept it for nothing, whatever phase it is freed in much later. */
+static bool is_there_for_steps(const category_search *s, const candidate *c)
+{
+    return c->before_calls && c->marks & MV_MARK_DIRECT && leads_to_backward(s, c->run) &&
+           c->freed >= mv_phases_end(&s->phases, c->run + 1);
+}
+
 /* From before the trace and through all of it: not an activation of any step that is in it. Such
  * are workspaces of libraries, which no other block of the stack gives away. */
 static bool spans_trace(const candidate *c)
@@ -248,6 +256,8 @@ static uint16_t forward(const category_search *s, const candidate *c)
         return MV_CATEGORY_TEMPORARY;
     if (spans_trace(c))
         return MV_CATEGORY_UNKNOWN;
+    if (is_there_for_steps(s, c))
+        return MV_CATEGORY_INPUT;
     if (is_freed_in(s, c, MV_PHASE_BACKWARD) || c->marks & MV_MARK_MODULE_CALL)
         return MV_CATEGORY_ACTIVATION;
     if (!leads_to_backward(s, c->run))

@@ -51,8 +51,8 @@ Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
 
 Test(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
 {
-    static const char *const clean[] = {"train", "sleep", "loader",     "jax",
-                                        "cupy",  "numba", "plain_clean"};
+    static const char *const clean[] = {"train", "sleep", "loader",      "jax",
+                                        "cupy",  "numba", "plain_clean", "two_devices"};
     unsigned judged = 0;
 
     for (size_t i = 0; i < sizeof clean / sizeof *clean; i++)
@@ -66,6 +66,29 @@ Test(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
             judged++;
         }
     cr_assert_geq(judged, 16);
+}
+
+/* One process, two devices, each of which was freed while the other one was current: the peaks are
+ * what PyTorch counted for each, and the samples are of that device. */
+Test(captures, two_devices_of_one_process_are_told_apart)
+{
+    static const struct {
+        double peak, reserved, used;
+    } of[] = {{2422854656, 2594177024, 3383558144}, {6717821952, 6889144320, 7678525440}};
+
+    for (int device = 0; device < 2; device++) {
+        cJSON *stats = mvt_json(0, "$MEMVIZ stats --json " MV_TESTDATA "/captures/two_devices.bin");
+        cJSON *ledger =
+            mvt_json(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/two_devices.bin");
+        cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), device);
+        cJSON *peak = cJSON_GetObjectItem(row, "peak");
+        cr_expect_eq(mvt_json_number(peak, "allocated"), of[device].peak);
+        cr_expect_eq(mvt_json_number(peak, "reserved"), of[device].reserved);
+        row = cJSON_GetArrayItem(cJSON_GetObjectItem(ledger, "devices"), device);
+        cr_expect_eq(mvt_json_number(row, "used") + mvt_json_number(row, "others"), of[device].used,
+                     "%f %f", mvt_json_number(row, "used"), mvt_json_number(row, "others"));
+        cr_expect_eq(mvt_json_number(row, "unexplained"), 0);
+    }
 }
 
 /* The programs wrote down what their libraries say: CuPy's pool, JAX's, and PyTorch's pinned

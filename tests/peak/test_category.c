@@ -119,6 +119,30 @@ Test(category, every_allocation_of_a_training_loop_has_its_category)
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 1), "gradient");
 }
 
+/* What your line made before the first call of a module, and frees long after: the phase of that
+ * free is chance. */
+Test(category, what_stays_for_several_backward_passes_is_no_activation)
+{
+    for (int ends_in_backward = 0; ends_in_backward < 2; ends_in_backward++) {
+        mvt_trace *t = mvt_new();
+        run r;
+
+        take(t, 1, MAIN);
+        for (int i = 0; i < 3; i++) {
+            take(t, 11, MODEL);
+            take(t, 14, "backward:" TORCH "autograd/__init__.py:1;" MAIN);
+            drop(t, 11);
+            drop(t, 14);
+        }
+        if (!ends_in_backward)
+            take(t, 12, MODEL);
+        drop(t, 1);
+        r = categories_of(t, NULL);
+        cr_expect_str_eq(category_at(&r, 0x1000, 0), "input", "%d", ends_in_backward);
+        cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
+    }
+}
+
 /* The trace ends in the middle of the third step: what is alive then is judged by earlier steps. */
 Test(category, an_unfinished_step_is_judged_by_earlier_ones)
 {
