@@ -7,6 +7,7 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_view.h"
+#include "viz/scene/pixel_rect.h"
 #include "viz/scene/raster.h"
 
 enum { WIDTH = 420, HEIGHT = 310, IMAGE = 64, SHAPES = 40 };
@@ -296,9 +297,11 @@ static void paint_pixel(const mv_scene *scene, int32_t x, int32_t y, double *pix
     }
 }
 
-/* Places are whole pixels, and images four times or half as large. */
+/* Places are whole pixels, and images four times or half as large. Some rectangles begin or end far
+ * outside. */
 static void add_whole(mv_scene *scene, uint64_t *random)
 {
+    static const float far[] = {MV_FAR_PIXELS - 1, MV_FAR_PIXELS + 78, 3e9f, INFINITY};
     float x = (float)mvt_random(random, 90) - 10, y = (float)mvt_random(random, 70) - 10;
     uint32_t kind = mvt_random(random, 8), salt = mvt_random(random, 4);
     float side = salt < 2 ? 256 : 32;
@@ -310,7 +313,13 @@ static void add_whole(mv_scene *scene, uint64_t *random)
     else if (kind < 4)
         mv_scene_image(scene, (mv_box){x, y, side, side}, (mv_box){0, 0, IMAGE, IMAGE},
                        &images[salt]);
-    else
+    else if (kind == 7) {
+        mv_scene_point(scene, mvt_random(random, 2) ? x : -far[salt], y);
+        mv_scene_point(scene, far[salt], mvt_random(random, 2) ? y + 30 : far[3 - salt]);
+        mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECTS,
+                                       .fill = mvt_random(random, 1 << 24) << 8 | 0xff,
+                                       .is_crisp = mvt_random(random, 2)});
+    } else
         mv_scene_rect(scene, x, y, (float)(20 + mvt_random(random, 300)),
                       (float)(20 + mvt_random(random, 300)),
                       mvt_random(random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));

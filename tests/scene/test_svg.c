@@ -241,14 +241,16 @@ Test(svg, differences_lead_to_every_corner)
     check_path(strstr(d.svg, "<path d=\"") + 9, points, POINTS);
 }
 
-Test(svg, coordinates_that_are_no_numbers_are_none)
+Test(svg, coordinates_are_numbers_within_bounds)
 {
     drawing d;
 
     begin(&d);
-    mv_scene_line(&d.scene, NAN, INFINITY, -INFINITY, 1e30f, 0xff, 1);
+    mv_scene_line(&d.scene, NAN, INFINITY, NAN, 1e30f, 0xff, 1);
+    mv_scene_rect(&d.scene, 5, 7, 3e9f, 2, 0x000000ff);
     check_xml(&d);
-    cr_expect(strstr(d.svg, "M0 0\""));
+    cr_expect(strstr(d.svg, "M0 1000000\""), "%s", d.svg);
+    cr_expect(strstr(d.svg, "M5 7h999995v2"), "%s", d.svg);
 }
 
 Test(svg, a_scene_without_memory_is_not_written)

@@ -2,10 +2,15 @@
 
 #include <math.h>
 
+#include "viz/scene/pixel_rect.h"
+
 /* The narrowest window, in units of each clock: narrower ones are useless, and fractions stay
  * exact. */
 static const double narrowest[] = {
     [MV_CLOCK_EVENTS] = 4, [MV_CLOCK_TIME] = 4, [MV_CLOCK_TICKS] = 8, [MV_CLOCK_BUSY] = 4};
+
+/* Far outside of the box, but no line with such a corner is left out (mv_stroke_add). */
+#define FAR (MV_FAR_PIXELS / 2.0)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
@@ -121,14 +126,14 @@ float mv_viewport_x(const mv_viewport *v, double event)
 {
     double x = (mv_stretch_place(v->scale, event) - v->x) / v->dx;
 
-    return v->box.x + (float)fmin(fmax(x, -1e6), 1e6);
+    return v->box.x + (float)fmin(fmax(x, -FAR), FAR);
 }
 
 float mv_viewport_y(const mv_viewport *v, double bytes)
 {
     double y = (bytes - v->y) / v->dy;
 
-    return v->box.y + v->box.h - (float)fmin(fmax(y, -1e6), 1e6);
+    return v->box.y + v->box.h - (float)fmin(fmax(y, -FAR), FAR);
 }
 
 static double place_at(const mv_viewport *v, float x)

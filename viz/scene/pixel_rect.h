@@ -10,14 +10,23 @@ typedef struct {
     int32_t x, y, w, h;
 } mv_pixel_rect;
 
-/* The nearest whole pixel; what is not a number, or is far outside of any picture, is far left. */
+/* Far outside of any picture: what lies beyond is drawn as if it lay there. */
+#define MV_FAR_PIXELS 1000000
+
+/* MV_FAR_PIXELS away at most; 0 for what is not a number. */
+static inline double mv_within_far(double pixels)
+{
+    if (pixels > -MV_FAR_PIXELS && pixels < MV_FAR_PIXELS)
+        return pixels;
+    return pixels > 0 ? MV_FAR_PIXELS : pixels < 0 ? -MV_FAR_PIXELS : 0;
+}
+
+/* The nearest whole pixel, MV_FAR_PIXELS away at most; what is not a number is far left. */
 static inline int32_t mv_nearest_pixel(double pixels)
 {
-    enum { FAR_PIXELS = 1000000 };
-
-    if (!(pixels > -FAR_PIXELS))
-        return -FAR_PIXELS;
-    return (int32_t)floor((pixels < FAR_PIXELS ? pixels : FAR_PIXELS) + 0.5);
+    if (!(pixels > -MV_FAR_PIXELS))
+        return -MV_FAR_PIXELS;
+    return (int32_t)floor((pixels < MV_FAR_PIXELS ? pixels : MV_FAR_PIXELS) + 0.5);
 }
 
 /* Between two corners; empty when they are not in order. */

@@ -2,17 +2,17 @@
 
 #include <math.h>
 
+#include "viz/scene/pixel_rect.h"
+
 static const double dash[] = {7, 4}; /* as in SVG */
 
-enum { FAR_PIXELS = 1000000, MOST_MITRE = 4 }; /* SVG: length of the tip over the width */
+enum { MOST_MITRE = 4 }; /* SVG: length of the tip over the width */
 
 int32_t mv_stroke_unit(double pixels)
 {
     int32_t unit;
 
-    if (!(pixels > -FAR_PIXELS && pixels < FAR_PIXELS)) /* also when it is NaN */
-        return 0;
-    pixels = pixels * MV_PIXEL_UNITS + 0.5;
+    pixels = mv_within_far(pixels) * MV_PIXEL_UNITS + 0.5;
     unit = (int32_t)pixels; /* towards 0; floor() would be a call for each corner */
     return unit - (unit > pixels);
 }
@@ -109,8 +109,8 @@ static void draw_bar(pen *p, vec a, vec b, vec direction, double length)
 
 static bool is_near(mv_point point)
 {
-    return point.x > -FAR_PIXELS && point.x < FAR_PIXELS && point.y > -FAR_PIXELS &&
-           point.y < FAR_PIXELS;
+    return point.x > -MV_FAR_PIXELS && point.x < MV_FAR_PIXELS && point.y > -MV_FAR_PIXELS &&
+           point.y < MV_FAR_PIXELS;
 }
 
 void mv_stroke_add(mv_coverage *out, const mv_point *points, uint32_t count,

@@ -16,7 +16,7 @@ typedef struct {
 void mv_stroke_add(mv_coverage *out, const mv_point *points, uint32_t count,
                    const mv_stroke *stroke);
 
-/* The nearest unit of mv_coverage; 0 for NaN and for what is far outside of any picture. */
+/* The nearest unit of mv_coverage, MV_FAR_PIXELS away at most; 0 for NaN. */
 int32_t mv_stroke_unit(double pixels);
 
 #endif

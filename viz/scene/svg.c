@@ -3,6 +3,7 @@
 #include "base/numbers.h"
 #include "parse/source/base64.h"
 #include "viz/scene/markup.h"
+#include "viz/scene/pixel_rect.h"
 #include "viz/scene/png.h"
 #include "viz/scene/scene.h"
 
@@ -17,9 +18,7 @@ typedef struct {
  * a step of a curve takes four or five bytes. */
 static int32_t tenths_of(float pixels)
 {
-    if (!(pixels > -1e6f && pixels < 1e6f)) /* also when it is NaN */
-        return 0;
-    return (int32_t)lroundf(pixels * 10);
+    return (int32_t)lround(mv_within_far(pixels) * 10);
 }
 
 /* "12", "0.5" as ".5", "-3.2". */
