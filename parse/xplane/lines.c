@@ -247,14 +247,17 @@ static uint32_t list_of(mv_span name)
 static bool find_allocator(mv_xlines *all, const mv_xstats *s, uint32_t *at)
 {
     mv_span name = s->text[MV_XSTAT_ALLOCATOR];
-    mv_xallocator row = {0};
+    mv_xallocator row = {.plane = all->plane};
 
     name.length = name.length < MOST_NAME ? name.length : MOST_NAME;
     row.name = mv_build_string(all->build, (const char *)name.data, name.length);
     row.list = list_of(name);
-    for (*at = 0; *at < all->allocator_count; (*at)++)
-        if (all->allocators[*at].name.row == row.name.row)
-            return true;
+    for (*at = 0; *at < all->allocator_count; (*at)++) {
+        if (all->allocators[*at].name.row != row.name.row)
+            continue;
+        all->are_several |= all->allocators[*at].plane != all->plane;
+        return true;
+    }
     if (*at < MOST_ALLOCATORS)
         return mv_append(all->arena, all->allocators, all->allocator_count, all->allocator_capacity,
                          row);

@@ -1,5 +1,5 @@
 /* Files of other tools that say a long text once and refer to it again and again: what they cost is
- * in proportion to their size. */
+ * in proportion to their size. And files that hold more than one profile. */
 #include <time.h>
 
 #include "tests/fixture/fixture.h"
@@ -211,4 +211,23 @@ Test(long_texts, events_of_xla_share_the_name_of_their_allocator)
     put_message(&file, 1, &plane);
     trace = read_quickly(&file);
     cr_expect_eq(trace.devices[3].events.count, 2 * REFERENCES);
+}
+
+/* `cat` of two profiles is a profile of all of their planes: one heap of two hosts. */
+Test(long_texts, profiles_of_several_hosts_are_not_one_heap)
+{
+    message one = plane_of("GPU_0_bfc", 9, 4, 1u << 30),
+            same = plane_of("GPU_0_bfc", 9, 4, 2u << 30);
+    message other = plane_of("GPU_1_bfc", 9, 4, 3u << 30), file = {0};
+    mv_trace trace;
+    mv_err err;
+
+    put_message(&file, 1, &one);
+    put_message(&file, 1, &other);
+    trace = read_quickly(&file);
+    cr_expect_eq(trace.device_count, 2);
+    put_message(&file, 1, &same);
+    cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){file.data, file.length}, &trace, &err),
+                 MV_FORMAT);
+    cr_expect(strstr(err.detail, "give each profile alone"), "%s", err.detail);
 }
