@@ -329,8 +329,12 @@ static bool add_sample(profile *p, mv_span message)
             !add_label(p, f.bytes, &s, &is_executable))
             return false;
     }
-    if (c.overrun || values != p->types)
+    if (c.overrun)
         return damaged(p, MV_CORRUPT, message.data, "inside a sample");
+    if (values != p->types)
+        return damaged(p, MV_CORRUPT, message.data,
+                       "a sample whose values are not those of the profile: damage, or several "
+                       "profiles in one file");
     if (is_executable) {
         p->executables += s.count;
         frames[0] = frame_named(p, "executable");

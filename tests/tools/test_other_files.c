@@ -627,6 +627,16 @@ Test(other_files, an_empty_file_is_not_sent_to_pytorch)
     cr_expect_null(strstr(run.out, "PyTorch"), "%s", run.out);
 }
 
+/* `cat` of two profiles is one with twice as many values as a sample of either has. */
+Test(other_files, profiles_of_jax_that_are_joined_are_told)
+{
+    mvt_run run =
+        mvt_sh("p=%s/tools/jax_memory.prof; cat $p $p >two.prof; $MEMVIZ two.prof", MV_TESTDATA);
+
+    cr_expect_eq(run.status, 1, "%s", run.out);
+    cr_expect(strstr(run.err, "several profiles in one file"), "%s", run.err);
+}
+
 /* Of a long log its end, or the lines in Spark's log: what was before them is missing. */
 Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
 {
