@@ -30,6 +30,8 @@ typedef struct {
     uint64_t set_back; /* how often */
     bool has_clock;    /* a line had a time of day */
     uint64_t good, bad, failures;
+    uint64_t second;  /* byte of a header after lines of the log; 0: none */
+    bool are_several; /* logs: lines follow that header */
     uint64_t last_thread;
     mv_frame_id thread_frame;   /* of it */
     mv_frame_id size_frame[64]; /* by the power of two */
@@ -306,7 +308,9 @@ static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 
     if (is_line)
         read_line(r, &parsed);
-
+    else if (r->good > 0 && memmem(line.data, line.length, header, strlen(header)))
+        r->second = at;
+    r->are_several |= is_line && r->second > 0;
     if (!has_end) {
         mv_build_note(&r->build, MV_NOTE_DAMAGED, "the last line, at byte %llu, has no end",
                       (unsigned long long)at);
@@ -346,6 +350,9 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
     if (r->bad > r->good)
         return mv_fail(err, MV_CORRUPT, first, "%llu of its %llu lines are none of RMM's log",
                        (unsigned long long)r->bad, (unsigned long long)(r->bad + r->good));
+    if (r->are_several)
+        return mv_fail(err, MV_FORMAT, r->second, "%s",
+                       "several logs in one file: another header; give each log alone");
     if (r->good == 0)
         return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
                        "the log has a header alone: RMM writes the rest when it is flushed, or "

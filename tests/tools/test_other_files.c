@@ -627,6 +627,19 @@ Test(other_files, an_empty_file_is_not_sent_to_pytorch)
     cr_expect_null(strstr(run.out, "PyTorch"), "%s", run.out);
 }
 
+/* What the first program held at its end would be held by the second. */
+Test(other_files, logs_of_rmm_that_are_joined_are_refused)
+{
+    mvt_run run = mvt_sh("l=%s/tools/rmm_steps.csv; cat $l $l >two.csv; $MEMVIZ two.csv; "
+                         "head -n 1 $l >heads.csv; cat $l >>heads.csv; $MEMVIZ heads.csv",
+                         MV_TESTDATA);
+
+    cr_expect_eq(run.status, 0, "%s", run.err);
+    cr_expect(strstr(run.err, "two.csv: byte 3410: ") && strstr(run.err, "give each log alone"),
+              "%s", run.err);
+    cr_expect(strstr(run.out, "heads.csv: snapshot, rmm"), "%s", run.out);
+}
+
 /* `cat` of two profiles is one with twice as many values as a sample of either has. */
 Test(other_files, profiles_of_jax_that_are_joined_are_told)
 {
