@@ -183,6 +183,14 @@ static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
     return shared;
 }
 
+/* Without them, reports take what is left of the events for all of them. */
+static uint32_t count_doubts(const mv_trace *trace)
+{
+    uint64_t count = trace->notes[MV_NOTE_LOST_EVENTS].count;
+
+    return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
 /* PyTorch's dict has no place for calls, and for some of what captures and files of other tools
  * have. */
 static void warn_of_losses(mv_cli *cli, const mv_trace *trace)
@@ -194,8 +202,9 @@ static void warn_of_losses(mv_cli *cli, const mv_trace *trace)
                 {trace->api_calls.count, "API calls"},
                 {trace->heap_calls.count, "calls of heaps"},
                 {trace->samples.count, "samples"},
-                {trace->facts.count, "facts"}};
-    char list[200];
+                {trace->facts.count, "facts"},
+                {count_doubts(trace), "notes of events that are damaged or missing"}};
+    char list[300];
     size_t length = 0;
 
     for (unsigned i = 0; i < sizeof lost / sizeof *lost; i++)

@@ -69,7 +69,7 @@ static int write_file(mv_cli *cli, const char *path, mv_span bytes)
         mv_sink_commit(sink, &err);
     }
     mv_sink_abort(sink);
-    return err.code == MV_OK ? MV_EXIT_DONE : mv_complain(path, &err);
+    return err.code == MV_OK ? MV_EXIT_DONE : mv_complain(NULL, &err);
 }
 
 static int write_all(mv_cli *cli, const mv_rank_files *files)

@@ -47,12 +47,6 @@ static const struct {
     LOOK(0, "\xc2\x80", "this is a pickle that was stored as UTF-8 text; copy the file as binary"),
     LOOK(0, "\xef\xbf\xbd",
          "this was stored as UTF-8 text, which lost its bytes; copy the file as binary"),
-    LOOK(0, "}q", "a pickle of protocol 0 or 1; 2 to 5 are read"),
-    LOOK(0, "]q", "a pickle of protocol 0 or 1; 2 to 5 are read"),
-    LOOK(0, "(d", "a pickle of protocol 0 or 1; 2 to 5 are read"),
-    LOOK(0, "(l", "a pickle of protocol 0 or 1; 2 to 5 are read"),
-    LOOK(0, "ccopy_reg\n", "a pickle of protocol 0 or 1; 2 to 5 are read"),
-    LOOK(0, "ccollections\n", "a pickle of protocol 0 or 1; 2 to 5 are read"),
 };
 
 /* Says what an unreadable file looks like, so that the user knows what to do. */
@@ -64,6 +58,8 @@ static mv_code refuse(mv_span head, mv_err *err)
         if (head.length >= (uint64_t)looks[i].at + looks[i].length &&
             memcmp(head.data + looks[i].at, looks[i].bytes, looks[i].length) == 0)
             return mv_fail(err, MV_FORMAT, 0, "%s", looks[i].why);
+    if (mv_pickle_is_old(head))
+        return mv_fail(err, MV_FORMAT, 0, "%s", "a pickle of protocol 0 or 1; 2 to 5 are read");
     if (head.data[0] == 0x80 && head.length > 1)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
     return mv_fail(err, MV_FORMAT, 0, "%s",

@@ -54,6 +54,8 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
 bool mv_pickle_probe(mv_span head);
 mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                        mv_err *err);
+/* Whether a stream that begins like this is a pickle of protocol 0 or 1, which are not read. */
+bool mv_pickle_is_old(mv_span head);
 bool mv_msgpack_probe(mv_span head);
 mv_code mv_msgpack_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                         mv_err *err);

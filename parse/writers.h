@@ -1,4 +1,5 @@
-/* From a trace to a file. All write through mv_sink: a whole file or none. */
+/* From a trace to a file. All write through mv_sink: a whole file or none. Of a write that failed
+ * mv_sink_commit tells. */
 #ifndef MV_WRITERS_H
 #define MV_WRITERS_H
 

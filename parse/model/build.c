@@ -366,6 +366,23 @@ uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row)
     return append(b, MV_WIRE_SAMPLES, row);
 }
 
+uint32_t mv_build_copy(mv_build *b, uint16_t kind, uint32_t row)
+{
+    const mv_model_table *table = mv_table_find(kind);
+    void *rows = mv_build_rows(b, table);
+    uint32_t *count = rows, at = *count;
+
+    if (!reserve(b, kind, 1))
+        return 0;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        uint64_t size = table->columns[i].size;
+        char *values = mv_column_of(rows, &table->columns[i]);
+        memcpy(values + at * size, values + row * size, size);
+    }
+    (*count)++;
+    return at;
+}
+
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
 {
     mv_note *note = &b->trace->notes[code];

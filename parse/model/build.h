@@ -115,6 +115,10 @@ uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row);
 uint32_t mv_build_heap_call(mv_build *b, const mv_heap_call_row *row);
 uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row);
 
+/* Appends a row that is there already once more. `kind` is that of a table of rows (mv_wire_kind).
+ */
+uint32_t mv_build_copy(mv_build *b, uint16_t kind, uint32_t row);
+
 /* Keeps each key once: a fact that is there already gets the new value. */
 uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
 

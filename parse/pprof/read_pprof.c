@@ -25,6 +25,11 @@ enum {
 };
 
 typedef struct {
+    mv_span bytes;
+    mv_string_id id; /* once it is used: what names it again does not read it again */
+} named_text;
+
+typedef struct {
     uint64_t name, file; /* numbers of texts */
 } function;
 
@@ -48,7 +53,7 @@ typedef struct {
     mv_arena scratch;
     mv_build build;
     mv_span file;
-    mv_span *texts;
+    named_text *texts;
     uint32_t text_count, text_capacity;
     function *functions;
     uint32_t function_count, function_capacity;
@@ -106,17 +111,21 @@ static bool text_of(profile *p, uint64_t number, const uint8_t *at, mv_span *out
 {
     if (number >= p->text_count)
         return damaged(p, MV_CORRUPT, at, "a text that is not in the file");
-    *out = p->texts[number];
+    *out = p->texts[number].bytes;
     return true;
 }
 
 static bool string_of(profile *p, uint64_t number, const uint8_t *at, mv_string_id *out)
 {
-    mv_span text;
+    mv_span bytes;
+    named_text *t;
 
-    if (!text_of(p, number, at, &text))
+    if (!text_of(p, number, at, &bytes))
         return false;
-    *out = mv_build_string(&p->build, (const char *)text.data, text.length);
+    t = &p->texts[number];
+    if (t->id.row == MV_NO_ROW)
+        t->id = mv_build_string(&p->build, (const char *)bytes.data, bytes.length);
+    *out = t->id;
     return true;
 }
 
@@ -164,7 +173,7 @@ static bool add_frame(profile *p, mv_span line)
         !text_of(p, p->functions[of].file, line.data, &file))
         return false;
     if (file.length > 0)
-        row.file = mv_build_string(&p->build, (const char *)file.data, file.length);
+        string_of(p, p->functions[of].file, line.data, &row.file);
     if (n[LINE_LINE] > 0 && n[LINE_LINE] <= INT32_MAX)
         row.line = (int64_t)n[LINE_LINE];
     return mv_append(&p->scratch, p->frames, p->frame_count, p->frame_capacity,
@@ -213,9 +222,10 @@ static bool add_type(profile *p, mv_span message)
     return true;
 }
 
-static bool add_text(profile *p, mv_span text)
+static bool add_text(profile *p, mv_span bytes)
 {
-    return mv_append(&p->scratch, p->texts, p->text_count, p->text_capacity, text) ||
+    return mv_append(&p->scratch, p->texts, p->text_count, p->text_capacity,
+                     ((named_text){bytes, MV_NO_STRING})) ||
            out_of_memory(p);
 }
 
@@ -319,8 +329,12 @@ static bool add_sample(profile *p, mv_span message)
             !add_label(p, f.bytes, &s, &is_executable))
             return false;
     }
-    if (c.overrun || values != p->types)
+    if (c.overrun)
         return damaged(p, MV_CORRUPT, message.data, "inside a sample");
+    if (values != p->types)
+        return damaged(p, MV_CORRUPT, message.data,
+                       "a sample whose values are not those of the profile: damage, or several "
+                       "profiles in one file");
     if (is_executable) {
         p->executables += s.count;
         frames[0] = frame_named(p, "executable");

@@ -30,6 +30,8 @@ typedef struct {
     uint64_t set_back; /* how often */
     bool has_clock;    /* a line had a time of day */
     uint64_t good, bad, failures;
+    uint64_t second;  /* byte of a header after lines of the log; 0: none */
+    bool are_several; /* logs: lines follow that header */
     uint64_t last_thread;
     mv_frame_id thread_frame;   /* of it */
     mv_frame_id size_frame[64]; /* by the power of two */
@@ -39,13 +41,6 @@ typedef struct {
 static bool begins_with(mv_span text, const char *with)
 {
     return text.length >= strlen(with) && memcmp(text.data, with, strlen(with)) == 0;
-}
-
-bool mv_rmm_probe(mv_span head)
-{
-    if (begins_with(head, mark))
-        head = (mv_span){head.data + strlen(mark), head.length - strlen(mark)};
-    return begins_with(head, header);
 }
 
 /* ---- values ------------------------------------------------------------------------------ */
@@ -124,6 +119,87 @@ static bool read_time(const char *at, uint64_t *us, bool *is_of_day)
     return true;
 }
 
+typedef struct {
+    mv_block_entry entry; /* without time and stack */
+    uint64_t thread, us;
+    bool is_of_day;
+    uint8_t kind; /* mv_block_step_kind */
+} rmm_line;
+
+static bool parse_action(const char *text, uint8_t *kind)
+{
+    static const struct {
+        const char *name;
+        mv_block_step_kind kind;
+    } actions[] = {{"allocate", MV_BLOCK_STEP_ALLOC},
+                   {"free", MV_BLOCK_STEP_FREE},
+                   {"deallocate", MV_BLOCK_STEP_FREE},
+                   {"allocate failure", MV_BLOCK_STEP_FAILURE}};
+
+    for (unsigned i = 0; i < sizeof actions / sizeof *actions; i++) {
+        *kind = (uint8_t)actions[i].kind;
+        if (strcmp(text, actions[i].name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool parse_line(mv_span text, rmm_line *out)
+{
+    column_text c[COLUMNS];
+
+    *out = (rmm_line){.thread = 0};
+    if (!cut_line(text, c) || !mv_number_read(c[THREAD], &out->thread) ||
+        !read_time(c[TIME], &out->us, &out->is_of_day) || !parse_action(c[ACTION], &out->kind) ||
+        !read_address(c[POINTER], &out->entry.addr) ||
+        !mv_number_read(c[SIZE], &out->entry.bytes) || !read_address(c[STREAM], &out->entry.stream))
+        return false;
+    out->entry.requested = out->entry.bytes;
+    return true;
+}
+
+/* The next line, without its end; moves *at past it. */
+static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
+{
+    const uint8_t *from = file.data + *at;
+    const uint8_t *end = memchr(from, '\n', file.length - *at);
+    uint64_t length = end ? (uint64_t)(end - from) : file.length - *at;
+
+    *has_end = end != NULL;
+    *at += length + *has_end;
+    return (mv_span){from, length - (length > 0 && from[length - 1] == '\r')};
+}
+
+/* ---- recognising ------------------------------------------------------------------------- */
+
+/* Where the first line begins, which may be the header. */
+static uint64_t begin_of(mv_span head)
+{
+    return begins_with(head, mark) ? strlen(mark) : 0;
+}
+
+static bool has_header(mv_span head)
+{
+    uint64_t at = begin_of(head);
+
+    return begins_with((mv_span){head.data + at, head.length - at}, header);
+}
+
+/* A part of a log, or what was picked out of that of another program, has no header, and its first
+ * line may be cut. */
+bool mv_rmm_probe(mv_span head)
+{
+    uint64_t at = begin_of(head);
+    bool has_end = true, is_one = has_header(head);
+    rmm_line line;
+
+    for (int i = 0; i < 2 && !is_one && at < head.length; i++)
+        is_one = parse_line(take_line(head, &at, &has_end), &line) && has_end;
+    return is_one;
+}
+
+/* ---- times ------------------------------------------------------------------------------- */
+
 /* The clock shows no date. When it goes back by hours, midnight has passed. When it goes back by
  * less it was set back, and is counted on from where it was; a thread that is late by less than a
  * second is put in order later. A step forward of nearly a day is such a thread from before
@@ -192,45 +268,19 @@ static mv_stack_id stack_of(rmm *r, uint64_t thread, uint64_t bytes)
     return mv_build_stack(&r->build, frames, 2);
 }
 
-static bool read_line(rmm *r, mv_span line)
+static void read_line(rmm *r, const rmm_line *line)
 {
-    column_text c[COLUMNS];
-    mv_block_entry entry = {0};
-    uint64_t thread, us;
-    bool is_of_day, is_alloc, is_free, is_failure;
+    mv_block_entry entry = line->entry;
 
-    if (!cut_line(line, c) || !mv_number_read(c[THREAD], &thread) ||
-        !read_time(c[TIME], &us, &is_of_day) || !read_address(c[POINTER], &entry.addr) ||
-        !mv_number_read(c[SIZE], &entry.bytes) || !read_address(c[STREAM], &entry.stream))
-        return false;
-    is_alloc = strcmp(c[ACTION], "allocate") == 0;
-    is_free = strcmp(c[ACTION], "free") == 0 || strcmp(c[ACTION], "deallocate") == 0;
-    is_failure = strcmp(c[ACTION], "allocate failure") == 0;
-    if (!is_alloc && !is_free && !is_failure)
-        return false;
-    entry.time_us = is_of_day ? on_the_calendar(r, (int64_t)us) : (int64_t)us;
-    entry.requested = entry.bytes;
-    entry.stack = stack_of(r, thread, entry.bytes);
-    r->failures += is_failure;
-    if (is_failure)
+    entry.time_us = line->is_of_day ? on_the_calendar(r, (int64_t)line->us) : (int64_t)line->us;
+    entry.stack = stack_of(r, line->thread, entry.bytes);
+    r->failures += line->kind == MV_BLOCK_STEP_FAILURE;
+    if (line->kind == MV_BLOCK_STEP_FAILURE)
         mv_block_log_failure(&r->log, &entry);
-    else if (entry.bytes > 0 && is_alloc)
+    else if (entry.bytes > 0 && line->kind == MV_BLOCK_STEP_ALLOC)
         mv_block_log_alloc(&r->log, &entry);
     else if (entry.bytes > 0)
         mv_block_log_free(&r->log, &entry);
-    return true;
-}
-
-/* The next line, without its end; moves *at past it. */
-static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
-{
-    const uint8_t *from = file.data + *at;
-    const uint8_t *end = memchr(from, '\n', file.length - *at);
-    uint64_t length = end ? (uint64_t)(end - from) : file.length - *at;
-
-    *has_end = end != NULL;
-    *at += length + *has_end;
-    return (mv_span){from, length - (length > 0 && from[length - 1] == '\r')};
 }
 
 /* Whether a line that cannot be read has, or may have, an alloc or a free in it: it has one's name,
@@ -253,8 +303,14 @@ static bool may_be_event(mv_span line)
  * what it had yet. */
 static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 {
-    bool is_good = line.length == 0 || read_line(r, line);
+    rmm_line parsed;
+    bool is_line = parse_line(line, &parsed), is_good = line.length == 0 || is_line;
 
+    if (is_line)
+        read_line(r, &parsed);
+    else if (r->good > 0 && memmem(line.data, line.length, header, strlen(header)))
+        r->second = at;
+    r->are_several |= is_line && r->second > 0;
     if (!has_end) {
         mv_build_note(&r->build, MV_NOTE_DAMAGED, "the last line, at byte %llu, has no end",
                       (unsigned long long)at);
@@ -275,10 +331,14 @@ static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 
 static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
 {
-    uint64_t at = 0, lines = 0, first;
+    uint64_t at = begin_of(r->file), lines = 0, first;
     bool has_end;
 
-    take_line(r->file, &at, &has_end);
+    if (has_header(r->file))
+        take_line(r->file, &at, &has_end);
+    else
+        mv_build_note(&r->build, MV_NOTE_LOST_EVENTS, "%s",
+                      "the log has no header: what was before its first line is missing");
     first = at;
     while (at < r->file.length && r->build.code == MV_OK && !r->log.failed) {
         uint64_t begin = at;
@@ -290,6 +350,9 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
     if (r->bad > r->good)
         return mv_fail(err, MV_CORRUPT, first, "%llu of its %llu lines are none of RMM's log",
                        (unsigned long long)r->bad, (unsigned long long)(r->bad + r->good));
+    if (r->are_several)
+        return mv_fail(err, MV_FORMAT, r->second, "%s",
+                       "several logs in one file: another header; give each log alone");
     if (r->good == 0)
         return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
                        "the log has a header alone: RMM writes the rest when it is flushed, or "

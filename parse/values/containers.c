@@ -282,29 +282,6 @@ static bool is_row(uint8_t kind)
     return kind >= MV_VALUE_EVENT && kind <= MV_VALUE_ANNOTATION;
 }
 
-/* Rows are made in file order, so a list of them is a range. */
-static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
-{
-    const mv_value *item = &m->stack[from];
-    mv_value *list = &m->stack[from - 1];
-    uint64_t first = (uint32_t)list->bits, rows = list->bits >> 32;
-
-    if (list->kind == MV_VALUE_LIST) {
-        list->kind = MV_VALUE_ROWS;
-        list->rows_of = item->kind;
-        first = item->bits;
-        rows = 0;
-    }
-    for (uint64_t i = 0; i < count; i++)
-        if (item[i].kind != list->rows_of || item[i].bits != first + rows + i) {
-            mv_machine_fail(m, MV_CORRUPT, "%s",
-                            "a record is in two lists, or in a list of others");
-            return refuse_container(m, from - 1, MV_VALUE_LIST);
-        }
-    list->bits = (rows + count) << 32 | first;
-    return true;
-}
-
 /* A stack that gets more frames (PyTorch writes at most 1000 at a time) is a chain until it is
  * used.
  */
@@ -336,6 +313,46 @@ static bool append_links(mv_machine *m, uint64_t from, uint64_t count)
     for (uint64_t i = 0; i < count; i++)
         if (!mv_machine_link(m, &m->stack[from - 1], NULL, &m->stack[from + i]))
             return false;
+    return true;
+}
+
+/* Rows in another order than they were made, or with others between them. */
+static bool reopen_rows(mv_machine *m, uint64_t at)
+{
+    mv_value *list = &m->stack[at], why = mv_value_of(MV_VALUE_OTHER, 0);
+    uint64_t first = (uint32_t)list->bits, rows = list->bits >> 32;
+
+    mv_machine_fail(m, MV_CORRUPT, "%s", "a record is in two lists, or in a list of others");
+    if (!mv_machine_defer(m, &why) || !mv_machine_chain(m, list, MV_VALUE_CHAIN))
+        return false;
+    m->chains[list->bits].why = (uint32_t)why.bits;
+    for (uint64_t i = 0; i < rows; i++) {
+        mv_value row = mv_value_of(list->rows_of, first + i);
+        if (!mv_machine_link(m, list, NULL, &row))
+            return false;
+    }
+    return true;
+}
+
+/* Rows are made in file order, so a list of them is a range, but for a list of the root (rows.c).
+ */
+static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
+{
+    const mv_value *item = &m->stack[from];
+    mv_value *list = &m->stack[from - 1];
+    uint64_t first = (uint32_t)list->bits, rows = list->bits >> 32;
+
+    if (list->kind == MV_VALUE_LIST) {
+        list->kind = MV_VALUE_ROWS;
+        list->rows_of = item->kind;
+        first = item->bits;
+        rows = 0;
+    }
+    list->bits = rows << 32 | first;
+    for (uint64_t i = 0; i < count; i++)
+        if (item[i].kind != list->rows_of || item[i].bits != first + rows + i)
+            return reopen_rows(m, from - 1) && append_links(m, from, count);
+    list->bits = (rows + count) << 32 | first;
     return true;
 }
 

@@ -68,10 +68,13 @@ bool mv_machine_defer(mv_machine *m, mv_value *v)
 bool mv_machine_fail_refused(mv_machine *m, const mv_value *v)
 {
     const mv_refusal *refusal;
+    uint64_t why = v->kind == MV_VALUE_CHAIN ? m->chains[v->bits].why : 0;
 
-    if (!mv_value_is_refused(v))
+    if (mv_value_is_refused(v))
+        why = v->bits;
+    if (!why)
         return false;
-    refusal = &m->refusals[v->bits - 1];
+    refusal = &m->refusals[why - 1];
     if (m->code == MV_OK)
         m->failed_at = refusal->offset;
     mv_machine_fail(m, refusal->code, "%s", refusal->detail);

@@ -151,6 +151,8 @@ typedef struct {
 typedef struct {
     uint32_t first, last; /* rows of links + 1 */
     uint32_t count;
+    uint32_t why; /* of a list of rows in another order than they were made: row of the machine's
+                   * refusals + 1, which says what is wrong where it may not be; else 0 */
 } mv_chain;
 
 /* Why a value cannot be what PyTorch writes. */
@@ -159,6 +161,12 @@ typedef struct {
     uint64_t offset; /* byte of the input */
     const char *detail;
 } mv_refusal;
+
+/* A bit for each row. */
+typedef struct {
+    uint64_t *words;
+    uint64_t capacity;
+} mv_row_set;
 
 enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };
 
@@ -204,9 +212,11 @@ typedef struct {
     mv_chain *chains;
     uint32_t chain_count, chain_capacity;
 
-    /* Rows below these are in a list already, by mv_value_kind. A record may be in one list only:
-     * else a small file could describe a huge heap by sharing a list. */
+    /* A record may be in one list only: else a small file could describe a huge heap by sharing a
+     * list. Rows of lists within records that are below these are in one, by mv_value_kind. */
     uint32_t listed[MV_VALUE_ANNOTATION + 1];
+    mv_row_set taken[MV_VALUE_ANNOTATION + 1]; /* rows of lists of the root that are in one */
+    uint64_t copied[MV_VALUE_ANNOTATION + 1]; /* rows that are there twice, in order the 2nd time */
 
     mv_intern words;
     mv_string_id word_string[MV_WORD_COUNT]; /* MV_NO_STRING until the word is used as data */

@@ -91,23 +91,6 @@ static bool take_pool(mv_machine *m, mv_word key, const mv_value *v, mv_pool_id 
     return true;
 }
 
-bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
-                    mv_range *out)
-{
-    if (v->kind == MV_VALUE_EMPTY) {
-        *out = (mv_range){0, 0};
-        return true;
-    }
-    if (v->kind != MV_VALUE_ROWS || v->rows_of != rows_of)
-        return mv_record_wrong_type(m, key, v, "a list of its records");
-    *out = (mv_range){(uint32_t)v->bits, (uint32_t)(v->bits >> 32)};
-    if (out->first < m->listed[rows_of])
-        return mv_machine_fail(m, MV_CORRUPT, "\"%s\" shares records with another list",
-                               mv_word_text(key));
-    m->listed[rows_of] = out->first + out->count;
-    return true;
-}
-
 bool mv_record_unknown_key(mv_machine *m, const mv_value *key)
 {
     mv_build_note(&m->build, MV_NOTE_UNKNOWN_KEY, "\"%.60s\"", mv_machine_quote(m, key));

@@ -3,6 +3,7 @@
  *     machine.c      strings, memo, chains: what a value is
  *     containers.c   filling dicts and lists: when a value becomes something
  *     records.c      a dict's pairs -> a row of the trace
+ *     rows.c         a list of records -> a range of rows
  *     root.c         the outermost dict -> the trace
  */
 #ifndef MV_RECORDS_H
@@ -53,7 +54,8 @@ bool mv_machine_link(mv_machine *m, const mv_value *to, const mv_value *key, con
  * is no fault of a value. */
 bool mv_machine_defer(mv_machine *m, mv_value *v);
 
-/* Fails with why `v` was refused; false, without failing, when it was not. */
+/* Fails with why `v` was refused, or why a list of rows is none where it may not be; false, without
+ * failing, when there is no such reason. */
 bool mv_machine_fail_refused(mv_machine *m, const mv_value *v);
 
 /* Whether a value is a dict with the keys of a snapshot, as far as its first keys tell. */
@@ -92,11 +94,15 @@ mv_record_make_fn *mv_record_maker(uint64_t keys);
 /* Appends an event; `out` becomes a reference to it. */
 bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv_value *out);
 
-bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
-                    mv_range *out);
-
 /* Fails because `v`, under `key`, is not what is expected, or with why `v` was refused. */
 bool mv_record_wrong_type(mv_machine *m, mv_word key, const mv_value *v, const char *expected);
 bool mv_record_unknown_key(mv_machine *m, const mv_value *key);
+
+/* ---- rows.c ------------------------------------------------------------------------------ */
+
+/* The rows of a list, under `key`, each of which is in no other. Those of the root may be in any
+ * order. */
+bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
+                    mv_range *out);
 
 #endif

@@ -128,6 +128,16 @@ static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *rang
     }
 }
 
+static void note_loose_rows(mv_machine *m, mv_value_kind rows_of, uint64_t made, uint64_t placed,
+                            const char *what)
+{
+    uint64_t own = made - m->copied[rows_of]; /* each of them once */
+
+    if (placed < own)
+        mv_build_note(&m->build, MV_NOTE_LOOSE, "%llu %s", (unsigned long long)(own - placed),
+                      what);
+}
+
 /* Counts rows that are in no list of the root. */
 static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range annotations)
 {
@@ -136,15 +146,10 @@ static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range an
 
     for (uint32_t i = 0; i < ranges->device_count; i++)
         placed += ranges->devices[i].count;
-    if (placed < m->build.events.count)
-        mv_build_note(&m->build, MV_NOTE_LOOSE, "%llu events",
-                      (unsigned long long)(m->build.events.count - placed));
-    if (segments < m->build.segments.count)
-        mv_build_note(&m->build, MV_NOTE_LOOSE, "%llu segments",
-                      (unsigned long long)(m->build.segments.count - segments));
-    if (annotations.count < m->build.trace->annotations.count)
-        mv_build_note(&m->build, MV_NOTE_LOOSE, "%u annotations",
-                      m->build.trace->annotations.count - annotations.count);
+    note_loose_rows(m, MV_VALUE_EVENT, m->build.events.count, placed, "events");
+    note_loose_rows(m, MV_VALUE_SEGMENT, m->build.segments.count, segments, "segments");
+    note_loose_rows(m, MV_VALUE_ANNOTATION, m->build.trace->annotations.count, annotations.count,
+                    "annotations");
 }
 
 static void note_keys(mv_machine *m, uint64_t keys)

@@ -10,7 +10,8 @@ enum { EVENT_NAME = 1, EVENT_OFFSET, EVENT_DURATION, EVENT_STAT };
 
 enum {
     MOST_FRAMES = 128, /* of a stack */
-    MOST_ALLOCATORS = 256
+    MOST_ALLOCATORS = 256,
+    MOST_NAME = 256 /* bytes of an allocator's name, which each of its events refers to */
 };
 
 /* Times of a line before this are since the start of the profile, others since the epoch. */
@@ -246,12 +247,17 @@ static uint32_t list_of(mv_span name)
 static bool find_allocator(mv_xlines *all, const mv_xstats *s, uint32_t *at)
 {
     mv_span name = s->text[MV_XSTAT_ALLOCATOR];
-    mv_string_id id = mv_build_string(all->build, (const char *)name.data, name.length);
-    mv_xallocator row = {.name = id, .list = list_of(name)};
+    mv_xallocator row = {.plane = all->plane};
 
-    for (*at = 0; *at < all->allocator_count; (*at)++)
-        if (all->allocators[*at].name.row == id.row)
-            return true;
+    name.length = name.length < MOST_NAME ? name.length : MOST_NAME;
+    row.name = mv_build_string(all->build, (const char *)name.data, name.length);
+    row.list = list_of(name);
+    for (*at = 0; *at < all->allocator_count; (*at)++) {
+        if (all->allocators[*at].name.row != row.name.row)
+            continue;
+        all->are_several |= all->allocators[*at].plane != all->plane;
+        return true;
+    }
     if (*at < MOST_ALLOCATORS)
         return mv_append(all->arena, all->allocators, all->allocator_count, all->allocator_capacity,
                          row);

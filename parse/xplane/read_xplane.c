@@ -99,6 +99,7 @@ static bool read_plane(xspace *x, mv_span bytes, bool with_lines)
         take_facts(x, &plane.own);
     else if (code == MV_OK && plane.has_memory)
         code = read_lines(x, &plane, bytes);
+    x->lines.plane++;
     mv_arena_release(&own);
     return code == MV_OK || stop(x, code, bytes);
 }
@@ -238,6 +239,10 @@ static mv_code finish(xspace *x)
         return mv_fail(x->err, MV_ABSENT, MV_NO_OFFSET, "%s",
                        "a profile of XLA without events of memory: record on a GPU, with "
                        "host_tracer_level 2 or more and XLA's own allocator (BFC)");
+    if (l->are_several)
+        return mv_fail(x->err, MV_FORMAT, MV_NO_OFFSET, "%s",
+                       "profiles of several hosts, or several times, in one file: two planes have "
+                       "events of one allocator; give each profile alone");
     mv_sort_rows(&x->scratch, l->memory, l->memory_count, MV_RISING(mv_xmemory, list),
                  MV_RISING(mv_xmemory, time_ns), MV_RISING(mv_xmemory, ps));
     mv_block_log_fact(&x->build, MV_FACT_ALLOCATOR, "xla");

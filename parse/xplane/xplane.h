@@ -86,6 +86,7 @@ typedef struct {
 typedef struct {
     mv_string_id name;
     uint32_t list;
+    uint32_t plane; /* in which its events are */
 } mv_xallocator;
 
 typedef struct {
@@ -105,6 +106,8 @@ typedef struct {
     uint64_t step_count, step_capacity;
     mv_xallocator *allocators;
     uint32_t allocator_count, allocator_capacity;
+    uint32_t plane;   /* the one at hand */
+    bool are_several; /* profiles: two planes have events of one allocator */
 } mv_xlines;
 
 /* Each returns MV_OK, MV_CORRUPT when the bytes are not as they should be, or MV_NOMEM. */

@@ -565,6 +565,13 @@ def no_events(n):
         block(BASE + i * (2 << 20), 1 << 20), block(BASE + i * (2 << 20) + (1 << 20), 1 << 20, "inactive")]) for i in range(n // 3)])
 
 
+@shape
+def own_list_first(n):
+    """A list of the user's own before those of PyTorch, which refer to its events the other way round."""
+    events = allocs(n)
+    return "pickle", pickle.dumps({"mine": events[::-1], **snapshot(events=events)}, protocol=4), n
+
+
 # ---- files of other tools ------------------------------------------------------------------------
 
 

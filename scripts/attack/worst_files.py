@@ -586,6 +586,18 @@ def pprof_ids(n):
 
 
 @shape
+def pprof_long_texts(n):
+    """n / 4 samples of a device, and n / 4 lines of a function, with names that are as long as the file."""
+    k = n // 4
+    head = field(1, field(1, 1) + field(2, 2)) + field(1, field(1, 3) + field(2, 4))
+    samples = field(2, field(1, b"\x01") + field(2, b"\x01\x80\x08") + field(3, field(1, 5) + field(2, 6))) * k
+    place = field(4, field(1, 1) + b"".join(field(4, field(1, 1) + field(2, i + 1)) for i in range(k)))
+    function = field(5, field(1, 1) + field(2, 7) + field(4, 7))
+    texts = [b"", b"allocations", b"count", b"space", b"bytes", b"device", b"gpu:0" + b"d" * (10 * n), b"f" * (10 * n)]
+    return "prof", head + samples + place + function + b"".join(field(6, t) for t in texts), n
+
+
+@shape
 def xplane_lines(n):
     """n / 2 planes and lines without events, each with a name."""
     line = lambda i: field(3, field(1, i) + field(2, b"line %d" % i) + field(3, i))
@@ -600,6 +612,30 @@ def xplane_names(n):
     meta = b"".join(field(4, field(1, i + 1) + field(2, field(1, i + 1) + field(2, b"MemoryAllocation"))) for i in range(n // 2))
     stats = b"".join(field(5, field(1, i + 1) + field(2, field(1, i + 1) + field(2, b"allocation_bytes"))) for i in range(n // 2))
     return "pb", field(1, field(2, b"/host:CPU") + meta + stats) + SHAPES["xplane_blocks"](n // 4)[1], n
+
+
+def xplane_of(allocator, totals):
+    """A block of 512 bytes for each of the totals, which are the allocator's after it."""
+    stats = [b"allocator_name", b"bytes_allocated", b"allocation_bytes", b"addr", allocator]
+    events = b"".join(
+        field(4, field(1, 1) + field(2, 1000000 * i) + field(4, field(1, 1) + field(7, 5)) + field(4, field(1, 2) + field(4, total)) +
+              field(4, field(1, 3) + field(4, 512)) + field(4, field(1, 4) + field(4, BASE + 512 * i))) for i, total in enumerate(totals))
+    plane = field(2, b"/host:CPU") + field(3, field(1, 7) + field(2, b"python") + field(3, 1700000000) + events)
+    plane += field(4, field(1, 1) + field(2, field(1, 1) + field(2, b"MemoryAllocation")))
+    plane += b"".join(field(5, field(1, i + 1) + field(2, field(1, i + 1) + field(2, t))) for i, t in enumerate(stats))
+    return field(1, plane)
+
+
+@shape
+def xplane_long_name(n):
+    """An allocator whose name is as long as the file."""
+    return "pb", xplane_of(b"GPU_0_" + b"b" * (20 * n), range(512, 512 * (n // 2), 512)), n
+
+
+@shape
+def xplane_lost(n):
+    """At each event bytes are missing that no block has, of which a part ends at the next one."""
+    return "pb", xplane_of(b"GPU_0_bfc", ((1 << 40) + 511 * i for i in range(n // 2))), n
 
 
 # ---- what is small for a device, and asked for each time ------------------------------------------

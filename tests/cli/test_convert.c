@@ -80,6 +80,16 @@ Test(convert, calls_that_the_plain_form_loses_are_told)
     cr_expect_str_eq(r.err, "", "%s", r.err);
 }
 
+/* A log that lacks events is whole once nothing says that it is not. */
+Test(convert, doubts_that_the_plain_form_loses_are_told)
+{
+    mvt_run r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
+
+    cr_expect_eq(r.status, 0);
+    cr_expect(strstr(r.err, ", 4 notes of events that are damaged or missing; without --plain"),
+              "%s", r.err);
+}
+
 Test(convert, names_that_say_no_format_are_refused)
 {
     static const struct {

@@ -197,6 +197,26 @@ Test(limits, files_that_may_not_grow)
     }
 }
 
+/* In the same words, whatever writes it. */
+Test(limits, files_that_may_not_grow_are_told_alike)
+{
+    static const char *const commands[] = {
+        "convert -q $SNAPS/gpt_train.pickle o.bin",
+        "convert -q --plain $SNAPS/gpt_train.pickle -o o.msgpack",
+        "export -q $SNAPS/gpt_train.pickle -o o.csv",
+        "summarize -q $SNAPS/gpt_train.pickle -o o.txt"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh("{ ulimit -f 0; $MEMVIZ %s; } 2>&1 | cat", commands[i]);
+        char line[200];
+        snprintf(line, sizeof line,
+                 "memviz: cannot write %s: File too large: beyond 1 GiB and 1 KiB for each byte of "
+                 "input, or ulimit -f\n",
+                 strrchr(commands[i], ' ') + 1);
+        cr_expect_str_eq(r.out, line, "%s: %s", commands[i], r.out);
+    }
+}
+
 /* An output is limited by the size of the input: what a report is appended to is none of it. */
 Test(limits, a_long_log)
 {

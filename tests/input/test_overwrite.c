@@ -121,17 +121,33 @@ Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
     cr_expect_str_empty(r.out, "%s", r.out);
 }
 
+/* Nor over what the script opened, and nothing is replaced that is no picture: the script. */
+Test(overwrite, scripts_of_the_viewer_replace_nothing_else)
+{
+    mvt_run r = mvt_sh(
+        "cp $SNAPS/mempool.pickle x.pickle; cp x.pickle o.png; cp x.pickle was; "
+        "printf 'open o.png\\nwait idle\\nshot o.png\\n' >s; $MEMVIZ view --headless --script s "
+        "x.pickle; echo $?; cmp o.png was; "
+        "echo 'shot t' >t; $MEMVIZ view --headless --script t x.pickle; echo $?; cat t");
+
+    cr_expect_str_eq(r.out, "1\n1\nshot t\n", "%s%s", r.out, r.err);
+    cr_expect(strstr(r.err, "s: line 3: input or output error: o.png is one of the open files"),
+              "%s", r.err);
+    cr_expect(strstr(r.err, "t: line 1: t: a PNG is written: name it .png"), "%s", r.err);
+}
+
 /* A file beside the one that is shown cannot be read: that is a failure, and no picture is written.
  */
 Test(overwrite, a_picture_of_files_that_fail_is_not_written)
 {
     mvt_run r =
-        mvt_sh("echo none >bad; echo old >o.png; "
+        mvt_sh("echo none >bad; echo old >o.png; echo 'shot o.png' >s; "
                "for files in \"$SNAPS/mempool.pickle bad\" \"bad $SNAPS/mempool.pickle\"; do "
                "$MEMVIZ view --headless --shot o.png $files; echo $?; "
+               "$MEMVIZ view --headless --script s $files; echo $?; "
                "done; cat o.png");
 
-    cr_expect_str_eq(r.out, "1\n1\nold\n", "%s", r.err);
+    cr_expect_str_eq(r.out, "1\n1\n1\n1\nold\n", "%s", r.err);
 }
 
 Test(overwrite, other_files_are_written)

@@ -627,6 +627,44 @@ Test(other_files, an_empty_file_is_not_sent_to_pytorch)
     cr_expect_null(strstr(run.out, "PyTorch"), "%s", run.out);
 }
 
+/* What the first program held at its end would be held by the second. */
+Test(other_files, logs_of_rmm_that_are_joined_are_refused)
+{
+    mvt_run run = mvt_sh("l=%s/tools/rmm_steps.csv; cat $l $l >two.csv; $MEMVIZ two.csv; "
+                         "head -n 1 $l >heads.csv; cat $l >>heads.csv; $MEMVIZ heads.csv",
+                         MV_TESTDATA);
+
+    cr_expect_eq(run.status, 0, "%s", run.err);
+    cr_expect(strstr(run.err, "two.csv: byte 3410: ") && strstr(run.err, "give each log alone"),
+              "%s", run.err);
+    cr_expect(strstr(run.out, "heads.csv: snapshot, rmm"), "%s", run.out);
+}
+
+/* `cat` of two profiles is one with twice as many values as a sample of either has. */
+Test(other_files, profiles_of_jax_that_are_joined_are_told)
+{
+    mvt_run run =
+        mvt_sh("p=%s/tools/jax_memory.prof; cat $p $p >two.prof; $MEMVIZ two.prof", MV_TESTDATA);
+
+    cr_expect_eq(run.status, 1, "%s", run.out);
+    cr_expect(strstr(run.err, "several profiles in one file"), "%s", run.err);
+}
+
+/* Of a long log its end, or the lines in Spark's log: what was before them is missing. */
+Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
+{
+    static const char *const firsts[] = {"", "000000,8388608,0x2\\n", "\\357\\273\\277"};
+
+    for (unsigned i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+        mvt_run run = mvt_sh("{ printf '%s'; tail -n +20 %s/tools/rmm_steps.csv; } >part.csv; "
+                             "$MEMVIZ part.csv; $MEMVIZ info part.csv",
+                             firsts[i], MV_TESTDATA);
+        cr_expect_eq(run.status, 0, "%s", run.err);
+        cr_expect(strstr(run.out, "device 0: >= "), "%s", run.out);
+        cr_expect(strstr(run.out, "what was before its first line is missing"), "%s", run.out);
+    }
+}
+
 /* A log of days: no column of `trace` runs into the next. */
 Test(other_files, long_times_have_a_space_before_them)
 {

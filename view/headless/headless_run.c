@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/sort.h"
+#include "base/text.h"
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
 #include "view/headless/panzoom.h"
@@ -245,8 +246,8 @@ static mv_code write_picture(player *p, const char *path, mv_err *err)
     mv_sink sink = {0};
     mv_code code;
 
-    for (uint32_t i = 0; i < p->opts->file_count; i++)
-        if (mv_is_same_file(p->opts->files[i], path))
+    for (uint32_t i = 0; i < p->view->document_count; i++)
+        if (mv_is_same_file(p->view->documents[i]->path, path))
             return mv_fail(err, MV_IO, MV_NO_OFFSET,
                            "%s is one of the open files: choose another name", path);
     code = mv_sink_open(&sink, path, err);
@@ -274,6 +275,10 @@ static bool shoot(void *user, const char *name, const mv_scene *scene, char *why
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_code code = check_whole(p, &err);
 
+    if (!mv_text_has_ending(name, ".png")) {
+        snprintf(why, size, "%.200s: a PNG is written: name it .png", name);
+        return false;
+    }
     p->width = (uint32_t)scene->width;
     p->height = (uint32_t)scene->height;
     if (code == MV_OK)
@@ -346,12 +351,12 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         out->failed_file = opts->files[p.view->now->file];
         code = mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", p.view->message);
     }
+    if (code == MV_OK)
+        code = check_others(&p, err); /* first: a failure leaves no picture */
     if (code == MV_OK && play->script)
         code = run_script(&p, play, err);
     if (code == MV_OK && play->bench_frames)
         code = play_path(&p, play->bench_frames, err);
-    if (code == MV_OK)
-        code = check_others(&p, err); /* first: a failure leaves no picture */
     if (code == MV_OK && play->shot)
         code = write_shot(&p, play->shot, err);
     if (code == MV_OK) {

@@ -1,0 +1,56 @@
+/* What pickles of protocols 0 and 1 begin with. They have no head, and their opcodes are letters,
+ * so that a text may begin with the same ones: a name in a table, a word in brackets. */
+#include "parse/readers.h"
+
+enum { MOST_FIRST_MEMO = 8 }; /* the first numbers of a memo: 0, or 1 in old writers */
+
+static bool take(mv_cursor *c, char byte)
+{
+    if (c->at == c->span.length || c->span.data[c->at] != byte)
+        return false;
+    c->at++;
+    return true;
+}
+
+static bool is_of_name(uint8_t c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '.';
+}
+
+/* A line that is a name of Python, or a number. A transfer as text may have lengthened its end. */
+static bool take_line(mv_cursor *c, bool is_number)
+{
+    uint64_t from = c->at;
+
+    while (c->at < c->span.length &&
+           (is_number ? c->span.data[c->at] >= '0' && c->span.data[c->at] <= '9'
+                      : is_of_name(c->span.data[c->at])))
+        c->at++;
+    if (c->at == from)
+        return false;
+    take(c, '\r');
+    return take(c, '\n');
+}
+
+/* PUT, as a line in protocol 0, as a byte that no text has in protocol 1. */
+static bool take_memo(mv_cursor *c)
+{
+    if (take(c, 'p'))
+        return take_line(c, true);
+    return take(c, 'q') && c->at < c->span.length && c->span.data[c->at++] <= MOST_FIRST_MEMO;
+}
+
+/* A dict, a list or an object of a class, which may be the first in a tuple. Each is remembered
+ * before anything is put into it. */
+bool mv_pickle_is_old(mv_span head)
+{
+    mv_cursor c = mv_cursor_over(head);
+    bool has_mark = false;
+
+    while (take(&c, '('))
+        has_mark = true;
+    if (take(&c, '}') || take(&c, ']') || (has_mark && (take(&c, 'd') || take(&c, 'l'))))
+        return take_memo(&c);
+    return take(&c, 'c') && take_line(&c, false) && take_line(&c, false) && take_memo(&c);
+}
