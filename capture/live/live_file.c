@@ -15,9 +15,10 @@ enum {
     MOST_STEP = 64 << 20,
     MOST_INTERRUPTIONS = 64, /* by signals, of one reservation, before it is made smaller */
     /* Programs rely on getting low numbers. The kernel starts with a table of 64; growing it takes
-     * some milliseconds in a program with threads. */
-    HIGH_FD = 56,
-    READY_FDS = 64
+     * some milliseconds in a program with threads. So the shim has one of the last eighth of these,
+     * or of those that the program may have. */
+    READY_FDS = 64,
+    SHARE = 8
 };
 
 static int open_raw(const char *path, int flags)
@@ -31,8 +32,10 @@ int mv_live_raised(int low)
     struct rlimit limit;
     int high = -1;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > READY_FDS)
-        high = fcntl(low, F_DUPFD_CLOEXEC, HIGH_FD);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        int most = limit.rlim_cur < READY_FDS ? (int)limit.rlim_cur : READY_FDS;
+        high = fcntl(low, F_DUPFD_CLOEXEC, most - (most + SHARE - 1) / SHARE);
+    }
     if (high < 0)
         return low;
     syscall(SYS_close, low);
