@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/beside.h"
+#include "record/forward.h"
 #include "record/random_word.h"
 
 #define SHIM "libmemviz_capture.so"
@@ -37,6 +38,7 @@ typedef struct {
     sigset_t mask;
     struct sigaction child;
     struct sigaction full;
+    struct sigaction pipe;
 } kept_signals;
 
 /* ---- the shim ---------------------------------------------------------------------------- */
@@ -245,6 +247,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
     sigaction(SIGCHLD, &kept->child, NULL);
     sigaction(SIGXFSZ, &kept->full, NULL);
+    sigaction(SIGPIPE, &kept->pipe, NULL);
     sigprocmask(SIG_SETMASK, &kept->mask, NULL);
     execvp(launch->argv[0], launch->argv);
     why = errno;
@@ -263,24 +266,6 @@ static int await_start(int pipe)
         got = read(pipe, &why, sizeof why);
     while (got < 0 && errno == EINTR);
     return got == sizeof why ? why : 0;
-}
-
-static void awaited_signals(sigset_t *set)
-{
-    static const int numbers[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-    sigemptyset(set);
-    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(set, numbers[i]);
-}
-
-/* Signals from a terminal come from the kernel and have reached the program already. */
-static void forward(pid_t child, const struct signalfd_siginfo *info)
-{
-    int number = (int)info->ssi_signo;
-
-    if (number != SIGCHLD && number != SIGINT && number != SIGQUIT && info->ssi_code <= 0)
-        kill(child, number);
 }
 
 /* One of another user, who has connected and said nothing yet. */
@@ -460,25 +445,32 @@ static void wait_a_while(const asked_socket *asked, int signals, int64_t due)
     poll(what, 2, left < 0 ? 0 : left < most ? (int)left : (int)most);
 }
 
+/* Until it ends. */
 static int wait_for(const mv_launch *launch, pid_t child, asked_socket *asked, int signals)
 {
     struct signalfd_siginfo info;
+    mv_forward forward;
     int64_t due = 0;
     int state;
 
+    mv_forward_begin(&forward, child);
     for (;;) {
         pid_t done;
         tick(launch, asked, &due);
         done = waitpid(child, &state, WNOHANG);
         if (done == child) {
+            mv_forward_end(&forward);
             hear_last(launch, asked);
             return WIFSIGNALED(state) ? MV_LAUNCH_SIGNAL + WTERMSIG(state) : WEXITSTATUS(state);
         }
-        if (done < 0 && errno != EINTR)
+        if (done < 0 && errno != EINTR) {
+            mv_forward_end(&forward);
             return MV_LAUNCH_CANNOT_RUN;
+        }
         wait_a_while(asked, signals, due);
         while (read(signals, &info, sizeof info) == sizeof info)
-            forward(child, &info);
+            if (info.ssi_signo != SIGCHLD)
+                mv_forward_signal(&forward, &info, is_of_program((pid_t)info.ssi_pid));
     }
 }
 
@@ -528,11 +520,13 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
     /* Signals are blocked and taken one by one: this needs no handler and loses nothing between two
      * waits. SIGCHLD is reset because a parent may have set it to be ignored, and then the
      * program's status would be lost. SIGXFSZ is ignored so that a recording beyond the limit on
-     * file sizes (ulimit -f) is a failed write. */
-    awaited_signals(&awaited);
+     * file sizes (ulimit -f) is a failed write, SIGPIPE so that the other recordings are finished
+     * and the program's status is kept when no one reads what is said of the first. */
+    mv_forward_signals(&awaited);
     sigprocmask(SIG_BLOCK, &awaited, &kept.mask);
     sigaction(SIGCHLD, &plain, &kept.child);
     sigaction(SIGXFSZ, &ignored, &kept.full);
+    sigaction(SIGPIPE, &ignored, &kept.pipe);
     signals = signalfd(-1, &awaited, SFD_NONBLOCK | SFD_CLOEXEC);
     listen_for(&asked);
     if (signals < 0)
