@@ -131,9 +131,9 @@ static void replace_witness(mv_forward *f, int number)
     f->witness = next;
 }
 
-void mv_forward_begin(mv_forward *f, pid_t program)
+void mv_forward_begin(mv_forward *f)
 {
-    *f = (mv_forward){.program = program, .witness = start_witness()};
+    *f = (mv_forward){.program = -1, .witness = start_witness()};
 }
 
 void mv_forward_end(mv_forward *f)

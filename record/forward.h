@@ -15,16 +15,18 @@
 #include <sys/types.h>
 
 typedef struct {
-    pid_t program, witness; /* the witness is -1 when there is none: then all is forwarded */
-    uint64_t known;         /* signals of earlier witnesses that are still to come, a bit each */
+    pid_t program;  /* to be set when it runs */
+    pid_t witness;  /* -1 when there is none: then all is forwarded */
+    uint64_t known; /* signals of earlier witnesses that are still to come, a bit each */
 } mv_forward;
 
 /* SIGCHLD, and all signals that are forwarded: not SIGKILL, not those of a fault, and not those by
  * which a shell stops and continues a job, since the launcher is what it waits for. */
 void mv_forward_signals(sigset_t *out);
 
-/* Starts the witness. The signals must be blocked; they stay so. */
-void mv_forward_begin(mv_forward *f, pid_t program);
+/* Starts the witness, before the program, which may be signalled at once. The signals must be
+ * blocked; they stay so. */
+void mv_forward_begin(mv_forward *f);
 
 /* Sends it on, if a process sent it, to the launcher alone. `is_own`: that process is the program
  * or one that the program has started, which means its parent or its group. */

@@ -181,6 +181,21 @@ Test(run, nothing_recorded_is_said_with_a_reason)
                "nothing was recorded");
 }
 
+Test(run, a_scripts_interpreter_is_looked_at)
+{
+    /* One whose loader has the name of musl's: that would refuse the shim. */
+    expect(
+        "cp $(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>no) ld-musl.so.1; "
+        "printf '#include <stdlib.h>\\nint main(void) { return !getenv(\"LD_PRELOAD\"); }' >a.c; "
+        "cc a.c -o a -Wl,--dynamic-linker=$PWD/ld-musl.so.1; "
+        "printf '#! %s -x\\n' $PWD/a >s; printf '#!%s' $PWD/s >t; chmod +x s t; "
+        "for p in a s t; do $MEMVIZ run -q ./$p; echo $?; done",
+        0, "1\n1\n1\n");
+    expect_err("printf 'int main(void) { return 3; }' >a.c; cc -static a.c -o a || exit 77;"
+               "printf '#!%s\\n' $PWD/a >s; chmod +x s; $MEMVIZ run ./s",
+               3, "linked statically");
+}
+
 /* ---- files ------------------------------------------------------------------------------- */
 
 Test(run, one_process_makes_one_file)
