@@ -286,6 +286,14 @@ Test(run, a_folder_that_is_not_there_is_said_before_the_program_runs)
     expect("$MEMVIZ run -o no/ echo ran 2>err; echo $?", 0, "1\n");
 }
 
+Test(run, files_of_others_do_not_flood_what_is_said)
+{
+    expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for n in $(seq 500); do "
+           "ln -s x \"$(ls a.bin.*.live | sed \"s/[0-9]*.live/9$n.live/;q\")\"; done' 2>err; "
+           "grep -c ignored err; grep -o '[0-9]* more files' err; ls a.bin",
+           0, "9\n492 more files\na.bin\n");
+}
+
 Test(run, what_cannot_be_finalised_stays)
 {
     mvt_run run = run_sh("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; mkdir a.bin; exit 3'; "
