@@ -36,9 +36,10 @@ int mv_live_raised(int low)
         int most = limit.rlim_cur < READY_FDS ? (int)limit.rlim_cur : READY_FDS;
         high = fcntl(low, F_DUPFD_CLOEXEC, most - (most + SHARE - 1) / SHARE);
     }
-    if (high < 0)
+    if (high < 0 && low > STDERR_FILENO)
         return low;
     syscall(SYS_close, low);
+    errno = high < 0 ? EMFILE : errno;
     return high;
 }
 
@@ -50,9 +51,12 @@ int mv_live_file_open(mv_live_file *file)
     if (fd < 0)
         return -fd;
     fd = mv_live_raised(fd);
-    if (fstat(fd, &st) != 0) {
+    if (fd < 0 || fstat(fd, &st) != 0) {
         int error = errno;
-        syscall(SYS_close, fd);
+        if (fd >= 0)
+            syscall(SYS_close, fd);
+        else
+            syscall(SYS_unlinkat, AT_FDCWD, file->path, 0);
         return error;
     }
     file->device = st.st_dev;
@@ -86,6 +90,8 @@ static int descriptor(mv_live_file *file)
         return -ENOENT;
     }
     fd = mv_live_raised(fd);
+    if (fd < 0)
+        return -errno;
     atomic_store(&file->fd, fd);
     return fd;
 }
