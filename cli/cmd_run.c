@@ -17,6 +17,7 @@ typedef struct {
     mv_cli *cli;
     mv_recording recording;
     mv_progress progress;
+    uint32_t refused; /* files: anyone who can write to the folder can make as many as he likes */
     bool is_quiet;
 } run;
 
@@ -47,7 +48,7 @@ static bool has_said_why(const run *r, uint32_t process)
 /* An mv_recording_watch.file. */
 static void put_file(void *user, const mv_recording_file *f)
 {
-    const run *r = user;
+    run *r = user;
 
     switch (f->outcome) {
     case MV_RECORDING_WRITTEN:
@@ -55,6 +56,8 @@ static void put_file(void *user, const mv_recording_file *f)
             put_result(f->file->result, &f->result);
         break;
     case MV_RECORDING_REFUSED:
+        if (r->refused++ >= MOST_FAILURES)
+            break;
         mv_complain_of(NULL, "ignored, because %s: %s", f->file->refused, f->file->path);
         break;
     case MV_RECORDING_EMPTY:
@@ -175,6 +178,8 @@ static void collect(run *r)
         mv_complain(NULL, &err);
         return;
     }
+    if (r->refused > MOST_FAILURES)
+        mv_complain_of(NULL, "%u more files were ignored, too", r->refused - MOST_FAILURES);
     counts = mv_run_status_counts(&r->recording.status);
     if (counts.failed)
         put_failures(r, counts.failed);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/beside.h"
+#include "record/forward.h"
 #include "record/random_word.h"
 
 #define SHIM "libmemviz_capture.so"
@@ -27,6 +28,7 @@ enum {
     MV_SAMPLER_NAME = 64, /* the shim reads no longer one */
     MOST_ASKING = 64,     /* at once; others wait for the next tick */
     MOST_SILENT = 16,     /* of other users, who have connected and said nothing yet */
+    MOST_SCRIPTS = 6,     /* that are each other's interpreters, with the last; Linux has five */
     MOST_PARENTS = 256,   /* between the program and one of its processes */
     LONGEST_MS = 1000,
     TELLING_MS = 100 /* between connecting and sending */
@@ -37,6 +39,7 @@ typedef struct {
     sigset_t mask;
     struct sigaction child;
     struct sigaction full;
+    struct sigaction pipe;
 } kept_signals;
 
 /* ---- the shim ---------------------------------------------------------------------------- */
@@ -125,26 +128,56 @@ static const char *obstacle_in(int file, const Elf64_Ehdr *head)
     return NULL;
 }
 
-const char *mv_launch_obstacle(const char *program)
+/* Replaces the path of a script by that of its interpreter. False: it is none. */
+static bool find_interpreter(int file, char path[PATH_MAX])
+{
+    char line[PATH_MAX];
+    ssize_t got = pread(file, line, sizeof line - 1, 0);
+    char *name = line + 2;
+
+    line[got < 0 ? 0 : got] = 0;
+    if (strncmp(line, "#!", 2) != 0)
+        return false;
+    name += strspn(name, " \t");
+    name[strcspn(name, " \t\n")] = 0;
+    snprintf(path, PATH_MAX, "%s", name);
+    return true;
+}
+
+/* Sets *is_script, and then the path to that of the interpreter. */
+static const char *obstacle_at(char path[PATH_MAX], bool *is_script)
 {
     const char *why = NULL;
-    char path[PATH_MAX];
     Elf64_Ehdr head;
     struct stat st;
     int file;
 
-    if (!find_program(program, path, sizeof path) || stat(path, &st) != 0)
+    *is_script = false;
+    if (stat(path, &st) != 0)
         return NULL;
-    if ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
-        (st.st_mode & S_ISGID && st.st_gid != getgid()))
-        return "the program is setuid or setgid, and nothing can be preloaded into it";
-    file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return NULL;
-    if (pread(file, &head, sizeof head, 0) == sizeof head &&
-        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0)
+    file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    *is_script = file >= 0 && S_ISREG(st.st_mode) && find_interpreter(file, path);
+    if (!*is_script && ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
+                        (st.st_mode & S_ISGID && st.st_gid != getgid())))
+        why = "the program is setuid or setgid, and nothing can be preloaded into it";
+    else if (!*is_script && file >= 0 && pread(file, &head, sizeof head, 0) == sizeof head &&
+             memcmp(head.e_ident, ELFMAG, SELFMAG) == 0)
         why = obstacle_in(file, &head);
-    close(file);
+    if (file >= 0)
+        close(file);
+    return why;
+}
+
+const char *mv_launch_obstacle(const char *program)
+{
+    const char *why = NULL;
+    bool is_script = true;
+    char path[PATH_MAX];
+
+    if (!find_program(program, path, sizeof path))
+        return NULL;
+    for (int i = 0; is_script && i < MOST_SCRIPTS; i++)
+        why = obstacle_at(path, &is_script);
     return why;
 }
 
@@ -245,6 +278,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
     sigaction(SIGCHLD, &kept->child, NULL);
     sigaction(SIGXFSZ, &kept->full, NULL);
+    sigaction(SIGPIPE, &kept->pipe, NULL);
     sigprocmask(SIG_SETMASK, &kept->mask, NULL);
     execvp(launch->argv[0], launch->argv);
     why = errno;
@@ -263,24 +297,6 @@ static int await_start(int pipe)
         got = read(pipe, &why, sizeof why);
     while (got < 0 && errno == EINTR);
     return got == sizeof why ? why : 0;
-}
-
-static void awaited_signals(sigset_t *set)
-{
-    static const int numbers[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-    sigemptyset(set);
-    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(set, numbers[i]);
-}
-
-/* Signals from a terminal come from the kernel and have reached the program already. */
-static void forward(pid_t child, const struct signalfd_siginfo *info)
-{
-    int number = (int)info->ssi_signo;
-
-    if (number != SIGCHLD && number != SIGINT && number != SIGQUIT && info->ssi_code <= 0)
-        kill(child, number);
 }
 
 /* One of another user, who has connected and said nothing yet. */
@@ -460,7 +476,8 @@ static void wait_a_while(const asked_socket *asked, int signals, int64_t due)
     poll(what, 2, left < 0 ? 0 : left < most ? (int)left : (int)most);
 }
 
-static int wait_for(const mv_launch *launch, pid_t child, asked_socket *asked, int signals)
+/* Until it ends. */
+static int wait_for(const mv_launch *launch, mv_forward *forward, asked_socket *asked, int signals)
 {
     struct signalfd_siginfo info;
     int64_t due = 0;
@@ -469,8 +486,8 @@ static int wait_for(const mv_launch *launch, pid_t child, asked_socket *asked, i
     for (;;) {
         pid_t done;
         tick(launch, asked, &due);
-        done = waitpid(child, &state, WNOHANG);
-        if (done == child) {
+        done = waitpid(forward->program, &state, WNOHANG);
+        if (done == forward->program) {
             hear_last(launch, asked);
             return WIFSIGNALED(state) ? MV_LAUNCH_SIGNAL + WTERMSIG(state) : WEXITSTATUS(state);
         }
@@ -478,7 +495,8 @@ static int wait_for(const mv_launch *launch, pid_t child, asked_socket *asked, i
             return MV_LAUNCH_CANNOT_RUN;
         wait_a_while(asked, signals, due);
         while (read(signals, &info, sizeof info) == sizeof info)
-            forward(child, &info);
+            if (info.ssi_signo != SIGCHLD)
+                mv_forward_signal(forward, &info, is_of_program((pid_t)info.ssi_pid));
     }
 }
 
@@ -521,26 +539,30 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
     kept_signals kept;
     asked_socket asked;
     sigset_t awaited;
-    pid_t child = -1;
+    mv_forward forward;
     mv_code code;
     int signals;
 
     /* Signals are blocked and taken one by one: this needs no handler and loses nothing between two
      * waits. SIGCHLD is reset because a parent may have set it to be ignored, and then the
      * program's status would be lost. SIGXFSZ is ignored so that a recording beyond the limit on
-     * file sizes (ulimit -f) is a failed write. */
-    awaited_signals(&awaited);
+     * file sizes (ulimit -f) is a failed write, SIGPIPE so that the other recordings are finished
+     * and the program's status is kept when no one reads what is said of the first. */
+    mv_forward_signals(&awaited);
     sigprocmask(SIG_BLOCK, &awaited, &kept.mask);
     sigaction(SIGCHLD, &plain, &kept.child);
     sigaction(SIGXFSZ, &ignored, &kept.full);
+    sigaction(SIGPIPE, &ignored, &kept.pipe);
     signals = signalfd(-1, &awaited, SFD_NONBLOCK | SFD_CLOEXEC);
     listen_for(&asked);
+    mv_forward_begin(&forward);
     if (signals < 0)
         code = mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot wait for signals: %s", strerror(errno));
     else
-        code = start(launch, &kept, asked.name, &child, status, err);
+        code = start(launch, &kept, asked.name, &forward.program, status, err);
     if (code == MV_OK)
-        *status = wait_for(launch, child, &asked, signals);
+        *status = wait_for(launch, &forward, &asked, signals);
+    mv_forward_end(&forward);
     close(signals);
     if (asked.socket >= 0)
         close(asked.socket);

@@ -2,9 +2,8 @@
  *
  * The program keeps the launcher's standard input, output and error, process group, terminal,
  * signal mask and dispositions. Only its environment and its parent differ. The launcher stays
- * until the program ends: it ignores SIGINT and SIGQUIT, which a terminal sends to both, and
- * forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 when a process sent them. It listens on a socket of
- * its own, by which processes of its user ask for a tick. */
+ * until the program ends, and sends on what is sent to it alone (record/forward.h). It listens on a
+ * socket of its own, by which processes of its user ask for a tick. */
 #ifndef MV_LAUNCH_H
 #define MV_LAUNCH_H
 

@@ -15,9 +15,10 @@ enum {
     MOST_STEP = 64 << 20,
     MOST_INTERRUPTIONS = 64, /* by signals, of one reservation, before it is made smaller */
     /* Programs rely on getting low numbers. The kernel starts with a table of 64; growing it takes
-     * some milliseconds in a program with threads. */
-    HIGH_FD = 56,
-    READY_FDS = 64
+     * some milliseconds in a program with threads. So the shim has one of the last eighth of these,
+     * or of those that the program may have. */
+    READY_FDS = 64,
+    SHARE = 8
 };
 
 static int open_raw(const char *path, int flags)
@@ -31,11 +32,14 @@ int mv_live_raised(int low)
     struct rlimit limit;
     int high = -1;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > READY_FDS)
-        high = fcntl(low, F_DUPFD_CLOEXEC, HIGH_FD);
-    if (high < 0)
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        int most = limit.rlim_cur < READY_FDS ? (int)limit.rlim_cur : READY_FDS;
+        high = fcntl(low, F_DUPFD_CLOEXEC, most - (most + SHARE - 1) / SHARE);
+    }
+    if (high < 0 && low > STDERR_FILENO)
         return low;
     syscall(SYS_close, low);
+    errno = high < 0 ? EMFILE : errno;
     return high;
 }
 
@@ -47,9 +51,12 @@ int mv_live_file_open(mv_live_file *file)
     if (fd < 0)
         return -fd;
     fd = mv_live_raised(fd);
-    if (fstat(fd, &st) != 0) {
+    if (fd < 0 || fstat(fd, &st) != 0) {
         int error = errno;
-        syscall(SYS_close, fd);
+        if (fd >= 0)
+            syscall(SYS_close, fd);
+        else
+            syscall(SYS_unlinkat, AT_FDCWD, file->path, 0);
         return error;
     }
     file->device = st.st_dev;
@@ -83,6 +90,8 @@ static int descriptor(mv_live_file *file)
         return -ENOENT;
     }
     fd = mv_live_raised(fd);
+    if (fd < 0)
+        return -errno;
     atomic_store(&file->fd, fd);
     return fd;
 }

@@ -25,7 +25,9 @@
 #include <sys/types.h>
 
 /* Moves a descriptor of the shim's to a high number, if the program may have one; else it stays
- * where it is. Programs rely on getting low numbers, and some use those that they have closed. */
+ * where it is. Programs rely on getting low numbers, and some use those that they have closed. It
+ * never stays at that of a standard stream, where the program would read it or print into it: then
+ * it is closed, and the result is -1 with errno EMFILE. */
 int mv_live_raised(int fd);
 
 /* One for the process; never freed. mv_live_file_open sets all fields except `path`. */

@@ -16,19 +16,20 @@
 enum {
     MOST_CONNECTIONS = 64,
     SECONDS_OF_SILENCE = 30,
-    BYTES_OF_CONNECTION = 32 << 10 /* half of them for a request's headers */
+    BYTES_OF_CONNECTION = 32 << 10, /* half of them for a request's headers */
+    BYTES_OF_FILE = 64 << 10        /* that are read at once */
 };
 
 static const char library[] = "libmicrohttpd.so.12";
 
-#define FUNCTIONS(X)                       \
-    X(start_daemon)                        \
-    X(stop_daemon)                         \
-    X(lookup_connection_value)             \
-    X(create_response_from_buffer)         \
-    X(create_response_from_fd_at_offset64) \
-    X(add_response_header)                 \
-    X(queue_response)                      \
+#define FUNCTIONS(X)                 \
+    X(start_daemon)                  \
+    X(stop_daemon)                   \
+    X(lookup_connection_value)       \
+    X(create_response_from_buffer)   \
+    X(create_response_from_callback) \
+    X(add_response_header)           \
+    X(queue_response)                \
     X(destroy_response)
 
 struct mv_server {
@@ -62,17 +63,55 @@ static mv_code load(mv_server *server, mv_err *err)
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
+/* A part of a file that is being sent. */
+typedef struct {
+    int fd;
+    uint64_t first;
+} sent_file;
+
+/* A file that has become shorter meanwhile ends the connection: what was promised cannot be sent.
+ * libmicrohttpd's own way, sendfile(2), would wait for the rest, and use all of a processor. */
+static ssize_t read_file(void *user, uint64_t at, char *bytes, size_t room)
+{
+    const sent_file *file = user;
+    ssize_t got;
+
+    do
+        got = pread(file->fd, bytes, room, (off_t)(file->first + at));
+    while (got < 0 && errno == EINTR);
+    return got > 0 ? got : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void end_file(void *user)
+{
+    close(((sent_file *)user)->fd);
+    free(user);
+}
+
+/* Closes the file, now or when it has been sent. */
+static struct MHD_Response *response_of_file(const mv_server *server, const mv_serve_answer *answer)
+{
+    sent_file *file = malloc(sizeof *file);
+    struct MHD_Response *response = NULL;
+
+    if (file) {
+        *file = (sent_file){answer->fd, answer->first};
+        response = server->create_response_from_callback(answer->count, BYTES_OF_FILE, read_file,
+                                                         file, end_file);
+    }
+    if (!response) {
+        close(answer->fd);
+        free(file);
+    }
+    return response;
+}
+
 static struct MHD_Response *response_of(const mv_server *server, const mv_serve_answer *answer)
 {
     struct MHD_Response *response;
 
-    if (answer->fd >= 0 && answer->count) {
-        response =
-            server->create_response_from_fd_at_offset64(answer->count, answer->fd, answer->first);
-        if (!response)
-            close(answer->fd);
-        return response;
-    }
+    if (answer->fd >= 0 && answer->count)
+        return response_of_file(server, answer);
     if (answer->fd >= 0)
         close(answer->fd);
     response = server->create_response_from_buffer(

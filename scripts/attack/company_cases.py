@@ -119,7 +119,14 @@ guest(THREADS, "coroutine's stack of 16 KiB", "coroutine 16384", timed=False)
 guest(THREADS, "one processor", "one_processor threads 50")
 
 guest(LIMITS, "3 descriptors at most, before", "limit_files 3 go 5", why=UNSEEN + "Too many open files")
+case(LIMITS, "3 descriptors at most, standard input closed", "sh -c '{b}/guest limit_files 3 go 5 next_number <&-'",
+     why=UNSEEN + "Too many open files", cheap=True)
+case(LIMITS, "3 descriptors at most and standard output closed, after",
+     "sh -c '{b}/guest go 5 close_all limit_files 3 go 20000 >&-; echo $?'", why="stopped.*Too many open files",
+     cheap=True, complete=False)
 guest(LIMITS, "8 descriptors at most, after", "go 5 limit_files 8 go 20000")
+guest(LIMITS, "60 descriptors at most: the next number", "limit_files 60 go 5 next_number")
+guest(LIMITS, "8 descriptors at most: the next number", "limit_files 8 go 5 next_number")
 guest(LIMITS, "no file may grow, before", "limit_file_size 0 go 5", why="File too large")
 guest(LIMITS, "files of 100 KB at most", "limit_file_size 100000 go 40000", why="stopped.*File too large",
       complete=False)

@@ -97,6 +97,47 @@ Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
            0, "there\n143\n");
 }
 
+/* A program that says which of these signals it gets, under a launcher that leads a group. */
+#define SIGNALLED                                                                           \
+    "all='INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40';"                      \
+    "heard() { for i in $(seq 200); do grep -qx $1 out && return; sleep 0.05; done; }; "    \
+    "env --default-signal setsid $MEMVIZ run -q sh -c 'for s in '\"$all\"'; do "            \
+    "trap \"echo $s\" $s; done; echo up; until [ -e enough ]; do sleep 0.05; done' >out & " \
+    "heard up; "
+#define EACH_TO(whom)                                                       \
+    "for s in $all; do kill -s $s -- " whom "; heard $s; done; sleep 0.3; " \
+    "touch enough; wait $!; echo $?; tr '\\n' ' ' <out"
+
+Test(run, what_is_sent_to_the_launcher_reaches_the_program_once)
+{
+    static const char once[] = "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 ";
+
+    expect(SIGNALLED EACH_TO("$!"), 0, once);
+    expect("rm enough;" SIGNALLED EACH_TO("-$!"), 0, once); /* to all of its group */
+    /* To the group first, then to the launcher alone. */
+    expect("rm enough;" SIGNALLED "kill -s INT -- -$!; heard INT; kill -s INT $!; sleep 0.5; "
+           "touch enough; wait $!; grep -c INT out",
+           0, "2\n");
+    /* By the line that started it. */
+    expect("rm enough;" SIGNALLED "pkill -USR1 -s $! -f 'memviz run'; heard USR1; touch enough; "
+           "wait $!; grep -c USR1 out",
+           0, "1\n");
+}
+
+Test(run, what_the_program_sends_its_group_reaches_it_once)
+{
+    expect("setsid $MEMVIZ run -q sh -c 'trap \"echo caught\" USR1 WINCH; kill -USR1 0; kill -USR1 "
+           "$PPID; sleep 0.2'",
+           0, "caught\n");
+}
+
+Test(run, nothing_is_lost_when_no_one_reads_what_is_said)
+{
+    expect("{ $MEMVIZ run -o a.bin sh -c '$MARKING mark x; $MARKING mark y; sleep 0.3; exit 3'; "
+           "echo $? >status; } 2>&1 | true; cat status; ls *.bin | wc -l; ls *.live 2>no",
+           2, "3\n2\n");
+}
+
 /* ---- the environment --------------------------------------------------------------------- */
 
 Test(run, the_shim_comes_after_what_is_preloaded_already)
@@ -138,6 +179,21 @@ Test(run, nothing_recorded_is_said_with_a_reason)
                3, "linked statically");
     expect_err("cp $MARKING a; chmod g+s a; chgrp 65534 a; chmod g+s a; $MEMVIZ run ./a || :", 0,
                "nothing was recorded");
+}
+
+Test(run, a_scripts_interpreter_is_looked_at)
+{
+    /* One whose loader has the name of musl's: that would refuse the shim. */
+    expect(
+        "cp $(ls /lib64/ld-linux-x86-64.so.2 /lib/ld-linux-aarch64.so.1 2>no) ld-musl.so.1; "
+        "printf '#include <stdlib.h>\\nint main(void) { return !getenv(\"LD_PRELOAD\"); }' >a.c; "
+        "cc a.c -o a -Wl,--dynamic-linker=$PWD/ld-musl.so.1; "
+        "printf '#! %s -x\\n' $PWD/a >s; printf '#!%s' $PWD/s >t; chmod +x s t; "
+        "for p in a s t; do $MEMVIZ run -q ./$p; echo $?; done",
+        0, "1\n1\n1\n");
+    expect_err("printf 'int main(void) { return 3; }' >a.c; cc -static a.c -o a || exit 77;"
+               "printf '#!%s\\n' $PWD/a >s; chmod +x s; $MEMVIZ run ./s",
+               3, "linked statically");
 }
 
 /* ---- files ------------------------------------------------------------------------------- */
@@ -228,6 +284,14 @@ Test(run, a_folder_that_is_not_there_is_said_before_the_program_runs)
 {
     expect("$MEMVIZ run -o no/a.bin echo ran 2>err; echo $?", 0, "1\n");
     expect("$MEMVIZ run -o no/ echo ran 2>err; echo $?", 0, "1\n");
+}
+
+Test(run, files_of_others_do_not_flood_what_is_said)
+{
+    expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for n in $(seq 500); do "
+           "ln -s x \"$(ls a.bin.*.live | sed \"s/[0-9]*.live/9$n.live/;q\")\"; done' 2>err; "
+           "grep -c ignored err; grep -o '[0-9]* more files' err; ls a.bin",
+           0, "9\n492 more files\na.bin\n");
 }
 
 Test(run, what_cannot_be_finalised_stays)

@@ -260,6 +260,34 @@ Test(serve, a_file_that_changes_is_another_version)
     cr_expect_eq(mvt_get_made(&server, mvt_served_path(row, "files")).status, 200);
 }
 
+Test(serve, a_file_that_shrinks_while_it_is_sent_ends_the_connection, .timeout = 60)
+{
+    const char *folder = mvt_serve_folder(), *path;
+    const struct timeval patience = {.tv_sec = 20};
+    static char part[1 << 16], request[512];
+    mvt_server server;
+    ssize_t got;
+    int fd;
+
+    /* More than sockets hold, so that the server is in the middle of it. */
+    mvt_in_folder(folder, "cp $SNAPS/gpt_train.pickle a; head -c 40000000 /dev/zero >>a");
+    server = mvt_serve(folder, "a");
+    path = mvt_served_path(mvt_served_row(mvt_served(&server), "a"), "originals");
+    snprintf(request, sizeof request, "GET %s%s HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", server.base,
+             path);
+    fd = mvt_connect(&server);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    cr_assert_eq(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
+    cr_assert_gt(read(fd, part, 9), 0);
+    mvt_in_folder(folder, "truncate -s 1000 a");
+    do
+        got = read(fd, part, sizeof part);
+    while (got > 0);
+    cr_expect_eq(got, 0, "the server waits for what is not there");
+    close(fd);
+    cr_expect_eq(mvt_get(&server, "/").status, 200);
+}
+
 Test(serve, what_becomes_no_snapshot_is_not_sent)
 {
     const char *folder = mvt_serve_folder(), *path;
