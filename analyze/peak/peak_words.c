@@ -40,8 +40,12 @@ bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted abou
     *out = (mv_peak_doubts){0};
     if (about == MV_DOUBTED_PEAK && !add(out, mv_peak_history_doubt(arena, lives->history)))
         return false;
+    if (about == MV_DOUBTED_PEAK && lives->has_no_heap)
+        add(out, "the file has no final heap: blocks from before the events may be missing");
     if (about != MV_DOUBTED_END && !add(out, inexact_text(arena, lives->doubts.inexact_blocks)))
         return false;
+    if (about != MV_DOUBTED_END && lives->lacks_segment_events)
+        add(out, "segment events were not recorded: what was reserved before the end is unknown");
     return add(out, mv_residual_text(arena, lives));
 }
 
