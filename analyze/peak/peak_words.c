@@ -88,6 +88,9 @@ const char *mv_category_advice(uint16_t category)
 
 const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t size)
 {
+    static const char *const doubts[] = {"", "; the true one may be higher",
+                                         "; the true one may be lower",
+                                         "; the true one may be higher or lower"};
     char bytes[MV_SIZE_TEXT], peak[MV_SIZE_TEXT], these[24] = "this one";
 
     mv_size_text(bytes, target->bytes);
@@ -101,7 +104,7 @@ const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t 
         snprintf(out, size, "target %s%s: without %s%s the %speak is %s%s", bytes,
                  target->reaches ? "" : " is out of reach", these,
                  target->is_least && target->count > 1 ? " (fewer are not enough)" : "",
-                 target->is_known ? "" : "recorded ", mv_size_text(peak, target->peak),
-                 target->is_known ? "" : "; the true one may be higher");
+                 target->bound == MV_BOUND_EXACT ? "" : "recorded ",
+                 mv_size_text(peak, target->peak), doubts[target->bound]);
     return out;
 }
