@@ -178,6 +178,8 @@ static const char *why_unknown(const fragmentation_state *q)
                                "whether what is free was needed at another moment is unknown: the "
                                "file has no history (%s)",
                                mv_recorder_of(q->trace)->events);
+    if (lives->lacks_allocs)
+        return "what was in use is unknown: allocations were not recorded";
     if (lives->lacks_segment_events)
         return "what was reserved at other moments is unknown: segment events were not recorded";
     if (lacks_segments(lives))
@@ -261,11 +263,11 @@ static bool decide(fragmentation_state *q)
     f->over_plain = f->bytes.reserved > f->bytes.allocated &&
                     f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
     is_far = is_far_beyond(f->beyond, f->base);
-    f->fragmented = is_far || is_hollow(q);
+    f->fragmented = (is_far || is_hollow(q)) && !q->lives->lacks_allocs;
     f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
     f->is_known =
         f->fragmented ||
-        (!f->is_unseen && !lacks_segments(q->lives) &&
+        (!f->is_unseen && !q->lives->lacks_allocs && !lacks_segments(q->lives) &&
          !(mv_bounds_of(q->lives).active & MV_BOUND_MOST) &&
          !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed));
     f->waits = f->is_known && !f->fragmented && f->over_plain && f->beyond > 0 &&

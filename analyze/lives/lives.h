@@ -81,6 +81,8 @@ typedef struct {
     bool has_no_heap;          /* the file has no final heap: nothing is compared with it */
     bool lacks_segment_events; /* as far as the file shows, they were not recorded: what is reserved
                                 * is taken to be that of the final heap at all times */
+    bool lacks_allocs;         /* likewise allocations: no event is one, and frees or the final heap
+                                * show that there were */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is

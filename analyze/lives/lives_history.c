@@ -346,5 +346,8 @@ bool mv_lives_history(mv_lives_sweep *r)
         decide_empty(r, full);
     else
         decide_used(r, &e, full, lost_ranges);
+    r->lives->lacks_allocs = r->ev.count > 0 && r->alloc_events == 0 &&
+                             r->lives->history != MV_HISTORY_TRUNCATED &&
+                             (r->lives->doubts.lone_frees > 0 || r->lives->doubts.residual > 0);
     return true;
 }

@@ -74,6 +74,17 @@ Test(fragmentation, what_is_not_known_has_its_reason)
     r = found(t);
     cr_expect(!r.f.fragmented && !r.f.is_known);
     cr_expect(strstr(r.f.why, "segment events were not recorded"), "%s", r.f.why);
+    /* no event is an allocation, and the final heap has blocks */
+    t = mvt_new();
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 200 * MIB);
+    mvt_segment_alloc(t, .addr = 0x60000000, .bytes = 20 * MIB);
+    mvt_segment(t, .addr = 0x40000000, .bytes = 200 * MIB);
+    mvt_block(t, .bytes = 200 * MIB);
+    mvt_segment(t, .addr = 0x60000000, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
+    r = found(t);
+    cr_expect(!r.f.fragmented && !r.f.is_known);
+    cr_expect(strstr(r.f.why, "allocations were not recorded"), "%s", r.f.why);
     /* the first segment is of before, and nothing says how large it is */
     t = mvt_new();
     mvt_alloc(t, .addr = 0x80000000, .bytes = 4 * MIB);
