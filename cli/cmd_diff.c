@@ -4,7 +4,6 @@
 #include "analyze/code/labels.h"
 #include "analyze/diff/diff.h"
 #include "analyze/flame/flame_change.h"
-#include "analyze/peak/peak_words.h"
 #include "analyze/ranks/device_pairs.h"
 #include "analyze/ranks/rank_names.h"
 #include "analyze/ranks/summary.h"
@@ -14,6 +13,7 @@
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/input/window.h"
+#include "cli/report/doubts.h"
 #include "cli/report/folded.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
@@ -450,24 +450,6 @@ static void put_reserved(const diff_report *c)
     }
 }
 
-/* What is doubtful about a side, as peak and memory say it. */
-static void put_doubts(const diff_report *c, const device_pair *pair, int s)
-{
-    const mv_lives *lives = pair->sides.lives[s];
-    bool is_end = pair->sides.moment[s].event + 1 == lives->events.count;
-    bool is_peak = mv_at_is_peak(c->cli);
-    mv_doubted about = is_peak && pair->sides.reserved[s].window.first == 0 ? MV_DOUBTED_PEAK
-                       : is_end && !is_peak                                 ? MV_DOUBTED_END
-                                                                            : MV_DOUBTED_MOMENT;
-    mv_peak_doubts doubts;
-
-    mv_peak_doubts_find(&c->cli->scratch, lives, about, &doubts);
-    for (uint32_t i = 0; i < doubts.count; i++) {
-        mv_out_text(c->out, "          ");
-        mv_prose_put(c->out, 10, 10, "%s", doubts.text[i]);
-    }
-}
-
 static void put_side(const diff_report *c, const device_pair *pair, int s)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], moment[MV_AT_TEXT];
@@ -486,7 +468,8 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
     mv_prose_put(c->out, 10, 10, "%9s allocated%s; %s%s",
                  mv_size_text(allocated, pair->found.level[s].allocated), held, c->name[s], at);
     if (pair->sides.lives[s])
-        put_doubts(c, pair, s);
+        mv_doubts_put_at(c->cli, pair->sides.lives[s], pair->sides.moment[s].event,
+                         pair->sides.reserved[s].window.first);
 }
 
 static void put_rest(const diff_report *c, const mv_diff *found)
@@ -699,21 +682,17 @@ static bool pair_devices(diff_report *c)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* How well a side is known. */
 static mv_code find_bounds(diff_report *c, const device_pair *pair, int s, mv_err *err)
 {
     const mv_lives *lives = pair->sides.lives[s];
-    bool is_end = pair->sides.moment[s].event + 1 == lives->events.count;
-    mv_bounds bounds = mv_bounds_within(lives);
+    mv_bounds bounds = mv_at_is_peak(c->cli) ? mv_bounds_within(lives)
+                                             : mv_bounds_after(lives, pair->sides.moment[s].event);
     mv_totals totals;
 
     if (mv_totals_find(&c->cli->arena, &c->trace[s], lives, &totals, err) != MV_OK)
         return err->code;
     if (mv_at_is_peak(c->cli) && pair->sides.reserved[s].window.first == 0)
         bounds = totals.audit.peak;
-    else if (is_end && !mv_at_is_peak(c->cli))
-        bounds = (mv_bounds){.allocated = mv_bound_of_end(lives),
-                             .reserved = mv_bound_of_residual(lives->doubts.residual_reserved)};
     c->bound[s][ALLOCATED] |= bounds.allocated;
     c->bound[s][RESERVED] |= bounds.reserved;
     return MV_OK;
@@ -730,9 +709,7 @@ static bool find_reserved(diff_report *c, device_pair *pair, int s)
                            .event = pair->sides.moment[s].event};
     if (!mv_window_find_in(c->cli, c->name[s], &c->trace[s], pair->device[s], &ask->window))
         return false;
-    if (find_bounds(c, pair, s, &err) != MV_OK)
-        mv_complain(c->name[s], &err);
-    return err.code == MV_OK;
+    return find_bounds(c, pair, s, &err) == MV_OK || mv_complain(c->name[s], &err) == MV_EXIT_DONE;
 }
 
 static bool find_side(diff_report *c, device_pair *pair, int s)

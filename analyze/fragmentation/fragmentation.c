@@ -181,7 +181,7 @@ static const char *why_unknown(const fragmentation_state *q)
     if (lives->lacks_allocs)
         return "what was in use is unknown: allocations were not recorded";
     if (lives->lacks_segment_events)
-        return "what was reserved at other moments is unknown: segment events were not recorded";
+        return "what was reserved at other moments is not certain: no segment event is in the file";
     if (lacks_segments(lives))
         return "what was reserved before the trace begins is unknown: the file has no final heap";
     if (lives->history != MV_HISTORY_COMPLETE)

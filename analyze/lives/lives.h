@@ -79,10 +79,10 @@ typedef struct {
     mv_events events; /* of that device: columns of the trace */
     bool has_later_events;     /* events follow that are not in the table (lives_window.h) */
     bool has_no_heap;          /* the file has no final heap: nothing is compared with it */
-    bool lacks_segment_events; /* as far as the file shows, they were not recorded: what is reserved
+    bool lacks_segment_events; /* they were not recorded, as it seems, or dropped: what is reserved
                                 * is taken to be that of the final heap at all times */
-    bool lacks_allocs;         /* likewise allocations: no event is one, and frees or the final heap
-                                * show that there were */
+    bool lacks_allocs;         /* no event is an allocation, and frees or the final heap show that
+                                * there were some */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is

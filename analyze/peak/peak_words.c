@@ -45,7 +45,8 @@ bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted abou
     if (about != MV_DOUBTED_END && !add(out, inexact_text(arena, lives->doubts.inexact_blocks)))
         return false;
     if (about != MV_DOUBTED_END && lives->lacks_segment_events)
-        add(out, "segment events were not recorded: what was reserved before the end is unknown");
+        add(out,
+            "no segment event is in the file: what was reserved before the end is not certain");
     return add(out, mv_residual_text(arena, lives));
 }
 

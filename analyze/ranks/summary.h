@@ -51,8 +51,9 @@ typedef struct {
     uint32_t steps;
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
-    mv_bound allocated; /* how peak_allocated stands to the true one, */
-    mv_bound reserved;  /* and peak_reserved; see mv_summary_bytes for what files keep of the two */
+    mv_bound allocated;  /* of peak_allocated */
+    mv_bound reserved;   /* of peak_reserved; files keep the doubts of both together, and which is
+                          * exact */
     bool lacks_reserved; /* the file is of another tool, which does not say what was reserved */
     bool lacks_failures; /* likewise, or whether a request failed */
     uint64_t leaked_bytes;

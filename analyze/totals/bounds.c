@@ -87,3 +87,14 @@ mv_bounds mv_bounds_within(const mv_lives *lives)
     bounds.reserved |= if_any(lives->lacks_segment_events, MV_BOUND_ABOUT);
     return bounds;
 }
+
+mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event)
+{
+    mv_bounds bounds = mv_bounds_within(lives);
+
+    if (event + 1 == lives->events.count) {
+        bounds.allocated = mv_bound_of_end(lives);
+        bounds.reserved = mv_bound_of_residual(lives->doubts.residual_reserved);
+    }
+    return bounds;
+}
