@@ -4,7 +4,6 @@
 #include "analyze/code/labels.h"
 #include "analyze/diff/diff.h"
 #include "analyze/flame/flame_change.h"
-#include "analyze/peak/peak_words.h"
 #include "analyze/ranks/device_pairs.h"
 #include "analyze/ranks/rank_names.h"
 #include "analyze/ranks/summary.h"
@@ -14,6 +13,7 @@
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/input/window.h"
+#include "cli/report/doubts.h"
 #include "cli/report/folded.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
@@ -25,6 +25,8 @@
 /* Rows in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   10
 #define OTHER_LINES 18
+
+enum { ALLOCATED, RESERVED };
 
 /* A device of one file beside a device of the other; either may be MV_NO_DEVICE. */
 typedef struct {
@@ -44,7 +46,7 @@ typedef struct {
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
-    mv_bound bound[2][2];    /* of [allocated, reserved] of [before, after] */
+    mv_bound bound[2][2];    /* of [before, after] as to [ALLOCATED, RESERVED] */
     uint32_t lacked[2]; /* the first device of which [before, after] shows nothing; MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
@@ -83,13 +85,13 @@ static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
            pair->sides.reserved[s].window.first == 0;
 }
 
-static bool is_open(const diff_report *c)
+static bool is_open(const diff_report *c, int measure)
 {
     bool is_open = c->count == 0;
 
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++)
         is_open = is_open || is_side_open(c, pair, 0) || is_side_open(c, pair, 1);
-    return is_open;
+    return is_open || (c->bound[0][measure] | c->bound[1][measure]) != MV_BOUND_EXACT;
 }
 
 /* The side whose stack a row shows: after, unless it is gone there. */
@@ -367,7 +369,7 @@ static void put_verdict(const diff_report *c)
     mv_out_style(c->out, MV_STYLE_NONE);
     column = mv_prose_part(c->out, column, 2, " %s at %s%s%s",
                            is_same ? "in allocated memory" : "allocated", mv_at_words(c->cli),
-                           is_open(c) ? ", as far as is known" : "", row ? ":" : "");
+                           is_open(c, ALLOCATED) ? ", as far as is known" : "", row ? ":" : "");
     if (!row) {
         mv_out_char(c->out, '\n');
         return;
@@ -438,24 +440,14 @@ static void put_reserved(const diff_report *c)
     mv_out_char(c->out, ' ');
     mv_prose_put(c->out, 10, 2, "%sreserved%s%s%s: %s before, %s after", change == 0 ? "in " : "",
                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
-                 is_open(c) ? ", as far as is known" : "", mv_size_text(before, r[0].reserved),
-                 mv_size_text(after, r[1].reserved));
+                 is_open(c, RESERVED) ? ", as far as is known" : "",
+                 mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
     while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
         said |= 1u << part;
         mv_out_format(c->out, "  %10s  ",
                       mv_size_change_text(delta, r[1].part[part] - r[0].part[part]));
         mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_text(part), beyond_text(c, part));
     }
-}
-
-static void put_doubt(const diff_report *c, mv_history_kind history)
-{
-    const char *doubt = mv_peak_history_doubt(&c->cli->scratch, history);
-
-    if (!doubt || !*doubt)
-        return;
-    mv_out_text(c->out, "          ");
-    mv_prose_put(c->out, 10, 10, "%s", doubt);
 }
 
 static void put_side(const diff_report *c, const device_pair *pair, int s)
@@ -475,8 +467,9 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
                  mv_size_text(reserved, pair->found.level[s].reserved));
     mv_prose_put(c->out, 10, 10, "%9s allocated%s; %s%s",
                  mv_size_text(allocated, pair->found.level[s].allocated), held, c->name[s], at);
-    if (pair->sides.lives[s] && is_side_open(c, pair, s))
-        put_doubt(c, pair->sides.lives[s]->history);
+    if (pair->sides.lives[s])
+        mv_doubts_put_at(c->cli, pair->sides.lives[s], pair->sides.moment[s].event,
+                         pair->sides.reserved[s].window.first);
 }
 
 static void put_rest(const diff_report *c, const mv_diff *found)
@@ -631,11 +624,12 @@ static int put_report(diff_report *c)
 {
     int status = MV_EXIT_DONE;
 
-    judge_growth(c, MV_GATE_DELTA, 0, c->level[0].allocated, c->level[1].allocated, "allocated");
+    judge_growth(c, MV_GATE_DELTA, ALLOCATED, c->level[0].allocated, c->level[1].allocated,
+                 "allocated");
     if (mv_gate_knows_reserved(&c->cli->gates, &c->trace[0], c->name[0]) &&
         mv_gate_knows_reserved(&c->cli->gates, &c->trace[1], c->name[1]))
-        judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
-                     "reserved");
+        judge_growth(c, MV_GATE_RESERVED, RESERVED, c->reserved[0].reserved,
+                     c->reserved[1].reserved, "reserved");
     if (is_picture(c->cli)) {
         status = put_picture(c);
     } else if (is_written_as(c->cli, ".folded")) {
@@ -688,29 +682,34 @@ static bool pair_devices(diff_report *c)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The moment of reserved memory, and what of the side is known for sure: at a peak, that no higher
- * one was before the trace; at other moments, what the final heap bears out. */
+static mv_code find_bounds(diff_report *c, const device_pair *pair, int s, mv_err *err)
+{
+    const mv_lives *lives = pair->sides.lives[s];
+    mv_bounds bounds = mv_at_is_peak(c->cli) ? mv_bounds_within(lives)
+                                             : mv_bounds_after(lives, pair->sides.moment[s].event);
+    mv_totals totals;
+
+    if (mv_totals_find(&c->cli->arena, &c->trace[s], lives, &totals, err) != MV_OK)
+        return err->code;
+    if (mv_at_is_peak(c->cli) && pair->sides.reserved[s].window.first == 0)
+        bounds = totals.audit.peak;
+    c->bound[s][ALLOCATED] |= bounds.allocated;
+    c->bound[s][RESERVED] |= bounds.reserved;
+    return MV_OK;
+}
+
+/* The moment of reserved memory, and what of the side is known for sure. */
 static bool find_reserved(diff_report *c, device_pair *pair, int s)
 {
     bool is_peak = mv_at_is_peak(c->cli);
     mv_moment_ask *ask = &pair->sides.reserved[s];
     mv_err err = {.offset = MV_NO_OFFSET};
-    mv_totals totals;
 
     *ask = (mv_moment_ask){.kind = is_peak ? MV_MOMENT_RESERVED_PEAK : MV_MOMENT_AFTER,
                            .event = pair->sides.moment[s].event};
     if (!mv_window_find_in(c->cli, c->name[s], &c->trace[s], pair->device[s], &ask->window))
         return false;
-    if (mv_totals_find(&c->cli->arena, &c->trace[s], pair->sides.lives[s], &totals, &err) !=
-        MV_OK) {
-        mv_complain(c->name[s], &err);
-        return false;
-    }
-    c->bound[s][0] |= is_peak ? totals.audit.peak.allocated
-                              : (totals.audit.peak.allocated & MV_BOUND_MOST) |
-                                    mv_bound_of_residual(totals.audit.residual);
-    c->bound[s][1] |= totals.audit.peak.reserved & (is_peak ? MV_BOUND_ABOUT : MV_BOUND_MOST);
-    return true;
+    return find_bounds(c, pair, s, &err) == MV_OK || mv_complain(c->name[s], &err) == MV_EXIT_DONE;
 }
 
 static bool find_side(diff_report *c, device_pair *pair, int s)

@@ -89,28 +89,22 @@ typedef struct {
     char text[6][MV_BOUND_TEXT];
 } line_cells;
 
-static mv_bound least_unless(bool is_exact)
-{
-    return is_exact ? MV_BOUND_EXACT : MV_BOUND_LEAST;
-}
-
 static void set_cells(const mv_lines *found, const mv_line *line, line_cells *out)
 {
-    bool sizes = !line->is_least, is_unseen = !found->has_all && line->allocations == 0;
+    const mv_line_bounds *b = &found->bounds;
+    unsigned least = line->is_least ? MV_BOUND_LEAST : MV_BOUND_EXACT;
+    bool is_unseen = !found->has_all && line->allocations == 0;
     mv_value none = mv_value_shown(mv_value_of(MV_VALUE_NULL), "-");
 
-    out->peak = mv_value_bound(line->peak, least_unless(found->has_past && sizes), out->text[0]);
-    out->total = mv_value_bound(line->total, least_unless(found->has_all && sizes), out->text[1]);
-    out->live = mv_value_bound(line->live, least_unless(found->has_end || sizes), out->text[2]);
-    snprintf(out->text[3], MV_BOUND_TEXT, "%s%u", found->has_all ? "" : ">= ", line->allocations);
+    out->peak = mv_value_bound(line->peak, b->peak | least, out->text[0]);
+    out->total = mv_value_bound(line->total, b->total | least, out->text[1]);
+    out->live = mv_value_bound(line->live, b->live | (found->has_end ? 0 : least), out->text[2]);
+    snprintf(out->text[3], MV_BOUND_TEXT, "%s%u", mv_bound_sign(b->allocations), line->allocations);
     out->allocations = mv_value_shown(mv_value_u64(line->allocations), out->text[3]);
     if (is_unseen)
         out->total.shown = out->allocations.shown = "-";
-    out->active =
-        is_unseen ? none : mv_value_bound(line->active, least_unless(found->has_all), out->text[4]);
-    out->reserved =
-        is_unseen ? none
-                  : mv_value_bound(line->reserved, least_unless(found->has_all), out->text[5]);
+    out->active = is_unseen ? none : mv_value_bound(line->active, b->active, out->text[4]);
+    out->reserved = is_unseen ? none : mv_value_bound(line->reserved, b->reserved, out->text[5]);
 }
 
 #define LINE_FIELDS(COLUMN, MEMBER, LIST)                                                        \

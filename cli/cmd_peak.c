@@ -331,17 +331,17 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
     MEMBER("peak.allocated", found->peak)                   \
     LIST("sites", &site_table, mv_value_rows(d))
 
-/* Null: as far as recorded, which is not to say that it does. */
+/* Null: as far as recorded, which is not to say that it does, or does not. */
 static mv_value reaches_value(const mv_peak_target *t)
 {
-    return t->reaches && !t->is_known ? mv_value_of(MV_VALUE_NULL) : mv_value_bool(t->reaches);
+    return t->is_known ? mv_value_bool(t->reaches) : mv_value_of(MV_VALUE_NULL);
 }
 
 #define TARGET_FIELDS(COLUMN, MEMBER, LIST)                                              \
     MEMBER("target.bytes",                                                               \
            has_target ? mv_value_u64(d->target.bytes) : mv_value_of(MV_VALUE_NO_OBJECT)) \
     MEMBER("target.reaches", reaches_value(&d->target))                                  \
-    MEMBER("target.known", d->target.is_known)                                           \
+    MEMBER("target.known", mv_value_bool(d->target.bound == MV_BOUND_EXACT))             \
     MEMBER("target.least", d->target.is_least)                                           \
     MEMBER("target.peak", d->target.peak)                                                \
     LIST("target.sites", &target_site_table, mv_value_rows(d))
@@ -594,6 +594,8 @@ static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window wind
         totals->peak.bytes.allocated = peak;
         totals->peak.bytes.reserved = reserved.bytes.reserved;
     }
+    if (window.first > 0)
+        totals->audit.peak = mv_bounds_within(lives);
     mv_gate_judge_totals(&r->cli->gates, r->trace, totals);
     return MV_OK;
 }
@@ -610,7 +612,7 @@ static mv_code find_answers(peak_report *r, const mv_lives *lives, mv_window win
         return MV_OK;
     if (mv_totals_find(&r->cli->arena, r->trace, lives, &totals, err) != MV_OK)
         return err->code;
-    aim.is_exact = totals.audit.peak.allocated == MV_BOUND_EXACT;
+    aim.bound = window.first > 0 ? mv_bounds_within(lives).allocated : totals.audit.peak.allocated;
     if (mv_option_given(o, MV_HAS(TARGET)) &&
         mv_peak_reach(&r->cli->arena, &d->found, aim, &d->target, err) != MV_OK)
         return err->code;
@@ -624,6 +626,7 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     mv_cli *cli = r->cli;
     mv_peak_opts opts = {.kinds = r->kinds, .rules = &r->rules};
     mv_err err = {.offset = MV_NO_OFFSET};
+    mv_doubted about;
     mv_moment at;
     mv_lives lives;
 
@@ -637,7 +640,8 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
         return false;
     d->least = mv_fact_of_device(r->trace, MV_FACT_PEAK, device);
     d->is_held = !d->has_peak && at.event + 1 == lives.events.count; /* MV_BEFORE + 1 is 0 */
-    if (mv_doubts_find(cli, &lives, MV_DOUBTED_PEAK, &d->doubts, &err) == MV_OK)
+    about = opts.window.first > 0 ? MV_DOUBTED_MOMENT : MV_DOUBTED_PEAK;
+    if (mv_doubts_find(cli, &lives, about, &d->doubts, &err) == MV_OK)
         mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
     if (err.code == MV_OK &&
         !mv_peak_doubts_add_known(&cli->arena, r->trace, device, d->found.peak, &d->doubts.words))

@@ -49,13 +49,13 @@ static const char *parting_text(const ranks_report *r, uint32_t rank, char text[
            mv_value_shown(mv_value_text(s->name), name))                                      \
     MEMBER("device", s->device)                                                               \
     COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8,                                     \
-           mv_value_bound(s->peak_allocated, s->peaks, peak))                                 \
+           mv_value_bound(s->peak_allocated, s->allocated, peak))                             \
     COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE | MV_UNIT_SPARE, 0,                               \
            mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)), \
                           s == usual ? "=" : NULL))                                           \
     COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 8,                  \
-           mv_value_bound(s->peak_reserved, s->peaks, reserved))                              \
-    MEMBER("peaks_exact", mv_value_bool(s->peaks == MV_BOUND_EXACT))                          \
+           mv_value_bound(s->peak_reserved, s->reserved, reserved))                           \
+    MEMBER("peaks_exact", mv_value_bool((s->allocated | s->reserved) == MV_BOUND_EXACT))      \
     MEMBER("end_allocated", s->end_allocated)                                                 \
     COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))      \
     MEMBER("leaked_bytes", s->leaked_bytes)                                                   \
@@ -357,14 +357,15 @@ static void judge_gate(ranks_report *r)
                           "%s: no request failed in what was recorded: history %s", name,
                           mv_history_name(s->history));
         snprintf(why, sizeof why, "history %s", mv_history_name(s->history));
-        doubt = s->history == MV_HISTORY_COMPLETE ? "the events contradict each other" : why;
+        doubt = s->history == MV_HISTORY_COMPLETE ? "memviz stats says why" : why;
         snprintf(what, sizeof what, "%s: peak allocated", name);
-        mv_gate_judge_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->peaks, doubt, what);
+        mv_gate_judge_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->allocated, doubt, what);
         snprintf(what, sizeof what, "%s: peak reserved", name);
-        if (s->peaks == MV_BOUND_EXACT && s->lacks_reserved)
+        if (s->reserved == MV_BOUND_EXACT && s->lacks_reserved)
             doubt = "the file does not say what was taken from the device";
         mv_gate_judge_bytes(gates, MV_GATE_RESERVED, s->peak_reserved,
-                            s->lacks_reserved ? s->peaks | MV_BOUND_LEAST : s->peaks, doubt, what);
+                            s->lacks_reserved ? s->reserved | MV_BOUND_LEAST : s->reserved, doubt,
+                            what);
     }
 }
 

@@ -160,8 +160,41 @@ static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
     "on this level each block is a segment of its own, so nothing that is reserved can be " \
     "free: what a pool holds beyond what it gave out is not seen"
 
+/* Whether what was reserved at the moments of the trace is not known. */
+static bool lacks_segments(const mv_lives *lives)
+{
+    return lives->lacks_segment_events ||
+           (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
+}
+
+/* Why there is no certain verdict. NULL when memory is out. */
+static const char *why_unknown(const fragmentation_state *q)
+{
+    const mv_lives *lives = q->lives;
+    const char *residual;
+
+    if (lives->events.count == 0)
+        return mv_arena_printf(q->arena,
+                               "whether what is free was needed at another moment is unknown: the "
+                               "file has no history (%s)",
+                               mv_recorder_of(q->trace)->events);
+    if (lives->lacks_allocs)
+        return "what was in use is unknown: allocations were not recorded";
+    if (lives->lacks_segment_events)
+        return "what was reserved at other moments is not certain: no segment event is in the file";
+    if (lacks_segments(lives))
+        return "what was reserved before the trace begins is unknown: the file has no final heap";
+    if (lives->history != MV_HISTORY_COMPLETE)
+        return "whether what is free was needed before the trace begins is unknown: record from "
+               "the start, with max_entries large enough";
+    residual = mv_residual_text(q->arena, lives);
+    return residual ? mv_arena_printf(q->arena, "how much was needed at once is unknown: %s",
+                                      *residual ? residual : "sizes of blocks are not certain")
+                    : NULL;
+}
+
 /* NULL when memory is out. */
-static const char *why(const fragmentation_state *q, bool is_far, bool has_events)
+static const char *why(const fragmentation_state *q, bool is_far)
 {
     const mv_fragmentation *f = q->out;
     uint64_t free =
@@ -170,14 +203,8 @@ static const char *why(const fragmentation_state *q, bool is_far, bool has_event
 
     if (f->is_unseen)
         return WHY_UNSEEN;
-    if (!f->is_known && !has_events)
-        return mv_arena_printf(q->arena,
-                               "whether what is free was needed at another moment is unknown: the "
-                               "file has no history (%s)",
-                               mv_recorder_of(q->trace)->events);
     if (!f->is_known)
-        return "whether what is free was needed before the trace begins is unknown: record from "
-               "the start, with max_entries large enough";
+        return why_unknown(q);
     if (f->fragmented)
         return is_far ? mv_arena_printf(q->arena, "%s %s %s",
                                         f->failed ? "what is reserved and the refused segment are"
@@ -205,7 +232,7 @@ static bool find_words(fragmentation_state *q, bool is_far)
                 : f->is_unseen ? "not known on this level"
                 : f->is_known  ? "ok"
                                : "ok as far as is known";
-    f->why = why(q, is_far, q->lives->events.count > 0);
+    f->why = why(q, is_far);
     f->trials_note = f->trust_note = "";
     mv_size_text(failed, f->failed);
     mv_size_text(reserved, f->bytes.reserved);
@@ -236,11 +263,12 @@ static bool decide(fragmentation_state *q)
     f->over_plain = f->bytes.reserved > f->bytes.allocated &&
                     f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
     is_far = is_far_beyond(f->beyond, f->base);
-    f->fragmented = is_far || is_hollow(q);
+    f->fragmented = (is_far || is_hollow(q)) && !q->lives->lacks_allocs;
     f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
     f->is_known =
         f->fragmented ||
-        (!f->is_unseen && !(mv_bounds_of(q->lives).active & MV_BOUND_MOST) &&
+        (!f->is_unseen && !q->lives->lacks_allocs && !lacks_segments(q->lives) &&
+         !(mv_bounds_of(q->lives).active & MV_BOUND_MOST) &&
          !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed));
     f->waits = f->is_known && !f->fragmented && f->over_plain && f->beyond > 0 &&
                f->bytes.pending > f->bytes.free;

@@ -449,6 +449,10 @@ static void decide(mv_leak_state *w, const no_growth *o)
                     w->trace->notes[MV_NOTE_LOST_EVENTS].count > 0 ? w->lives->history_why
                                                                    : "the file has no events",
                     mv_recorder_of(w->trace)->events);
+    else if (w->lives->lacks_allocs)
+        set_unknown(out, "no allocations",
+                    "allocations were not recorded (skip_actions), so what is kept is of no line",
+                    "record all kinds of events");
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
                     "nothing that was allocated in the trace is alive at its end", "");

@@ -77,8 +77,12 @@ typedef struct {
     uint32_t ring;    /* size of the full buffer of events: older ones were dropped, and a larger
                        * max_entries would have kept them. 0: nothing shows that it was full */
     mv_events events; /* of that device: columns of the trace */
-    bool has_later_events; /* events follow that are not in the table (lives_window.h) */
-    bool has_no_heap;      /* the file has no final heap: nothing is compared with it */
+    bool has_later_events;     /* events follow that are not in the table (lives_window.h) */
+    bool has_no_heap;          /* the file has no final heap: nothing is compared with it */
+    bool lacks_segment_events; /* they were not recorded, as it seems, or dropped: what is reserved
+                                * is taken to be that of the final heap at all times */
+    bool lacks_allocs;         /* no event is an allocation, and frees or the final heap show that
+                                * there were some */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
@@ -126,6 +130,12 @@ bool mv_segment_lives_push(mv_arena *arena, uint64_t rows, mv_segment_lives *out
 void mv_alloc_lives_copy(const mv_alloc_lives *from, uint32_t row, mv_alloc_lives *to, uint32_t as);
 void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segment_lives *to,
                            uint32_t as);
+
+/* Whether there may have been more than these lives before the first event. */
+static inline bool mv_lives_lack_past(const mv_lives *lives)
+{
+    return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap;
+}
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 

@@ -28,12 +28,12 @@ static evidence gather(const mv_lives_sweep *r)
         else
             e.without_stack++;
     }
-    /* a mapped range may show the stack of a later one that it merged with */
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER && !s->is_expandable[i] &&
-            s->stack[i].row != MV_NO_ROW)
-            e.with_stack++;
     e.lacks_segment_events = e.preexisting == 0 && r->ranks.segment_events == 0;
+    /* a mapped range may show the stack of a later one that it merged with, if there was one */
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER &&
+            (!s->is_expandable[i] || e.lacks_segment_events) && s->stack[i].row != MV_NO_ROW)
+            e.with_stack++;
     for (uint32_t i = 0; i < r->ev.count && !e.events_have_stacks; i++)
         e.events_have_stacks = r->ev.call[i] != MV_NO_CALL;
     return e;
@@ -306,10 +306,12 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
     bool unrecorded_survive = e->events_have_stacks && e->without_stack > 0;
     uint32_t ring = full == NOT_FULL ? 0 : (uint32_t)r->recorded;
 
+    r->lives->lacks_segment_events =
+        ring != 1 && e->lacks_segment_events && e->with_stack > 0 && !is_full(r, full, ring);
     if (ring == 1)
         decide(r, MV_HISTORY_TRUNCATED, ring,
                "only the last event was kept, as with enabled='state' or max_entries=1");
-    else if (e->lacks_segment_events && e->with_stack > 0 && !is_full(r, full, ring))
+    else if (r->lives->lacks_segment_events)
         decide(r, MV_HISTORY_TRUNCATED, 0,
                "the segments have stacks, but no segment event is in the file: they were not "
                "recorded (skip_actions), or older events were dropped");
@@ -344,5 +346,8 @@ bool mv_lives_history(mv_lives_sweep *r)
         decide_empty(r, full);
     else
         decide_used(r, &e, full, lost_ranges);
+    r->lives->lacks_allocs = r->ev.count > 0 && r->alloc_events == 0 &&
+                             r->lives->history != MV_HISTORY_TRUNCATED &&
+                             (r->lives->doubts.lone_frees > 0 || r->lives->doubts.residual > 0);
     return true;
 }

@@ -169,14 +169,37 @@ static void drop_idle(mv_lines *lines)
     lines->count = kept;
 }
 
+/* What was allocated is known where a free is missing, but for the sizes. */
+static mv_bound bound_of_total(mv_bound blocks)
+{
+    return blocks & MV_BOUND_MOST ? MV_BOUND_ABOUT : blocks;
+}
+
+static mv_line_bounds bounds_of(const line_search *p)
+{
+    unsigned past = mv_lives_lack_past(p->lives) ? MV_BOUND_LEAST : MV_BOUND_EXACT;
+    unsigned all = p->out->has_all ? MV_BOUND_EXACT : MV_BOUND_LEAST;
+    mv_bounds of_device = mv_bounds_within(p->lives), of_line;
+    mv_lives sized = *p->lives;
+
+    sized.doubts.inexact_blocks = 0; /* each line tells its own */
+    of_line = mv_bounds_within(&sized);
+    return (mv_line_bounds){.peak = past | of_line.allocated,
+                            .total = all | bound_of_total(of_line.blocks),
+                            .live = p->out->has_end ? mv_bound_of_end(p->lives) : of_line.allocated,
+                            .allocations = all,
+                            .active = all | of_device.active,
+                            .reserved = all | of_device.reserved};
+}
+
 static mv_code profile(mv_arena *arena, line_search *p, mv_err *err)
 {
     mv_arena scratch;
     bool is_done;
 
-    *p->out = (mv_lines){.has_past = p->lives->history == MV_HISTORY_COMPLETE};
-    p->out->has_all = p->out->has_past || p->window.first > 0;
+    *p->out = (mv_lines){.has_all = p->window.first > 0 || !mv_lives_lack_past(p->lives)};
     p->out->has_end = p->window.end == p->lives->events.count;
+    p->out->bounds = bounds_of(p);
     mv_arena_init(&scratch, arena->budget);
     is_done = p->grouping ? make_groups(arena, &scratch, p) : make_lines(arena, &scratch, p);
     if (is_done) {

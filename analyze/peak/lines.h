@@ -16,6 +16,7 @@
 #include "analyze/lives/lives.h"
 #include "analyze/lives/position.h"
 #include "analyze/peak/grouping.h"
+#include "analyze/totals/bounds.h"
 
 typedef struct {
     mv_frame_id frame;   /* MV_NO_FRAME: stacks without frames */
@@ -33,16 +34,22 @@ typedef struct {
     uint64_t reserved;
 } mv_line;
 
-/* What the events cannot tell. Without all events from an empty heap on, blocks that were freed
+/* How the figures of all lines stand to the true ones (analyze/totals/bounds.h); is_least of a line
+ * comes on top for its bytes. Without all events from an empty heap on, blocks that were freed
  * before the first event are nowhere, and those from before it are often of no line: a peak is a
  * lower bound. In a window that begins with the first event, what was allocated and freed is, too.
- */
+ * What is live is what is known to be of the line. */
+typedef struct {
+    mv_bound peak, total, live, allocations;
+    mv_bound active, reserved; /* of the device */
+} mv_line_bounds;
+
 typedef struct {
     uint32_t count;
     mv_line *lines; /* [count] highest peak first */
-    bool has_past;  /* the history is complete: the peaks are those of the run */
-    bool has_all;   /* likewise what was allocated and freed in the window */
-    bool has_end;   /* the window ends with the events: sizes of what is live are exact */
+    mv_line_bounds bounds;
+    bool has_all; /* the history is complete, or the window begins after the first event */
+    bool has_end; /* the window ends with the events: sizes of what is live are exact */
 } mv_lines;
 
 /* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only when memory is out. */

@@ -13,6 +13,7 @@
 
 #include "analyze/peak/category.h"
 #include "analyze/peak/curve.h"
+#include "analyze/totals/bounds.h"
 #include "analyze/totals/moment.h"
 
 typedef struct {
@@ -71,16 +72,17 @@ mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives
 /* What is asked for. */
 typedef struct {
     uint64_t bytes; /* the target */
-    bool is_exact;  /* the peak is known to the byte (mv_audit.peak.allocated). If not, the true
-                     * one may be higher, and hold blocks of these sites that the file does not */
+    mv_bound bound; /* of the peak (mv_audit.peak.allocated). The true one may be higher, and hold
+                     * blocks of these sites that the file does not, or be lower */
 } mv_peak_aim;
 
 /* The sites without which the window's peak is at most `bytes`. */
 typedef struct {
     uint64_t bytes; /* the target */
+    mv_bound bound; /* of the peak: that of the aim */
     bool reaches;   /* as far as recorded */
-    bool is_known;  /* the peak is exact, and so is the answer */
-    bool is_least;  /* it is proven that no smaller set is enough; never unless is_known */
+    bool is_known;  /* whether `reaches` is certain */
+    bool is_least;  /* it is proven that no smaller set is enough; never unless the peak is exact */
     uint64_t peak;  /* the peak without them */
     uint32_t count; /* 0 when the peak is no higher than the target */
     uint32_t *part; /* [count] in the order in which they were chosen */

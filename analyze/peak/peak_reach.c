@@ -83,7 +83,9 @@ static bool reach(mv_arena *scratch, reach_search *r)
     out->peak = r->peak;
     out->reaches = r->peak <= out->bytes;
     /* Two are the least: a single site that is enough would have been chosen first. */
-    out->is_least = out->is_known && out->reaches && (out->count <= 2 || out->count == r->least);
+    out->is_least =
+        out->bound == MV_BOUND_EXACT && out->reaches && (out->count <= 2 || out->count == r->least);
+    out->is_known = !(out->bound & (out->reaches ? MV_BOUND_LEAST : MV_BOUND_MOST));
     return true;
 }
 
@@ -95,7 +97,7 @@ mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, mv_peak_aim 
     mv_arena scratch;
     bool is_done;
 
-    *out = (mv_peak_target){.bytes = aim.bytes, .is_known = aim.is_exact};
+    *out = (mv_peak_target){.bytes = aim.bytes, .bound = aim.bound};
     out->part = mv_push_array(arena, uint32_t, MV_PEAK_REACH_MOST);
     out->fall = mv_push_array(arena, uint64_t, MV_PEAK_REACH_MOST);
     mv_arena_init(&scratch, arena->budget);

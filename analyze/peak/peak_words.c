@@ -40,8 +40,13 @@ bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted abou
     *out = (mv_peak_doubts){0};
     if (about == MV_DOUBTED_PEAK && !add(out, mv_peak_history_doubt(arena, lives->history)))
         return false;
+    if (about == MV_DOUBTED_PEAK && lives->has_no_heap)
+        add(out, "the file has no final heap: blocks from before the events may be missing");
     if (about != MV_DOUBTED_END && !add(out, inexact_text(arena, lives->doubts.inexact_blocks)))
         return false;
+    if (about != MV_DOUBTED_END && lives->lacks_segment_events)
+        add(out,
+            "no segment event is in the file: what was reserved before the end is not certain");
     return add(out, mv_residual_text(arena, lives));
 }
 
@@ -84,6 +89,9 @@ const char *mv_category_advice(uint16_t category)
 
 const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t size)
 {
+    static const char *const doubts[] = {"", "; the true one may be higher",
+                                         "; the true one may be lower",
+                                         "; the true one may be higher or lower"};
     char bytes[MV_SIZE_TEXT], peak[MV_SIZE_TEXT], these[24] = "this one";
 
     mv_size_text(bytes, target->bytes);
@@ -97,7 +105,7 @@ const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t 
         snprintf(out, size, "target %s%s: without %s%s the %speak is %s%s", bytes,
                  target->reaches ? "" : " is out of reach", these,
                  target->is_least && target->count > 1 ? " (fewer are not enough)" : "",
-                 target->is_known ? "" : "recorded ", mv_size_text(peak, target->peak),
-                 target->is_known ? "" : "; the true one may be higher");
+                 target->bound == MV_BOUND_EXACT ? "" : "recorded ",
+                 mv_size_text(peak, target->peak), doubts[target->bound]);
     return out;
 }

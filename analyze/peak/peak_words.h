@@ -7,7 +7,7 @@
 
 typedef struct {
     uint32_t count;
-    const char *text[4];
+    const char *text[6];
 } mv_peak_doubts;
 
 /* "history is late: the true peak may be earlier and higher"; "" where the history is complete.

@@ -115,10 +115,35 @@ static uint32_t count_open(const speaker *s, uint32_t *first)
     uint32_t open = 0;
 
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->ranks[i]->peaks != MV_BOUND_EXACT && s->ranks[i]->history != MV_HISTORY_COMPLETE &&
-            open++ == 0)
+        if (s->ranks[i]->allocated != MV_BOUND_EXACT &&
+            s->ranks[i]->history != MV_HISTORY_COMPLETE && open++ == 0)
             *first = i;
     return open;
+}
+
+/* The ranks whose events are all there, and do not tell the peak: frees were not recorded, or the
+ * events contradict the final heap. */
+static uint32_t count_unsure(const speaker *s, uint32_t *first)
+{
+    uint32_t unsure = 0;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->ranks[i]->allocated != MV_BOUND_EXACT &&
+            s->ranks[i]->history == MV_HISTORY_COMPLETE && unsure++ == 0)
+            *first = i;
+    return unsure;
+}
+
+static void say_unsure(const speaker *s, char text[SENTENCE])
+{
+    static const char *const ways[] = {"", "higher", "lower", "higher or lower"};
+    uint32_t first = 0, unsure = count_unsure(s, &first);
+
+    if (unsure == 1)
+        mv_text_append(text, SENTENCE, "; %s may have peaked %s: memviz stats says why",
+                       s->out->names[first], ways[s->ranks[first]->allocated]);
+    else if (unsure > 1)
+        mv_text_append(text, SENTENCE, "; %u peaks are not exact: memviz stats says why", unsure);
 }
 
 static void say_open(const speaker *s, char text[SENTENCE])
@@ -146,7 +171,8 @@ static void say_two(const speaker *s, char text[SENTENCE])
     uint64_t low = s->ranks[small]->peak_allocated, high = s->ranks[large]->peak_allocated;
     char bytes[MV_SIZE_TEXT];
 
-    const char *known = count_open(s, &first) ? " as far as is known" : "";
+    bool is_known = count_open(s, &first) == 0 && count_unsure(s, &first) == 0;
+    const char *known = is_known ? "" : " as far as is known";
 
     if (low == high) {
         mv_text_append(text, SENTENCE, "both peak at %s%s", mv_size_text(bytes, low), known);
@@ -195,6 +221,7 @@ static const char *find_verdict(const speaker *s)
     else
         say_several(s, text);
     say_open(s, text);
+    say_unsure(s, text);
     return mv_arena_text(s->arena, text, strlen(text));
 }
 

@@ -229,7 +229,8 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
     out->peak_allocated = totals.peak.bytes.allocated;
     out->peak_reserved = totals.peak.bytes.reserved;
     out->end_allocated = totals.current.bytes.allocated;
-    out->peaks = totals.audit.peak.allocated | totals.audit.peak.reserved;
+    out->allocated = totals.audit.peak.allocated;
+    out->reserved = totals.audit.peak.reserved;
     *peak = totals.peak.allocated_event;
     return MV_OK;
 }
@@ -252,10 +253,9 @@ static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_s
     out->peak_allocated = allocated.bytes.allocated;
     out->peak_reserved = reserved.bytes.reserved;
     out->end_allocated = mv_moment_levels(lives, last).allocated;
-    bounds = mv_bounds_of(lives);
-    out->peaks = (bounds.allocated | bounds.reserved) & MV_BOUND_MOST;
-    if (lives->doubts.residual != 0 || lives->doubts.inexact_blocks != 0)
-        out->peaks |= MV_BOUND_LEAST;
+    bounds = mv_bounds_within(lives);
+    out->allocated = bounds.allocated;
+    out->reserved = bounds.reserved;
     *peak = allocated.event;
     return MV_OK;
 }

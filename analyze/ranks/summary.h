@@ -51,7 +51,9 @@ typedef struct {
     uint32_t steps;
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
-    mv_bound peaks;      /* how both peaks stand to the true ones: the doubts of either */
+    mv_bound allocated;  /* of peak_allocated */
+    mv_bound reserved;   /* of peak_reserved; files keep the doubts of both together, and which is
+                          * exact */
     bool lacks_reserved; /* the file is of another tool, which does not say what was reserved */
     bool lacks_failures; /* likewise, or whether a request failed */
     uint64_t leaked_bytes;

@@ -62,6 +62,18 @@ static void put_text(writer *w, mv_span text)
     put(w, text.data, (uint32_t)text.length);
 }
 
+/* The doubts of both peaks, as older versions read them, and which of the two is exact. */
+static uint32_t flags_of(const mv_summary *s)
+{
+    mv_bound both = s->allocated | s->reserved;
+
+    return (uint32_t)(both == MV_BOUND_EXACT) | (uint32_t)s->is_cut << 1 |
+           (uint32_t)s->lacks_reserved << 2 | (uint32_t)s->lacks_failures << 3 |
+           (uint32_t)((both & MV_BOUND_MOST) != 0) << 4 | (uint32_t)(both == MV_BOUND_MOST) << 5 |
+           (uint32_t)(s->allocated == MV_BOUND_EXACT) << 6 |
+           (uint32_t)(s->reserved == MV_BOUND_EXACT) << 7;
+}
+
 static void put_facts(writer *w, const mv_summary *s)
 {
     put_text(w, (mv_span){(const uint8_t *)s->name, strlen(s->name)});
@@ -69,10 +81,7 @@ static void put_facts(writer *w, const mv_summary *s)
     put_u8(w, s->history);
     put_u8(w, s->verdict);
     put_u8(w, s->steps_source);
-    put_u8(w, (s->peaks == MV_BOUND_EXACT) | (uint32_t)s->is_cut << 1 |
-                  (uint32_t)s->lacks_reserved << 2 | (uint32_t)s->lacks_failures << 3 |
-                  (uint32_t)((s->peaks & MV_BOUND_MOST) != 0) << 4 |
-                  (uint32_t)(s->peaks == MV_BOUND_MOST) << 5);
+    put_u8(w, flags_of(s));
     put_u32(w, s->steps);
     put_u64(w, s->events);
     put_u64(w, s->allocs);
@@ -240,7 +249,8 @@ static mv_code take_facts(reader *r, mv_summary *s)
     s->verdict = mv_take_u8(&r->c);
     s->steps_source = mv_take_u8(&r->c);
     flags = mv_take_u8(&r->c);
-    s->peaks = peaks_of(flags);
+    s->allocated = flags & 64 ? MV_BOUND_EXACT : peaks_of(flags);
+    s->reserved = flags & 128 ? MV_BOUND_EXACT : peaks_of(flags);
     s->is_cut = flags >> 1 & 1;
     s->lacks_reserved = flags >> 2 & 1;
     s->lacks_failures = flags >> 3 & 1;

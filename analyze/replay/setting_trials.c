@@ -223,12 +223,32 @@ static const char *too_little_is_met(mv_trials *t, double met, double segments)
         100 * met, 100 * segments);
 }
 
+/* A replay whose events are all predicted. When a block is freed does not matter to what is
+ * reserved, but when it can be used again does. */
+static const char *trust_events(mv_trials *t)
+{
+    const mv_lives *lives = t->lives;
+    const char *late = lives->history == MV_HISTORY_COMPLETE ? "" : trust_late(t);
+
+    if (!late || t->trust == MV_TRUST_LOW)
+        return late;
+    if (lives->doubts.residual || lives->doubts.lost_frees) {
+        t->trust = MV_TRUST_FAIR;
+        return mv_residual_text(t->arena, lives);
+    }
+    if (*late)
+        return late;
+    if (!t->fidelity.exact)
+        return "the trace contradicts itself in places";
+    t->trust = MV_TRUST_EXACT;
+    return "every recorded event is predicted";
+}
+
 /* Judges a replay that predicts most of the trace. */
 static const char *trust_fully(mv_trials *t)
 {
     const mv_replay_fidelity *f = &t->fidelity;
     bool strays = share(miss(t), t->recorded_reserved) > SAME_PEAK;
-    const char *residual;
 
     t->trust = MV_TRUST_FAIR;
     if (strays && t->recorded.gc_threshold > 0 && t->limit == UINT64_MAX)
@@ -244,15 +264,7 @@ static const char *trust_fully(mv_trials *t)
     if (f->first_difference != MV_NEVER)
         return mv_arena_printf(t->arena, "event %u is not predicted: %s", f->first_difference,
                                f->why);
-    residual = mv_residual_text(t->arena, t->lives);
-    if (!residual || *residual)
-        return residual;
-    if (t->lives->history != MV_HISTORY_COMPLETE)
-        return trust_late(t);
-    if (!f->exact)
-        return "the trace contradicts itself in places";
-    t->trust = MV_TRUST_EXACT;
-    return "every recorded event is predicted";
+    return trust_events(t);
 }
 
 static void judge_trust(mv_trials *t)

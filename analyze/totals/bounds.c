@@ -49,10 +49,9 @@ static unsigned of_sizes(const mv_lives *lives)
            if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees, MV_BOUND_ABOUT);
 }
 
-mv_bounds mv_bounds_of(const mv_lives *lives)
+/* `before`: what may have been before the first event. */
+static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
 {
-    unsigned before =
-        if_any(lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap, MV_BOUND_LEAST);
     unsigned blocks = before | of_allocations(lives);
     unsigned sized = blocks | of_sizes(lives) | mv_bound_of_residual(lives->doubts.residual);
     unsigned late = if_any(lives->doubts.ended_last, MV_BOUND_LEAST);
@@ -65,4 +64,37 @@ mv_bounds mv_bounds_of(const mv_lives *lives)
                        .requested = blocks | gone | uncompleted,
                        .reserved = before | if_any(lives->doubts.lone_segments, MV_BOUND_ABOUT) |
                                    mv_bound_of_residual(lives->doubts.residual_reserved)};
+}
+
+mv_bounds mv_bounds_of(const mv_lives *lives)
+{
+    return bounds_of(lives, if_any(mv_lives_lack_past(lives), MV_BOUND_LEAST));
+}
+
+mv_bound mv_bound_of_end(const mv_lives *lives)
+{
+    uint64_t under = lives->doubts.final_mismatches - lives->doubts.final_over;
+
+    return if_any(under, MV_BOUND_LEAST) | if_any(lives->doubts.final_over, MV_BOUND_MOST) |
+           mv_bound_of_residual(lives->doubts.residual) |
+           if_any(lives->has_no_heap, mv_bounds_of(lives).allocated);
+}
+
+mv_bounds mv_bounds_within(const mv_lives *lives)
+{
+    mv_bounds bounds = bounds_of(lives, MV_BOUND_EXACT);
+
+    bounds.reserved |= if_any(lives->lacks_segment_events, MV_BOUND_ABOUT);
+    return bounds;
+}
+
+mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event)
+{
+    mv_bounds bounds = mv_bounds_within(lives);
+
+    if (event + 1 == lives->events.count) {
+        bounds.allocated = mv_bound_of_end(lives);
+        bounds.reserved = mv_bound_of_residual(lives->doubts.residual_reserved);
+    }
+    return bounds;
 }

@@ -41,4 +41,12 @@ mv_bound mv_bound_of_residual(int64_t residual);
 /* The bounds of the highest levels of these lives. */
 mv_bounds mv_bounds_of(const mv_lives *lives);
 
+/* The bounds of levels from the first event on: what was before it does not matter. */
+mv_bounds mv_bounds_within(const mv_lives *lives);
+
+/* The bound of what is allocated after the last event, in all: the final heap has its blocks; and
+ * of both levels after this event, the last or another. */
+mv_bound mv_bound_of_end(const mv_lives *lives);
+mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event);
+
 #endif

@@ -8,10 +8,12 @@
  *
  *     peak            when most bytes were allocated; the first such moment
  *     reserved-peak   when most bytes were reserved; the first such moment. Where each block fills
- * a segment of its own, when that block is in it (mv_moment_filled) end             after the last
- * event oom, oom#K      at the first, or K-th, out-of-memory event 1234            after event
- * 1234; there must be one 1.5s            after the last event at or before that time
- * (analyze/lives/position.h); it must not be later than the last event of all devices
+ *                     a segment of its own, when that block is in it (mv_moment_filled)
+ *     end             after the last event
+ *     oom, oom#K      at the first, or K-th, out-of-memory event
+ *     1234            after event 1234; there must be one
+ *     1.5s            after the last event at or before that time (analyze/lives/position.h); it
+ *                     must not be later than the last event of all devices
  *     @NAME, @NAME#K  as that annotation begins: after the last event before its start
  *
  * Within a window (--from, --to), peaks and ooms are those of the window, including its first

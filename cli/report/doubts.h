@@ -20,6 +20,10 @@ mv_code mv_doubts_find(mv_cli *cli, const mv_lives *lives, mv_doubted about, mv_
 /* The lines, indented; nothing without doubts. */
 void mv_doubts_put(mv_cli *cli, const mv_doubts *doubts);
 
+/* Likewise for a moment in a list: the peak of a window that begins with event `first`, or what
+ * --at names. */
+void mv_doubts_put_at(mv_cli *cli, const mv_lives *lives, uint32_t event, uint32_t first);
+
 /* Fields of a device (`d` is an mv_doubts *). */
 #define MV_DOUBT_FIELDS(MEMBER, d)                   \
     MEMBER("history", mv_history_name((d)->history)) \

@@ -257,6 +257,28 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     cr_expect_not_null(q.found.advice_none);
 }
 
+/* When a block is freed does not matter to what is reserved: a replay is as sure without it. */
+Test(whatif, frees_that_are_one_event_change_no_trust)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "ring");
+    mv_events events = mv_trace_events(&trace, 0);
+    question q;
+
+    for (uint32_t i = 0; i < events.count; i++)
+        if (events.action[i] == MV_ACTION_FREE_REQUESTED)
+            events.action[i] = MV_ACTION_SNAPSHOT;
+    ask_trace(&q, &trace, (mv_whatif_opts){0});
+    cr_expect_gt(q.lives.doubts.unrequested, 0);
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_LOW, "%s", q.found.trials.trust_why);
+    cr_expect_eq(q.found.advice_count, 0);
+    trace = mvt_load(mvt_memory(), "../skipped/no_free_requested");
+    ask_trace(&q, &trace, (mv_whatif_opts){0});
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_EXACT, "%s", q.found.trials.trust_why);
+    trace = mvt_load(mvt_memory(), "../skipped/no_frees");
+    ask_trace(&q, &trace, (mv_whatif_opts){0});
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_FAIR, "%s", q.found.trials.trust_why);
+}
+
 Test(whatif, with_late_history_it_says_how_sure_it_is)
 {
     question q;

@@ -72,6 +72,8 @@ Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
          "about 188 MiB; whether it was above 100 MiB is unknown: 3 allocations ended without"},
         {0, "peak --fail-on 'peak>100MiB,known' $SNAPS/../skipped/no_frees.pickle", ""},
         {0, "leaks --fail-on leak,known $SNAPS/../skipped/no_frees.pickle", ""},
+        {0, "peak --from 100 --fail-on 'peak>1GiB' --fail-on 'reserved>1GiB' $SNAPS/ring.pickle",
+         ""},
         {3, "stats --fail-on 'peak>70MiB' $SNAPS/../skipped/no_final_heap.pickle",
          "at least 88.0 MiB, above 70.0 MiB"},
         {3,

@@ -53,6 +53,51 @@ Test(fragmentation, the_share_is_of_bytes_that_are_named)
     cr_expect_str_eq(r.f.why, "what is reserved is 28 % more than the 80.0 MiB in use at event 5");
 }
 
+/* An answer that is not known has its own reason, and the past is none where it is in the file. */
+Test(fragmentation, what_is_not_known_has_its_reason)
+{
+    mvt_run run = mvt_sh("COLUMNS=200 $MEMVIZ fragmentation $SNAPS/../skipped/no_frees.pickle");
+    mvt_trace *t = mvt_new();
+    mv_trace trace;
+    result r;
+
+    cr_expect(strstr(run.out, "ok as far as is known"), "%s", run.out);
+    cr_expect(strstr(run.out, "needed at once is unknown: 3 allocations ended without a free"),
+              "%s", run.out);
+    cr_expect_null(strstr(run.out, "before the trace"), "%s", run.out);
+    /* segments have stacks, and their events are not in the file */
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
+    mvt_free(t, .addr = 0x40000000);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
+    mvt_segment(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+    r = found(t);
+    cr_expect(!r.f.fragmented && !r.f.is_known);
+    cr_expect(strstr(r.f.why, "no segment event is in the file"), "%s", r.f.why);
+    /* no event is an allocation, and the final heap has blocks */
+    t = mvt_new();
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 200 * MIB);
+    mvt_segment_alloc(t, .addr = 0x60000000, .bytes = 20 * MIB);
+    mvt_segment(t, .addr = 0x40000000, .bytes = 200 * MIB);
+    mvt_block(t, .bytes = 200 * MIB);
+    mvt_segment(t, .addr = 0x60000000, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
+    r = found(t);
+    cr_expect(!r.f.fragmented && !r.f.is_known);
+    cr_expect(strstr(r.f.why, "allocations were not recorded"), "%s", r.f.why);
+    /* the first segment is of before, and nothing says how large it is */
+    t = mvt_new();
+    mvt_alloc(t, .addr = 0x80000000, .bytes = 4 * MIB);
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
+    trace = *mvt_done(t);
+    trace.notes[MV_NOTE_NO_HEAP].count = 1;
+    find_in(mvt_arena(t), &trace, 0, whole_trace, NULL, &r);
+    cr_expect_eq(r.lives.history, MV_HISTORY_LATE);
+    cr_expect(!r.f.fragmented && !r.f.is_known);
+    cr_expect(strstr(r.f.why, "the file has no final heap"), "%s", r.f.why);
+}
+
 /* The allocator asks the device for a segment, which is larger than the request. */
 Test(fragmentation, a_refused_segment_is_not_the_request)
 {

@@ -42,7 +42,8 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
         return err->code = MV_NOMEM;
     if (mv_moment_find(arena, lives, ask, &at, err) != MV_OK ||
         mv_peak_attribute(arena, trace, lives, at, opts, &found, err) != MV_OK ||
-        mv_peak_reach(arena, &found, (mv_peak_aim){found.peak / 2, true}, &target, err) != MV_OK ||
+        mv_peak_reach(arena, &found, (mv_peak_aim){found.peak / 2, MV_BOUND_EXACT}, &target, err) !=
+            MV_OK ||
         mv_lines_find(arena, trace, lives, opts.kinds, opts.window, &lines, err) != MV_OK ||
         mv_flame_memory(arena, lives, at.event, NULL, &memory, err) != MV_OK ||
         mv_flame_segments(arena, trace, lives, at.event, NULL, NULL, &segments, err) != MV_OK)

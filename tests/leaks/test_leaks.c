@@ -58,6 +58,24 @@ Test(leaks, growth_is_reported_and_the_rest_is_retained)
     cr_expect_eq(found.live_bytes, (1 << 20) + 10 * 1024);
 }
 
+/* Recorded with skip_actions: what the final heap holds is of no event. */
+Test(leaks, without_allocations_nothing_is_clean)
+{
+    mvt_trace *t = mvt_new();
+    mv_leaks found;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_segment_alloc(t, .addr = 0x800000, .bytes = 2 << 20);
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 1 << 20);
+    mvt_segment(t, .addr = 0x800000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 2 << 20);
+    found = leaks_of(t);
+    cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect(strstr(found.why, "allocations were not recorded"), "%s", found.why);
+}
+
 Test(leaks, healthy_steps_are_clean)
 {
     mvt_trace *t = ten_steps(0, NULL);

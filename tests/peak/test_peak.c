@@ -213,9 +213,9 @@ static void check_target(const mv_attribution *a, mv_arena *arena, uint64_t byte
     mv_peak_target target;
     uint64_t fall = 0;
 
-    mvt_ok(mv_peak_reach(arena, a, (mv_peak_aim){bytes, false}, &target, mvt_err()));
+    mvt_ok(mv_peak_reach(arena, a, (mv_peak_aim){bytes, MV_BOUND_ABOUT}, &target, mvt_err()));
     cr_expect(!target.is_known && !target.is_least);
-    mvt_ok(mv_peak_reach(arena, a, (mv_peak_aim){bytes, true}, &target, mvt_err()));
+    mvt_ok(mv_peak_reach(arena, a, (mv_peak_aim){bytes, MV_BOUND_EXACT}, &target, mvt_err()));
     cr_expect_eq(target.reaches, fewest != UINT32_MAX);
     for (uint32_t i = 0; i < target.count; i++) {
         gone[target.part[i]] = 1;

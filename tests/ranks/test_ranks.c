@@ -387,6 +387,18 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
     }
 }
 
+/* Frees that were not recorded make a peak of allocated memory doubtful, and none of reserved. */
+Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
+{
+    mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "
+                         "no_frees.pickle | tr -s '\n ' '  '");
+
+    cr_expect(strstr(run.out, "above no_free_completed.pickle as far as is known"), "%s", run.out);
+    cr_expect(strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats says"),
+              "%s", run.out);
+    cr_expect(strstr(run.out, "~ 188 MiB +100 MiB 200 MiB"), "%s", run.out);
+}
+
 /* A budget that all files together overrun, but none alone. */
 Test(ranks, files_share_the_memory)
 {

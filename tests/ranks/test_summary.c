@@ -57,8 +57,9 @@ static void expect_same(const round_trip *r, const char *name)
                   a->steps_source == b->steps_source && a->steps == b->steps &&
                   a->events == b->events && a->allocs == b->allocs && a->ooms == b->ooms &&
                   a->peak_allocated == b->peak_allocated && a->peak_reserved == b->peak_reserved &&
-                  a->end_allocated == b->end_allocated && a->peaks == b->peaks &&
-                  a->leaked_bytes == b->leaked_bytes && a->is_cut == b->is_cut,
+                  a->end_allocated == b->end_allocated && a->allocated == b->allocated &&
+                  a->reserved == b->reserved && a->leaked_bytes == b->leaked_bytes &&
+                  a->is_cut == b->is_cut,
               "%s", name);
     expect_same_stack(r, a->leak_stack, b->leak_stack);
     cr_assert_eq(a->sites, b->sites);

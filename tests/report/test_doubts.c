@@ -72,6 +72,49 @@ Test(doubts, lines_mark_what_is_the_least_it_can_be)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(line, "reserved_bytes")));
 }
 
+/* The marks of lines are those of stats: what lacks frees may be too high, and what lacks segment
+ * events has no level of what was reserved. */
+Test(doubts, lines_mark_what_may_be_too_high)
+{
+    static const struct {
+        const char *file, *row;
+    } all[] = {
+        {"no_free_requested", "<= 80.0 MiB    180 MiB        0 B       3   88.0 MiB    200 MiB"},
+        {"no_free_completed", "80.0 MiB    180 MiB        0 B       3  >= 88.0 MiB    200 MiB"},
+        {"no_frees", "~ 180 MiB   ~ 180 MiB        0 B       3   ~ 188 MiB    200 MiB"},
+        {"no_final_heap", ">= 80.0 MiB   >= 180 MiB       >= 0 B    >= 3  >= 88.0 MiB  >= 200"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run run = mvt_sh("$MEMVIZ lines $SNAPS/../skipped/%s.pickle", all[i].file);
+        cr_expect(strstr(run.out, all[i].row), "%s: %s", all[i].file, run.out);
+    }
+}
+
+/* A heap that was empty before the first event, in segments that have stacks. */
+Test(doubts, without_segment_events_what_was_reserved_is_not_known)
+{
+    mvt_trace *t = mvt_new();
+    const char *file;
+    mvt_run run;
+
+    mvt_alloc(t, .addr = 0x200000, .bytes = 2 << 20, .stack = "f:a.py:1");
+    mvt_free(t, .addr = 0x200000);
+    mvt_alloc(t, .addr = 0x2000000, .bytes = 2 << 20, .stack = "f:a.py:1");
+    mvt_segment(t, .addr = 0x200000, .bytes = 20 << 20, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 20 << 20);
+    mvt_segment(t, .addr = 0x2000000, .bytes = 20 << 20, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 2 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 18 << 20);
+    file = mvt_temp_file(mvt_pickle_bytes(t, false));
+    run = mvt_sh("$MEMVIZ lines %s", file);
+    cr_expect(strstr(run.out, "~ 40.0 MiB"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ peak %s", file);
+    cr_expect(strstr(run.out, "no segment event is in the file"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ memory --at end %s", file);
+    cr_expect_null(strstr(run.out, "no segment event is in the file"), "%s", run.out);
+}
+
 /* A block that was split off before event 0 and is freed within the events: all that is known is
  * that it is as large as its request. */
 Test(doubts, a_block_of_unknown_size_is_one)
