@@ -100,7 +100,7 @@ guest(SIGNALS, "signal stack of 4 KiB, later call", "go 1 signal_stack 4096", ti
 guest(SIGNALS, "signal stack of 8 KiB, first call", "signal_stack 8192", timed=False)
 guest(SIGNALS, "signal stack of 16 KiB, first call", "signal_stack 16384", timed=False)
 guest(SIGNALS, "stack of a handler, first call", "measured_stack 6", timed=False, noisy=True, stack=512)
-guest(SIGNALS, "stack of a handler, later call", "go 4 measured_stack 6", timed=False, noisy=True, stack=1536)
+guest(SIGNALS, "stack of a handler, later call", "go 4 measured_stack 6", timed=False, noisy=True, stack=1792)
 guest(SIGNALS, "calls in handlers", "calls_in_handlers 300", timed=False, complete=False)
 guest(SIGNALS, "siglongjmp out of handlers", "jumps_out_of_handlers 300", timed=False, complete=False)
 guest(SIGNALS, "a fork in every handler", "forks_in_handlers 20", timed=False, complete=False)
