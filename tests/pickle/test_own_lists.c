@@ -1,103 +1,82 @@
 /* Lists of the user's own before those of PyTorch: the rows are made in their order, and PyTorch's
  * lists are read in that of PyTorch. */
-#include "tests/fixture/fixture.h"
-
-typedef struct {
-    uint8_t data[4096];
-    uint64_t length;
-} writer;
-
-static void put(writer *w, const void *data, uint64_t length)
-{
-    cr_assert_leq(w->length + length, sizeof w->data);
-    memcpy(w->data + w->length, data, length);
-    w->length += length;
-}
-
-#define OPS(w, literal) put((w), (literal), sizeof(literal) - 1)
-
-static void put_text(writer *w, const char *text)
-{
-    OPS(w, "\x8c");
-    put(w, &(uint8_t){(uint8_t)strlen(text)}, 1);
-    put(w, text, strlen(text));
-}
+#include "tests/fixture/fixture_opcodes.h"
 
 /* An event of `number` bytes, which is that entry of the memo. */
-static void put_event(writer *w, uint8_t number)
+static void put_event(mvt_opcodes *w, uint8_t number)
 {
-    OPS(w, "}(");
-    put_text(w, "action");
-    put_text(w, "alloc");
-    put_text(w, "size");
-    OPS(w, "K");
-    put(w, &number, 1);
-    OPS(w, "uq");
-    put(w, &number, 1);
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "action");
+    mvt_put_text(w, "alloc");
+    mvt_put_text(w, "size");
+    MVT_OPS(w, "K");
+    mvt_put(w, &number, 1);
+    MVT_OPS(w, "uq");
+    mvt_put(w, &number, 1);
 }
 
-static void put_again(writer *w, uint8_t number)
+static void put_again(mvt_opcodes *w, uint8_t number)
 {
-    OPS(w, "h");
-    put(w, &number, 1);
+    MVT_OPS(w, "h");
+    mvt_put(w, &number, 1);
 }
 
 /* A segment of one block of `number` MiB, likewise. */
-static void put_segment(writer *w, uint8_t number)
+static void put_segment(mvt_opcodes *w, uint8_t number)
 {
     uint32_t bytes = (uint32_t)number << 20;
 
-    OPS(w, "}(");
-    put_text(w, "address");
-    OPS(w, "J");
-    put(w, &(uint32_t){(uint32_t)number << 24}, 4);
-    put_text(w, "total_size");
-    OPS(w, "J");
-    put(w, &bytes, 4);
-    put_text(w, "blocks");
-    OPS(w, "]}(");
-    put_text(w, "size");
-    OPS(w, "J");
-    put(w, &bytes, 4);
-    put_text(w, "state");
-    put_text(w, "inactive");
-    OPS(w, "uauq");
-    put(w, &number, 1);
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "address");
+    MVT_OPS(w, "J");
+    mvt_put(w, &(uint32_t){(uint32_t)number << 24}, 4);
+    mvt_put_text(w, "total_size");
+    MVT_OPS(w, "J");
+    mvt_put(w, &bytes, 4);
+    mvt_put_text(w, "blocks");
+    MVT_OPS(w, "]}(");
+    mvt_put_text(w, "size");
+    MVT_OPS(w, "J");
+    mvt_put(w, &bytes, 4);
+    mvt_put_text(w, "state");
+    mvt_put_text(w, "inactive");
+    MVT_OPS(w, "uauq");
+    mvt_put(w, &number, 1);
 }
 
-static mv_code read_writer(const writer *w, mv_trace *out)
+static mv_code read_writer(const mvt_opcodes *w, mv_trace *out)
 {
     return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, out, mvt_err());
 }
 
 /* {"mine": [events of these numbers], ... */
-static void begin(writer *w, const char *numbers)
+static void begin(mvt_opcodes *w, const char *numbers)
 {
-    *w = (writer){.length = 0};
-    OPS(w, "\x80\4}(");
-    put_text(w, "mine");
-    OPS(w, "](");
+    *w = (mvt_opcodes){.length = 0};
+    MVT_OPS(w, "\x80\4}(");
+    mvt_put_text(w, "mine");
+    MVT_OPS(w, "](");
     for (; *numbers; numbers++)
         put_event(w, (uint8_t)(*numbers - '0'));
-    OPS(w, "e");
+    MVT_OPS(w, "e");
 }
 
 /* "device_traces": [[...], [...]]: a digit is an event of the own list, a letter one that is new,
  * a comma begins the next device. */
-static void end(writer *w, const char *devices)
+static void end(mvt_opcodes *w, const char *devices)
 {
-    put_text(w, "device_traces");
-    OPS(w, "](](");
+    mvt_put_text(w, "device_traces");
+    MVT_OPS(w, "](](");
     for (; *devices; devices++)
         if (*devices == ',')
-            OPS(w, "e](");
+            MVT_OPS(w, "e](");
         else if (*devices >= 'a')
             put_event(w, (uint8_t)*devices);
         else
             put_again(w, (uint8_t)(*devices - '0'));
-    OPS(w, "ee");
-    put_text(w, "segments");
-    OPS(w, "]u.");
+    MVT_OPS(w, "ee");
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]u.");
 }
 
 static void expect_sizes(const mv_trace *trace, uint32_t device, const char *sizes)
@@ -135,7 +114,7 @@ Test(own_lists, events_have_the_order_of_pytorch)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        writer w;
+        mvt_opcodes w;
         mv_trace trace;
         begin(&w, all[i].own);
         end(&w, all[i].devices);
@@ -150,14 +129,14 @@ Test(own_lists, events_have_the_order_of_pytorch)
 /* A batch of items in order, and then one that is not. */
 Test(own_lists, lists_that_grow_keep_their_order)
 {
-    writer w;
+    mvt_opcodes w;
     mv_trace trace;
 
     begin(&w, "1234");
-    put_text(&w, "device_traces");
-    OPS(&w, "](](h\1h\2e(h\4h\3ee");
-    put_text(&w, "segments");
-    OPS(&w, "]u.");
+    mvt_put_text(&w, "device_traces");
+    MVT_OPS(&w, "](](h\1h\2e(h\4h\3ee");
+    mvt_put_text(&w, "segments");
+    MVT_OPS(&w, "]u.");
     cr_assert_eq(read_writer(&w, &trace), MV_OK, "%s", mvt_err()->detail);
     expect_sizes(&trace, 0, "1243");
     expect_notes(&trace, 0);
@@ -167,7 +146,7 @@ Test(own_lists, lists_that_grow_keep_their_order)
 Test(own_lists, an_event_is_in_one_list)
 {
     static const char *const devices[] = {"1231", "11", "123,3", "21,1", "321,321", "13,123"};
-    writer w;
+    mvt_opcodes w;
     mv_trace trace;
 
     for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
@@ -179,11 +158,11 @@ Test(own_lists, an_event_is_in_one_list)
                   "%s: %s", devices[i], mvt_err()->detail);
     }
     begin(&w, "123"); /* one list of two devices */
-    put_text(&w, "device_traces");
-    OPS(&w, "](](h\3h\1eq\x09h\x09"
-            "e");
-    put_text(&w, "segments");
-    OPS(&w, "]u.");
+    mvt_put_text(&w, "device_traces");
+    MVT_OPS(&w, "](](h\3h\1eq\x09h\x09"
+                "e");
+    mvt_put_text(&w, "segments");
+    MVT_OPS(&w, "]u.");
     cr_expect_eq(read_writer(&w, &trace), MV_CORRUPT, "%s", mvt_err()->detail);
 }
 
@@ -191,19 +170,19 @@ Test(own_lists, an_event_is_in_one_list)
 Test(own_lists, segments_have_the_order_of_pytorch)
 {
     static const uint64_t first[] = {1 << 20, 2 << 20, 3 << 20};
-    writer w = {.length = 0};
+    mvt_opcodes w = {.length = 0};
     mv_trace trace;
 
-    OPS(&w, "\x80\4}(");
-    put_text(&w, "mine");
-    OPS(&w, "](");
+    MVT_OPS(&w, "\x80\4}(");
+    mvt_put_text(&w, "mine");
+    MVT_OPS(&w, "](");
     for (uint8_t i = 4; i > 0; i--)
         put_segment(&w, i);
-    OPS(&w, "e");
-    put_text(&w, "segments");
-    OPS(&w, "](h\1h\2h\3e");
-    put_text(&w, "host_segments");
-    OPS(&w, "]h\4au.");
+    MVT_OPS(&w, "e");
+    mvt_put_text(&w, "segments");
+    MVT_OPS(&w, "](h\1h\2h\3e");
+    mvt_put_text(&w, "host_segments");
+    MVT_OPS(&w, "]h\4au.");
     cr_assert_eq(read_writer(&w, &trace), MV_OK, "%s", mvt_err()->detail);
     cr_assert_eq(trace.segments.count, 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -219,29 +198,29 @@ Test(own_lists, segments_have_the_order_of_pytorch)
 /* Blocks lie within segments: their own list comes after those, and the line says so. */
 Test(own_lists, blocks_that_came_first_are_told)
 {
-    writer w;
+    mvt_opcodes w;
     mv_trace trace;
 
-    w = (writer){.length = 0};
-    OPS(&w, "\x80\4}(");
-    put_text(&w, "mine");
-    OPS(&w, "](}(");
-    put_text(&w, "size");
-    OPS(&w, "K\2");
-    put_text(&w, "state");
-    put_text(&w, "inactive");
-    OPS(&w, "uq\1}(");
-    put_text(&w, "size");
-    OPS(&w, "K\1");
-    put_text(&w, "state");
-    put_text(&w, "inactive");
-    OPS(&w, "uq\2e");
-    put_text(&w, "segments");
-    OPS(&w, "]}(");
-    put_text(&w, "total_size");
-    OPS(&w, "K\3");
-    put_text(&w, "blocks");
-    OPS(&w, "](h\2h\1euau.");
+    w = (mvt_opcodes){.length = 0};
+    MVT_OPS(&w, "\x80\4}(");
+    mvt_put_text(&w, "mine");
+    MVT_OPS(&w, "](}(");
+    mvt_put_text(&w, "size");
+    MVT_OPS(&w, "K\2");
+    mvt_put_text(&w, "state");
+    mvt_put_text(&w, "inactive");
+    MVT_OPS(&w, "uq\1}(");
+    mvt_put_text(&w, "size");
+    MVT_OPS(&w, "K\1");
+    mvt_put_text(&w, "state");
+    mvt_put_text(&w, "inactive");
+    MVT_OPS(&w, "uq\2e");
+    mvt_put_text(&w, "segments");
+    MVT_OPS(&w, "]}(");
+    mvt_put_text(&w, "total_size");
+    MVT_OPS(&w, "K\3");
+    mvt_put_text(&w, "blocks");
+    MVT_OPS(&w, "](h\2h\1euau.");
     cr_assert_eq(read_writer(&w, &trace), MV_CORRUPT);
     cr_expect_str_eq(mvt_err()->detail, "\"blocks\" shares records with another list; one of your "
                                         "own goes after PyTorch's keys");

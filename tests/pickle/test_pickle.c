@@ -1,7 +1,7 @@
 /* The pickle reader: what the opcodes mean in every spelling, and that the fast path for events
  * gives what the slow path gives. testdata/bad holds what it refuses. */
 #include "base/text.h"
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_opcodes.h"
 
 static void read_bytes(mv_span bytes, mv_trace *out)
 {
@@ -11,74 +11,51 @@ static void read_bytes(mv_span bytes, mv_trace *out)
 
 /* ---- writing opcodes --------------------------------------------------------------------- */
 
-typedef struct {
-    uint8_t data[1 << 20];
-    uint64_t length;
-} writer;
-
-static void put(writer *w, const void *data, uint64_t length)
+static void put_int(mvt_opcodes *w, int32_t value)
 {
-    cr_assert_leq(w->length + length, sizeof w->data);
-    memcpy(w->data + w->length, data, length);
-    w->length += length;
+    MVT_OPS(w, "J");
+    mvt_put(w, &value, 4);
 }
 
-#define OPS(w, literal) put((w), (literal), sizeof(literal) - 1)
-
-static void put_text(writer *w, const char *text)
-{
-    uint32_t length = (uint32_t)strlen(text);
-
-    OPS(w, "X");
-    put(w, &length, 4);
-    put(w, text, length);
-}
-
-static void put_int(writer *w, int32_t value)
-{
-    OPS(w, "J");
-    put(w, &value, 4);
-}
-
-static void read_writer(const writer *w, mv_trace *out)
+static void read_writer(const mvt_opcodes *w, mv_trace *out)
 {
     read_bytes((mv_span){w->data, w->length}, out);
 }
 
-static writer *new_writer(void)
+static mvt_opcodes *new_writer(void)
 {
-    writer *w = mv_push_struct(mvt_memory(), writer);
+    mvt_opcodes *w = mv_push_struct(mvt_memory(), mvt_opcodes);
 
     cr_assert_not_null(w);
-    OPS(w, "\x80\x02");
+    MVT_OPS(w, "\x80\x02");
     return w;
 }
 
 /* {"segments": [], "device_traces": [[ ... what follows up to end_trace. */
-static void begin_trace(writer *w)
+static void begin_trace(mvt_opcodes *w)
 {
-    OPS(w, "}(");
-    put_text(w, "segments");
-    OPS(w, "]");
-    put_text(w, "device_traces");
-    OPS(w, "](](");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]");
+    mvt_put_text(w, "device_traces");
+    MVT_OPS(w, "](](");
 }
 
-static void end_trace(writer *w)
+static void end_trace(mvt_opcodes *w)
 {
-    OPS(w, "eeu.");
+    MVT_OPS(w, "eeu.");
 }
 
-static void put_frame(writer *w, const char *function, int line)
+static void put_frame(mvt_opcodes *w, const char *function, int line)
 {
-    OPS(w, "}(");
-    put_text(w, "name");
-    put_text(w, function);
-    put_text(w, "filename");
-    put_text(w, "a.py");
-    put_text(w, "line");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "name");
+    mvt_put_text(w, function);
+    mvt_put_text(w, "filename");
+    mvt_put_text(w, "a.py");
+    mvt_put_text(w, "line");
     put_int(w, line);
-    OPS(w, "u");
+    MVT_OPS(w, "u");
 }
 
 /* ---- the two ways ------------------------------------------------------------------------ */
@@ -255,30 +232,30 @@ Test(pickle, every_cut_is_the_end_of_the_input)
 
 Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
     uint32_t count;
 
     begin_trace(w);
-    OPS(w, "}(");
-    put_text(w, "action");
-    put_text(w, "alloc");
-    put_text(w, "size");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "action");
+    mvt_put_text(w, "alloc");
+    mvt_put_text(w, "size");
     put_int(w, 8);
-    put_text(w, "frames");
-    OPS(w, "]q\x07(");
+    mvt_put_text(w, "frames");
+    MVT_OPS(w, "]q\x07(");
     for (int i = 0; i < 1000; i++)
         put_frame(w, "deep", i);
-    OPS(w, "e(");
+    MVT_OPS(w, "e(");
     for (int i = 1000; i < 1500; i++)
         put_frame(w, "deep", i);
-    OPS(w, "e");
+    MVT_OPS(w, "e");
     put_frame(w, "root", 1500);
-    OPS(w, "au}(");
-    put_text(w, "action");
-    put_text(w, "free_requested");
-    put_text(w, "frames");
-    OPS(w, "h\x07u");
+    MVT_OPS(w, "au}(");
+    mvt_put_text(w, "action");
+    mvt_put_text(w, "free_requested");
+    mvt_put_text(w, "frames");
+    MVT_OPS(w, "h\x07u");
     end_trace(w);
     read_writer(w, &trace);
     cr_assert_eq(trace.devices[0].events.count, 2);
@@ -290,35 +267,35 @@ Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
 
 Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
     /* Entry 3 is a frame, and is put again between two events that are spelled alike. */
-    OPS(w, "}(");
-    put_text(w, "segments");
-    OPS(w, "]");
-    put_text(w, "device_traces");
-    put_text(w, "action");
-    OPS(w, "q\x00"
-           "0");
-    put_text(w, "alloc");
-    OPS(w, "q\x01"
-           "0");
-    put_text(w, "frames");
-    OPS(w, "q\x02"
-           "0");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]");
+    mvt_put_text(w, "device_traces");
+    mvt_put_text(w, "action");
+    MVT_OPS(w, "q\x00"
+               "0");
+    mvt_put_text(w, "alloc");
+    MVT_OPS(w, "q\x01"
+               "0");
+    mvt_put_text(w, "frames");
+    MVT_OPS(w, "q\x02"
+               "0");
     put_frame(w, "first", 1);
-    OPS(w, "q\x03"
-           "0](](");
-    OPS(w, "}(h\x00h\x01h\x02](h\x03"
-           "eu");
-    OPS(w, "}(h\x00h\x01h\x02](h\x03"
-           "eu");
+    MVT_OPS(w, "q\x03"
+               "0](](");
+    MVT_OPS(w, "}(h\x00h\x01h\x02](h\x03"
+               "eu");
+    MVT_OPS(w, "}(h\x00h\x01h\x02](h\x03"
+               "eu");
     put_frame(w, "second", 2);
-    OPS(w, "q\x03"
-           "0");
-    OPS(w, "}(h\x00h\x01h\x02](h\x03"
-           "eu");
+    MVT_OPS(w, "q\x03"
+               "0");
+    MVT_OPS(w, "}(h\x00h\x01h\x02](h\x03"
+               "eu");
     end_trace(w);
     read_writer(w, &trace);
     cr_assert_eq(trace.devices[0].events.count, 3);
@@ -328,20 +305,20 @@ Test(pickle, an_overwritten_memo_entry_means_the_new_value)
 
 Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
     begin_trace(w);
-    OPS(w, "}");
-    put_text(w, "size");
+    MVT_OPS(w, "}");
+    mvt_put_text(w, "size");
     put_int(w, 512);
-    OPS(w, "s");
-    put_text(w, "addr");
+    MVT_OPS(w, "s");
+    mvt_put_text(w, "addr");
     put_int(w, 4096);
-    OPS(w, "s");
-    put_text(w, "action");
-    put_text(w, "alloc");
-    OPS(w, "s");
+    MVT_OPS(w, "s");
+    mvt_put_text(w, "action");
+    mvt_put_text(w, "alloc");
+    MVT_OPS(w, "s");
     end_trace(w);
     read_writer(w, &trace);
     cr_assert_eq(trace.devices[0].events.count, 1);
@@ -352,21 +329,21 @@ Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
 
 Test(pickle, list_dict_tuple_from_a_mark)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
-    OPS(w, "((");
-    put_text(w, "junk");
-    OPS(w, "1");
-    put_text(w, "device_traces");
-    OPS(w, "(((");
-    put_text(w, "action");
-    put_text(w, "oom");
-    put_text(w, "device_free");
-    OPS(w, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00");
-    put_text(w, "pool_id");
-    OPS(w, "(K\x02K\x00t");
-    OPS(w, "dllN0d.");
+    MVT_OPS(w, "((");
+    mvt_put_text(w, "junk");
+    MVT_OPS(w, "1");
+    mvt_put_text(w, "device_traces");
+    MVT_OPS(w, "(((");
+    mvt_put_text(w, "action");
+    mvt_put_text(w, "oom");
+    mvt_put_text(w, "device_free");
+    MVT_OPS(w, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00");
+    mvt_put_text(w, "pool_id");
+    MVT_OPS(w, "(K\x02K\x00t");
+    MVT_OPS(w, "dllN0d.");
     read_writer(w, &trace);
     cr_assert_eq(trace.device_count, 1);
     cr_assert_eq(trace.devices[0].events.count, 1);
@@ -376,23 +353,23 @@ Test(pickle, list_dict_tuple_from_a_mark)
 
 Test(pickle, unknown_things_are_kept_or_counted)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
     begin_trace(w);
-    OPS(w, "}(");
-    put_text(w, "action");
-    put_text(w, "teleport");
-    put_text(w, "colour");
-    OPS(w, "](K\x01](K\x02"
-           "ee");
-    put_text(w, "forward_frames");
-    OPS(w, "](");
-    put_text(w, "line one");
-    put_text(w, "line two");
-    OPS(w, "eu");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "action");
+    mvt_put_text(w, "teleport");
+    mvt_put_text(w, "colour");
+    MVT_OPS(w, "](K\x01](K\x02"
+               "ee");
+    mvt_put_text(w, "forward_frames");
+    MVT_OPS(w, "](");
+    mvt_put_text(w, "line one");
+    mvt_put_text(w, "line two");
+    MVT_OPS(w, "eu");
     end_trace(w);
-    OPS(w, "\0\0\0\0"); /* one more than _memory_viz fills with */
+    MVT_OPS(w, "\0\0\0\0"); /* one more than _memory_viz fills with */
     read_writer(w, &trace);
     cr_assert_str_eq(mv_event_action(&trace, &trace.devices[0].events, 0), "teleport");
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_ACTION].count, 1);
@@ -437,29 +414,29 @@ Test(pickle, another_snapshot_after_the_first_is_told)
 /* Else a small file could spell a huge heap: every segment with all blocks. */
 Test(pickle, a_record_is_in_one_list)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
     mv_err err;
 
-    OPS(w, "](");
+    MVT_OPS(w, "](");
     for (int i = 0; i < 2; i++) {
-        OPS(w, "}(");
-        put_text(w, "total_size");
+        MVT_OPS(w, "}(");
+        mvt_put_text(w, "total_size");
         put_int(w, 512);
-        put_text(w, "blocks");
+        mvt_put_text(w, "blocks");
         if (i == 0) {
-            OPS(w, "]q\x09}(");
-            put_text(w, "size");
+            MVT_OPS(w, "]q\x09}(");
+            mvt_put_text(w, "size");
             put_int(w, 512);
-            put_text(w, "state");
-            put_text(w, "inactive");
-            OPS(w, "ua");
+            mvt_put_text(w, "state");
+            mvt_put_text(w, "inactive");
+            MVT_OPS(w, "ua");
         } else {
-            OPS(w, "h\x09");
+            MVT_OPS(w, "h\x09");
         }
-        OPS(w, "u");
+        MVT_OPS(w, "u");
     }
-    OPS(w, "e.");
+    MVT_OPS(w, "e.");
     cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, &err),
                  MV_CORRUPT);
     cr_assert(strstr(err.detail, "\"blocks\" shares records with another list"), "%s", err.detail);
@@ -468,28 +445,29 @@ Test(pickle, a_record_is_in_one_list)
 /* ---- values of the user's own ------------------------------------------------------------ */
 
 /* Three events, memo entries 1 to 3, then `value` under `key`. Returns where the value begins. */
-static uint64_t put_beside_events(writer *w, const char *key, const char *value, uint64_t length)
+static uint64_t put_beside_events(mvt_opcodes *w, const char *key, const char *value,
+                                  uint64_t length)
 {
     uint64_t at;
 
-    OPS(w, "}(");
-    put_text(w, "device_traces");
-    OPS(w, "](](");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "device_traces");
+    MVT_OPS(w, "](](");
     for (uint8_t i = 1; i <= 3; i++) {
-        OPS(w, "}(");
-        put_text(w, "action");
-        put_text(w, "alloc");
-        put_text(w, "size");
+        MVT_OPS(w, "}(");
+        mvt_put_text(w, "action");
+        mvt_put_text(w, "alloc");
+        mvt_put_text(w, "size");
         put_int(w, 512);
-        OPS(w, "uq");
-        put(w, &i, 1);
+        MVT_OPS(w, "uq");
+        mvt_put(w, &i, 1);
     }
-    OPS(w, "ee");
-    put_text(w, key);
+    MVT_OPS(w, "ee");
+    mvt_put_text(w, key);
     at = w->length;
-    put(w, value, length);
-    put_text(w, "host_segments");
-    OPS(w, "]u.");
+    mvt_put(w, value, length);
+    mvt_put_text(w, "host_segments");
+    MVT_OPS(w, "]u.");
     return at;
 }
 
@@ -548,7 +526,7 @@ Test(pickle, values_under_a_key_of_ones_own_are_skipped)
 {
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++) {
         const char *what = own_values[i].what;
-        writer *w = new_writer();
+        mvt_opcodes *w = new_writer();
         mv_trace trace;
 
         put_beside_events(w, "mine", own_values[i].value, own_values[i].length);
@@ -573,7 +551,7 @@ Test(pickle, the_root_may_have_a_key_of_a_record)
                                        "state",  "stage",    "real_size", "line"};
 
     for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
-        writer *w = new_writer();
+        mvt_opcodes *w = new_writer();
         mv_trace trace;
 
         put_beside_events(w, keys[i], "\x8c\x05train", 7);
@@ -592,7 +570,7 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
     for (unsigned i = 0; i < sizeof own_values / sizeof *own_values; i++)
         for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++) {
             const char *what = own_values[i].what;
-            writer *w = new_writer();
+            mvt_opcodes *w = new_writer();
             mv_trace trace;
             uint64_t at = put_beside_events(w, keys[k], own_values[i].value, own_values[i].length);
 
@@ -610,16 +588,16 @@ Test(pickle, values_under_a_key_of_pytorch_are_refused)
  */
 Test(pickle, an_object_of_python_is_named)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
-    OPS(w, "}(");
-    put_text(w, "segments");
-    OPS(w, "]");
-    put_text(w, "stats");
-    put_text(w, "collections");
-    put_text(w, "OrderedDict");
-    OPS(w, "\x93)Ru.");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]");
+    mvt_put_text(w, "stats");
+    mvt_put_text(w, "collections");
+    mvt_put_text(w, "OrderedDict");
+    MVT_OPS(w, "\x93)Ru.");
     cr_expect_eq(
         mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
         MV_FORBIDDEN);
@@ -629,35 +607,35 @@ Test(pickle, an_object_of_python_is_named)
 }
 
 /* {name 0: d, name 1: d, ...}, all the same d of `pairs` pairs, which is memo entry 9. */
-static void put_shared_settings(writer *w, int settings, int pairs)
+static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
 {
-    OPS(w, "}(");
+    MVT_OPS(w, "}(");
     for (int i = 0; i < settings; i++) {
-        put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
+        mvt_put_text(w, mv_arena_printf(mvt_memory(), "k%d", i));
         if (i > 0) {
-            OPS(w, "h\x09");
+            MVT_OPS(w, "h\x09");
             continue;
         }
-        OPS(w, "}q\x09(");
+        MVT_OPS(w, "}q\x09(");
         for (int j = 0; j < pairs; j++) {
-            put_text(w, mv_arena_printf(mvt_memory(), "%d", j));
+            mvt_put_text(w, mv_arena_printf(mvt_memory(), "%d", j));
             put_int(w, j);
         }
-        OPS(w, "u");
+        MVT_OPS(w, "u");
     }
-    OPS(w, "u");
+    MVT_OPS(w, "u");
 }
 
 static mv_code read_shared_settings(int settings, int pairs, mv_trace *trace)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
 
-    OPS(w, "}(");
-    put_text(w, "segments");
-    OPS(w, "]");
-    put_text(w, "allocator_settings");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]");
+    mvt_put_text(w, "allocator_settings");
     put_shared_settings(w, settings, pairs);
-    OPS(w, "u.");
+    MVT_OPS(w, "u.");
     return mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, trace, mvt_err());
 }
 
@@ -675,54 +653,54 @@ Test(pickle, settings_that_share_a_dict_are_not_spelled_out_for_ever)
 /* Of a key that is given again and again, one value is looked at. */
 Test(pickle, a_root_key_that_is_given_twice_has_its_last_value)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
-    OPS(w, "}(");
-    put_text(w, "device_traces");
-    OPS(w, "K\x01"); /* would be refused */
-    put_text(w, "segments");
-    OPS(w, "]");
-    put_text(w, "device_traces");
-    OPS(w, "](]]e"
-           "u.");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "device_traces");
+    MVT_OPS(w, "K\x01"); /* would be refused */
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]");
+    mvt_put_text(w, "device_traces");
+    MVT_OPS(w, "](]]e"
+               "u.");
     read_writer(w, &trace);
     cr_expect_eq(trace.device_count, 2);
     cr_expect_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
 }
 
-static void put_setting(writer *w, const char *name, int value)
+static void put_setting(mvt_opcodes *w, const char *name, int value)
 {
-    put_text(w, name);
+    mvt_put_text(w, name);
     put_int(w, value);
 }
 
 Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
     uint32_t row;
 
-    OPS(w, "}(");
-    put_text(w, "segments");
-    OPS(w, "]");
-    put_text(w, "device_traces");
-    OPS(w, "]");
-    put_text(w, "allocator_settings");
-    OPS(w, "}(");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]");
+    mvt_put_text(w, "device_traces");
+    MVT_OPS(w, "]");
+    mvt_put_text(w, "allocator_settings");
+    MVT_OPS(w, "}(");
     put_setting(w, "limit", 1);
     put_setting(w, "table", 7);
     put_setting(w, "limit", 2);
     for (int i = 0; i < 2; i++) {
-        put_text(w, "table");
-        OPS(w, "}(");
+        mvt_put_text(w, "table");
+        MVT_OPS(w, "}(");
         put_setting(w, i ? "second" : "first", 10 + i);
         put_setting(w, "both", 20 + i);
         put_setting(w, "both", 30 + i);
-        OPS(w, "u");
+        MVT_OPS(w, "u");
         put_setting(w, "between", i);
     }
-    OPS(w, "uu.");
+    MVT_OPS(w, "uu.");
     read_writer(w, &trace);
     cr_assert_eq(trace.settings.count, 4);
     row = mv_setting_find(&trace, NULL, "limit");
@@ -734,33 +712,33 @@ Test(pickle, a_setting_that_is_given_twice_has_its_last_value)
     cr_assert_gt(trace.notes[MV_NOTE_DUPLICATE_KEY].count, 0);
 }
 
-static void put_annotations(writer *w, const char *key, int count)
+static void put_annotations(mvt_opcodes *w, const char *key, int count)
 {
-    put_text(w, key);
-    OPS(w, "](");
+    mvt_put_text(w, key);
+    MVT_OPS(w, "](");
     for (int i = 0; i < count; i++) {
-        OPS(w, "}(");
-        put_text(w, "stage");
-        put_text(w, "START");
-        put_text(w, "name");
-        put_text(w, key);
-        OPS(w, "u");
+        MVT_OPS(w, "}(");
+        mvt_put_text(w, "stage");
+        mvt_put_text(w, "START");
+        mvt_put_text(w, "name");
+        mvt_put_text(w, key);
+        MVT_OPS(w, "u");
     }
-    OPS(w, "e");
+    MVT_OPS(w, "e");
 }
 
 Test(pickle, annotations_of_another_list_are_none)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
-    OPS(w, "}(");
-    put_text(w, "segments");
-    OPS(w, "]");
+    MVT_OPS(w, "}(");
+    mvt_put_text(w, "segments");
+    MVT_OPS(w, "]");
     put_annotations(w, "before", 3);
     put_annotations(w, "external_annotations", 2);
     put_annotations(w, "after", 1);
-    OPS(w, "u.");
+    MVT_OPS(w, "u.");
     read_writer(w, &trace);
     cr_assert_eq(trace.annotations.count, 2);
     for (uint32_t i = 0; i < 2; i++)
@@ -770,27 +748,27 @@ Test(pickle, annotations_of_another_list_are_none)
 
 Test(pickle, a_bare_list_of_segments_is_a_snapshot)
 {
-    writer *w = new_writer();
+    mvt_opcodes *w = new_writer();
     mv_trace trace;
 
-    OPS(w, "](}(");
-    put_text(w, "device");
-    OPS(w, "K\x00");
-    put_text(w, "address");
+    MVT_OPS(w, "](}(");
+    mvt_put_text(w, "device");
+    MVT_OPS(w, "K\x00");
+    mvt_put_text(w, "address");
     put_int(w, 1 << 21);
-    put_text(w, "total_size");
+    mvt_put_text(w, "total_size");
     put_int(w, 1 << 20);
-    put_text(w, "blocks");
-    OPS(w, "](");
+    mvt_put_text(w, "blocks");
+    MVT_OPS(w, "](");
     for (int i = 0; i < 2; i++) {
-        OPS(w, "}(");
-        put_text(w, "size");
+        MVT_OPS(w, "}(");
+        mvt_put_text(w, "size");
         put_int(w, 1 << 19);
-        put_text(w, "state");
-        put_text(w, i ? "inactive" : "active_awaiting_free");
-        OPS(w, "u");
+        mvt_put_text(w, "state");
+        mvt_put_text(w, i ? "inactive" : "active_awaiting_free");
+        MVT_OPS(w, "u");
     }
-    OPS(w, "eue.");
+    MVT_OPS(w, "eue.");
     read_writer(w, &trace);
     cr_assert_eq(trace.segments.count, 1);
     cr_assert_eq(trace.notes[MV_NOTE_LIST_ROOT].count, 1);
