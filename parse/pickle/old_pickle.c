@@ -4,7 +4,7 @@
 
 enum { MOST_FIRST_MEMO = 8 }; /* the first numbers of a memo: 0, or 1 in old writers */
 
-static bool take(mv_cursor *c, char byte)
+static bool take(mv_cursor *c, uint8_t byte)
 {
     if (c->at == c->span.length || c->span.data[c->at] != byte)
         return false;
