@@ -179,7 +179,7 @@ static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
     take_calls(&list, trace->history.call, trace->history.count);
     mv_sort_rows(scratch, list.call, list.count, MV_RISING_VALUES(uint32_t));
     for (uint32_t i = 1; i < list.count; i++)
-        shared += list.call[i] == list.call[i - 1] && (i < 2 || list.call[i - 2] != list.call[i]);
+        shared += (i < 2 || list.call[i - 2] != list.call[i]) && list.call[i] == list.call[i - 1];
     return shared;
 }
 
