@@ -82,15 +82,16 @@ static bool is_candidate(const search *s, const site_row *row, uint32_t site)
     return s->has_backward || (place != MV_NO_ROW && s->outer->kind[place] != MV_OUTER_CALL);
 }
 
-static bool runs_backward(mv_arena *scratch, const search *s)
+/* Sets `has_backward`. */
+static bool look_for_backward(search *s)
 {
-    const uint16_t *marks = mv_stack_marks(scratch, s->trace, s->sites->kinds);
+    const uint16_t *marks = mv_stack_marks(s->scratch, s->trace, s->sites->kinds);
     const mv_alloc_lives *a = &s->lives->allocs;
 
-    for (uint32_t i = a->preexisting; marks && i < a->count; i++)
-        if (a->stack[i].row < s->trace->stacks.count && marks[a->stack[i].row] & MV_MARK_BACKWARD)
-            return true;
-    return false;
+    for (uint32_t i = a->preexisting; marks && !s->has_backward && i < a->count; i++)
+        s->has_backward =
+            a->stack[i].row < s->trace->stacks.count && marks[a->stack[i].row] & MV_MARK_BACKWARD;
+    return marks != NULL;
 }
 
 /* Fills `held` and `asked`. */
@@ -256,8 +257,7 @@ bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_l
     rows = find_rows(&s);
     if (!rows)
         return false;
-    s.has_backward = runs_backward(scratch, &s);
-    if (!make_room(&s, out))
+    if (!look_for_backward(&s) || !make_room(&s, out))
         return false;
     look_for_growth(&s, rows, out);
     if (out->count == 0 && steps->count <= DOUBTFUL_STEPS)

@@ -39,6 +39,12 @@ Test(faults, steps_whose_names_have_no_row)
     play("memory=ENOMEM", "88:99:1", "o", "leaks -q " TRAIN);
 }
 
+/* What is found out for a column of the output, and is no report of its own. */
+Test(faults, leaks_of_an_export)
+{
+    play("memory=ENOMEM", "60:0:1", "o.csv", "export -q " TRAIN " -o o.csv");
+}
+
 Test(faults, letters_of_pictures)
 {
     play("memory=ENOMEM", "150:175:3", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
