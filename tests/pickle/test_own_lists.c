@@ -1,6 +1,6 @@
 /* Lists of the user's own before those of PyTorch: the rows are made in their order, and PyTorch's
  * lists are read in that of PyTorch. */
-#include "tests/fixture/fixture_opcodes.h"
+#include "tests/pickle/opcodes.h"
 
 /* An event of `number` bytes, which is that entry of the memo. */
 static void put_event(mvt_opcodes *w, uint8_t number)

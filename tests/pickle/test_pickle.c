@@ -1,7 +1,7 @@
 /* The pickle reader: what the opcodes mean in every spelling, and that the fast path for events
  * gives what the slow path gives. testdata/bad holds what it refuses. */
 #include "base/text.h"
-#include "tests/fixture/fixture_opcodes.h"
+#include "tests/pickle/opcodes.h"
 
 static void read_bytes(mv_span bytes, mv_trace *out)
 {
