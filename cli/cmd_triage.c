@@ -564,7 +564,8 @@ int mv_cmd_triage(mv_cli *cli)
         mv_err err = {.offset = MV_NO_OFFSET};
         mv_arena arena;
         mv_arena_init(&arena, &cli->budget);
-        r.files[r.file_count].path = cli->gates.file = cli->options.file[i];
+        r.files[r.file_count].path = cli->options.file[i];
+        mv_gate_next(&cli->gates, cli->options.file[i]);
         if (look_at(&r, r.file_count, &arena, &err) == MV_OK)
             r.file_count++;
         else

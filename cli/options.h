@@ -26,7 +26,8 @@
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
       "show source lines from DIR, or with auto from the recorded paths")                          \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames of stacks to show: user (default) or all") \
-    X(FAIL_ON, "fail-on", 0, "WHAT", NULL, "exit with 3 if the report finds it, or cannot know")   \
+    X(FAIL_ON, "fail-on", 0, "WHAT", NULL,                                                         \
+      "exit with 3 if the report finds it, 4 if it cannot tell")                                   \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, without stack tables")  \
     X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
       "search here for the libraries of a live file from another machine")                         \

@@ -149,7 +149,7 @@ static int run_in_output(mv_cli *cli)
         status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
         cli->keeps_report = false;
     }
-    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->keeps_report) {
+    if (!mv_exit_has_report(status) && !cli->keeps_report) {
         mv_out_abort(&cli->out);
         return status;
     }

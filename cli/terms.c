@@ -55,7 +55,9 @@ const mv_term mv_terms[] = {
                       "wrong place for the requests of the program."},
     {"fragmented", "As a verdict of fragmentation: much more is reserved than the program needs."},
     {"frame", "One line of a stack: file, line and function."},
-    {"gate", "A condition of --fail-on. If a gate fails, the exit status is 3."},
+    {"gate",
+     "A condition of --fail-on. If a gate is met, the exit status is 3; if only its answer is "
+     "unknown, 4."},
     {"heap",
      "The blocks of an allocator that the program told memviz of, such as CuPy's pool "
      "(memviz.h); --level NAME is about them. Elsewhere: all segments and blocks of a device."},

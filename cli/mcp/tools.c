@@ -425,7 +425,7 @@ static mv_span messages_of(mv_span messages)
 
 static void shape(call *c, const mv_mcp_ran *ran, mv_mcp_result *out)
 {
-    bool failed = ran->status != MV_EXIT_DONE && ran->status != MV_EXIT_FOUND;
+    bool failed = !mv_exit_has_report(ran->status);
     mv_span messages = messages_of(ran->messages);
 
     *out = (mv_mcp_result){.is_error = failed};
