@@ -31,7 +31,9 @@ const mv_command mv_commands[] = {
             "weightiest first: out of memory, leaks, fragmentation, who holds the device's\n"
             "memory, what other settings would have saved, who holds the peak, what is not\n"
             "known. Below each is the command that tells more. Several files and folders: the\n"
-            "weightiest of all.\n",
+            "weightiest of all. In a folder, what is named *.pickle, *.msgpack or *.bin and "
+            "cannot\n"
+            "be read is told, and the exit status is 1.\n",
         .example = "memviz train.pickle\n"
                    "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"

@@ -195,6 +195,23 @@ static bool check_tables(const mv_command *command, const mv_options *o)
     return false;
 }
 
+/* Whether a folder is named for the snapshot that a report is about; then a message was printed. */
+static bool names_folder(const mv_command *command, const mv_options *o)
+{
+    int files = command->report && command->run != mv_cmd_serve ? o->files : 0;
+    struct stat st;
+
+    for (int i = 0; i < files - command->writes_last; i++)
+        if (stat(o->file[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+            mv_complain_of(
+                o->file[i],
+                "this is a folder: memviz %s and memviz ranks %s read the snapshots in it",
+                o->file[i], o->file[i]);
+            return true;
+        }
+    return false;
+}
+
 /* Takes the snapshots in folders for these. False, with a message, when there are none. */
 static bool open_folders(const mv_command *command, mv_options *o, mv_arena *arena)
 {
@@ -203,11 +220,24 @@ static bool open_folders(const mv_command *command, mv_options *o, mv_arena *are
 
     o->named_files = o->files;
     o->named_file = o->file;
-    if (!command->takes_folders ||
-        mv_folder_files(arena, o->file, o->files, or_summary, &o->file, &o->files, &err) == MV_OK)
+    if (!command->takes_folders)
+        return !names_folder(command, o);
+    if (mv_folder_files(arena, o->file, o->files, or_summary, &o->file, &o->files, &err) == MV_OK)
         return true;
     mv_complain(NULL, &err);
     return false;
+}
+
+/* One file more than the command takes. */
+static void refuse_file(const mv_command *command, const char *file)
+{
+    if (command->report && command->most_files == 1)
+        mv_complain_usage(command->name,
+                          "%s takes one file, not '%s' as well: memviz FILE... and memviz ranks "
+                          "FILE... take several",
+                          command->name, file);
+    else
+        mv_complain_usage(command->name, "unexpected argument '%s'", file);
 }
 
 /* False, with a message, when the options are not what the command takes. */
@@ -223,7 +253,7 @@ static bool check_options(const mv_command *command, const mv_options *o, mv_gat
     if (o->files < command->least_files)
         mv_complain_usage(command->name, "expected %s", command->arguments);
     else if (o->files > command->most_files)
-        mv_complain_usage(command->name, "unexpected argument '%s'", o->file[command->most_files]);
+        refuse_file(command, o->file[command->most_files]);
     else
         return check_places(command, o) && check_tables(command, o) &&
                mv_output_name_fits(command, o) && !mv_overwrite_is_asked(command, o);
