@@ -280,6 +280,29 @@ static mv_option_id by_letter(int letter)
     return MV_OPTION_COUNT;
 }
 
+bool mv_option_takes_next(const char *word)
+{
+    size_t length = strlen(word);
+    bool takes = false;
+
+    if (strncmp(word, "--", 2) != 0) {
+        for (const char *c = word + 1; *c && !takes; c++) {
+            mv_option_id id = by_letter(*c);
+            takes = id < MV_OPTION_COUNT && mv_option_table[id].argument;
+            if (takes && c[1])
+                return false;
+        }
+        return takes;
+    }
+    for (uint32_t i = 0; i < MV_OPTION_COUNT && length > 2; i++) {
+        const mv_option *o = &mv_option_table[i];
+        if (strcmp(o->name, word + 2) == 0)
+            return o->argument != NULL;
+        takes = takes || (o->argument && strncmp(o->name, word + 2, length - 2) == 0);
+    }
+    return takes;
+}
+
 /* Whether the word on the command line is a known option that this command has no use for. */
 static bool is_elsewhere(const char *name)
 {

@@ -196,6 +196,10 @@ static inline bool mv_option_given(const mv_options *options, uint64_t bits)
     return (options->given & bits) != 0;
 }
 
+/* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
+ * but not --limit=5, -n5 or --json. What is unknown takes none. */
+bool mv_option_takes_next(const char *word);
+
 /* Reads argv[1] and on (argv[0] is the command's name), of the options in `allowed`. False with
  * a sentence in `why` when the usage is wrong. Reorders argv. */
 bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,

@@ -336,16 +336,48 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || stat(path, &st) == 0;
 }
 
-/* `memviz FILE` is `memviz triage FILE`, and options may come first. No command has a dot or a
- * slash: that is a file, though it may be missing. */
-static bool names_file(int argc, char **argv)
+/* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. What
+ * follows "--" is no option. */
+static int next_word(int at, int argc, char **argv)
 {
-    if (argv[1][0] != '-' || !argv[1][1])
-        return is_there(argv[1]) || strpbrk(argv[1], "./");
-    for (int i = 2; i < argc; i++)
-        if (is_there(argv[i]) && !mv_command_find(argv[i]))
-            return true;
-    return false;
+    bool is_end = false;
+
+    while (at < argc && !is_end && argv[at][0] == '-' && argv[at][1]) {
+        is_end = strcmp(argv[at], "--") == 0;
+        at += 1 + mv_option_takes_next(argv[at]);
+    }
+    return at < argc ? at : argc;
+}
+
+/* Options before a command are that command's: it is moved before them. What follows "--" is no
+ * command. */
+static const mv_command *find_command(int word, char **argv)
+{
+    char *name = argv[word];
+    const mv_command *command = strcmp(argv[word - 1], "--") == 0 ? NULL : mv_command_find(name);
+
+    if (!command)
+        return NULL;
+    memmove(argv + 2, argv + 1, (size_t)(word - 1) * sizeof *argv);
+    argv[1] = name;
+    return command;
+}
+
+/* `memviz FILE` is `memviz triage FILE`. No command has a dot or a slash: that is a file, though it
+ * may be missing. */
+static int look_first(int word, int argc, char **argv, struct mv_kept_files *kept,
+                      mv_confine_fn *confine)
+{
+    const char *file = argv[word];
+    int later = word;
+
+    if (!is_there(file) && !strpbrk(file, "./"))
+        return refuse(file);
+    while ((later = next_word(later + 1, argc, argv)) < argc)
+        if (mv_command_find(argv[later]) && !is_there(argv[later]))
+            return mv_complain_usage(NULL, "no file '%s'; did you mean 'memviz %s %s'?",
+                                     argv[later], argv[later], file);
+    return run_command(mv_command_find("triage"), argc, argv, kept, confine);
 }
 
 /* When a reader such as head closes the pipe, the program ends quietly, even if the parent ignored
@@ -360,6 +392,7 @@ static void set_signals(void)
 static int program(int argc, char **argv, struct mv_kept_files *kept, mv_confine_fn *confine)
 {
     const mv_command *command;
+    int word;
 
     if (argc < 2)
         return mv_complain_usage(NULL, "expected a command or a file");
@@ -367,14 +400,15 @@ static int program(int argc, char **argv, struct mv_kept_files *kept, mv_confine
         argv[1] = "help";
     else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         argv[1] = "version";
-    command = mv_command_find(argv[1]);
+    word = next_word(1, argc, argv);
+    if (word == argc)
+        return refuse(argv[1]);
+    command = find_command(word, argv);
     if (!command || !command->starts_program)
         set_signals();
     if (command)
         return run_command(command, argc - 1, argv + 1, kept, confine);
-    return names_file(argc, argv)
-               ? run_command(mv_command_find("triage"), argc, argv, kept, confine)
-               : refuse(argv[1]);
+    return look_first(word, argc, argv, kept, confine);
 }
 
 int mv_program(int argc, char **argv, struct mv_kept_files *kept)

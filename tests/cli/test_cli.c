@@ -129,6 +129,33 @@ Test(cli, good_usage_has_its_output)
     CHECK_ALL(all);
 }
 
+/* It was the first look, at a file that was called like the command. */
+Test(cli, options_before_a_command_are_its_own)
+{
+    static const expectation all[] = {
+        {"$MEMVIZ --json leaks $SNAPS/mempool.pickle", 0, "\"command\":\"leaks\"", NULL},
+        {"$MEMVIZ --no-pager leaks $SNAPS/mempool.pickle", 0, "170 MiB retained", NULL},
+        {"$MEMVIZ --at end peak --json $SNAPS/mempool.pickle", 0, "\"command\":\"peak\"", NULL},
+        {"$MEMVIZ --at=end --json peak $SNAPS/mempool.pickle", 0, "\"command\":\"peak\"", NULL},
+        {"$MEMVIZ -n1 trace $SNAPS/mempool.pickle", 0, "13 more events", NULL},
+        {"$MEMVIZ -qn 1 trace $SNAPS/mempool.pickle", 0, "13 more events", NULL},
+        {"$MEMVIZ --lim 1 trace $SNAPS/mempool.pickle", 0, "13 more events", NULL},
+        {"$MEMVIZ --json $SNAPS/mempool.pickle", 0, "\"command\":\"triage\"", NULL},
+        {"$MEMVIZ -q run sh -c 'echo no more than that' 2>&1", 0, "no more than that\n", NULL},
+        {"cp $SNAPS/mempool.pickle leaks; $MEMVIZ -q -- leaks", 0, "leaks: snapshot", NULL},
+        {"cp $SNAPS/mempool.pickle ./-x; $MEMVIZ -- -x", 0, "-x: snapshot", NULL},
+        {"cp $SNAPS/mempool.pickle a; $MEMVIZ --json a leaks", 2, NULL,
+         "no file 'leaks'; did you mean 'memviz leaks a'?"},
+        {"cp $SNAPS/mempool.pickle a; $MEMVIZ a --title leaks", 2, NULL,
+         "option --title does not apply"},
+        {"cp $SNAPS/mempool.pickle leaks; $MEMVIZ leaks", 2, NULL, "leaks: expected FILE"},
+        {"$MEMVIZ --jsn leaks a", 2, NULL, "leaks: unknown option --jsn; did you mean --json?"},
+        {"$MEMVIZ --json tarce a", 2, NULL, "no command 'tarce'; did you mean 'trace'?"},
+    };
+
+    CHECK_ALL(all);
+}
+
 Test(cli, failures_are_one_line)
 {
     static const expectation all[] = {
@@ -344,6 +371,11 @@ Test(cli, bash_completes)
         {"memviz leaks --level ho", "host"},
         {"memviz compare --fail-", "--fail-on"}, /* an alias */
         {"memviz report --json --li", "--limit"},
+        {"memviz --json lea", "leaks"}, /* options before the command */
+        {"memviz --limit 3 -q lea", "leaks"},
+        {"memviz --limit = 3 leaks --color al", "always"},
+        {"memviz --color al", "always"},
+        {"memviz -q run -- cat ./", "./c"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {

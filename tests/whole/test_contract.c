@@ -476,6 +476,8 @@ Test(contract, exit_statuses_are_kept)
         {2, "peak"},
         {2, "peak --nothing $SNAPS/mlp_train.pickle"},
         {2, "diff $SNAPS/mlp_train.pickle"},
+        {2, "$SNAPS/mlp_train.pickle leaks"},
+        {0, "--no-pager leaks $SNAPS/mlp_train.pickle"},
         {2, "leaks --fail-on fragmented $SNAPS/mlp_train.pickle"},
         {2, "oom $SNAPS/mlp_train.pickle $SNAPS/mlp_train.pickle"},
     };
