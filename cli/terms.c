@@ -33,8 +33,8 @@ const mv_term mv_terms[] = {
      "snapshot of PyTorch has only PyTorch's own memory."},
     {"category",
      "What a block is for: parameter, gradient, optimizer_state, activation, temporary, "
-     "input, workspace, communication or unknown. memviz infers it from when a block "
-     "lived and which code allocated it."},
+     "input, workspace, communication, executable or unknown. memviz infers it from when a "
+     "block lived and which code allocated it."},
     {"clean", "As a verdict of leaks: enough was recorded to tell, and no line keeps memory step "
               "after step."},
     {"confidence", "How sure memviz is that a finding is a leak, from 0.5 to 1."},

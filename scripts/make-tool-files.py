@@ -446,6 +446,11 @@ def make_odd_pprof():
     write_pprof("cpu_heap.prof", (("objects", "count"), ("space", "bytes")), [(100, 800 << 20, {})])
     devices = [(4, 1 << 30, {"kind": "buffer", "device": "TPU_%d(process=1)" % i}) for i in range(8, 12)]
     write_pprof("second_process.prof", jax, [(2, 300 << 20, {"kind": "executable"})] + devices)
+    unsized = [(count, size, {"kind": "executable"}) for count, size in ((1, -1), (2, -2), (1, 5 << 20))]
+    unsized.append((3, 9 << 20, {"kind": "buffer", "device": "TPU_0(process=0,(0,0,0,0))"}))
+    write_pprof("unsized_executables.prof", jax, unsized)
+    cpus = [(2, 8 << 20, {"kind": "buffer", "device": "TFRT_CPU_%d" % i}) for i in range(2)]
+    write_pprof("cpu_memory.prof", jax, cpus)
     buffers = [(2 << 20, 1 << 40, {"kind": "buffer", "device": "cuda:0"}), (7, 700, {"kind": "buffer", "device": "cuda:0"})]
     write_pprof("million.prof", jax, buffers)
 

@@ -16,7 +16,8 @@ static const char *const all_names[] = {
     "lost_allocs.xplane.pb", "lost_overlaps.xplane.pb", "lost_of_two_lines.xplane.pb",
     "two_limits.xplane.pb",  "early_peak.xplane.pb",    "rmm_cut.csv",
     "rmm_glued.csv",         "rmm_overlap.csv",         "rmm_set_back.csv",
-    "million.prof",          "second_process.prof"};
+    "million.prof",          "second_process.prof",     "unsized_executables.prof",
+    "cpu_memory.prof"};
 enum { NAMES = sizeof all_names / sizeof *all_names };
 
 static mv_trace read_tool(const char *name)
@@ -65,6 +66,17 @@ static const char *text_of_fact(const mv_trace *trace, const char *key)
     const char *text = mv_fact_find(trace, key);
 
     return text ? text : "";
+}
+
+static uint32_t count_of(const char *text, const char *part)
+{
+    uint32_t count = 0;
+
+    while ((text = strstr(text, part)) != NULL) {
+        text += strlen(part);
+        count++;
+    }
+    return count;
 }
 
 /* ---- XLA --------------------------------------------------------------------------------- */
@@ -315,7 +327,61 @@ Test(other_files, devices_of_jax_are_their_labels)
     expect_frame(&trace, trace.blocks.stack[3], 0, "model.py", 30, "helper");
     expect_frame(&trace, trace.blocks.stack[3], 1, "train.py", 20, "main");
     expect_frame(&trace, trace.blocks.stack[3], 2, "train.py", 21, "main");
-    expect_frame(&trace, trace.blocks.stack[1], 0, "", MV_NO_LINE, "executable");
+    expect_frame(&trace, trace.blocks.stack[1], 0, "<executable>", MV_NO_LINE, "compiled program");
+}
+
+/* TPUs' runtime does not know how large a program is, and says -1. */
+Test(other_files, executables_of_unknown_size_are_counted)
+{
+    mv_trace trace = read_tool("unsized_executables.prof");
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    mvt_run run = mvt_sh("$MEMVIZ info %s/tools/unsized_executables.prof", MV_TESTDATA);
+
+    cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated, 14 << 20);
+    cr_expect_str_eq(text_of_fact(&trace, MV_FACT_EXECUTABLES), "4");
+    cr_expect_str_eq(text_of_fact(&trace, MV_FACT_UNSIZED_EXECUTABLES), "3");
+    cr_expect(strstr(run.out, "3 of them have a size that the file does not say"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ stats %s/tools/unsized_executables.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "does not say how large 3 of its executables are"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ convert %s/tools/unsized_executables.prof a.bin && $MEMVIZ stats a.bin",
+                 MV_TESTDATA);
+    cr_expect(strstr(run.out, "does not say how large 3 of its executables are"), "%s", run.out);
+}
+
+/* They were taken for arrays that the line of the call holds. */
+Test(other_files, executables_are_a_category)
+{
+    mvt_run run = mvt_sh("$MEMVIZ peak --csv --table devices.sites %s/tools/tpu_memory.prof | "
+                         "grep -c ,executable,",
+                         MV_TESTDATA);
+
+    cr_expect_str_eq(run.out, "1\n", "%s", run.out);
+    run = mvt_sh("$MEMVIZ peak --json --device 0 %s/tools/tpu_memory.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "\"executable\":5000"), "%s", run.out);
+    cr_expect(strstr(run.out, "\"unknown\":4096"), "%s", run.out);
+    run = mvt_sh("printf 'compiled.program\\tmine\\n' >r; "
+                 "$MEMVIZ peak --json --device 0 --rules r %s/tools/tpu_memory.prof",
+                 MV_TESTDATA);
+    cr_expect(strstr(run.out, "\"mine\":5000"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ --device 0 %s/tools/tpu_memory.prof | tr -s '\n ' '  '", MV_TESTDATA);
+    cr_expect(strstr(run.out, " HELD compiled programs and their constants: 4.88 KiB of 8.88 KiB, "
+                              "55 %, executable"),
+              "%s", run.out);
+    run = mvt_sh("$MEMVIZ %s/tools/jax_memory.prof", MV_TESTDATA);
+    cr_expect_eq(count_of(run.out, "executable"), 0, "%s", run.out);
+}
+
+Test(other_files, a_device_that_is_the_cpu_is_called_so)
+{
+    mvt_run run = mvt_sh("$MEMVIZ %s/tools/cpu_memory.prof", MV_TESTDATA);
+
+    cr_expect(strstr(run.out, "device 0 (CPU): >= 8.00 MiB allocated"), "%s", run.out);
+    cr_expect(strstr(run.out, "device 1 (CPU): >= 8.00 MiB allocated"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ peak %s/tools/cpu_memory.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "device 1 (CPU)"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ stats %s/tools/tpu_memory.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "device 2 (CPU)") && !strstr(run.out, "device 1 (CPU)"), "%s",
+              run.out);
 }
 
 Test(other_files, heaps_of_the_cpu_are_none_of_jax)
