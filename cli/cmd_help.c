@@ -212,6 +212,8 @@ static int explain_command(mv_out *out, const char *name)
     if (access(name, F_OK) == 0)
         return mv_complain_usage(NULL, "'%s' is a file: memviz %s says what is wrong in it", name,
                                  name);
+    if (mv_term_find(name))
+        return explain_term(out, name);
     for (const mv_command *c = mv_commands; c->name; c++)
         mv_nearest_try(&nearest, name, c->name);
     return complain_of("command", name, &nearest);

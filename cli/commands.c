@@ -144,7 +144,7 @@ const mv_command mv_commands[] = {
     {
         .name = "peak",
         .group = MV_COMMAND_GROUP_REPORTS,
-        .also_tried = "top who",
+        .also_tried = "top who table",
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
@@ -214,7 +214,7 @@ const mv_command mv_commands[] = {
     {
         .name = "memory",
         .group = MV_COMMAND_GROUP_PICTURES,
-        .also_tried = "flamegraph flame",
+        .also_tried = "flamegraph flame tree heap",
         .run = mv_cmd_memory,
         .report = &mv_report_memory,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |
