@@ -322,6 +322,11 @@ def make_lossy():
     for step in range(8):
         early.free(1000 * step + 500, early.alloc(1000 * step + 10, 1 << 20))
     write_plane("early_peak", early.plane, early)
+    program = Bfc(Plane("/host:CPU"))
+    program.events.append(program.plane.event("ExecuteHelper", 0, 100 * 1000000))
+    program.events.append(program.plane.event("allocations", 1000000, 90 * 1000000))
+    program.alloc(10, 1 << 20)
+    write_plane("allocations", program.plane, program)
     plane, events = Plane("/host:CPU"), []
     for step in range(8):
         for size in (dict(allocation_bytes=1 << 20, allocator_name="GPU_0_bfc"), dict(allocator_name="GPU_0_bfc")):

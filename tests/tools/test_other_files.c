@@ -17,7 +17,7 @@ static const char *const all_names[] = {
     "two_limits.xplane.pb",  "early_peak.xplane.pb",    "rmm_cut.csv",
     "rmm_glued.csv",         "rmm_overlap.csv",         "rmm_set_back.csv",
     "million.prof",          "second_process.prof",     "unsized_executables.prof",
-    "cpu_memory.prof"};
+    "cpu_memory.prof",       "allocations.xplane.pb"};
 enum { NAMES = sizeof all_names / sizeof *all_names };
 
 static mv_trace read_tool(const char *name)
@@ -171,6 +171,14 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
         cr_expect_eq(leaks.count, 0, "%s", name);
         cr_expect_eq(leaks.leaked_bytes + leaks.retained_bytes, all[i].end, "%s", name);
     }
+}
+
+/* XLA's own range says nothing of who asked. */
+Test(other_files, the_range_of_all_allocations_is_left_out)
+{
+    mvt_run run = mvt_sh("$MEMVIZ peak %s/tools/allocations.xplane.pb", MV_TESTDATA);
+
+    cr_expect(strstr(run.out, "100 % by ExecuteHelper"), "%s", run.out);
 }
 
 /* Events that lack their sizes are events, too. */
