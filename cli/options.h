@@ -74,8 +74,7 @@
       "facts",                                                                                     \
       "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
-    X(OUTPUT, "output", 'o', "FILE", NULL,                                                         \
-      "write to FILE, whose ending is that of what is written")                                    \
+    X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE; its ending must match what is written") \
     X(NO_PAGER, "no-pager", 0, NULL, NULL, "never show long output in a pager")                    \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
