@@ -449,6 +449,8 @@ def write_pprof(name, types, samples):
 def make_odd_pprof():
     jax = (("allocations", "count"), ("space", "bytes"))
     write_pprof("cpu_heap.prof", (("objects", "count"), ("space", "bytes")), [(100, 800 << 20, {})])
+    go = (("alloc_objects", "count"), ("inuse_space", "bytes"))
+    write_pprof("go_heap.prof", go, [(100, 800 << 20, {})])
     devices = [(4, 1 << 30, {"kind": "buffer", "device": "TPU_%d(process=1)" % i}) for i in range(8, 12)]
     write_pprof("second_process.prof", jax, [(2, 300 << 20, {"kind": "executable"})] + devices)
     unsized = [(count, size, {"kind": "executable"}) for count, size in ((1, -1), (2, -2), (1, 5 << 20))]

@@ -5,6 +5,7 @@
 #include "base/grow.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "parse/readers.h"
 #include "parse/tools/block_log.h"
 #include "parse/tools/protobuf.h"
@@ -74,6 +75,7 @@ typedef struct {
     device devices[MOST_DEVICES];
     uint32_t device_count;
     bool is_jax;                              /* a type or a label is one that JAX writes */
+    char type_names[64];                      /* "alloc_objects, alloc_space", cut */
     mv_map function_of, location_of;          /* rows by the file's ids */
     uint32_t count_value, bytes_value, types; /* which values of a sample; MV_NO_ROW: none */
     uint64_t executables, unsized;            /* how many, and how many of an unknown size */
@@ -227,6 +229,8 @@ static bool add_type(profile *p, mv_span message)
     else if (mv_pb_is(unit, "count"))
         p->count_value = p->types;
     p->is_jax |= mv_pb_is(type, "allocations");
+    mv_text_append(p->type_names, sizeof p->type_names, "%s%.*s", p->types ? ", " : "",
+                   (int)(type.length < 30 ? type.length : 30), (const char *)type.data);
     p->types++;
     return true;
 }
@@ -508,9 +512,10 @@ static mv_code read_profile(profile *p)
     if (!each_field(p, PROFILE_TEXT, add_text) || !each_field(p, PROFILE_TYPE, add_type))
         return p->err->code;
     if (p->bytes_value == MV_NO_ROW)
-        return mv_fail(p->err, MV_FORMAT, 0, "%s",
-                       "a pprof profile, but none of a device's memory: no value of it is space "
-                       "in bytes (jax.profiler.save_device_memory_profile writes one)");
+        return mv_fail(p->err, MV_FORMAT, 0,
+                       "a pprof profile of %s, not of a device's memory: "
+                       "jax.profiler.save_device_memory_profile writes such a one",
+                       p->type_names);
     if (!each_field(p, PROFILE_FUNCTION, add_function) ||
         !each_field(p, PROFILE_LOCATION, add_location) ||
         !each_field(p, PROFILE_SAMPLE, add_sample))

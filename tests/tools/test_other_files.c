@@ -398,6 +398,10 @@ Test(other_files, heaps_of_the_cpu_are_none_of_jax)
 
     cr_expect_eq(run.status, 1);
     cr_expect(strstr(run.err, "no sample of it has a kind or a device"), "%s", run.err);
+    run = mvt_sh("$MEMVIZ info %s/tools/go_heap.prof", MV_TESTDATA);
+    cr_expect_eq(run.status, 1);
+    cr_expect(strstr(run.err, "a pprof profile of alloc_objects, inuse_space, not of a device's"),
+              "%s", run.err);
 }
 
 /* A process of several has devices from its own first number on. */
