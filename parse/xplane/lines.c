@@ -200,7 +200,8 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
     return 1;
 }
 
-/* What XLA calls the range in which it gets the buffers of any program; those around it say more. */
+/* What XLA calls the range in which it gets the buffers of any program; those around it say more.
+ */
 static bool says_nothing(const xline *l, const line_event *e)
 {
     return mv_pb_is(l->plane->events[e->name].name, "allocations");
