@@ -324,7 +324,7 @@ def make_lossy():
     write_plane("early_peak", early.plane, early)
     program = Bfc(Plane("/host:CPU"))
     program.events.append(program.plane.event("ExecuteHelper", 0, 100 * 1000000))
-    program.events.append(program.plane.event("allocations", 1000000, 90 * 1000000))
+    program.events.append(program.plane.event("Build buffer allocations", 1000000, 90 * 1000000))
     program.alloc(10, 1 << 20)
     write_plane("allocations", program.plane, program)
     plane, events = Plane("/host:CPU"), []

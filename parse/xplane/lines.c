@@ -204,7 +204,7 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
  */
 static bool says_nothing(const xline *l, const line_event *e)
 {
-    return mv_pb_is(l->plane->events[e->name].name, "allocations");
+    return mv_pb_is(l->plane->events[e->name].name, "Build buffer allocations");
 }
 
 static mv_stack_id stack_at(xline *l, const line_event *e, const mv_xstats *stats)

@@ -262,11 +262,12 @@ Test(other_files, ranges_and_functions_are_stacks)
     const mv_events *e = &trace.devices[0].events;
     uint32_t event = 77; /* the first array that is kept */
 
-    expect_frame(&trace, e->stack[event], 0, "", MV_NO_LINE, "Build buffer allocations");
-    expect_frame(&trace, e->stack[event], 6, "<jit>", MV_NO_LINE, "multiply");
-    expect_frame(&trace, e->stack[event], 7, "ufunc_api.py", 175, "__call__");
-    expect_frame(&trace, e->stack[event], 8, "array_methods.py", 769, "_operator_mul");
-    expect_frame(&trace, e->stack[event], 9, "", MV_NO_LINE, "train");
+    expect_frame(&trace, e->stack[event], 0, "", MV_NO_LINE,
+                 "[0] PjRtStreamExecutorRawLoadedExecutable::Execute");
+    expect_frame(&trace, e->stack[event], 5, "<jit>", MV_NO_LINE, "multiply");
+    expect_frame(&trace, e->stack[event], 6, "ufunc_api.py", 175, "__call__");
+    expect_frame(&trace, e->stack[event], 7, "array_methods.py", 769, "_operator_mul");
+    expect_frame(&trace, e->stack[event], 8, "", MV_NO_LINE, "train");
     trace = read_tool("tensorflow.xplane.pb");
     e = &trace.devices[1].events;
     expect_frame(&trace, e->stack[1], 0, "<op>", MV_NO_LINE,
