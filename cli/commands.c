@@ -31,7 +31,9 @@ const mv_command mv_commands[] = {
             "weightiest first: out of memory, leaks, fragmentation, who holds the device's\n"
             "memory, what other settings would have saved, who holds the peak, what is not\n"
             "known. Below each is the command that tells more. Several files and folders: the\n"
-            "weightiest of all.\n",
+            "weightiest of all. In a folder, what is named *.pickle, *.msgpack or *.bin and "
+            "cannot\n"
+            "be read is told, and the exit status is 1.\n",
         .example = "memviz train.pickle\n"
                    "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"
@@ -142,7 +144,7 @@ const mv_command mv_commands[] = {
     {
         .name = "peak",
         .group = MV_COMMAND_GROUP_REPORTS,
-        .also_tried = "top who",
+        .also_tried = "top who table",
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
@@ -212,7 +214,7 @@ const mv_command mv_commands[] = {
     {
         .name = "memory",
         .group = MV_COMMAND_GROUP_PICTURES,
-        .also_tried = "flamegraph flame",
+        .also_tried = "flamegraph flame tree heap",
         .run = mv_cmd_memory,
         .report = &mv_report_memory,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |

@@ -298,19 +298,18 @@ static void add_site(gathering *g, const mv_peak_site *site, const char *label)
     add(g, f);
 }
 
-/* Labels of the first `count` sites, as `memviz peak` has them: a site is told from others by its
- * category, too. */
-static const char **labels_of(gathering *g, uint32_t count)
+/* Labels of `count` sites, as `memviz peak` has them: a site is told from others by its category,
+ * too. */
+static const char **labels_of(gathering *g, const mv_peak_site *const *sites, uint32_t count)
 {
-    const mv_attribution *peak = g->of->peak;
     mv_labelled *rows = mv_push_array(g->words.arena, mv_labelled, count);
 
     for (uint32_t i = 0; rows && i < count; i++)
         rows[i] = (mv_labelled){.trace = g->of->trace,
                                 .kinds = g->of->sites->kinds,
-                                .stack = peak->sites[i].stack,
-                                .key = peak->sites[i].category,
-                                .bytes = peak->sites[i].bytes};
+                                .stack = sites[i]->stack,
+                                .key = sites[i]->category,
+                                .bytes = sites[i]->bytes};
     return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
@@ -327,20 +326,52 @@ static void add_unattributed(gathering *g, mv_finding_kind kind)
     add(g, f);
 }
 
+/* Programs that were compiled hold memory that no line of the program can drop. */
+static void add_executables(gathering *g, mv_finding_kind kind)
+{
+    const mv_attribution *peak = g->of->peak;
+    mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g),
+                           peak->category_bytes[MV_CATEGORY_EXECUTABLE]);
+    uint64_t all = peak->at.bytes.allocated;
+
+    if (f.bytes == 0)
+        return;
+    f.category = MV_CATEGORY_EXECUTABLE;
+    f.title = mv_say(&g->words, "%s of %s, %.0f %%, executable", size_of(g, f.bytes),
+                     size_of(g, all), 100.0 * (double)f.bytes / (double)all);
+    f.text = mv_say(&g->words, "compiled programs and their constants: %s", f.title);
+    f.what = "the profile does not say on which device they are: all are counted to the first one";
+    f.advice = mv_category_advice(f.category);
+    add(g, f);
+}
+
 static void add_peak(gathering *g)
 {
     const mv_attribution *peak = g->of->peak;
-    uint32_t count = peak->count < MV_PEAK_FINDINGS ? peak->count : MV_PEAK_FINDINGS;
-    const char **labels = labels_of(g, count);
-    bool is_first = peak->unattributed > (count ? peak->sites[0].bytes : 0);
+    const mv_peak_site *sites[MV_PEAK_FINDINGS];
+    const char **labels;
+    uint64_t programs = peak->category_bytes[MV_CATEGORY_EXECUTABLE], most;
+    uint32_t count = 0;
+    bool is_first;
 
+    for (uint32_t i = 0; i < peak->count && count < MV_PEAK_FINDINGS; i++)
+        if (peak->sites[i].category != MV_CATEGORY_EXECUTABLE)
+            sites[count++] = &peak->sites[i];
+    labels = labels_of(g, sites, count);
+    most = count ? sites[0]->bytes : 0;
+    is_first = peak->unattributed > most;
     g->words.failed = g->words.failed || !labels;
     if (is_first)
         add_unattributed(g, kind_of_peak(g));
+    if (programs > most)
+        add_executables(g, kind_of_peak(g));
     for (uint32_t i = 0; labels && i < count; i++)
-        add_site(g, &peak->sites[i], labels[i]);
+        add_site(g, sites[i], labels[i]);
     if (!is_first && peak->unattributed >= peak->at.bytes.allocated / 4 && peak->unattributed)
         add_unattributed(g, MV_FINDING_NOTE);
+    if (programs <= most)
+        add_executables(g, programs >= peak->at.bytes.allocated / 4 ? MV_FINDING_NOTE
+                                                                    : kind_of_peak(g));
 }
 
 /* ---- the device, and other settings ------------------------------------------------------- */
@@ -528,7 +559,7 @@ static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *ou
     *g = (gathering){.words.arena = arena,
                      .of = reports,
                      .out = out,
-                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 15};
+                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 17};
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g->capacity)};
     return out->rows ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
 }

@@ -120,7 +120,25 @@ static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_ru
     return true;
 }
 
-/* Both, into `by_rule`; the user's rules come first. */
+static bool has_executables(const mv_trace *trace)
+{
+    const char *count = mv_fact_find(trace, MV_FACT_EXECUTABLES);
+
+    return count && strcmp(count, "0") != 0;
+}
+
+static void apply_executables(const mv_trace *trace, uint16_t *by_rule)
+{
+    for (uint32_t i = 0; i < trace->stacks.count; i++) {
+        uint32_t count;
+        const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){i}, &count);
+        if (count > 0 && strcmp(mv_string_text(trace, trace->frames.file[frames[0].row]),
+                                MV_EXECUTABLE_FILE) == 0)
+            by_rule[i] = MV_CATEGORY_EXECUTABLE;
+    }
+}
+
+/* All of these, into `by_rule`; the user's rules come first. */
 static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, calls = call_frames(s->trace);
@@ -132,7 +150,7 @@ static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
     if (!s->out->name)
         return false;
     memcpy(s->out->name, names, sizeof names);
-    if (rules == 0 && calls == 0)
+    if (rules == 0 && calls == 0 && !has_executables(s->trace))
         return true;
     by_rule = mv_push_array(scratch, uint16_t, stacks);
     if (!by_rule)
@@ -140,6 +158,8 @@ static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
     for (uint32_t i = 0; i < stacks; i++)
         by_rule[i] = OPEN;
     s->by_rule = by_rule;
+    if (has_executables(s->trace))
+        apply_executables(s->trace, by_rule);
     return apply_libraries(arena, s, by_rule) && apply_rules(arena, scratch, s, by_rule);
 }
 

@@ -10,6 +10,8 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
+ * JAX's profile says itself which blocks are programs that it compiled: executable.
+ *
  * The user's own rules (analyze/peak/rules.h) come first. */
 #ifndef MV_CATEGORY_H
 #define MV_CATEGORY_H
@@ -26,6 +28,7 @@
     X(INPUT, "input")                     \
     X(WORKSPACE, "workspace")             \
     X(COMMUNICATION, "communication")     \
+    X(EXECUTABLE, "executable")           \
     X(UNKNOWN, "unknown")
 
 typedef enum {

@@ -150,6 +150,9 @@ static void note_file(note_list *list, const mv_trace *trace, const mv_totals_fi
     if (mv_fact_find(trace, MV_FACT_BUFFERS))
         note(list, "the file has %s buffers; those of one stack count as one allocation",
              mv_fact_find(trace, MV_FACT_BUFFERS));
+    if (mv_fact_find(trace, MV_FACT_UNSIZED_EXECUTABLES))
+        note(list, "the file does not say how large %s of its executables are: they count as 0 B",
+             mv_fact_find(trace, MV_FACT_UNSIZED_EXECUTABLES));
     count_note(list, trace->notes[MV_NOTE_UNSORTED_TIME].count,
                "event in the file is earlier than the one before it: the order may be wrong",
                "events in the file are earlier than those before them: the order may be wrong");

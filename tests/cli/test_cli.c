@@ -52,7 +52,8 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ ''", 2, NULL, "not an empty word"},
         {"$MEMVIZ --jsn", 2, NULL, "expected a command or a file before '--jsn'"},
         {"$MEMVIZ trace", 2, NULL, "memviz: trace: expected FILE"},
-        {"$MEMVIZ trace a b", 2, NULL, "unexpected argument 'b'"},
+        {"$MEMVIZ trace a b", 2, NULL, "trace takes one file, not 'b' as well: memviz FILE..."},
+        {"$MEMVIZ diff a b c", 2, NULL, "unexpected argument 'c'"},
         {"$MEMVIZ convert a", 2, NULL, "convert: expected IN OUT"},
         {"$MEMVIZ convert a b.bin -o c.bin", 2, NULL, "OUT is named twice: b.bin, and c.bin by -o"},
         {"$MEMVIZ trace -o b a -o c", 2, NULL, "trace: -o is given twice: b and c"},
@@ -62,12 +63,15 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ trace --wibble a", 2, NULL, "unknown option --wibble (see"},
         {"$MEMVIZ trace --calls a", 2, NULL, "option --calls does not apply here"},
         {"$MEMVIZ trace -Z a", 2, NULL, "unknown option -Z"},
+        {"$MEMVIZ trace -j a", 2, NULL, "unknown option -j; did you mean --json?"},
+        {"$MEMVIZ leaks --top 5 a", 2, NULL, "unknown option --top; did you mean --limit?"},
+        {"$MEMVIZ leaks --format=json a", 2, NULL, "unknown option --format; did you mean --json?"},
         {"$MEMVIZ trace a --limit", 2, NULL, "option --limit needs an argument"},
         {"$MEMVIZ trace a --json=1", 2, NULL, "option --json takes no argument"},
-        {"$MEMVIZ trace --limit ten a", 2, NULL, "--limit ten: expected N"},
+        {"$MEMVIZ trace --limit ten a", 2, NULL, "--limit ten: expected N, such as 20; 0 is all"},
         {"$MEMVIZ trace --limit -1 a", 2, NULL, "--limit -1: expected N"},
         {"$MEMVIZ trace --limit 99999999999999999999 a", 2, NULL, "expected N"},
-        {"$MEMVIZ trace --device x a", 2, NULL, "--device x: expected N"},
+        {"$MEMVIZ trace --device cuda:0 a", 2, NULL, "--device cuda:0: expected N, such as 0"},
         {"$MEMVIZ trace --color sometimes a", 2, NULL, "one of: auto always never"},
         {"$MEMVIZ trace --frames some a", 2, NULL, "one of: user all"},
         {"$MEMVIZ leaks --fail-on 'peak>1G' a", 2, NULL, "not something that leaks finds"},
@@ -78,6 +82,8 @@ Test(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ peak --at @ a", 2, NULL, "'@' is not a valid --at"},
         {"$MEMVIZ trace --max-memory 4Q a", 2, NULL, "--max-memory 4Q: expected SIZE"},
         {"$MEMVIZ trace --max-memory 0 a", 2, NULL, "--max-memory 0: expected SIZE"},
+        {"$MEMVIZ whatif --capacity 80 a", 2, NULL, "--capacity 80: expected BYTES with a unit"},
+        {"$MEMVIZ peak --target 1048575 a", 2, NULL, "a number alone is bytes, from 1048576 on"},
         {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
     };
@@ -125,7 +131,36 @@ Test(cli, good_usage_has_its_output)
         {"$MEMVIZ trace $SNAPS/mempool.pickle --lim 1", 0, "13 more events", NULL},
         {"$MEMVIZ trace -n1 -q $SNAPS/mempool.pickle", 0, "13 more events", NULL},
         {"$MEMVIZ trace --max-memory 1.5GiB $SNAPS/mempool.pickle", 0, "alloc", NULL},
+        {"$MEMVIZ peak --target 1048576 $SNAPS/mempool.pickle", 0, "target 1.00 MiB", NULL},
+        {"$MEMVIZ peak --target 80B $SNAPS/mempool.pickle", 0, "target 80 B", NULL},
     };
+    CHECK_ALL(all);
+}
+
+/* It was the first look, at a file that was called like the command. */
+Test(cli, options_before_a_command_are_its_own)
+{
+    static const expectation all[] = {
+        {"$MEMVIZ --json leaks $SNAPS/mempool.pickle", 0, "\"command\":\"leaks\"", NULL},
+        {"$MEMVIZ --no-pager leaks $SNAPS/mempool.pickle", 0, "170 MiB retained", NULL},
+        {"$MEMVIZ --at end peak --json $SNAPS/mempool.pickle", 0, "\"command\":\"peak\"", NULL},
+        {"$MEMVIZ --at=end --json peak $SNAPS/mempool.pickle", 0, "\"command\":\"peak\"", NULL},
+        {"$MEMVIZ -n1 trace $SNAPS/mempool.pickle", 0, "13 more events", NULL},
+        {"$MEMVIZ -qn 1 trace $SNAPS/mempool.pickle", 0, "13 more events", NULL},
+        {"$MEMVIZ --lim 1 trace $SNAPS/mempool.pickle", 0, "13 more events", NULL},
+        {"$MEMVIZ --json $SNAPS/mempool.pickle", 0, "\"command\":\"triage\"", NULL},
+        {"$MEMVIZ -q run sh -c 'echo no more than that' 2>&1", 0, "no more than that\n", NULL},
+        {"cp $SNAPS/mempool.pickle leaks; $MEMVIZ -q -- leaks", 0, "leaks: snapshot", NULL},
+        {"cp $SNAPS/mempool.pickle ./-x; $MEMVIZ -- -x", 0, "-x: snapshot", NULL},
+        {"cp $SNAPS/mempool.pickle a; $MEMVIZ --json a leaks", 2, NULL,
+         "no file 'leaks'; did you mean 'memviz leaks a'?"},
+        {"cp $SNAPS/mempool.pickle a; $MEMVIZ a --title leaks", 2, NULL,
+         "option --title does not apply"},
+        {"cp $SNAPS/mempool.pickle leaks; $MEMVIZ leaks", 2, NULL, "leaks: expected FILE"},
+        {"$MEMVIZ --jsn leaks a", 2, NULL, "leaks: unknown option --jsn; did you mean --json?"},
+        {"$MEMVIZ --json tarce a", 2, NULL, "no command 'tarce'; did you mean 'trace'?"},
+    };
+
     CHECK_ALL(all);
 }
 
@@ -133,7 +168,7 @@ Test(cli, failures_are_one_line)
 {
     static const expectation all[] = {
         {"$MEMVIZ trace nowhere.pickle", 1, NULL, "memviz: nowhere.pickle: "},
-        {"$MEMVIZ trace .", 1, NULL, "memviz: .: "},
+        {"$MEMVIZ trace .", 1, NULL, "memviz: .: this is a folder: memviz . and memviz ranks ."},
         {"$MEMVIZ trace /dev/null", 1, NULL, "the file is empty"},
         {"echo '{}' | $MEMVIZ trace -", 1, NULL, "memviz: -: byte 0: "},
         {"head -c 1000 $SNAPS/mempool.pickle >cut; $MEMVIZ dump cut", 1, NULL,
@@ -344,6 +379,11 @@ Test(cli, bash_completes)
         {"memviz leaks --level ho", "host"},
         {"memviz compare --fail-", "--fail-on"}, /* an alias */
         {"memviz report --json --li", "--limit"},
+        {"memviz --json lea", "leaks"}, /* options before the command */
+        {"memviz --limit 3 -q lea", "leaks"},
+        {"memviz --limit = 3 leaks --color al", "always"},
+        {"memviz --color al", "always"},
+        {"memviz -q run -- cat ./", "./c"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {

@@ -136,7 +136,7 @@ static void check(const command_line *line, const mvt_ran *ran)
     const mv_command *command = mv_command_find(line->word[0]);
     bool is_run = command && command->starts_program;
 
-    if (ran->status < 0 || ran->status > (is_run ? 255 : MV_EXIT_FOUND))
+    if (ran->status < 0 || ran->status > (is_run ? 255 : MV_EXIT_UNKNOWN))
         mvt_stop("status %d", ran->status);
     mvt_check_messages(is_run ? MV_EXIT_DONE : ran->status, ran->err);
     if (ran->out.length == 0)

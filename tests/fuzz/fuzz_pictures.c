@@ -158,7 +158,7 @@ static int run(command_line *line, uint64_t memory, char **said)
     else if (mv_out_open(&cli->out, command->writes_file ? "report" : cli->options.output, &err) ==
              MV_OK) {
         status = command->run(cli);
-        if (status == MV_EXIT_DONE || status == MV_EXIT_FOUND)
+        if (mv_exit_has_report(status))
             status = mv_out_close(&cli->out, &err) == MV_OK ? status : MV_EXIT_FAILED;
         else
             mv_out_abort(&cli->out);

@@ -103,6 +103,8 @@ class Program(unittest.TestCase):
         self.assertNotIn("\n", str(failed.exception))
         self.assertEqual(memviz.run("peak", "/no/such/file", check=False).returncode, 1)
         self.assertEqual(memviz.run("peak", FILE, "--fail-on", "peak>1").returncode, 3)
+        ring = os.path.join(os.path.dirname(FILE), "ring.pickle")
+        self.assertEqual(memviz.run("leaks", ring, "--fail-on", "leak").returncode, 4)
 
 
 class Version(unittest.TestCase):
