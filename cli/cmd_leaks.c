@@ -185,7 +185,8 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
 #define FLOOR_FIELDS(MEMBER, floor)                                                      \
     MEMBER("floor.first", mv_value_bytes((floor)->steps ? (floor)->first : MV_NO_BYTES)) \
     MEMBER("floor.last", mv_value_bytes((floor)->steps ? (floor)->last : MV_NO_BYTES))   \
-    MEMBER("floor.steps", (floor)->steps)
+    MEMBER("floor.steps", (floor)->steps)                                                \
+    MEMBER("floor.rises", mv_value_bool((floor)->rises))
 
 #define IN_PROGRESS_FIELDS(MEMBER, in_progress)       \
     MEMBER("in_progress.bytes", (in_progress)->bytes) \

@@ -298,13 +298,13 @@ static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
 
         for (uint32_t i = 0; i < rows; i++) {
             uint32_t row = w->kept[i], bin = mv_steps_bin(&w->out->steps, a->birth[row]);
-            list[(*count)++] = (mv_kept_block){a->block[row], bin, s};
+            list[(*count)++] = (mv_kept_block){row, bin, s, a->block[row]};
         }
     }
     return list;
 }
 
-/* Withdraws sites when other sites give back as much. */
+/* Withdraws sites when they, or other sites, give back as much. */
 static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
@@ -313,8 +313,7 @@ static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, u
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
         grows[s] = 1;
-    if (!mv_net_growth(w->scratch, w->lives, &w->out->steps, kept, count, first, grows,
-                       w->sites.count))
+    if (!mv_net_growth(w->scratch, w->lives, &w->sites, &w->floor, kept, count, first, grows))
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (!grows[s])

@@ -78,6 +78,7 @@ typedef struct {
 typedef struct {
     uint64_t first, last;
     uint32_t steps; /* whole steps from the first to the last; 0: there are none */
+    bool rises;     /* to the end (mv_floor_trend): the verdict is not CLEAN */
 } mv_leak_floor;
 
 typedef struct {
