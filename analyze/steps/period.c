@@ -296,6 +296,43 @@ static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_
     return steps;
 }
 
+/* Whether all that was allocated between two runs of a place, before row i of `rows`, was within
+ * calls of modules. */
+static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, const uint32_t *rows,
+                            uint32_t i)
+{
+    for (uint32_t row = rows[i - 1] + 1; row < rows[i]; row++) {
+        uint32_t place = mv_outer_of(outer, a->stack[row]);
+        if (place == MV_NO_ROW || outer->kind[place] != MV_OUTER_CALL)
+            return false;
+    }
+    return true;
+}
+
+/* A statement that makes an input, calls the model and takes the loss has two runs with just the call
+ * in between, and something else before the next two. Marks the first of each two, if almost all runs
+ * come in such pairs. */
+static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
+                                const uint32_t *rows, uint32_t count, uint32_t runs, uint32_t *at)
+{
+    uint32_t steps = 0, pairs = 0, more = 0;
+    bool is_second = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bool follows_call;
+
+        if (!begins_run(rows, i))
+            continue;
+        follows_call = i > 0 && is_call_between(a, outer, rows, i);
+        more += is_second && follows_call;
+        is_second = !is_second && follows_call;
+        pairs += is_second;
+        if (!is_second)
+            at[steps++] = a->birth[rows[i]];
+    }
+    return steps >= LEAST_STEPS && more == 0 && 2 * pairs + 1 >= REPEATING * runs ? steps : 0;
+}
+
 /* ---- a place alone in its loop ----------------------------------------------------------- */
 
 /* The place of the last allocation, if at least half of all are its own; otherwise MV_NO_ROW. */
@@ -418,6 +455,8 @@ bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
             return false;
     } else {
         if (outer->kind[place] == MV_OUTER_LINE)
+            *count = mark_statements(a, outer, rows, n, runs, *at);
+        if (*count == 0 && outer->kind[place] == MV_OUTER_LINE)
             *count = mark_openings(a, rows, n, runs, *at);
         if (*count == 0)
             *count = mark_runs(a, rows, n, *at);
