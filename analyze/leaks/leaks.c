@@ -11,6 +11,7 @@
 #include "analyze/leaks/leak_kind.h"
 #include "analyze/leaks/leak_signs.h"
 #include "analyze/leaks/leak_state.h"
+#include "analyze/leaks/older.h"
 #include "analyze/leaks/own_threads.h"
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
@@ -511,7 +512,7 @@ static bool find(mv_leak_state *w, mv_err *err)
         return false;
     add_retained(w);
     if (!find_in_progress(w) || !mv_own_threads_join(w) || !list_leaks(w) || !list_retained(w) ||
-        !look_without_growth(w, &o))
+        !mv_older_find(w) || !look_without_growth(w, &o))
         return false;
     decide(w, &o);
     w->out->may_grow = looks_like_growth(w->out, &o);
