@@ -29,6 +29,10 @@
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
 
+/* A cache keeps at least this many times more blocks than it has dropped until it has been full for a
+ * while, which what it holds shows then (net_growth.h). */
+#define KEPT_BY_CACHE 4
+
 /* Growth that began in the second half of the recording must continue for this many bins. */
 #define BINS_OF_LATE_GROWTH 6
 
@@ -145,12 +149,19 @@ static uint32_t bins_of(const mv_growth_site *s)
     return bins;
 }
 
+/* Whether a site whose births are uneven looks like a cache that gets an entry for each new key: it
+ * frees hardly a block, and entries differ in size. */
+static bool is_cache(const mv_growth_site *s)
+{
+    return !s->is_one_size && KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;
+}
+
 static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint32_t last)
 {
     bool even = births_are_even(b), each_nth = even && b->least_gap == b->most_gap;
-    uint32_t wanted = BINS_OF_GROWTH;
+    uint32_t wanted = BINS_OF_GROWTH, bins = bins_of(s), young = bins - b->bins;
 
-    if (!s->sizes_recur && !even)
+    if (!even && (!s->sizes_recur || is_cache(s)))
         return false;
     if (!s->sizes_recur)
         wanted = BINS_OF_SIZES;
@@ -160,7 +171,7 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_OF_LATE_GROWTH;
     /* The youngest births may be too young to judge. At most two may be; otherwise the site is one
      * that keeps its blocks for a while. */
-    return b->late_bins >= 2 && b->bins + 2 >= wanted && bins_of(s) >= wanted;
+    return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }
 
 uint32_t mv_growth_first_bin(uint32_t marks)

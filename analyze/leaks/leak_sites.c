@@ -210,6 +210,7 @@ static void judge_births(mv_leak_state *w, uint32_t s)
     size_habit habit = sizes_of(w, use);
 
     site.sizes_recur = habit.recur;
+    site.is_one_size = habit.is_one;
     use->growth = mv_growth_judge(&site);
     if (use->growth.kind != MV_GROWTH_STEADY) {
         w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;

@@ -12,7 +12,7 @@
 #define ALLOCS_WITH_WARM_UP 6
 
 /* If one loop runs this many times more often than another it is nested in the other. Then the
- * outer loop makes the steps, if it runs often enough. */
+ * outer loop makes the steps, if it runs often enough and does not keep what it allocates. */
 #define NESTED       4
 #define ENOUGH_STEPS 8
 
@@ -33,6 +33,7 @@ typedef struct {
     uint32_t count, first, second, last;
     uint32_t gap;   /* the longest, without the first */
     double squares; /* sum of the squared gaps, without the first */
+    uint32_t blocks, alive; /* that the place allocated; that are alive at the end */
 } rhythm;
 
 static void rhythm_add(rhythm *r, uint32_t at)
@@ -94,6 +95,13 @@ static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint3
     return near;
 }
 
+/* Whether a place keeps most of its blocks. If it runs within a loop now and then, it fills a cache: it
+ * makes no steps of its own. */
+static bool keeps(const rhythm *r)
+{
+    return 2 * (uint64_t)r->alive > r->blocks;
+}
+
 /* Places that allocate equally often. */
 typedef struct {
     uint32_t place; /* the first of these places */
@@ -111,7 +119,7 @@ static bool better_candidate(const rhythm *rhythms, const candidate *a, const ca
         return a->votes > b->votes;
     if (count_a >= ENOUGH_STEPS && count_b >= ENOUGH_STEPS &&
         (count_a >= NESTED * (uint64_t)count_b || count_b >= NESTED * (uint64_t)count_a))
-        return count_a < count_b;
+        return (count_a < count_b) != keeps(&rhythms[count_a < count_b ? a->place : b->place]);
     if (uneven_a < EVEN_ENOUGH && uneven_b < EVEN_ENOUGH)
         return rhythms[a->place].count > rhythms[b->place].count;
     return uneven_a < uneven_b;
@@ -388,6 +396,10 @@ static rhythm *find_rhythms(mv_arena *scratch, const mv_lives *lives, const mv_o
 
         if (place != before && place != MV_NO_ROW)
             rhythm_add(&rhythms[place], i - a->preexisting);
+        if (place != MV_NO_ROW) {
+            rhythms[place].blocks++;
+            rhythms[place].alive += a->freed[i] == MV_NEVER;
+        }
         before = place;
     }
     return rhythms;
