@@ -3,6 +3,7 @@
 
 #include "analyze/code/stack_marks.h"
 #include "analyze/leaks/growing_block.h"
+#include "analyze/leaks/growing_line.h"
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/net_growth.h"
 #include "base/sort.h"
@@ -391,6 +392,60 @@ static bool add_growing_blocks(mv_leak_state *w)
     return true;
 }
 
+static bool has_leak(const mv_leak_state *w)
+{
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (w->uses[s].leaked > 0)
+            return true;
+    return false;
+}
+
+/* Marks what is alive of the growing lines; of_group[group] is 1 + their number, 0: none. */
+static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uint32_t *of_group,
+                       mv_site_use **most)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+
+    for (uint32_t row = a->preexisting; row < a->count; row++) {
+        uint32_t site = mv_site_of(&w->sites, a->stack[row]), line = of_group[w->sites.group[site]];
+        mv_site_use *use = &w->uses[site];
+
+        if (line == 0 || a->freed[row] != MV_NEVER || is_nameless(w, site))
+            continue;
+        leak_block(w, use, row);
+        if (!most[line - 1] || use->leaked_bytes > most[line - 1]->leaked_bytes) {
+            if (most[line - 1])
+                most[line - 1]->bytes_per_step = 0;
+            most[line - 1] = use;
+            use->bytes_per_step = lines[line - 1].bytes_per_step;
+        }
+        use->growth.confidence = 0.75; /* growth, by lines that have freed all blocks so far */
+    }
+}
+
+/* Adds the lines whose blocks grow together, where the floor rises and no other line is the cause. */
+static bool add_growing_lines(mv_leak_state *w)
+{
+    mv_growing_line *lines;
+    mv_site_use **most;
+    uint32_t count, *of_group;
+
+    if (has_leak(w) || !w->out->floor.rises)
+        return true;
+    if (!mv_growing_lines_find(w, &lines, &count))
+        return false;
+    if (count == 0)
+        return true;
+    of_group = mv_push_array(w->scratch, uint32_t, w->sites.groups);
+    most = mv_push_array(w->scratch, mv_site_use *, count);
+    if (!of_group || !most)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        of_group[lines[i].group] = i + 1;
+    leak_lines(w, lines, of_group, most);
+    return true;
+}
+
 bool mv_leak_sites_judge(mv_leak_state *w)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), count;
@@ -410,5 +465,5 @@ bool mv_leak_sites_judge(mv_leak_state *w)
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_steady(&w->uses[s]))
             leak_site(w, &w->uses[s]);
-    return add_growing_blocks(w);
+    return add_growing_blocks(w) && add_growing_lines(w);
 }
