@@ -413,6 +413,7 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
         if (line == 0 || a->freed[row] != MV_NEVER || is_nameless(w, site))
             continue;
         leak_block(w, use, row);
+        use->is_growing_block = true;
         if (!most[line - 1] || use->leaked_bytes > most[line - 1]->leaked_bytes) {
             if (most[line - 1])
                 most[line - 1]->bytes_per_step = 0;

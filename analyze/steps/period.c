@@ -51,7 +51,8 @@ static void rhythm_add(rhythm *r, uint32_t at)
     r->count++;
 }
 
-/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. */
+/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. At the
+ * end one beat may be missing, and half a gap for an uneven one: a last pass by another line. */
 static double rhythm_cover(const rhythm *r, uint32_t allocs)
 {
     bool warm = r->count >= ALLOCS_WITH_WARM_UP;
@@ -62,7 +63,7 @@ static double rhythm_cover(const rhythm *r, uint32_t allocs)
         return 0;
     if (!warm && r->second - r->first > gap)
         gap = r->second - r->first;
-    if (2 * gap > span || 2 * rest > 3 * gap + 4)
+    if (2 * gap > span || 2 * rest > 5 * gap + 4)
         return 0;
     return ((double)span + 1.5 * (double)gap + 2) / allocs;
 }
@@ -440,6 +441,32 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
     return returning >= REPEATING * (steps - 1);
 }
 
+/* Whether most repetitions capture a CUDA graph, or the like, in a private pool of their own. What is
+ * captured is kept, so nothing returns, and layers that are set up share a pool. */
+static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t row = a->preexisting, capturing = 0;
+    mv_pool_id latest = MV_DEFAULT_POOL;
+
+    while (row < a->count && a->birth[row] < at[0])
+        row++;
+    for (uint32_t k = 0; k < steps; k++) {
+        bool captures = false;
+
+        for (; row < a->count && (k + 1 == steps || a->birth[row] < at[k + 1]); row++) {
+            mv_pool_id pool = mv_alloc_pool(lives, row);
+
+            if (pool.row == MV_DEFAULT_POOL.row || pool.row == latest.row)
+                continue;
+            captures = true;
+            latest = pool;
+        }
+        capturing += captures;
+    }
+    return capturing >= REPEATING * steps;
+}
+
 bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
                     const mv_outer *outer, uint32_t **at, uint32_t *count, mv_stack_id *stack)
 {
@@ -472,7 +499,8 @@ bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
             *count = mark_openings(a, rows, n, runs, *at);
         if (*count == 0)
             *count = mark_runs(a, rows, n, *at);
-        if (*count > 0 && !repetitions_return(a, *at, *count))
+        if (*count > 0 && !repetitions_return(a, *at, *count) &&
+            !repetitions_capture(lives, *at, *count))
             *count = 0;
     }
     if (*count < LEAST_STEPS)
