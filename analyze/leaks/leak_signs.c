@@ -22,6 +22,14 @@ static uint32_t leak_of_row(const search *s, uint32_t row)
     return s->leak_of[mv_site_of(s->sites, s->lives->allocs.stack[row])];
 }
 
+/* The pool of a block; the default one when it is not known. */
+static uint32_t pool_of(const search *s, uint32_t row)
+{
+    mv_pool_id pool = mv_alloc_pool(s->lives, row);
+
+    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL.row : pool.row;
+}
+
 /* Blocks come in order of birth: a pool other than the latest one counts as new. */
 static void measure_blocks(const search *s, uint32_t *latest_pool)
 {
@@ -38,8 +46,8 @@ static void measure_blocks(const search *s, uint32_t *latest_pool)
             signs->largest_block = a->requested[i];
         latest = &latest_pool[leak_of_row(s, i)];
         signs->private_pools +=
-            mv_alloc_pool(s->lives, i).row != MV_DEFAULT_POOL.row && mv_alloc_pool(s->lives, i).row != *latest;
-        *latest = mv_alloc_pool(s->lives, i).row;
+            pool_of(s, i) != MV_DEFAULT_POOL.row && pool_of(s, i) != *latest;
+        *latest = pool_of(s, i);
     }
 }
 

@@ -137,15 +137,6 @@ static inline bool mv_lives_lack_past(const mv_lives *lives)
     return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap;
 }
 
-/* The pool that an allocation lies in; the default one where it is not known. */
-static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t row)
-{
-    uint32_t segment = lives->allocs.segment[row];
-    mv_pool_id pool = segment == MV_NO_ROW ? MV_NO_POOL : lives->segments.pool[segment];
-
-    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
-}
-
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
 /* "the final heap holds 2.00 MiB less than the events lead to", and what frees the file lacks; ""

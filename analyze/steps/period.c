@@ -457,7 +457,7 @@ static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint3
         for (; row < a->count && (k + 1 == steps || a->birth[row] < at[k + 1]); row++) {
             mv_pool_id pool = mv_alloc_pool(lives, row);
 
-            if (pool.row == MV_DEFAULT_POOL.row || pool.row == latest.row)
+            if (pool.row == MV_NO_ROW || pool.row == MV_DEFAULT_POOL.row || pool.row == latest.row)
                 continue;
             captures = true;
             latest = pool;
