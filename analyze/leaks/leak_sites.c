@@ -261,6 +261,32 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
+/* Whether the floor still rises to the end without the state of optimizers, which has an end: that of
+ * the parameters. */
+static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    int64_t *more = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), state = 0;
+    mv_floor rest = w->floor;
+
+    rest.least = least;
+    if (!least || !more)
+        return false;
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        if (!makes_state(w, marks, a->stack[i]))
+            continue;
+        more[mv_floor_bin(&w->floor, a->birth[i])] += (int64_t)a->block[i];
+        more[mv_floor_bin(&w->floor, a->freed[i])] -= (int64_t)a->block[i];
+    }
+    for (uint32_t b = 0; b < w->floor.bins; b++) {
+        state += more[b];
+        least[b] = w->floor.least[b] - (uint64_t)state;
+    }
+    return mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
+                          &w->out->floor.rises);
+}
+
 /* Withdraws the sites that allocate optimizer state if the parameters explain it. */
 static bool check_state(mv_leak_state *w)
 {
@@ -279,7 +305,7 @@ static bool check_state(mv_leak_state *w)
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_steady(&w->uses[s]) && makes_state(w, marks, w->sites.stack[s]))
             w->uses[s].growth.kind = MV_GROWTH_NONE;
-    return true;
+    return !w->out->floor.rises || floor_without_state(w, marks);
 }
 
 /* ---- growth that is net ------------------------------------------------------------------ */

@@ -469,7 +469,7 @@ static void decide(mv_leak_state *w, const no_growth *o)
                     RECORD_STEPS);
     else if (out->floor.rises)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
-                    "record more steps: a cache that fills has an end");
+                    "record on, since a cache that fills has an end");
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
         set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step", "");
     else

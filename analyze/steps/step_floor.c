@@ -199,11 +199,12 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
     return by_parts || rest[count - third] > most;
 }
 
-/* Whether what never falls has stopped to rise. */
+/* Whether what never falls has stopped to rise. The last sixth has had no time to fall again, so its
+ * beginning is the end. */
 static bool has_stopped(const uint64_t *rest, uint32_t count)
 {
-    uint32_t pause = 0, latest = 0;
-    uint64_t third = rest[count - 1] - rest[count - 1 - count / 3];
+    uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;
+    double late = (double)(rest[end] - rest[third]), all = (double)(rest[end] - rest[0]);
 
     for (uint32_t b = 1; b < count; b++) {
         if (rest[b] == rest[b - 1])
@@ -211,24 +212,43 @@ static bool has_stopped(const uint64_t *rest, uint32_t count)
         pause = latest > 0 && b - latest > pause ? b - latest : pause;
         latest = b;
     }
-    return 6 * third < rest[count - 1] - rest[0] || count - 1 - latest >= 2 * (uint64_t)pause;
+    return 2 * late * end < all * (end - third) || count - 1 - latest >= 2 * (uint64_t)pause;
+}
+
+/* Takes out the highest step of what never falls: what is made once is no trend. */
+static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
+{
+    uint64_t most = 0;
+    uint32_t at = 0;
+
+    for (uint32_t b = 1; b < count; b++)
+        if (rest[b] - rest[b - 1] > most) {
+            most = rest[b] - rest[b - 1];
+            at = b;
+        }
+    for (uint32_t b = at; most > 0 && b < count; b++) {
+        held[b] -= most;
+        rest[b] -= most;
+    }
 }
 
 bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises)
 {
     uint32_t count = floor->bins > first + 1 ? floor->bins - 1 - first : 0;
     uint64_t *rest = mv_push_array(scratch, uint64_t, count);
+    uint64_t *held = mv_push_array(scratch, uint64_t, count);
     uint64_t least = floor->least[floor->bins - 1];
 
     *rises = false;
-    if (!rest)
+    if (!rest || !held)
         return false;
     for (uint32_t b = count; b-- > 0;) {
-        least = floor->least[first + b] < least ? floor->least[first + b] : least;
+        held[b] = floor->least[first + b];
+        least = held[b] < least ? held[b] : least;
         rest[b] = least;
     }
-    *rises = count >= LEAST_BINS && has_risen(floor->least + first, rest, count) &&
-             !has_stopped(rest, count);
+    level_once(held, rest, count);
+    *rises = count >= LEAST_BINS && has_risen(held, rest, count) && !has_stopped(rest, count);
     return true;
 }
 

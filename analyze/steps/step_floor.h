@@ -52,10 +52,11 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
  *               __/-----------------     a fill that has an end: no rise
  *               ___/--/--/--/--/--/-     rises
  *
- * Three things show it. It is above all that it was in the first third of the bins, or its least
- * rises through six parts of them, which chance does once in 720 times; in fewer than 12 bins, which
- * are four or more, it must not fall at all. In the last third it rises by half of an even share or
- * more. And it has not stopped: the last rise is not as long ago as two of the longest pauses before.
+ * The highest single step is left out, since what is made once is no trend. Then three things show a
+ * rise. It is above all that the floor was in the first third of the bins, or its least rises through
+ * six parts of them, which chance does once in 720 times; in fewer than 12 bins, which are four or
+ * more, it must not fall at all. Late in the last third it has risen by half of an even share or more.
+ * And it has not stopped: the last rise is not as long ago as two of the longest pauses before.
  * False when memory is out. O(bins). */
 bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises);
 
