@@ -146,15 +146,14 @@ static void list_retained(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)};
 
-#define OLDER_FIELDS(COLUMN, MEMBER, LIST)                                              \
-    MEMBER("device", device)                                                            \
-    COLUMN("bytes", "old and alive", 1, MV_UNIT_BYTES, 9, old->bytes)                   \
-    COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, old->blocks)        \
-    COLUMN("age_events", "events old", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,             \
-           old->age_events)                                                             \
-    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                           \
-           mv_value_label(labels, i, r->trace, r->kinds, old->stack))                   \
-    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, old->stack))                 \
+#define OLDER_FIELDS(COLUMN, MEMBER, LIST)                                                   \
+    MEMBER("device", device)                                                                 \
+    COLUMN("bytes", "old and alive", 1, MV_UNIT_BYTES, 9, old->bytes)                        \
+    COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, old->blocks)             \
+    COLUMN("age_events", "events old", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, old->age_events) \
+    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                                \
+           mv_value_label(labels, i, r->trace, r->kinds, old->stack))                        \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, old->stack))                      \
     MEMBER("frames", mv_value_frames(r->trace, old->stack))
 
 /* What is old on the device that `one` points to, or on all for NULL. */

@@ -38,10 +38,10 @@ const char *mv_floor_risen_why(mv_leak_state *w)
         if (rise[w->sites.group[s]] > (most == MV_NO_ROW ? 0 : rise[w->sites.group[most]]))
             most = s;
     if (most != MV_NO_ROW)
-        snprintf(of, sizeof of, "; %s holds %s more",
-                 mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[most], label,
-                                  sizeof label),
-                 mv_size_text(held, (uint64_t)rise[w->sites.group[most]]));
+        snprintf(
+            of, sizeof of, "; %s holds %s more",
+            mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[most], label, sizeof label),
+            mv_size_text(held, (uint64_t)rise[w->sites.group[most]]));
     return mv_arena_printf(w->arena, "the floor rises to the end, by %s over %u steps%s",
                            mv_size_text(by, f->last - f->first), f->steps, of);
 }

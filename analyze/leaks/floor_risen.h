@@ -1,4 +1,5 @@
-/* Where the floor has risen although no line is blamed for it: which line holds more than before. */
+/* Where the floor has risen although no line is blamed for it: which line holds more than before.
+ */
 #ifndef MV_FLOOR_RISEN_H
 #define MV_FLOOR_RISEN_H
 

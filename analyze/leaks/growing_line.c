@@ -41,8 +41,8 @@ static change *list_changes(mv_leak_state *w, uint64_t *older, uint32_t *count)
     return list;
 }
 
-/* Whether changes[from] to changes[to - 1], which are of one group, are growth; sets how much it is a
- * step. */
+/* Whether changes[from] to changes[to - 1], which are of one group, are growth; sets how much it is
+ * a step. */
 static bool judge(const mv_leak_state *w, const change *list, uint32_t from, uint32_t to,
                   uint64_t older, mv_growing_line *out)
 {
@@ -63,8 +63,7 @@ static bool judge(const mv_leak_state *w, const change *list, uint32_t from, uin
     }
     out->group = list[from].group;
     out->bytes_per_step = (uint64_t)(held - begun) / (last - first);
-    return rises >= LEAST_RISES && rises >= RISING * (last - first) &&
-           2 * older >= (uint64_t)held;
+    return rises >= LEAST_RISES && rises >= RISING * (last - first) && 2 * older >= (uint64_t)held;
 }
 
 bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *count)

@@ -29,8 +29,8 @@
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
 
-/* A cache keeps at least this many times more blocks than it has dropped until it has been full for a
- * while, which what it holds shows then (net_growth.h). */
+/* A cache keeps at least this many times more blocks than it has dropped until it has been full for
+ * a while, which what it holds shows then (net_growth.h). */
 #define KEPT_BY_CACHE 4
 
 /* Growth that began in the second half of the recording must continue for this many bins. */
@@ -62,7 +62,7 @@ typedef struct {
     uint32_t bins, late_bins; /* distinct bins; those at or after `first` */
     uint32_t first_bin, last_bin;
     uint32_t least_gap, most_gap;
-    uint64_t late_sum; /* sum of the late bins' numbers, counted from `first` */
+    uint64_t late_sum;   /* sum of the late bins' numbers, counted from `first` */
     uint32_t last_third; /* of the late bins, those in the last third of [first, last] */
     uint32_t most;
 } birth_spread;
@@ -110,14 +110,14 @@ static bool births_stop(const birth_spread *b, uint32_t last)
 
     if (births_are_even(b))
         return silent >= 2 * (uint64_t)b->most_gap;
-    /* One silent bin may come from the position of the mark within the step, and a pause that was as
-     * long before was none for good. */
+    /* One silent bin may come from the position of the mark within the step, and a pause that was
+     * as long before was none for good. */
     return silent > 1 && silent >= b->most_gap && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
 }
 
 /* Laplace's test for a trend: if the births were spread evenly, the mean of their bins would be in
- * the middle, give or take range / sqrt(12 n). With many births it sees slopes that end nowhere near,
- * so the last third must be thin as well. */
+ * the middle, give or take range / sqrt(12 n). With many births it sees slopes that end nowhere
+ * near, so the last third must be thin as well. */
 static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last)
 {
     double range = (double)last - first, n = b->late_bins;

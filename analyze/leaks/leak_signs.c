@@ -45,8 +45,7 @@ static void measure_blocks(const search *s, uint32_t *latest_pool)
         if (a->requested[i] > signs->largest_block)
             signs->largest_block = a->requested[i];
         latest = &latest_pool[leak_of_row(s, i)];
-        signs->private_pools +=
-            pool_of(s, i) != MV_DEFAULT_POOL.row && pool_of(s, i) != *latest;
+        signs->private_pools += pool_of(s, i) != MV_DEFAULT_POOL.row && pool_of(s, i) != *latest;
         *latest = pool_of(s, i);
     }
 }

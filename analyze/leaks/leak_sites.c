@@ -261,8 +261,8 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
-/* Whether the floor still rises to the end without the state of optimizers, which has an end: that of
- * the parameters. */
+/* Whether the floor still rises to the end without the state of optimizers, which has an end: that
+ * of the parameters. */
 static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -450,7 +450,8 @@ static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uin
     }
 }
 
-/* Adds the lines whose blocks grow together, where the floor rises and no other line is the cause. */
+/* Adds the lines whose blocks grow together, where the floor rises and no other line is the cause.
+ */
 static bool add_growing_lines(mv_leak_state *w)
 {
     mv_growing_line *lines;

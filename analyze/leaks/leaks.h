@@ -107,8 +107,8 @@ typedef struct {
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */
     uint32_t older_count;
-    mv_older *older;       /* [older_count] most bytes first; leaked blocks, too */
-    uint8_t *is_leaked;    /* [lives.allocs.count] 1: the allocation is part of a leak */
+    mv_older *older;    /* [older_count] most bytes first; leaked blocks, too */
+    uint8_t *is_leaked; /* [lives.allocs.count] 1: the allocation is part of a leak */
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;

@@ -86,8 +86,8 @@ static bool is_given_back(const quarters *kept, const quarters *held, uint32_t b
  * third. */
 static bool is_full(const quarters *held)
 {
-    return held->frees_old && 6 * (mean_of(held, 3) - mean_of(held, 2)) <
-                                   mean_of(held, 3) - mean_of(held, 0);
+    return held->frees_old &&
+           6 * (mean_of(held, 3) - mean_of(held, 2)) < mean_of(held, 3) - mean_of(held, 0);
 }
 
 /* ---- by size ----------------------------------------------------------------------------- */

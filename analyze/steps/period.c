@@ -31,8 +31,8 @@
 /* Where runs of one place begin: positions in the list of all allocations. */
 typedef struct {
     uint32_t count, first, second, last;
-    uint32_t gap;   /* the longest, without the first */
-    double squares; /* sum of the squared gaps, without the first */
+    uint32_t gap;           /* the longest, without the first */
+    double squares;         /* sum of the squared gaps, without the first */
     uint32_t blocks, alive; /* that the place allocated; that are alive at the end */
 } rhythm;
 
@@ -51,8 +51,9 @@ static void rhythm_add(rhythm *r, uint32_t at)
     r->count++;
 }
 
-/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. At the
- * end one beat may be missing, and half a gap for an uneven one: a last pass by another line. */
+/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. At
+ * the end one beat may be missing, and half a gap for an uneven one: a last pass by another line.
+ */
 static double rhythm_cover(const rhythm *r, uint32_t allocs)
 {
     bool warm = r->count >= ALLOCS_WITH_WARM_UP;
@@ -96,8 +97,8 @@ static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint3
     return near;
 }
 
-/* Whether a place keeps most of its blocks. If it runs within a loop now and then, it fills a cache: it
- * makes no steps of its own. */
+/* Whether a place keeps most of its blocks. If it runs within a loop now and then, it fills a
+ * cache: it makes no steps of its own. */
 static bool keeps(const rhythm *r)
 {
     return 2 * (uint64_t)r->alive > r->blocks;
@@ -318,9 +319,9 @@ static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, cons
     return true;
 }
 
-/* A statement that makes an input, calls the model and takes the loss has two runs with just the call
- * in between, and something else before the next two. Marks the first of each two, if almost all runs
- * come in such pairs. */
+/* A statement that makes an input, calls the model and takes the loss has two runs with just the
+ * call in between, and something else before the next two. Marks the first of each two, if almost
+ * all runs come in such pairs. */
 static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
                                 const uint32_t *rows, uint32_t count, uint32_t runs, uint32_t *at)
 {
@@ -441,8 +442,8 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
     return returning >= REPEATING * (steps - 1);
 }
 
-/* Whether most repetitions capture a CUDA graph, or the like, in a private pool of their own. What is
- * captured is kept, so nothing returns, and layers that are set up share a pool. */
+/* Whether most repetitions capture a CUDA graph, or the like, in a private pool of their own. What
+ * is captured is kept, so nothing returns, and layers that are set up share a pool. */
 static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
 {
     const mv_alloc_lives *a = &lives->allocs;

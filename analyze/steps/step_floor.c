@@ -89,7 +89,8 @@ static int64_t median(int64_t *values, uint32_t count)
     return values[count / 2];
 }
 
-/* By how much more a column holds in the bins [middle, end) than in [begin, middle), in the mean. */
+/* By how much more a column holds in the bins [middle, end) than in [begin, middle), in the mean.
+ */
 static double rise_of(const double *column, uint32_t begin, uint32_t middle, uint32_t end)
 {
     double before = 0, after = 0;
@@ -199,8 +200,8 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
     return by_parts || rest[count - third] > most;
 }
 
-/* Whether what never falls has stopped to rise. The last sixth has had no time to fall again, so its
- * beginning is the end. */
+/* Whether what never falls has stopped to rise. The last sixth has had no time to fall again, so
+ * its beginning is the end. */
 static bool has_stopped(const uint64_t *rest, uint32_t count)
 {
     uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;

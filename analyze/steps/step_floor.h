@@ -15,9 +15,9 @@
 
 /* Bins are those of steps.h. Bins 1 to bins - 2 are whole steps. */
 typedef struct {
-    uint32_t bins;   /* steps.count + 1 */
-    uint64_t *least; /* [bins] least bytes allocated within the bin, including its first moment */
-    uint64_t *most;  /* [bins] */
+    uint32_t bins;    /* steps.count + 1 */
+    uint64_t *least;  /* [bins] least bytes allocated within the bin, including its first moment */
+    uint64_t *most;   /* [bins] */
     uint32_t *moment; /* [bins] the moment of `least`: before this event */
 } mv_floor;
 
@@ -52,12 +52,12 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
  *               __/-----------------     a fill that has an end: no rise
  *               ___/--/--/--/--/--/-     rises
  *
- * The highest single step is left out, since what is made once is no trend. Then three things show a
- * rise. It is above all that the floor was in the first third of the bins, or its least rises through
- * six parts of them, which chance does once in 720 times; in fewer than 12 bins, which are four or
- * more, it must not fall at all. Late in the last third it has risen by half of an even share or more.
- * And it has not stopped: the last rise is not as long ago as two of the longest pauses before.
- * False when memory is out. O(bins). */
+ * The highest single step is left out, since what is made once is no trend. Then three things show
+ * a rise. It is above all that the floor was in the first third of the bins, or its least rises
+ * through six parts of them, which chance does once in 720 times; in fewer than 12 bins, which are
+ * four or more, it must not fall at all. Late in the last third it has risen by half of an even
+ * share or more. And it has not stopped: the last rise is not as long ago as two of the longest
+ * pauses before. False when memory is out. O(bins). */
 bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises);
 
 /* For runs without steps and without calls of modules: whether a line is repeated all through the

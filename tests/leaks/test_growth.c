@@ -70,8 +70,8 @@ Test(growth, a_cache_by_shape_has_no_size_twice)
     cr_expect_eq(judge("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
 }
 
-/* Entries of several sizes that come now and then, and hardly go: until the cache is full, what it holds
- * is all that tells it from a leak. */
+/* Entries of several sizes that come now and then, and hardly go: until the cache is full, what it
+ * holds is all that tells it from a leak. */
 Test(growth, a_cache_by_key_fills_unevenly)
 {
     uint32_t born[] = {1, 3, 4, 9, 11, 17, 18, 24, 26, 27}, lived[] = {0, 1, 0, 1};
@@ -92,8 +92,7 @@ Test(growth, a_cache_by_key_fills_unevenly)
  * come near an end. */
 Test(growth, chance_does_not_end_growth)
 {
-    cr_expect_eq(kind_of("11111111111.....1111111111111111111111111111111....."),
-                 MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("11111111111.....1111111111111111111111111111111....."), MV_GROWTH_STEADY);
     cr_expect_eq(kind_of("11111111111111111111111111111111111111111111111....."), MV_GROWTH_NONE);
     cr_expect_eq(kind_of("11111111111111111111111111111111.1.11.1.11.1.11.1.1.11.1.1.1.11"),
                  MV_GROWTH_STEADY);

@@ -1,6 +1,6 @@
 /* Servers whose requests overlap: a part that is never let go is a leak, whatever passes beside it;
- * windows, caches and what stops are none. And wherever such a recording ends, a floor that rises to
- * its end is not clean. */
+ * windows, caches and what stops are none. And wherever such a recording ends, a floor that rises
+ * to its end is not clean. */
 #include "tests/fixture/fixture_server.h"
 
 #include "analyze/code/culprit.h"
@@ -10,8 +10,8 @@
 
 enum { CUTS = 16, LATEST = 12 };
 
-/* Floors that rise in each of the latest steps, of which none can be the end of a cache that is full:
- * another way to say that a floor rises than mv_floor_trend. */
+/* Floors that rise in each of the latest steps, of which none can be the end of a cache that is
+ * full: another way to say that a floor rises than mv_floor_trend. */
 static bool rises_plainly(const mv_lives *lives, const mv_steps *steps)
 {
     mv_floor floor;
@@ -39,8 +39,8 @@ static mv_leaks judge(const mv_trace *trace, const mv_lives *lives)
     return found;
 }
 
-/* Judges the run and its cuts, of which none may be a leak unless blocks are kept; until a window is
- * full for the first time, all of them are. */
+/* Judges the run and its cuts, of which none may be a leak unless blocks are kept; until a window
+ * is full for the first time, all of them are. */
 static mv_leaks judge_all(const char *name, mvt_server_load load, uint32_t *kept)
 {
     mvt_trace *t = mvt_new();
@@ -53,10 +53,12 @@ static mv_leaks judge_all(const char *name, mvt_server_load load, uint32_t *kept
     for (uint32_t c = 1; c < CUTS; c++) {
         mv_leaks found;
 
-        mvt_ok(mv_lives_within(mvt_memory(), &lives,
-                               (mv_window){0, lives.events.count * c / CUTS}, &window, mvt_err()));
+        mvt_ok(mv_lives_within(mvt_memory(), &lives, (mv_window){0, lives.events.count * c / CUTS},
+                               &window, mvt_err()));
         found = judge(trace, &window);
-        cr_expect(load.keep > 0 || load.steps * c / CUTS <= load.window || found.verdict != MV_VERDICT_LEAK, "%s: cut %u", name, c);
+        cr_expect(load.keep > 0 || load.steps * c / CUTS <= load.window ||
+                      found.verdict != MV_VERDICT_LEAK,
+                  "%s: cut %u", name, c);
     }
     return judge(trace, &lives);
 }
@@ -72,7 +74,8 @@ static void expect_leak(mvt_server_load load)
     found = judge_all(name, load, &kept);
     cr_assert_eq(found.verdict, MV_VERDICT_LEAK, "%s: %s", name, found.why);
     cr_expect_eq(found.count, 1, "%s", name);
-    cr_expect(found.leaks[0].blocks + 3 >= kept - kept / 10 && found.leaks[0].blocks <= kept + load.window,
+    cr_expect(found.leaks[0].blocks + 3 >= kept - kept / 10 &&
+                  found.leaks[0].blocks <= kept + load.window,
               "%s: %u of %u", name, found.leaks[0].blocks, kept);
     cr_expect(found.floor.rises, "%s", name);
 }
@@ -137,7 +140,7 @@ Test(leak_servers, what_stops_is_clean_and_what_fills_to_the_end_is_unknown)
            (mvt_server_load){.steps = 300, .window = 1, .keep = 5, .stop = 200});
     expect("a cache that is still filling", MV_VERDICT_UNKNOWN,
            (mvt_server_load){.steps = 300, .window = 60, .warm = 300});
-    expect("one of many sizes", MV_VERDICT_UNKNOWN,
-           (mvt_server_load){.steps = 300, .window = 60, .warm = 300, .sizes = 20,
-                             .is_marked = true});
+    expect(
+        "one of many sizes", MV_VERDICT_UNKNOWN,
+        (mvt_server_load){.steps = 300, .window = 60, .warm = 300, .sizes = 20, .is_marked = true});
 }

@@ -78,8 +78,8 @@ static score run_all(mvt_leak leak)
 }
 
 /* What may go wrong in so many runs out of a hundred. The false lines that remain are caches that
- * got an entry of a new shape in each of a run's few steps; undecided are those of healthy runs that
- * still get new shapes at the end. */
+ * got an entry of a new shape in each of a run's few steps; undecided are those of healthy runs
+ * that still get new shapes at the end. */
 static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_t unknown)
 {
     score s = run_all(leak);

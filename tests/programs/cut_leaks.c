@@ -76,7 +76,8 @@ int main(int argc, char **argv)
     }
     for (int i = 1 + all; i < argc; i++)
         judge_file(argv[i], all, &s);
-    printf("%u devices, %u cuts: %u false alarms, %u clean though the floor rises; of %u cuts where a leak is due, %u without it "
+    printf("%u devices, %u cuts: %u false alarms, %u clean though the floor rises; of %u cuts "
+           "where a leak is due, %u without it "
            "and %u with another line first\n",
            s.devices, s.cuts, s.false_alarms, s.rising, s.due, s.missed, s.misnamed);
     return s.failed > 0 || s.rising > 0;
