@@ -1,7 +1,7 @@
 /* Servers whose requests overlap: a part that is never let go is a leak, whatever passes beside it;
  * windows, caches and what stops are none. And wherever such a recording ends, a floor that rises
  * to its end is not clean. */
-#include "tests/fixture/fixture_server.h"
+#include "tests/leaks/fixture_server.h"
 
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"

@@ -274,8 +274,8 @@ Test(steps, are_inferred_from_the_line_that_recurs)
                      "a.py:7 train");
 }
 
-/* loss = model(randn(n)).square().mean(); loss.backward(): the line allocates before the call and after
- * it, and both belong to one step. */
+/* loss = model(randn(n)).square().mean(); loss.backward(): the line allocates before the call and
+ * after it, and both belong to one step. */
 Test(steps, a_statement_around_a_call_is_one)
 {
     mvt_trace *t = mvt_new();
@@ -331,8 +331,8 @@ Test(steps, ranges_of_cub_are_none)
     cr_expect_eq(s.count, 12);
 }
 
-/* Each turn captures a graph, and nothing is given back: in a private pool of its own it is a turn, in a
- * pool that all share it may be the layers of a model. */
+/* Each turn captures a graph, and nothing is given back: in a private pool of its own it is a turn,
+ * in a pool that all share it may be the layers of a model. */
 static uint32_t captures(bool share)
 {
     mvt_trace *t = mvt_new();
