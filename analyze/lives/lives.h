@@ -81,8 +81,8 @@ typedef struct {
     bool has_no_heap;          /* the file has no final heap: nothing is compared with it */
     bool lacks_segment_events; /* they were not recorded, as it seems, or dropped: what is reserved
                                 * is taken to be that of the final heap at all times */
-    bool lacks_allocs;         /* no event is an allocation, and frees or the final heap show that
-                                * there were some */
+    bool lacks_allocs;         /* no event is an allocation, and frees, segments that were added or
+                                * the final heap show that there were some */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
@@ -99,6 +99,12 @@ typedef struct {
                                     * been freed before `freed` */
         uint64_t ended_last;       /* those of both that end at the last event, since the final heap
                                     * shows their end alone; it may have come after that event */
+        uint64_t unproven;         /* those from before the first event that only their free_requested
+                                    * shows, in a file without any alloc: they may have been
+                                    * allocated after it, and one after the other */
+        uint64_t unproven_ends;    /* the same with their last free */
+        uint64_t unproven_segments; /* those that may have been added after the first event, in a
+                                     * file that only has the ends of its kind of segments */
         uint64_t uncompleted;      /* allocations of a file without any free_completed: they may
                                     * have waited for a stream after `completed` */
         uint64_t lone_segments;    /* segment events that contradict the bytes that were held */

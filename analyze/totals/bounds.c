@@ -37,7 +37,7 @@ static unsigned of_allocations(const mv_lives *lives)
 {
     uint64_t under = lives->doubts.final_mismatches - lives->doubts.final_over;
 
-    return if_any(lives->doubts.lone_frees + under, MV_BOUND_LEAST) |
+    return if_any(lives->doubts.lone_frees + under + lives->lacks_allocs, MV_BOUND_LEAST) |
            if_any(lives->doubts.lost_frees + lives->doubts.final_over, MV_BOUND_MOST);
 }
 
@@ -49,6 +49,13 @@ static unsigned of_sizes(const mv_lives *lives)
            if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees, MV_BOUND_ABOUT);
 }
 
+/* Which segments there were, and when: an allocation outside all of them was in one. */
+static unsigned of_segments(const mv_lives *lives)
+{
+    return if_any(lives->doubts.lone_segments + lives->doubts.unproven_segments, MV_BOUND_ABOUT) |
+           if_any(lives->doubts.outside, MV_BOUND_LEAST);
+}
+
 /* `before`: what may have been before the first event. */
 static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
 {
@@ -57,12 +64,15 @@ static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
     unsigned late = if_any(lives->doubts.ended_last, MV_BOUND_LEAST);
     unsigned gone = if_any(lives->doubts.lost_frees, late);
     unsigned uncompleted = if_any(lives->doubts.uncompleted, MV_BOUND_LEAST);
+    unsigned unproven = if_any(lives->doubts.unproven, MV_BOUND_ABOUT);
+    unsigned ends = gone | uncompleted | if_any(lives->doubts.unproven_ends, MV_BOUND_ABOUT);
 
-    return (mv_bounds){.allocated = sized | late | if_any(lives->doubts.unrequested, MV_BOUND_MOST),
+    return (mv_bounds){.allocated = sized | late | unproven |
+                                    if_any(lives->doubts.unrequested, MV_BOUND_MOST),
                        .blocks = sized,
-                       .active = sized | gone | uncompleted,
-                       .requested = blocks | gone | uncompleted,
-                       .reserved = before | if_any(lives->doubts.lone_segments, MV_BOUND_ABOUT) |
+                       .active = sized | ends,
+                       .requested = blocks | ends,
+                       .reserved = before | of_segments(lives) |
                                    mv_bound_of_residual(lives->doubts.residual_reserved)};
 }
 

@@ -102,6 +102,16 @@ static void note_doubts(note_list *list, const mv_lives *lives)
                "allocated for longer than it was",
                "allocations lack their free_requested (recorded with skip_actions?): they count as "
                "allocated for longer than they were");
+    count_note(list, lives->doubts.unproven_ends,
+               "allocation is known by its free alone, and no allocation is in the file (recorded "
+               "with skip_actions?): it may not have been there before the first event",
+               "allocations are known by their frees alone, and no allocation is in the file "
+               "(recorded with skip_actions?): they may not have been there at once");
+    count_note(list, lives->doubts.unproven_segments,
+               "segment may have been added after the first event: the file has the end of some, "
+               "but the beginning of none (recorded with skip_actions?)",
+               "segments may have been added after the first event: the file has the end of some, "
+               "but the beginning of none (recorded with skip_actions?)");
     count_note(list, lives->doubts.uncompleted,
                "allocation lacks its free_completed (recorded with skip_actions?): it may have "
                "waited for a stream",
