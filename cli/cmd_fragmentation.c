@@ -44,9 +44,7 @@ static uint32_t worst_device(const fragmentation_report *r)
         const mv_fragmentation *a = &r->found[i], *b = &r->found[worst];
         bool more =
             a->beyond != b->beyond ? a->beyond > b->beyond : a->bytes.reserved > b->bytes.reserved;
-        if (a->fragmented != b->fragmented ? a->fragmented
-            : a->waits != b->waits         ? a->waits
-                                           : more)
+        if (a->fragmented != b->fragmented ? a->fragmented : a->waits != b->waits ? a->waits : more)
             worst = i;
     }
     return worst;
@@ -184,15 +182,15 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
 /* In text, where they are the verdict. */
-#define WAITING_FIELDS(COLUMN, MEMBER, LIST)                                        \
-    COLUMN("bytes", "waiting", 1, MV_UNIT_BYTES, 9, line->bytes)                    \
-    COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->blocks)   \
-    MEMBER("is_free", mv_value_bool(line->is_free))                                 \
-    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, line->stack))      \
-    COLUMN(NULL, "", 3, MV_UNIT_TEXT, 0,                                            \
-           mv_value_text(line->is_free ? "freed at" : "allocated at"))              \
-    COLUMN(NULL, "", 4, MV_UNIT_TEXT, 0,                                            \
-           mv_value_label(labels, i, r->trace, r->sites.kinds, line->stack))        \
+#define WAITING_FIELDS(COLUMN, MEMBER, LIST)                                      \
+    COLUMN("bytes", "waiting", 1, MV_UNIT_BYTES, 9, line->bytes)                  \
+    COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->blocks) \
+    MEMBER("is_free", mv_value_bool(line->is_free))                               \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, line->stack))    \
+    COLUMN(NULL, "", 3, MV_UNIT_TEXT, 0,                                          \
+           mv_value_text(line->is_free ? "freed at" : "allocated at"))            \
+    COLUMN(NULL, "", 4, MV_UNIT_TEXT, 0,                                          \
+           mv_value_label(labels, i, r->trace, r->sites.kinds, line->stack))      \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
 static void list_waiting(mv_rows *rows, const void *all, const void *one)
@@ -213,9 +211,9 @@ static void list_waiting(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table waiting_table = {MV_TABLE(WAITING_FIELDS, list_waiting)};
 
-#define WAITING_MEMBERS(MEMBER, LIST)                \
-    MEMBER("waiting.bytes", f->waiting.bytes)        \
-    MEMBER("waiting.blocks", f->waiting.blocks)      \
+#define WAITING_MEMBERS(MEMBER, LIST)           \
+    MEMBER("waiting.bytes", f->waiting.bytes)   \
+    MEMBER("waiting.blocks", f->waiting.blocks) \
     LIST("waiting.freed_at", &waiting_table, mv_value_rows(&f->waiting))
 
 /* How far the replay of settings can be trusted; null where there was nothing to try. */
@@ -354,9 +352,8 @@ static void put_verdict(const fragmentation_report *r, uint32_t index)
         mv_out_style(r->out, MV_STYLE_NONE);
         mv_out_text(r->out, ": ");
     }
-    mv_prose_put(r->out,
-                 *alarm ? 10 + mv_prose_width(alarm) : 12 + mv_prose_width(f->answer), 2, "%s",
-                 f->figures);
+    mv_prose_put(r->out, *alarm ? 10 + mv_prose_width(alarm) : 12 + mv_prose_width(f->answer), 2,
+                 "%s", f->figures);
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 2, "%s", f->why);
 }

@@ -95,9 +95,9 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by = 2};
 
-#define REQUEST_FIELDS(MEMBER, d)                                                       \
-    MEMBER("failed", mv_value_if((d)->has_requests, mv_value_u64((d)->failed)))         \
-    MEMBER("retries", mv_value_if((d)->has_requests, mv_value_u64((d)->retries)))       \
+#define REQUEST_FIELDS(MEMBER, d)                                                 \
+    MEMBER("failed", mv_value_if((d)->has_requests, mv_value_u64((d)->failed)))   \
+    MEMBER("retries", mv_value_if((d)->has_requests, mv_value_u64((d)->retries))) \
     MEMBER("released", mv_value_if((d)->has_requests, mv_value_u64((d)->released)))
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \

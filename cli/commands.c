@@ -67,7 +67,8 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "totals now and at their peaks, per device and pool",
-        .help = "The figures of torch.cuda.memory_summary(), for each device and pool, with the requests\n"
+        .help = "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
+                "requests\n"
                 "that failed or were served only after cache had been freed. The audit\n"
                 "says whether they are exact to the byte. A peak that is only a lower bound is\n"
                 "marked with >=, an upper bound with <=, one that may be either with ~. --limit\n"

@@ -268,9 +268,9 @@ static void add_waiting(gathering *g)
     blame(g, &f, found->waiting.lines[0].stack);
     f.title = mv_say(&g->words, "%s of %s reserved waits for streams", size_of(g, f.bytes),
                      size_of(g, found->bytes.reserved));
-    f.text = mv_say(&g->words, "%s reserved: %s; most of it %s at %s",
-                    size_of(g, found->bytes.reserved), found->why,
-                    found->waiting.lines[0].is_free ? "freed" : "allocated", f.culprit);
+    f.text =
+        mv_say(&g->words, "%s reserved: %s; most of it %s at %s", size_of(g, found->bytes.reserved),
+               found->why, found->waiting.lines[0].is_free ? "freed" : "allocated", f.culprit);
     f.what = found->why;
     f.advice = found->advice_count ? found->advice[0].text : "";
     f.is_about_heap = true;
@@ -461,11 +461,11 @@ static void add_not_fragmented(gathering *g)
     const mv_fragmentation *found = g->of->fragmentation;
 
     if (!found->fragmented && !found->waits && !found->is_unseen)
-        add_text(g,
-                 finding(found->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_FRAGMENTATION,
-                         found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),
-                 mv_say(&g->words, "fragmentation %s: %s", found->answer, found->figures),
-                 found->why);
+        add_text(
+            g,
+            finding(found->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_FRAGMENTATION,
+                    found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),
+            mv_say(&g->words, "fragmentation %s: %s", found->answer, found->figures), found->why);
 }
 
 static void add_no_oom(gathering *g)

@@ -421,12 +421,12 @@ static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
                       .report = MV_REPORT_FRAGMENTATION,
                       .verdict = "rounding",
                       .bytes = host.now.rounding + host.now.powers / 2};
-    f->text = mv_say(words, "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N "
-                            "MiB as they are", text);
-    t->rows[t->count++] = (mv_triage_row){.level = mv_level_name(MV_LEVEL_HOST),
-                                          .finding = f,
-                                          .text = f->text,
-                                          .bytes = f->bytes};
+    f->text = mv_say(words,
+                     "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N "
+                     "MiB as they are",
+                     text);
+    t->rows[t->count++] = (mv_triage_row){
+        .level = mv_level_name(MV_LEVEL_HOST), .finding = f, .text = f->text, .bytes = f->bytes};
     return MV_OK;
 }
 

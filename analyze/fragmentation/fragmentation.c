@@ -172,8 +172,7 @@ static bool lacks_segments(const mv_lives *lives)
  * same. */
 static bool is_too_high(const fragmentation_state *q)
 {
-    return q->lives->doubts.unproven_segments > 0 &&
-           q->out->at.event + 1 != q->lives->events.count;
+    return q->lives->doubts.unproven_segments > 0 && q->out->at.event + 1 != q->lives->events.count;
 }
 
 /* Why there is no certain verdict. NULL when memory is out. */
@@ -194,7 +193,8 @@ static const char *why_unknown(const fragmentation_state *q)
     if (lacks_segments(lives))
         return "what was reserved before the trace begins is unknown: the file has no final heap";
     if (is_too_high(q))
-        return "what was reserved at once is not certain: the file has the ends of segments, but no "
+        return "what was reserved at once is not certain: the file has the ends of segments, but "
+               "no "
                "beginning";
     if (lives->history != MV_HISTORY_COMPLETE)
         return "whether what is free was needed before the trace begins is unknown: record from "
@@ -215,11 +215,10 @@ static const char *why_waiting(const fragmentation_state *q)
     if (f->chosen)
         snprintf(without, sizeof without, ": without the wait, %s%s would have been needed at once",
                  mv_bound_words(bound), mv_size_text(need, f->demand.allocated));
-    return mv_arena_printf(q->arena,
-                           "%s in %u block%s %s freed, but another stream may still use %s%s",
-                           mv_size_text(waits, f->waiting.bytes), f->waiting.blocks,
-                           mv_plural(f->waiting.blocks), f->waiting.blocks == 1 ? "was" : "were",
-                           f->waiting.blocks == 1 ? "it" : "them", without);
+    return mv_arena_printf(
+        q->arena, "%s in %u block%s %s freed, but another stream may still use %s%s",
+        mv_size_text(waits, f->waiting.bytes), f->waiting.blocks, mv_plural(f->waiting.blocks),
+        f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
 /* By the same measure as for the other verdict: bytes beyond the need, and how many are usual. What

@@ -328,7 +328,8 @@ static const char *collectives_advice(const mv_trace *trace)
     mv_release release = mv_release_of(trace);
 
     return release.kind == MV_WRITER_PYTORCH && release.first < KEEP_REFERENCES
-               ? "; for the tensors of collectives, TORCH_NCCL_AVOID_RECORD_STREAMS=1 does so before "
+               ? "; for the tensors of collectives, TORCH_NCCL_AVOID_RECORD_STREAMS=1 does so "
+                 "before "
                  "PyTorch 2.8"
                : "";
 }
@@ -344,14 +345,14 @@ static void about_waiting(adviser *a)
     advice = advise(
         a, line->bytes,
         "%s %s %s in %u block%s%s. A block that another stream was recorded for "
-        "(tensor.record_stream()) waits until the device has passed that stream's work, however far "
+        "(tensor.record_stream()) waits until the device has passed that stream's work, however "
+        "far "
         "the program runs ahead of it. Instead of record_stream(), keep a reference until the "
         "program's stream waits for that work (torch.cuda.Stream.wait_event(), Work.wait()), and "
         "drop the tensor then%s",
         mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
         line->is_free ? "freed" : "allocated", mv_size_text(size, line->bytes), line->blocks,
-        mv_plural(line->blocks),
-        line->is_free ? "" : "; which line freed them is not in the file",
+        mv_plural(line->blocks), line->is_free ? "" : "; which line freed them is not in the file",
         collectives_advice(a->trace));
     advice->stack = line->stack;
 }

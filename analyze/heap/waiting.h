@@ -1,9 +1,9 @@
 /* Who freed the blocks that wait for a stream at a moment: freed by the program, but another stream
  * may still use them (tensor.record_stream()), so they are active and cannot be used again.
  *
- * A row is a line of code (a group of mv_sites): that of the free where the file has its stack, else
- * that of the allocation. PyTorch records a stack of its own for a free with context='all' alone,
- * and repeats the allocation's otherwise. */
+ * A row is a line of code (a group of mv_sites): that of the free where the file has its stack,
+ * else that of the allocation. PyTorch records a stack of its own for a free with context='all'
+ * alone, and repeats the allocation's otherwise. */
 #ifndef MV_WAITING_H
 #define MV_WAITING_H
 
@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     uint64_t bytes;
     uint32_t blocks;
-    uint32_t streams; /* that the blocks were allocated on */
+    uint32_t streams;    /* that the blocks were allocated on */
     mv_stream_id stream; /* of the largest block */
     uint32_t count;
     mv_waiting_line *lines; /* [count] most bytes first */

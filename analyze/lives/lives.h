@@ -83,6 +83,8 @@ typedef struct {
                                 * is taken to be that of the final heap at all times */
     bool lacks_allocs;         /* no event is an allocation, and frees, segments that were added or
                                 * the final heap show that there were some */
+    bool lacks_frees;          /* no event is a free, and allocations ended */
+    bool is_blank;             /* there are events, but none of memory that was got or given back */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
@@ -91,27 +93,27 @@ typedef struct {
     /* How far the table can be trusted. All zero: it explains the final heap to the byte, and
      * every block size is known. */
     struct {
-        uint64_t lone_frees;       /* frees of addresses without an allocation */
-        uint64_t lost_frees;       /* allocations without a recorded free whose bytes were used
-                                    * again: they end there; or, in a file without any free, that
-                                    * the final heap lacks: they end at the last event */
-        uint64_t unrequested;      /* allocations that lack their free_requested: they may have
-                                    * been freed before `freed` */
-        uint64_t ended_last;       /* those of both that end at the last event, since the final heap
-                                    * shows their end alone; it may have come after that event */
-        uint64_t unproven;         /* those from before the first event that only their free_requested
-                                    * shows, in a file without any alloc: they may have been
-                                    * allocated after it, and one after the other */
-        uint64_t unproven_ends;    /* the same with their last free */
+        uint64_t lone_frees;    /* frees of addresses without an allocation */
+        uint64_t lost_frees;    /* allocations without a recorded free whose bytes were used
+                                 * again: they end there; or, in a file without any free, that
+                                 * the final heap lacks: they end at the last event */
+        uint64_t unrequested;   /* allocations that lack their free_requested: they may have
+                                 * been freed before `freed` */
+        uint64_t ended_last;    /* those of both that end at the last event, since the final heap
+                                 * shows their end alone; it may have come after that event */
+        uint64_t unproven;      /* those from before the first event that only their free_requested
+                                 * shows, in a file without any alloc: they may have been
+                                 * allocated after it, and one after the other */
+        uint64_t unproven_ends; /* the same with their last free */
         uint64_t unproven_segments; /* those that may have been added after the first event, in a
                                      * file that only has the ends of its kind of segments */
-        uint64_t uncompleted;      /* allocations of a file without any free_completed: they may
-                                    * have waited for a stream after `completed` */
-        uint64_t lone_segments;    /* segment events that contradict the bytes that were held */
-        uint64_t misplaced;        /* allocs that do not start where free bytes started */
-        uint64_t outside;          /* allocs that no known segment holds */
-        uint64_t inexact_blocks;   /* allocations whose block size is only a lower bound */
-        uint64_t resized_blocks;   /* block sizes that later events or the final heap corrected */
+        uint64_t uncompleted;       /* allocations of a file without any free_completed: they may
+                                     * have waited for a stream after `completed` */
+        uint64_t lone_segments;     /* segment events that contradict the bytes that were held */
+        uint64_t misplaced;         /* allocs that do not start where free bytes started */
+        uint64_t outside;           /* allocs that no known segment holds */
+        uint64_t inexact_blocks;    /* allocations whose block size is only a lower bound */
+        uint64_t resized_blocks;    /* block sizes that later events or the final heap corrected */
         uint64_t final_mismatches; /* final blocks that the events do not lead to, or the reverse */
         uint64_t final_over;       /* those of them that the events have and the final heap lacks,
                                     * or has no longer allocated */
@@ -137,10 +139,12 @@ void mv_alloc_lives_copy(const mv_alloc_lives *from, uint32_t row, mv_alloc_live
 void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segment_lives *to,
                            uint32_t as);
 
-/* Whether there may have been more than these lives before the first event. */
+/* Whether there may have been more than these lives before the first event. Where a kind of event
+ * was not recorded, what was there before and ended does not show. */
 static inline bool mv_lives_lack_past(const mv_lives *lives)
 {
-    return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap;
+    return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap || lives->lacks_allocs ||
+           lives->lacks_frees || lives->is_blank;
 }
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */

@@ -267,7 +267,8 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
 /* A log of another allocator's calls alone shows what was there before by its frees. */
 static const char *why_empty(const mv_lives_sweep *r)
 {
-    if (!mv_trace_allocator(r->trace) || mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
+    if (!mv_trace_allocator(r->trace) ||
+        mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
         return "the heap was empty before the first event";
     return "no block from before the first event was freed; others of that time cannot be seen";
 }
@@ -376,6 +377,10 @@ bool mv_lives_history(mv_lives_sweep *r)
     else
         decide_used(r, &e, full, lost_ranges);
     r->lives->lacks_allocs = lacks_allocs(r);
+    r->lives->lacks_frees = !r->is_captured && !r->has_requested && !r->has_completed &&
+                            r->lives->doubts.lost_frees > 0;
+    r->lives->is_blank = !r->is_captured && r->ev.count > 0 && r->alloc_events == 0 &&
+                         !r->has_requested && !r->has_completed && r->ranks.segment_events == 0;
     r->lives->lacks_segment_events |= has_blocks_without_segments(r);
     return true;
 }

@@ -175,9 +175,9 @@ static bool find_unproven_segments(mv_lives_sweep *r)
     for (uint32_t i = 0; first && i < s->count; i++)
         if (s->birth[i] == MV_BEFORE)
             r->lives->doubts.unproven_segments +=
-                s->is_expandable[i] ? unmapped != MV_NEVER
-                                    : ended != MV_NEVER &&
-                                          (r->alloc_events == 0 || first[i] > ended + 1);
+                s->is_expandable[i]
+                    ? unmapped != MV_NEVER
+                    : ended != MV_NEVER && (r->alloc_events == 0 || first[i] > ended + 1);
     return first != NULL;
 }
 

@@ -230,10 +230,10 @@ static const char *why(const mv_oom_case *c, const mv_oom *o)
             s, SENTENCE, "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
             mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
             mv_size_text(d, o->outside),
-            o->total_source == MV_TOTAL_GUESSED
-                ? " or more (where device and host share their memory, as on GB10 and Jetson, it may "
-                  "be the host's page cache)"
-                : "");
+            o->total_source == MV_TOTAL_GUESSED ? " or more (where device and host share their "
+                                                  "memory, as on GB10 and Jetson, it may "
+                                                  "be the host's page cache)"
+                                                : "");
     else
         say_holes(c, s, o);
     return mv_arena_text(c->arena, s, strlen(s));
@@ -256,7 +256,8 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
             s, SENTENCE,
             "set %s=%s: replayed within %s%s, it serves the request and leaves %s; or free the "
             "blocks that pin the holes first",
-            mv_release_conf(c->trace), f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
+            mv_release_conf(c->trace), f->conf,
+            mv_size_text(a, f->surely ? f->limit_least : f->limit),
             f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
             mv_size_text(b, f->surely ? f->sure_spare : f->spare));
     else
@@ -289,7 +290,8 @@ static void advise_recording(const mv_oom_case *c, char s[SENTENCE], const mv_oo
             s, SENTENCE,
             "%s=%s serves this request, replayed within %s; whether what follows it would fit is "
             "not known. ",
-            mv_release_conf(c->trace), f->conf, mv_size_text(size, f->surely ? f->limit_least : f->limit));
+            mv_release_conf(c->trace), f->conf,
+            mv_size_text(size, f->surely ? f->limit_least : f->limit));
     mv_text_append(s, SENTENCE,
                    "%secord from the start of the program, with a larger max_entries, to learn the "
                    "reason",

@@ -53,10 +53,10 @@ const char *mv_segment_kinds_note(mv_arena *arena, const mv_trace *trace, const 
         return "";
     return mv_arena_printf(
         arena,
-        kinds.expands
-            ? "pool (0, %llu) is not expandable although others are: a MemPool with an allocator of "
-              "its own stays so under every setting"
-            : "pool (0, %llu) is of a MemPool: if that has an allocator of its own, "
-              "expandable_segments does not change it",
+        kinds.expands ? "pool (0, %llu) is not expandable although others are: a MemPool with an "
+                        "allocator of "
+                        "its own stays so under every setting"
+                      : "pool (0, %llu) is of a MemPool: if that has an allocator of its own, "
+                        "expandable_segments does not change it",
         (unsigned long long)trace->pools.b[kinds.user]);
 }

@@ -37,7 +37,7 @@ static unsigned of_allocations(const mv_lives *lives)
 {
     uint64_t under = lives->doubts.final_mismatches - lives->doubts.final_over;
 
-    return if_any(lives->doubts.lone_frees + under + lives->lacks_allocs, MV_BOUND_LEAST) |
+    return if_any(lives->doubts.lone_frees + under, MV_BOUND_LEAST) |
            if_any(lives->doubts.lost_frees + lives->doubts.final_over, MV_BOUND_MOST);
 }
 
@@ -49,10 +49,14 @@ static unsigned of_sizes(const mv_lives *lives)
            if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees, MV_BOUND_ABOUT);
 }
 
-/* Which segments there were, and when: an allocation outside all of them was in one. */
+/* Which segments there were, and when: an allocation outside all of them was in one. Where one
+ * ended without an event, others may have done so before the first event. */
 static unsigned of_segments(const mv_lives *lives)
 {
-    return if_any(lives->doubts.lone_segments + lives->doubts.unproven_segments, MV_BOUND_ABOUT) |
+    uint64_t lost = lives->doubts.residual_reserved < 0;
+
+    return if_any(lives->doubts.lone_segments + lives->doubts.unproven_segments + lost,
+                  MV_BOUND_ABOUT) |
            if_any(lives->doubts.outside, MV_BOUND_LEAST);
 }
 

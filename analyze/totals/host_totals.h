@@ -3,9 +3,9 @@
  * `host` (analyze/levels), whose totals say how far they can be trusted.
  *
  * The host allocator rounds requests up to powers of two, but for those above max_round_threshold
- * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So how much of
- * a block is rounding is known only where a file has a smaller request; else it may be up to half of
- * a block whose size is a power of two. */
+ * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So how much
+ * of a block is rounding is known only where a file has a smaller request; else it may be up to
+ * half of a block whose size is a power of two. */
 #ifndef MV_HOST_TOTALS_H
 #define MV_HOST_TOTALS_H
 

@@ -78,6 +78,12 @@ static void note_doubts(note_list *list, const mv_lives *lives)
 {
     if (lives->has_no_heap)
         note(list, "the file has no final heap: the current figures are what the events lead to");
+    if (lives->is_blank)
+        note(list, "no event is about memory that was got or given back (recorded with "
+                   "skip_actions?): nothing is known but the final heap");
+    else if (lives->lacks_allocs)
+        note(list, "no event is an allocation, though there were some (recorded with "
+                   "skip_actions?): what was allocated is known by its end alone, or not at all");
     count_note(list, lives->doubts.inexact_blocks,
                "block was split off before event 0 or under unknown rules; its size is the least "
                "it can be",

@@ -411,8 +411,9 @@ Test(triage, requests_that_took_cache_to_be_freed_are_told)
     const cJSON *row;
     bool found = false;
 
-    cr_expect(strstr(run.out, "NOTE           7 requests succeeded only after PyTorch freed 4.59 GiB "
-                              "of cache: slow"),
+    cr_expect(strstr(run.out,
+                     "NOTE           7 requests succeeded only after PyTorch freed 4.59 GiB "
+                     "of cache: slow"),
               "%s", run.out);
     cJSON_ArrayForEach(row, rows) if (strcmp(mvt_json_text(row, "report"), "oom") == 0)
     {

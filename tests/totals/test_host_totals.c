@@ -43,7 +43,8 @@ static void expect_note(const char *file, const char *note)
         cr_expect_null(strstr(run.out, "rounding"), "%s", run.out);
 }
 
-/* Real files have the rounded size as the request: then up to half of a power of two is rounding. */
+/* Real files have the rounded size as the request: then up to half of a power of two is rounding.
+ */
 Test(host_totals, rounding_of_pinned_memory_is_told)
 {
     expect_note(pinned_file(256, 160, -1),
