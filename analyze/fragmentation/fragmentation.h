@@ -51,7 +51,7 @@ typedef struct {
     bool is_unseen;  /* each block of the level fills its segment: no verdict, and none is known */
     bool waits;      /* the verdict "waiting": most of what is not allocated waits for a stream */
     const char *answer;  /* "fragmented", "waiting", "ok", "ok as far as is known", "not known on
-                          * this  level" */
+                          * this level" */
     const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed"; "at least 0.98 GiB" unless the
                           * history is complete */
     const char *why;     /* one sentence; never NULL */

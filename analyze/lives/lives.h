@@ -83,8 +83,6 @@ typedef struct {
                                 * is taken to be that of the final heap at all times */
     bool lacks_allocs;         /* no event is an allocation, and frees, segments that were added or
                                 * the final heap show that there were some */
-    bool lacks_frees;          /* no event is a free, and allocations ended */
-    bool is_blank;             /* there are events, but none of memory that was got or given back */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
@@ -139,12 +137,10 @@ void mv_alloc_lives_copy(const mv_alloc_lives *from, uint32_t row, mv_alloc_live
 void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segment_lives *to,
                            uint32_t as);
 
-/* Whether there may have been more than these lives before the first event. Where a kind of event
- * was not recorded, what was there before and ended does not show. */
+/* Whether there may have been more than these lives before the first event. */
 static inline bool mv_lives_lack_past(const mv_lives *lives)
 {
-    return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap || lives->lacks_allocs ||
-           lives->lacks_frees || lives->is_blank;
+    return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap;
 }
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */

@@ -377,10 +377,6 @@ bool mv_lives_history(mv_lives_sweep *r)
     else
         decide_used(r, &e, full, lost_ranges);
     r->lives->lacks_allocs = lacks_allocs(r);
-    r->lives->lacks_frees = !r->is_captured && !r->has_requested && !r->has_completed &&
-                            r->lives->doubts.lost_frees > 0;
-    r->lives->is_blank = !r->is_captured && r->ev.count > 0 && r->alloc_events == 0 &&
-                         !r->has_requested && !r->has_completed && r->ranks.segment_events == 0;
     r->lives->lacks_segment_events |= has_blocks_without_segments(r);
     return true;
 }

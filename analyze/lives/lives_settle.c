@@ -118,12 +118,13 @@ static void find_residuals(mv_lives_sweep *r)
 
 /* ---- events that were not recorded --------------------------------------------------------- */
 
-/* Frees show what was there before the first event, if allocs are recorded as well. */
+/* Frees show what was there before the first event, if allocs are recorded as well. skip_actions is
+ * about PyTorch's allocator of the device alone. */
 static void find_unproven(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
 
-    if (r->alloc_events > 0 || r->is_captured)
+    if (r->alloc_events > 0 || r->is_captured || r->fills)
         return;
     for (uint32_t i = 0; i < a->preexisting; i++) {
         r->lives->doubts.unproven += a->freed[i] != MV_NEVER && !mv_alloc_was_pending(r->lives, i);
@@ -169,7 +170,7 @@ static bool find_unproven_segments(mv_lives_sweep *r)
     uint32_t unmapped = first_end(r, MV_ACTION_SEGMENT_MAP, MV_ACTION_SEGMENT_UNMAP);
     uint32_t *first;
 
-    if ((ended == MV_NEVER && unmapped == MV_NEVER) || r->is_captured)
+    if ((ended == MV_NEVER && unmapped == MV_NEVER) || r->is_captured || r->fills)
         return true;
     first = first_allocs(r);
     for (uint32_t i = 0; first && i < s->count; i++)

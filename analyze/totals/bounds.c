@@ -80,9 +80,41 @@ static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
                                    mv_bound_of_residual(lives->doubts.residual_reserved)};
 }
 
+/* Whether an event is a free; with `any`, or another one about memory. */
+static bool has_event(const mv_events *events, bool any)
+{
+    for (uint32_t i = 0; i < events->count; i++)
+        switch (events->action[i]) {
+        case MV_ACTION_FREE_REQUESTED:
+        case MV_ACTION_FREE_COMPLETED:
+            return true;
+        case MV_ACTION_ALLOC:
+        case MV_ACTION_SEGMENT_ALLOC:
+        case MV_ACTION_SEGMENT_FREE:
+        case MV_ACTION_SEGMENT_MAP:
+        case MV_ACTION_SEGMENT_UNMAP:
+            if (any)
+                return true;
+            break;
+        default:
+            break;
+        }
+    return false;
+}
+
+/* Whether a kind of event was not recorded, so that what was there before the first one, and ended,
+ * does not show: allocs, frees, or all that is about memory. */
+static bool hides_past(const mv_lives *lives)
+{
+    const mv_events *events = &lives->events;
+
+    return lives->lacks_allocs || (lives->doubts.lost_frees > 0 && !has_event(events, false)) ||
+           (events->count > 0 && !has_event(events, true));
+}
+
 mv_bounds mv_bounds_of(const mv_lives *lives)
 {
-    return bounds_of(lives, if_any(mv_lives_lack_past(lives), MV_BOUND_LEAST));
+    return bounds_of(lives, if_any(mv_lives_lack_past(lives) || hides_past(lives), MV_BOUND_LEAST));
 }
 
 mv_bound mv_bound_of_end(const mv_lives *lives)

@@ -10,8 +10,7 @@
  *                for allocated: no free_requested in the file
  *     both       sizes that later events corrected, and those beside blocks that ended late;
  *                segment events that contradict the memory held; blocks that only frees show, or
- *                segments that only their ends show, where the file has no event of their beginning
- */
+ *                segments that only their ends show, where no event is their beginning */
 #ifndef MV_BOUNDS_H
 #define MV_BOUNDS_H
 

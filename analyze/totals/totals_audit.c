@@ -78,10 +78,7 @@ static void note_doubts(note_list *list, const mv_lives *lives)
 {
     if (lives->has_no_heap)
         note(list, "the file has no final heap: the current figures are what the events lead to");
-    if (lives->is_blank)
-        note(list, "no event is about memory that was got or given back (recorded with "
-                   "skip_actions?): nothing is known but the final heap");
-    else if (lives->lacks_allocs)
+    if (lives->lacks_allocs)
         note(list, "no event is an allocation, though there were some (recorded with "
                    "skip_actions?): what was allocated is known by its end alone, or not at all");
     count_note(list, lives->doubts.inexact_blocks,
@@ -214,5 +211,8 @@ bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
     note_residuals(&list, final, &found->end);
     note_doubts(&list, lives);
     note_file(&list, trace, found);
+    if (a->count == 0 && !a->exact)
+        note(&list, "no event is about memory that was got or given back (recorded with "
+                    "skip_actions?): nothing is known but the final heap");
     return list.ok;
 }

@@ -35,7 +35,7 @@ static const char *pinned_file(uint64_t pinned, uint64_t asked, int64_t threshol
 
 static void expect_note(const char *file, const char *note)
 {
-    mvt_run run = mvt_sh("COLUMNS=300 $MEMVIZ %s", file);
+    mvt_run run = mvt_sh("$MEMVIZ triage --json %s", file);
 
     if (*note)
         cr_expect(strstr(run.out, note), "%s, not %s", run.out, note);
@@ -48,7 +48,7 @@ static void expect_note(const char *file, const char *note)
 Test(host_totals, rounding_of_pinned_memory_is_told)
 {
     expect_note(pinned_file(256, 160, -1),
-                "NOTE           pinned memory: 96.0 MiB of 256 MiB pinned is rounding to powers of "
+                "pinned memory: 96.0 MiB of 256 MiB pinned is rounding to powers of "
                 "two; pinned_max_round_threshold_mb:N");
     expect_note(pinned_file(256, 256, -1),
                 "pinned memory: up to 128 MiB of 256 MiB pinned is rounding to powers of two (the "
