@@ -107,8 +107,9 @@ static bool has_event(const mv_events *events, bool any)
 static bool hides_past(const mv_lives *lives)
 {
     const mv_events *events = &lives->events;
+    uint64_t ended = lives->doubts.lost_frees + lives->doubts.final_over;
 
-    return lives->lacks_allocs || (lives->doubts.lost_frees > 0 && !has_event(events, false)) ||
+    return lives->lacks_allocs || (ended > 0 && !has_event(events, false)) ||
            (events->count > 0 && !has_event(events, true));
 }
 

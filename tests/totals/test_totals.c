@@ -340,7 +340,9 @@ static void check_skipped(mvt_heap_opts opts)
         char what[64];
         for (uint32_t i = 0; i < sizeof actions / sizeof *actions; i++)
             skip |= (set >> i & 1) << actions[i];
-        for (uint32_t part = 0; part < 2; part++) {
+        /* where nothing ends in the file, nothing shows that something ended before it */
+        bool has_ends = (set & 6) != 6;
+        for (uint32_t part = 0; part < 1u + has_ends; part++) {
             mv_trace less = skipped(mvt_arena(t), trace, skip, part ? cut : 0);
             snprintf(what, sizeof what, "seed %u without set %#x from event %u", opts.seed, set,
                      part ? cut : 0);
