@@ -187,9 +187,9 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
     COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->blocks) \
     MEMBER("is_free", mv_value_bool(line->is_free))                               \
     MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, line->stack))    \
-    COLUMN(NULL, "", 3, MV_UNIT_TEXT, 0,                                          \
-           mv_value_text(line->is_free ? "freed at" : "allocated at"))            \
-    COLUMN(NULL, "", 4, MV_UNIT_TEXT, 0,                                          \
+    COLUMN(NULL, "known by", 3, MV_UNIT_TEXT, 0,                                  \
+           mv_value_text(line->is_free ? "its free" : "its allocation"))          \
+    COLUMN(NULL, "line", 4, MV_UNIT_TEXT, 0,                                      \
            mv_value_label(labels, i, r->trace, r->sites.kinds, line->stack))      \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
