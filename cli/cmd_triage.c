@@ -250,10 +250,10 @@ static void put_device(const triage_report *r, const device_row *d)
 
 static mv_style style_of(mv_finding_kind kind)
 {
-    return kind <= MV_FINDING_FRAGMENTED ? MV_STYLE_RED
-           : kind == MV_FINDING_NOTE     ? MV_STYLE_YELLOW
-           : kind == MV_FINDING_FINE     ? MV_STYLE_GREEN
-                                         : MV_STYLE_BOLD;
+    return kind <= MV_FINDING_FRAGMENTED                           ? MV_STYLE_RED
+           : kind == MV_FINDING_WAITING || kind == MV_FINDING_NOTE ? MV_STYLE_YELLOW
+           : kind == MV_FINDING_FINE                               ? MV_STYLE_GREEN
+                                                                   : MV_STYLE_BOLD;
 }
 
 static void put_verdict(const triage_report *r, const verdict_row *v)

@@ -69,7 +69,9 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "totals now and at their peaks, per device and pool",
-        .help = "The figures of torch.cuda.memory_summary(), for each device and pool. The audit\n"
+        .help = "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
+                "requests\n"
+                "that failed or were served only after cache had been freed. The audit\n"
                 "says whether they are exact to the byte. A peak that is only a lower bound is\n"
                 "marked with >=, an upper bound with <=, one that may be either with ~. --limit\n"
                 "limits the pools shown for each device.\n",
@@ -206,7 +208,8 @@ const mv_command mv_commands[] = {
             "Whether the allocator took far more memory than the run ever used at once; where the\n"
             "free memory is; which lines pin it; why segments were added although memory was\n"
             "free; and which setting helps. Each setting was replayed, and its gain is the one\n"
-            "that whatif shows. The moment is that of the most reserved memory unless --at names\n"
+            "that whatif shows. Where most of it was freed but waits for a stream: who freed\n"
+            "it. The moment is that of the most reserved memory unless --at names\n"
             "another.\n",
         .example = "memviz fragmentation train.pickle\n"
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",

@@ -142,6 +142,9 @@ const mv_term mv_terms[] = {
     {"verdict",
      "The answer of a report in one word. It is unknown if the file does not contain what "
      "the answer needs."},
+    {"waiting",
+     "As a verdict of fragmentation: most of what is reserved and not allocated was freed, "
+     "but another stream may still use it."},
     {"window", "The events from --from to --to; without them the whole trace."},
     {0}};
 

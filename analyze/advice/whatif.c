@@ -5,6 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/oom/last_failure.h"
+#include "analyze/replay/segment_kinds.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -367,6 +368,7 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     advise(&s);
     out->verdict = find_verdict(&s);
     out->idle_note = find_idle_note(&s);
+    out->kinds_note = keep(&s, mv_segment_kinds_note(arena, trace, lives));
     return s.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
 }
 

@@ -37,6 +37,7 @@ typedef struct {
     const char *advice_none; /* NULL when there is advice */
     const char *verdict;     /* what the advice comes to, in a few words; never NULL */
     const char *idle_note;   /* about settings that change nothing on the device; "" */
+    const char *kinds_note;  /* about segments that tell of other settings (segment_kinds.h); "" */
 } mv_whatif;
 
 typedef struct {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/replay/release.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -228,7 +229,11 @@ static const char *why(const mv_oom_case *c, const mv_oom *o)
         mv_text_append(
             s, SENTENCE, "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
             mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
-            mv_size_text(d, o->outside), o->total_source == MV_TOTAL_GUESSED ? " or more" : "");
+            mv_size_text(d, o->outside),
+            o->total_source == MV_TOTAL_GUESSED ? " or more (where device and host share their "
+                                                  "memory, as on GB10 and Jetson, it may "
+                                                  "be the host's page cache)"
+                                                : "");
     else
         say_holes(c, s, o);
     return mv_arena_text(c->arena, s, strlen(s));
@@ -249,10 +254,10 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
     else if (f->serves)
         mv_text_append(
             s, SENTENCE,
-            "set PYTORCH_CUDA_ALLOC_CONF=%s: replayed within %s%s, it serves the request and "
-            "leaves "
-            "%s; or free the blocks that pin the holes first",
-            f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
+            "set %s=%s: replayed within %s%s, it serves the request and leaves %s; or free the "
+            "blocks that pin the holes first",
+            mv_release_conf(c->trace), f->conf,
+            mv_size_text(a, f->surely ? f->limit_least : f->limit),
             f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
             mv_size_text(b, f->surely ? f->sure_spare : f->spare));
     else
@@ -275,7 +280,7 @@ static void say_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-static void advise_recording(char s[SENTENCE], const mv_oom *o)
+static void advise_recording(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     char size[MV_SIZE_TEXT];
@@ -283,9 +288,10 @@ static void advise_recording(char s[SENTENCE], const mv_oom *o)
     if (o->suspect == MV_OOM_FRAGMENTATION && f->serves)
         mv_text_append(
             s, SENTENCE,
-            "PYTORCH_CUDA_ALLOC_CONF=%s serves this request, replayed within %s; whether "
-            "what follows it would fit is not known. ",
-            f->conf, mv_size_text(size, f->surely ? f->limit_least : f->limit));
+            "%s=%s serves this request, replayed within %s; whether what follows it would fit is "
+            "not known. ",
+            mv_release_conf(c->trace), f->conf,
+            mv_size_text(size, f->surely ? f->limit_least : f->limit));
     mv_text_append(s, SENTENCE,
                    "%secord from the start of the program, with a larger max_entries, to learn the "
                    "reason",
@@ -300,7 +306,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
     if (o->outlook.has_leak && !is_beyond_device(o))
         mv_text_append(s, SENTENCE, "end the leak first (memviz leaks shows it)");
     else if (is_undecided(o))
-        advise_recording(s, o);
+        advise_recording(c, s, o);
     else if (o->verdict == MV_OOM_FRAGMENTATION)
         advise_joining(c, s, o);
     else if (o->verdict == MV_OOM_STREAM_OR_POOL)

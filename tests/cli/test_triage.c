@@ -402,6 +402,30 @@ Test(triage, a_doubt_is_told_where_memory_grows)
 
 /* More failures, and more leaks, than are kept as findings: all of them are counted, and their
  * bytes added up. */
+/* What is slow although nothing failed. */
+Test(triage, requests_that_took_cache_to_be_freed_are_told)
+{
+    cJSON *rows = cJSON_GetObjectItem(
+        mvt_json(0, "$MEMVIZ triage --json $SNAPS/retry_release.pickle"), "findings");
+    const cJSON *row;
+    bool found = false;
+
+    cJSON_ArrayForEach(row, rows) if (strcmp(mvt_json_text(row, "report"), "oom") == 0)
+    {
+        const char *text = mvt_json_text(row, "text");
+        found = true;
+        cr_expect_str_eq(mvt_json_text(row, "verdict"), "retries");
+        cr_expect_str_eq(mvt_json_text(row, "kind"), "NOTE");
+        cr_expect(strncmp(text,
+                          "7 requests succeeded only after PyTorch freed 4.59 GiB of cache: slow",
+                          69) == 0,
+                  "%s", text);
+    }
+    cr_expect(found);
+    cr_expect(
+        strstr(mvt_sh("$MEMVIZ $SNAPS/gpt_train.pickle").out, "FINE           no request failed"));
+}
+
 Test(triage, all_failures_and_leaks_are_counted)
 {
     enum { FAILURES = 40, LINES = 30, STEPS = 12 };

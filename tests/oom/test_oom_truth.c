@@ -133,7 +133,7 @@ static void check_advice(loaded *l, const char *name, const cJSON *truth)
 {
     for (uint32_t i = 0; i < l->found.count; i++) {
         const mv_oom *o = &l->found.ooms[i];
-        bool advised = strstr(o->advice, "set PYTORCH_CUDA_ALLOC_CONF") != NULL;
+        bool advised = strstr(o->advice, "set PYTORCH_ALLOC_CONF=") != NULL;
         const cJSON *passes = cJSON_GetObjectItem(truth, "passes_expandable");
         if (advised) {
             cr_expect(o->outlook.tried && o->outlook.serves, "%s", name);

@@ -69,15 +69,15 @@ static void check_fragmentation(const comparison *c, uint32_t device)
     cJSON *advice = cJSON_GetArrayItem(cJSON_GetObjectItem(own, "advice"), 0);
     bool is_fragmented = strcmp(mvt_json_text(own, "verdict"), "fragmented") == 0;
     bool is_known = cJSON_IsTrue(cJSON_GetObjectItem(own, "known"));
-    bool waits = strstr(mvt_json_text(own, "why"), "waits for streams") != NULL;
+    bool waits = strcmp(mvt_json_text(own, "verdict"), "waiting") == 0;
+    mv_finding_kind kind = is_fragmented ? MV_FINDING_FRAGMENTED
+                           : waits       ? MV_FINDING_WAITING
+                           : is_known    ? MV_FINDING_FINE
+                                         : MV_FINDING_NOTE;
 
-    expect_said(c,
-                is_fragmented        ? MV_FINDING_FRAGMENTED
-                : is_known && !waits ? MV_FINDING_FINE
-                                     : MV_FINDING_NOTE,
-                mvt_json_text(own, "why"));
-    if (is_fragmented && advice)
-        expect_said(c, MV_FINDING_FRAGMENTED, mvt_json_text(advice, "text"));
+    expect_said(c, kind, mvt_json_text(own, "why"));
+    if (kind <= MV_FINDING_WAITING && advice)
+        expect_said(c, kind, mvt_json_text(advice, "text"));
 }
 
 static void check_view(mv_view *view, const char *name)

@@ -48,6 +48,28 @@ Test(releases, the_keys_tell_the_release)
     }
 }
 
+/* The variable was renamed in 2.9. A file that may be of 2.8 has the name that both take. */
+Test(releases, settings_are_named_as_the_release_does)
+{
+    static const struct {
+        const char *name, *conf;
+    } all[] = {
+        {"torch_1_13.pickle", "PYTORCH_CUDA_ALLOC_CONF"},
+        {"torch_2_5.pickle", "PYTORCH_CUDA_ALLOC_CONF"},
+        {"torch_2_8.pickle", "PYTORCH_CUDA_ALLOC_CONF"},
+        {"torch_2_10.pickle", "PYTORCH_ALLOC_CONF"},
+        {"torch_2_14.pickle", "PYTORCH_ALLOC_CONF"},
+        {"torch_xpu.pickle", "PYTORCH_ALLOC_CONF"},
+        {"torch_npu.pickle", "PYTORCH_NPU_ALLOC_CONF"},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        mv_trace trace;
+        read_made(all[i].name, &trace);
+        cr_expect_str_eq(mv_release_conf(&trace), all[i].conf, "%s", all[i].name);
+    }
+}
+
 /* A file that has a key of 2.10 in its events, but no key that came before, is of no release. */
 Test(releases, keys_that_contradict_each_other_tell_nothing)
 {
