@@ -43,6 +43,7 @@ typedef enum {
 typedef struct {
     uint64_t capacity; /* bytes of the device or the process; 0: what the trace shows */
     uint32_t end;      /* events [0, end) are replayed; 0: all */
+    bool no_self;      /* the recorded settings are checked, but not replayed: for mv_trials_until */
 } mv_trials_opts;
 
 typedef struct {
@@ -51,6 +52,7 @@ typedef struct {
     const mv_lives *lives;
     uint32_t end; /* events [0, end) are replayed */
     mv_replay_script script;
+    mv_replay_script joined; /* the same as if all were of one stream and the default pool */
 
     mv_alloc_conf recorded;
     const char *recorded_conf; /* complete */
@@ -62,6 +64,9 @@ typedef struct {
     uint64_t limit; /* UINT64_MAX: none */
     mv_limit_source limit_source;
 
+    uint64_t *left; /* steps that trials may still take: all together take mv_replay_most_work, so
+                     * that their time is linear in the trace. Those without any are not replayed to
+                     * the end (gave_up) */
     mv_replay_fidelity fidelity; /* of the whole trace */
     mv_replay_result self;       /* under the recorded settings */
     bool unexplained; /* they meet a request that failed, within the limit, if any: what refused it
@@ -86,6 +91,18 @@ typedef struct {
  * trace and its lives, must outlive `out`. Fails only when memory is out. */
 mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_trials_opts opts, mv_trials *out, mv_err *err);
+
+/* The same trace up to `end`, within `limit`, `reserved` being the peak of these events. Constant
+ * time, but for what was there before the trace: nothing is replayed. `whole` was opened with
+ * no_self, and so is what is returned. */
+mv_code mv_trials_until(const mv_trials *whole, uint32_t end, uint64_t limit, uint64_t reserved,
+                        mv_trials *out, mv_err *err);
+
+/* Begins a replay of one complete text that mv_replay_until moves on; mv_replay_close ends it.
+ * `joined`: as if all were of one stream and the default pool. `trials` keeps its place until
+ * then. */
+mv_code mv_trials_begin(const mv_trials *trials, const char *conf, bool joined, mv_replay **out,
+                        mv_err *err);
 
 /* Whether trials mean anything: trust is fair or better. If not, trust_why says why, and no report
  * promises what a setting would do. */
