@@ -367,8 +367,8 @@ static bool invert_peers(prediction *t)
     return true;
 }
 
-/* What is freed when the base frees `row`: a new allocation, or the counterpart of the base's, while
- * that is alive. MV_NO_ROW: nothing. */
+/* What is freed when the base frees `row`: a new allocation, or the counterpart of the base's,
+ * while that is alive. MV_NO_ROW: nothing. */
 static uint32_t freed_with(prediction *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -403,8 +403,7 @@ static bool list_deeds(prediction *t, mv_arena *arena)
             continue;
         if (l->events.action[e] == MV_ACTION_ALLOC && row < t->end) {
             if (t->bytes[row - base->row])
-                t->deeds[t->deed_count++] =
-                    (mv_replay_deed){row, true, t->bytes[row - base->row]};
+                t->deeds[t->deed_count++] = (mv_replay_deed){row, true, t->bytes[row - base->row]};
         } else if ((l->events.action[e] == MV_ACTION_FREE_REQUESTED ||
                     l->events.action[e] == MV_ACTION_FREE_COMPLETED) &&
                    l->allocs.freed[row] == e && (gone = freed_with(t, row)) != MV_NO_ROW) {

@@ -31,7 +31,7 @@ typedef struct {
     /* What makes the peak, the request first. */
     uint32_t deed_count;
     const mv_replay_deed *deeds; /* [deed_count] */
-    uint32_t first, count; /* rows of new allocations: [first, first + count) */
+    uint32_t first, count;       /* rows of new allocations: [first, first + count) */
 } mv_forecast;
 
 /* `allocated` are the bytes at the moment, without the request. O(n). The deeds live in `arena`.

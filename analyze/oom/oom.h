@@ -72,8 +72,9 @@ typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
     uint64_t limit_least; /* the most that it did reserve, and */
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
-    int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
-                     * of the request's pool joined, whatever their stream, and the request served */
+    int64_t
+        margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
+                 * of the request's pool joined, whatever their stream, and the request served */
     int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
     uint64_t most;                     /* the most ever allocated, with the request */
     uint64_t rise; /* by how much `most` rose over the second half of the events so far; if the
@@ -88,14 +89,14 @@ typedef struct {
     uint64_t would_reserve; /* the most that was reserved then */
     uint64_t spare;         /* what is left of `limit` with the request served */
     uint64_t sure_spare;    /* the same for `limit_least`, when `surely` */
-    mv_oom_course course; /* of the forecast, where the request was served */
-    bool joined;          /* replayed as if all were of one pool and one stream, within `limit`: */
-    bool joined_serves;   /* the request was served */
-    bool joined_surely;   /* within `limit_least`, too */
-    bool is_clean;   /* up to the moment, nothing leaked over whole steps that were compared */
-    bool has_leak;   /* at the moment, leaks held as much as was lacking: */
-    mv_leak leak;    /* the largest */
-    uint64_t leaked; /* by all leaks at the moment */
+    mv_oom_course course;   /* of the forecast, where the request was served */
+    bool joined;        /* replayed as if all were of one pool and one stream, within `limit`: */
+    bool joined_serves; /* the request was served */
+    bool joined_surely; /* within `limit_least`, too */
+    bool is_clean;      /* up to the moment, nothing leaked over whole steps that were compared */
+    bool has_leak;      /* at the moment, leaks held as much as was lacking: */
+    mv_leak leak;       /* the largest */
+    uint64_t leaked;    /* by all leaks at the moment */
 } mv_oom_outlook;
 
 typedef struct {
@@ -146,8 +147,8 @@ const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number);
  * replays, forecasts and leaks grows with the trace. The first failures have them, then as many as
  * look at this many events in all, and the last one; and all replays together take no more than
  * mv_replay_most_work. So time is linear in the trace, however many requests failed. */
-#define MV_MOST_OOM_DETAILS 64
-#define MV_MOST_OOM_TRIALS  8
+#define MV_MOST_OOM_DETAILS        64
+#define MV_MOST_OOM_TRIALS         8
 #define MV_MOST_OOM_EVENTS(events) (((uint64_t)1 << 19) + ((uint64_t)(events) << 6))
 
 typedef struct {

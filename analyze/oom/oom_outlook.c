@@ -66,8 +66,7 @@ static mv_code open_trials(mv_oom_prospect *p, mv_err *err)
     if (mv_trials_open(p->arena, p->trace, p->lives, opts, &p->trials, err) != MV_OK)
         return err->code;
     p->expandable = mv_trials_with(&p->trials, "expandable_segments", "True");
-    return p->expandable ? MV_OK
-                         : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "settings that are tried");
+    return p->expandable ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "settings that are tried");
 }
 
 void mv_oom_prospect_close(mv_oom_prospect *p)
@@ -90,9 +89,8 @@ static mv_code replay_within(mv_oom_prospect *p, mv_oom_trial which, uint64_t li
     }
     p->trials.limit = r->limit = limit;
     p->trials.limit_source = MV_LIMIT_GIVEN;
-    if (!r->replay &&
-        mv_trials_begin(&p->trials, joined ? p->trials.recorded_conf : p->expandable, joined,
-                        &r->replay, err) != MV_OK)
+    if (!r->replay && mv_trials_begin(&p->trials, joined ? p->trials.recorded_conf : p->expandable,
+                                      joined, &r->replay, err) != MV_OK)
         return err->code;
     return mv_replay_until(r->replay, o->event + 1, out, err);
 }
@@ -117,9 +115,8 @@ static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *e
     *can = false;
     if (o->api_call != MV_NO_ROW || out->limit == 0)
         return MV_OK;
-    if (open_trials(p, err) != MV_OK ||
-        mv_trials_until(&p->trials, o->event + 1, out->limit, p->most_reserved, &until, err) !=
-            MV_OK)
+    if (open_trials(p, err) != MV_OK || mv_trials_until(&p->trials, o->event + 1, out->limit,
+                                                        p->most_reserved, &until, err) != MV_OK)
         return err->code;
     *can = mv_trials_can_tell(&until) && p->most_reserved <= out->limit_most;
     return MV_OK;

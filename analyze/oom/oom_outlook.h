@@ -6,9 +6,9 @@
 #include "analyze/replay/setting_trials.h"
 
 typedef enum {
-    MV_TRY_LIMIT,        /* expandable segments within `limit` */
-    MV_TRY_SURELY,       /* the same within `limit_least` */
-    MV_TRY_JOINED,       /* one pool and one stream for all, the recorded settings, within `limit` */
+    MV_TRY_LIMIT,  /* expandable segments within `limit` */
+    MV_TRY_SURELY, /* the same within `limit_least` */
+    MV_TRY_JOINED, /* one pool and one stream for all, the recorded settings, within `limit` */
     MV_TRY_JOINED_SURELY, /* the same within `limit_least` */
     MV_TRY_COUNT
 } mv_oom_trial;

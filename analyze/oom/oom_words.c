@@ -56,10 +56,10 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "this step would have peaked at about %s%s, ",
                    mv_size_text(a, f->forecast.peak), f->forecast.is_least ? " or more" : "");
     if (f->course != MV_COURSE_UNTRIED) {
-        mv_text_append(s, SENTENCE, "%s%s below the limit, and replayed so with expandable segments %s",
+        mv_text_append(s, SENTENCE, "%s%s below the limit; replayed with expandable segments, %s",
                        least < most ? "about " : "", mv_size_text(a, f->limit - f->forecast.peak),
-                       f->course == MV_COURSE_ENDS ? "all of it is served"
-                                                   : "a later request of it fails");
+                       f->course == MV_COURSE_ENDS ? "the whole step is served"
+                                                   : "a later request of the step fails");
     } else {
         say_distance(s, least, most);
         mv_text_append(s, SENTENCE, "%s",
@@ -69,7 +69,7 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
     }
     mv_text_append(s, SENTENCE, " (from %s", f->basis);
     if (f->forecast.least < f->forecast.peak)
-        mv_text_append(s, SENTENCE, "; sure are %s of it", mv_size_text(a, f->forecast.least));
+        mv_text_append(s, SENTENCE, "; %s of it are sure", mv_size_text(a, f->forecast.least));
     mv_text_append(s, SENTENCE, ")");
 }
 
@@ -95,11 +95,12 @@ static void say_limit(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
 
-    mv_text_append(s, SENTENCE,
-                   "the device did not run out of memory, it has %s left: a limit refused %s beyond "
-                   "the %s that PyTorch holds",
-                   mv_size_text(b, o->device_free), mv_size_text(a, o->segment),
-                   mv_size_text(c, o->bytes.reserved));
+    mv_text_append(
+        s, SENTENCE,
+        "the device did not run out of memory, it has %s left: a limit refused %s beyond "
+        "the %s that PyTorch holds",
+        mv_size_text(b, o->device_free), mv_size_text(a, o->segment),
+        mv_size_text(c, o->bytes.reserved));
 }
 
 /* What is in use where the device was full. */
@@ -129,8 +130,9 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
         say_forecast(s, o);
         return;
     }
-    if (o->bytes.free == 0 && o->refused_by != MV_REFUSED_LIMIT) {
-        say_full(s, o);
+    if (o->bytes.free == 0) {
+        if (o->refused_by != MV_REFUSED_LIMIT)
+            say_full(s, o);
         return;
     }
     say_margin(s, o);
@@ -235,17 +237,10 @@ static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                        c->heap->lives->history_why);
 }
 
-static const char *why(const mv_oom_case *c, const mv_oom *o)
+static void say_rest(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
-    char s[SENTENCE] = "";
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], d[MV_SIZE_TEXT];
 
-    if (o->outlook.has_leak)
-        say_leak(c, s, o);
-    if (o->refused_by == MV_REFUSED_LIMIT && !is_beyond_device(o)) {
-        say_limit(s, o);
-        mv_text_append(s, SENTENCE, "; ");
-    }
     if (o->verdict == MV_OOM_CAPACITY)
         say_capacity(s, o);
     else if (o->verdict == MV_OOM_OUTSIDE)
@@ -255,6 +250,19 @@ static const char *why(const mv_oom_case *c, const mv_oom *o)
             mv_size_text(d, o->outside), o->total_source == MV_TOTAL_GUESSED ? " or more" : "");
     else
         say_holes(c, s, o);
+}
+
+static const char *why(const mv_oom_case *c, const mv_oom *o)
+{
+    bool is_limited = o->refused_by == MV_REFUSED_LIMIT && !is_beyond_device(o);
+    char s[SENTENCE] = "", rest[SENTENCE] = "";
+
+    say_rest(c, rest, o);
+    if (o->outlook.has_leak)
+        say_leak(c, s, o);
+    if (is_limited)
+        say_limit(s, o);
+    mv_text_append(s, SENTENCE, "%s%s", is_limited && *rest ? "; " : "", rest);
     return mv_arena_text(c->arena, s, strlen(s));
 }
 

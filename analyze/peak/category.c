@@ -27,7 +27,7 @@ typedef struct {
     mv_step_ranges ranges; /* of optimizers */
     uint32_t failure_count;
     uint32_t *failures; /* [failure_count] oom events, ascending */
-    mv_steps steps;        /* only if there are no backward passes */
+    mv_steps steps;     /* only if there are no backward passes */
     mv_categories *out;
 } category_search;
 

@@ -19,9 +19,9 @@ typedef struct {
     uint32_t allocs_matched;   /* whose address was predicted */
     uint32_t first_difference; /* event; MV_NEVER: none */
     char why[128];             /* what differs there; "" when nothing does */
-    bool gave_up;   /* too many differences, or steps: later events count as differing */
-    bool exact;     /* everything matched, and the history is complete and consistent */
-    mv_levels peak; /* of the replay */
+    bool gave_up;              /* too many differences, or steps: later events count as differing */
+    bool exact;                /* everything matched, and the history is complete and consistent */
+    mv_levels peak;            /* of the replay */
     mv_replay_counts counts;
     uint64_t largest; /* the largest segment */
     uint64_t work;    /* steps that it took, of mv_replay_most_work */
@@ -47,6 +47,7 @@ typedef struct {
     mv_replay_start_rule start;
     mv_place_rule place;
     bool strange_addresses; /* do not start with the recorded addresses of segments */
+    uint64_t enough;        /* stop once so many bytes are reserved (over_enough); 0: never */
     const uint8_t *apart;   /* [allocs.count] 1: allocate it from a pool of its own; NULL: none */
     const mv_replay_script
         *script;    /* of replay_script.h, to share it between runs; NULL: made for this run */
@@ -59,6 +60,7 @@ typedef struct {
     mv_replay_counts counts;
     uint64_t largest;       /* bytes of the largest segment that was added or was there */
     uint32_t first_oom;     /* alloc event that failed; MV_NEVER */
+    bool over_enough;       /* `enough` was reserved: the end of the trace is not replayed */
     bool gave_up;           /* no steps were left: the end of the trace is not replayed */
     uint32_t recorded_ooms; /* oom events of the trace */
     uint32_t avoided_ooms;  /* those among them whose request is met */

@@ -11,9 +11,10 @@ typedef struct mv_replay {
     uint32_t *block_of; /* [allocs.count] MV_NO_ROW: not alive, or left out */
     uint32_t empty;     /* next group of releases that the program asked for */
     uint32_t at;        /* next event */
-    uint64_t counted;   /* steps that were taken off *left */
-    uint64_t *left;     /* steps that may still be taken */
-    uint64_t own_left;  /* what it points to if nothing was given */
+    uint64_t enough;
+    uint64_t counted;  /* steps that were taken off *left */
+    uint64_t *left;    /* steps that may still be taken */
+    uint64_t own_left; /* what it points to if nothing was given */
 } run_state;
 
 static void run_alloc(run_state *r, uint32_t event)
@@ -157,6 +158,7 @@ static mv_code open_run(run_state *r, mv_arena *arena, const mv_trace *trace, co
                      .script = opts->script ? opts->script : &r->made,
                      .own_left = mv_replay_most_work(lives->events.count)};
     r->left = opts->left ? opts->left : &r->own_left;
+    r->enough = opts->enough ? opts->enough : UINT64_MAX;
     mv_arena_init(&r->own, arena->budget);
     if (!opts->script)
         code = mv_replay_script_make(&r->own, trace, lives, &r->made, err);
@@ -188,9 +190,11 @@ mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_er
     if (end > count)
         end = count;
     r->heap.most_work = r->counted + *r->left;
-    for (; r->at < end && !r->result.gave_up && !r->heap.out_of_memory; r->at++) {
+    for (; r->at < end && !r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory;
+         r->at++) {
         run_event(r, r->at);
         r->result.gave_up = mv_replay_is_endless(&r->heap);
+        r->result.over_enough = r->heap.peak.reserved >= r->enough;
     }
     *r->left -= r->heap.work < r->heap.most_work ? r->heap.work - r->counted : *r->left;
     r->counted = r->heap.work;
@@ -234,8 +238,7 @@ mv_code mv_replay_go_on(mv_replay *r, const mv_replay_deed *deeds, uint32_t deed
             *block = MV_NO_ROW;
         }
     }
-    return made && !r->heap.out_of_memory ? MV_OK
-                                          : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    return made && !r->heap.out_of_memory ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
 }
 
 void mv_replay_close(mv_replay *r)

@@ -73,7 +73,8 @@ static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script
 
     for (uint32_t i = 0; i < s->count; i++)
         if (s->is_expandable[i] &&
-            mv_replay_stream(script, s->stream[i]) == mv_replay_stream(script, s->stream[segment]) &&
+            mv_replay_stream(script, s->stream[i]) ==
+                mv_replay_stream(script, s->stream[segment]) &&
             pool_of_segment(script, i) == pool_of_segment(script, segment) && s->addr[i] < start &&
             s->addr[segment] - s->addr[i] < MV_RESERVATION)
             start = s->addr[i];

@@ -10,9 +10,9 @@ typedef struct {
     mv_replay_heap heap;
     mv_replay_fidelity *out;
     uint32_t *block_of; /* [allocs.count] */
-    uint64_t searched; /* blocks looked at by address, where a prediction failed; not of the heap's
-                        * work, since they cost much less */
-    uint32_t empty; /* next group of releases that the program asked for */
+    uint64_t searched;  /* blocks looked at by address, where a prediction failed; not of the heap's
+                         * work, since they cost much less */
+    uint32_t empty;     /* next group of releases that the program asked for */
 } verification;
 
 __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,

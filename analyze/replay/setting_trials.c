@@ -120,6 +120,7 @@ static mv_replay_opts opts_of(const mv_trials *t, const mv_alloc_conf *conf)
                             .limit = limit_under(t, conf),
                             .end = t->end,
                             .script = &t->script,
+                            .enough = t->enough,
                             .left = t->left};
 }
 
@@ -357,7 +358,7 @@ mv_code mv_trials_begin(const mv_trials *trials, const char *conf, bool joined, 
 static bool fits(const mv_replay_result *result)
 {
     return result->counts.ooms == 0 && result->avoided_ooms == result->recorded_ooms &&
-           !result->gave_up;
+           !result->gave_up && !result->over_enough;
 }
 
 static void judge(const mv_trials *t, mv_trial *trial)
@@ -471,7 +472,10 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     if (mv_trials_try(t, conf, trial, err) != MV_OK)
         return err->code;
     trial->change = change;
-    list->count++;
+    if (trial->result.gave_up)
+        list->untried++;
+    else
+        list->count++;
     return MV_OK;
 }
 
@@ -594,6 +598,14 @@ bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves
     if (conf)
         error += mv_trials_error_of(trials, conf);
     return saves > 0 && (double)saves >= WORTH * (double)mv_trials_base(trials) + (double)error;
+}
+
+void mv_trials_end_early(mv_trials *trials)
+{
+    uint64_t base = mv_trials_base(trials);
+
+    if (trials->recorded_ooms == 0)
+        trials->enough = base - (uint64_t)(WORTH * (double)base) + 1;
 }
 
 bool mv_trials_self_fits(const mv_trials *trials)
