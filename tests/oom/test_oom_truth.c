@@ -85,7 +85,7 @@ Test(oom_truth, verdicts_are_what_running_it_again_showed)
 static void check_side(const mv_oom *o, int64_t limit, const char *name)
 {
     const mv_oom_outlook *f = &o->outlook;
-    int64_t margin = limit - (int64_t)(o->bytes.reserved - o->bytes.free + o->requested);
+    int64_t margin = limit - (int64_t)(o->bytes.reserved - o->joinable + o->requested);
     int64_t peak = (int64_t)f->forecast.peak;
 
     cr_expect_leq(f->margin_least, margin, "%s", name);
@@ -112,7 +112,7 @@ static void check_figures(loaded *l, const char *name, const cJSON *truth)
         cr_expect_leq(f->limit_least, f->limit, "%s", name);
         cr_expect_leq(f->limit, f->limit_most, "%s", name);
         cr_expect_eq(f->margin,
-                     (int64_t)(f->limit - o->bytes.reserved + o->bytes.free - o->requested), "%s",
+                     (int64_t)(f->limit - o->bytes.reserved + o->joinable - o->requested), "%s",
                      name);
         if (limit) {
             check_side(o, (int64_t)limit->valuedouble, name);
