@@ -307,7 +307,7 @@ bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t d
                             const char *at, mv_window window, mv_moment_ask *out, char *why,
                             uint32_t why_size)
 {
-    mv_oom oom;
+    mv_oom oom = {0};
 
     if (mv_moment_read(trace, device, at, window, out, why, why_size))
         return true;

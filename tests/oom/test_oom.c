@@ -725,8 +725,10 @@ Test(oom, a_limit_is_told_from_a_full_device)
     cr_expect_eq(o->refused_by, MV_REFUSED_LIMIT);
     cr_expect_eq(strncmp(o->why, "the device did not run out of memory", 36), 0, "%s", o->why);
     cr_expect_null(strstr(o->advice, "batch"), "%s", o->advice);
-    t = one_segment(64 * MIB);
-    mvt_oom(t, .addr = 99 * MIB, .bytes = 100 * MIB);
+    t = mvt_new();
+    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
+    mvt_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
+    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
     mvt_final_heap(t);
     r = found(t);
     o = &r.found.ooms[0];

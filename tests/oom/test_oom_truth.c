@@ -252,3 +252,22 @@ Test(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 120)
 {
     each(check_plain);
 }
+
+/* A step that began small: its forecast, 3.85 times the only earlier one, is below the limit, and a
+ * replay that follows it to its end needs no guess of what expandable segments leave unused. (Run
+ * under this limit with expandable segments, it passes.) */
+Test(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
+{
+    loaded l;
+    const mv_oom *o;
+
+    load(&l, "moe1_frag");
+    o = &l.found.ooms[0];
+    cr_expect_eq(o->verdict, MV_OOM_FRAGMENTATION, "%s", o->why);
+    cr_expect_eq(o->outlook.course, MV_COURSE_ENDS);
+    cr_expect_leq(o->outlook.forecast.least, o->outlook.forecast.peak);
+    cr_expect_not_null(strstr(o->why, "the whole step is served"), "%s", o->why);
+    cr_expect_not_null(strstr(o->advice, "set PYTORCH_CUDA_ALLOC_CONF"), "%s", o->advice);
+    load(&l, "nca-leakoom");
+    cr_expect_eq(l.found.ooms[0].outlook.course, MV_COURSE_FAILS);
+}
