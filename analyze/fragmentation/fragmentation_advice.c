@@ -441,6 +441,7 @@ static void open_trials(adviser *a, mv_err *err)
         return;
     }
     a->f->is_replayed = mv_trials_can_tell(&a->trials);
+    mv_trials_end_early(&a->trials);
     a->f->not_replayed = a->f->is_replayed ? NULL : a->trials.trust_why;
     a->f->trust = a->trials.trust;
     a->f->trust_why = a->trials.trust_why;
