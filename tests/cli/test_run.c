@@ -99,20 +99,21 @@ Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
 /* A program that says which of these signals it gets, under a launcher that leads a group. All that
  * was sent to the launcher before `done_with` has been forwarded after it, or never will be: the
  * launcher takes one after the other, those with the highest number last. */
-#define SIGNALLED                                                                              \
-    "all='INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40'; "                        \
-    "heard() { until [ $(grep -cx $1 out) -ge ${2:-1} ]; do sleep 0.05; done; }; "             \
-    "done_with() { kill -s 60 $1; heard 60 $2; }; "                                            \
-    "env --default-signal setsid $MEMVIZ run -q sh -c 'for s in '\"$all\"' 60; do "            \
-    "trap \"echo $s\" $s; done; echo up; until [ -e enough ]; do sleep 0.05; done' >out & "    \
+#define SIGNALLED                                                                           \
+    "all='INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40'; "                     \
+    "heard() { until [ $(grep -cx $1 out) -ge ${2:-1} ]; do sleep 0.05; done; }; "          \
+    "done_with() { kill -s 60 $1; heard 60 $2; }; "                                         \
+    "env --default-signal setsid $MEMVIZ run -q sh -c 'for s in '\"$all\"' 60; do "         \
+    "trap \"echo $s\" $s; done; echo up; until [ -e enough ]; do sleep 0.05; done' >out & " \
     "until [ -e out ]; do sleep 0.05; done; heard up; "
-#define EACH_TO(whom)                                                             \
+#define EACH_TO(whom)                                                            \
     "for s in $all; do kill -s $s -- " whom "; heard $s; done; done_with $! 1; " \
     "touch enough; wait $!; echo $?; tr '\\n' ' ' <out"
 
 Test(run, what_is_sent_to_the_launcher_reaches_the_program_once)
 {
-    static const char once[] = "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
+    static const char once[] =
+        "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
 
     expect(SIGNALLED EACH_TO("$!"), 0, once);
     expect(SIGNALLED EACH_TO("-$!"), 0, once); /* to all of its group */
@@ -128,10 +129,11 @@ Test(run, what_is_sent_to_the_launcher_reaches_the_program_once)
 
 Test(run, what_the_program_sends_its_group_reaches_it_once)
 {
-    expect("setsid $MEMVIZ run -q sh -c 'trap \"echo caught\" USR1 WINCH; trap \"touch enough\" 60; "
-           "kill -USR1 0; kill -USR1 $PPID; touch sent; until [ -e enough ]; do sleep 0.05; done' & "
-           "until [ -e sent ]; do sleep 0.05; done; kill -s 60 $!; wait $!",
-           0, "caught\n");
+    expect(
+        "setsid $MEMVIZ run -q sh -c 'trap \"echo caught\" USR1 WINCH; trap \"touch enough\" 60; "
+        "kill -USR1 0; kill -USR1 $PPID; touch sent; until [ -e enough ]; do sleep 0.05; done' & "
+        "until [ -e sent ]; do sleep 0.05; done; kill -s 60 $!; wait $!",
+        0, "caught\n");
 }
 
 Test(run, nothing_is_lost_when_no_one_reads_what_is_said)
