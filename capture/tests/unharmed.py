@@ -64,6 +64,8 @@ class Run:
         with open(os.path.join(self.folder, "output"), encoding="utf-8", errors="replace") as file:
             self.output = file.read()
         self.found = self.read_report()
+        if self.found is None:
+            self.end += ": " + (self.output.strip() or "no output").splitlines()[-1][:200]
         return self
 
     def read_report(self):

@@ -6,7 +6,7 @@
  *                          many children, which return from the handler, mark, and end: prints how
  *                          many ended as they should
  *     connect FILE         connects to the launcher whose socket the file names, more often than it
- *                          waits for, and says nothing; makes FILE.held then, and goes on until
+ *                          waits for, and says nothing; makes FILE.held then, and continues until
  *                          the file is gone */
 #include <dlfcn.h>
 #include <errno.h>

@@ -269,7 +269,7 @@ Test(shelf, a_hole_is_no_snapshot_and_keeps_no_one, .timeout = 250)
     mv_shelf *shelf;
 
     if (!path)
-        cr_skip_test("no files of that size here");
+        mvt_skip("no files of that size here");
     mvt_ok(mv_shelf_open(mvt_memory(), &folder, 1, MIB, &shelf, mvt_err()));
     cr_expect_eq(look(shelf).count, 0);
     mv_shelf_close(shelf);
