@@ -557,11 +557,10 @@ Test(cli, colors_are_for_terminals_that_want_them)
         {"TERM=xterm NO_COLOR= script -qec '$MEMVIZ trace $SNAPS/mempool.pickle' /dev/null", true},
         {"TERM=dumb script -qec '$MEMVIZ trace $SNAPS/mempool.pickle' /dev/null", false},
     };
-    mvt_run script = mvt_sh("command -v script");
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strstr(all[i].command, "script") && script.status != 0)
-            continue;
+        if (strstr(all[i].command, "script"))
+            mvt_need_terminal();
         mvt_run r = mvt_sh("%s", all[i].command);
         cr_expect_eq(r.status, 0, "%s: %s", all[i].command, r.err);
         cr_expect(strstr(r.out, "alloc"), "%s", all[i].command);

@@ -248,7 +248,7 @@ static void check_plain(loaded *l, const char *name, const cJSON *truth)
     cr_expect_eq(run.status, 0, "%s: %s%s", name, run.out, run.err);
 }
 
-Test(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 120)
+Test(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 250)
 {
     each(check_plain);
 }

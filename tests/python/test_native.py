@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 import memviz
+import named
 from memviz import native
 
 SNAPSHOTS = os.path.join(os.path.dirname(__file__), "..", "..", "testdata", "snapshots")
@@ -113,4 +114,4 @@ class Version(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()
