@@ -22,7 +22,7 @@ static void check_stream(const char *command, const char *name, const char *text
 
 static void check(const expectation *e)
 {
-    mvt_run r = mvt_sh("%s", e->command);
+    mvt_run r = mvt_here_or_sh("%s", e->command);
 
     cr_expect_eq(r.status, e->status, "%s: status %d, not %d: %s", e->command, r.status, e->status,
                  r.err);
@@ -106,7 +106,7 @@ Test(cli, output_has_the_ending_of_what_is_written)
 
     CHECK_ALL(wrong);
     for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s", right[i]);
+        mvt_run r = mvt_here("$MEMVIZ %s", right[i]);
         cr_expect_eq(r.status, 0, "%s: %s", right[i], r.err);
     }
 }
@@ -149,6 +149,7 @@ Test(cli, failures_are_one_line)
     CHECK_ALL(all);
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = mvt_sh("%s", all[i].command);
+        cr_expect_eq(r.status, 1, "%s: %d", all[i].command, r.status);
         cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].command, r.err);
     }
 }
@@ -183,8 +184,8 @@ Test(cli, every_command_has_help_with_an_example)
     mvt_run man = mvt_sh("cat '" MV_SOURCE_DIR "/cli/memviz.1'");
 
     for (const mv_command *c = mv_commands; c->name; c++) {
-        mvt_run by_option = mvt_sh("$MEMVIZ %s --help", c->name);
-        mvt_run by_command = mvt_sh("$MEMVIZ help %s", c->name);
+        mvt_run by_option = mvt_here("$MEMVIZ %s --help", c->name);
+        mvt_run by_command = mvt_here("$MEMVIZ help %s", c->name);
         char example[64], section[64];
         const char *at = strstr(by_option.out, "\nExample\n");
 
@@ -212,23 +213,23 @@ static void expect_no_wide_line(const char *command, const char *text, uint32_t 
 
 Test(cli, help_fits_the_terminal)
 {
-    expect_no_wide_line("help", mvt_sh("$MEMVIZ help").out, 80);
+    expect_no_wide_line("help", mvt_here("$MEMVIZ help").out, 80);
     expect_no_wide_line("help", mvt_sh("COLUMNS=60 $MEMVIZ help").out, 60);
-    expect_no_wide_line("terms", mvt_sh("$MEMVIZ help terms").out, 80);
+    expect_no_wide_line("terms", mvt_here("$MEMVIZ help terms").out, 80);
     for (const mv_command *c = mv_commands; c->name; c++)
-        expect_no_wide_line(c->name, mvt_sh("$MEMVIZ help %s", c->name).out, 80);
+        expect_no_wide_line(c->name, mvt_here("$MEMVIZ help %s", c->name).out, 80);
     expect_no_wide_line("peak", mvt_sh("COLUMNS=60 $MEMVIZ help peak").out, 60);
 }
 
 /* An option says what it does for this command, and no other one. */
 Test(cli, help_is_about_the_command)
 {
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help peak").out, "--bench"));
-    cr_expect(strstr(mvt_sh("$MEMVIZ help view").out, "many to play"));
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help trace_plot").out, "annotation, forward"));
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help lines").out, "by use"));
-    cr_expect(strstr(mvt_sh("$MEMVIZ help leaks").out, "\n  leak  "));
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help leaks").out, "delta>"));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help peak").out, "--bench"));
+    cr_expect(strstr(mvt_here("$MEMVIZ help view").out, "many to play"));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help trace_plot").out, "annotation, forward"));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help lines").out, "by use"));
+    cr_expect(strstr(mvt_here("$MEMVIZ help leaks").out, "\n  leak  "));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help leaks").out, "delta>"));
 }
 
 Test(cli, man_page_names_every_option_in_use)
@@ -308,7 +309,7 @@ Test(cli, completion_names_everything)
     static const char *const shells[] = {"bash", "zsh", "fish"};
 
     for (unsigned s = 0; s < 3; s++) {
-        mvt_run r = mvt_sh("$MEMVIZ completion %s", shells[s]);
+        mvt_run r = mvt_here("$MEMVIZ completion %s", shells[s]);
         cr_expect_eq(r.status, 0);
         for (const mv_command *c = mv_commands; c->name; c++)
             cr_expect(strstr(r.out, c->name), "%s lacks %s", shells[s], c->name);
@@ -463,7 +464,7 @@ Test(cli, full_disk_is_reported)
 
 Test(cli, standard_input_is_a_file)
 {
-    mvt_run file = mvt_sh("$MEMVIZ dump $SNAPS/streams.pickle");
+    mvt_run file = mvt_here("$MEMVIZ dump $SNAPS/streams.pickle");
     mvt_run pipe = mvt_sh("cat $SNAPS/streams.pickle | $MEMVIZ dump -");
     mvt_run gzip = mvt_sh("gzip -c $SNAPS/streams.pickle | $MEMVIZ dump -");
 
@@ -490,7 +491,7 @@ Test(cli, output_folder_is_told_from_a_file)
 
 Test(cli, output_file_is_whole_or_absent)
 {
-    mvt_run direct = mvt_sh("$MEMVIZ trace $SNAPS/streams.pickle");
+    mvt_run direct = mvt_here("$MEMVIZ trace $SNAPS/streams.pickle");
     mvt_run r = mvt_sh("$MEMVIZ trace -o x $SNAPS/streams.pickle; cat x");
 
     cr_expect_eq(r.status, 0);
@@ -546,7 +547,7 @@ Test(cli, limits_and_ranges_choose_rows)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ trace %s $SNAPS/gpt_train.pickle", all[i].options);
+        mvt_run r = mvt_here("$MEMVIZ trace %s $SNAPS/gpt_train.pickle", all[i].options);
         cr_expect_eq(r.status, 0, "%s: %s", all[i].options, r.err);
         cr_expect_eq(count_lines(r.out), all[i].lines, "%s: %u lines", all[i].options,
                      count_lines(r.out));

@@ -54,7 +54,7 @@ Test(memory, csv_has_the_rows_of_json)
         get(cJSON_GetArrayItem(
                 get(mvt_json(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), "devices"), 0),
             "tree");
-    mvt_run csv = mvt_sh("$MEMVIZ memory --csv $SNAPS/gpt_train.pickle");
+    mvt_run csv = mvt_here("$MEMVIZ memory --csv $SNAPS/gpt_train.pickle");
     const cJSON *row;
     char *cell[8], *rest = csv.out;
 
@@ -79,10 +79,10 @@ static uint32_t rows_in(const char *text)
 
 Test(memory, limit_and_depth_leave_out_the_smaller_and_the_deeper_rows)
 {
-    mvt_run all = mvt_sh("$MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle");
-    mvt_run usual = mvt_sh("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
-    mvt_run four = mvt_sh("$MEMVIZ memory --at peak --limit 4 $SNAPS/gpt_train.pickle");
-    mvt_run flat = mvt_sh("$MEMVIZ memory --depth 1 $SNAPS/gpt_train.pickle");
+    mvt_run all = mvt_here("$MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle");
+    mvt_run usual = mvt_here("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
+    mvt_run four = mvt_here("$MEMVIZ memory --at peak --limit 4 $SNAPS/gpt_train.pickle");
+    mvt_run flat = mvt_here("$MEMVIZ memory --depth 1 $SNAPS/gpt_train.pickle");
     char hidden[80];
 
     cr_expect_lt(rows_in(usual.out), rows_in(all.out));
@@ -123,9 +123,9 @@ Test(memory, a_filter_leaves_a_smaller_tree)
 
 Test(memory, colour_is_as_everywhere)
 {
-    cr_expect_null(strchr(mvt_sh("$MEMVIZ memory $SNAPS/mlp_train.pickle").out, 033));
+    cr_expect_null(strchr(mvt_here("$MEMVIZ memory $SNAPS/mlp_train.pickle").out, 033));
     cr_expect_not_null(
-        strchr(mvt_sh("$MEMVIZ memory --color always $SNAPS/mlp_train.pickle").out, 033));
+        strchr(mvt_here("$MEMVIZ memory --color always $SNAPS/mlp_train.pickle").out, 033));
 }
 
 Test(memory, options_of_the_text_and_of_pictures_are_told_apart)

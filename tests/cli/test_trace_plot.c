@@ -90,7 +90,7 @@ Test(trace_plot, png_of_anything_in_any_size)
 
 Test(trace_plot, size_and_theme_of_svg)
 {
-    mvt_run r = mvt_sh("$MEMVIZ trace_plot --size 400x300 --theme dark $SNAPS/oom.pickle -o -");
+    mvt_run r = mvt_here("$MEMVIZ trace_plot --size 400x300 --theme dark $SNAPS/oom.pickle -o -");
 
     cr_expect(strstr(r.out, " width=\"400\" height=\"300\" viewBox=\"0 0 800 600\""), "%.200s",
               r.out);
@@ -134,8 +134,8 @@ static double height_of(const char *svg)
 
 Test(trace_plot, devices_are_one_below_the_other)
 {
-    mvt_run both = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o -");
-    mvt_run one = mvt_sh("$MEMVIZ trace_plot -d 1 $SNAPS/two_devices.pickle -o -");
+    mvt_run both = mvt_here("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o -");
+    mvt_run one = mvt_here("$MEMVIZ trace_plot -d 1 $SNAPS/two_devices.pickle -o -");
 
     cr_expect_eq(height_of(both.out), 2 * height_of(one.out));
     cr_expect(strstr(both.out, "device 0") && strstr(both.out, "device 1"));
