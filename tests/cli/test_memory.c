@@ -40,8 +40,8 @@ Test(memory, the_tree_is_what_is_allocated)
     for (unsigned i = 0; i < 4; i++)
         for (unsigned k = 0; k < 3; k++) {
             const cJSON *json =
-                mvt_json(0, "$MEMVIZ memory --json --frames %s --at %s $SNAPS/%s.pickle",
-                         k ? "user" : "all", at[k], names[i]);
+                mvt_json_here(0, "$MEMVIZ memory --json --frames %s --at %s $SNAPS/%s.pickle",
+                              k ? "user" : "all", at[k], names[i]);
             const cJSON *device;
             cJSON_ArrayForEach(device, get(json, "devices"))
                 expect_tree(get(device, "tree"), mvt_json_number(get(device, "at"), "allocated"));
@@ -50,10 +50,10 @@ Test(memory, the_tree_is_what_is_allocated)
 
 Test(memory, csv_has_the_rows_of_json)
 {
-    const cJSON *tree =
-        get(cJSON_GetArrayItem(
-                get(mvt_json(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), "devices"), 0),
-            "tree");
+    const cJSON *tree = get(
+        cJSON_GetArrayItem(
+            get(mvt_json_here(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), "devices"), 0),
+        "tree");
     mvt_run csv = mvt_here("$MEMVIZ memory --csv $SNAPS/gpt_train.pickle");
     const cJSON *row;
     char *cell[8], *rest = csv.out;
@@ -114,7 +114,7 @@ Test(memory, the_tree_fits_the_terminal)
 
 Test(memory, a_filter_leaves_a_smaller_tree)
 {
-    const cJSON *json = mvt_json(
+    const cJSON *json = mvt_json_here(
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
     /* What peak charges to that line. */

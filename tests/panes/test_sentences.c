@@ -88,9 +88,9 @@ static void check_view(mv_view *view, const char *name)
     comparison c = {.name = name};
 
     mvt_ok(mv_findings_find(mvt_memory(), &reports, &c.found, mvt_err()));
-    c.leaks = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle*", name);
-    c.oom = mvt_json(0, "$MEMVIZ oom --json $SNAPS/%s.pickle*", name);
-    c.fragmentation = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/%s.pickle*", name);
+    c.leaks = mvt_json_here(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle*", name);
+    c.oom = mvt_json_here(0, "$MEMVIZ oom --json $SNAPS/%s.pickle*", name);
+    c.fragmentation = mvt_json_here(0, "$MEMVIZ fragmentation --json $SNAPS/%s.pickle*", name);
     check_leaks(&c, device->device);
     check_oom(&c, device->device);
     check_fragmentation(&c, device->device);
@@ -122,7 +122,7 @@ Test(sentences, the_title_of_a_page_is_what_the_command_says)
                                         "no_history"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cJSON *report = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle", names[i]);
+        cJSON *report = mvt_json_here(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle", names[i]);
         cJSON *leak = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "leaks"), 0);
         bool is_unknown = strcmp(mvt_json_text(report, "verdict"), "unknown") == 0;
         char said[256] = "no leak";
@@ -146,7 +146,8 @@ Test(sentences, text_and_json_say_the_same)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
-            cJSON *json = mvt_json(0, "$MEMVIZ %s --json $SNAPS/%s.pickle", commands[k], names[i]);
+            cJSON *json =
+                mvt_json_here(0, "$MEMVIZ %s --json $SNAPS/%s.pickle", commands[k], names[i]);
             mvt_run text = mvt_here("$MEMVIZ %s $SNAPS/%s.pickle", commands[k], names[i]);
             cJSON *advice, *all = cJSON_GetObjectItem(json, k == 0 ? "ooms" : "advice");
             on_one_line(text.out);
