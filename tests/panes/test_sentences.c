@@ -88,9 +88,9 @@ static void check_view(mv_view *view, const char *name)
     comparison c = {.name = name};
 
     mvt_ok(mv_findings_find(mvt_memory(), &reports, &c.found, mvt_err()));
-    c.leaks = mvt_json_here(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle*", name);
-    c.oom = mvt_json_here(0, "$MEMVIZ oom --json $SNAPS/%s.pickle*", name);
-    c.fragmentation = mvt_json_here(0, "$MEMVIZ fragmentation --json $SNAPS/%s.pickle*", name);
+    c.leaks = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle*", name);
+    c.oom = mvt_json(0, "$MEMVIZ oom --json $SNAPS/%s.pickle*", name);
+    c.fragmentation = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/%s.pickle*", name);
     check_leaks(&c, device->device);
     check_oom(&c, device->device);
     check_fragmentation(&c, device->device);
