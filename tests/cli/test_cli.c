@@ -1,8 +1,10 @@
 /* The program as its users meet it: exit statuses, streams, options, help. */
+#include "base/texts.h"
 #include "cli/commands.h"
 #include "cli/input/input.h"
 #include "cli/input/kept_files.h"
 #include "tests/fixture/fixture_program.h"
+#include "tests/fixture/in_process.h"
 
 /* One run and what it must print. With `exact`, NULL or "" in out or err means no output. */
 typedef struct {
@@ -22,7 +24,7 @@ static void check_stream(const char *command, const char *name, const char *text
 
 static void check(const expectation *e)
 {
-    mvt_run r = mvt_sh("%s", e->command);
+    mvt_run r = mvt_here_or_sh("%s", e->command);
 
     cr_expect_eq(r.status, e->status, "%s: status %d, not %d: %s", e->command, r.status, e->status,
                  r.err);
@@ -112,7 +114,7 @@ Test(cli, output_has_the_ending_of_what_is_written)
 
     CHECK_ALL(wrong);
     for (unsigned i = 0; i < sizeof right / sizeof *right; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s", right[i]);
+        mvt_run r = mvt_here("$MEMVIZ %s", right[i]);
         cr_expect_eq(r.status, 0, "%s: %s", right[i], r.err);
     }
 }
@@ -184,6 +186,7 @@ Test(cli, failures_are_one_line)
     CHECK_ALL(all);
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = mvt_sh("%s", all[i].command);
+        cr_expect_eq(r.status, 1, "%s: %d", all[i].command, r.status);
         cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].command, r.err);
     }
 }
@@ -218,8 +221,8 @@ Test(cli, every_command_has_help_with_an_example)
     mvt_run man = mvt_sh("cat '" MV_SOURCE_DIR "/cli/memviz.1'");
 
     for (const mv_command *c = mv_commands; c->name; c++) {
-        mvt_run by_option = mvt_sh("$MEMVIZ %s --help", c->name);
-        mvt_run by_command = mvt_sh("$MEMVIZ help %s", c->name);
+        mvt_run by_option = mvt_here("$MEMVIZ %s --help", c->name);
+        mvt_run by_command = mvt_here("$MEMVIZ help %s", c->name);
         char example[64], section[64];
         const char *at = strstr(by_option.out, "\nExample\n");
 
@@ -247,23 +250,23 @@ static void expect_no_wide_line(const char *command, const char *text, uint32_t 
 
 Test(cli, help_fits_the_terminal)
 {
-    expect_no_wide_line("help", mvt_sh("$MEMVIZ help").out, 80);
+    expect_no_wide_line("help", mvt_here("$MEMVIZ help").out, 80);
     expect_no_wide_line("help", mvt_sh("COLUMNS=60 $MEMVIZ help").out, 60);
-    expect_no_wide_line("terms", mvt_sh("$MEMVIZ help terms").out, 80);
+    expect_no_wide_line("terms", mvt_here("$MEMVIZ help terms").out, 80);
     for (const mv_command *c = mv_commands; c->name; c++)
-        expect_no_wide_line(c->name, mvt_sh("$MEMVIZ help %s", c->name).out, 80);
+        expect_no_wide_line(c->name, mvt_here("$MEMVIZ help %s", c->name).out, 80);
     expect_no_wide_line("peak", mvt_sh("COLUMNS=60 $MEMVIZ help peak").out, 60);
 }
 
 /* An option says what it does for this command, and no other one. */
 Test(cli, help_is_about_the_command)
 {
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help peak").out, "--bench"));
-    cr_expect(strstr(mvt_sh("$MEMVIZ help view").out, "many to play"));
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help trace_plot").out, "annotation, forward"));
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help lines").out, "by use"));
-    cr_expect(strstr(mvt_sh("$MEMVIZ help leaks").out, "\n  leak  "));
-    cr_expect_null(strstr(mvt_sh("$MEMVIZ help leaks").out, "delta>"));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help peak").out, "--bench"));
+    cr_expect(strstr(mvt_here("$MEMVIZ help view").out, "many to play"));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help trace_plot").out, "annotation, forward"));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help lines").out, "by use"));
+    cr_expect(strstr(mvt_here("$MEMVIZ help leaks").out, "\n  leak  "));
+    cr_expect_null(strstr(mvt_here("$MEMVIZ help leaks").out, "delta>"));
 }
 
 Test(cli, man_page_names_every_option_in_use)
@@ -343,7 +346,7 @@ Test(cli, completion_names_everything)
     static const char *const shells[] = {"bash", "zsh", "fish"};
 
     for (unsigned s = 0; s < 3; s++) {
-        mvt_run r = mvt_sh("$MEMVIZ completion %s", shells[s]);
+        mvt_run r = mvt_here("$MEMVIZ completion %s", shells[s]);
         cr_expect_eq(r.status, 0);
         for (const mv_command *c = mv_commands; c->name; c++)
             cr_expect(strstr(r.out, c->name), "%s lacks %s", shells[s], c->name);
@@ -402,6 +405,7 @@ Test(cli, completed_words_are_taken)
                                        MV_OPTION_AT, MV_OPTION_VIEW,  MV_OPTION_THEME};
     unsigned words = 0;
 
+    mvt_folder_put("c", mv_text_span("no snapshot"));
     for (const mv_command *c = mv_commands; c->name; c++)
         for (unsigned i = 0; i < sizeof ids / sizeof *ids; i++) {
             const char *option = mv_option_table[ids[i]].name;
@@ -410,15 +414,19 @@ Test(cli, completed_words_are_taken)
                 continue;
             mvt_run r =
                 mvt_sh("$MEMVIZ completion bash >c; bash -c '. ./c; COMP_WORDS=(memviz %s --%s "
-                       "\"\"); COMP_CWORD=3; _memviz;"
-                       "printf \"%%s\\n\" ${COMPREPLY[@]}' >words; while read -r word; do echo;"
-                       "$MEMVIZ %s %s --%s \"${word%%BYTES}\" %s 2>&1 |"
-                       "grep -E 'expected one of|no table|not something'; done <words",
-                       c->name, option, c->name, is_of_report ? "--csv" : "", option,
-                       c->least_files > 1 ? "c c" : "c");
-            words += count_lines(r.out);
-            cr_expect(*r.out && strspn(r.out, "\n") == strlen(r.out), "%s --%s: %s", c->name,
-                      option, r.out);
+                       "\"\"); COMP_CWORD=3; _memviz; printf \"%%s\n\" ${COMPREPLY[@]}'",
+                       c->name, option);
+            cr_expect(*r.out != '\n', "%s --%s has no words", c->name, option);
+            for (char *word, *rest = r.out; (word = strtok_r(rest, "\n", &rest)); words++) {
+                char *unit = strstr(word, "BYTES");
+                mvt_run t =
+                    mvt_here("$MEMVIZ %s %s --%s '%.*s' %s", c->name, is_of_report ? "--csv" : "",
+                             option, unit ? (int)(unit - word) : (int)strlen(word), word,
+                             c->least_files > 1 ? "c c" : "c");
+                cr_expect(!strstr(t.err, "expected one of") && !strstr(t.err, "no table") &&
+                              !strstr(t.err, "not something"),
+                          "%s --%s %s: %s", c->name, option, word, t.err);
+            }
         }
     cr_expect_gt(words, 100);
 }
@@ -503,7 +511,7 @@ Test(cli, full_disk_is_reported)
 
 Test(cli, standard_input_is_a_file)
 {
-    mvt_run file = mvt_sh("$MEMVIZ dump $SNAPS/streams.pickle");
+    mvt_run file = mvt_here("$MEMVIZ dump $SNAPS/streams.pickle");
     mvt_run pipe = mvt_sh("cat $SNAPS/streams.pickle | $MEMVIZ dump -");
     mvt_run gzip = mvt_sh("gzip -c $SNAPS/streams.pickle | $MEMVIZ dump -");
 
@@ -530,7 +538,7 @@ Test(cli, output_folder_is_told_from_a_file)
 
 Test(cli, output_file_is_whole_or_absent)
 {
-    mvt_run direct = mvt_sh("$MEMVIZ trace $SNAPS/streams.pickle");
+    mvt_run direct = mvt_here("$MEMVIZ trace $SNAPS/streams.pickle");
     mvt_run r = mvt_sh("$MEMVIZ trace -o x $SNAPS/streams.pickle; cat x");
 
     cr_expect_eq(r.status, 0);
@@ -585,7 +593,7 @@ Test(cli, limits_and_ranges_choose_rows)
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
-        mvt_run r = mvt_sh("$MEMVIZ trace %s $SNAPS/gpt_train.pickle", all[i].options);
+        mvt_run r = mvt_here("$MEMVIZ trace %s $SNAPS/gpt_train.pickle", all[i].options);
         cr_expect_eq(r.status, 0, "%s: %s", all[i].options, r.err);
         cr_expect_eq(count_lines(r.out), all[i].lines, "%s: %u lines", all[i].options,
                      count_lines(r.out));

@@ -20,7 +20,7 @@ static uint32_t lines_of(const char *text)
 static void check(const gate_case *cases)
 {
     for (; cases->command; cases++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s", cases->command);
+        mvt_run r = mvt_here_or_sh("$MEMVIZ %s", cases->command);
         cr_expect_eq(r.status, cases->status, "%s: %d %s", cases->command, r.status, r.err);
         cr_expect(strstr(r.err, cases->expected), "%s: %s", cases->command, r.err);
         cr_expect_eq(lines_of(r.err), cases->status != 0, "%s: %s", cases->command, r.err);
@@ -249,8 +249,8 @@ Test(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
         {4, "report --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
          "--fail-on fragmented: device 0: "},
         {0}};
-    mvt_run look = mvt_sh("$MEMVIZ $SNAPS/../captures/cupy_leak.bin");
-    mvt_run all = mvt_sh("$MEMVIZ --level all $SNAPS/../captures/train.bin");
+    mvt_run look = mvt_here("$MEMVIZ $SNAPS/../captures/cupy_leak.bin");
+    mvt_run all = mvt_here("$MEMVIZ --level all $SNAPS/../captures/train.bin");
 
     check(cases);
     cr_expect(!strstr(look.out, "fragmentation"), "%s", look.out);
@@ -280,7 +280,7 @@ Test(gate, a_bound_that_is_missing_asks_for_quotes)
 Test(gate, help_lists_the_gates_of_the_command)
 {
     for (const mv_command *c = mv_commands; c->name; c++) {
-        mvt_run r = mvt_sh("$MEMVIZ %s --help", c->name);
+        mvt_run r = mvt_here("$MEMVIZ %s --help", c->name);
         for (uint32_t i = 0; i < MV_GATE_COUNT; i++) {
             const char *row = strstr(r.out, mv_gate_meaning(i, c->gates));
             cr_expect_eq(row != NULL, (c->gates & (1u << i)) != 0, "%s: gate %u", c->name, i);

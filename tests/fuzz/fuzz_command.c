@@ -8,8 +8,9 @@
  * Checked: the status, messages and outputs, that a command that fails leaves every file as it was,
  * and that the process is as it was. `run` finds no program that it could start. */
 #include "cli/commands.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
-#include "tests/fuzz/in_process.h"
+#include "tests/fuzz/memory_files.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -106,7 +107,7 @@ static mvt_ran run(const char *const *words, int count, mv_span in)
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
     pthread_sigmask(SIG_BLOCK, NULL, &before);
     raise(SIGTERM);
-    ran = mvt_program_words(words, count, in, NULL);
+    ran = mvt_program_words(NULL, words, count, in, NULL);
     pthread_sigmask(SIG_BLOCK, NULL, &after);
     for (int signal = 1; signal < SIGRTMIN; signal++)
         if (sigismember(&before, signal) != sigismember(&after, signal))

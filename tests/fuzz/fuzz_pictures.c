@@ -15,7 +15,7 @@
 #include "analyze/thin/thin.h"
 #include "cli/commands.h"
 #include "parse/writers.h"
-#include "tests/fuzz/private_folder.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/written_files.h"
 
 #define XXH_INLINE_ALL

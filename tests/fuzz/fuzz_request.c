@@ -11,8 +11,9 @@
 #include "cli/commands.h"
 #include "cli/mcp/protocol.h"
 #include "cli/serve/server.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
-#include "tests/fuzz/in_process.h"
+#include "tests/fuzz/memory_files.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -69,7 +70,7 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
         if (i == 0 && wants_picture)
             all[used++] = "--output=p.png";
     }
-    ran = mvt_program_words(all, used, (mv_span){(const uint8_t *)"", 0}, NULL);
+    ran = mvt_program_words(NULL, all, used, (mv_span){(const uint8_t *)"", 0}, NULL);
     mvt_check_messages(ran.status, ran.err);
     out->status = ran.status;
     out->messages = copy_of(arena, ran.err);
