@@ -99,7 +99,7 @@ static uint64_t allowance(uint64_t needed)
     return small < usual ? small : usual;
 }
 
-/* Whence that is. */
+/* The rule that gave it. */
 static const char *allowance_text(uint64_t needed)
 {
     if (allowance(needed) == SLACK + needed / SLACK_SHARE)

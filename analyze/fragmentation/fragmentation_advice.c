@@ -345,9 +345,8 @@ static void about_waiting(adviser *a)
     advice = advise(
         a, line->bytes,
         "%s %s %s in %u block%s%s. A block that another stream was recorded for "
-        "(tensor.record_stream()) waits until the device has passed that stream's work, however "
-        "far "
-        "the program runs ahead of it. Instead of record_stream(), keep a reference until the "
+        "(tensor.record_stream()) waits until the device has passed that stream's work, even "
+        "when the program has long gone on. Instead of record_stream(), keep a reference until the "
         "program's stream waits for that work (torch.cuda.Stream.wait_event(), Work.wait()), and "
         "drop the tensor then%s",
         mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),

@@ -24,10 +24,10 @@ typedef struct {
 
 /* Sets grows[site] to 0 where less than half of what the site keeps is left: when all blocks of
  * these sizes that are held at the floor are counted, whoever allocated them, or all blocks of the
- * site. Of the former, both the second half of the time and its last quarter must show it, since
- * other lines allocate the same sizes; of the latter, the last quarter: a cache that is full holds
- * as much as before. Bins before `first` and the last bin do not count. Sorts `kept` by site. False
- * when memory is out. O(n log n). */
+ * site. Blocks of the same sizes must show it in the second half of the time and in its last
+ * quarter, since other lines allocate them, too; blocks of the site in the last quarter: a cache
+ * that is full holds as much as before. Bins before `first` and the last bin do not count. Sorts
+ * `kept` by site. False when memory is out. O(n log n). */
 bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
                    const mv_floor *floor, mv_kept_block *kept, uint32_t count, uint32_t first,
                    uint8_t *grows);

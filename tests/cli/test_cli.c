@@ -474,7 +474,8 @@ Test(cli, bash_completes_levels)
 /* A shell says when it cannot read the script. */
 Test(cli, other_shells_read_their_scripts)
 {
-    mvt_run r = mvt_sh("$MEMVIZ completion fish >c.fish; $MEMVIZ completion zsh >_memviz; "
+    mvt_run r = mvt_sh("export XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD XDG_CACHE_HOME=$PWD; "
+                       "$MEMVIZ completion fish >c.fish; $MEMVIZ completion zsh >_memviz; "
                        "fish -c 'source c.fish; complete -C \"memviz peak --fail-on pe\"; "
                        "complete -C \"memviz leaks --fail-on \"; "
                        "complete -C \"memviz run -- cat ./c\"' | cut -f 1; "
