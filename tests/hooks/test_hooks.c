@@ -445,6 +445,16 @@ Test(hooks, nvtx_tells_of_heaps_and_regions)
                      "%s", run.err);
 }
 
+/* JAX's profiler has XLA's ranges only where NVTX has no domain for them. */
+Test(hooks, xlas_domain_is_left_to_its_own_profiler)
+{
+    mvt_run run = mvt_sh("NVTX_INJECTION64_PATH=" MV_HOOKED "/libhooks_alone.so HOOKED_LOG=log; "
+                         "export NVTX_INJECTION64_PATH HOOKED_LOG; " HOOKS MV_HOOKED
+                         "/hooked nvtx_xla; MEMVIZ_NVTX_ALL=1 " HOOKS MV_HOOKED "/hooked nvtx_xla");
+
+    cr_assert_str_eq(run.out, "011\n111\n", "%s%s", run.out, run.err);
+}
+
 Test(hooks, nvtx_gives_ranges_of_each_kind)
 {
     mvt_run run = mvt_sh("NVTX_INJECTION64_PATH=" MV_HOOKED
