@@ -143,7 +143,7 @@ static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
     return true;
 }
 
-enum { LOOKED_AHEAD = 8 }; /* samples: more than there are in MV_NEAR_US while the use changes */
+enum { NEXT_SAMPLES = 8 }; /* samples: more than there are in MV_NEAR_US while the use changes */
 
 /* The least that was in use beside what calls held, at the next samples. */
 static int64_t rest_after(const mv_trace *trace, const mv_device_use *use, const place *places,
@@ -152,7 +152,7 @@ static int64_t rest_after(const mv_trace *trace, const mv_device_use *use, const
     const int64_t *times = trace->samples.time_us;
     int64_t least = INT64_MAX;
 
-    for (uint32_t j = k + 1; j < use->count && j <= k + LOOKED_AHEAD; j++) {
+    for (uint32_t j = k + 1; j < use->count && j <= k + NEXT_SAMPLES; j++) {
         int64_t rest = (int64_t)(use->used[j] - places[j].at.held);
         if (j > k + 1 && times[use->row[j]] - times[use->row[k]] > MV_NEAR_US)
             break;

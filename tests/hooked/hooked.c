@@ -604,21 +604,6 @@ typedef struct {
     const void *message;
 } nvtx_attributes;
 
-/* Whether XLA is told that a tool listens to its domain. */
-static int nvtx_xla(void)
-{
-    void *tool = must(dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY));
-    int (*start)(const void *(*)(uint32_t)) =
-        (int (*)(const void *(*)(uint32_t)))must(dlsym(tool, "InitializeInjectionNvtx2"));
-    nvtx_fn create = (start(nvtx_export_table), nvtx_functions[1][12]);
-
-    for (const char *const *name = (const char *const[]){"TSL", "TSL2", "NCCL", NULL}; *name;
-         name++)
-        printf("%d", ((const void *(*)(const char *))create)(*name) != NULL);
-    printf("\n");
-    return 0;
-}
-
 static int nvtx(void)
 {
     void *tool = must(dlopen(getenv("NVTX_INJECTION64_PATH"), RTLD_LAZY));
@@ -638,7 +623,7 @@ static int nvtx(void)
     range = ((uint64_t(*)(const char *))core[5])("copy");
     printf("%d\n", range != 0);
     ((void (*)(uint64_t))core[7])(range);
-
+    printf("%d\n", ((const void *(*)(const char *))core2[12])("TSL") != NULL);
     domain = ((const void *(*)(const char *))core2[12])("NCCL");
     text = ((const void *(*)(const void *, const char *))core2[10])(domain, "reduce");
     attributes.message_kind = 3;
@@ -779,19 +764,12 @@ int main(int argc, char **argv)
         const char *mode;
         int (*run)(void);
     } modes[] = {
-        {"calls", calls},
-        {"overlapping", overlapping},
-        {"crowd", crowd},
-        {"sizes", sizes},
-        {"nvtx", nvtx},
-        {"nvtx_memory", nvtx_memory},
-        {"nvtx_xla", nvtx_xla},
-        {"heaps", heaps},
-        {"heap_threads", heap_threads},
-        {"errno", keeps_errno},
-        {"lookups", lookups},
-        {"threads", threads},
-        {"linked", linked_calls},
+        {"calls", calls},       {"overlapping", overlapping},
+        {"crowd", crowd},       {"sizes", sizes},
+        {"nvtx", nvtx},         {"nvtx_memory", nvtx_memory},
+        {"heaps", heaps},       {"heap_threads", heap_threads},
+        {"errno", keeps_errno}, {"lookups", lookups},
+        {"threads", threads},   {"linked", linked_calls},
         {"marks", marks},
     };
     const char *mode = argc > 1 ? argv[1] : "";
