@@ -143,7 +143,8 @@ static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
     return true;
 }
 
-enum { NEXT_SAMPLES = 8 }; /* samples: more than there are in MV_NEAR_US while the use changes */
+enum { ROUNDING = 2 << 20 }; /* pieces in which the driver gets memory */
+enum { NEXT_SAMPLES = 8 };   /* samples: more than there are in MV_NEAR_US while the use changes */
 
 /* The least that was in use beside what calls held, at the next samples. */
 static int64_t rest_after(const mv_trace *trace, const mv_device_use *use, const place *places,
@@ -171,7 +172,8 @@ static uint64_t outside(int64_t value, int64_t a, int64_t b)
 }
 
 /* What is in use beside what calls hold changes in one direction between the samples before and
- * after. Where it does not, memory of a call under way explains it, if it does. */
+ * after. Where it does not, memory of a call under way explains it, if that explains all but what
+ * the driver rounds. Nothing is known of the last sample. */
 static void place_samples(const mv_trace *trace, mv_device_use *use, const place *places)
 {
     int64_t before = 0;
@@ -183,9 +185,10 @@ static void place_samples(const mv_trace *trace, mv_device_use *use, const place
         uint64_t least = UINT64_MAX;
         for (int i = 0; i < 3; i++) {
             int64_t rest = (int64_t)(use->used[k] - options[i]->held);
-            uint64_t apart = outside(rest, before, after == INT64_MAX ? before : after);
+            uint64_t apart = outside(rest, before, after);
             bool is_later = k == 0 || options[i]->calls >= use->calls[k - 1];
-            if (!options[i]->is_one || !is_later || apart >= least)
+            if (!options[i]->is_one || !is_later || apart >= least ||
+                (i > 0 && (apart > ROUNDING || after == INT64_MAX)))
                 continue;
             best = options[i];
             least = apart;
@@ -230,12 +233,25 @@ static void give_to_context(mv_device_use *use, uint32_t k)
     use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
 }
 
+/* What went to the context at sample k - 1 and is gone at k was not the context's, but a pool's or a
+ * call's that had not returned. */
+static void take_back(mv_device_use *use, uint32_t k)
+{
+    int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);
+    int64_t gone = (int64_t)(use->used[k - 1] - use->held[k - 1] - use->used[k] + use->held[k]);
+
+    if (given > 0 && gone > 0)
+        use->context[k] -= gone < given ? gone : given;
+}
+
 /* `grows`: growth since the sample before goes to the context. */
 static void take_sample(mv_device_use *use, uint32_t k, bool grows)
 {
     use->context[k] = k ? use->context[k - 1] : 0;
     if (grows)
         give_to_context(use, k);
+    else if (k)
+        take_back(use, k);
 }
 
 static void find_context(const mv_holdings *h, mv_device_use *out)
@@ -331,7 +347,7 @@ int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context)
 
 /* ---- beside a report ---------------------------------------------------------------------- */
 
-enum { ROUNDING = 2 << 20, FIFTIETH = 50 };
+enum { FIFTIETH = 50 };
 
 static bool is_near(const mv_trace *trace, const mv_device_use *use, uint32_t k, int64_t time_us,
                     uint64_t held)

@@ -68,7 +68,8 @@ Test(live_segments, a_device_that_does_not_exist_is_not_listed)
     cr_assert_eq(trace.device_count, 1);
     cr_assert_eq(trace.api_calls.device[1], -1);
 
-    mvt_live_call(l, .action = MV_API_ALLOC, .size = 1 << 30, .text = name, .device = 2, .result = 2);
+    mvt_live_call(l, .action = MV_API_ALLOC, .size = 1 << 30, .text = name, .device = 2,
+                  .result = 2);
     read_live(l);
     cr_assert_eq(trace.device_count, 3);
     cr_assert_eq(trace.api_calls.device[2], 2);
