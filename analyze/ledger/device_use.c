@@ -233,8 +233,8 @@ static void give_to_context(mv_device_use *use, uint32_t k)
     use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
 }
 
-/* What went to the context at sample k - 1 and is gone at k was not the context's, but a pool's or a
- * call's that had not returned. */
+/* What went to the context at sample k - 1 and is gone at k was not the context's, but a pool's or
+ * a call's that had not returned. */
 static void take_back(mv_device_use *use, uint32_t k)
 {
     int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);

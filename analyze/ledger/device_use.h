@@ -9,9 +9,9 @@
  *     unexplained       used - held - context
  *
  * A sample may be taken while a call is under way that gets memory, and is numbered after it, or
- * that gives memory back, and is numbered before it. Where used - held is more at a sample than at
- * its neighbours, and less apart from them with the memory of such a call, the sample lies after
- * the one, or before the other. A sample after the process has ended is left out.
+ * that gives memory back, and is numbered before it. Where used - held is more than at the samples
+ * before and after, and the memory of such a call explains that, the sample lies after the one, or
+ * before the other. A sample after the process has ended is left out.
  *
  * Where calls are lost in damaged parts of the file, nothing shows what is context: it is 0.
  *
