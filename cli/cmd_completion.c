@@ -96,15 +96,15 @@ static void put_quoted_words(mv_out *out, const char *words)
     }
 }
 
-/* Options of `c` that take an argument, letters first: "-o|--output|--color". */
-static void put_with_argument(mv_out *out, const mv_command *c, const char *between)
+/* Those of `options` that take an argument, letters first: "-o|--output|--color". */
+static void put_with_argument(mv_out *out, uint64_t options, const char *between)
 {
     const char *separator = "";
 
     for (uint32_t i = 0; i < 2 * MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i % MV_OPTION_COUNT];
         bool is_letter = i < MV_OPTION_COUNT;
-        if (!(options_of(c) & (UINT64_C(1) << i % MV_OPTION_COUNT)) || !o->argument ||
+        if (!(options & (UINT64_C(1) << i % MV_OPTION_COUNT)) || !o->argument ||
             (is_letter && !o->letter))
             continue;
         if (is_letter)
@@ -177,27 +177,33 @@ static void put_bash_command(mv_out *out, const mv_command *c)
     put_bash_values(out, c);
 }
 
+/* From the word `at` on: to the first one that is neither an option nor the argument of one. */
+static void put_bash_options(mv_out *out, uint64_t options)
+{
+    mv_out_text(out, "    while (( at < COMP_CWORD )); do\n"
+                     "        case ${COMP_WORDS[at]} in\n"
+                     "        --) (( at++ )); break ;;\n"
+                     "        ");
+    put_with_argument(out, options, "|");
+    mv_out_text(out, ")\n"
+                     "            [[ ${COMP_WORDS[at+1]} == = ]] && (( at++ ))\n"
+                     "            (( at += 2 )) ;;\n"
+                     "        -*) (( at++ )) ;;\n"
+                     "        *) break ;;\n"
+                     "        esac\n"
+                     "    done\n");
+}
+
 /* Completes the program that a command starts, and that program's arguments. `at` in the script is
  * the position of the program on the command line. */
 static void put_bash_program(mv_out *out, const mv_command *c)
 {
     mv_out_format(out,
-                  "    if [[ ${COMP_WORDS[1]} == %s ]]; then\n"
-                  "        local at=2\n"
-                  "        while (( at < COMP_CWORD )); do\n"
-                  "            case ${COMP_WORDS[at]} in\n"
-                  "            --) (( at++ )); break ;;\n"
-                  "            ",
+                  "    if [[ $command == %s ]]; then\n"
+                  "    (( at++ ))\n",
                   c->name);
-    put_with_argument(out, c, "|");
+    put_bash_options(out, options_of(c));
     mv_out_text(out,
-                ")\n"
-                "                [[ ${COMP_WORDS[at+1]} == = ]] && (( at++ ))\n"
-                "                (( at += 2 )) ;;\n"
-                "            -*) (( at++ )) ;;\n"
-                "            *) break ;;\n"
-                "            esac\n"
-                "        done\n"
                 "        if (( at < COMP_CWORD )) && declare -F _command_offset >/dev/null; then\n"
                 "            _command_offset $at\n"
                 "            return\n"
@@ -229,7 +235,7 @@ static void put_bash_names(mv_out *out)
     mv_out_text(out, "_memviz_names()\n{\n"
                      "    local file name quoted\n"
                      "    compopt +o filenames 2>/dev/null\n"
-                     "    for file in \"${COMP_WORDS[@]:2}\"; do\n"
+                     "    for file in \"${COMP_WORDS[@]:1}\"; do\n"
                      "        [[ -f $file ]] || continue\n"
                      "        while IFS= read -r name; do\n"
                      "            printf -v quoted %q \"$name\"\n"
@@ -263,10 +269,13 @@ static void put_bash(mv_out *out)
                      "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
                      "    local commands='");
     put_command_names(out);
+    mv_out_text(out, "' options= words= command= at=1\n"
+                     "    COMPREPLY=()\n");
+    put_bash_options(out, UINT64_MAX);
     mv_out_text(out,
-                "' options= words=\n"
-                "    COMPREPLY=()\n"
-                "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
+                "    if (( at < COMP_CWORD )); then\n"
+                "        command=${COMP_WORDS[at]}\n"
+                "    elif (( at == COMP_CWORD )); then\n"
                 "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$word\")\n"
                 "                   $(compgen -f -- \"$word\"))\n"
                 "        [[ $word == -* ]] || return\n"
@@ -275,7 +284,7 @@ static void put_bash(mv_out *out)
         if (c->starts_program)
             put_bash_program(out, c);
     put_bash_annotations(out);
-    mv_out_text(out, "    case ${COMP_WORDS[1]} in\n");
+    mv_out_text(out, "    case $command in\n");
     for (const mv_command *c = mv_commands; c->name; c++)
         put_bash_command(out, c);
     put_bash_command(out, NULL);
@@ -394,14 +403,28 @@ static void put_zsh(mv_out *out)
         mv_out_text(out, "'\n");
     }
     mv_out_text(out, "    )\n"
-                     "    if (( CURRENT == 2 )); then\n"
+                     "    local at=2\n"
+                     "    while (( at < CURRENT )); do\n"
+                     "        case $words[at] in\n"
+                     "        ");
+    put_with_argument(out, UINT64_MAX, "|");
+    mv_out_text(out, ") (( at += 2 )) ;;\n"
+                     "        -*) (( at++ )) ;;\n"
+                     "        *) break ;;\n"
+                     "        esac\n"
+                     "    done\n"
+                     "    if (( at == CURRENT )) && [[ $words[at] != -* || at -eq 2 ]]; then\n"
                      "        _describe command commands\n"
                      "        _files\n"
                      "        return\n"
                      "    fi\n"
-                     "    shift words\n"
-                     "    (( CURRENT-- ))\n"
-                     "    case $words[1] in\n");
+                     "    local command=$words[at]\n"
+                     "    if (( at < CURRENT )); then\n"
+                     "        words[at]=()\n"
+                     "        words[1]=$command\n"
+                     "        (( CURRENT-- ))\n"
+                     "    fi\n"
+                     "    case $command in\n");
     for (const mv_command *c = mv_commands; c->name; c++)
         put_zsh_command(out, c);
     put_zsh_command(out, NULL);
@@ -463,7 +486,7 @@ static void put_fish_arguments(mv_out *out, const mv_command *c)
                       "complete -c memviz -n '__fish_seen_subcommand_from %s' -x "
                       "-a '(__fish_complete_subcommand --fcs-skip=2 ",
                       c->name);
-        put_with_argument(out, c,
+        put_with_argument(out, options_of(c),
                           " "); /* fish takes long names before a letter as its own options */
         mv_out_text(out, ")'\n");
         return;

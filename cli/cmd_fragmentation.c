@@ -34,8 +34,8 @@ typedef struct {
     uint64_t limit;
 } fragmentation_report;
 
-/* The device that speaks for the file: a fragmented one before others, then the one with most
- * bytes beyond the need, then most reserved. */
+/* The device that speaks for the file: a fragmented one before others, then one that waits, then
+ * the one with most bytes beyond the need, then most reserved. */
 static uint32_t worst_device(const fragmentation_report *r)
 {
     uint32_t worst = 0;
@@ -44,7 +44,7 @@ static uint32_t worst_device(const fragmentation_report *r)
         const mv_fragmentation *a = &r->found[i], *b = &r->found[worst];
         bool more =
             a->beyond != b->beyond ? a->beyond > b->beyond : a->bytes.reserved > b->bytes.reserved;
-        if (a->fragmented != b->fragmented ? a->fragmented : more)
+        if (a->fragmented != b->fragmented ? a->fragmented : a->waits != b->waits ? a->waits : more)
             worst = i;
     }
     return worst;
@@ -181,6 +181,41 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
+/* In text, where they are the verdict. */
+#define WAITING_FIELDS(COLUMN, MEMBER, LIST)                                      \
+    COLUMN("bytes", "waiting", 1, MV_UNIT_BYTES, 9, line->bytes)                  \
+    COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->blocks) \
+    MEMBER("is_free", mv_value_bool(line->is_free))                               \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, line->stack))    \
+    COLUMN(NULL, "known by", 3, MV_UNIT_TEXT, 0,                                  \
+           mv_value_text(line->is_free ? "its free" : "its allocation"))          \
+    COLUMN(NULL, "line", 4, MV_UNIT_TEXT, 0,                                      \
+           mv_value_label(labels, i, r->trace, r->sites.kinds, line->stack))      \
+    MEMBER("frames", mv_value_frames(r->trace, line->stack))
+
+static void list_waiting(mv_rows *rows, const void *all, const void *one)
+{
+    const fragmentation_report *r = all;
+    const mv_waiting *w = one;
+    uint32_t count = mv_rows_take(rows, w->count, r->limit);
+    const char **labels = NULL;
+
+    if (mv_rows_are_text(rows))
+        labels = mv_labels_of(&r->cli->scratch, r->trace, r->sites.kinds, w->lines, count,
+                              mv_waiting_line, bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_waiting_line *line = &w->lines[i];
+        MV_ROWS_ADD(rows, WAITING_FIELDS);
+    }
+}
+
+static const mv_table waiting_table = {MV_TABLE(WAITING_FIELDS, list_waiting)};
+
+#define WAITING_MEMBERS(MEMBER, LIST)           \
+    MEMBER("waiting.bytes", f->waiting.bytes)   \
+    MEMBER("waiting.blocks", f->waiting.blocks) \
+    LIST("waiting.freed_at", &waiting_table, mv_value_rows(&f->waiting))
+
 /* How far the replay of settings can be trusted; null where there was nothing to try. */
 #define REPLAY_FIELDS(MEMBER)                                               \
     MEMBER("replay.trust", f->is_replayed || f->not_replayed                \
@@ -235,6 +270,8 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
     MEMBER("taken", f->demand.taken)                    \
     MEMBER("base", f->base)                             \
     MEMBER("beyond", f->beyond)                         \
+    MEMBER("allowed", f->allowed)                       \
+    WAITING_MEMBERS(MEMBER, LIST)                       \
     LIST("pools", &pool_table, mv_value_rows(f))        \
     LIST("advice", &advice_table, mv_value_rows(f))     \
     REPLAY_FIELDS(MEMBER)
@@ -267,6 +304,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("needed", f->demand.needed)                                                      \
     MEMBER("base", f->base)                                                                 \
     MEMBER("beyond", f->beyond)                                                             \
+    MEMBER("allowed", f->allowed)                                                           \
     MEMBER("unexplained", mv_heap_unexplained(&f->bytes))                                   \
     MEMBER("free.total", f->bytes.free)                                                     \
     MEMBER("free.largest", f->largest)                                                      \
@@ -274,6 +312,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("free.pending", f->bytes.pending)                                                \
     MEMBER("free.stranded", f->stranded)                                                    \
     MEMBER("free.whole", f->whole)                                                          \
+    WAITING_MEMBERS(MEMBER, LIST)                                                           \
     LIST("stranded", &segment_table, mv_value_rows(&index))                                 \
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))                                     \
     LIST("growth", &growth_table, mv_value_rows(f))                                         \
@@ -300,31 +339,41 @@ const mv_table mv_report_fragmentation = {MV_TABLE(REPORT_FIELDS, list_report),
 static void put_verdict(const fragmentation_report *r, uint32_t index)
 {
     const mv_fragmentation *f = &r->found[index];
+    const char *alarm = f->fragmented ? "FRAGMENTED  " : f->waits ? "WAITING  " : "";
     char place[MV_PLACE_TEXT];
 
-    if (f->fragmented) {
-        mv_out_style(r->out, MV_STYLE_RED);
-        mv_out_text(r->out, "FRAGMENTED  ");
-        mv_out_style(r->out, MV_STYLE_NONE);
-    }
+    mv_out_style(r->out, f->fragmented ? MV_STYLE_RED : MV_STYLE_YELLOW);
+    mv_out_text(r->out, alarm);
+    mv_out_style(r->out, MV_STYLE_NONE);
     mv_out_format(r->out, "%s: ", mv_level_place(r->trace, r->first + index, place));
-    if (!f->fragmented) {
+    if (!*alarm) {
         mv_out_style(r->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
         mv_out_text(r->out, f->answer);
         mv_out_style(r->out, MV_STYLE_NONE);
         mv_out_text(r->out, ": ");
     }
-    mv_prose_put(r->out, f->fragmented ? 22 : 12 + mv_prose_width(f->answer), 2, "%s", f->figures);
+    mv_prose_put(r->out, *alarm ? 10 + mv_prose_width(alarm) : 12 + mv_prose_width(f->answer), 2,
+                 "%s", f->figures);
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 2, "%s", f->why);
+}
+
+/* What is said of a moment that was not asked for. */
+static const char *about_moment(const mv_fragmentation *f)
+{
+    if (!f->chosen)
+        return "";
+    if (f->failed)
+        return ", when most was reserved or asked for";
+    return f->bytes.reserved == f->demand.taken ? ", when most was reserved"
+                                                : ", when most was in use";
 }
 
 static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
 {
     char size[7][MV_SIZE_TEXT], doubt[64] = "", at[MV_AT_TEXT];
 
-    mv_out_format(r->out, "  %s%s:\n", mv_at_text(at, r->trace, &f->at),
-                  f->chosen ? ", when most was reserved" : "");
+    mv_out_format(r->out, "  %s%s:\n", mv_at_text(at, r->trace, &f->at), about_moment(f));
     if (mv_heap_unexplained(&f->bytes))
         snprintf(doubt, sizeof doubt, "; %lld bytes unexplained",
                  (long long)mv_heap_unexplained(&f->bytes));
@@ -376,6 +425,8 @@ static void put_device(const void *all, uint32_t device)
     put_verdict(r, index);
     put_moment(r, f);
     put_advice(r, f);
+    if (f->waits)
+        mv_table_print(r->cli, &waiting_table, r, &f->waiting, "\n");
     mv_table_print(r->cli, &pin_table, r, &pins, "\n");
     mv_table_print(r->cli, &growth_table, r, f, "\n");
 }

@@ -109,7 +109,8 @@ static void put_gates(mv_out *out, uint32_t gates)
                                                        : "any of these, except those with BYTES");
     mv_out_text(out, "  ");
     mv_prose_put(out, 2, 2,
-                 "A gate whose answer is unknown fails too, unless ',known' follows it.");
+                 "The exit status is 3 when it is found, and 4 when that cannot be known; ',known' "
+                 "after a gate lets that pass.");
     mv_out_text(out, "  ");
     mv_prose_put(out, 2, 2, "Quote a gate with a '>': --fail-on 'peak>70GiB,known'.");
 }
@@ -175,7 +176,7 @@ void mv_help_overview(mv_out *out)
         "a memviz .bin, or a file of another tool: RMM's CSV log, XLA's *.xplane.pb, JAX's "
         "memory.prof. It may be compressed with gzip or zstd; - is standard input. "
         "Results go to standard output, everything else to standard error. Exit status: 0 "
-        "done, 1 failed, 2 wrong usage, 3 --fail-on found something.");
+        "done, 1 failed, 2 wrong usage, 3 --fail-on found something, 4 it could not know.");
 }
 
 static int complain_of(const char *kind, const char *name, const mv_nearest *nearest)
@@ -211,6 +212,8 @@ static int explain_command(mv_out *out, const char *name)
     if (access(name, F_OK) == 0)
         return mv_complain_usage(NULL, "'%s' is a file: memviz %s says what is wrong in it", name,
                                  name);
+    if (mv_term_find(name))
+        return explain_term(out, name);
     for (const mv_command *c = mv_commands; c->name; c++)
         mv_nearest_try(&nearest, name, c->name);
     return complain_of("command", name, &nearest);

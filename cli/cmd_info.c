@@ -682,8 +682,9 @@ static void put_tool_facts(const facts *f)
         {"clock_set_back", "set back",
          " (how often the clock was set back; time is counted on from where it was)"},
         {MV_FACT_BUFFERS, "buffers", " are in the file; those of one stack are one block here"},
-        {"executables", "executables", " are in the file"},
-        {"cpu_device", "CPU", " is the number of its first device"}};
+        {MV_FACT_EXECUTABLES, "executables", " are in the file (compiled programs)"},
+        {MV_FACT_UNSIZED_EXECUTABLES, "", " of them have a size that the file does not say"},
+        {MV_FACT_CPU_DEVICE, "CPU", " is the number of its first device"}};
 
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *value = mv_fact_find(f->trace, rows[i].key);

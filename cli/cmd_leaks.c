@@ -146,6 +146,39 @@ static void list_retained(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)};
 
+#define OLDER_FIELDS(COLUMN, MEMBER, LIST)                                                   \
+    MEMBER("device", device)                                                                 \
+    COLUMN("bytes", "old and alive", 1, MV_UNIT_BYTES, 9, old->bytes)                        \
+    COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, old->blocks)             \
+    COLUMN("age_events", "events old", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, old->age_events) \
+    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                                \
+           mv_value_label(labels, i, r->trace, r->kinds, old->stack))                        \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, old->stack))                      \
+    MEMBER("frames", mv_value_frames(r->trace, old->stack))
+
+/* What is old on the device that `one` points to, or on all for NULL. */
+static void list_older(mv_rows *rows, const void *all, const void *one)
+{
+    const leak_report *r = all;
+
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_leaks *found = &r->found[device - r->first];
+        const char **labels;
+        uint32_t count;
+        if (one && *(const uint32_t *)one != device)
+            continue;
+        count = mv_rows_take(rows, found->older_count, r->limit);
+        labels = mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->older, count, mv_older,
+                              bytes);
+        for (uint32_t i = 0; i < count; i++) {
+            const mv_older *old = &found->older[i];
+            MV_ROWS_ADD(rows, OLDER_FIELDS);
+        }
+    }
+}
+
+static const mv_table older_table = {MV_TABLE(OLDER_FIELDS, list_older)};
+
 #define DRIVER_FIELDS(COLUMN, MEMBER, LIST)                   \
     MEMBER("device", device)                                  \
     MEMBER("verdict", mv_leak_verdict_name(grown->verdict))   \
@@ -185,7 +218,8 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
 #define FLOOR_FIELDS(MEMBER, floor)                                                      \
     MEMBER("floor.first", mv_value_bytes((floor)->steps ? (floor)->first : MV_NO_BYTES)) \
     MEMBER("floor.last", mv_value_bytes((floor)->steps ? (floor)->last : MV_NO_BYTES))   \
-    MEMBER("floor.steps", (floor)->steps)
+    MEMBER("floor.steps", (floor)->steps)                                                \
+    MEMBER("floor.rises", mv_value_bool((floor)->rises))
 
 #define IN_PROGRESS_FIELDS(MEMBER, in_progress)       \
     MEMBER("in_progress.bytes", (in_progress)->bytes) \
@@ -236,6 +270,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("leaks", &leak_table, mv_value_rows(NULL))        \
     LIST("driver", &driver_table, mv_value_rows(NULL))     \
     LIST("retained", &retained_table, mv_value_rows(NULL)) \
+    LIST("older", &older_table, mv_value_rows(NULL))       \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
@@ -426,6 +461,7 @@ static void put_device(const void *all, uint32_t device)
         put_driver(r, device, found->driver);
     put_summary(r, device, found);
     mv_table_print(r->cli, &retained_table, r, &device, "\n");
+    mv_table_print(r->cli, &older_table, r, &device, "\n");
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -506,7 +542,7 @@ int mv_cmd_leaks(mv_cli *cli)
     leak_report r = {.cli = cli,
                      .out = &cli->out,
                      .trace = &trace,
-                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))

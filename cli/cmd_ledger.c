@@ -364,7 +364,7 @@ static int64_t last_of(const mv_trace *trace)
 static bool read_refused(const ledger_report *r, uint32_t device, const char *at, int64_t *time_us,
                          char *why, uint32_t why_size)
 {
-    mv_oom oom;
+    mv_oom oom = {0};
 
     snprintf(why, why_size, "no such out-of-memory event on device %u: %s", device, at);
     if (!mv_refused_call_read(&r->cli->budget, &r->named, device, at, MV_ALL_EVENTS, &oom, why,

@@ -121,7 +121,8 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("requested", oom->requested)                                                   \
     MEMBER("segment_bytes", oom->segment)                                                 \
     MEMBER("device_free", mv_value_bytes(oom->device_free))                               \
-    MEMBER("limited", oom->limited)                                                       \
+    MEMBER("limited", mv_value_bool(oom->refused_by == MV_REFUSED_LIMIT))                 \
+    MEMBER("refused_by", mv_oom_refuser_name(oom->refused_by))                            \
     MEMBER("reserved", oom->bytes.reserved)                                               \
     MEMBER("allocated", oom->bytes.allocated)                                             \
     MEMBER("pending", oom->bytes.pending)                                                 \
@@ -143,6 +144,7 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("rise", f->rise)                                                                       \
     MEMBER("forecast.peak",                                                                       \
            f->forecast.peak ? mv_value_u64(f->forecast.peak) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
+    MEMBER("forecast.least", f->forecast.least)                                                   \
     MEMBER("forecast.limit", f->limit)                                                            \
     MEMBER("forecast.basis", f->basis)                                                            \
     MEMBER("forecast.matched", f->forecast.matched)                                               \
@@ -212,6 +214,7 @@ static const mv_table oom_table = {MV_TABLE(OOM_FIELDS, list_ooms), .named_by = 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                 \
     MEMBER("device", mv_value_u64(r->first + i))            \
     MEMBER("ooms", found->count)                            \
+    MEMBER("untried", found->untried)                       \
     MEMBER("history", mv_history_name(r->lives[i].history)) \
     MEMBER("retries", found->retries)                       \
     MEMBER("released", found->released)                     \
@@ -272,7 +275,7 @@ static void put_sums(const oom_report *r, const mv_oom *oom)
 
     if (r->is_of_calls)
         return;
-    if (oom->limited)
+    if (oom->refused_by == MV_REFUSED_LIMIT)
         mv_prose_add(limit, sizeof limit, "; the limit is at least %s and below %s",
                      mv_size_text(size[0], f->limit_least),
                      mv_size_text(size[1], f->limit_most + 1));
@@ -312,10 +315,11 @@ static void put_device(const oom_report *r, uint32_t index)
         mv_out_char(r->out, '\n');
     }
     mv_rows_put_hidden(r->out, found->count, r->limit);
-    mv_prose_put(r->out, 0, 2, "device %u: %s%s%s%s%s%s%s%s", r->first + index, found->verdict,
+    mv_prose_put(r->out, 0, 2, "device %u: %s%s%s%s%s%s%s%s%s%s", r->first + index, found->verdict,
                  found->is_known ? "" : " (", found->is_known ? "" : found->why,
                  found->is_known ? "" : ")", *found->retried ? "; " : "", found->retried,
-                 *found->collecting ? "; " : "", found->collecting);
+                 *found->collecting ? "; " : "", found->collecting, *found->unlooked ? "; " : "",
+                 found->unlooked);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

@@ -340,6 +340,7 @@ static void judge_gate(ranks_report *r)
     for (uint32_t i = 0; i < r->count; i++) {
         const mv_summary *s = r->ranks[i];
         const char *name = r->found.names[i];
+        mv_gate_next(gates, gates->file);
         if (s->verdict == MV_VERDICT_LEAK)
             mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s leaks: %s in all", name,
                           mv_size_text(size, s->leaked_bytes));
@@ -391,10 +392,8 @@ static int put_report(ranks_report *r)
         if (r->files.files[i].err.code != MV_OK)
             mv_complain(r->files.files[i].path, &r->files.files[i].err);
     r->cli->keeps_report = true;
-    if (r->files.failed)
-        return MV_EXIT_FAILED;
     judge_gate(r);
-    return mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
+    return r->files.failed ? MV_EXIT_FAILED : mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
 }
 
 int mv_cmd_ranks(mv_cli *cli)

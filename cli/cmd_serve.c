@@ -125,6 +125,9 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
     if (open_site(cli, site, &s, err) == MV_OK && mv_server_start(server, site, err) == MV_OK) {
         snprintf(s.url, sizeof s.url, "http://127.0.0.1:%u/%s/", s.port, site->token);
         snprintf(s.ssh, sizeof s.ssh, "ssh -L %u:127.0.0.1:%u %s", s.port, s.port, site->host);
+        if (s.files == 0 && !mv_option_given(&cli->options, MV_HAS(QUIET)))
+            mv_complain_of(cli->options.file[0],
+                           "no snapshot is there; the page lists those that come");
         status = report(cli, &s);
         if (status == MV_EXIT_DONE && !cli->out.sink.failed) /* else none has the address */
             sigwait(ends, &signal);

@@ -2,8 +2,10 @@
 #include <stdio.h>
 
 #include "analyze/levels/levels.h"
+#include "analyze/oom/oom_failures.h"
 #include "analyze/totals/host_totals.h"
 #include "analyze/totals/totals.h"
+#include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "cli/complain.h"
@@ -20,6 +22,10 @@ typedef struct {
     mv_history_kind history;
     const char *history_why;
     mv_device_rest rest; /* at the peak of reserved */
+    bool has_requests;   /* the trace is of PyTorch's allocator, with events: */
+    uint32_t failed;     /* requests, the events of memory_stats()["num_ooms"] */
+    uint32_t retries;    /* those that were served after cached memory had been given back */
+    uint64_t released;   /* so many bytes */
 } device_stats;
 
 typedef struct {
@@ -89,6 +95,11 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by = 2};
 
+#define REQUEST_FIELDS(MEMBER, d)                                                 \
+    MEMBER("failed", mv_value_if((d)->has_requests, mv_value_u64((d)->failed)))   \
+    MEMBER("retries", mv_value_if((d)->has_requests, mv_value_u64((d)->retries))) \
+    MEMBER("released", mv_value_if((d)->has_requests, mv_value_u64((d)->released)))
+
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
     MEMBER("device", mv_value_u64(t->device))                                                      \
     MEMBER("history", mv_value_text(mv_history_name(d->history)))                                  \
@@ -100,6 +111,7 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by
     PEAK_EVENT_FIELDS(MEMBER, &t->peak)                                                            \
     MEMBER("total.allocated", mv_value_u64(t->total.allocated))                                    \
     MEMBER("total.freed", mv_value_u64(t->total.freed))                                            \
+    REQUEST_FIELDS(MEMBER, d)                                                                      \
     LIST("pools", &pool_table, mv_value_rows(t))                                                   \
     MEMBER("audit.exact", mv_value_bool(t->audit.exact))                                           \
     MEMBER("audit.residual", mv_value_i64(t->audit.residual))                                      \
@@ -135,6 +147,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("host.current.allocated",                                                               \
            host.is_there ? mv_value_u64(host.now.allocated) : mv_value_of(MV_VALUE_NULL_OBJECT))   \
     MEMBER("host.current.reserved", mv_value_u64(host.now.reserved))                               \
+    MEMBER("host.current.rounding", mv_value_u64(host.now.rounding))                               \
     MEMBER("host.peak.allocated", mv_value_u64(of->peak.bytes.allocated))                          \
     MEMBER("host.peak.reserved", mv_value_u64(of->peak.bytes.reserved))                            \
     MEMBER("host.peak_exact.allocated", mv_value_bool(of->audit.peak.allocated == MV_BOUND_EXACT)) \
@@ -220,6 +233,22 @@ static void put_audit(mv_out *out, const mv_audit *audit)
     }
 }
 
+/* What memory_summary() has as "cudaMalloc retries" and "CUDA OOMs". */
+static void put_requests(mv_out *out, const device_stats *d)
+{
+    char failed[MV_COUNT_TEXT], retries[MV_COUNT_TEXT], released[MV_SIZE_TEXT], slow[96] = "";
+
+    if (!d->has_requests)
+        return;
+    if (d->retries)
+        snprintf(slow, sizeof slow, ", which took %s of cache to be freed",
+                 mv_size_text(released, d->released));
+    mv_out_text(out, "  ");
+    mv_prose_put(out, 2, 4, "requests: %s failed, %s served on retry%s%s",
+                 mv_count_text(failed, d->failed), mv_count_text(retries, d->retries), slow,
+                 d->history == MV_HISTORY_COMPLETE ? "" : " (in the events that were kept)");
+}
+
 static void put_device(const survey *s, const device_stats *stats)
 {
     mv_cli *cli = s->cli;
@@ -250,6 +279,7 @@ static void put_device(const survey *s, const device_stats *stats)
                  mv_size_text(freed, t->total.freed), (unsigned long long)t->current.segments,
                  mv_plural(t->current.segments), (unsigned long long)t->current.allocations,
                  mv_plural(t->current.allocations));
+    put_requests(out, stats);
     mv_rest_put(cli, &stats->rest);
     if (mv_level_reserves(trace)) /* else there are no pools */
         mv_table_print(cli, &pool_table, s, t, "\n");
@@ -294,6 +324,23 @@ static mv_code find_rest(mv_cli *cli, const mv_trace *trace, device_stats *stats
                         t->peak.bytes.reserved, &stats->rest, err);
 }
 
+static mv_code find_requests(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                             device_stats *stats, mv_err *err)
+{
+    mv_ooms found = {0};
+
+    stats->has_requests =
+        lives->events.count > 0 && mv_level_reserves(trace) && !mv_trace_allocator(trace);
+    if (!stats->has_requests)
+        return MV_OK;
+    if (!mv_oom_failures_list(arena, trace, lives, MV_ALL_EVENTS, &found))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "failed requests");
+    stats->failed = found.count;
+    stats->retries = found.retries;
+    stats->released = found.released;
+    return MV_OK;
+}
+
 /* The lives of a device are large, and not needed once its totals are known. */
 static mv_code find_totals(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
                            mv_err *err)
@@ -306,6 +353,8 @@ static mv_code find_totals(mv_cli *cli, const mv_trace *trace, uint32_t device, 
     code = mv_lives_find(&arena, trace, device, &lives, err);
     if (code == MV_OK)
         code = mv_totals_find(&cli->arena, trace, &lives, &stats->totals, err);
+    if (code == MV_OK)
+        code = find_requests(&arena, trace, &lives, stats, err);
     if (code == MV_OK) {
         stats->history = lives.history;
         stats->history_why =

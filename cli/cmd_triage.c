@@ -4,6 +4,7 @@
 #include "analyze/advice/recording.h"
 #include "analyze/advice/triage.h"
 #include "analyze/levels/levels.h"
+#include "analyze/ranks/rank_names.h"
 #include "base/grow.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -45,6 +46,7 @@ typedef struct {
 
 typedef struct {
     const char *path;
+    const char *name;           /* as short as tells it from the others */
     const char *what;           /* "capture" */
     const char *damaged;        /* the first damaged part that was skipped; NULL: none */
     const char *format, *level; /* level NULL: that of PyTorch's allocator */
@@ -248,17 +250,10 @@ static void put_device(const triage_report *r, const device_row *d)
 
 static mv_style style_of(mv_finding_kind kind)
 {
-    return kind <= MV_FINDING_FRAGMENTED ? MV_STYLE_RED
-           : kind == MV_FINDING_NOTE     ? MV_STYLE_YELLOW
-           : kind == MV_FINDING_FINE     ? MV_STYLE_GREEN
-                                         : MV_STYLE_BOLD;
-}
-
-static const char *short_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
+    return kind <= MV_FINDING_FRAGMENTED                           ? MV_STYLE_RED
+           : kind == MV_FINDING_WAITING || kind == MV_FINDING_NOTE ? MV_STYLE_YELLOW
+           : kind == MV_FINDING_FINE                               ? MV_STYLE_GREEN
+                                                                   : MV_STYLE_BOLD;
 }
 
 static void put_verdict(const triage_report *r, const verdict_row *v)
@@ -266,7 +261,7 @@ static void put_verdict(const triage_report *r, const verdict_row *v)
     char where[300] = "";
 
     if (r->file_count > 1)
-        mv_prose_add(where, sizeof where, "%.200s", short_name(r->files[v->file].path));
+        mv_prose_add(where, sizeof where, "%.200s", r->files[v->file].name);
     if (v->names_device)
         mv_prose_add(where, sizeof where, "%sdevice %u", *where ? ", " : "", v->device);
     mv_out_style(r->out, style_of(v->kind));
@@ -552,6 +547,19 @@ static int by_weight(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
 }
 
+static bool name_files(triage_report *r)
+{
+    mv_rank_place *places = mv_push_array(&r->cli->scratch, mv_rank_place, r->file_count);
+    const char **names;
+
+    for (uint32_t i = 0; places && i < r->file_count; i++)
+        places[i] = (mv_rank_place){.path = r->files[i].path};
+    names = places ? mv_rank_names(&r->cli->arena, places, r->file_count) : NULL;
+    for (uint32_t i = 0; names && i < r->file_count; i++)
+        r->files[i].name = names[i];
+    return names != NULL;
+}
+
 int mv_cmd_triage(mv_cli *cli)
 {
     triage_report r = {.cli = cli, .out = &cli->out};
@@ -564,7 +572,8 @@ int mv_cmd_triage(mv_cli *cli)
         mv_err err = {.offset = MV_NO_OFFSET};
         mv_arena arena;
         mv_arena_init(&arena, &cli->budget);
-        r.files[r.file_count].path = cli->gates.file = cli->options.file[i];
+        r.files[r.file_count].path = cli->options.file[i];
+        mv_gate_next(&cli->gates, cli->options.file[i]);
         if (look_at(&r, r.file_count, &arena, &err) == MV_OK)
             r.file_count++;
         else
@@ -573,6 +582,8 @@ int mv_cmd_triage(mv_cli *cli)
     }
     if (r.file_count == 0)
         return MV_EXIT_FAILED;
+    if (!name_files(&r))
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     mv_sort_by(&cli->scratch, r.verdicts, r.verdict_count, sizeof *r.verdicts, by_weight, NULL);
     r.limit = mv_rows_wanted(cli, r.device_count > 1 ? TEXT_ROWS : UINT64_MAX, 1, 0);
     if (mv_table_is_wanted(cli))

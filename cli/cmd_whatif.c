@@ -119,6 +119,7 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
     MEMBER("fidelity.why", t->fidelity.why)                                           \
     MEMBER("fidelity.trust", mv_trust_name(t->trust))                                 \
     MEMBER("fidelity.trust_why", t->trust_why)                                        \
+    MEMBER("fidelity.kinds", w->kinds_note ? w->kinds_note : "")                      \
     MEMBER("recorded.conf", t->recorded_conf)                                         \
     MEMBER("recorded.peak_reserved", t->recorded_reserved)                            \
     MEMBER("recorded.peak_allocated", t->recorded_allocated)                          \
@@ -242,6 +243,10 @@ static void put_device(const void *all, uint32_t device)
         return;
     put_recorded(r, w);
     put_trust(r, w);
+    if (*w->kinds_note) {
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", w->kinds_note);
+    }
     mv_table_print(r->cli, &run_table, r, w, "\n");
     if (*w->idle_note) {
         mv_out_text(r->out, "\n  ");

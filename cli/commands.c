@@ -31,7 +31,9 @@ const mv_command mv_commands[] = {
             "weightiest first: out of memory, leaks, fragmentation, who holds the device's\n"
             "memory, what other settings would have saved, who holds the peak, what is not\n"
             "known. Below each is the command that tells more. Several files and folders: the\n"
-            "weightiest of all.\n",
+            "weightiest of all. In a folder, what is named *.pickle, *.msgpack or *.bin and "
+            "cannot\n"
+            "be read is told, and the exit status is 1.\n",
         .example = "memviz train.pickle\n"
                    "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"
@@ -67,7 +69,9 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "totals now and at their peaks, per device and pool",
-        .help = "The figures of torch.cuda.memory_summary(), for each device and pool. The audit\n"
+        .help = "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
+                "requests\n"
+                "that failed or were served only after cache had been freed. The audit\n"
                 "says whether they are exact to the byte. A peak that is only a lower bound is\n"
                 "marked with >=, an upper bound with <=, one that may be either with ~. --limit\n"
                 "limits the pools shown for each device.\n",
@@ -142,7 +146,7 @@ const mv_command mv_commands[] = {
     {
         .name = "peak",
         .group = MV_COMMAND_GROUP_REPORTS,
-        .also_tried = "top who",
+        .also_tried = "top who table",
         .run = mv_cmd_peak,
         .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
@@ -204,7 +208,8 @@ const mv_command mv_commands[] = {
             "Whether the allocator took far more memory than the run ever used at once; where the\n"
             "free memory is; which lines pin it; why segments were added although memory was\n"
             "free; and which setting helps. Each setting was replayed, and its gain is the one\n"
-            "that whatif shows. The moment is that of the most reserved memory unless --at names\n"
+            "that whatif shows. Where most of it was freed but waits for a stream: who freed\n"
+            "it. The moment is that of the most reserved memory unless --at names\n"
             "another.\n",
         .example = "memviz fragmentation train.pickle\n"
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
@@ -212,7 +217,7 @@ const mv_command mv_commands[] = {
     {
         .name = "memory",
         .group = MV_COMMAND_GROUP_PICTURES,
-        .also_tried = "flamegraph flame",
+        .also_tried = "flamegraph flame tree heap",
         .run = mv_cmd_memory,
         .report = &mv_report_memory,
         .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(OUTPUT) |

@@ -8,7 +8,19 @@
 #include "parse/model/trace.h"
 
 /* Exit statuses: the contract with scripts. */
-enum { MV_EXIT_DONE = 0, MV_EXIT_FAILED = 1, MV_EXIT_USAGE = 2, MV_EXIT_FOUND = 3 };
+enum {
+    MV_EXIT_DONE = 0,
+    MV_EXIT_FAILED = 1,
+    MV_EXIT_USAGE = 2,
+    MV_EXIT_FOUND = 3,  /* --fail-on found what it names */
+    MV_EXIT_UNKNOWN = 4 /* it found nothing, but could not know everything */
+};
+
+/* Whether there is a report with that status. */
+static inline bool mv_exit_has_report(int status)
+{
+    return status != MV_EXIT_FAILED && status != MV_EXIT_USAGE;
+}
 
 typedef struct mv_command mv_command;
 

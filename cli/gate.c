@@ -132,11 +132,21 @@ bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_g
 
 /* ---- answers ----------------------------------------------------------------------------- */
 
-static void fail(mv_gates *gates, mv_gate gate, const char *reason, const char *more)
+void mv_gate_next(mv_gates *gates, const char *file)
 {
-    if (gates->failed & (1u << gate))
+    gates->file = file;
+    memset(gates->told, 0, sizeof gates->told);
+}
+
+static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *reason,
+                 const char *more)
+{
+    uint32_t before = gates->told[false] | (is_unknown ? gates->told[true] : 0);
+
+    if (before & (1u << gate))
         return;
-    gates->failed |= 1u << gate;
+    gates->told[is_unknown] |= 1u << gate;
+    *(is_unknown ? &gates->is_unknown : &gates->is_found) = true;
     mv_complain_of(gates->file, "--fail-on %s: %s%s", gates_table[gate].word, reason, more);
 }
 
@@ -152,13 +162,13 @@ void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const c
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
     if (answer == MV_GATE_FAILS && asked)
-        fail(gates, gate, reason, "");
+        fail(gates, gate, false, reason, "");
     if (answer != MV_GATE_CANNOT_KNOW)
         return;
     if (gates->asked & MV_GATES(UNKNOWN))
-        fail(gates, MV_GATE_UNKNOWN, reason, "");
+        fail(gates, MV_GATE_UNKNOWN, true, reason, "");
     else if (asked && !gates->known)
-        fail(gates, gate, reason, " (',known' after the gate lets that pass)");
+        fail(gates, gate, true, reason, " (',known' after the gate lets that pass)");
 }
 
 void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
@@ -281,5 +291,7 @@ void mv_gate_judge_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, 
 
 int mv_gate_status(const mv_gates *gates, int status)
 {
-    return status == MV_EXIT_DONE && gates->failed ? MV_EXIT_FOUND : status;
+    if (status != MV_EXIT_DONE)
+        return status;
+    return gates->is_found ? MV_EXIT_FOUND : gates->is_unknown ? MV_EXIT_UNKNOWN : MV_EXIT_DONE;
 }

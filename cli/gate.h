@@ -4,15 +4,18 @@
  *     --fail-on 'peak>70GiB'    when the peak is above
  *     --fail-on leak,unknown    several
  *     --fail-on any,known       what is found, but not what is unknown
- *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` it fails
+ *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` the
+ *                               exit status is 4
  *
  * A command names its gates in its row of the table of commands, and tells each what was found:
  *
  *     mv_gate_judge(cli, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
  *     return mv_gate_status(cli, status);
  *
- * Gates that --fail-on did not name are ignored. The first reason of each gate that fails is
- * printed as one line on standard error. */
+ * Gates that --fail-on did not name are ignored. Of each file, or rank of `ranks`, the first reason
+ * of each gate that fails is printed as one line on standard error; where the first device's answer
+ * is unknown and another one's fails, both are. The exit status is 3 when anything was found, else
+ * 4 when anything is unknown. */
 #ifndef MV_GATE_H
 #define MV_GATE_H
 
@@ -45,11 +48,12 @@ typedef enum {
 
 typedef struct {
     const char *file;              /* its name in messages; NULL: none */
+    uint32_t told[2];              /* MV_GATES bits: of this file, what is found and unknown */
     uint32_t asked;                /* MV_GATES bits */
     uint64_t bound[MV_GATE_COUNT]; /* bytes, of those that have one */
     bool known;                    /* what cannot be known passes */
     bool any;                      /* `any` was named: with `known` it is all gates but `unknown` */
-    uint32_t failed;               /* MV_GATES bits */
+    bool is_found, is_unknown;     /* of any file */
 } mv_gates;
 
 typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;
@@ -67,6 +71,10 @@ const char *mv_gate_meaning(mv_gate gate, uint32_t allowed);
 
 /* "leak unknown any" */
 const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
+
+/* The answers from here on are those of another file or rank. Messages begin with `file`; NULL:
+ * they name it themselves. */
+void mv_gate_next(mv_gates *gates, const char *file);
 
 /* Gives one gate its answer for one device, and the reason as a sentence. */
 void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -51,6 +52,9 @@ const char *mv_option_words(mv_option_id id, uint64_t allowed)
         return NULL; /* the report's own */
     return mv_option_table[id].words;
 }
+
+/* Bytes from which on a size may be a number alone. */
+#define LEAST_WITHOUT_UNIT (UINT64_C(1) << 20)
 
 /* getopt_long returns these, or a letter. */
 #define LONG_BASE 256
@@ -244,6 +248,13 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };
 
+/* A small number without a unit is a slip: no device, and no report, has 80 bytes. */
+static bool lacks_unit(const char *text, uint64_t bytes)
+{
+    return bytes > 0 && bytes < LEAST_WITHOUT_UNIT &&
+           isdigit((unsigned char)text[strlen(text) - 1]);
+}
+
 static bool take(mv_options *o, mv_option_id id, const char *argument)
 {
     const argument_reader *r = &readers[id];
@@ -264,7 +275,8 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     case IS_NUMBER:
         return read_number(argument, r->most, member);
     case IS_SIZE:
-        return mv_size_parse(argument, member) && *(uint64_t *)member >= r->least;
+        return mv_size_parse(argument, member) && *(uint64_t *)member >= r->least &&
+               !lacks_unit(argument, *(uint64_t *)member);
     case IS_OTHER:
         return r->take(o, argument);
     default:
@@ -280,6 +292,29 @@ static mv_option_id by_letter(int letter)
     return MV_OPTION_COUNT;
 }
 
+bool mv_option_takes_next(const char *word)
+{
+    size_t length = strlen(word);
+    bool takes = false;
+
+    if (strncmp(word, "--", 2) != 0) {
+        for (const char *c = word + 1; *c && !takes; c++) {
+            mv_option_id id = by_letter(*c);
+            takes = id < MV_OPTION_COUNT && mv_option_table[id].argument;
+            if (takes && c[1])
+                return false;
+        }
+        return takes;
+    }
+    for (uint32_t i = 0; i < MV_OPTION_COUNT && length > 2; i++) {
+        const mv_option *o = &mv_option_table[i];
+        if (strcmp(o->name, word + 2) == 0)
+            return o->argument != NULL;
+        takes = takes || (o->argument && strncmp(o->name, word + 2, length - 2) == 0);
+    }
+    return takes;
+}
+
 /* Whether the word on the command line is a known option that this command has no use for. */
 static bool is_elsewhere(const char *name)
 {
@@ -289,16 +324,36 @@ static bool is_elsewhere(const char *name)
     return false;
 }
 
+/* What other tools, and other commands, call an option that this command has; NULL: nothing. */
+static const char *meant_by(const char *name, uint64_t allowed)
+{
+    static const struct {
+        const char *name;
+        mv_option_id id;
+    } tried[] = {{"top", MV_OPTION_LIMIT},  {"rows", MV_OPTION_LIMIT},  {"format", MV_OPTION_JSON},
+                 {"gpu", MV_OPTION_DEVICE}, {"rank", MV_OPTION_DEVICE}, {"j", MV_OPTION_JSON}};
+
+    for (unsigned i = 0; i < sizeof tried / sizeof *tried; i++)
+        if (strcmp(tried[i].name, name) == 0 && (allowed & (UINT64_C(1) << tried[i].id)))
+            return mv_option_table[tried[i].id].name;
+    return NULL;
+}
+
 static void explain_unknown(uint64_t allowed, const char *word, char *why, uint32_t size)
 {
+    bool is_letter = strncmp(word, "--", 2) != 0;
     mv_nearest nearest = {0};
+    const char *meant;
     char name[64];
 
-    if (strncmp(word, "--", 2) != 0) {
-        snprintf(why, size, "unknown option -%c", optopt);
+    snprintf(name, sizeof name, "%.*s", is_letter ? 1 : (int)strcspn(word + 2, "="),
+             is_letter ? (const char[]){(char)optopt, 0} : word + 2);
+    meant = meant_by(name, allowed);
+    if (meant || is_letter) {
+        snprintf(why, size, "unknown option %s%s%s%s%s", is_letter ? "-" : "--", name,
+                 meant ? "; did you mean --" : "", meant ? meant : "", meant ? "?" : "");
         return;
     }
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (allowed & (UINT64_C(1) << i))
             mv_nearest_try(&nearest, name, mv_option_table[i].name);
@@ -328,11 +383,15 @@ static void explain(int result, uint64_t allowed, char **argv, char *why, uint32
 /* What a number or a size has to be, if its name does not say it. */
 static const char *bounds_of(mv_option_id id)
 {
-    return id == MV_OPTION_SIZE    ? ", each from 1 to 16384"
-           : id == MV_OPTION_TOP   ? ", at least 1"
-           : id == MV_OPTION_SCALE ? " from 0.5 to 4"
-           : id == MV_OPTION_PORT  ? " up to 65535"
-                                   : "";
+    return readers[id].kind == IS_SIZE
+               ? " with a unit, such as 80GiB; a number alone is bytes, from 1048576 on"
+           : id == MV_OPTION_DEVICE ? ", such as 0"
+           : id == MV_OPTION_LIMIT  ? ", such as 20; 0 is all"
+           : id == MV_OPTION_SIZE   ? ", each from 1 to 16384"
+           : id == MV_OPTION_TOP    ? ", at least 1"
+           : id == MV_OPTION_SCALE  ? " from 0.5 to 4"
+           : id == MV_OPTION_PORT   ? " up to 65535"
+                                    : "";
 }
 
 bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,

@@ -26,7 +26,8 @@
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
       "show source lines from DIR, or with auto from the recorded paths")                          \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames of stacks to show: user (default) or all") \
-    X(FAIL_ON, "fail-on", 0, "WHAT", NULL, "exit with 3 if the report finds it, or cannot know")   \
+    X(FAIL_ON, "fail-on", 0, "WHAT", NULL,                                                         \
+      "exit with 3 if the report finds it, 4 if it cannot tell")                                   \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, without stack tables")  \
     X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
       "search here for the libraries of a live file from another machine")                         \
@@ -75,8 +76,7 @@
       "facts",                                                                                     \
       "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
-    X(OUTPUT, "output", 'o', "FILE", NULL,                                                         \
-      "write to FILE, whose ending is that of what is written")                                    \
+    X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE; its ending must match what is written") \
     X(NO_PAGER, "no-pager", 0, NULL, NULL, "never show long output in a pager")                    \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
@@ -196,6 +196,10 @@ static inline bool mv_option_given(const mv_options *options, uint64_t bits)
 {
     return (options->given & bits) != 0;
 }
+
+/* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
+ * but not --limit=5, -n5 or --json. What is unknown takes none. */
+bool mv_option_takes_next(const char *word);
 
 /* Reads argv[1] and on (argv[0] is the command's name), of the options in `allowed`. False with
  * a sentence in `why` when the usage is wrong. Reorders argv. */

@@ -149,7 +149,7 @@ static int run_in_output(mv_cli *cli)
         status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
         cli->keeps_report = false;
     }
-    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->keeps_report) {
+    if (!mv_exit_has_report(status) && !cli->keeps_report) {
         mv_out_abort(&cli->out);
         return status;
     }
@@ -195,6 +195,23 @@ static bool check_tables(const mv_command *command, const mv_options *o)
     return false;
 }
 
+/* Whether a folder is named for the snapshot that a report is about; then a message was printed. */
+static bool names_folder(const mv_command *command, const mv_options *o)
+{
+    int files = command->report && command->run != mv_cmd_serve ? o->files : 0;
+    struct stat st;
+
+    for (int i = 0; i < files - command->writes_last; i++)
+        if (stat(o->file[i], &st) == 0 && S_ISDIR(st.st_mode)) {
+            mv_complain_of(
+                o->file[i],
+                "this is a folder: memviz %s and memviz ranks %s read the snapshots in it",
+                o->file[i], o->file[i]);
+            return true;
+        }
+    return false;
+}
+
 /* Takes the snapshots in folders for these. False, with a message, when there are none. */
 static bool open_folders(const mv_command *command, mv_options *o, mv_arena *arena)
 {
@@ -203,11 +220,24 @@ static bool open_folders(const mv_command *command, mv_options *o, mv_arena *are
 
     o->named_files = o->files;
     o->named_file = o->file;
-    if (!command->takes_folders ||
-        mv_folder_files(arena, o->file, o->files, or_summary, &o->file, &o->files, &err) == MV_OK)
+    if (!command->takes_folders)
+        return !names_folder(command, o);
+    if (mv_folder_files(arena, o->file, o->files, or_summary, &o->file, &o->files, &err) == MV_OK)
         return true;
     mv_complain(NULL, &err);
     return false;
+}
+
+/* One file more than the command takes. */
+static void refuse_file(const mv_command *command, const char *file)
+{
+    if (command->report && command->most_files == 1)
+        mv_complain_usage(command->name,
+                          "%s takes one file, not '%s' as well: memviz FILE... and memviz ranks "
+                          "FILE... take several",
+                          command->name, file);
+    else
+        mv_complain_usage(command->name, "unexpected argument '%s'", file);
 }
 
 /* False, with a message, when the options are not what the command takes. */
@@ -223,7 +253,7 @@ static bool check_options(const mv_command *command, const mv_options *o, mv_gat
     if (o->files < command->least_files)
         mv_complain_usage(command->name, "expected %s", command->arguments);
     else if (o->files > command->most_files)
-        mv_complain_usage(command->name, "unexpected argument '%s'", o->file[command->most_files]);
+        refuse_file(command, o->file[command->most_files]);
     else
         return check_places(command, o) && check_tables(command, o) &&
                mv_output_name_fits(command, o) && !mv_overwrite_is_asked(command, o);
@@ -306,16 +336,48 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || stat(path, &st) == 0;
 }
 
-/* `memviz FILE` is `memviz triage FILE`, and options may come first. No command has a dot or a
- * slash: that is a file, though it may be missing. */
-static bool names_file(int argc, char **argv)
+/* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. What
+ * follows "--" is no option. */
+static int next_word(int at, int argc, char **argv)
 {
-    if (argv[1][0] != '-' || !argv[1][1])
-        return is_there(argv[1]) || strpbrk(argv[1], "./");
-    for (int i = 2; i < argc; i++)
-        if (is_there(argv[i]) && !mv_command_find(argv[i]))
-            return true;
-    return false;
+    bool is_end = false;
+
+    while (at < argc && !is_end && argv[at][0] == '-' && argv[at][1]) {
+        is_end = strcmp(argv[at], "--") == 0;
+        at += 1 + mv_option_takes_next(argv[at]);
+    }
+    return at < argc ? at : argc;
+}
+
+/* Options before a command are that command's: it is moved before them. What follows "--" is no
+ * command. */
+static const mv_command *find_command(int word, char **argv)
+{
+    char *name = argv[word];
+    const mv_command *command = strcmp(argv[word - 1], "--") == 0 ? NULL : mv_command_find(name);
+
+    if (!command)
+        return NULL;
+    memmove(argv + 2, argv + 1, (size_t)(word - 1) * sizeof *argv);
+    argv[1] = name;
+    return command;
+}
+
+/* `memviz FILE` is `memviz triage FILE`. No command has a dot or a slash: that is a file, though it
+ * may be missing. */
+static int look_first(int word, int argc, char **argv, struct mv_kept_files *kept,
+                      mv_confine_fn *confine)
+{
+    const char *file = argv[word];
+    int later = word;
+
+    if (!is_there(file) && !strpbrk(file, "./"))
+        return refuse(file);
+    while ((later = next_word(later + 1, argc, argv)) < argc)
+        if (mv_command_find(argv[later]) && !is_there(argv[later]))
+            return mv_complain_usage(NULL, "no file '%s'; did you mean 'memviz %s %s'?",
+                                     argv[later], argv[later], file);
+    return run_command(mv_command_find("triage"), argc, argv, kept, confine);
 }
 
 /* When a reader such as head closes the pipe, the program ends quietly, even if the parent ignored
@@ -330,6 +392,7 @@ static void set_signals(void)
 static int program(int argc, char **argv, struct mv_kept_files *kept, mv_confine_fn *confine)
 {
     const mv_command *command;
+    int word;
 
     if (argc < 2)
         return mv_complain_usage(NULL, "expected a command or a file");
@@ -337,14 +400,15 @@ static int program(int argc, char **argv, struct mv_kept_files *kept, mv_confine
         argv[1] = "help";
     else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         argv[1] = "version";
-    command = mv_command_find(argv[1]);
+    word = next_word(1, argc, argv);
+    if (word == argc)
+        return refuse(argv[1]);
+    command = find_command(word, argv);
     if (!command || !command->starts_program)
         set_signals();
     if (command)
         return run_command(command, argc - 1, argv + 1, kept, confine);
-    return names_file(argc, argv)
-               ? run_command(mv_command_find("triage"), argc, argv, kept, confine)
-               : refuse(argv[1]);
+    return look_first(word, argc, argv, kept, confine);
 }
 
 int mv_program(int argc, char **argv, struct mv_kept_files *kept)

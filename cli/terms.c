@@ -33,8 +33,8 @@ const mv_term mv_terms[] = {
      "snapshot of PyTorch has only PyTorch's own memory."},
     {"category",
      "What a block is for: parameter, gradient, optimizer_state, activation, temporary, "
-     "input, workspace, communication or unknown. memviz infers it from when a block "
-     "lived and which code allocated it."},
+     "input, workspace, communication, executable or unknown. memviz infers it from when a "
+     "block lived and which code allocated it."},
     {"clean", "As a verdict of leaks: enough was recorded to tell, and no line keeps memory step "
               "after step."},
     {"confidence", "How sure memviz is that a finding is a leak, from 0.5 to 1."},
@@ -55,7 +55,9 @@ const mv_term mv_terms[] = {
                       "wrong place for the requests of the program."},
     {"fragmented", "As a verdict of fragmentation: much more is reserved than the program needs."},
     {"frame", "One line of a stack: file, line and function."},
-    {"gate", "A condition of --fail-on. If a gate fails, the exit status is 3."},
+    {"gate",
+     "A condition of --fail-on. If a gate is met, the exit status is 3; if only its answer is "
+     "unknown, 4."},
     {"heap",
      "The blocks of an allocator that the program told memviz of, such as CuPy's pool "
      "(memviz.h); --level NAME is about them. Elsewhere: all segments and blocks of a device."},
@@ -140,6 +142,9 @@ const mv_term mv_terms[] = {
     {"verdict",
      "The answer of a report in one word. It is unknown if the file does not contain what "
      "the answer needs."},
+    {"waiting",
+     "As a verdict of fragmentation: most of what is reserved and not allocated was freed, "
+     "but another stream may still use it."},
     {"window", "The events from --from to --to; without them the whole trace."},
     {0}};
 

@@ -40,6 +40,10 @@ static const struct {
     LOOK(0, "BZh", "this is bzip2-compressed; unpack it first (gzip and zstd are read directly)"),
     LOOK(0, "\x1f\x8b", "this is compressed twice, here by gzip; unpack it once"),
     LOOK(0, "\x28\xb5\x2f\xfd", "this is compressed twice, here by zstd; unpack it once"),
+    LOOK(0, "SQLite format 3",
+         "this is an SQLite database (of nsys, or of memviz export?); give the snapshot itself"),
+    LOOK(8, "{\"",
+         "these are tensors (safetensors), not a memory snapshot; give the file of _dump_snapshot"),
     LOOK(257, "ustar", "this is a tar archive; unpack it and give the snapshot in it"),
     LOOK(0, "\xef\xbb\xbf\x80",
          "this is a pickle after a byte order mark: text was written where "

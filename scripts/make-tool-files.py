@@ -322,6 +322,11 @@ def make_lossy():
     for step in range(8):
         early.free(1000 * step + 500, early.alloc(1000 * step + 10, 1 << 20))
     write_plane("early_peak", early.plane, early)
+    program = Bfc(Plane("/host:CPU"))
+    program.events.append(program.plane.event("ExecuteHelper", 0, 100 * 1000000))
+    program.events.append(program.plane.event("Build buffer allocations", 1000000, 90 * 1000000))
+    program.alloc(10, 1 << 20)
+    write_plane("allocations", program.plane, program)
     plane, events = Plane("/host:CPU"), []
     for step in range(8):
         for size in (dict(allocation_bytes=1 << 20, allocator_name="GPU_0_bfc"), dict(allocator_name="GPU_0_bfc")):
@@ -444,8 +449,15 @@ def write_pprof(name, types, samples):
 def make_odd_pprof():
     jax = (("allocations", "count"), ("space", "bytes"))
     write_pprof("cpu_heap.prof", (("objects", "count"), ("space", "bytes")), [(100, 800 << 20, {})])
+    go = (("alloc_objects", "count"), ("inuse_space", "bytes"))
+    write_pprof("go_heap.prof", go, [(100, 800 << 20, {})])
     devices = [(4, 1 << 30, {"kind": "buffer", "device": "TPU_%d(process=1)" % i}) for i in range(8, 12)]
     write_pprof("second_process.prof", jax, [(2, 300 << 20, {"kind": "executable"})] + devices)
+    unsized = [(count, size, {"kind": "executable"}) for count, size in ((1, -1), (2, -2), (1, 5 << 20))]
+    unsized.append((3, 9 << 20, {"kind": "buffer", "device": "TPU_0(process=0,(0,0,0,0))"}))
+    write_pprof("unsized_executables.prof", jax, unsized)
+    cpus = [(2, 8 << 20, {"kind": "buffer", "device": "TFRT_CPU_%d" % i}) for i in range(2)]
+    write_pprof("cpu_memory.prof", jax, cpus)
     buffers = [(2 << 20, 1 << 40, {"kind": "buffer", "device": "cuda:0"}), (7, 700, {"kind": "buffer", "device": "cuda:0"})]
     write_pprof("million.prof", jax, buffers)
 

@@ -145,6 +145,9 @@ static void add_oom(gathering *g, const mv_oom *oom)
     add(g, f);
 }
 
+#define RETRIED \
+    "for each of them the device was asked twice, and cached memory given back in between"
+
 static void add_ooms(gathering *g)
 {
     const mv_ooms *found = g->of->ooms;
@@ -157,10 +160,8 @@ static void add_ooms(gathering *g)
                         number_of(g, found->count - MV_MOST_FINDINGS),
                         mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz oom lists them all");
-    if (found->retries)
-        add_note(
-            g, MV_REPORT_OOM, found->released, found->retried,
-            "for each of them the device was asked twice, and cached memory given back in between");
+    if (found->count && found->retries)
+        add_note(g, MV_REPORT_OOM, found->released, found->retried, RETRIED);
 }
 
 /* ---- leaks ------------------------------------------------------------------------------- */
@@ -255,6 +256,28 @@ static void add_fragmentation(gathering *g)
     add(g, f);
 }
 
+/* Most of what is not allocated was freed, and waits. */
+static void add_waiting(gathering *g)
+{
+    const mv_fragmentation *found = g->of->fragmentation;
+    mv_finding f = finding(MV_FINDING_WAITING, MV_REPORT_FRAGMENTATION,
+                           mv_fragmentation_verdict_name(found), found->waiting.bytes);
+
+    if (!found->waits)
+        return;
+    blame(g, &f, found->waiting.lines[0].stack);
+    f.title = mv_say(&g->words, "%s of %s reserved waits for streams", size_of(g, f.bytes),
+                     size_of(g, found->bytes.reserved));
+    f.text =
+        mv_say(&g->words, "%s reserved: %s; most of it %s at %s", size_of(g, found->bytes.reserved),
+               found->why, found->waiting.lines[0].is_free ? "freed" : "allocated", f.culprit);
+    f.what = found->why;
+    f.advice = found->advice_count ? found->advice[0].text : "";
+    f.is_about_heap = true;
+    set_place(&f, found->at.event, 0, found->at.event);
+    add(g, f);
+}
+
 /* ---- the peak ---------------------------------------------------------------------------- */
 
 /* The state alone is no run whose peak it could be. */
@@ -298,19 +321,18 @@ static void add_site(gathering *g, const mv_peak_site *site, const char *label)
     add(g, f);
 }
 
-/* Labels of the first `count` sites, as `memviz peak` has them: a site is told from others by its
- * category, too. */
-static const char **labels_of(gathering *g, uint32_t count)
+/* Labels of `count` sites, as `memviz peak` has them: a site is told from others by its category,
+ * too. */
+static const char **labels_of(gathering *g, const mv_peak_site *const *sites, uint32_t count)
 {
-    const mv_attribution *peak = g->of->peak;
     mv_labelled *rows = mv_push_array(g->words.arena, mv_labelled, count);
 
     for (uint32_t i = 0; rows && i < count; i++)
         rows[i] = (mv_labelled){.trace = g->of->trace,
                                 .kinds = g->of->sites->kinds,
-                                .stack = peak->sites[i].stack,
-                                .key = peak->sites[i].category,
-                                .bytes = peak->sites[i].bytes};
+                                .stack = sites[i]->stack,
+                                .key = sites[i]->category,
+                                .bytes = sites[i]->bytes};
     return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
@@ -327,20 +349,52 @@ static void add_unattributed(gathering *g, mv_finding_kind kind)
     add(g, f);
 }
 
+/* Programs that were compiled hold memory that no line of the program can drop. */
+static void add_executables(gathering *g, mv_finding_kind kind)
+{
+    const mv_attribution *peak = g->of->peak;
+    mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g),
+                           peak->category_bytes[MV_CATEGORY_EXECUTABLE]);
+    uint64_t all = peak->at.bytes.allocated;
+
+    if (f.bytes == 0)
+        return;
+    f.category = MV_CATEGORY_EXECUTABLE;
+    f.title = mv_say(&g->words, "%s of %s, %.0f %%, executable", size_of(g, f.bytes),
+                     size_of(g, all), 100.0 * (double)f.bytes / (double)all);
+    f.text = mv_say(&g->words, "compiled programs and their constants: %s", f.title);
+    f.what = "the profile does not say on which device they are: all are counted to the first one";
+    f.advice = mv_category_advice(f.category);
+    add(g, f);
+}
+
 static void add_peak(gathering *g)
 {
     const mv_attribution *peak = g->of->peak;
-    uint32_t count = peak->count < MV_PEAK_FINDINGS ? peak->count : MV_PEAK_FINDINGS;
-    const char **labels = labels_of(g, count);
-    bool is_first = peak->unattributed > (count ? peak->sites[0].bytes : 0);
+    const mv_peak_site *sites[MV_PEAK_FINDINGS];
+    const char **labels;
+    uint64_t programs = peak->category_bytes[MV_CATEGORY_EXECUTABLE], most;
+    uint32_t count = 0;
+    bool is_first;
 
+    for (uint32_t i = 0; i < peak->count && count < MV_PEAK_FINDINGS; i++)
+        if (peak->sites[i].category != MV_CATEGORY_EXECUTABLE)
+            sites[count++] = &peak->sites[i];
+    labels = labels_of(g, sites, count);
+    most = count ? sites[0]->bytes : 0;
+    is_first = peak->unattributed > most;
     g->words.failed = g->words.failed || !labels;
     if (is_first)
         add_unattributed(g, kind_of_peak(g));
+    if (programs > most)
+        add_executables(g, kind_of_peak(g));
     for (uint32_t i = 0; labels && i < count; i++)
-        add_site(g, &peak->sites[i], labels[i]);
+        add_site(g, sites[i], labels[i]);
     if (!is_first && peak->unattributed >= peak->at.bytes.allocated / 4 && peak->unattributed)
         add_unattributed(g, MV_FINDING_NOTE);
+    if (programs <= most)
+        add_executables(g, programs >= peak->at.bytes.allocated / 4 ? MV_FINDING_NOTE
+                                                                    : kind_of_peak(g));
 }
 
 /* ---- the device, and other settings ------------------------------------------------------- */
@@ -436,21 +490,23 @@ static void add_no_leak(gathering *g)
 static void add_not_fragmented(gathering *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
-    bool is_fine = found->is_known && !found->waits;
 
-    if (!found->fragmented && !found->is_unseen)
-        add_text(g,
-                 finding(is_fine ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_FRAGMENTATION,
-                         found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),
-                 mv_say(&g->words, "fragmentation %s: %s", found->answer, found->figures),
-                 found->why);
+    if (!found->fragmented && !found->waits && !found->is_unseen)
+        add_text(
+            g,
+            finding(found->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_FRAGMENTATION,
+                    found->is_known ? mv_fragmentation_verdict_name(found) : "unknown", 0),
+            mv_say(&g->words, "fragmentation %s: %s", found->answer, found->figures), found->why);
 }
 
 static void add_no_oom(gathering *g)
 {
     const mv_ooms *ooms = g->of->ooms;
 
-    if (ooms->count == 0)
+    if (ooms->count == 0 && ooms->retries)
+        add_text(g, finding(MV_FINDING_NOTE, MV_REPORT_OOM, "retries", ooms->released),
+                 mv_say(&g->words, "%s: slow", ooms->retried), RETRIED);
+    else if (ooms->count == 0)
         add_text(g,
                  finding(ooms->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, MV_REPORT_OOM,
                          ooms->is_known ? "none" : "unknown", 0),
@@ -461,8 +517,8 @@ static void add_no_oom(gathering *g)
 
 int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b)
 {
-    bool is_waste_a = a == MV_FINDING_LEAK || a == MV_FINDING_FRAGMENTED;
-    bool is_waste_b = b == MV_FINDING_LEAK || b == MV_FINDING_FRAGMENTED;
+    bool is_waste_a = a >= MV_FINDING_LEAK && a <= MV_FINDING_WAITING;
+    bool is_waste_b = b >= MV_FINDING_LEAK && b <= MV_FINDING_WAITING;
 
     if (is_waste_a && is_waste_b)
         return (bytes_a < bytes_b) - (bytes_a > bytes_b);
@@ -484,6 +540,7 @@ static void add_pytorch(gathering *g)
 {
     add_ooms(g);
     add_fragmentation(g);
+    add_waiting(g);
     if (g->of->whatif)
         add_whatif(g);
     add_not_fragmented(g);
@@ -528,7 +585,7 @@ static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *ou
     *g = (gathering){.words.arena = arena,
                      .of = reports,
                      .out = out,
-                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 15};
+                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 18};
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g->capacity)};
     return out->rows ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
 }

@@ -4,7 +4,7 @@
  * (triage.h).
  *
  *     out of memory      each failed request, in order of events
- *     leaks, fragmentation  those with most bytes first
+ *     leaks, fragmentation  those with most bytes first; memory that waits for streams with them
  *     device             who holds all memory of the device
  *     what if            what other settings would have saved
  *     peak, held         who holds most then; or at all, in a file of one moment
@@ -25,6 +25,7 @@
     X(OOM, "OUT OF MEMORY")     \
     X(LEAK, "LEAK")             \
     X(FRAGMENTED, "FRAGMENTED") \
+    X(WAITING, "WAITING")       \
     X(DEVICE, "DEVICE")         \
     X(WHATIF, "WHAT IF")        \
     X(PEAK, "PEAK")             \

@@ -112,7 +112,13 @@ static void add_fragmentation(heading *h)
     mv_headline_row row = {
         .kind = MV_FINDING_FRAGMENTED, .bytes = found->beyond, .why = found->why};
 
-    if (!found->fragmented) {
+    if (found->waits) {
+        row.kind = MV_FINDING_WAITING;
+        row.level = MV_HEADLINE_ALARM;
+        row.bytes = found->waiting.bytes;
+        row.text =
+            mv_say(&h->words, "waiting for streams: %s", mv_size_text(size, found->waiting.bytes));
+    } else if (!found->fragmented) {
         row.level = found->is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
         row.text = mv_say(&h->words, "fragmentation %s", found->answer);
         row.bytes = 0;
@@ -190,11 +196,13 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
 {
     static const char *const names[MV_FINDING_COUNT] = {[MV_FINDING_OOM] = "out of memory",
                                                         [MV_FINDING_LEAK] = "leak",
-                                                        [MV_FINDING_FRAGMENTED] = "fragmented"};
+                                                        [MV_FINDING_FRAGMENTED] = "fragmented",
+                                                        [MV_FINDING_WAITING] = "waiting"};
     bool has_ooms = reports->ooms && !is_of_other(reports);
     uint32_t count = (has_ooms ? reports->ooms->count : 0) +
                      (reports->leaks ? reports->leaks->count : 0) +
-                     (reports->fragmentation && reports->fragmentation->fragmented);
+                     (reports->fragmentation &&
+                      (reports->fragmentation->fragmented || reports->fragmentation->waits));
 
     if (headline->count == 0)
         return "";

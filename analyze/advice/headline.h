@@ -20,7 +20,7 @@ typedef enum {
 
 typedef struct {
     mv_headline_level level;
-    mv_finding_kind kind; /* MV_FINDING_OOM, _LEAK or _FRAGMENTED: which report says it */
+    mv_finding_kind kind; /* MV_FINDING_OOM, _LEAK, _FRAGMENTED or _WAITING: which report says it */
     uint64_t bytes;       /* that it is about; 0: none */
     const char *text;     /* "leak 24.0 MiB at train.py:74, 2 more" */
     const char *why;      /* the report's sentence, without a full stop; never NULL */

@@ -4,6 +4,7 @@
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/oom/refused_calls.h"
 #include "analyze/ranks/summary.h"
+#include "analyze/totals/host_totals.h"
 
 #include "base/numbers.h"
 #include "base/side_by_side.h"
@@ -392,13 +393,50 @@ static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
     return MV_OK;
 }
 
+/* ---- pinned memory ------------------------------------------------------------------------- */
+
+static bool looks_at_host(const inquiry *q)
+{
+    if (mv_level_is_host(q->trace->origin.level))
+        return true;
+    for (uint32_t i = 0; i < q->out->level_count; i++)
+        if (q->out->levels[i].level == MV_LEVEL_HOST)
+            return true;
+    return false;
+}
+
+/* What the host allocator's rounding costs. */
+static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
+{
+    mv_triage *t = q->out;
+    mv_host_totals host = mv_host_totals_of(q->read);
+    const char *text = mv_host_rounding_text(&t->arena, &host);
+    mv_finding *f = mv_push_struct(&t->arena, mv_finding);
+
+    if (!text || !f)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage");
+    if (!*text || !looks_at_host(q))
+        return MV_OK;
+    *f = (mv_finding){.kind = MV_FINDING_NOTE,
+                      .report = MV_REPORT_FRAGMENTATION,
+                      .verdict = "rounding",
+                      .bytes = host.now.rounding + host.now.powers / 2};
+    f->text = mv_say(words,
+                     "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N "
+                     "MiB as they are",
+                     text);
+    t->rows[t->count++] = (mv_triage_row){
+        .level = mv_level_name(MV_LEVEL_HOST), .finding = f, .text = f->text, .bytes = f->bytes};
+    return MV_OK;
+}
+
 /* ---- all --------------------------------------------------------------------------------- */
 
 static mv_code judge(const inquiry *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_telling words = {.arena = &t->arena};
-    uint64_t most = (uint64_t)t->device_count * MV_REPORT_COUNT + t->other_count;
+    uint64_t most = (uint64_t)t->device_count * MV_REPORT_COUNT + t->other_count + 1;
 
     t->rows = mv_push_array(&t->arena, mv_triage_row, most + 1);
     if (!t->rows)
@@ -411,7 +449,7 @@ static mv_code judge(const inquiry *q, mv_err *err)
         for (uint32_t report = 0; report < MV_REPORT_COUNT; report++)
             add_row(t, d, (mv_report)report, &words);
     }
-    if (add_others(q, &words, err) != MV_OK)
+    if (add_others(q, &words, err) != MV_OK || add_rounding(q, &words, err) != MV_OK)
         return err->code;
     mv_sort_by(&t->arena, t->rows, t->count, sizeof *t->rows, by_weight, NULL);
     return words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage") : MV_OK;

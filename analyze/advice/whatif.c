@@ -5,6 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/oom/last_failure.h"
+#include "analyze/replay/segment_kinds.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -39,6 +40,7 @@ static mv_code run_built_in(whatif_state *s, mv_err *err)
         return err->code;
     s->out->runs = list.rows;
     s->out->run_count = list.count;
+    s->out->untried = list.untried;
     return MV_OK;
 }
 
@@ -51,9 +53,14 @@ static mv_code run_all(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
     s->out->runs = mv_push_array(s->arena, mv_trial, opts->conf_count);
     if (!s->out->runs)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0; i < opts->conf_count && code == MV_OK; i++)
-        code =
-            mv_trials_try(&s->out->trials, opts->conf[i], &s->out->runs[s->out->run_count++], err);
+    for (uint32_t i = 0; i < opts->conf_count && code == MV_OK; i++) {
+        mv_trial *run = &s->out->runs[s->out->run_count];
+        code = mv_trials_try(&s->out->trials, opts->conf[i], run, err);
+        if (run->result.gave_up)
+            s->out->untried++;
+        else
+            s->out->run_count++;
+    }
     return code;
 }
 
@@ -337,6 +344,12 @@ static const char *find_idle_note(whatif_state *s)
             if (!strstr(text, keys[k]))
                 mv_text_append(text, sizeof text, "%s%s", *text ? ", " : "", keys[k]);
     }
+    if (s->out->untried)
+        return keep(s, mv_arena_printf(s->arena,
+                                       "%u setting%s left out: replaying %s to the end would take "
+                                       "too long",
+                                       s->out->untried, s->out->untried == 1 ? " is" : "s are",
+                                       s->out->untried == 1 ? "it" : "them"));
     if (!*text)
         return "";
     return keep(s, mv_arena_printf(s->arena,
@@ -367,6 +380,7 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     advise(&s);
     out->verdict = find_verdict(&s);
     out->idle_note = find_idle_note(&s);
+    out->kinds_note = keep(&s, mv_segment_kinds_note(arena, trace, lives));
     return s.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
 }
 

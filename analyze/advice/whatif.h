@@ -36,7 +36,10 @@ typedef struct {
     mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
     const char *advice_none; /* NULL when there is advice */
     const char *verdict;     /* what the advice comes to, in a few words; never NULL */
-    const char *idle_note;   /* about settings that change nothing on the device; "" */
+    const char *kinds_note;  /* about segments that tell of other settings (segment_kinds.h); "" */
+    uint32_t untried;        /* settings that were not replayed to the end: they are no runs */
+    const char *idle_note;   /* about settings that change nothing on the device, or were left out;
+                              * "" */
 } mv_whatif;
 
 typedef struct {

@@ -90,11 +90,26 @@ static uint64_t needed_by(const fragmentation_state *q)
     return d->needed;
 }
 
+/* The most that may be taken beyond a need. */
+static uint64_t allowance(uint64_t needed)
+{
+    uint64_t usual = SLACK + needed / SLACK_SHARE;
+    uint64_t small = needed / 2 > LEAST_WASTE ? needed / 2 : LEAST_WASTE;
+
+    return small < usual ? small : usual;
+}
+
+/* Whence that is. */
+static const char *allowance_text(uint64_t needed)
+{
+    if (allowance(needed) == SLACK + needed / SLACK_SHARE)
+        return "80 MiB + 5 %";
+    return needed / 2 > LEAST_WASTE ? "half of it" : "32 MiB";
+}
+
 static bool is_far_beyond(uint64_t beyond, uint64_t needed)
 {
-    if (beyond > SLACK + needed / SLACK_SHARE)
-        return true;
-    return beyond > LEAST_WASTE && beyond > needed / 2;
+    return beyond > allowance(needed);
 }
 
 /* Whether segments in use are mostly holes. In a healthy run they may be so between steps, because
@@ -120,20 +135,6 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
         snprintf(text, 32, "%.1f times", 1 + part);
     else
         snprintf(text, 32, "%s", "over 100 times");
-    return text;
-}
-
-/* " at event 214": of the moment that is reported; "" without events. */
-static const char *moment_text(char text[32], const fragmentation_state *q)
-{
-    uint32_t event = q->out->at.event;
-
-    if (q->lives->events.count == 0)
-        *text = 0;
-    else if (event == MV_BEFORE)
-        snprintf(text, 32, " before the first event");
-    else
-        snprintf(text, 32, " at event %u", event);
     return text;
 }
 
@@ -167,6 +168,13 @@ static bool lacks_segments(const mv_lives *lives)
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
 }
 
+/* Whether what was taken is not certain: segments that were held one after the other would look the
+ * same. */
+static bool is_too_high(const fragmentation_state *q)
+{
+    return q->lives->doubts.unproven_segments > 0 && q->out->at.event + 1 != q->lives->events.count;
+}
+
 /* Why there is no certain verdict. NULL when memory is out. */
 static const char *why_unknown(const fragmentation_state *q)
 {
@@ -184,6 +192,10 @@ static const char *why_unknown(const fragmentation_state *q)
         return "what was reserved at other moments is not certain: no segment event is in the file";
     if (lacks_segments(lives))
         return "what was reserved before the trace begins is unknown: the file has no final heap";
+    if (is_too_high(q))
+        return "what was reserved at once is not certain: the file has the ends of segments, but "
+               "no "
+               "beginning";
     if (lives->history != MV_HISTORY_COMPLETE)
         return "whether what is free was needed before the trace begins is unknown: record from "
                "the start, with max_entries large enough";
@@ -193,16 +205,49 @@ static const char *why_unknown(const fragmentation_state *q)
                     : NULL;
 }
 
+/* What waits; and at the moment that was not asked for, what the run would have needed without. */
+static const char *why_waiting(const fragmentation_state *q)
+{
+    const mv_fragmentation *f = q->out;
+    mv_bound bound = mv_bounds_of(q->lives).allocated;
+    char waits[MV_SIZE_TEXT], need[MV_SIZE_TEXT], without[96] = "";
+
+    if (f->chosen)
+        snprintf(without, sizeof without, ": without the wait, %s%s would have been needed at once",
+                 mv_bound_words(bound), mv_size_text(need, f->demand.allocated));
+    return mv_arena_printf(
+        q->arena, "%s in %u block%s %s freed, but another stream may still use %s%s",
+        mv_size_text(waits, f->waiting.bytes), f->waiting.blocks, mv_plural(f->waiting.blocks),
+        f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
+}
+
+/* By the same measure as for the other verdict: bytes beyond the need, and how many are usual. What
+ * was reserved before the trace counts as beyond it here: the answer is known without. */
+static const char *why_ok(const fragmentation_state *q)
+{
+    const mv_fragmentation *f = q->out;
+    uint64_t taken = f->bytes.reserved + f->failed, need = f->demand.needed;
+    char beyond[MV_SIZE_TEXT], allowed[MV_SIZE_TEXT];
+
+    if (taken <= need)
+        return f->over_plain ? "what is free now was needed at another moment of the run"
+                             : "all of it was needed at once";
+    return mv_arena_printf(q->arena, "%s%s beyond the need; up to %s (%s) are usual",
+                           q->lives->history == MV_HISTORY_COMPLETE ? "" : "at most ",
+                           mv_size_text(beyond, taken - need),
+                           mv_size_text(allowed, allowance(need)), allowance_text(need));
+}
+
 /* NULL when memory is out. */
 static const char *why(const fragmentation_state *q, bool is_far)
 {
     const mv_fragmentation *f = q->out;
-    uint64_t free =
-        f->bytes.reserved > f->bytes.allocated ? f->bytes.reserved - f->bytes.allocated : 0;
-    char more[32], used[MV_SIZE_TEXT], when[32], base[BASE_TEXT];
+    char more[32], base[BASE_TEXT];
 
     if (f->is_unseen)
         return WHY_UNSEEN;
+    if (f->waits)
+        return why_waiting(q);
     if (!f->is_known)
         return why_unknown(q);
     if (f->fragmented)
@@ -211,15 +256,7 @@ static const char *why(const fragmentation_state *q, bool is_far)
                                                   : "the allocator holds",
                                         proportion(more, f->beyond, f->base), base_text(base, q))
                       : "segments in use are mostly holes";
-    if (!f->over_plain)
-        return mv_arena_printf(q->arena, "what is reserved is %s the %s in use%s",
-                               proportion(more, free, f->bytes.allocated),
-                               mv_size_text(used, f->bytes.allocated), moment_text(when, q));
-    if (f->bytes.reserved + f->failed <= f->demand.needed)
-        return "what is free now was needed at another moment of the run";
-    if (f->waits)
-        return "most of it waits for streams that may still use it";
-    return "what it holds beyond the need is no more than a few half-used segments";
+    return why_ok(q);
 }
 
 static bool find_words(fragmentation_state *q, bool is_far)
@@ -229,6 +266,7 @@ static bool find_words(fragmentation_state *q, bool is_far)
     char reserved[MV_SIZE_TEXT], failed[MV_SIZE_TEXT], needed[MV_SIZE_TEXT];
 
     f->answer = f->fragmented  ? "fragmented"
+                : f->waits     ? "waiting"
                 : f->is_unseen ? "not known on this level"
                 : f->is_known  ? "ok"
                                : "ok as far as is known";
@@ -249,6 +287,34 @@ static bool find_words(fragmentation_state *q, bool is_far)
     return f->why && f->figures;
 }
 
+/* Whether most of what is not allocated waits for a stream, and far more than a heap has beyond its
+ * need. At the moment that was not asked for, the need must have been far higher for it, too. */
+static bool is_waiting(const mv_fragmentation *f)
+{
+    const mv_demand *d = &f->demand;
+
+    if (f->bytes.pending <= f->bytes.free || !is_far_beyond(f->bytes.pending, f->bytes.allocated))
+        return false;
+    return !f->chosen || is_far_beyond(d->needed - d->allocated, d->allocated);
+}
+
+/* Whether what was taken is near to what was in use at once for certain. Where frees alone show
+ * blocks, that are those of the final heap. */
+static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
+{
+    const mv_lives *lives = q->lives;
+    uint64_t need = q->out->demand.needed;
+
+    if (lives->doubts.unproven_ends > 0) {
+        need = 0;
+        for (uint32_t i = 0; i < lives->allocs.count; i++)
+            need += lives->allocs.completed[i] == MV_NEVER ? lives->allocs.block[i] : 0;
+    } else if (mv_bounds_of(lives).active & MV_BOUND_MOST) {
+        return false;
+    }
+    return taken <= need || !is_far_beyond(taken - need, need);
+}
+
 /* False when memory is out. */
 static bool decide(fragmentation_state *q)
 {
@@ -263,21 +329,18 @@ static bool decide(fragmentation_state *q)
     f->over_plain = f->bytes.reserved > f->bytes.allocated &&
                     f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
     is_far = is_far_beyond(f->beyond, f->base);
-    f->fragmented = (is_far || is_hollow(q)) && !q->lives->lacks_allocs;
+    f->fragmented = (is_far || is_hollow(q)) && !q->lives->lacks_allocs && !is_too_high(q);
     f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
-    f->is_known =
-        f->fragmented ||
-        (!f->is_unseen && !q->lives->lacks_allocs && !lacks_segments(q->lives) &&
-         !(mv_bounds_of(q->lives).active & MV_BOUND_MOST) &&
-         !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed));
-    f->waits = f->is_known && !f->fragmented && f->over_plain && f->beyond > 0 &&
-               f->bytes.pending > f->bytes.free;
+    f->is_known = f->fragmented || (!f->is_unseen && !q->lives->lacks_allocs &&
+                                    !lacks_segments(q->lives) && is_surely_near(q, taken));
+    f->waits = !f->fragmented && !f->is_unseen && is_waiting(f);
+    f->allowed = allowance(f->base);
     return find_words(q, is_far);
 }
 
 const char *mv_fragmentation_verdict_name(const mv_fragmentation *f)
 {
-    return f->fragmented ? "fragmented" : "ok";
+    return f->fragmented ? "fragmented" : f->waits ? "waiting" : "ok";
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
@@ -304,6 +367,8 @@ static mv_code look(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *
     code = mv_heap_map_make(q->arena, &q->heap, &out->map, err);
     if (code == MV_OK)
         code = mv_pins_find(q->arena, &q->heap, &out->map, q->sites, MV_NO_ROW, &out->pins, err);
+    if (code == MV_OK)
+        code = mv_waiting_find(q->arena, q->lives, q->sites, out->at.event, &out->waiting, err);
     return code;
 }
 

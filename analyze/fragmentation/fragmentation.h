@@ -7,12 +7,14 @@
  *                                        whole: could be given back to the device
  *
  * The verdict compares what was taken from the device with the most that the run ever needed at
- * once. docs/fragmentation.md has the rule, and the reason for it. */
+ * once; where that is no more than usual, it looks whether most of what is not allocated was freed
+ * but waits for a stream. docs/fragmentation.md has the rules, and their reasons. */
 #ifndef MV_FRAGMENTATION_H
 #define MV_FRAGMENTATION_H
 
 #include "analyze/heap/pins.h"
 #include "analyze/heap/segment_growth.h"
+#include "analyze/heap/waiting.h"
 #include "analyze/replay/setting_trials.h"
 #include "analyze/totals/moment.h"
 
@@ -47,8 +49,9 @@ typedef struct {
     bool is_known;   /* whether the verdict is certain: nothing before the trace could change it */
     bool over_plain; /* at the moment, reserved is above 3/2 of allocated */
     bool is_unseen;  /* each block of the level fills its segment: no verdict, and none is known */
-    bool waits;      /* no verdict, but most of what is beyond the need waits for streams */
-    const char *answer; /* "fragmented", "ok", "ok as far as is known", "not known on this level" */
+    bool waits;      /* the verdict "waiting": most of what is not allocated waits for a stream */
+    const char *answer;  /* "fragmented", "waiting", "ok", "ok as far as is known", "not known on
+                          * this level" */
     const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed"; "at least 0.98 GiB" unless the
                           * history is complete */
     const char *why;     /* one sentence; never NULL */
@@ -59,6 +62,8 @@ typedef struct {
     uint64_t base;    /* what counts as needed: demand.needed, or what was reserved before the first
                        * event, where the past is unknown and this is more */
     uint64_t beyond;  /* taken at the moment beyond `base`; 0: nothing */
+    uint64_t allowed; /* the most that `beyond` can be without being fragmented */
+    mv_waiting waiting; /* who freed what is pending */
     uint32_t domain_count;
     mv_domain_report *domains; /* [domain_count] those that hold memory */
     mv_heap_map map;
@@ -94,6 +99,7 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
                               const mv_sites *sites, mv_fragmentation_opts opts,
                               mv_fragmentation *out, mv_err *err);
 
-const char *mv_fragmentation_verdict_name(const mv_fragmentation *found); /* "fragmented", "ok" */
+/* "fragmented", "waiting", "ok" */
+const char *mv_fragmentation_verdict_name(const mv_fragmentation *found);
 
 #endif

@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/levels/levels.h"
 #include "analyze/lives/block_size.h"
 #include "analyze/oom/last_failure.h"
+#include "analyze/replay/release.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
@@ -265,9 +267,9 @@ static void advise_setting(adviser *a, const mv_trial *trial)
 
     explain(a, trial->change, why, sizeof why);
     advice = advise(a, (uint64_t)trial->saves,
-                    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %s%s less at the peak%s "
-                    "(replayed): %s%s instead of %s%s%s%s",
-                    *trial->conf ? trial->conf : "''", about,
+                    "%s=%s would have reserved %s%s less at the peak%s (replayed): %s%s instead of "
+                    "%s%s%s%s",
+                    mv_release_conf(a->trace), *trial->conf ? trial->conf : "''", about,
                     mv_size_text(saves, (uint64_t)trial->saves),
                     keep(a, mv_trials_doubts(&a->trials, trial->conf)), about,
                     mv_size_text(is, trial->result.peak.reserved),
@@ -318,6 +320,43 @@ static void about_settings(adviser *a, uint32_t set, mv_err *err)
 
 /* ---- what the program could do ----------------------------------------------------------- */
 
+/* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp), unless
+ * told not to. */
+static const char *collectives_advice(const mv_trace *trace)
+{
+    enum { KEEP_REFERENCES = 208 };
+    mv_release release = mv_release_of(trace);
+
+    return release.kind == MV_WRITER_PYTORCH && release.first < KEEP_REFERENCES
+               ? "; for the tensors of collectives, TORCH_NCCL_AVOID_RECORD_STREAMS=1 does so "
+                 "before "
+                 "PyTorch 2.8"
+               : "";
+}
+
+/* Blocks that were freed while another stream could still use them. */
+static void about_waiting(adviser *a)
+{
+    const mv_waiting *w = &a->f->waiting;
+    const mv_waiting_line *line = w->lines;
+    char label[256], size[MV_SIZE_TEXT];
+    mv_advice *advice;
+
+    advice = advise(
+        a, line->bytes,
+        "%s %s %s in %u block%s%s. A block that another stream was recorded for "
+        "(tensor.record_stream()) waits until the device has passed that stream's work, however "
+        "far "
+        "the program runs ahead of it. Instead of record_stream(), keep a reference until the "
+        "program's stream waits for that work (torch.cuda.Stream.wait_event(), Work.wait()), and "
+        "drop the tensor then%s",
+        mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
+        line->is_free ? "freed" : "allocated", mv_size_text(size, line->bytes), line->blocks,
+        mv_plural(line->blocks), line->is_free ? "" : "; which line freed them is not in the file",
+        collectives_advice(a->trace));
+    advice->stack = line->stack;
+}
+
 static void about_streams(adviser *a)
 {
     const mv_segment_growths *g = &a->f->growths;
@@ -347,7 +386,12 @@ static void about_rounding(adviser *a)
 {
     char size[MV_SIZE_TEXT];
 
-    if (rounds_much(a))
+    if (rounds_much(a) && mv_level_is_host(a->trace->origin.level))
+        advise(a, a->f->bytes.rounding,
+               "%s of the pinned blocks are rounding to powers of two: "
+               "%s=pinned_max_round_threshold_mb:N pins requests above N MiB as they are",
+               mv_size_text(size, a->f->bytes.rounding), mv_release_conf(a->trace));
+    else if (rounds_much(a))
         advise(a, a->f->bytes.rounding,
                "%s of the blocks in use are rounding: allocate fewer tensors just above a step, or "
                "larger ones that several share",
@@ -397,6 +441,7 @@ static void open_trials(adviser *a, mv_err *err)
         return;
     }
     a->f->is_replayed = mv_trials_can_tell(&a->trials);
+    mv_trials_end_early(&a->trials);
     a->f->not_replayed = a->f->is_replayed ? NULL : a->trials.trust_why;
     a->f->trust = a->trials.trust;
     a->f->trust_why = a->trials.trust_why;
@@ -465,6 +510,8 @@ mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv
                  MV_FALLING(mv_advice, bytes));
     if (out->fragmented)
         about_streams(&a);
+    if (out->waits)
+        about_waiting(&a);
     about_rounding(&a);
     mv_sort_rows(arena, out->advice + first, out->advice_count - first,
                  MV_FALLING(mv_advice, bytes));

@@ -109,12 +109,17 @@ static void add_growth(mv_growth_search *s, uint32_t event)
 
 /* ---- demand ------------------------------------------------------------------------------ */
 
-static void raise_needed(mv_demand *d, uint64_t used, uint32_t event)
+/* `request`: bytes that were asked for in vain. */
+static void raise_needed(mv_demand *d, const mv_heap_sums *now, uint64_t request, uint32_t event)
 {
+    uint64_t used = now->allocated + now->pending + request;
+
     if (used > d->needed) {
         d->needed = used;
         d->needed_event = event;
     }
+    if (now->allocated + request > d->allocated)
+        d->allocated = now->allocated + request;
 }
 
 static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t event)
@@ -133,14 +138,14 @@ static void follow_demand(mv_growth_search *s)
     const mv_events *ev = &s->lives->events;
     mv_heap_sums now = mv_heap_total(&s->heap);
     uint32_t event = s->heap.event;
-    uint64_t used = now.allocated + now.pending, failed = 0;
+    uint64_t failed = 0, request = 0;
     uint8_t action = ev->action[event];
 
     if (action == MV_ACTION_OOM) {
         failed = mv_segment_size_for(ev->size[event]);
-        used += ev->size[event];
+        request = ev->size[event];
     }
-    raise_needed(&s->out->demand, used, event);
+    raise_needed(&s->out->demand, &now, request, event);
     if (event >= s->window.first && event < s->window.end && !is_growth(action))
         raise_taken(&s->out->demand, now.reserved + failed, failed, event);
 }
@@ -152,7 +157,7 @@ static void begin_demand(mv_growth_search *s)
     mv_heap_sums now = mv_heap_total(&s->heap);
 
     d->before = now.reserved;
-    raise_needed(d, now.allocated + now.pending, MV_BEFORE);
+    raise_needed(d, &now, 0, MV_BEFORE);
     d->taken_event = d->needed_event = MV_BEFORE;
     if (s->window.first == 0)
         d->taken = now.reserved;

@@ -45,7 +45,9 @@ typedef struct {
 typedef struct {
     uint64_t needed; /* most bytes in use (allocated or pending) at once */
     uint32_t needed_event;
-    uint64_t taken;       /* most bytes reserved, within the window */
+    uint64_t allocated; /* most bytes allocated at once: what would have been needed if no free had
+                         * waited for a stream */
+    uint64_t taken;     /* most bytes reserved, within the window */
     uint32_t taken_event; /* after the request that the segment was for; MV_BEFORE */
     uint64_t failed;      /* part of `taken` that the device refused: 0, or the segment of an
                            * out-of-memory event, which is taken_event then */

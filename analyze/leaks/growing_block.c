@@ -152,7 +152,7 @@ static bin_habit habit_of(search *s)
         s->kept[b] = 0;
     for (uint32_t b = h.first + 1; b <= h.last; b++) {
         h.rises += s->asked[b] > s->asked[b - 1];
-        h.falls += s->held[b] < s->held[b - 1];
+        h.falls += s->asked[b] < s->asked[b - 1];
         s->kept[b] = s->held[b] > s->held[b - 1] ? s->held[b] - s->held[b - 1] : 0;
     }
     if (s->held[h.last] > s->held[h.first])
@@ -160,15 +160,16 @@ static bin_habit habit_of(search *s)
     return h;
 }
 
-/* Whether the site is what the steps process, rather than what they keep. The first whole step is
- * part of the warm-up, but of two there is no other to compare with. */
+/* Whether the site is what the steps process, rather than what they keep: the tokens of a request.
+ * Where steps train, it outlives what was asked for: the step of the optimizer is in between. The
+ * first whole step is part of the warm-up, but of two there is no other to compare with. */
 static bool is_input(const search *s, const bin_habit *h)
 {
     uint32_t third = (h->bins + 2) / 3, from = h->bins > 1 ? h->first + 1 : h->first;
     double temporary = temporary_of(s->floor, h->last + 1 - third, h->last + 1) -
                        temporary_of(s->floor, from, from + third);
 
-    return temporary > TEMPORARY_A_GROWTH * (double)h->grown;
+    return !s->has_backward && temporary > TEMPORARY_A_GROWTH * (double)h->grown;
 }
 
 /* Whether the measured site grows. */

@@ -18,6 +18,7 @@
  * of fifty. */
 #define CHANCE_OF_STOP         0.02
 #define DEVIATIONS_OF_THINNING 2.0
+#define SHARE_OF_THINNING      0.25
 
 /* Bins with births that are needed for growth, including the youngest. A window of the last five
  * steps holds five before it is full, so it takes six. Births in exactly every second, third, ...
@@ -27,6 +28,10 @@
 #define BINS_OF_GROWTH 6
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
+
+/* A cache keeps at least this many times more blocks than it has dropped until it has been full for
+ * a while, which what it holds shows then (net_growth.h). */
+#define KEPT_BY_CACHE 4
 
 /* Growth that began in the second half of the recording must continue for this many bins. */
 #define BINS_OF_LATE_GROWTH 6
@@ -57,7 +62,8 @@ typedef struct {
     uint32_t bins, late_bins; /* distinct bins; those at or after `first` */
     uint32_t first_bin, last_bin;
     uint32_t least_gap, most_gap;
-    uint64_t late_sum; /* sum of the late bins' numbers, counted from `first` */
+    uint64_t late_sum;   /* sum of the late bins' numbers, counted from `first` */
+    uint32_t last_third; /* of the late bins, those in the last third of [first, last] */
     uint32_t most;
 } birth_spread;
 
@@ -86,6 +92,7 @@ static birth_spread spread_of(const mv_growth_site *s, uint32_t first, uint32_t 
         if (bin >= first) {
             b.late_bins++;
             b.late_sum += bin - first;
+            b.last_third += 3 * (uint64_t)(bin - first) >= 2 * ((uint64_t)last - first + 1);
         }
     }
     return b;
@@ -103,19 +110,22 @@ static bool births_stop(const birth_spread *b, uint32_t last)
 
     if (births_are_even(b))
         return silent >= 2 * (uint64_t)b->most_gap;
-    /* One silent bin may come from the position of the mark within the step. */
-    return silent > 1 && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
+    /* One silent bin may come from the position of the mark within the step, and a pause that was
+     * as long before was none for good. */
+    return silent > 1 && silent >= b->most_gap && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
 }
 
 /* Laplace's test for a trend: if the births were spread evenly, the mean of their bins would be in
- * the middle, give or take range / sqrt(12 n). */
+ * the middle, give or take range / sqrt(12 n). With many births it sees slopes that end nowhere
+ * near, so the last third must be thin as well. */
 static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last)
 {
     double range = (double)last - first, n = b->late_bins;
 
     if (b->late_bins < 2 || last <= first)
         return false;
-    return b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
+    return b->last_third < SHARE_OF_THINNING * n &&
+           b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
 }
 
 /* Each bin halves the doubt. Uneven births and a late beginning leave more of it. */
@@ -139,12 +149,19 @@ static uint32_t bins_of(const mv_growth_site *s)
     return bins;
 }
 
+/* Whether a site whose births are uneven looks like a cache that gets an entry for each new key: it
+ * frees hardly a block, and entries differ in size. */
+static bool is_cache(const mv_growth_site *s)
+{
+    return !s->is_one_size && KEPT_BY_CACHE * (uint64_t)s->freed <= s->alive;
+}
+
 static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint32_t last)
 {
     bool even = births_are_even(b), each_nth = even && b->least_gap == b->most_gap;
-    uint32_t wanted = BINS_OF_GROWTH;
+    uint32_t wanted = BINS_OF_GROWTH, bins = bins_of(s), young = bins - b->bins;
 
-    if (!s->sizes_recur && !even)
+    if (!even && (!s->sizes_recur || is_cache(s)))
         return false;
     if (!s->sizes_recur)
         wanted = BINS_OF_SIZES;
@@ -154,7 +171,7 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_OF_LATE_GROWTH;
     /* The youngest births may be too young to judge. At most two may be; otherwise the site is one
      * that keeps its blocks for a while. */
-    return b->late_bins >= 2 && b->bins + 2 >= wanted && bins_of(s) >= wanted;
+    return b->late_bins >= 2 && (b->bins >= wanted || (young <= 2 && bins >= wanted));
 }
 
 uint32_t mv_growth_first_bin(uint32_t marks)

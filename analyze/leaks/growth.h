@@ -26,6 +26,7 @@ typedef struct {
     const uint32_t *born; /* [alive] bins in which the live blocks were born, ascending */
     uint32_t alive;
     bool sizes_recur; /* most sizes were born in several bins */
+    bool is_one_size; /* most blocks have the same size */
     uint32_t *lived;  /* [freed] bins that the freed blocks lived through; the call sorts it */
     uint32_t freed;
 } mv_growth_site;

@@ -228,7 +228,7 @@ static const struct {
     [MV_LEAK_COMMUNICATION] = {"the blocks are made inside of torch.distributed or NCCL",
                                "communication at %s keeps a buffer a step: wait for and drop the "
                                "work handles, and reuse the process groups and buckets"},
-    [MV_LEAK_GROWING_BLOCK] = {"the site has one block, which a larger one replaces in each step",
+    [MV_LEAK_GROWING_BLOCK] = {"its blocks are replaced by larger ones, step after step",
                                "the tensor made at %s grows with each step (torch.cat or the "
                                "like): keep the pieces as numbers or on the CPU, or make a tensor "
                                "of the final size once and fill it"},

@@ -23,12 +23,11 @@ static uint32_t leak_of_row(const search *s, uint32_t row)
 }
 
 /* The pool of a block; the default one when it is not known. */
-static mv_pool_id pool_of(const search *s, uint32_t row)
+static uint32_t pool_of(const search *s, uint32_t row)
 {
-    uint32_t segment = s->lives->allocs.segment[row];
-    mv_pool_id pool = segment == MV_NO_ROW ? MV_NO_POOL : s->lives->segments.pool[segment];
+    mv_pool_id pool = mv_alloc_pool(s->lives, row);
 
-    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
+    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL.row : pool.row;
 }
 
 /* Blocks come in order of birth: a pool other than the latest one counts as new. */
@@ -46,9 +45,8 @@ static void measure_blocks(const search *s, uint32_t *latest_pool)
         if (a->requested[i] > signs->largest_block)
             signs->largest_block = a->requested[i];
         latest = &latest_pool[leak_of_row(s, i)];
-        signs->private_pools +=
-            pool_of(s, i).row != MV_DEFAULT_POOL.row && pool_of(s, i).row != *latest;
-        *latest = pool_of(s, i).row;
+        signs->private_pools += pool_of(s, i) != MV_DEFAULT_POOL.row && pool_of(s, i) != *latest;
+        *latest = pool_of(s, i);
     }
 }
 

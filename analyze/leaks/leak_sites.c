@@ -3,6 +3,7 @@
 
 #include "analyze/code/stack_marks.h"
 #include "analyze/leaks/growing_block.h"
+#include "analyze/leaks/growing_line.h"
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/net_growth.h"
 #include "base/sort.h"
@@ -210,6 +211,7 @@ static void judge_births(mv_leak_state *w, uint32_t s)
     size_habit habit = sizes_of(w, use);
 
     site.sizes_recur = habit.recur;
+    site.is_one_size = habit.is_one;
     use->growth = mv_growth_judge(&site);
     if (use->growth.kind != MV_GROWTH_STEADY) {
         w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;
@@ -259,6 +261,32 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
+/* Whether the floor still rises to the end without the state of optimizers, which has an end: that
+ * of the parameters. */
+static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    int64_t *more = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), state = 0;
+    mv_floor rest = w->floor;
+
+    rest.least = least;
+    if (!least || !more)
+        return false;
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        if (!makes_state(w, marks, a->stack[i]))
+            continue;
+        more[mv_floor_bin(&w->floor, a->birth[i])] += (int64_t)a->block[i];
+        more[mv_floor_bin(&w->floor, a->freed[i])] -= (int64_t)a->block[i];
+    }
+    for (uint32_t b = 0; b < w->floor.bins; b++) {
+        state += more[b];
+        least[b] = w->floor.least[b] - (uint64_t)state;
+    }
+    return mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
+                          &w->out->floor.rises);
+}
+
 /* Withdraws the sites that allocate optimizer state if the parameters explain it. */
 static bool check_state(mv_leak_state *w)
 {
@@ -277,7 +305,7 @@ static bool check_state(mv_leak_state *w)
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_steady(&w->uses[s]) && makes_state(w, marks, w->sites.stack[s]))
             w->uses[s].growth.kind = MV_GROWTH_NONE;
-    return true;
+    return !w->out->floor.rises || floor_without_state(w, marks);
 }
 
 /* ---- growth that is net ------------------------------------------------------------------ */
@@ -298,13 +326,13 @@ static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
 
         for (uint32_t i = 0; i < rows; i++) {
             uint32_t row = w->kept[i], bin = mv_steps_bin(&w->out->steps, a->birth[row]);
-            list[(*count)++] = (mv_kept_block){a->block[row], bin, s};
+            list[(*count)++] = (mv_kept_block){row, bin, s, a->block[row]};
         }
     }
     return list;
 }
 
-/* Withdraws sites when other sites give back as much. */
+/* Withdraws sites when they, or other sites, give back as much. */
 static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
@@ -313,8 +341,7 @@ static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, u
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
         grows[s] = 1;
-    if (!mv_net_growth(w->scratch, w->lives, &w->out->steps, kept, count, first, grows,
-                       w->sites.count))
+    if (!mv_net_growth(w->scratch, w->lives, &w->sites, &w->floor, kept, count, first, grows))
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (!grows[s])
@@ -391,6 +418,62 @@ static bool add_growing_blocks(mv_leak_state *w)
     return true;
 }
 
+static bool has_leak(const mv_leak_state *w)
+{
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (w->uses[s].leaked > 0)
+            return true;
+    return false;
+}
+
+/* Marks what is alive of the growing lines; of_group[group] is 1 + their number, 0: none. */
+static void leak_lines(mv_leak_state *w, const mv_growing_line *lines, const uint32_t *of_group,
+                       mv_site_use **most)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+
+    for (uint32_t row = a->preexisting; row < a->count; row++) {
+        uint32_t site = mv_site_of(&w->sites, a->stack[row]), line = of_group[w->sites.group[site]];
+        mv_site_use *use = &w->uses[site];
+
+        if (line == 0 || a->freed[row] != MV_NEVER || is_nameless(w, site))
+            continue;
+        leak_block(w, use, row);
+        use->is_growing_block = true;
+        if (!most[line - 1] || use->leaked_bytes > most[line - 1]->leaked_bytes) {
+            if (most[line - 1])
+                most[line - 1]->bytes_per_step = 0;
+            most[line - 1] = use;
+            use->bytes_per_step = lines[line - 1].bytes_per_step;
+        }
+        use->growth.confidence = 0.75; /* growth, by lines that have freed all blocks so far */
+    }
+}
+
+/* Adds the lines whose blocks grow together, where the floor rises and no other line is the cause.
+ */
+static bool add_growing_lines(mv_leak_state *w)
+{
+    mv_growing_line *lines;
+    mv_site_use **most;
+    uint32_t count, *of_group;
+
+    if (has_leak(w) || !w->out->floor.rises)
+        return true;
+    if (!mv_growing_lines_find(w, &lines, &count))
+        return false;
+    if (count == 0)
+        return true;
+    of_group = mv_push_array(w->scratch, uint32_t, w->sites.groups);
+    most = mv_push_array(w->scratch, mv_site_use *, count);
+    if (!of_group || !most)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        of_group[lines[i].group] = i + 1;
+    leak_lines(w, lines, of_group, most);
+    return true;
+}
+
 bool mv_leak_sites_judge(mv_leak_state *w)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), count;
@@ -410,5 +493,5 @@ bool mv_leak_sites_judge(mv_leak_state *w)
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_steady(&w->uses[s]))
             leak_site(w, &w->uses[s]);
-    return add_growing_blocks(w);
+    return add_growing_blocks(w) && add_growing_lines(w);
 }

@@ -6,10 +6,12 @@
 
 #include "analyze/code/stack_marks.h"
 #include "analyze/events/recorder.h"
+#include "analyze/leaks/floor_risen.h"
 #include "analyze/leaks/leak_graphs.h"
 #include "analyze/leaks/leak_kind.h"
 #include "analyze/leaks/leak_signs.h"
 #include "analyze/leaks/leak_state.h"
+#include "analyze/leaks/older.h"
 #include "analyze/leaks/own_threads.h"
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
@@ -465,6 +467,9 @@ static void decide(mv_leak_state *w, const no_growth *o)
                     "memory was kept in several steps, but there are too few to tell growth "
                     "from warm-up",
                     RECORD_STEPS);
+    else if (out->floor.rises)
+        set_unknown(out, "the floor rises", mv_floor_risen_why(w),
+                    "record on, since a cache that fills has an end");
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
         set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step", "");
     else
@@ -490,7 +495,7 @@ static bool measure_floor(mv_leak_state *w, mv_err *err)
         w->out->floor = (mv_leak_floor){.first = w->floor.least[first],
                                         .last = w->floor.least[steps->count - 1],
                                         .steps = steps->count - first};
-    return true;
+    return mv_floor_trend(w->scratch, &w->floor, first, &w->out->floor.rises);
 }
 
 static bool find(mv_leak_state *w, mv_err *err)
@@ -507,7 +512,7 @@ static bool find(mv_leak_state *w, mv_err *err)
         return false;
     add_retained(w);
     if (!find_in_progress(w) || !mv_own_threads_join(w) || !list_leaks(w) || !list_retained(w) ||
-        !look_without_growth(w, &o))
+        !mv_older_find(w) || !look_without_growth(w, &o))
         return false;
     decide(w, &o);
     w->out->may_grow = looks_like_growth(w->out, &o);

@@ -73,11 +73,21 @@ typedef struct {
     mv_stack_id stack;    /* of the site with the most bytes; MV_NO_STACK: not recorded */
 } mv_retained;
 
+/* What is old and still alive, without any notion of steps: the blocks of a line, alive at the end,
+ * that are older than any block of that line was when it was freed. */
+typedef struct {
+    uint64_t bytes;
+    uint32_t blocks;
+    uint32_t age_events; /* of the oldest: events from its birth, or the first event, to the end */
+    mv_stack_id stack;   /* of the site with the most bytes; MV_NO_STACK: not recorded */
+} mv_older;
+
 /* The least allocated in the first whole step after the warm-up and in the last whole step
  * (analyze/steps/step_floor.h). */
 typedef struct {
     uint64_t first, last;
     uint32_t steps; /* whole steps from the first to the last; 0: there are none */
+    bool rises;     /* to the end (mv_floor_trend): the verdict is not CLEAN */
 } mv_leak_floor;
 
 typedef struct {
@@ -96,7 +106,9 @@ typedef struct {
     const struct mv_driver_growth *driver;
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */
-    uint8_t *is_leaked;    /* [lives.allocs.count] 1: the allocation is part of a leak */
+    uint32_t older_count;
+    mv_older *older;    /* [older_count] most bytes first; leaked blocks, too */
+    uint8_t *is_leaked; /* [lives.allocs.count] 1: the allocation is part of a leak */
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;

@@ -3,139 +3,241 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* Bins that a block must live to count. Blocks that live shorter pass through the steps. */
-#define BINS_OF_AGE 3
+/* The time in which a site kept blocks, in quarters: [cut[0], cut[1]), ... of the whole bins. */
+enum { CUTS = 5 };
 
-/* Old blocks of one size: how many were born in a bin, less how many were freed in it. */
+typedef struct {
+    uint32_t cut[CUTS];
+    double sum[CUTS - 1]; /* what blocks hold at the floors of a quarter, added up */
+    bool frees_old;       /* blocks that were part of LEAST_AGE floors or more were freed */
+} quarters;
+
+/* A block that was part of fewer floors than this passes through the steps. */
+#define LEAST_AGE 3
+
+/* What blocks of one size hold: how many more at the floor of a bin than at that of the bin before.
+ * `blocks` and `weighted` (times the bin) are added up from the first bin of that size. */
 typedef struct {
     uint64_t size;
     uint32_t bin;
-    int32_t net;
+    int64_t blocks;
+    double weighted;
 } change;
 
+typedef struct {
+    const mv_lives *lives;
+    const mv_floor *floor;
+    uint32_t count;
+    change *changes; /* [count] by size and bin */
+} sizes;
+
+static quarters quarters_of(uint32_t from, uint32_t end)
+{
+    quarters q = {.cut = {0}};
+
+    for (uint32_t i = 0; i < CUTS; i++)
+        q.cut[i] = from + (uint32_t)((uint64_t)(end - from) * i / (CUTS - 1));
+    return q;
+}
+
+static double mean_of(const quarters *q, uint32_t quarter)
+{
+    return q->sum[quarter] / (q->cut[quarter + 1] - q->cut[quarter]);
+}
+
+/* Adds the floors at which a block is alive. */
+static void add_block(quarters *q, const mv_floor *floor, const mv_alloc_lives *a, uint32_t row)
+{
+    uint32_t from = mv_floor_bin(floor, a->birth[row]), end = mv_floor_bin(floor, a->freed[row]);
+
+    if (a->birth[row] == MV_BEFORE)
+        from = 0;
+    for (uint32_t i = 0; i + 1 < CUTS; i++) {
+        uint32_t begin = from > q->cut[i] ? from : q->cut[i];
+        uint32_t stop = end < q->cut[i + 1] ? end : q->cut[i + 1];
+
+        if (begin < stop)
+            q->sum[i] += (double)a->block[row] * (stop - begin);
+    }
+    q->frees_old = q->frees_old || (end < q->cut[CUTS - 1] && end >= from + LEAST_AGE);
+}
+
+/* By how much more is held in the quarters [middle, end) than in [begin, middle), in the mean. */
+static double rise_of(const quarters *q, uint32_t begin, uint32_t middle, uint32_t end)
+{
+    double before = 0, after = 0;
+
+    for (uint32_t i = begin; i < end; i++)
+        *(i < middle ? &before : &after) += q->sum[i];
+    return after / (q->cut[end] - q->cut[middle]) - before / (q->cut[middle] - q->cut[begin]);
+}
+
+/* Whether less than half of what is kept is left. */
+static bool is_given_back(const quarters *kept, const quarters *held, uint32_t begin,
+                          uint32_t middle)
+{
+    double grown = rise_of(kept, begin, middle, CUTS - 1);
+
+    return grown > 0 && 2 * rise_of(held, begin, middle, CUTS - 1) < grown;
+}
+
+/* Whether a site that frees old blocks is a cache that is full: of what it holds more in the last
+ * quarter than in the first, an even share is a third; less than half of that came since the
+ * third. */
+static bool is_full(const quarters *held)
+{
+    return held->frees_old &&
+           6 * (mean_of(held, 3) - mean_of(held, 2)) < mean_of(held, 3) - mean_of(held, 0);
+}
+
+/* ---- by size ----------------------------------------------------------------------------- */
+
 /* The sizes of the kept blocks, ascending, each once. */
-static uint64_t *sizes_of(mv_arena *scratch, const mv_kept_block *kept, uint32_t count,
-                          uint32_t *sizes)
+static uint64_t *list_sizes(mv_arena *scratch, const mv_kept_block *kept, uint32_t count,
+                            uint32_t *found)
 {
     uint64_t *size = mv_push_array(scratch, uint64_t, count);
 
-    *sizes = 0;
+    *found = 0;
     if (!size)
         return NULL;
     for (uint32_t i = 0; i < count; i++)
         size[i] = kept[i].size;
     mv_sort_rows(scratch, size, count, MV_RISING_VALUES(uint64_t));
     for (uint32_t i = 0; i < count; i++)
-        if (i == 0 || size[i] != size[*sizes - 1])
-            size[(*sizes)++] = size[i];
+        if (i == 0 || size[i] != size[*found - 1])
+            size[(*found)++] = size[i];
     return size;
 }
 
-/* Whether a block lived for long. A block that is alive at the end may. */
-static bool is_old(const mv_alloc_lives *a, const mv_steps *steps, uint32_t row)
+static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *size, uint32_t count)
 {
-    if (a->freed[row] == MV_NEVER || a->birth[row] == MV_BEFORE)
-        return true;
-    return mv_steps_bin(steps, a->freed[row]) >= mv_steps_bin(steps, a->birth[row]) + BINS_OF_AGE;
+    uint64_t at = mv_lower_bound_u64(size, count, a->block[row]);
+
+    return at < count && size[at] == a->block[row];
 }
 
-static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *size, uint32_t sizes)
+/* Each block of these sizes that is alive at a floor comes at one and goes at another. */
+static bool list_changes(mv_arena *scratch, sizes *s, const uint64_t *size, uint32_t count)
 {
-    uint64_t at = mv_lower_bound_u64(size, sizes, a->block[row]);
-
-    return at < sizes && size[at] == a->block[row];
-}
-
-/* Births and frees of old blocks of the given sizes, added up by size and bin. */
-static change *changes_of(mv_arena *scratch, const mv_lives *lives, const mv_steps *steps,
-                          const uint64_t *size, uint32_t sizes, uint32_t *count)
-{
-    const mv_alloc_lives *a = &lives->allocs;
+    const mv_alloc_lives *a = &s->lives->allocs;
     uint64_t most = 0;
-    uint32_t n = 0;
-    change *list;
 
     for (uint32_t i = 0; i < a->count; i++)
-        most += is_wanted(a, i, size, sizes) && is_old(a, steps, i) ? 2 : 0;
-    list = mv_push_array(scratch, change, most);
-    *count = 0;
-    if (!list)
-        return NULL;
-    for (uint32_t i = 0; i < a->count; i++) {
-        if (!is_wanted(a, i, size, sizes) || !is_old(a, steps, i))
+        most += is_wanted(a, i, size, count) ? 2 : 0;
+    s->changes = mv_push_array(scratch, change, most);
+    for (uint32_t i = 0; s->changes && i < a->count; i++) {
+        uint32_t end = mv_floor_bin(s->floor, a->freed[i]);
+        uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(s->floor, a->birth[i]);
+
+        if (from >= end || !is_wanted(a, i, size, count))
             continue;
-        if (a->birth[i] != MV_BEFORE)
-            list[n++] = (change){a->block[i], mv_steps_bin(steps, a->birth[i]), 1};
-        if (a->freed[i] != MV_NEVER)
-            list[n++] = (change){a->block[i], mv_steps_bin(steps, a->freed[i]), -1};
+        s->changes[s->count++] = (change){a->block[i], from, 1, from};
+        s->changes[s->count++] = (change){a->block[i], end, -1, -(double)end};
     }
-    mv_sort_rows(scratch, list, n, MV_RISING(change, size), MV_RISING(change, bin));
-    for (uint32_t i = 0; i < n; i++) {
-        if (*count > 0 && list[*count - 1].size == list[i].size &&
-            list[*count - 1].bin == list[i].bin)
-            list[*count - 1].net += list[i].net;
-        else
-            list[(*count)++] = list[i];
-    }
-    return list;
+    if (!s->changes)
+        return false;
+    mv_sort_rows(scratch, s->changes, s->count, MV_RISING(change, size), MV_RISING(change, bin));
+    for (uint32_t i = 1; i < s->count; i++)
+        if (s->changes[i].size == s->changes[i - 1].size) {
+            s->changes[i].blocks += s->changes[i - 1].blocks;
+            s->changes[i].weighted += s->changes[i - 1].weighted;
+        }
+    return true;
 }
 
-static int32_t net_of(const change *list, uint32_t count, uint64_t size, uint32_t bin)
+/* What blocks of one size hold at the floors of all bins before `end`, added up. */
+static double held_before(const sizes *s, uint64_t size, uint32_t end)
 {
-    mv_bisect b = mv_bisect_over(0, count);
+    mv_bisect b = mv_bisect_over(0, s->count);
+    const change *last;
 
     while (mv_bisect_next(&b)) {
-        const change *c = &list[b.middle];
-        mv_bisect_tell(&b, c->size < size || (c->size == size && c->bin < bin));
+        const change *c = &s->changes[b.middle];
+        mv_bisect_tell(&b, c->size < size || (c->size == size && c->bin < end));
     }
-    return b.low < count && list[b.low].size == size && list[b.low].bin == bin ? list[b.low].net
-                                                                               : 0;
+    last = b.low > 0 ? &s->changes[b.low - 1] : NULL;
+    if (!last || last->size != size)
+        return 0;
+    return (double)size * ((double)last->blocks * end - last->weighted);
 }
 
-/* kept[from] to kept[to - 1] are blocks of one site and bin. Whether less than half of their bytes
- * is left once old blocks of the same sizes that were freed in that bin are taken off. */
-static bool is_given_back(const mv_kept_block *kept, uint32_t from, uint32_t to, const change *list,
-                          uint32_t count)
+/* Fills q->sum for all blocks of the sizes of kept[from] to kept[to - 1], which are sorted. */
+static void add_sizes(const sizes *s, const mv_kept_block *kept, uint32_t from, uint32_t to,
+                      quarters *q)
 {
-    uint64_t bytes = 0, left = 0;
-
-    for (uint32_t i = from, end; i < to; i = end) {
-        int32_t net = net_of(list, count, kept[i].size, kept[i].bin);
-
-        for (end = i + 1; end < to && kept[end].size == kept[i].size;)
-            end++;
-        bytes += (end - i) * kept[i].size;
-        if (net > 0)
-            left += ((uint32_t)net < end - i ? (uint32_t)net : end - i) * kept[i].size;
+    for (uint32_t i = from; i < to; i++) {
+        if (i > from && kept[i].size == kept[i - 1].size)
+            continue;
+        for (uint32_t k = 0; k + 1 < CUTS; k++)
+            q->sum[k] += held_before(s, kept[i].size, q->cut[k + 1]) -
+                         held_before(s, kept[i].size, q->cut[k]);
     }
-    return 2 * left < bytes;
 }
 
-bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_steps *steps,
-                   mv_kept_block *kept, uint32_t count, uint32_t first, uint8_t *grows,
-                   uint32_t sites)
-{
-    uint32_t sizes, changes;
-    uint64_t *size = sizes_of(scratch, kept, count, &sizes);
-    change *list = size ? changes_of(scratch, lives, steps, size, sizes, &changes) : NULL;
-    uint32_t *bins = mv_push_array(scratch, uint32_t, sites);
-    uint32_t *back = mv_push_array(scratch, uint32_t, sites);
+/* ---- by site ----------------------------------------------------------------------------- */
 
-    if (!list || !bins || !back)
+/* What all blocks of the sites hold in each site's own quarters: [sites->count], of which those
+ * without kept blocks are empty. Fills `kept_sums` likewise for the kept blocks alone. */
+static bool add_sites(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
+                      const mv_floor *floor, const mv_kept_block *kept, uint32_t count,
+                      uint32_t first, quarters **held_sums, quarters **kept_sums)
+{
+    quarters *held = mv_push_array(scratch, quarters, sites->count);
+    quarters *of_kept = mv_push_array(scratch, quarters, sites->count);
+    uint32_t end = floor->bins - 1;
+
+    if (!held || !of_kept)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        quarters *q = &held[kept[i].site];
+
+        if (kept[i].bin >= first && kept[i].bin < end &&
+            (q->cut[CUTS - 1] == 0 || kept[i].bin < q->cut[0]))
+            *q = quarters_of(kept[i].bin, end);
+    }
+    for (uint32_t s = 0; s < sites->count; s++)
+        of_kept[s] = held[s];
+    for (uint32_t i = 0; i < count; i++)
+        add_block(&of_kept[kept[i].site], floor, &lives->allocs, kept[i].row);
+    for (uint32_t i = 0; i < lives->allocs.count; i++) {
+        quarters *q = &held[mv_site_of(sites, lives->allocs.stack[i])];
+
+        if (q->cut[CUTS - 1] > 0)
+            add_block(q, floor, &lives->allocs, i);
+    }
+    *held_sums = held;
+    *kept_sums = of_kept;
+    return true;
+}
+
+bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
+                   const mv_floor *floor, mv_kept_block *kept, uint32_t count, uint32_t first,
+                   uint8_t *grows)
+{
+    sizes s = {.lives = lives, .floor = floor};
+    quarters *held, *of_kept;
+    uint32_t found;
+    uint64_t *size = list_sizes(scratch, kept, count, &found);
+
+    if (!size || !list_changes(scratch, &s, size, found) ||
+        !add_sites(scratch, lives, sites, floor, kept, count, first, &held, &of_kept))
         return false;
     mv_sort_rows(scratch, kept, count, MV_RISING(mv_kept_block, site),
-                 MV_RISING(mv_kept_block, bin), MV_RISING(mv_kept_block, size));
+                 MV_RISING(mv_kept_block, size));
     for (uint32_t i = 0, end; i < count; i = end) {
-        for (end = i + 1;
-             end < count && kept[end].site == kept[i].site && kept[end].bin == kept[i].bin;)
+        const quarters *own = &held[kept[i].site], *k = &of_kept[kept[i].site];
+        quarters of_sizes;
+
+        for (end = i + 1; end < count && kept[end].site == kept[i].site;)
             end++;
-        if (kept[i].bin < first || kept[i].bin >= steps->count)
+        if (own->cut[CUTS - 1] < own->cut[0] + CUTS - 2) /* a quarter would have no bin */
             continue;
-        bins[kept[i].site]++;
-        back[kept[i].site] += is_given_back(kept, i, end, list, changes);
+        of_sizes = quarters_of(own->cut[0], own->cut[CUTS - 1]);
+        add_sizes(&s, kept, i, end, &of_sizes);
+        if (is_given_back(k, own, 2, 3) || is_full(own) ||
+            (is_given_back(k, &of_sizes, 2, 3) && is_given_back(k, &of_sizes, 0, 2)))
+            grows[kept[i].site] = 0;
     }
-    for (uint32_t s = 0; s < sites; s++)
-        if (2 * back[s] > bins[s])
-            grows[s] = 0;
     return true;
 }

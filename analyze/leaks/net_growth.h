@@ -1,27 +1,35 @@
-/* Growth is net: what one line keeps, another line may give back.
+/* Growth is net: what a line keeps, it or another line may give back.
  *
  *     bins                      2    3    4    5    6
  *     append(x)      kept      +1   +1
  *     replace(x)     kept                 +1   +1   +1     a full buffer: the new block is kept,
  *                    freed                -1   -1   -1     and an old one of the same size is freed
- */
+ *
+ * A line that drops most of its blocks and keeps some frees a block of that size in almost every
+ * bin, too, so bins say nothing by themselves. What is held at the floor of each bin does: it is
+ * compared between the quarters of the time in which the line kept blocks. */
 #ifndef MV_NET_GROWTH_H
 #define MV_NET_GROWTH_H
 
-#include "analyze/steps/steps.h"
+#include "analyze/code/sites.h"
+#include "analyze/steps/step_floor.h"
 
 /* One block that a site seems to keep. */
 typedef struct {
+    uint32_t row; /* of lives->allocs */
+    uint32_t bin; /* of its birth */
+    uint32_t site;
     uint64_t size; /* bytes occupied */
-    uint32_t bin;  /* of its birth */
-    uint32_t site; /* below `sites` */
 } mv_kept_block;
 
-/* Sets grows[site] to 0 if, in most of the bins in which the site kept blocks, old blocks of the
- * same sizes were freed, no matter who had allocated them. Bins before `first` and the last bin do
- * not count. Sorts `kept`. False when memory is out. O(n log n). */
-bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_steps *steps,
-                   mv_kept_block *kept, uint32_t count, uint32_t first, uint8_t *grows,
-                   uint32_t sites);
+/* Sets grows[site] to 0 where less than half of what the site keeps is left: when all blocks of
+ * these sizes that are held at the floor are counted, whoever allocated them, or all blocks of the
+ * site. Of the former, both the second half of the time and its last quarter must show it, since
+ * other lines allocate the same sizes; of the latter, the last quarter: a cache that is full holds
+ * as much as before. Bins before `first` and the last bin do not count. Sorts `kept` by site. False
+ * when memory is out. O(n log n). */
+bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
+                   const mv_floor *floor, mv_kept_block *kept, uint32_t count, uint32_t first,
+                   uint8_t *grows);
 
 #endif

@@ -3,6 +3,7 @@
 #include "analyze/events/recorder.h"
 #include "analyze/ledger/holdings.h"
 #include "analyze/levels/levels.h"
+#include "base/numbers.h"
 
 static const char *const names[] = {[MV_LEVEL_DEFAULT] = "default",
                                     [MV_LEVEL_PYTORCH] = "pytorch",
@@ -160,12 +161,21 @@ bool mv_level_is_host(const char *name)
     return name && strcmp(name, names[MV_LEVEL_HOST]) == 0;
 }
 
+/* Captures and JAX's profiles number the CPU after the devices that compute. */
+static bool is_cpu(const mv_trace *trace, uint32_t device)
+{
+    const char *first = mv_fact_find(trace, MV_FACT_CPU_DEVICE);
+    uint64_t number;
+
+    return first && mv_number_read(first, &number) && device >= number;
+}
+
 const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_PLACE_TEXT])
 {
     if (mv_level_is_host(trace->origin.level))
         snprintf(out, MV_PLACE_TEXT, "host");
     else
-        snprintf(out, MV_PLACE_TEXT, "device %u", device);
+        snprintf(out, MV_PLACE_TEXT, "device %u%s", device, is_cpu(trace, device) ? " (CPU)" : "");
     return out;
 }
 

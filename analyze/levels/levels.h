@@ -80,7 +80,7 @@ const char *mv_level_held(const mv_trace *trace);
 /* Whether that is the name of the host's level; NULL: no. */
 bool mv_level_is_host(const char *name);
 
-/* What a device of the trace is called: "device 0", or "host" on that level. */
+/* What a device of the trace is called: "device 0", "device 1 (CPU)", or "host" on that level. */
 #define MV_PLACE_TEXT 24
 const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_PLACE_TEXT]);
 

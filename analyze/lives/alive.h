@@ -13,7 +13,8 @@
 #include "analyze/lives/lives.h"
 
 /* Whether a preexisting allocation was freed before the first event and only waited for a stream:
- * never allocated within the trace, but active. See mv_alloc_lives.freed. */
+ * never allocated within the trace, but active. See mv_alloc_lives.freed. If event 0 completes its
+ * free, that was asked for earlier: at once before, or long before. */
 static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -21,8 +22,7 @@ static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
     if (a->birth[row] != MV_BEFORE || a->freed[row] != 0)
         return false;
     return lives->events.count == 0 || lives->alloc_of[0] != row ||
-           (lives->events.action[0] != MV_ACTION_FREE_REQUESTED &&
-            lives->events.action[0] != MV_ACTION_FREE_COMPLETED);
+           lives->events.action[0] != MV_ACTION_FREE_REQUESTED;
 }
 
 /* birth <= event < end, where MV_BEFORE is the earliest event. */

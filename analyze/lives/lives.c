@@ -14,7 +14,8 @@ static mv_code build(mv_lives_sweep *r, mv_err *err)
     mv_lives_undo(r);
     if (!mv_lives_apply(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of %u allocs", r->alloc_events);
-    mv_lives_settle(r);
+    if (!mv_lives_settle(r))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments of the final heap");
     if (!mv_lives_history(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "annotations");
     return MV_OK;

@@ -81,8 +81,8 @@ typedef struct {
     bool has_no_heap;          /* the file has no final heap: nothing is compared with it */
     bool lacks_segment_events; /* they were not recorded, as it seems, or dropped: what is reserved
                                 * is taken to be that of the final heap at all times */
-    bool lacks_allocs;         /* no event is an allocation, and frees or the final heap show that
-                                * there were some */
+    bool lacks_allocs;         /* no event is an allocation, and frees, segments that were added or
+                                * the final heap show that there were some */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
@@ -91,21 +91,27 @@ typedef struct {
     /* How far the table can be trusted. All zero: it explains the final heap to the byte, and
      * every block size is known. */
     struct {
-        uint64_t lone_frees;       /* frees of addresses without an allocation */
-        uint64_t lost_frees;       /* allocations without a recorded free whose bytes were used
-                                    * again: they end there; or, in a file without any free, that
-                                    * the final heap lacks: they end at the last event */
-        uint64_t unrequested;      /* allocations that lack their free_requested: they may have
-                                    * been freed before `freed` */
-        uint64_t ended_last;       /* those of both that end at the last event, since the final heap
-                                    * shows their end alone; it may have come after that event */
-        uint64_t uncompleted;      /* allocations of a file without any free_completed: they may
-                                    * have waited for a stream after `completed` */
-        uint64_t lone_segments;    /* segment events that contradict the bytes that were held */
-        uint64_t misplaced;        /* allocs that do not start where free bytes started */
-        uint64_t outside;          /* allocs that no known segment holds */
-        uint64_t inexact_blocks;   /* allocations whose block size is only a lower bound */
-        uint64_t resized_blocks;   /* block sizes that later events or the final heap corrected */
+        uint64_t lone_frees;    /* frees of addresses without an allocation */
+        uint64_t lost_frees;    /* allocations without a recorded free whose bytes were used
+                                 * again: they end there; or, in a file without any free, that
+                                 * the final heap lacks: they end at the last event */
+        uint64_t unrequested;   /* allocations that lack their free_requested: they may have
+                                 * been freed before `freed` */
+        uint64_t ended_last;    /* those of both that end at the last event, since the final heap
+                                 * shows their end alone; it may have come after that event */
+        uint64_t unproven;      /* those from before the first event that only their free_requested
+                                 * shows, in a file without any alloc: they may have been
+                                 * allocated after it, and one after the other */
+        uint64_t unproven_ends; /* the same with their last free */
+        uint64_t unproven_segments; /* those that may have been added after the first event, in a
+                                     * file that only has the ends of its kind of segments */
+        uint64_t uncompleted;       /* allocations of a file without any free_completed: they may
+                                     * have waited for a stream after `completed` */
+        uint64_t lone_segments;     /* segment events that contradict the bytes that were held */
+        uint64_t misplaced;         /* allocs that do not start where free bytes started */
+        uint64_t outside;           /* allocs that no known segment holds */
+        uint64_t inexact_blocks;    /* allocations whose block size is only a lower bound */
+        uint64_t resized_blocks;    /* block sizes that later events or the final heap corrected */
         uint64_t final_mismatches; /* final blocks that the events do not lead to, or the reverse */
         uint64_t final_over;       /* those of them that the events have and the final heap lacks,
                                     * or has no longer allocated */

@@ -41,7 +41,7 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     bool expandable = s->is_expandable[segment];
     uint64_t least = mv_round_least(&r->rules, requested), rest;
 
-    if (r->is_captured)
+    if (r->fills || r->is_captured)
         return (block_size){r->fills ? room : requested, false};
     if (room < rounded)
         return (block_size){least < room ? least : room, true};
@@ -63,7 +63,7 @@ static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_
     uint64_t rounded = mv_round_request(&r->rules, requested);
     block_size size = size_from_room(r, segment, requested, room);
 
-    if (r->is_captured || size.inexact || s->is_expandable[segment] ||
+    if (r->fills || r->is_captured || size.inexact || s->is_expandable[segment] ||
         rounded <= MV_SMALL_REQUEST || room == rounded || rounded >= r->rules.max_split ||
         size.bytes != rounded)
         return size;

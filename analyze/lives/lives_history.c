@@ -39,8 +39,18 @@ static evidence gather(const mv_lives_sweep *r)
     return e;
 }
 
-/* Whether a heap that the file describes without addresses (profiler-made files) holds more than
- * the events explain. */
+/* Whether the file describes the device's heap without addresses, as profiler-made files do. */
+static bool has_unplaced_segments(const mv_lives_sweep *r)
+{
+    const mv_segments *s = &r->trace->segments;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->device[i] == (int64_t)r->lives->device && s->address[i] == MV_NO_BYTES)
+            return true;
+    return false;
+}
+
+/* Whether such a heap holds more than the events explain. */
 static bool has_unplaced_heap(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual > 0 && mv_rankset_next(&r->final.starts, 0) == MV_NO_RANK;
@@ -257,7 +267,8 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
 /* A log of another allocator's calls alone shows what was there before by its frees. */
 static const char *why_empty(const mv_lives_sweep *r)
 {
-    if (!r->fills || mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
+    if (!mv_trace_allocator(r->trace) ||
+        mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
         return "the heap was empty before the first event";
     return "no block from before the first event was freed; others of that time cannot be seen";
 }
@@ -330,6 +341,25 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
         decide(r, MV_HISTORY_LATE, 0, "the heap was in use when recording began");
 }
 
+/* Whether blocks were allocated, but nothing shows a segment: not even the final heap. */
+static bool has_blocks_without_segments(const mv_lives_sweep *r)
+{
+    return !r->is_captured && r->lives->doubts.outside > 0 && !mv_lives_has_segments(r) &&
+           !has_unplaced_segments(r);
+}
+
+/* A segment is only added for a request, which is the next event of the device. */
+static bool lacks_allocs(const mv_lives_sweep *r)
+{
+    const mv_lives *lives = r->lives;
+
+    if (r->ev.count == 0 || r->alloc_events > 0 || r->is_captured)
+        return false;
+    return (lives->history != MV_HISTORY_TRUNCATED &&
+            (lives->doubts.lone_frees > 0 || lives->doubts.residual > 0)) ||
+           r->adds_segments;
+}
+
 bool mv_lives_history(mv_lives_sweep *r)
 {
     evidence e = gather(r);
@@ -346,8 +376,7 @@ bool mv_lives_history(mv_lives_sweep *r)
         decide_empty(r, full);
     else
         decide_used(r, &e, full, lost_ranges);
-    r->lives->lacks_allocs = r->ev.count > 0 && r->alloc_events == 0 &&
-                             r->lives->history != MV_HISTORY_TRUNCATED &&
-                             (r->lives->doubts.lone_frees > 0 || r->lives->doubts.residual > 0);
+    r->lives->lacks_allocs = lacks_allocs(r);
+    r->lives->lacks_segment_events |= has_blocks_without_segments(r);
     return true;
 }

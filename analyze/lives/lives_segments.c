@@ -3,7 +3,17 @@
 
 static uint32_t new_row(mv_lives_sweep *r)
 {
-    return r->lives->segments.count++;
+    uint32_t row = r->lives->segments.count++;
+
+    r->kin[row] = row;
+    return row;
+}
+
+static uint32_t first_kin(const mv_lives_sweep *r, uint32_t row)
+{
+    while (r->kin[row] != row)
+        row = r->kin[row] = r->kin[r->kin[row]];
+    return row;
 }
 
 static bool is_expandable(const mv_lives_sweep *r, uint32_t start)
@@ -11,14 +21,22 @@ static bool is_expandable(const mv_lives_sweep *r, uint32_t start)
     return r->lives->segments.is_expandable[r->held.row[start]];
 }
 
-/* All pieces of an expandable reservation have its pool and stream, but only the first one shows
- * them. */
-static void inherit(mv_segment_lives *s, uint32_t row, uint32_t neighbour)
+static void inherit(mv_segment_lives *s, uint32_t row, uint32_t from)
 {
     if (s->kind[row] == MV_SEGMENT_UNKNOWN)
-        s->kind[row] = s->kind[neighbour];
+        s->kind[row] = s->kind[from];
     if (s->pool[row].row == MV_NO_ROW)
-        s->pool[row] = s->pool[neighbour];
+        s->pool[row] = s->pool[from];
+}
+
+/* All pieces of an expandable reservation have its pool and kind, but only some show them: what the
+ * final heap shows of one is true of those that were unmapped before (mv_lives_settle_segments). */
+static void join(mv_lives_sweep *r, uint32_t row, uint32_t neighbour)
+{
+    uint32_t a = first_kin(r, row), b = first_kin(r, neighbour);
+
+    r->kin[a > b ? a : b] = a < b ? a : b;
+    inherit(&r->lives->segments, row, neighbour);
 }
 
 /* A free block reaches from one piece of an expandable segment into the next, but never from one
@@ -36,11 +54,11 @@ static void hold(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t row)
         return;
     if (below != MV_NO_RANK && is_expandable(r, below)) {
         mv_rankset_drop(&r->edges, low);
-        inherit(s, row, r->held.row[below]);
+        join(r, row, r->held.row[below]);
     }
     if (mv_rankset_has(&r->held.starts, high) && is_expandable(r, high)) {
         mv_rankset_drop(&r->edges, high);
-        inherit(s, row, r->held.row[high]);
+        join(r, row, r->held.row[high]);
     }
 }
 
@@ -74,7 +92,9 @@ static void cut(mv_lives_sweep *r, uint32_t rank)
     s->death[row] = s->death[old];
     s->kind[row] = s->kind[old];
     s->is_expandable[row] = s->is_expandable[old];
-    if (!s->is_expandable[row])
+    if (s->is_expandable[row])
+        join(r, row, old);
+    else
         mv_rankset_add(&r->edges, rank);
 }
 
@@ -199,9 +219,22 @@ bool mv_lives_hold_before(mv_lives_sweep *r)
     capacity += 3 * (uint64_t)r->ranks.segment_events;
     if (capacity >= MV_NO_ROW || !mv_segment_lives_push(r->arena, capacity, &r->lives->segments))
         return false;
+    r->kin = mv_push_array(r->scratch, uint32_t, capacity);
+    if (!r->kin)
+        return false;
     for (at = mv_rankset_next(starts, 0); at != MV_NO_RANK; at = mv_rankset_next(starts, at + 1))
         begin_before(r, at, r->before_held.end[at], r->before_held.row[at]);
     return true;
+}
+
+static void inherit_from_kin(mv_lives_sweep *r)
+{
+    mv_segment_lives *s = &r->lives->segments;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        inherit(s, first_kin(r, i), i);
+    for (uint32_t i = 0; i < s->count; i++)
+        inherit(s, i, first_kin(r, i));
 }
 
 /* The kinds of segments in which no allocation began. */
@@ -222,5 +255,6 @@ void mv_lives_settle_segments(mv_lives_sweep *r)
         if (final != MV_NO_RANK)
             copy_final(r, r->held.row[at], r->final.row[final]);
     }
+    inherit_from_kin(r);
     guess_kinds(&r->lives->segments);
 }

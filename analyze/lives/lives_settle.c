@@ -1,4 +1,5 @@
 /* Compares the end of the forward sweep with the final heap, which is the truth. */
+#include "analyze/lives/alive.h"
 #include "analyze/lives/lives_sweep.h"
 
 /* Whether a row can end at the last event, which must not be its birth, nor event 0, where it would
@@ -115,7 +116,73 @@ static void find_residuals(mv_lives_sweep *r)
     r->lives->doubts.residual_reserved = (int64_t)reserved;
 }
 
-void mv_lives_settle(mv_lives_sweep *r)
+/* ---- events that were not recorded --------------------------------------------------------- */
+
+/* Frees show what was there before the first event, if allocs are recorded as well. skip_actions is
+ * about PyTorch's allocator of the device alone. */
+static void find_unproven(mv_lives_sweep *r)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+
+    if (r->alloc_events > 0 || r->is_captured || r->fills)
+        return;
+    for (uint32_t i = 0; i < a->preexisting; i++) {
+        r->lives->doubts.unproven += a->freed[i] != MV_NEVER && !mv_alloc_was_pending(r->lives, i);
+        r->lives->doubts.unproven_ends += a->completed[i] != MV_NEVER;
+    }
+}
+
+/* The first event that ends a segment of a kind, MV_NEVER; or where some are added: then those that
+ * are not were there before. */
+static uint32_t first_end(const mv_lives_sweep *r, uint8_t add, uint8_t end)
+{
+    uint32_t first = MV_NEVER;
+
+    for (uint32_t i = r->ev.count; i-- > 0;) {
+        if (r->ev.action[i] == add)
+            return MV_NEVER;
+        if (r->ev.action[i] == end)
+            first = i;
+    }
+    return first;
+}
+
+/* The first alloc in each segment; MV_BEFORE is before the others. */
+static uint32_t *first_allocs(mv_lives_sweep *r)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t *first = mv_push_array(r->scratch, uint32_t, r->lives->segments.count);
+
+    for (uint32_t i = a->count; first && i-- > 0;) /* in order of birth */
+        if (a->segment[i] != MV_NO_ROW)
+            first[a->segment[i]] = a->birth[i] + 1;
+    return first;
+}
+
+/* A segment that was added has the block of its request from that moment on. So one without an
+ * alloc was there before, and so was one with a block from before; with one before the first end of
+ * a segment, it was there at that moment. Of expandable segments, whose pieces a block may span,
+ * this is not known. False when memory is out. */
+static bool find_unproven_segments(mv_lives_sweep *r)
+{
+    const mv_segment_lives *s = &r->lives->segments;
+    uint32_t ended = first_end(r, MV_ACTION_SEGMENT_ALLOC, MV_ACTION_SEGMENT_FREE);
+    uint32_t unmapped = first_end(r, MV_ACTION_SEGMENT_MAP, MV_ACTION_SEGMENT_UNMAP);
+    uint32_t *first;
+
+    if ((ended == MV_NEVER && unmapped == MV_NEVER) || r->is_captured || r->fills)
+        return true;
+    first = first_allocs(r);
+    for (uint32_t i = 0; first && i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE)
+            r->lives->doubts.unproven_segments +=
+                s->is_expandable[i]
+                    ? unmapped != MV_NEVER
+                    : ended != MV_NEVER && (r->alloc_events == 0 || first[i] > ended + 1);
+    return first != NULL;
+}
+
+bool mv_lives_settle(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
 
@@ -125,4 +192,6 @@ void mv_lives_settle(mv_lives_sweep *r)
         r->lives->doubts.inexact_blocks += a->inexact[i];
     if (r->ev.count)
         find_residuals(r);
+    find_unproven(r);
+    return find_unproven_segments(r);
 }

@@ -27,10 +27,12 @@ typedef struct {
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
     bool is_captured;   /* mv_trace_is_captured, or a file of another tool: sizes are known */
-    bool fills;         /* each block fills a segment of its own (mv_trace_allocator) */
+    bool fills;         /* each block fills a segment of its own (mv_trace_allocator, and pinned
+                         * memory in a snapshot) */
     bool is_thinned;    /* blocks were left out (analyze/thin/thin.h): gaps mean nothing */
     uint64_t recorded;  /* events that there were before that */
     uint32_t alloc_events;
+    bool adds_segments; /* there are segment_alloc or segment_map events */
 
     mv_ranges final;       /* segments of the final heap; row: of trace->segments */
     uint32_t *final_block; /* [ranks] active final block that starts there, or MV_NO_ROW */
@@ -43,14 +45,15 @@ typedef struct {
     mv_rankset edges;    /* ends of segments and runs, which no free block crosses */
     mv_rankset used;     /* starts of blocks that are in use now */
     uint32_t *alloc_row; /* [ranks] rows of lives->allocs of used blocks */
-    uint32_t segment_capacity;
+    uint32_t *kin;       /* [rows of segments] a row of the same reservation; itself: the first one.
+                          * Pieces that ever touched are of one */
 } mv_lives_sweep;
 
 /* All of these return false when memory is out. */
 bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err);
 void mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_apply(mv_lives_sweep *r);
-void mv_lives_settle(mv_lives_sweep *r);
+bool mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);
 
 /* ---- between the files of the sweep ------------------------------------------------------ */

@@ -17,6 +17,7 @@ static void count_actions(mv_lives_sweep *r)
     for (uint32_t i = 0; i < r->ev.count; i++)
         count[r->ev.action[i]]++;
     r->alloc_events = (uint32_t)count[MV_ACTION_ALLOC];
+    r->adds_segments = count[MV_ACTION_SEGMENT_ALLOC] || count[MV_ACTION_SEGMENT_MAP];
     r->has_requested = count[MV_ACTION_FREE_REQUESTED] != 0;
     r->has_completed = count[MV_ACTION_FREE_COMPLETED] != 0;
 }
@@ -48,8 +49,10 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     uint32_t count;
 
     r->ev = mv_trace_events(r->trace, device);
-    r->fills = mv_trace_allocator(r->trace) != NULL;
-    r->is_captured = mv_trace_is_captured(r->trace) || r->fills;
+    r->is_captured = mv_trace_is_captured(r->trace) || mv_trace_allocator(r->trace);
+    /* a snapshot's other level is pinned memory, where a segment is a block */
+    r->fills =
+        mv_trace_allocator(r->trace) || (r->trace->origin.level && !mv_trace_is_captured(r->trace));
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0;
     r->recorded = r->ev.count + r->trace->notes[MV_NOTE_THINNED].count;
     r->rules = mv_block_rules_of(r->trace);

@@ -28,6 +28,7 @@ typedef struct {
     uint64_t bytes[MV_MOST_REPETITIONS];
     uint64_t now; /* in the current step; predicted for one that is still to come */
     uint32_t times;
+    bool is_guess; /* predicted by the common factor alone */
 } sizes;
 
 typedef struct {
@@ -54,6 +55,9 @@ typedef struct {
     uint32_t end; /* row of the base: the forecast reaches up to it */
     uint64_t
         *bytes; /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
+    uint64_t *sure; /* [end - base.row] the same without guesses */
+    uint32_t deed_count;
+    mv_replay_deed *deeds; /* [deed_count] */
 } prediction;
 
 static uint64_t asked_of(const prediction *t, uint32_t row)
@@ -233,7 +237,7 @@ static bool is_constant(const prediction *t, const sizes *s)
 }
 
 /* MV_NO_BYTES: the size differs from step to step, and this step has not yet shown how. */
-static uint64_t predict_size(const prediction *t, const sizes *s)
+static uint64_t predict_size(const prediction *t, sizes *s)
 {
     const sizes *along = NULL, *equal = NULL;
     uint64_t bytes = s->bytes[t->base];
@@ -257,10 +261,11 @@ static uint64_t predict_size(const prediction *t, const sizes *s)
         return bytes;
     if ((double)t->shown < SHOWN * (double)t->allocated && has_varied(t, s))
         return MV_NO_BYTES;
+    s->is_guess = !equal;
     return equal ? equal->now : (uint64_t)((double)bytes * t->common + 0.5);
 }
 
-static uint64_t predict_row(prediction *t, uint32_t row)
+static const sizes *predict_row(prediction *t, uint32_t row)
 {
     const mv_recurrence *r = t->found;
     const mv_repetition *base = &r->at[t->base];
@@ -275,7 +280,7 @@ static uint64_t predict_row(prediction *t, uint32_t row)
         s.now = predict_size(t, &s);
         *kept = s;
     }
-    return kept->now;
+    return kept;
 }
 
 static bool is_kept(const prediction *t, uint32_t row)
@@ -292,7 +297,8 @@ static bool follow_peers(prediction *t)
 
     t->answer = mv_push_array(t->scratch, sizes, ANSWERS);
     t->bytes = mv_push_array(t->scratch, uint64_t, count);
-    if (!t->answer || !t->bytes)
+    t->sure = mv_push_array(t->scratch, uint64_t, count);
+    if (!t->answer || !t->bytes || !t->sure)
         return false;
     for (uint32_t i = 0; i < r->count; i++) {
         t->after[i] = mv_push_array(t->scratch, uint32_t, count);
@@ -315,19 +321,25 @@ static void predict_rows(prediction *t)
     const mv_repetition *base = &t->found->at[t->base];
     uint64_t guessed = 0;
 
-    t->bytes[0] = t->ask.bytes;
+    t->bytes[0] = t->sure[0] = t->ask.bytes;
     t->end = base->row + 1;
     for (uint32_t row = t->end; row < base->end; row++) {
-        uint64_t bytes = predict_row(t, row);
+        const sizes *predicted = predict_row(t, row);
+        uint64_t bytes = predicted->now, least;
         if (row >= base->step_end && is_other((double)bytes, asked_of(t, row)))
             break;
         if (bytes == MV_NO_BYTES) {
             bytes = (uint64_t)((double)asked_of(t, row) * t->common);
             guessed += bytes;
         }
+        if ((predicted->is_guess || predicted->now == MV_NO_BYTES) && bytes > asked_of(t, row))
+            least = asked_of(t, row);
+        else
+            least = bytes;
         if ((double)guessed > GUESSED * (double)t->allocated)
             break;
         t->bytes[row - base->row] = base->step == 1 && is_kept(t, row) ? 0 : bytes;
+        t->sure[row - base->row] = t->bytes[row - base->row] ? least : 0;
         t->end = row + 1;
     }
 }
@@ -355,45 +367,66 @@ static bool invert_peers(prediction *t)
     return true;
 }
 
-/* Bytes that are freed when the base frees `row`: those of its counterpart, while that is alive. */
-static uint64_t freed_with(prediction *t, uint32_t row)
+/* What is freed when the base frees `row`: a new allocation, or the counterpart of the base's,
+ * while that is alive. MV_NO_ROW: nothing. */
+static uint32_t freed_with(prediction *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];
     const mv_alloc_lives *a = &t->lives->allocs;
     uint32_t now;
 
     if (row >= t->end)
-        return 0;
+        return MV_NO_ROW;
     if (row >= base->row)
-        return t->bytes[row - base->row] ? mv_round_request(t->rules, t->bytes[row - base->row])
-                                         : 0;
+        return t->bytes[row - base->row] ? row : MV_NO_ROW;
     if (row < t->low || (now = t->current[row - t->low]) == MV_NO_ROW)
-        return 0;
+        return MV_NO_ROW;
     t->current[row - t->low] = MV_NO_ROW;
-    return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? a->block[now]
-                                                                                 : 0;
+    return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? now : MV_NO_ROW;
 }
 
-static uint64_t find_peak(prediction *t)
+/* Lists what the step would still do, the request first. False when memory is out. */
+static bool list_deeds(prediction *t, mv_arena *arena)
 {
     const mv_lives *l = t->lives;
     const mv_repetition *base = &t->found->at[t->base];
+    uint32_t first = l->allocs.birth[base->row] + 1;
     uint32_t last = t->end < t->found->now ? l->allocs.birth[t->end] : t->ask.event;
-    uint64_t level = t->allocated + mv_round_request(t->rules, t->ask.bytes), peak = level;
 
-    for (uint32_t e = l->allocs.birth[base->row] + 1; e < last; e++) {
-        uint32_t row = l->alloc_of[e];
+    t->deeds = mv_push_array(arena, mv_replay_deed, last > first ? (uint64_t)last - first + 1 : 1);
+    if (!t->deeds)
+        return false;
+    t->deeds[t->deed_count++] = (mv_replay_deed){base->row, true, t->ask.bytes};
+    for (uint32_t e = first; e < last; e++) {
+        uint32_t row = l->alloc_of[e], gone;
         if (row == MV_NO_ROW)
             continue;
         if (l->events.action[e] == MV_ACTION_ALLOC && row < t->end) {
             if (t->bytes[row - base->row])
-                level += mv_round_request(t->rules, t->bytes[row - base->row]);
+                t->deeds[t->deed_count++] = (mv_replay_deed){row, true, t->bytes[row - base->row]};
         } else if ((l->events.action[e] == MV_ACTION_FREE_REQUESTED ||
                     l->events.action[e] == MV_ACTION_FREE_COMPLETED) &&
-                   l->allocs.freed[row] == e) {
-            uint64_t gone = freed_with(t, row);
-            level -= gone < level ? gone : level;
+                   l->allocs.freed[row] == e && (gone = freed_with(t, row)) != MV_NO_ROW) {
+            t->deeds[t->deed_count++] = (mv_replay_deed){gone, gone == row, 0};
         }
+    }
+    return true;
+}
+
+/* The peak of that, new allocations having `bytes`. */
+static uint64_t find_peak(const prediction *t, const uint64_t *bytes)
+{
+    uint32_t first = t->found->at[t->base].row;
+    uint64_t level = t->allocated, peak = level;
+
+    for (uint32_t i = 0; i < t->deed_count; i++) {
+        const mv_replay_deed *d = &t->deeds[i];
+        uint64_t size = d->is_new ? mv_round_request(t->rules, bytes[d->row - first])
+                                  : t->lives->allocs.block[d->row];
+        if (d->bytes)
+            level += size;
+        else
+            level -= size < level ? size : level;
         peak = level > peak ? level : peak;
     }
     return peak;
@@ -427,7 +460,7 @@ static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
 }
 
 /* False when memory is out. */
-static bool predict(prediction *t, mv_forecast *out)
+static bool predict(prediction *t, mv_arena *arena, mv_forecast *out)
 {
     const mv_recurrence *r = t->found;
 
@@ -438,12 +471,19 @@ static bool predict(prediction *t, mv_forecast *out)
     if (!list_known(t) || !follow_peers(t) || !invert_peers(t))
         return false;
     predict_rows(t);
-    *out = (mv_forecast){.peak = find_peak(t),
+    if (!list_deeds(t, arena))
+        return false;
+    *out = (mv_forecast){.peak = find_peak(t, t->bytes),
+                         .least = find_peak(t, t->sure),
                          .is_least = !r->is_marked || t->end < r->at[t->base].step_end,
                          .step = r->at[t->base].step,
                          .steps = r->steps,
                          .matched = t->matched,
-                         .factor = t->factor};
+                         .factor = t->factor,
+                         .deed_count = t->deed_count,
+                         .deeds = t->deeds,
+                         .first = r->at[t->base].row,
+                         .count = t->end - r->at[t->base].row};
     return true;
 }
 
@@ -466,7 +506,7 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
     code = mv_recurrence_find(&scratch, lives, sites, steps, ask, &found, err);
     if (code == MV_OK && found.count) {
         t.base = most_alike(lives, &found);
-        if (!predict(&t, out))
+        if (!predict(&t, arena, out))
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the step's forecast");
     }
     mv_arena_release(&scratch);

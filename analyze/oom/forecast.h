@@ -14,21 +14,28 @@
 #define MV_FORECAST_H
 
 #include "analyze/lives/block_size.h"
+#include "analyze/replay/replay.h"
 #include "analyze/steps/recurrence.h"
 
 typedef struct {
     uint64_t peak;    /* most allocated bytes from here to the same point of the next step; 0: no
                        * earlier step of this kind reached this point */
+    uint64_t least;   /* the same without guesses: what no size of this step speaks for is as large
+                       * as in the earlier step, not scaled. The forecast is sure as far as this */
     bool is_least;    /* the peak may be higher: a size could not be predicted, or no mark shows the
                        * steps */
     uint32_t step;    /* the number of the earlier step, 1 to `steps` */
     uint32_t steps;   /* earlier steps with this point */
     uint32_t matched; /* allocations of this step that have a counterpart in that step */
     double factor;    /* sizes of this step over those of that step; 0: not a single factor */
+    /* What makes the peak, the request first. */
+    uint32_t deed_count;
+    const mv_replay_deed *deeds; /* [deed_count] */
+    uint32_t first, count;       /* rows of new allocations: [first, first + count) */
 } mv_forecast;
 
-/* `allocated` are the bytes at the moment, without the request. O(n). Fails only when memory is
- * out. */
+/* `allocated` are the bytes at the moment, without the request. O(n). The deeds live in `arena`.
+ * Fails only when memory is out. */
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                          const mv_steps *steps, const mv_block_rules *rules, mv_recurrence_ask ask,
                          uint64_t allocated, mv_forecast *out, mv_err *err);

@@ -4,15 +4,16 @@ mv_code mv_last_failure_lacks_memory(const mv_trials *trials, const mv_sites *si
                                      mv_err *err)
 {
     mv_window window = {0, trials->end};
-    mv_ooms found;
+    mv_oom last;
+    bool found;
 
     *out = false;
     if (!mv_trials_can_tell(trials) || trials->recorded_ooms == 0 ||
         trials->limit_source == MV_LIMIT_GIVEN)
         return MV_OK;
-    if (mv_ooms_find(trials->arena, trials->trace, trials->lives, sites, window, &found, err) !=
-        MV_OK)
+    if (mv_oom_last_find(trials->arena, trials->trace, trials->lives, sites, window, &last, &found,
+                         err) != MV_OK)
         return err->code;
-    *out = found.count > 0 && found.ooms[found.count - 1].verdict == MV_OOM_CAPACITY;
+    *out = found && last.verdict == MV_OOM_CAPACITY;
     return MV_OK;
 }

@@ -39,12 +39,20 @@ typedef struct {
     bool collects;      /* garbage_collection_threshold gives segments back, too */
     uint64_t *most;     /* [events] the most ever allocated, after each event */
     mv_oom_prospect prospect;
+    bool only_last; /* the others are measured, but not judged */
     mv_ooms *out;
 } oom_state;
 
 const char *mv_oom_verdict_name(mv_oom_verdict verdict)
 {
     return verdict_names[verdict];
+}
+
+const char *mv_oom_refuser_name(mv_oom_refuser refuser)
+{
+    static const char *const refusers[] = {"unknown", "device", "limit"};
+
+    return refusers[refuser];
 }
 
 uint64_t mv_oom_likely_total(uint64_t bytes)
@@ -70,6 +78,27 @@ static uint32_t domain_of(const oom_state *t, const mv_oom *o)
                         ev->stream[o->event]);
 }
 
+static mv_pool_id pool_of(const oom_state *t, const mv_oom *o)
+{
+    const mv_events *ev = &t->lives->events;
+
+    return o->api_call != MV_NO_ROW ? MV_DEFAULT_POOL
+                                    : mv_domain_pool(t->trace->tags.pool[ev->tag[o->event].row]);
+}
+
+/* What is free in a private pool is free for no one else: a CUDA graph uses it at each replay. */
+static uint64_t free_of_pool(const oom_state *t, const mv_oom *o)
+{
+    const mv_domains *d = &t->heap.domains;
+    mv_pool_id pool = pool_of(t, o);
+    uint64_t free = 0;
+
+    for (uint32_t i = 0; i < d->count; i++)
+        if (mv_domain_pool(d->pool[i]).row == pool.row)
+            free += t->heap.now.free[i];
+    return free;
+}
+
 static void measure(oom_state *t, mv_oom *o, uint32_t domain)
 {
     o->bytes = mv_heap_total(&t->heap);
@@ -77,7 +106,10 @@ static void measure(oom_state *t, mv_oom *o, uint32_t domain)
         o->usable = mv_heap_domain(&t->heap, domain).free;
         o->largest_hole = mv_holes_largest(&t->heap.now, (mv_domain_span){domain, domain + 1});
     }
-    o->limited = o->device_free != MV_NO_BYTES && o->device_free >= o->segment;
+    o->joinable = free_of_pool(t, o);
+    o->refused_by = o->device_free == MV_NO_BYTES  ? MV_REFUSED_UNKNOWN
+                    : o->device_free >= o->segment ? MV_REFUSED_LIMIT
+                                                   : MV_REFUSED_DEVICE;
 }
 
 /* The size as the device reported it; otherwise that of the smallest GPU that could hold what all
@@ -104,7 +136,7 @@ static void find_limit(oom_state *t, mv_oom *o)
     mv_oom_outlook *out = &o->outlook;
     uint64_t held = o->bytes.reserved;
 
-    if (o->limited) {
+    if (o->refused_by == MV_REFUSED_LIMIT) {
         out->limit_least = t->most_reserved;
         out->limit_most = held + o->segment - 1;
         if (t->least_refused < out->limit_most)
@@ -117,9 +149,9 @@ static void find_limit(oom_state *t, mv_oom *o)
         out->limit_most = out->limit_least;
     }
     out->limit = out->limit_least + (out->limit_most - out->limit_least) / 2;
-    out->margin = (int64_t)(out->limit - held + o->bytes.free - o->requested);
-    out->margin_least = (int64_t)(out->limit_least - held + o->bytes.free - o->requested);
-    out->margin_most = (int64_t)(out->limit_most - held + o->bytes.free - o->requested);
+    out->margin = (int64_t)(out->limit - held + o->joinable - o->requested);
+    out->margin_least = (int64_t)(out->limit_least - held + o->joinable - o->requested);
+    out->margin_most = (int64_t)(out->limit_most - held + o->joinable - o->requested);
 }
 
 const mv_oom_outlook *mv_ooms_last_limit(const mv_ooms *ooms)
@@ -198,23 +230,40 @@ static mv_code detail(oom_state *t, const mv_oom_case *this_case, mv_oom *o, mv_
 
 static bool is_tried(const oom_state *t, uint32_t index)
 {
+    uint64_t events = t->lives->events.count;
+
     return index < MV_MOST_OOM_TRIALS || index + 1 == t->out->count ||
-           (uint64_t)(index + 1) * t->lives->events.count <= MV_MOST_OOM_EVENTS;
+           (index + 1) * events <= MV_MOST_OOM_EVENTS(events);
 }
 
-static mv_code find_outlook(oom_state *t, mv_oom *o, uint32_t index, mv_err *err)
+static mv_code try_all(oom_state *t, mv_arena *scratch, mv_oom *o, uint32_t index, mv_err *err)
 {
     bool tried = is_tried(t, index);
     mv_steps steps = t->prospect.steps;
     mv_code code = MV_OK;
 
-    o->outlook.overhead = 1;
     if (tried)
         code = mv_oom_find_leak(&t->prospect, o, &steps, err);
     if (code == MV_OK && (tried || index < MV_MOST_OOM_DETAILS))
-        code = mv_oom_forecast(&t->prospect, &steps, o, err);
+        code = mv_oom_forecast(&t->prospect, scratch, &steps, o, err);
     if (code == MV_OK && tried)
         code = mv_oom_try_expandable(&t->prospect, o, err);
+    if (code == MV_OK && tried && o->suspect == MV_OOM_STREAM_OR_POOL)
+        code = mv_oom_try_joined(&t->prospect, o, err);
+    t->out->untried += !tried;
+    return code;
+}
+
+static mv_code find_outlook(oom_state *t, mv_oom *o, uint32_t index, mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code;
+
+    t->prospect.most_reserved = t->most_reserved;
+    mv_arena_init(&scratch, t->arena->budget);
+    code = try_all(t, &scratch, o, index, err);
+    o->outlook.forecast.deeds = NULL;
+    mv_arena_release(&scratch);
     return code;
 }
 
@@ -228,13 +277,16 @@ static mv_code judge_one(oom_state *t, uint32_t index, mv_err *err)
     measure(t, o, domain);
     find_limit(t, o);
     find_outside(t, o);
+    if (t->only_last && index + 1 < t->out->count)
+        return MV_OK;
+    mv_oom_suspect(&this_case, o);
     code = find_outlook(t, o, index, err);
     if (code != MV_OK)
         return code;
     mv_oom_judge(&this_case, o);
     if (!mv_oom_words(&this_case, o))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    return index < MV_MOST_OOM_DETAILS ? detail(t, &this_case, o, err) : MV_OK;
+    return index < MV_MOST_OOM_DETAILS && !t->only_last ? detail(t, &this_case, o, err) : MV_OK;
 }
 
 /* A segment that was added only after memory had been given back was refused first. A limit that
@@ -328,14 +380,21 @@ static mv_code judge_in_scratch(oom_state *t, mv_err *err)
     t->prospect.most = t->most;
     if (code == MV_OK)
         code = judge_all(t, err);
+    mv_oom_prospect_close(&t->prospect);
     mv_arena_release(&scratch);
     return code;
 }
 
-mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                     const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err)
+static mv_code find_all(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                        const mv_sites *sites, mv_window window, bool only_last, mv_ooms *out,
+                        mv_err *err)
 {
-    oom_state t = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+    oom_state t = {.arena = arena,
+                   .trace = trace,
+                   .lives = lives,
+                   .sites = sites,
+                   .only_last = only_last,
+                   .out = out};
 
     *out = (mv_ooms){0};
     t.rules = mv_block_rules_of(trace);
@@ -345,7 +404,28 @@ mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
         .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};
     if (!mv_oom_failures_list(arena, trace, lives, window, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    if (!mv_ooms_words(arena, lives, window, out))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    return out->count ? judge_in_scratch(&t, err) : MV_OK;
+    if (out->count && judge_in_scratch(&t, err) != MV_OK)
+        return err->code;
+    return mv_ooms_words(arena, lives, window, out)
+               ? MV_OK
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
+}
+
+mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                     const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err)
+{
+    return find_all(arena, trace, lives, sites, window, false, out, err);
+}
+
+mv_code mv_oom_last_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_sites *sites, mv_window window, mv_oom *out, bool *found,
+                         mv_err *err)
+{
+    mv_ooms ooms;
+    mv_code code = find_all(arena, trace, lives, sites, window, true, &ooms, err);
+
+    *found = code == MV_OK && ooms.count > 0;
+    if (*found)
+        *out = ooms.ooms[ooms.count - 1];
+    return code;
 }

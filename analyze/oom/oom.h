@@ -46,20 +46,35 @@ typedef enum {
 } mv_total_source;
 
 /* What decided whether the cause is capacity, or one that joining the holes would remove. */
+/* What refused the request. */
+typedef enum {
+    MV_REFUSED_UNKNOWN, /* how much the device had left is not known */
+    MV_REFUSED_DEVICE,  /* it had less left than the segment takes */
+    MV_REFUSED_LIMIT    /* it had room for the segment */
+} mv_oom_refuser;
+
 typedef enum {
     MV_OOM_BY_FIGURES,  /* the bytes at the moment: there was no other question */
     MV_OOM_BY_FORECAST, /* what the step would still have asked for */
-    MV_OOM_BY_REPLAY,   /* with expandable segments the request fails, too */
+    MV_OOM_BY_REPLAY,   /* without what is suspected the request fails, too */
     MV_OOM_BY_GROWTH    /* what would be left, compared with how much the need rose */
 } mv_oom_decider;
+
+/* How the replay with expandable segments went on when it did what the forecast says. */
+typedef enum {
+    MV_COURSE_UNTRIED,
+    MV_COURSE_FAILS, /* a request after the one that failed was refused */
+    MV_COURSE_ENDS   /* all were served, to where the forecast ends */
+} mv_oom_course;
 
 /* What the run would have asked for after the request, and what was available. */
 typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
     uint64_t limit_least; /* the most that it did reserve, and */
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
-    int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
-                     * joined and the request served */
+    int64_t
+        margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
+                 * of the request's pool joined, whatever their stream, and the request served */
     int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
     uint64_t most;                     /* the most ever allocated, with the request */
     uint64_t rise; /* by how much `most` rose over the second half of the events so far; if the
@@ -74,11 +89,14 @@ typedef struct {
     uint64_t would_reserve; /* the most that was reserved then */
     uint64_t spare;         /* what is left of `limit` with the request served */
     uint64_t sure_spare;    /* the same for `limit_least`, when `surely` */
-    double overhead; /* reserved bytes for each allocated byte, both at their peaks; 1: not tried */
-    bool is_clean;   /* up to the moment, nothing leaked over whole steps that were compared */
-    bool has_leak;   /* at the moment, leaks held as much as was lacking: */
-    mv_leak leak;    /* the largest */
-    uint64_t leaked; /* by all leaks at the moment */
+    mv_oom_course course;   /* of the forecast, where the request was served */
+    bool joined;        /* replayed as if all were of one pool and one stream, within `limit`: */
+    bool joined_serves; /* the request was served */
+    bool joined_surely; /* within `limit_least`, too */
+    bool is_clean;      /* up to the moment, nothing leaked over whole steps that were compared */
+    bool has_leak;      /* at the moment, leaks held as much as was lacking: */
+    mv_leak leak;       /* the largest */
+    uint64_t leaked;    /* by all leaks at the moment */
 } mv_oom_outlook;
 
 typedef struct {
@@ -90,9 +108,10 @@ typedef struct {
     uint64_t requested;   /* rounded */
     uint64_t segment;     /* bytes that it needed from the device */
     uint64_t device_free; /* MV_NO_BYTES: not known */
-    bool limited;         /* the device had room: a limit of the process refused it */
+    mv_oom_refuser refused_by;
     mv_heap_sums bytes;
     uint64_t usable;       /* free in the request's own pool and stream */
+    uint64_t joinable;     /* free in its pool, large and small, whatever the stream */
     uint64_t largest_hole; /* among these */
     mv_oom_hole hole;      /* why `largest_hole` did not serve the request */
     uint64_t total;        /* bytes of the device; 0: unknown */
@@ -125,11 +144,12 @@ static inline uint32_t mv_oom_moment(const mv_oom *oom)
 const char *mv_oom_at_text(char text[MV_OOM_AT_TEXT], uint32_t number);
 
 /* The cost of the details grows with the heap, so only the first failures have them. The cost of
- * replays and of leaks grows with the trace. The first failures have them, then as many as stay
- * below this many events in all, and the last one. */
-#define MV_MOST_OOM_DETAILS 64
-#define MV_MOST_OOM_TRIALS  8
-#define MV_MOST_OOM_EVENTS  4000000u
+ * replays, forecasts and leaks grows with the trace. The first failures have them, then as many as
+ * look at this many events in all, and the last one; and all replays together take no more than
+ * mv_replay_most_work. So time is linear in the trace, however many requests failed. */
+#define MV_MOST_OOM_DETAILS        64
+#define MV_MOST_OOM_TRIALS         8
+#define MV_MOST_OOM_EVENTS(events) (((uint64_t)1 << 19) + ((uint64_t)(events) << 6))
 
 typedef struct {
     uint32_t count;
@@ -140,12 +160,14 @@ typedef struct {
     /* How often garbage_collection_threshold gave memory back, and how many bytes. */
     uint32_t collections;
     uint64_t collected;
+    uint32_t untried; /* failures that were neither forecast nor replayed: see MV_MOST_OOM_EVENTS */
     /* One sentence each, without a full stop; "" when there is nothing to say. */
     bool is_known;          /* the events are all that there were, or a request failed */
     const char *verdict;    /* "3 requests failed"; never "" */
     const char *why;        /* why none failed, or why that is not known */
     const char *retried;    /* about `retries` */
     const char *collecting; /* about `collections` */
+    const char *unlooked;   /* about `untried` */
 } mv_ooms;
 
 /* O(n log n) for each of the first failures. Everything lives in `arena`. Fails only when memory or
@@ -153,10 +175,16 @@ typedef struct {
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
+/* The last failure alone, without details: what O(n log n) for one failure takes. */
+mv_code mv_oom_last_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_sites *sites, mv_window window, mv_oom *out, bool *found,
+                         mv_err *err);
+
 /* What the last failure that tells it shows of the limit; NULL: none does. */
 const mv_oom_outlook *mv_ooms_last_limit(const mv_ooms *ooms);
 
 const char *mv_oom_verdict_name(mv_oom_verdict verdict); /* "capacity" */
+const char *mv_oom_refuser_name(mv_oom_refuser refuser); /* "device", "limit", "unknown" */
 
 /* The memory of common GPUs, as the driver reports it: the smallest that is at least `bytes`. 0:
  * none is. */

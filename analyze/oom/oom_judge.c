@@ -17,7 +17,7 @@ static bool would_do(const mv_oom *o, uint64_t free)
 /* Less than this is used on any device: by CUDA contexts, libraries and other small processes. */
 static bool is_mostly_outside(const mv_oom *o)
 {
-    return !o->limited && o->outside > 2 * GIB + o->total / 20 &&
+    return o->refused_by != MV_REFUSED_LIMIT && o->outside > 2 * GIB + o->total / 20 &&
            o->outside + o->device_free >= o->segment;
 }
 
@@ -121,48 +121,57 @@ static mv_oom_verdict suspect_of(const mv_oom_case *c, const mv_oom *o)
 
 /* ---- what comes after it ----------------------------------------------------------------- */
 
-/* Bytes that expandable segments reserve but cannot hand out: for each byte in use as many as in
- * the replay, and at least a fiftieth. (In 12 runs of a language model with random lengths it was 3
- * to 5.5 %.) */
-static uint64_t unusable(const mv_oom *o)
+/* The bytes that blocks got beyond their requests are not needed. */
+static bool is_above(const mv_oom *o, uint64_t peak)
 {
-    double part = o->outlook.overhead - 1;
-
-    return (uint64_t)((part > 0.02 ? part : 0.02) * (double)(o->bytes.allocated + o->requested));
+    return peak > o->outlook.limit + o->bytes.rounding;
 }
 
-/* Whether the forecast peak of the step is more than could be reserved. If the replay served the
- * request, what the step asks for after it must fit into what the replay had left. The bytes that
- * blocks got beyond their requests are not needed. */
+/* Whether the step's peak is above what could be reserved by guessed sizes only. */
+static bool is_unsure(const mv_oom *o)
+{
+    const mv_forecast *f = &o->outlook.forecast;
+
+    return is_above(o, f->peak) && !is_above(o, f->least);
+}
+
+/* Whether the forecast peak of the step is more than could be reserved. A replay that served the
+ * request knows better than a forecast that is not sure; one that went on shows whether what comes
+ * after the request fits. */
 bool mv_oom_is_above_limit(const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
-    uint64_t asked = o->bytes.allocated + o->requested;
-    uint64_t more = f->forecast.peak > asked ? f->forecast.peak - asked : 0;
+    bool served = f->tried && f->serves;
 
-    if (f->forecast.peak > f->limit + o->bytes.rounding)
-        return true;
-    return f->tried && f->serves && more && more + unusable(o) > f->spare;
+    if (is_above(o, f->forecast.peak))
+        return !(served && is_unsure(o));
+    return served && f->course == MV_COURSE_FAILS;
 }
 
 /* A suspect is the cause if the run would have continued without it. An earlier step shows how far
  * this one would have gone. Without an earlier step, or with a leak, the bytes left beyond the most
- * that was ever needed must be at least as many as that rose lately. */
+ * that was ever needed must be at least as many as that rose lately. What one pool for all serves
+ * within the memory that was held anyway needs no more of it. */
 static mv_oom_decider decider_against(const mv_oom *o, mv_oom_verdict suspect)
 {
     const mv_oom_outlook *f = &o->outlook;
     uint64_t room = f->limit + (suspect == MV_OOM_PENDING_FREE ? o->bytes.pending : 0);
     uint64_t asked = o->bytes.allocated + o->bytes.pending + o->requested;
-    uint64_t need = f->most > asked ? f->most : asked;
+    uint64_t need = f->most > asked ? f->most : asked, peak;
 
     if (f->forecast.peak && mv_oom_is_above_limit(o))
         return MV_OOM_BY_FORECAST;
     if (suspect == MV_OOM_FRAGMENTATION && f->tried && !f->serves)
         return MV_OOM_BY_REPLAY;
-    if (f->forecast.peak && !f->forecast.is_least && !f->has_leak)
+    if (suspect == MV_OOM_STREAM_OR_POOL && f->joined && !f->joined_serves)
+        return MV_OOM_BY_REPLAY;
+    if (suspect == MV_OOM_STREAM_OR_POOL && f->joined_surely)
         return MV_OOM_BY_FIGURES;
-    if (f->forecast.peak > need)
-        need = f->forecast.peak;
+    if (f->forecast.peak && !f->forecast.is_least && !f->has_leak && !is_unsure(o))
+        return MV_OOM_BY_FIGURES;
+    peak = is_unsure(o) ? f->forecast.least : f->forecast.peak;
+    if (peak > need)
+        need = peak;
     return room < need + f->rise ? MV_OOM_BY_GROWTH : MV_OOM_BY_FIGURES;
 }
 
@@ -183,13 +192,17 @@ static bool is_run_shown(const mv_oom_case *c, const mv_oom *o)
            (f->forecast.peak && !f->forecast.is_least && f->is_clean);
 }
 
+void mv_oom_suspect(const mv_oom_case *c, mv_oom *o)
+{
+    o->hole = why_unused(c, o);
+    o->suspect = suspect_of(c, o);
+}
+
 void mv_oom_judge(const mv_oom_case *c, mv_oom *o)
 {
-    mv_oom_verdict suspect;
+    mv_oom_verdict suspect = o->suspect;
     bool is_open;
 
-    o->hole = why_unused(c, o);
-    o->suspect = suspect = suspect_of(c, o);
     o->verdict = suspect;
     o->decided_by = MV_OOM_BY_FIGURES;
     is_open = suspect != MV_OOM_CAPACITY && suspect != MV_OOM_OUTSIDE && !is_beyond_doubt(o);

@@ -13,10 +13,13 @@ typedef struct {
     uint32_t domain; /* of the request; MV_NO_ROW: it never had a segment */
 } mv_oom_case;
 
+/* Fills hole and suspect: of the outlook only the limit must be known. */
+void mv_oom_suspect(const mv_oom_case *this_case, mv_oom *oom);
+
 /* Whether the forecast peak of the step is more than could be reserved. */
 bool mv_oom_is_above_limit(const mv_oom *oom);
 
-/* Fills hole, suspect, verdict and decided_by; the outlook is known. */
+/* Fills verdict and decided_by; suspect and outlook are known. */
 void mv_oom_judge(const mv_oom_case *this_case, mv_oom *oom);
 
 #endif

@@ -1,7 +1,6 @@
 #include "analyze/oom/oom_outlook.h"
 
 #include "analyze/lives/lives_window.h"
-#include "analyze/replay/setting_trials.h"
 #include "base/text.h"
 
 /* A leak that filled the memory holds at least this part of it. */
@@ -40,11 +39,12 @@ static void find_rise(const mv_oom_prospect *p, mv_oom *o)
     o->outlook.rise = most > half ? most - half : 0;
 }
 
-mv_code mv_oom_forecast(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *o, mv_err *err)
+mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_steps *steps, mv_oom *o,
+                        mv_err *err)
 {
     mv_recurrence_ask ask = {events_before(o), o->stack, o->requested};
     mv_oom_outlook *out = &o->outlook;
-    mv_code code = mv_forecast_find(p->arena, p->lives, p->sites, steps, p->rules, ask,
+    mv_code code = mv_forecast_find(arena, p->lives, p->sites, steps, p->rules, ask,
                                     o->bytes.allocated, &out->forecast, err);
 
     find_rise(p, o);
@@ -56,67 +56,149 @@ mv_code mv_oom_forecast(const mv_oom_prospect *p, const mv_steps *steps, mv_oom 
 
 /* ---- expandable segments ----------------------------------------------------------------- */
 
-/* Earlier requests may have failed, too. This one is met if the replay meets one more failed
- * request with it than without it. */
-static mv_code is_met(const mv_oom_prospect *p, mv_trials *trials, const mv_oom *o,
-                      const mv_trial *trial, bool *met, mv_err *err)
+/* The trials of this device are opened when the first failure asks. */
+static mv_code open_trials(mv_oom_prospect *p, mv_err *err)
 {
-    mv_trial before;
+    mv_trials_opts opts = {.no_self = true};
+
+    if (p->expandable)
+        return MV_OK;
+    if (mv_trials_open(p->arena, p->trace, p->lives, opts, &p->trials, err) != MV_OK)
+        return err->code;
+    p->expandable = mv_trials_with(&p->trials, "expandable_segments", "True");
+    return p->expandable ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "settings that are tried");
+}
+
+void mv_oom_prospect_close(mv_oom_prospect *p)
+{
+    for (uint32_t i = 0; i < MV_TRY_COUNT; i++)
+        mv_replay_close(p->replays[i].replay);
+}
+
+/* Moves a replay to just after the failure. It begins anew only if the limit is another than that
+ * of the failure before. */
+static mv_code replay_within(mv_oom_prospect *p, mv_oom_trial which, uint64_t limit,
+                             const mv_oom *o, mv_replay_result *out, mv_err *err)
+{
+    bool joined = which == MV_TRY_JOINED || which == MV_TRY_JOINED_SURELY;
+    mv_oom_replay *r = &p->replays[which];
+
+    if (r->replay && r->limit != limit) {
+        mv_replay_close(r->replay);
+        r->replay = NULL;
+    }
+    p->trials.limit = r->limit = limit;
+    p->trials.limit_source = MV_LIMIT_GIVEN;
+    if (!r->replay && mv_trials_begin(&p->trials, joined ? p->trials.recorded_conf : p->expandable,
+                                      joined, &r->replay, err) != MV_OK)
+        return err->code;
+    return mv_replay_until(r->replay, o->event + 1, out, err);
+}
+
+/* Whether a replay serves this request. Earlier requests may have failed, too, but none that was
+ * served in the recorded run. */
+static bool is_met(const mv_oom_prospect *p, const mv_oom *o, const mv_replay_result *result)
+{
+    if (result->gave_up || !result->last_met)
+        return false;
+    return result->first_oom == MV_NEVER || result->first_oom >= o->event ||
+           p->lives->events.action[result->first_oom] == MV_ACTION_OOM;
+}
+
+/* Whether replays tell something of this failure. A limit that was lowered later forbids what was
+ * served earlier. */
+static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *err)
+{
+    const mv_oom_outlook *out = &o->outlook;
+    mv_trials until;
+
+    *can = false;
+    if (o->api_call != MV_NO_ROW || out->limit == 0)
+        return MV_OK;
+    if (open_trials(p, err) != MV_OK || mv_trials_until(&p->trials, o->event + 1, out->limit,
+                                                        p->most_reserved, &until, err) != MV_OK)
+        return err->code;
+    *can = mv_trials_can_tell(&until) && p->most_reserved <= out->limit_most;
+    return MV_OK;
+}
+
+/* What the step would have asked for after the request. This replay is for one failure: the others
+ * go on as recorded. */
+static mv_code follow_forecast(mv_oom_prospect *p, mv_oom *o, mv_err *err)
+{
+    const mv_forecast *f = &o->outlook.forecast;
+    mv_replay_result result;
+    mv_replay *replay;
+    bool served = false;
     mv_code code;
 
-    *met = trial->result.first_oom == MV_NEVER;
-    if (*met || trial->result.first_oom >= o->event || trial->result.gave_up ||
-        p->lives->events.action[trial->result.first_oom] != MV_ACTION_OOM)
+    if (f->peak <= o->bytes.allocated + o->requested || f->peak > o->outlook.limit)
         return MV_OK;
-    trials->end = o->event;
-    code = mv_trials_try(trials, trial->conf, &before, err);
-    trials->end = o->event + 1;
-    *met = code == MV_OK && trial->result.avoided_ooms > before.result.avoided_ooms;
+    p->trials.limit = o->outlook.limit;
+    if (mv_trials_begin(&p->trials, p->expandable, false, &replay, err) != MV_OK)
+        return err->code;
+    code = mv_replay_until(replay, o->event, &result, err);
+    if (code == MV_OK && !result.gave_up) {
+        code = mv_replay_go_on(replay, f->deeds, f->deed_count, f->first, f->count, &served, err);
+        o->outlook.course = served ? MV_COURSE_ENDS : MV_COURSE_FAILS;
+    }
+    mv_replay_close(replay);
     return code;
 }
 
-static mv_code try_within(const mv_oom_prospect *p, mv_trials *trials, const mv_oom *o,
-                          uint64_t limit, mv_trial *trial, bool *met, mv_err *err)
+mv_code mv_oom_try_expandable(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 {
-    const char *conf = mv_trials_with(trials, "expandable_segments", "True");
+    mv_oom_outlook *out = &o->outlook;
+    mv_replay_result result;
+    bool can;
 
-    if (!conf)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "settings that are tried");
-    trials->limit = limit;
-    if (mv_trials_try(trials, conf, trial, err) != MV_OK)
+    if (p->rules->expandable)
+        return MV_OK;
+    if (can_try(p, o, &can, err) != MV_OK)
         return err->code;
-    return is_met(p, trials, o, trial, met, err);
+    if (!can)
+        return MV_OK;
+    if (replay_within(p, MV_TRY_LIMIT, out->limit, o, &result, err) != MV_OK)
+        return err->code;
+    if (result.gave_up)
+        return MV_OK;
+    out->tried = true;
+    out->serves = out->surely = is_met(p, o, &result);
+    out->conf = p->expandable;
+    out->would_reserve = result.peak.reserved;
+    out->spare = out->sure_spare = out->serves ? result.spare : 0;
+    if (!out->serves)
+        return MV_OK;
+    if (follow_forecast(p, o, err) != MV_OK)
+        return err->code;
+    if (out->limit_least == out->limit)
+        return MV_OK;
+    if (replay_within(p, MV_TRY_SURELY, out->limit_least, o, &result, err) != MV_OK)
+        return err->code;
+    out->surely = is_met(p, o, &result);
+    out->sure_spare = out->surely ? result.spare : 0;
+    return MV_OK;
 }
 
-mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
+mv_code mv_oom_try_joined(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 {
-    mv_trials_opts opts = {.capacity = o->outlook.limit, .end = o->event + 1};
     mv_oom_outlook *out = &o->outlook;
-    mv_trials trials;
-    mv_trial trial = {0};
+    mv_replay_result result;
+    bool can;
 
-    out->overhead = 1;
-    if (p->rules->expandable || o->api_call != MV_NO_ROW || opts.capacity == 0)
-        return MV_OK;
-    if (mv_trials_open(p->arena, p->trace, p->lives, opts, &trials, err) != MV_OK)
+    if (can_try(p, o, &can, err) != MV_OK)
         return err->code;
-    /* A limit that was lowered later forbids what was served earlier. */
-    if (!mv_trials_can_tell(&trials) || trials.recorded_reserved > out->limit_most)
+    if (!can)
         return MV_OK;
-    if (try_within(p, &trials, o, out->limit, &trial, &out->serves, err) != MV_OK)
+    if (replay_within(p, MV_TRY_JOINED, out->limit, o, &result, err) != MV_OK)
         return err->code;
-    out->tried = true;
-    out->surely = out->serves;
-    out->conf = trial.conf;
-    out->would_reserve = trial.result.peak.reserved;
-    out->spare = out->sure_spare = out->serves ? trial.result.spare : 0;
-    if (trial.result.peak.allocated && trial.result.peak.reserved > trial.result.peak.allocated)
-        out->overhead = (double)trial.result.peak.reserved / (double)trial.result.peak.allocated;
-    if (!out->serves || out->limit_least == out->limit)
+    out->joined = !result.gave_up;
+    out->joined_serves = is_met(p, o, &result);
+    if (!out->joined_serves)
         return MV_OK;
-    if (try_within(p, &trials, o, out->limit_least, &trial, &out->surely, err) != MV_OK)
+    if (replay_within(p, MV_TRY_JOINED_SURELY, out->limit_least, o, &result, err) != MV_OK)
         return err->code;
-    out->sure_spare = out->surely ? trial.result.spare : 0;
+    out->joined_surely = is_met(p, o, &result);
     return MV_OK;
 }
 

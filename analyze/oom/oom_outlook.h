@@ -3,6 +3,21 @@
 #define MV_OOM_OUTLOOK_H
 
 #include "analyze/oom/oom.h"
+#include "analyze/replay/setting_trials.h"
+
+typedef enum {
+    MV_TRY_LIMIT,  /* expandable segments within `limit` */
+    MV_TRY_SURELY, /* the same within `limit_least` */
+    MV_TRY_JOINED, /* one pool and one stream for all, the recorded settings, within `limit` */
+    MV_TRY_JOINED_SURELY, /* the same within `limit_least` */
+    MV_TRY_COUNT
+} mv_oom_trial;
+
+/* A replay within one limit, which stops at one failure after another. */
+typedef struct {
+    uint64_t limit;
+    mv_replay *replay; /* NULL: not begun */
+} mv_oom_replay;
 
 typedef struct {
     mv_arena *arena;
@@ -14,13 +29,24 @@ typedef struct {
     const uint64_t *most; /* [events] the most ever allocated, after each event */
     uint64_t before; /* bytes that may have been allocated before the trace begins: 0 if it begins
                       * with the run */
+    uint64_t most_reserved; /* up to the failure */
+    mv_trials trials;       /* of all events */
+    const char *expandable; /* the recorded settings with expandable segments, complete; NULL:
+                             * `trials` were not opened yet */
+    mv_oom_replay replays[MV_TRY_COUNT];
 } mv_oom_prospect;
 
-/* Fills the forecast and the rise. `steps` are those up to the failure. */
-mv_code mv_oom_forecast(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *oom, mv_err *err);
+/* Fills the forecast, whose deeds live in `arena`, and the rise. `steps` are those up to the
+ * failure. */
+mv_code mv_oom_forecast(const mv_oom_prospect *p, mv_arena *arena, const mv_steps *steps,
+                        mv_oom *oom, mv_err *err);
 
-/* Fills what expandable segments would have done, unless they were already on. */
-mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *oom, mv_err *err);
+/* Fills what expandable segments would have done, unless they were already on, and what one pool
+ * and one stream for all would have. Failures come in order of events; mv_oom_prospect_close ends
+ * what was begun. */
+mv_code mv_oom_try_expandable(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
+mv_code mv_oom_try_joined(mv_oom_prospect *p, mv_oom *oom, mv_err *err);
+void mv_oom_prospect_close(mv_oom_prospect *p);
 
 /* Fills what leaks held. *steps receives the steps up to the failure. Later events do not count. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);

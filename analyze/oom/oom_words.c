@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/replay/alloc_conf.h"
+#include "analyze/replay/release.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -54,10 +56,11 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
 
     mv_text_append(s, SENTENCE, "this step would have peaked at about %s%s, ",
                    mv_size_text(a, f->forecast.peak), f->forecast.is_least ? " or more" : "");
-    if (least >= 0 && mv_oom_is_above_limit(o)) {
-        mv_text_append(s, SENTENCE,
-                       "%s%s below the limit: less than even expandable segments leave unused",
-                       least < most ? "about " : "", mv_size_text(a, f->limit - f->forecast.peak));
+    if (f->course != MV_COURSE_UNTRIED) {
+        mv_text_append(s, SENTENCE, "%s%s below the limit; replayed with expandable segments, %s",
+                       least < most ? "about " : "", mv_size_text(a, f->limit - f->forecast.peak),
+                       f->course == MV_COURSE_ENDS ? "the whole step is served"
+                                                   : "a later request of the step fails");
     } else {
         say_distance(s, least, most);
         mv_text_append(s, SENTENCE, "%s",
@@ -65,7 +68,10 @@ static void say_forecast(char s[SENTENCE], const mv_oom *o)
                        : least < 0 ? " of the limit, which is not known better"
                                    : " below the limit");
     }
-    mv_text_append(s, SENTENCE, " (from %s)", f->basis);
+    mv_text_append(s, SENTENCE, " (from %s", f->basis);
+    if (f->forecast.least < f->forecast.peak)
+        mv_text_append(s, SENTENCE, "; %s of it are sure", mv_size_text(a, f->forecast.least));
+    mv_text_append(s, SENTENCE, ")");
 }
 
 static void say_margin(char s[SENTENCE], const mv_oom *o)
@@ -74,8 +80,9 @@ static void say_margin(char s[SENTENCE], const mv_oom *o)
     bool is_open = f->margin_least < 0 && f->margin_most >= 0;
     char share[MV_SIZE_TEXT];
 
-    mv_text_append(s, SENTENCE, "%s of what is reserved is allocated; with all holes joined, %s",
+    mv_text_append(s, SENTENCE, "%s of what is reserved is allocated; with all holes %sjoined, %s",
                    mv_percent_text(share, o->bytes.allocated, o->bytes.reserved),
+                   o->joinable < o->bytes.free ? "of the request's pool " : "",
                    is_open ? "the request would have come " : "");
     say_distance(s, f->margin_least, f->margin_most);
     mv_text_append(s, SENTENCE, "%s",
@@ -84,22 +91,27 @@ static void say_margin(char s[SENTENCE], const mv_oom *o)
                                         : " would have been left");
 }
 
-/* What refused the request: the device, or a limit of the process. */
-static void say_refusal(char s[SENTENCE], const mv_oom *o)
+/* The first sentence where the device had room. */
+static void say_limit(char s[SENTENCE], const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
 
-    if (o->limited)
-        mv_text_append(
-            s, SENTENCE,
-            "the device has %s left: a memory limit of the process refused %s beyond the %s that "
-            "PyTorch holds",
-            mv_size_text(b, o->device_free), mv_size_text(a, o->segment),
-            mv_size_text(c, o->bytes.reserved));
-    else
-        mv_text_append(s, SENTENCE, "%s are in use and the device has %s left",
-                       mv_size_text(b, o->bytes.allocated),
-                       o->device_free == MV_NO_BYTES ? "?" : mv_size_text(c, o->device_free));
+    mv_text_append(
+        s, SENTENCE,
+        "the device did not run out of memory, it has %s left: a limit refused %s beyond "
+        "the %s that PyTorch holds",
+        mv_size_text(b, o->device_free), mv_size_text(a, o->segment),
+        mv_size_text(c, o->bytes.reserved));
+}
+
+/* What is in use where the device was full. */
+static void say_full(char s[SENTENCE], const mv_oom *o)
+{
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
+
+    mv_text_append(s, SENTENCE, "%s are in use and the device has %s left",
+                   mv_size_text(a, o->bytes.allocated),
+                   o->device_free == MV_NO_BYTES ? "?" : mv_size_text(b, o->device_free));
 }
 
 static void say_capacity(char s[SENTENCE], const mv_oom *o)
@@ -120,23 +132,25 @@ static void say_capacity(char s[SENTENCE], const mv_oom *o)
         return;
     }
     if (o->bytes.free == 0) {
-        say_refusal(s, o);
+        if (o->refused_by != MV_REFUSED_LIMIT)
+            say_full(s, o);
         return;
     }
     say_margin(s, o);
     if (o->decided_by == MV_OOM_BY_GROWTH && f->most > f->limit)
         mv_text_append(s, SENTENCE, ", but the run had needed %s before", mv_size_text(a, f->most));
     else if (o->decided_by == MV_OOM_BY_REPLAY)
-        mv_text_append(s, SENTENCE,
-                       "; replayed with expandable segments within %s, the request fails as well",
+        mv_text_append(s, SENTENCE, "; replayed with %s within %s, the request fails as well",
+                       o->suspect == MV_OOM_STREAM_OR_POOL ? "one pool and one stream for all"
+                                                           : "expandable segments",
                        mv_size_text(a, f->limit));
     else if (o->decided_by == MV_OOM_BY_GROWTH && f->rise)
         mv_text_append(s, SENTENCE,
                        ", while the need had risen by %s over the second half of the events",
                        mv_size_text(a, f->rise));
-    if (o->decided_by == MV_OOM_BY_FIGURES) {
+    if (o->decided_by == MV_OOM_BY_FIGURES && o->refused_by != MV_REFUSED_LIMIT) {
         mv_text_append(s, SENTENCE, "; ");
-        say_refusal(s, o);
+        say_full(s, o);
     }
 }
 
@@ -193,7 +207,7 @@ static void say_joined(char s[SENTENCE], const mv_oom *o)
     say_distance(s, f->margin_least, f->margin_most);
     if (is_open)
         mv_text_append(s, SENTENCE, " of the limit, which is not known better");
-    else if (o->limited)
+    else if (o->refused_by == MV_REFUSED_LIMIT)
         mv_text_append(s, SENTENCE, " of the limit");
     else
         mv_text_append(s, SENTENCE, " of the %s that could be had", mv_size_text(limit, f->limit));
@@ -201,10 +215,19 @@ static void say_joined(char s[SENTENCE], const mv_oom *o)
 
 static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
+    char size[MV_SIZE_TEXT];
+
     say_free(s, o);
     if (o->outlook.forecast.peak) {
         mv_text_append(s, SENTENCE, "; ");
         say_forecast(s, o);
+    } else if (o->suspect == MV_OOM_STREAM_OR_POOL && o->outlook.joined_serves) {
+        mv_text_append(s, SENTENCE,
+                       "; replayed with one pool and one stream for all, the request is served "
+                       "within %s%s",
+                       mv_size_text(size, o->outlook.joined_surely ? o->outlook.limit_least
+                                                                   : o->outlook.limit),
+                       o->outlook.joined_surely ? ", which were reserved anyway" : "");
     } else if (o->outlook.margin_most >= 0 && o->hole == MV_HOLE_NONE &&
                o->suspect != MV_OOM_PENDING_FREE) {
         say_joined(s, o);
@@ -215,22 +238,36 @@ static void say_holes(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
                        c->heap->lives->history_why);
 }
 
-static const char *why(const mv_oom_case *c, const mv_oom *o)
+static void say_rest(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
-    char s[SENTENCE] = "";
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], d[MV_SIZE_TEXT];
 
-    if (o->outlook.has_leak)
-        say_leak(c, s, o);
     if (o->verdict == MV_OOM_CAPACITY)
         say_capacity(s, o);
     else if (o->verdict == MV_OOM_OUTSIDE)
         mv_text_append(
             s, SENTENCE, "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
             mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
-            mv_size_text(d, o->outside), o->total_source == MV_TOTAL_GUESSED ? " or more" : "");
+            mv_size_text(d, o->outside),
+            o->total_source == MV_TOTAL_GUESSED ? " or more (where device and host share their "
+                                                  "memory, as on GB10 and Jetson, it may "
+                                                  "be the host's page cache)"
+                                                : "");
     else
         say_holes(c, s, o);
+}
+
+static const char *why(const mv_oom_case *c, const mv_oom *o)
+{
+    bool is_limited = o->refused_by == MV_REFUSED_LIMIT && !is_beyond_device(o);
+    char s[SENTENCE] = "", rest[SENTENCE] = "";
+
+    say_rest(c, rest, o);
+    if (o->outlook.has_leak)
+        say_leak(c, s, o);
+    if (is_limited)
+        say_limit(s, o);
+    mv_text_append(s, SENTENCE, "%s%s", is_limited && *rest ? "; " : "", rest);
     return mv_arena_text(c->arena, s, strlen(s));
 }
 
@@ -249,10 +286,10 @@ static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom 
     else if (f->serves)
         mv_text_append(
             s, SENTENCE,
-            "set PYTORCH_CUDA_ALLOC_CONF=%s: replayed within %s%s, it serves the request and "
-            "leaves "
-            "%s; or free the blocks that pin the holes first",
-            f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
+            "set %s=%s: replayed within %s%s, it serves the request and leaves %s; or free the "
+            "blocks that pin the holes first",
+            mv_release_conf(c->trace), f->conf,
+            mv_size_text(a, f->surely ? f->limit_least : f->limit),
             f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
             mv_size_text(b, f->surely ? f->sure_spare : f->spare));
     else
@@ -275,7 +312,25 @@ static void say_holders(char s[SENTENCE], const mv_oom *o)
     mv_text_append(s, SENTENCE, "; memviz peak --at %s shows who holds the memory", at);
 }
 
-static void advise_recording(char s[SENTENCE], const mv_oom *o)
+/* Which limits refuse memory that the device has. The file only shows the one of its settings. */
+static void advise_limit(const mv_oom_case *c, char s[SENTENCE])
+{
+    mv_alloc_conf conf = mv_alloc_conf_of(c->trace);
+
+    if (conf.fraction < 1)
+        mv_text_append(s, SENTENCE,
+                       "raise the limit, or stay below it: the settings have "
+                       "per_process_memory_fraction:%g",
+                       conf.fraction);
+    else
+        mv_text_append(
+            s, SENTENCE,
+            "find the limit and raise it, or stay below it: "
+            "torch.cuda.set_per_process_memory_fraction(), a limit of MPS or of a container's GPU "
+            "sharing, ulimit -v, on Windows and WSL the page file");
+}
+
+static void advise_recording(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     char size[MV_SIZE_TEXT];
@@ -283,9 +338,10 @@ static void advise_recording(char s[SENTENCE], const mv_oom *o)
     if (o->suspect == MV_OOM_FRAGMENTATION && f->serves)
         mv_text_append(
             s, SENTENCE,
-            "PYTORCH_CUDA_ALLOC_CONF=%s serves this request, replayed within %s; whether "
-            "what follows it would fit is not known. ",
-            f->conf, mv_size_text(size, f->surely ? f->limit_least : f->limit));
+            "%s=%s serves this request, replayed within %s; whether what follows it would fit is "
+            "not known. ",
+            mv_release_conf(c->trace), f->conf,
+            mv_size_text(size, f->surely ? f->limit_least : f->limit));
     mv_text_append(s, SENTENCE,
                    "%secord from the start of the program, with a larger max_entries, to learn the "
                    "reason",
@@ -300,7 +356,7 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
     if (o->outlook.has_leak && !is_beyond_device(o))
         mv_text_append(s, SENTENCE, "end the leak first (memviz leaks shows it)");
     else if (is_undecided(o))
-        advise_recording(s, o);
+        advise_recording(c, s, o);
     else if (o->verdict == MV_OOM_FRAGMENTATION)
         advise_joining(c, s, o);
     else if (o->verdict == MV_OOM_STREAM_OR_POOL)
@@ -323,9 +379,12 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
             "look at the shape that is asked for there: nothing that could be freed makes "
             "room for it");
     else {
-        mv_text_append(
-            s, SENTENCE,
-            "use less: a smaller batch, activation checkpointing, sharded or offloaded state");
+        if (o->refused_by == MV_REFUSED_LIMIT)
+            advise_limit(c, s);
+        else
+            mv_text_append(
+                s, SENTENCE,
+                "use less: a smaller batch, activation checkpointing, sharded or offloaded state");
         say_holders(s, o);
         if (o->outlook.serves)
             mv_text_append(
@@ -405,7 +464,13 @@ bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_
 {
     char size[MV_SIZE_TEXT];
 
-    out->retried = out->collecting = "";
+    out->retried = out->collecting = out->unlooked = "";
+    if (out->untried)
+        out->unlooked = mv_arena_printf(
+            arena,
+            "%u of the failures were neither forecast nor replayed: the first %u, the last, and as "
+            "many as take time linear in the file are",
+            out->untried, MV_MOST_OOM_TRIALS);
     if (out->retries)
         out->retried = mv_arena_printf(
             arena, "%u request%s succeeded only after PyTorch freed %s of cache", out->retries,
@@ -414,5 +479,6 @@ bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_
         out->collecting = mv_arena_printf(
             arena, "garbage_collection_threshold gave %s back on %u occasion%s",
             mv_size_text(size, out->collected), out->collections, mv_plural(out->collections));
-    return find_verdict(arena, lives, window, out) && out->retried && out->collecting;
+    return find_verdict(arena, lives, window, out) && out->retried && out->collecting &&
+           out->unlooked;
 }

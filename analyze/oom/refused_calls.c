@@ -218,6 +218,9 @@ static mv_code look_at(search *s, const mv_lives *read_lives, mv_oom *o, mv_err 
         o->outside = ledger.others;
         o->device_free = in_use < ledger.total ? ledger.total - in_use : 0;
     }
+    o->refused_by = o->device_free == MV_NO_BYTES  ? MV_REFUSED_UNKNOWN
+                    : o->device_free >= o->segment ? MV_REFUSED_LIMIT
+                                                   : MV_REFUSED_DEVICE;
     o->outlook.limit = o->outlook.limit_least = o->outlook.limit_most = ledger.by_sum;
     if (o->device_free != MV_NO_BYTES)
         o->outlook.limit = o->outlook.limit_least = o->outlook.limit_most += o->device_free;
@@ -241,7 +244,7 @@ mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_li
     search s = {arena, read, lives, sites};
     mv_lives read_lives;
 
-    *out = (mv_ooms){.why = "", .retried = "", .collecting = ""};
+    *out = (mv_ooms){.why = "", .retried = "", .collecting = "", .unlooked = ""};
     if (mv_lives_find(arena, read, lives->device, &read_lives, err) != MV_OK)
         return err->code;
     if (!list_calls(&l))
@@ -304,7 +307,7 @@ bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t d
                             const char *at, mv_window window, mv_moment_ask *out, char *why,
                             uint32_t why_size)
 {
-    mv_oom oom;
+    mv_oom oom = {0};
 
     if (mv_moment_read(trace, device, at, window, out, why, why_size))
         return true;

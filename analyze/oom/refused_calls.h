@@ -28,7 +28,7 @@ mv_code mv_refused_calls_find(mv_arena *arena, const mv_trace *read, const mv_li
                               const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
 /* The refused call that `at` ("oom", "oom#K") names, within the window; only the fields before
- * `limited` are set. False where the trace is of no calls, or has none of that number; `why`
+ * `refused_by` are set. False where the trace is of no calls, or has none of that number; `why`
  * changes only when memory is out. What it needs is of the budget. */
 bool mv_refused_call_read(mv_budget *budget, const mv_trace *trace, uint32_t device, const char *at,
                           mv_window window, mv_oom *out, char *why, uint32_t why_size);

@@ -25,7 +25,9 @@ typedef struct {
     const bool *keeps;       /* of stacks: see find_keepers */
     mv_phases phases;
     mv_step_ranges ranges; /* of optimizers */
-    mv_steps steps;        /* only if there are no backward passes */
+    uint32_t failure_count;
+    uint32_t *failures; /* [failure_count] oom events, ascending */
+    mv_steps steps;     /* only if there are no backward passes */
     mv_categories *out;
 } category_search;
 
@@ -120,7 +122,25 @@ static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_ru
     return true;
 }
 
-/* Both, into `by_rule`; the user's rules come first. */
+static bool has_executables(const mv_trace *trace)
+{
+    const char *count = mv_fact_find(trace, MV_FACT_EXECUTABLES);
+
+    return count && strcmp(count, "0") != 0;
+}
+
+static void apply_executables(const mv_trace *trace, uint16_t *by_rule)
+{
+    for (uint32_t i = 0; i < trace->stacks.count; i++) {
+        uint32_t count;
+        const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){i}, &count);
+        if (count > 0 && strcmp(mv_string_text(trace, trace->frames.file[frames[0].row]),
+                                MV_EXECUTABLE_FILE) == 0)
+            by_rule[i] = MV_CATEGORY_EXECUTABLE;
+    }
+}
+
+/* All of these, into `by_rule`; the user's rules come first. */
 static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, calls = call_frames(s->trace);
@@ -132,7 +152,7 @@ static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
     if (!s->out->name)
         return false;
     memcpy(s->out->name, names, sizeof names);
-    if (rules == 0 && calls == 0)
+    if (rules == 0 && calls == 0 && !has_executables(s->trace))
         return true;
     by_rule = mv_push_array(scratch, uint16_t, stacks);
     if (!by_rule)
@@ -140,6 +160,8 @@ static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
     for (uint32_t i = 0; i < stacks; i++)
         by_rule[i] = OPEN;
     s->by_rule = by_rule;
+    if (has_executables(s->trace))
+        apply_executables(s->trace, by_rule);
     return apply_libraries(arena, s, by_rule) && apply_rules(arena, scratch, s, by_rule);
 }
 
@@ -151,8 +173,10 @@ typedef struct {
     uint32_t birth, freed;
     uint32_t run;       /* the run of one phase in which it was born */
     bool outlives;      /* its run is over, and it was not freed in it */
-    bool is_open;       /* its run is not over, and it was not freed */
+    bool is_open;       /* its run is not over, and it was not freed; or a request failed in its
+                         * run before it was freed: the error's way out frees what the run held */
     bool before_calls;  /* born before the run's first module call */
+    bool failed;        /* a request failed between its birth and its free, in its run */
     bool in_step;       /* born in the range of an optimizer's step */
     bool outlives_step; /* ... which is over, and it was not freed in it */
 } candidate;
@@ -180,6 +204,21 @@ static void look_at_ranges(const category_search *s, candidate *c)
     c->outlives_step = end != MV_STEP_OPEN && (c->freed == MV_NEVER || e->time_us[c->freed] > end);
 }
 
+/* Whether a request failed after `birth`, and before `end`. */
+static bool has_failed(const category_search *s, uint32_t birth, uint32_t end)
+{
+    uint32_t low = 0, high = s->failure_count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->failures[middle] <= birth)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < s->failure_count && s->failures[low] < end;
+}
+
 static candidate candidate_of(const category_search *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -194,7 +233,8 @@ static candidate candidate_of(const category_search *s, uint32_t row)
         return c;
     }
     end = mv_phases_end(&s->phases, c.run);
-    c.is_open = end == MV_NEVER && c.freed == MV_NEVER;
+    c.failed = has_failed(s, c.birth, c.freed < end ? c.freed : end);
+    c.is_open = (end == MV_NEVER && c.freed == MV_NEVER) || (c.failed && c.freed < end);
     c.outlives = end != MV_NEVER && c.freed >= end;
     c.before_calls = c.birth < s->phases.first_call[c.run];
     return c;
@@ -238,7 +278,7 @@ static uint16_t forward_without_backward(const category_search *s, const candida
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
 
-    if (c->birth != MV_BEFORE && c->freed != MV_NEVER && has_steps &&
+    if (c->birth != MV_BEFORE && c->freed != MV_NEVER && has_steps && !c->failed &&
         mv_steps_bin(&s->steps, c->birth) == mv_steps_bin(&s->steps, c->freed))
         return MV_CATEGORY_TEMPORARY;
     if (spans_trace(c))
@@ -276,7 +316,7 @@ static uint16_t decide(const category_search *s, const candidate *c)
         return MV_CATEGORY_COMMUNICATION;
     if (c->marks & MV_MARK_STATE)
         return c->outlives || c->is_open ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
-    if (c->in_step && (c->outlives_step || c->freed != MV_NEVER))
+    if (c->in_step && (c->outlives_step || (c->freed != MV_NEVER && !c->failed)))
         return c->outlives_step ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
     if (c->is_open && (c->in_step || c->marks & (MV_MARK_OPTIMIZER | MV_MARK_BACKWARD)))
         return OPEN;
@@ -474,6 +514,20 @@ static bool settle_open(mv_arena *scratch, category_search *s)
     return votes != NULL;
 }
 
+static bool list_failures(mv_arena *scratch, category_search *s)
+{
+    const mv_events *e = &s->lives->events;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < e->count; i++)
+        count += e->action[i] == MV_ACTION_OOM;
+    s->failures = mv_push_array(scratch, uint32_t, count);
+    for (uint32_t i = 0; s->failures && count && i < e->count; i++)
+        if (e->action[i] == MV_ACTION_OOM)
+            s->failures[s->failure_count++] = i;
+    return s->failures != NULL;
+}
+
 static mv_code sort_all(mv_arena *arena, mv_arena *scratch, category_search *s,
                         const uint8_t *kinds, mv_err *err)
 {
@@ -487,7 +541,7 @@ static mv_code sort_all(mv_arena *arena, mv_arena *scratch, category_search *s,
     code = mv_phases_find(scratch, s->lives, s->marks, &s->phases, err);
     if (code == MV_OK)
         code = mv_step_ranges_find(scratch, s->trace, &s->ranges, err);
-    if (code == MV_OK && !find_keepers(scratch, s))
+    if (code == MV_OK && !(list_failures(scratch, s) && find_keepers(scratch, s)))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
     if (code == MV_OK && !s->phases.has_backward)
         code = mv_steps_find(scratch, s->trace, s->lives, &s->steps, err);

@@ -10,6 +10,8 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
+ * JAX's profile says itself which blocks are programs that it compiled: executable.
+ *
  * The user's own rules (analyze/peak/rules.h) come first. */
 #ifndef MV_CATEGORY_H
 #define MV_CATEGORY_H
@@ -26,6 +28,7 @@
     X(INPUT, "input")                     \
     X(WORKSPACE, "workspace")             \
     X(COMMUNICATION, "communication")     \
+    X(EXECUTABLE, "executable")           \
     X(UNKNOWN, "unknown")
 
 typedef enum {
@@ -42,7 +45,10 @@ typedef struct {
     uint16_t *of_alloc; /* [lives.allocs.count] */
 } mv_categories;
 
-/* O(frames + n log n). `kinds` from mv_frame_kinds; `rules` may be NULL. Fails only when memory is
+/* Where a request fails, what its phase held is freed on the error's way out: such a free says
+ * nothing, so these blocks have the category that their stack has in earlier steps.
+ *
+ * O(frames + n log n). `kinds` from mv_frame_kinds; `rules` may be NULL. Fails only when memory is
  * out. */
 mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,

@@ -82,6 +82,10 @@ const char *mv_category_advice(uint16_t category)
         return "smaller workspaces can be set for the library that asks for them";
     case MV_CATEGORY_COMMUNICATION:
         return "smaller buckets of communication make it less";
+    case MV_CATEGORY_EXECUTABLE:
+        return "jax.clear_caches() drops compiled programs; fewer shapes and static arguments make "
+               "fewer of them, and arrays that a function is given as arguments are not constants "
+               "of its program";
     default:
         return "see its stack and its life in the picture";
     }

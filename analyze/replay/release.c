@@ -166,6 +166,17 @@ mv_release mv_release_of(const mv_trace *trace)
     return narrow(&e);
 }
 
+const char *mv_release_conf(const mv_trace *trace)
+{
+    enum { RENAMED = 209 };
+    mv_release r = mv_release_of(trace);
+
+    if (r.kind == MV_WRITER_NPU)
+        return "PYTORCH_NPU_ALLOC_CONF";
+    return r.kind == MV_WRITER_XPU || r.first >= RENAMED ? "PYTORCH_ALLOC_CONF"
+                                                         : "PYTORCH_CUDA_ALLOC_CONF";
+}
+
 static void add_number(char text[MV_RELEASE_TEXT], uint32_t release)
 {
     size_t length = strlen(text);

@@ -23,6 +23,11 @@ typedef struct {
 
 mv_release mv_release_of(const mv_trace *trace);
 
+/* The variable that sets the allocator of the release that wrote a file: PYTORCH_ALLOC_CONF where
+ * that is 2.9 or later, which warns that the old name is deprecated. PYTORCH_CUDA_ALLOC_CONF, which
+ * every release takes, where it may be an earlier one. */
+const char *mv_release_conf(const mv_trace *trace);
+
 enum { MV_RELEASE_TEXT = 48 };
 
 /* "PyTorch 2.5 to 2.7", "PyTorch 2.0", "PyTorch 2.12 or later", "torch_npu"; "" when nothing is

@@ -19,11 +19,12 @@ typedef struct {
     uint32_t allocs_matched;   /* whose address was predicted */
     uint32_t first_difference; /* event; MV_NEVER: none */
     char why[128];             /* what differs there; "" when nothing does */
-    bool gave_up;   /* too many differences: events after the last one count as differing */
-    bool exact;     /* everything matched, and the history is complete and consistent */
-    mv_levels peak; /* of the replay */
+    bool gave_up;              /* too many differences, or steps: later events count as differing */
+    bool exact;                /* everything matched, and the history is complete and consistent */
+    mv_levels peak;            /* of the replay */
     mv_replay_counts counts;
     uint64_t largest; /* the largest segment */
+    uint64_t work;    /* steps that it took, of mv_replay_most_work */
 } mv_replay_fidelity;
 
 /* O(n log n). `arena` only lends its budget. Fails only when memory is out. */
@@ -46,9 +47,12 @@ typedef struct {
     mv_replay_start_rule start;
     mv_place_rule place;
     bool strange_addresses; /* do not start with the recorded addresses of segments */
+    uint64_t enough;        /* stop once so many bytes are reserved (over_enough); 0: never */
     const uint8_t *apart;   /* [allocs.count] 1: allocate it from a pool of its own; NULL: none */
     const mv_replay_script
-        *script; /* of replay_script.h, to share it between runs; NULL: made for this run */
+        *script;    /* of replay_script.h, to share it between runs; NULL: made for this run */
+    uint64_t *left; /* steps that this replay and others may still take (mv_replay_most_work): it
+                     * takes its own off; NULL: as many as one trace may take */
 } mv_replay_opts;
 
 typedef struct {
@@ -56,9 +60,11 @@ typedef struct {
     mv_replay_counts counts;
     uint64_t largest;       /* bytes of the largest segment that was added or was there */
     uint32_t first_oom;     /* alloc event that failed; MV_NEVER */
-    bool gave_up;           /* after MV_REPLAY_MOST_WORK: the end of the trace is not replayed */
+    bool over_enough;       /* `enough` was reserved: the end of the trace is not replayed */
+    bool gave_up;           /* no steps were left: the end of the trace is not replayed */
     uint32_t recorded_ooms; /* oom events of the trace */
     uint32_t avoided_ooms;  /* those among them whose request is met */
+    bool last_met;          /* the last of them is */
     uint64_t spare; /* what is neither allocated nor pending of the limit, after the last of these
                      * was met; MV_NO_BYTES: none was met, or there is no limit */
 } mv_replay_result;
@@ -67,5 +73,27 @@ typedef struct {
  * */
 mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       mv_replay_opts opts, mv_replay_result *out, mv_err *err);
+
+/* The same in pieces: one replay that stops before one event after another. `opts.end` means
+ * nothing here; each end is at least the last one. The result is that of the events [0, end). */
+typedef struct mv_replay mv_replay;
+
+mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_replay_opts opts, mv_replay **out, mv_err *err);
+mv_code mv_replay_until(mv_replay *replay, uint32_t end, mv_replay_result *out, mv_err *err);
+void mv_replay_close(mv_replay *replay); /* NULL is fine */
+
+/* What a program would have done after the events of a replay. `row` numbers allocations: those of
+ * the trace, of which `is_new` ones were made in another step and are made again. */
+typedef struct {
+    uint32_t row;
+    bool is_new;
+    uint64_t bytes; /* to allocate; 0: it is freed */
+} mv_replay_deed;
+
+/* Does that, and says whether every request was served. The replay is of no use afterwards but for
+ * mv_replay_close. `first` is the least row of a new allocation, `count` that of all from there. */
+mv_code mv_replay_go_on(mv_replay *replay, const mv_replay_deed *deeds, uint32_t deed_count,
+                        uint32_t first, uint32_t count, bool *served, mv_err *err);
 
 #endif

@@ -9,6 +9,7 @@ bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_c
         .arena = arena,
         .conf = *conf,
         .limit = UINT64_MAX,
+        .most_work = UINT64_MAX,
         .spare = MV_NO_ROW,
         .pending_first = MV_NO_ROW,
         .pending_last = MV_NO_ROW,

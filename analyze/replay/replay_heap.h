@@ -26,8 +26,13 @@
 #define MV_RESERVATION ((uint64_t)1 << 40)
 
 /* Releases walk over the free blocks, as PyTorch's do. A trace could be made to keep them busy for
- * hours, so a replay is given up after this many blocks. */
-#define MV_REPLAY_MOST_WORK ((uint64_t)1 << 25)
+ * hours, so all replays of a trace together take this many steps at most: blocks that are walked
+ * over, and events. Recorded programs that are tried under all built-in settings take 20 to 60
+ * steps an event. */
+static inline uint64_t mv_replay_most_work(uint32_t events)
+{
+    return ((uint64_t)1 << 20) + ((uint64_t)events << 8);
+}
 
 typedef enum {
     MV_REPLAY_FREE,     /* in its pool */
@@ -126,7 +131,8 @@ typedef struct {
     uint64_t largest; /* the largest segment or mapping so far */
     mv_replay_counts counts;
     bool out_of_memory; /* the budget is spent: nothing here is valid any more */
-    uint64_t work;      /* blocks that were walked over; see MV_REPLAY_MOST_WORK */
+    uint64_t work;      /* blocks that were walked over */
+    uint64_t most_work; /* after which the replay is given up */
 } mv_replay_heap;
 
 /* An empty heap with the default pool and `pools - 1` private ones. It takes memory from `arena` as
@@ -155,7 +161,7 @@ static inline uint32_t mv_replay_pool_of(uint32_t pool_id, uint64_t rounded)
 
 static inline bool mv_replay_is_endless(const mv_replay_heap *heap)
 {
-    return heap->work > MV_REPLAY_MOST_WORK;
+    return heap->work > heap->most_work;
 }
 
 static inline bool mv_replay_collects(const mv_replay_heap *heap)

@@ -1,13 +1,20 @@
 #include "analyze/replay/replay.h"
 #include "analyze/replay/replay_script.h"
 
-typedef struct {
+typedef struct mv_replay {
+    mv_arena own; /* all that it takes */
     const mv_replay_script *script;
+    mv_replay_script made; /* what `script` is unless it was given */
     mv_replay_heap heap;
-    mv_replay_result *result;
+    mv_replay_result result;
     const uint8_t *apart;
     uint32_t *block_of; /* [allocs.count] MV_NO_ROW: not alive, or left out */
     uint32_t empty;     /* next group of releases that the program asked for */
+    uint32_t at;        /* next event */
+    uint64_t enough;
+    uint64_t counted;  /* steps that were taken off *left */
+    uint64_t *left;    /* steps that may still be taken */
+    uint64_t own_left; /* what it points to if nothing was given */
 } run_state;
 
 static void run_alloc(run_state *r, uint32_t event)
@@ -25,8 +32,8 @@ static void run_alloc(run_state *r, uint32_t event)
         pool = r->script->trace->pools.count;
     r->block_of[row] = mv_replay_malloc(
         &r->heap, bytes, mv_replay_stream(r->script, lives->events.stream[event]), pool, capturing);
-    if (r->block_of[row] == MV_NO_ROW && r->result->first_oom == MV_NEVER)
-        r->result->first_oom = event;
+    if (r->block_of[row] == MV_NO_ROW && r->result.first_oom == MV_NEVER)
+        r->result.first_oom = event;
 }
 
 /* The block of an event's allocation if it is in this state. Frees may come without a request, or
@@ -60,19 +67,21 @@ static void run_oom(run_state *r, uint32_t event)
     uint64_t ooms = r->heap.counts.ooms;
     uint32_t block;
 
-    r->result->recorded_ooms++;
+    r->result.recorded_ooms++;
+    r->result.last_met = false;
     if (ev->size[event] == 0 || ev->size[event] > MV_MOST_REQUEST)
         return;
     block = mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, ev->size[event]),
                              mv_replay_stream(r->script, ev->stream[event]), 0, false);
     if (block == MV_NO_ROW) {
-        if (r->heap.counts.ooms > ooms && r->result->first_oom == MV_NEVER)
-            r->result->first_oom = event;
+        if (r->heap.counts.ooms > ooms && r->result.first_oom == MV_NEVER)
+            r->result.first_oom = event;
         return;
     }
-    r->result->avoided_ooms++;
+    r->result.avoided_ooms++;
+    r->result.last_met = true;
     if (r->heap.limit != UINT64_MAX)
-        r->result->spare =
+        r->result.spare =
             r->heap.limit > r->heap.now.active ? r->heap.limit - r->heap.now.active : 0;
     mv_replay_request_free(&r->heap, block);
     mv_replay_complete_free(&r->heap, block);
@@ -86,6 +95,7 @@ static void allow_private_releases(run_state *r, uint32_t event)
 
 static void run_event(run_state *r, uint32_t event)
 {
+    r->heap.work++;
     if (r->empty < r->script->empty_count && r->script->empty_first[r->empty] == event) {
         allow_private_releases(r, event);
         mv_replay_empty_cache(&r->heap);
@@ -110,7 +120,8 @@ static void run_event(run_state *r, uint32_t event)
     r->heap.effect_count = 0;
 }
 
-static bool start(run_state *r, mv_arena *arena, const mv_replay_opts *opts)
+/* Builds the heap from before the first event. */
+static bool start(run_state *r, const mv_replay_opts *opts)
 {
     const mv_replay_script *s = r->script;
     uint32_t rows = s->lives->allocs.count;
@@ -120,14 +131,15 @@ static bool start(run_state *r, mv_arena *arena, const mv_replay_opts *opts)
                                          s->conf.rules.expandable != opts->conf.rules.expandable);
 
     conf.rules.pad = s->conf.rules.pad; /* depends on the allocator, not on its settings */
-    r->block_of = mv_push_array(arena, uint32_t, rows);
-    if (!r->block_of || !mv_replay_heap_init(&r->heap, arena, &conf, s->trace->pools.count + 1))
+    r->block_of = mv_push_array(&r->own, uint32_t, rows);
+    if (!r->block_of || !mv_replay_heap_init(&r->heap, &r->own, &conf, s->trace->pools.count + 1))
         return false;
     for (uint32_t i = 0; i < rows; i++)
         r->block_of[i] = MV_NO_ROW;
     r->apart = opts->apart;
     r->heap.driver.rule = opts->place;
     r->heap.limit = opts->limit ? opts->limit : UINT64_MAX;
+    r->heap.most_work = *r->left;
     if (!opts->strange_addresses)
         mv_replay_driver_follow(&r->heap.driver, s->segments, s->segment_count);
     if (anew)
@@ -137,30 +149,113 @@ static bool start(run_state *r, mv_arena *arena, const mv_replay_opts *opts)
     return true;
 }
 
+static mv_code open_run(run_state *r, mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                        const mv_replay_opts *opts, mv_err *err)
+{
+    mv_code code = MV_OK;
+
+    *r = (run_state){.result = {.first_oom = MV_NEVER, .spare = MV_NO_BYTES},
+                     .script = opts->script ? opts->script : &r->made,
+                     .own_left = mv_replay_most_work(lives->events.count)};
+    r->left = opts->left ? opts->left : &r->own_left;
+    r->enough = opts->enough ? opts->enough : UINT64_MAX;
+    mv_arena_init(&r->own, arena->budget);
+    if (!opts->script)
+        code = mv_replay_script_make(&r->own, trace, lives, &r->made, err);
+    if (code == MV_OK && !start(r, opts))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    return code;
+}
+
+mv_code mv_replay_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_replay_opts opts, mv_replay **out, mv_err *err)
+{
+    mv_code code;
+
+    *out = mv_push_struct(arena, mv_replay);
+    if (!*out)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    code = open_run(*out, arena, trace, lives, &opts, err);
+    if (code != MV_OK) {
+        mv_replay_close(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
+mv_code mv_replay_until(mv_replay *r, uint32_t end, mv_replay_result *out, mv_err *err)
+{
+    uint32_t count = r->script->lives->events.count;
+
+    if (end > count)
+        end = count;
+    r->heap.most_work = r->counted + *r->left;
+    for (; r->at < end && !r->result.gave_up && !r->result.over_enough && !r->heap.out_of_memory;
+         r->at++) {
+        run_event(r, r->at);
+        r->result.gave_up = mv_replay_is_endless(&r->heap);
+        r->result.over_enough = r->heap.peak.reserved >= r->enough;
+    }
+    *r->left -= r->heap.work < r->heap.most_work ? r->heap.work - r->counted : *r->left;
+    r->counted = r->heap.work;
+    r->result.peak = r->heap.peak;
+    r->result.counts = r->heap.counts;
+    r->result.largest = r->heap.largest;
+    *out = r->result;
+    return r->heap.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
+}
+
+/* Requests of the trace's own row again, with other bytes. */
+static uint32_t make_again(run_state *r, uint32_t row, uint64_t bytes)
+{
+    const mv_lives *lives = r->script->lives;
+    uint32_t birth = lives->allocs.birth[row], pool = mv_replay_pool_id(r->script, row);
+    mv_stream_id stream = birth == MV_BEFORE ? (mv_stream_id){0} : lives->events.stream[birth];
+
+    return mv_replay_malloc(&r->heap, bytes, mv_replay_stream(r->script, stream), pool,
+                            pool != MV_DEFAULT_POOL.row);
+}
+
+mv_code mv_replay_go_on(mv_replay *r, const mv_replay_deed *deeds, uint32_t deed_count,
+                        uint32_t first, uint32_t count, bool *served, mv_err *err)
+{
+    uint32_t *made = mv_push_array(&r->own, uint32_t, count);
+
+    *served = !r->result.gave_up;
+    for (uint32_t i = 0; made && i < count; i++)
+        made[i] = MV_NO_ROW;
+    for (uint32_t i = 0; made && i < deed_count && *served && !r->heap.out_of_memory; i++) {
+        const mv_replay_deed *d = &deeds[i];
+        uint32_t *block = d->is_new ? &made[d->row - first] : &r->block_of[d->row];
+        if (d->bytes) {
+            *block = d->bytes > MV_MOST_REQUEST ? MV_NO_ROW : make_again(r, d->row, d->bytes);
+            *served = *block != MV_NO_ROW && !mv_replay_is_endless(&r->heap);
+        } else if (*block != MV_NO_ROW) {
+            if (r->heap.blocks[*block].state == MV_REPLAY_USED)
+                mv_replay_request_free(&r->heap, *block);
+            if (r->heap.blocks[*block].state == MV_REPLAY_PENDING)
+                mv_replay_complete_free(&r->heap, *block);
+            *block = MV_NO_ROW;
+        }
+    }
+    return made && !r->heap.out_of_memory ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+}
+
+void mv_replay_close(mv_replay *r)
+{
+    if (r)
+        mv_arena_release(&r->own);
+}
+
 mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       mv_replay_opts opts, mv_replay_result *out, mv_err *err)
 {
-    mv_arena own;
-    mv_replay_script script;
-    run_state r = {.script = opts.script ? opts.script : &script, .result = out};
-    uint32_t end = opts.end && opts.end < lives->events.count ? opts.end : lives->events.count;
-    mv_code code = MV_OK;
+    run_state r;
+    mv_code code = open_run(&r, arena, trace, lives, &opts, err);
 
-    *out = (mv_replay_result){.first_oom = MV_NEVER, .spare = MV_NO_BYTES};
-    mv_arena_init(&own, arena->budget);
-    if (!opts.script)
-        code = mv_replay_script_make(&own, trace, lives, &script, err);
-    if (code == MV_OK && !start(&r, &own, &opts))
-        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0; code == MV_OK && i < end && !out->gave_up; i++) {
-        run_event(&r, i);
-        out->gave_up = mv_replay_is_endless(&r.heap);
-        if (r.heap.out_of_memory)
-            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    }
-    out->peak = r.heap.peak;
-    out->counts = r.heap.counts;
-    out->largest = r.heap.largest;
-    mv_arena_release(&own);
+    *out = r.result;
+    if (code == MV_OK)
+        code = mv_replay_until(&r, opts.end ? opts.end : UINT32_MAX, out, err);
+    mv_replay_close(&r);
     return code;
 }

@@ -3,18 +3,25 @@
 #include "analyze/events/same_call.h"
 #include "base/grow.h"
 
-uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
+uint32_t mv_replay_segment_pool_id(const mv_replay_script *script, uint32_t segment_row)
 {
     const mv_segment_lives *s = &script->lives->segments;
-    uint32_t segment =
-        alloc_row == MV_NO_ROW ? MV_NO_ROW : script->lives->allocs.segment[alloc_row];
-    uint32_t pool = segment == MV_NO_ROW ? 0 : s->pool[segment].row;
+    uint32_t pool = segment_row < s->count && !script->is_joined ? s->pool[segment_row].row : 0;
 
     return pool < script->trace->pools.count ? pool : 0;
 }
 
+uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
+{
+    return alloc_row == MV_NO_ROW
+               ? 0
+               : mv_replay_segment_pool_id(script, script->lives->allocs.segment[alloc_row]);
+}
+
 uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream)
 {
+    if (script->is_joined)
+        return 0;
     return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
 }
 

@@ -13,6 +13,7 @@ struct mv_replay_script {
     const mv_events *ev;
     mv_alloc_conf conf;   /* recorded */
     bool calls_tell;      /* mv_events.call tells which events belong to the same call */
+    bool is_joined;       /* as if all were of one stream and the default pool */
     uint32_t empty_count; /* groups of releases that no request caused */
     uint32_t *empty_first, *empty_end; /* [empty_count] events [first, end), ascending */
     uint32_t *release_from; /* [pools] first event at which a private pool may give memory back */
@@ -30,8 +31,9 @@ static inline bool mv_is_release_action(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* The pool id row of an allocation; the stream value of an alloc or oom event. */
+/* The pool id row of an allocation and of a segment; the stream value of an alloc or oom event. */
 uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row);
+uint32_t mv_replay_segment_pool_id(const mv_replay_script *script, uint32_t segment_row);
 uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream);
 
 /* Builds the recorded heap before the first event in an empty heap. `block_of` gets the block of

@@ -12,9 +12,8 @@ typedef struct {
 static uint32_t pool_of_segment(const mv_replay_script *script, uint32_t segment)
 {
     const mv_segment_lives *s = &script->lives->segments;
-    uint32_t id = s->pool[segment].row;
 
-    return 2 * (id < script->trace->pools.count ? id : 0) + (s->kind[segment] != MV_SEGMENT_SMALL);
+    return 2 * mv_replay_segment_pool_id(script, segment) + (s->kind[segment] != MV_SEGMENT_SMALL);
 }
 
 /* Places a preexisting allocation at the start of `block`, which is not in its pool. */
@@ -73,7 +72,9 @@ static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script
         return start;
 
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->is_expandable[i] && s->stream[i].row == s->stream[segment].row &&
+        if (s->is_expandable[i] &&
+            mv_replay_stream(script, s->stream[i]) ==
+                mv_replay_stream(script, s->stream[segment]) &&
             pool_of_segment(script, i) == pool_of_segment(script, segment) && s->addr[i] < start &&
             s->addr[segment] - s->addr[i] < MV_RESERVATION)
             start = s->addr[i];

@@ -5,18 +5,14 @@
 #include "analyze/replay/replay.h"
 #include "analyze/replay/replay_script.h"
 
-/* The heap is only searched by address where a prediction failed. After so many steps the rest of
- * the trace is not checked. */
-#define MOST_SEARCHED          ((uint64_t)1 << 22)
-#define MOST_SEARCHED_OF_EVENT 128
-
 typedef struct {
     const mv_replay_script *script;
     mv_replay_heap heap;
     mv_replay_fidelity *out;
     uint32_t *block_of; /* [allocs.count] */
-    uint64_t searched;
-    uint32_t empty; /* next group of releases that the program asked for */
+    uint64_t searched;  /* blocks looked at by address, where a prediction failed; not of the heap's
+                         * work, since they cost much less */
+    uint32_t empty;     /* next group of releases that the program asked for */
 } verification;
 
 __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,
@@ -38,8 +34,7 @@ __attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32
 static uint32_t holder_of(verification *v, uint64_t addr, uint64_t size, mv_replay_state state)
 {
     v->searched += v->heap.count;
-    v->out->gave_up =
-        v->searched > MOST_SEARCHED + MOST_SEARCHED_OF_EVENT * (uint64_t)v->script->ev->count;
+    v->out->gave_up = v->searched > v->heap.most_work;
     for (uint32_t i = 0; i < v->heap.count && !v->out->gave_up; i++) {
         const mv_replay_block *b = &v->heap.blocks[i];
         if (b->state == state && b->addr <= addr && addr - b->addr < b->size &&
@@ -52,11 +47,10 @@ static uint32_t holder_of(verification *v, uint64_t addr, uint64_t size, mv_repl
 static uint32_t pool_of_segment(const verification *v, uint32_t event)
 {
     const mv_segment_lives *s = &v->script->lives->segments;
-    uint32_t row = v->script->lives->alloc_of[event], pool = 0;
+    uint32_t row = v->script->lives->alloc_of[event];
 
-    if (row < s->count && s->pool[row].row < v->script->trace->pools.count)
-        pool = s->pool[row].row;
-    return 2 * pool + (row >= s->count || s->kind[row] != MV_SEGMENT_SMALL);
+    return 2 * mv_replay_segment_pool_id(v->script, row) +
+           (row >= s->count || s->kind[row] != MV_SEGMENT_SMALL);
 }
 
 static void apply_map(verification *v, uint32_t event)
@@ -405,6 +399,7 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
         if (v.block_of &&
             mv_replay_heap_init(&v.heap, &own, &script.conf, trace->pools.count + 1)) {
             /* The real limit is not in the trace; but with a limit, blocks have ages. */
+            v.heap.most_work = mv_replay_most_work(lives->events.count);
             v.heap.limit = script.conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
             memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);
             mv_replay_start_as_recorded(&script, &v.heap, v.block_of);
@@ -418,6 +413,7 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
     out->peak = v.heap.peak;
     out->counts = v.heap.counts;
     out->largest = v.heap.largest;
+    out->work = v.heap.work + lives->events.count;
     out->exact = out->segment_matched == out->segment_events &&
                  out->allocs_matched == out->allocs && is_certain(trace, lives);
     mv_arena_release(&own);

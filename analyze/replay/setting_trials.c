@@ -87,6 +87,8 @@ static mv_code find_recorded(mv_trials *t, const mv_trials_opts *opts, mv_err *e
         code = mv_replay_script_make(t->arena, t->trace, t->lives, &t->script, err);
     if (code != MV_OK)
         return code;
+    t->joined = t->script;
+    t->joined.is_joined = true;
     t->recorded_conf = recorded_text(t);
     for (uint32_t i = 0; i < t->end; i++) {
         uint8_t action = t->lives->events.action[i];
@@ -112,16 +114,23 @@ static uint64_t limit_under(const mv_trials *t, const mv_alloc_conf *conf)
     return limit == UINT64_MAX ? 0 : limit;
 }
 
+static mv_replay_opts opts_of(const mv_trials *t, const mv_alloc_conf *conf)
+{
+    return (mv_replay_opts){.conf = *conf,
+                            .limit = limit_under(t, conf),
+                            .end = t->end,
+                            .script = &t->script,
+                            .enough = t->enough,
+                            .left = t->left};
+}
+
 static mv_code run(const mv_trials *t, const mv_alloc_conf *conf, mv_replay_start_rule start,
                    const uint8_t *apart, mv_replay_result *out, mv_err *err)
 {
-    mv_replay_opts opts = {.conf = *conf,
-                           .limit = limit_under(t, conf),
-                           .end = t->end,
-                           .start = start,
-                           .apart = apart,
-                           .script = &t->script};
+    mv_replay_opts opts = opts_of(t, conf);
 
+    opts.start = start;
+    opts.apart = apart;
     return mv_replay_run(t->arena, t->trace, t->lives, opts, out, err);
 }
 
@@ -297,16 +306,51 @@ mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .lives = lives,
                        .end = opts.end && opts.end < count ? opts.end : count,
                        .recorded = mv_alloc_conf_of(trace),
+                       .left = mv_push_struct(arena, uint64_t),
                        .trust_why = ""};
+    if (!out->left)
+        return no_memory(err);
     code = find_recorded(out, &opts, err);
     if (code == MV_OK)
         code = mv_replay_verify(arena, trace, lives, &out->fidelity, err);
-    if (code == MV_OK)
-        code = find_self(out, err);
+    if (code == MV_OK) {
+        uint64_t most = mv_replay_most_work(count), taken = out->fidelity.work;
+        *out->left = taken < most ? most - taken : 0;
+        if (!opts.no_self)
+            code = find_self(out, err);
+    }
     if (code != MV_OK)
         return code;
     judge_trust(out);
     return out->trust_why ? MV_OK : no_memory(err);
+}
+
+mv_code mv_trials_until(const mv_trials *whole, uint32_t end, uint64_t limit, uint64_t reserved,
+                        mv_trials *out, mv_err *err)
+{
+    *out = *whole;
+    out->end = end;
+    out->limit = limit;
+    out->limit_source = MV_LIMIT_GIVEN;
+    out->recorded_reserved = reserved;
+    judge_trust(out);
+    return out->trust_why ? MV_OK : no_memory(err);
+}
+
+mv_code mv_trials_begin(const mv_trials *trials, const char *conf, bool joined, mv_replay **out,
+                        mv_err *err)
+{
+    mv_replay_opts opts;
+    mv_alloc_conf parsed;
+    char why[128];
+
+    *out = NULL;
+    if (!mv_alloc_conf_parse(conf, &parsed, why, sizeof why))
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+    opts = opts_of(trials, &parsed);
+    if (joined)
+        opts.script = &trials->joined;
+    return mv_replay_open(trials->arena, trials->trace, trials->lives, opts, out, err);
 }
 
 /* ---- trials ------------------------------------------------------------------------------ */
@@ -314,7 +358,7 @@ mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 static bool fits(const mv_replay_result *result)
 {
     return result->counts.ooms == 0 && result->avoided_ooms == result->recorded_ooms &&
-           !result->gave_up;
+           !result->gave_up && !result->over_enough;
 }
 
 static void judge(const mv_trials *t, mv_trial *trial)
@@ -428,7 +472,10 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     if (mv_trials_try(t, conf, trial, err) != MV_OK)
         return err->code;
     trial->change = change;
-    list->count++;
+    if (trial->result.gave_up)
+        list->untried++;
+    else
+        list->count++;
     return MV_OK;
 }
 
@@ -551,6 +598,14 @@ bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves
     if (conf)
         error += mv_trials_error_of(trials, conf);
     return saves > 0 && (double)saves >= WORTH * (double)mv_trials_base(trials) + (double)error;
+}
+
+void mv_trials_end_early(mv_trials *trials)
+{
+    uint64_t base = mv_trials_base(trials);
+
+    if (trials->recorded_ooms == 0)
+        trials->enough = base - (uint64_t)(WORTH * (double)base) + 1;
 }
 
 bool mv_trials_self_fits(const mv_trials *trials)

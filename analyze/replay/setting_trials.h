@@ -43,6 +43,7 @@ typedef enum {
 typedef struct {
     uint64_t capacity; /* bytes of the device or the process; 0: what the trace shows */
     uint32_t end;      /* events [0, end) are replayed; 0: all */
+    bool no_self; /* the recorded settings are checked, but not replayed: for mv_trials_until */
 } mv_trials_opts;
 
 typedef struct {
@@ -51,6 +52,7 @@ typedef struct {
     const mv_lives *lives;
     uint32_t end; /* events [0, end) are replayed */
     mv_replay_script script;
+    mv_replay_script joined; /* the same as if all were of one stream and the default pool */
 
     mv_alloc_conf recorded;
     const char *recorded_conf; /* complete */
@@ -62,6 +64,11 @@ typedef struct {
     uint64_t limit; /* UINT64_MAX: none */
     mv_limit_source limit_source;
 
+    uint64_t *left;  /* steps that trials may still take: all together take mv_replay_most_work, so
+                      * that their time is linear in the trace. Those without any are not replayed to
+                      * the end (gave_up) */
+    uint64_t enough; /* a trial that reserves so much is not worth a word and ends there: its
+                      * figures are those until then; 0: all go to the end */
     mv_replay_fidelity fidelity; /* of the whole trace */
     mv_replay_result self;       /* under the recorded settings */
     bool unexplained; /* they meet a request that failed, within the limit, if any: what refused it
@@ -86,6 +93,18 @@ typedef struct {
  * trace and its lives, must outlive `out`. Fails only when memory is out. */
 mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_trials_opts opts, mv_trials *out, mv_err *err);
+
+/* The same trace up to `end`, within `limit`, `reserved` being the peak of these events. Constant
+ * time, but for what was there before the trace: nothing is replayed. `whole` was opened with
+ * no_self, and so is what is returned. */
+mv_code mv_trials_until(const mv_trials *whole, uint32_t end, uint64_t limit, uint64_t reserved,
+                        mv_trials *out, mv_err *err);
+
+/* Begins a replay of one complete text that mv_replay_until moves on; mv_replay_close ends it.
+ * `joined`: as if all were of one stream and the default pool. `trials` keeps its place until
+ * then. */
+mv_code mv_trials_begin(const mv_trials *trials, const char *conf, bool joined, mv_replay **out,
+                        mv_err *err);
 
 /* Whether trials mean anything: trust is fair or better. If not, trust_why says why, and no report
  * promises what a setting would do. */
@@ -117,6 +136,7 @@ mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint3
 #define MV_TRY_ALL         63u
 
 typedef struct {
+    uint32_t untried; /* settings for which no steps were left: they are not listed */
     uint32_t count;
     mv_trial *rows; /* [count] includes the recorded settings only with MV_TRY_ALL */
 } mv_trial_list;
@@ -149,6 +169,10 @@ uint64_t mv_trials_error_of(const mv_trials *trials, const char *conf);
 /* Whether a saving from mv_trials_base is worth a setting, and above the error of the replay.
  * `conf` tells whether the heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
+
+/* From now on trials end where they are known not to be worth it: for reports that show no other
+ * figures of them. Only where no request failed. */
+void mv_trials_end_early(mv_trials *trials);
 
 /* Whether a trial is worth advising: it saves enough, or avoids failures that the recorded settings
  * lead to within the same limit. */

@@ -12,7 +12,7 @@
 #define ALLOCS_WITH_WARM_UP 6
 
 /* If one loop runs this many times more often than another it is nested in the other. Then the
- * outer loop makes the steps, if it runs often enough. */
+ * outer loop makes the steps, if it runs often enough and does not keep what it allocates. */
 #define NESTED       4
 #define ENOUGH_STEPS 8
 
@@ -31,8 +31,9 @@
 /* Where runs of one place begin: positions in the list of all allocations. */
 typedef struct {
     uint32_t count, first, second, last;
-    uint32_t gap;   /* the longest, without the first */
-    double squares; /* sum of the squared gaps, without the first */
+    uint32_t gap;           /* the longest, without the first */
+    double squares;         /* sum of the squared gaps, without the first */
+    uint32_t blocks, alive; /* that the place allocated; that are alive at the end */
 } rhythm;
 
 static void rhythm_add(rhythm *r, uint32_t at)
@@ -50,7 +51,9 @@ static void rhythm_add(rhythm *r, uint32_t at)
     r->count++;
 }
 
-/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. */
+/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. At
+ * the end one beat may be missing, and half a gap for an uneven one: a last pass by another line.
+ */
 static double rhythm_cover(const rhythm *r, uint32_t allocs)
 {
     bool warm = r->count >= ALLOCS_WITH_WARM_UP;
@@ -61,7 +64,7 @@ static double rhythm_cover(const rhythm *r, uint32_t allocs)
         return 0;
     if (!warm && r->second - r->first > gap)
         gap = r->second - r->first;
-    if (2 * gap > span || 2 * rest > 3 * gap + 4)
+    if (2 * gap > span || 2 * rest > 5 * gap + 4)
         return 0;
     return ((double)span + 1.5 * (double)gap + 2) / allocs;
 }
@@ -94,6 +97,13 @@ static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint3
     return near;
 }
 
+/* Whether a place keeps most of its blocks. If it runs within a loop now and then, it fills a
+ * cache: it makes no steps of its own. */
+static bool keeps(const rhythm *r)
+{
+    return 2 * (uint64_t)r->alive > r->blocks;
+}
+
 /* Places that allocate equally often. */
 typedef struct {
     uint32_t place; /* the first of these places */
@@ -111,7 +121,7 @@ static bool better_candidate(const rhythm *rhythms, const candidate *a, const ca
         return a->votes > b->votes;
     if (count_a >= ENOUGH_STEPS && count_b >= ENOUGH_STEPS &&
         (count_a >= NESTED * (uint64_t)count_b || count_b >= NESTED * (uint64_t)count_a))
-        return count_a < count_b;
+        return (count_a < count_b) != keeps(&rhythms[count_a < count_b ? a->place : b->place]);
     if (uneven_a < EVEN_ENOUGH && uneven_b < EVEN_ENOUGH)
         return rhythms[a->place].count > rhythms[b->place].count;
     return uneven_a < uneven_b;
@@ -296,6 +306,43 @@ static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_
     return steps;
 }
 
+/* Whether all that was allocated between two runs of a place, before row i of `rows`, was within
+ * calls of modules. */
+static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, const uint32_t *rows,
+                            uint32_t i)
+{
+    for (uint32_t row = rows[i - 1] + 1; row < rows[i]; row++) {
+        uint32_t place = mv_outer_of(outer, a->stack[row]);
+        if (place == MV_NO_ROW || outer->kind[place] != MV_OUTER_CALL)
+            return false;
+    }
+    return true;
+}
+
+/* A statement that makes an input, calls the model and takes the loss has two runs with just the
+ * call in between, and something else before the next two. Marks the first of each two, if almost
+ * all runs come in such pairs. */
+static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
+                                const uint32_t *rows, uint32_t count, uint32_t runs, uint32_t *at)
+{
+    uint32_t steps = 0, pairs = 0, more = 0;
+    bool is_second = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bool follows_call;
+
+        if (!begins_run(rows, i))
+            continue;
+        follows_call = i > 0 && is_call_between(a, outer, rows, i);
+        more += is_second && follows_call;
+        is_second = !is_second && follows_call;
+        pairs += is_second;
+        if (!is_second)
+            at[steps++] = a->birth[rows[i]];
+    }
+    return steps >= LEAST_STEPS && more == 0 && 2 * pairs + 1 >= REPEATING * runs ? steps : 0;
+}
+
 /* ---- a place alone in its loop ----------------------------------------------------------- */
 
 /* The place of the last allocation, if at least half of all are its own; otherwise MV_NO_ROW. */
@@ -351,6 +398,10 @@ static rhythm *find_rhythms(mv_arena *scratch, const mv_lives *lives, const mv_o
 
         if (place != before && place != MV_NO_ROW)
             rhythm_add(&rhythms[place], i - a->preexisting);
+        if (place != MV_NO_ROW) {
+            rhythms[place].blocks++;
+            rhythms[place].alive += a->freed[i] == MV_NEVER;
+        }
         before = place;
     }
     return rhythms;
@@ -391,6 +442,32 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
     return returning >= REPEATING * (steps - 1);
 }
 
+/* Whether most repetitions capture a CUDA graph, or the like, in a private pool of their own. What
+ * is captured is kept, so nothing returns, and layers that are set up share a pool. */
+static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t row = a->preexisting, capturing = 0;
+    mv_pool_id latest = MV_DEFAULT_POOL;
+
+    while (row < a->count && a->birth[row] < at[0])
+        row++;
+    for (uint32_t k = 0; k < steps; k++) {
+        bool captures = false;
+
+        for (; row < a->count && (k + 1 == steps || a->birth[row] < at[k + 1]); row++) {
+            mv_pool_id pool = mv_alloc_pool(lives, row);
+
+            if (pool.row == MV_NO_ROW || pool.row == MV_DEFAULT_POOL.row || pool.row == latest.row)
+                continue;
+            captures = true;
+            latest = pool;
+        }
+        capturing += captures;
+    }
+    return capturing >= REPEATING * steps;
+}
+
 bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
                     const mv_outer *outer, uint32_t **at, uint32_t *count, mv_stack_id *stack)
 {
@@ -418,10 +495,13 @@ bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
             return false;
     } else {
         if (outer->kind[place] == MV_OUTER_LINE)
+            *count = mark_statements(a, outer, rows, n, runs, *at);
+        if (*count == 0 && outer->kind[place] == MV_OUTER_LINE)
             *count = mark_openings(a, rows, n, runs, *at);
         if (*count == 0)
             *count = mark_runs(a, rows, n, *at);
-        if (*count > 0 && !repetitions_return(a, *at, *count))
+        if (*count > 0 && !repetitions_return(a, *at, *count) &&
+            !repetitions_capture(lives, *at, *count))
             *count = 0;
     }
     if (*count < LEAST_STEPS)

@@ -4,6 +4,14 @@
 
 #include "base/sort.h"
 
+/* A rise shows in no fewer bins than this; in fewer than the second number, only a floor that never
+ * falls shows it. */
+#define LEAST_BINS 4
+#define FEW_BINS   12
+
+/* So many parts rise one after another by chance once in 720 times. */
+#define RISING_PARTS 6
+
 /* With fewer events, a run without steps shows nothing. */
 #define LEAST_EVENTS 100
 
@@ -31,12 +39,14 @@ static int64_t *changes_of(mv_arena *scratch, const mv_lives *lives, int64_t *be
     return change;
 }
 
-static void take(mv_floor *out, uint32_t bin, int64_t level)
+static void take(mv_floor *out, uint32_t bin, int64_t level, uint32_t moment)
 {
     uint64_t bytes = level > 0 ? (uint64_t)level : 0;
 
-    if (bytes < out->least[bin])
+    if (bytes < out->least[bin]) {
         out->least[bin] = bytes;
+        out->moment[bin] = moment;
+    }
     if (bytes > out->most[bin])
         out->most[bin] = bytes;
 }
@@ -51,23 +61,24 @@ mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *st
     *out = (mv_floor){.bins = steps->count + 1};
     out->least = mv_push_array(arena, uint64_t, out->bins);
     out->most = mv_push_array(arena, uint64_t, out->bins);
+    out->moment = mv_push_array(arena, uint32_t, out->bins);
     mv_arena_init(&scratch, arena->budget);
     change = changes_of(&scratch, lives, &level);
-    if (!out->least || !out->most || !change) {
+    if (!out->least || !out->most || !out->moment || !change) {
         mv_arena_release(&scratch);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the floor of %u steps", steps->count);
     }
     for (uint32_t b = 0; b < out->bins; b++)
         out->least[b] = UINT64_MAX;
-    take(out, 0, level);
+    take(out, 0, level, 0);
     for (uint32_t e = 0; e < lives->events.count; e++) {
         while (bin < steps->count && steps->at[bin] <= e)
-            take(out, ++bin, level);
+            take(out, ++bin, level, e);
         level += change[e];
-        take(out, bin, level);
+        take(out, bin, level, e + 1);
     }
     while (bin < steps->count)
-        take(out, ++bin, level);
+        take(out, ++bin, level, lives->events.count);
     mv_arena_release(&scratch);
     return MV_OK;
 }
@@ -76,6 +87,46 @@ static int64_t median(int64_t *values, uint32_t count)
 {
     mv_sort_rows(NULL, values, count, MV_RISING_VALUES(int64_t));
     return values[count / 2];
+}
+
+/* By how much more a column holds in the bins [middle, end) than in [begin, middle), in the mean.
+ */
+static double rise_of(const double *column, uint32_t begin, uint32_t middle, uint32_t end)
+{
+    double before = 0, after = 0;
+
+    for (uint32_t b = begin; b < end; b++)
+        *(b < middle ? &before : &after) += column[b];
+    return after / (end - middle) - before / (middle - begin);
+}
+
+/* Whether the floor rises by half of what is kept or more, from the first half of the time in which
+ * something is kept to the second, and from its third quarter to the last. It does so, too, where
+ * blocks that are kept seem to replace others at first: beside requests that overlap, the floor
+ * rises only when the others of the same time have gone. */
+static bool rises_in_all(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept,
+                         uint32_t first, bool *rises)
+{
+    double *held = mv_push_array(scratch, double, floor->bins);
+    double *sum = mv_push_array(scratch, double, floor->bins);
+    uint32_t end = floor->bins - 1, middle, last;
+
+    *rises = false;
+    if (!held || !sum)
+        return false;
+    while (first < end && kept[first] == 0)
+        first++;
+    for (uint32_t b = first; b < end; b++) {
+        held[b] = (double)floor->least[b];
+        sum[b] = (double)kept[b] + (b > first ? sum[b - 1] : 0);
+    }
+    if (end < first + 4)
+        return true;
+    middle = first + (end - first) / 2;
+    last = middle + (end - middle) / 2;
+    *rises = 2 * rise_of(held, first, middle, end) >= rise_of(sum, first, middle, end) &&
+             2 * rise_of(held, middle, last, end) >= rise_of(sum, middle, last, end);
+    return true;
 }
 
 /* A block born in bin b raises the floor of bin b, or of bin b + 1 if it was born after the lowest
@@ -87,6 +138,7 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
     int64_t *born = mv_push_array(scratch, int64_t, floor->bins);
     uint32_t count = 0;
     int64_t middle, wanted;
+    bool rises;
 
     *out = MV_FLOOR_NOISY;
     if (!rise || !born)
@@ -101,7 +153,9 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
         return true;
     wanted = median(born, count);
     middle = median(rise, count);
-    if (2 * middle >= wanted) {
+    if (!rises_in_all(scratch, floor, kept, first > 1 ? first : 1, &rises))
+        return false;
+    if (2 * middle >= wanted || rises) {
         *out = MV_FLOOR_RISES;
         return true;
     }
@@ -109,6 +163,93 @@ bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *ke
         rise[i] = llabs(rise[i] - middle);
     if (median(rise, count) <= wanted)
         *out = MV_FLOOR_STAYS;
+    return true;
+}
+
+/* ---- the trend --------------------------------------------------------------------------- */
+
+static uint64_t least_of(const uint64_t *column, uint32_t from, uint32_t end)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t b = from; b < end; b++)
+        least = column[b] < least ? column[b] : least;
+    return least;
+}
+
+/* Whether the floor is higher than it was: `held` has the bins [0, count) of the floor, `rest` the
+ * least from each of them to the end. */
+static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count)
+{
+    uint32_t third = count / 3;
+    uint64_t most = 0, before = 0;
+    bool falls = false, by_parts = count >= RISING_PARTS * 3;
+
+    for (uint32_t b = 0; b < third; b++)
+        most = held[b] > most ? held[b] : most;
+    for (uint32_t b = 0; b < count; b++)
+        falls = falls || held[b] > rest[b];
+    if (count < FEW_BINS)
+        return !falls && rest[count - third] > most;
+    for (uint32_t p = 0; by_parts && p < RISING_PARTS; p++) {
+        uint64_t least = least_of(held, (uint32_t)((uint64_t)count * p / RISING_PARTS),
+                                  (uint32_t)((uint64_t)count * (p + 1) / RISING_PARTS));
+        by_parts = p == 0 || least > before;
+        before = least;
+    }
+    return by_parts || rest[count - third] > most;
+}
+
+/* Whether what never falls has stopped to rise. The last sixth has had no time to fall again, so
+ * its beginning is the end. */
+static bool has_stopped(const uint64_t *rest, uint32_t count)
+{
+    uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;
+    double late = (double)(rest[end] - rest[third]), all = (double)(rest[end] - rest[0]);
+
+    for (uint32_t b = 1; b < count; b++) {
+        if (rest[b] == rest[b - 1])
+            continue;
+        pause = latest > 0 && b - latest > pause ? b - latest : pause;
+        latest = b;
+    }
+    return 2 * late * end < all * (end - third) || count - 1 - latest >= 2 * (uint64_t)pause;
+}
+
+/* Takes out the highest step of what never falls: what is made once is no trend. */
+static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
+{
+    uint64_t most = 0;
+    uint32_t at = 0;
+
+    for (uint32_t b = 1; b < count; b++)
+        if (rest[b] - rest[b - 1] > most) {
+            most = rest[b] - rest[b - 1];
+            at = b;
+        }
+    for (uint32_t b = at; most > 0 && b < count; b++) {
+        held[b] -= most;
+        rest[b] -= most;
+    }
+}
+
+bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bool *rises)
+{
+    uint32_t count = floor->bins > first + 1 ? floor->bins - 1 - first : 0;
+    uint64_t *rest = mv_push_array(scratch, uint64_t, count);
+    uint64_t *held = mv_push_array(scratch, uint64_t, count);
+    uint64_t least = floor->least[floor->bins - 1];
+
+    *rises = false;
+    if (!rest || !held)
+        return false;
+    for (uint32_t b = count; b-- > 0;) {
+        held[b] = floor->least[first + b];
+        least = held[b] < least ? held[b] : least;
+        rest[b] = least;
+    }
+    level_once(held, rest, count);
+    *rises = count >= LEAST_BINS && has_risen(held, rest, count) && !has_stopped(rest, count);
     return true;
 }
 

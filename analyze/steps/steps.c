@@ -136,7 +136,9 @@ static bool is_of_xla(const char *name)
 }
 
 /* Ranges that libraries open for each of their calls: NCCL's collectives, operators (by
- * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP. */
+ * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP, the algorithms
+ * of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum": before the colon is the NVTX domain).
+ */
 static bool is_of_library(const char *name)
 {
     static const char *const starts[] = {"nccl",
@@ -155,6 +157,7 @@ static bool is_of_library(const char *name)
                                          "cublas",
                                          "thrust::",
                                          "cub::",
+                                         "CCCL:",
                                          "NCCL:",
                                          "XLA",
                                          "cupy."};

@@ -49,6 +49,17 @@ static unsigned of_sizes(const mv_lives *lives)
            if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees, MV_BOUND_ABOUT);
 }
 
+/* Which segments there were, and when: an allocation outside all of them was in one. Where one
+ * ended without an event, others may have done so before the first event. */
+static unsigned of_segments(const mv_lives *lives)
+{
+    uint64_t lost = lives->doubts.residual_reserved < 0;
+
+    return if_any(lives->doubts.lone_segments + lives->doubts.unproven_segments + lost,
+                  MV_BOUND_ABOUT) |
+           if_any(lives->doubts.outside, MV_BOUND_LEAST);
+}
+
 /* `before`: what may have been before the first event. */
 static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
 {
@@ -57,18 +68,54 @@ static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
     unsigned late = if_any(lives->doubts.ended_last, MV_BOUND_LEAST);
     unsigned gone = if_any(lives->doubts.lost_frees, late);
     unsigned uncompleted = if_any(lives->doubts.uncompleted, MV_BOUND_LEAST);
+    unsigned unproven = if_any(lives->doubts.unproven, MV_BOUND_ABOUT);
+    unsigned ends = gone | uncompleted | if_any(lives->doubts.unproven_ends, MV_BOUND_ABOUT);
 
-    return (mv_bounds){.allocated = sized | late | if_any(lives->doubts.unrequested, MV_BOUND_MOST),
+    return (mv_bounds){.allocated = sized | late | unproven |
+                                    if_any(lives->doubts.unrequested, MV_BOUND_MOST),
                        .blocks = sized,
-                       .active = sized | gone | uncompleted,
-                       .requested = blocks | gone | uncompleted,
-                       .reserved = before | if_any(lives->doubts.lone_segments, MV_BOUND_ABOUT) |
+                       .active = sized | ends,
+                       .requested = blocks | ends,
+                       .reserved = before | of_segments(lives) |
                                    mv_bound_of_residual(lives->doubts.residual_reserved)};
+}
+
+/* Whether an event is a free; with `any`, or another one about memory. */
+static bool has_event(const mv_events *events, bool any)
+{
+    for (uint32_t i = 0; i < events->count; i++)
+        switch (events->action[i]) {
+        case MV_ACTION_FREE_REQUESTED:
+        case MV_ACTION_FREE_COMPLETED:
+            return true;
+        case MV_ACTION_ALLOC:
+        case MV_ACTION_SEGMENT_ALLOC:
+        case MV_ACTION_SEGMENT_FREE:
+        case MV_ACTION_SEGMENT_MAP:
+        case MV_ACTION_SEGMENT_UNMAP:
+            if (any)
+                return true;
+            break;
+        default:
+            break;
+        }
+    return false;
+}
+
+/* Whether a kind of event was not recorded, so that what was there before the first one, and ended,
+ * does not show: allocs, frees, or all that is about memory. */
+static bool hides_past(const mv_lives *lives)
+{
+    const mv_events *events = &lives->events;
+    uint64_t ended = lives->doubts.lost_frees + lives->doubts.final_over;
+
+    return lives->lacks_allocs || (ended > 0 && !has_event(events, false)) ||
+           (events->count > 0 && !has_event(events, true));
 }
 
 mv_bounds mv_bounds_of(const mv_lives *lives)
 {
-    return bounds_of(lives, if_any(mv_lives_lack_past(lives), MV_BOUND_LEAST));
+    return bounds_of(lives, if_any(mv_lives_lack_past(lives) || hides_past(lives), MV_BOUND_LEAST));
 }
 
 mv_bound mv_bound_of_end(const mv_lives *lives)

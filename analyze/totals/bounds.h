@@ -5,11 +5,12 @@
  *     too low    history is not complete; a free without an allocation; blocks of the final heap
  *                that the events lack; block sizes that are the least they can be; no final heap;
  *                for active and requested: no free_completed in the file; ends that only the
- *                final heap shows
+ *                final heap shows; for reserved: blocks outside every segment
  *     too high   an allocation that ended without a free event; blocks that the final heap lacks;
  *                for allocated: no free_requested in the file
  *     both       sizes that later events corrected, and those beside blocks that ended late;
- *                segment events that contradict the memory held */
+ *                segment events that contradict the memory held; blocks that only frees show, or
+ *                segments that only their ends show, where no event is their beginning */
 #ifndef MV_BOUNDS_H
 #define MV_BOUNDS_H
 

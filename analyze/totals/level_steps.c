@@ -72,7 +72,7 @@ static bool own_step(const mv_lives *lives, uint32_t event, uint32_t nth, mv_lev
         return nth == 0;
     if (!is_free(action))
         return false;
-    frees = a->freed[row] == event;
+    frees = a->freed[row] == event && !mv_alloc_was_pending(lives, row);
     completes = a->completed[row] == event;
     out->kind = nth == 0 && frees ? MV_STEP_FREED : MV_STEP_COMPLETED;
     return nth < (uint32_t)frees + completes;

@@ -78,6 +78,9 @@ static void note_doubts(note_list *list, const mv_lives *lives)
 {
     if (lives->has_no_heap)
         note(list, "the file has no final heap: the current figures are what the events lead to");
+    if (lives->lacks_allocs)
+        note(list, "no event is an allocation, though there were some (recorded with "
+                   "skip_actions?): what was allocated is known by its end alone, or not at all");
     count_note(list, lives->doubts.inexact_blocks,
                "block was split off before event 0 or under unknown rules; its size is the least "
                "it can be",
@@ -102,6 +105,16 @@ static void note_doubts(note_list *list, const mv_lives *lives)
                "allocated for longer than it was",
                "allocations lack their free_requested (recorded with skip_actions?): they count as "
                "allocated for longer than they were");
+    count_note(list, lives->doubts.unproven_ends,
+               "allocation is known by its free alone, and no allocation is in the file (recorded "
+               "with skip_actions?): it may not have been there before the first event",
+               "allocations are known by their frees alone, and no allocation is in the file "
+               "(recorded with skip_actions?): they may not have been there at once");
+    count_note(list, lives->doubts.unproven_segments,
+               "segment may have been added after the first event: the file has the end of some, "
+               "but the beginning of none (recorded with skip_actions?)",
+               "segments may have been added after the first event: the file has the end of some, "
+               "but the beginning of none (recorded with skip_actions?)");
     count_note(list, lives->doubts.uncompleted,
                "allocation lacks its free_completed (recorded with skip_actions?): it may have "
                "waited for a stream",
@@ -150,6 +163,9 @@ static void note_file(note_list *list, const mv_trace *trace, const mv_totals_fi
     if (mv_fact_find(trace, MV_FACT_BUFFERS))
         note(list, "the file has %s buffers; those of one stack count as one allocation",
              mv_fact_find(trace, MV_FACT_BUFFERS));
+    if (mv_fact_find(trace, MV_FACT_UNSIZED_EXECUTABLES))
+        note(list, "the file does not say how large %s of its executables are: they count as 0 B",
+             mv_fact_find(trace, MV_FACT_UNSIZED_EXECUTABLES));
     count_note(list, trace->notes[MV_NOTE_UNSORTED_TIME].count,
                "event in the file is earlier than the one before it: the order may be wrong",
                "events in the file are earlier than those before them: the order may be wrong");
@@ -198,5 +214,8 @@ bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
     note_residuals(&list, final, &found->end);
     note_doubts(&list, lives);
     note_file(&list, trace, found);
+    if (a->count == 0 && !a->exact)
+        note(&list, "no event is about memory that was got or given back (recorded with "
+                    "skip_actions?): nothing is known but the final heap");
     return list.ok;
 }

@@ -84,12 +84,12 @@ def main():
         scene(sys.argv[2])
         return 0
     if importlib.util.find_spec("torch") is None:
-        print("PyTorch is not installed")
+        print("capture_cpu_events: skipped: PyTorch is not installed (python3-torch)")
         return 77
     with tempfile.TemporaryDirectory() as folder:
         why = check(sys.argv[1], folder)
     if why:
-        print("FAIL:", why)
+        print("capture_cpu_events: FAILED:", why)
     return 1 if why else 0
 
 

@@ -9,6 +9,7 @@
 #include "analyze/ranks/summary_bytes.h"
 #include "base/grow.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "parse/readers.h"
 
 /* Stored bytes that are looked at: what has no 64 bytes of content in them is no snapshot. */
@@ -47,6 +48,36 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary)
     return is;
 }
 
+/* Whether the name promises a snapshot, or one that is compressed, or a summary of some. */
+static bool is_named_as_snapshot(const char *name, bool or_summary)
+{
+    static const char *const endings[] = {".pickle", ".msgpack", ".bin"};
+    static const char *const packed[] = {"", ".gz", ".zst"};
+    char ending[16];
+
+    for (unsigned i = 0; i < sizeof endings / sizeof *endings; i++)
+        for (unsigned k = 0; k < sizeof packed / sizeof *packed; k++) {
+            snprintf(ending, sizeof ending, "%s%s", endings[i], packed[k]);
+            if (mv_text_has_ending(name, ending))
+                return true;
+        }
+    return or_summary && mv_text_has_ending(name, ".summary");
+}
+
+/* A file that promises a snapshot is handed to the reader whatever it contains: a gate must not
+ * pass because a rank was not read. */
+static bool is_wanted(const list *l, const char *name, const char *path)
+{
+    struct stat st;
+    bool is_there = stat(path, &st) == 0;
+
+    if (name[0] == '.' || (is_there && S_ISDIR(st.st_mode)))
+        return false;
+    return is_named_as_snapshot(name, l->or_summary) ||
+           (is_there && S_ISREG(st.st_mode) &&
+            mv_is_snapshot_file(l->arena->budget, path, l->or_summary));
+}
+
 static bool add(list *l, const char *path, size_t length)
 {
     char *copy = mv_arena_text(l->arena, path, length);
@@ -66,24 +97,28 @@ static mv_code add_folder(list *l, const char *folder, mv_err *err)
     uint32_t before = l->count;
     DIR *dir = opendir(folder);
     const struct dirent *entry;
-    bool has_memory = true;
+    bool has_memory = true, fits = true;
     char path[4096], cut[MV_ERR_PATH];
-    struct stat st;
+    int failure;
 
     if (!dir)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", mv_err_path(folder, cut),
                        strerror(errno));
     while (length > 1 && folder[length - 1] == '/')
         length--;
-    while (has_memory && (entry = readdir(dir))) {
+    while (errno = 0, has_memory && fits && (entry = readdir(dir))) {
         int used = snprintf(path, sizeof path, "%.*s/%s", (int)length, folder, entry->d_name);
-        if (entry->d_name[0] != '.' && used < (int)sizeof path && stat(path, &st) == 0 &&
-            S_ISREG(st.st_mode) && mv_is_snapshot_file(l->arena->budget, path, l->or_summary))
+        fits = used < (int)sizeof path;
+        if (fits && is_wanted(l, entry->d_name, path))
             has_memory = add(l, path, (size_t)used);
     }
+    failure = fits ? errno : ENAMETOOLONG;
     closedir(dir);
     if (!has_memory)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "list of files");
+    if (failure)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", mv_err_path(folder, cut),
+                       strerror(failure));
     if (l->count == before)
         return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s: no snapshot in this folder",
                        mv_err_path(folder, cut));

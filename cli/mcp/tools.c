@@ -77,9 +77,11 @@ static uint64_t options_of(const mv_mcp_tool *tool)
            ~tool->lacks;
 }
 
+#define OPERAND_NAME 32
+
 /* One of the files, or words, that a tool takes. */
 typedef struct {
-    char name[32];
+    char name[OPERAND_NAME];
     bool is_optional;
     bool is_many;
 } operand;
@@ -288,13 +290,21 @@ static bool is_key(const mv_json *member, const char *key)
            memcmp(member->key.data, key, member->key.length) == 0;
 }
 
+/* "file" for "files": agents give one path so, as to the tools that take but one. */
+static const char *one_of(const operand *o, char one[OPERAND_NAME])
+{
+    snprintf(one, OPERAND_NAME, "%.*s", (int)strlen(o->name) - 1, o->name);
+    return one;
+}
+
 static bool is_operand(const mv_mcp_tool *tool, const mv_json *member)
 {
     const char *rest = arguments_of(tool);
+    char one[OPERAND_NAME];
     operand o;
 
     while (next_operand(&rest, &o))
-        if (is_key(member, o.name))
+        if (is_key(member, o.name) || (o.is_many && is_key(member, one_of(&o, one))))
             return true;
     return false;
 }
@@ -342,6 +352,7 @@ static void take_operand(call *c, const operand *o, const mv_json *value)
 static void read_arguments(call *c, const mv_json *arguments)
 {
     const char *rest = arguments_of(c->tool);
+    char one[OPERAND_NAME];
     operand o;
 
     if (c->tool->command)
@@ -355,8 +366,11 @@ static void read_arguments(call *c, const mv_json *arguments)
     add_word(c, mv_arena_text(c->arena, "--", 2));
     if (c->tool->word)
         add_word(c, mv_arena_text(c->arena, c->tool->word, strlen(c->tool->word)));
-    while (!c->why && next_operand(&rest, &o))
-        take_operand(c, &o, mv_json_member(arguments, o.name));
+    while (!c->why && next_operand(&rest, &o)) {
+        const mv_json *value = mv_json_member(arguments, o.name);
+        take_operand(c, &o,
+                     value || !o.is_many ? value : mv_json_member(arguments, one_of(&o, one)));
+    }
 }
 
 /* ---- tools/call: from a report to an answer ---------------------------------------------- */
@@ -425,7 +439,7 @@ static mv_span messages_of(mv_span messages)
 
 static void shape(call *c, const mv_mcp_ran *ran, mv_mcp_result *out)
 {
-    bool failed = ran->status != MV_EXIT_DONE && ran->status != MV_EXIT_FOUND;
+    bool failed = !mv_exit_has_report(ran->status);
     mv_span messages = messages_of(ran->messages);
 
     *out = (mv_mcp_result){.is_error = failed};

@@ -328,7 +328,7 @@ void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device)
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
 {
-    const char *cpu = mv_fact_find(trace, "cpu_device");
+    const char *cpu = mv_fact_find(trace, MV_FACT_CPU_DEVICE);
 
     put_process(out, trace);
     put_records(out, trace);

@@ -678,7 +678,7 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
          !number_calls(l, devices, ranges.device_count, ranges.segments)))
         return mv_fail(err, l->build.code, MV_NO_OFFSET, "the final heap");
     if (has_cpu)
-        add_number(&l->build, "cpu_device", l->gpus);
+        add_number(&l->build, MV_FACT_CPU_DEVICE, l->gpus);
     if (l->names.missing)
         add_number(&l->build, "symbols_missing", l->names.missing);
     if (l->names.missing && l->names.is_elsewhere)

@@ -657,19 +657,26 @@ const char *mv_trace_allocator(const mv_trace *trace);
  * another: what is kept at its end is not certain then. */
 #define MV_FACT_UNSURE "unsure_ends"
 
-/* How many buffers JAX's profile has, when those of a sample are one block in the model. */
-#define MV_FACT_BUFFERS "buffers"
+/* How many buffers JAX's profile has, when those of a sample are one block in the model; how many
+ * executables, and of how many of these it does not say how large they are. */
+#define MV_FACT_BUFFERS             "buffers"
+#define MV_FACT_EXECUTABLES         "executables"
+#define MV_FACT_UNSIZED_EXECUTABLES "executables_without_size"
+/* The first device that is the CPU; those after it are, too. */
+#define MV_FACT_CPU_DEVICE "cpu_device"
 
 /* A number that a fact has for a device: 0 when there is none, and in traces of another level than
  * the file's own (analyze/levels). */
 uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device);
 
 /* Files of frames that are no line of a file: functions that JAX compiled and operations of
- * TensorFlow, in traces of "xla"; threads and sizes of requests, in those of "rmm". */
-#define MV_JIT_FILE    "<jit>"
-#define MV_OP_FILE     "<op>"
-#define MV_THREAD_FILE "<thread>"
-#define MV_SIZE_FILE   "<size>"
+ * TensorFlow, in traces of "xla"; compiled programs, at the inner end of their stacks, in those of
+ * "jax"; threads and sizes of requests, in those of "rmm". */
+#define MV_JIT_FILE        "<jit>"
+#define MV_OP_FILE         "<op>"
+#define MV_EXECUTABLE_FILE "<executable>"
+#define MV_THREAD_FILE     "<thread>"
+#define MV_SIZE_FILE       "<size>"
 
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);

@@ -69,6 +69,7 @@ static bool is_of_data(mv_machine *m, const mv_value *module)
 static bool refuse_object(mv_machine *m, uint8_t op)
 {
     const mv_value *top = m->depth < 2 ? NULL : &m->stack[m->depth - 2];
+    bool is_all = m->depth == (op == MV_OP_STACK_GLOBAL ? 2 : 0); /* nothing is around it */
     char what[64] = "";
     bool may_be_data = true;
 
@@ -79,8 +80,10 @@ static bool refuse_object(mv_machine *m, uint8_t op)
     }
     return mv_machine_fail(
         m, MV_FORBIDDEN, "%s%s: %s; nothing was executed", opcode_names[op], what,
-        may_be_data ? "a Python object (memory_stats() under a key of your own?); dump it without"
-                    : "no snapshot has that; do not load the file in Python");
+        !may_be_data ? "no snapshot has that; load only files in Python that you made yourself"
+        : is_all     ? "the file is a Python object, as a model's state_dict is, and not a memory "
+                       "snapshot"
+                 : "a Python object (memory_stats() under a key of your own?); dump it without");
 }
 
 static bool refuse(pickle *p, uint8_t op)

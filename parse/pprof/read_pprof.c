@@ -5,6 +5,7 @@
 #include "base/grow.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "parse/readers.h"
 #include "parse/tools/block_log.h"
 #include "parse/tools/protobuf.h"
@@ -44,6 +45,14 @@ typedef struct {
     mv_stack_id stack;
 } sample;
 
+/* A sample as it is read. Its kind may follow its values. */
+typedef struct {
+    sample sample;
+    uint32_t values;
+    bool is_executable;
+    const uint8_t *negative; /* where its bytes are less than 0; NULL: they are not */
+} reading;
+
 typedef struct {
     mv_string_id label;
     uint32_t ordinal;
@@ -66,9 +75,11 @@ typedef struct {
     device devices[MOST_DEVICES];
     uint32_t device_count;
     bool is_jax;                              /* a type or a label is one that JAX writes */
+    char type_names[64];                      /* "alloc_objects, alloc_space", cut */
     mv_map function_of, location_of;          /* rows by the file's ids */
     uint32_t count_value, bytes_value, types; /* which values of a sample; MV_NO_ROW: none */
-    uint64_t executables;
+    uint64_t executables, unsized;            /* how many, and how many of an unknown size */
+    mv_frame_id executable;                   /* the frame at the inner end of their stacks */
     mv_err *err;
 } profile;
 
@@ -218,6 +229,8 @@ static bool add_type(profile *p, mv_span message)
     else if (mv_pb_is(unit, "count"))
         p->count_value = p->types;
     p->is_jax |= mv_pb_is(type, "allocations");
+    mv_text_append(p->type_names, sizeof p->type_names, "%s%.*s", p->types ? ", " : "",
+                   (int)(type.length < 30 ? type.length : 30), (const char *)type.data);
     p->types++;
     return true;
 }
@@ -268,26 +281,26 @@ static bool add_frames(profile *p, const mv_pb_field *f, mv_frame_id *frames, ui
     return !is_damaged || damaged(p, MV_CORRUPT, f->bytes.data, "inside a list of locations");
 }
 
-static bool add_values(profile *p, const mv_pb_field *f, sample *s, uint32_t *count)
+static bool add_values(profile *p, const mv_pb_field *f, reading *r)
 {
     uint64_t at = 0, value;
     bool is_damaged = false;
 
-    for (; mv_pb_number(f, &at, &value, &is_damaged); ++*count) {
+    for (; mv_pb_number(f, &at, &value, &is_damaged); r->values++) {
         const uint8_t *where = f->bytes.length ? f->bytes.data : p->file.data;
-        if (*count != p->bytes_value && *count != p->count_value)
-            continue;
-        if (value > INT64_MAX)
-            return damaged(p, MV_RANGE, where, "a sample has less than nothing");
-        if (*count == p->bytes_value)
-            s->bytes = value;
-        else
-            s->count = value;
+        if (r->values == p->count_value) {
+            if (value > INT64_MAX)
+                return damaged(p, MV_RANGE, where, "a sample of less than no buffers");
+            r->sample.count = value;
+        } else if (r->values == p->bytes_value) {
+            r->negative = value > INT64_MAX ? where : NULL;
+            r->sample.bytes = value > INT64_MAX ? 0 : value;
+        }
     }
     return !is_damaged || damaged(p, MV_CORRUPT, f->bytes.data, "inside a list of values");
 }
 
-static bool add_label(profile *p, mv_span message, sample *s, bool *is_executable)
+static bool add_label(profile *p, mv_span message, reading *r)
 {
     uint64_t n[5];
     mv_span key, text;
@@ -297,54 +310,67 @@ static bool add_label(profile *p, mv_span message, sample *s, bool *is_executabl
         return false;
     p->is_jax |= mv_pb_is(key, "kind") || mv_pb_is(key, "device");
     if (mv_pb_is(key, "kind"))
-        *is_executable = mv_pb_is(text, "executable");
+        r->is_executable = mv_pb_is(text, "executable");
     else if (mv_pb_is(key, "device"))
-        return string_of(p, n[LABEL_TEXT], message.data, &s->device);
+        return string_of(p, n[LABEL_TEXT], message.data, &r->sample.device);
     return true;
 }
 
-static mv_frame_id frame_named(profile *p, const char *name)
+static mv_frame_id frame_of_executables(profile *p)
 {
+    static const char name[] = "compiled program";
     mv_frame_row row = MV_FRAME_ROW;
 
-    row.function = mv_build_string(&p->build, name, strlen(name));
-    return mv_build_frame(&p->build, &row);
+    if (p->executable.row == MV_NO_ROW) {
+        row.file = mv_build_string(&p->build, MV_EXECUTABLE_FILE, strlen(MV_EXECUTABLE_FILE));
+        row.function = mv_build_string(&p->build, name, strlen(name));
+        p->executable = mv_build_frame(&p->build, &row);
+    }
+    return p->executable;
+}
+
+/* Runtimes that do not know how large a program is, as TPUs' do, say -1 for each. */
+static bool settle_values(profile *p, const reading *r, mv_span message)
+{
+    if (r->values != p->types)
+        return damaged(p, MV_CORRUPT, message.data,
+                       "a sample whose values are not those of the profile: damage, or several "
+                       "profiles in one file");
+    if (r->negative && !r->is_executable)
+        return damaged(p, MV_RANGE, r->negative, "a buffer of less than nothing");
+    if (r->is_executable)
+        p->executables += r->sample.count;
+    if (r->negative)
+        p->unsized += r->sample.count;
+    return true;
 }
 
 static bool add_sample(profile *p, mv_span message)
 {
     mv_cursor c = mv_cursor_over(message);
-    mv_frame_id frames[MOST_FRAMES + 1]; /* the first is for the kind */
-    sample s = {.device = MV_NO_STRING, .count = 1};
-    uint32_t depth = 0, values = 0;
-    bool is_executable = false;
+    mv_frame_id frames[MOST_FRAMES + 1]; /* the first is for executables */
+    reading r = {.sample = {.device = MV_NO_STRING, .count = 1}};
+    uint32_t depth = 0;
     mv_pb_field f;
 
     while (mv_pb_next(&c, &f)) {
         if (f.number == SAMPLE_LOCATIONS && !add_frames(p, &f, frames + 1, &depth))
             return false;
-        if (f.number == SAMPLE_VALUES && !add_values(p, &f, &s, &values))
+        if (f.number == SAMPLE_VALUES && !add_values(p, &f, &r))
             return false;
-        if (f.number == SAMPLE_LABEL && f.type == MV_PB_BYTES &&
-            !add_label(p, f.bytes, &s, &is_executable))
+        if (f.number == SAMPLE_LABEL && f.type == MV_PB_BYTES && !add_label(p, f.bytes, &r))
             return false;
     }
     if (c.overrun)
         return damaged(p, MV_CORRUPT, message.data, "inside a sample");
-    if (values != p->types)
-        return damaged(p, MV_CORRUPT, message.data,
-                       "a sample whose values are not those of the profile: damage, or several "
-                       "profiles in one file");
-    if (is_executable) {
-        p->executables += s.count;
-        frames[0] = frame_named(p, "executable");
-        s.stack = mv_build_stack(&p->build, frames, depth + 1);
-    } else {
-        s.stack = mv_build_stack(&p->build, frames + 1, depth);
-    }
-    if (s.bytes == 0)
+    if (!settle_values(p, &r, message))
+        return false;
+    if (r.is_executable)
+        frames[0] = frame_of_executables(p);
+    r.sample.stack = mv_build_stack(&p->build, frames + !r.is_executable, depth + r.is_executable);
+    if (r.sample.bytes == 0)
         return true;
-    return mv_append(&p->scratch, p->samples, p->sample_count, p->sample_capacity, s) ||
+    return mv_append(&p->scratch, p->samples, p->sample_count, p->sample_capacity, r.sample) ||
            out_of_memory(p);
 }
 
@@ -404,7 +430,7 @@ static uint32_t number_devices(profile *p)
             is_taken[ordinal] = true;
             p->devices[i].ordinal = ordinal;
             if (cpu && ordinal == first)
-                mv_block_log_number(&p->build, "cpu_device", ordinal);
+                mv_block_log_number(&p->build, MV_FACT_CPU_DEVICE, ordinal);
             end = ordinal >= end ? ordinal + 1 : end;
         }
     }
@@ -469,7 +495,9 @@ static mv_code finish(profile *p)
     for (uint32_t i = 0; i < p->sample_count; i++)
         buffers += p->samples[i].count < UINT64_MAX - buffers ? p->samples[i].count : 0;
     mv_block_log_fact(&p->build, MV_FACT_ALLOCATOR, "jax");
-    mv_block_log_number(&p->build, "executables", p->executables);
+    mv_block_log_number(&p->build, MV_FACT_EXECUTABLES, p->executables);
+    if (p->unsized)
+        mv_block_log_number(&p->build, MV_FACT_UNSIZED_EXECUTABLES, p->unsized);
     for (uint32_t i = 0; i < p->sample_count; i++)
         if (!add_blocks(p, &p->samples[i], buffers >= MOST_BLOCKS, &address))
             return p->err->code;
@@ -484,9 +512,10 @@ static mv_code read_profile(profile *p)
     if (!each_field(p, PROFILE_TEXT, add_text) || !each_field(p, PROFILE_TYPE, add_type))
         return p->err->code;
     if (p->bytes_value == MV_NO_ROW)
-        return mv_fail(p->err, MV_FORMAT, 0, "%s",
-                       "a pprof profile, but none of a device's memory: no value of it is space "
-                       "in bytes (jax.profiler.save_device_memory_profile writes one)");
+        return mv_fail(p->err, MV_FORMAT, 0,
+                       "a pprof profile of %s, not of a device's memory: "
+                       "jax.profiler.save_device_memory_profile writes such a one",
+                       p->type_names);
     if (!each_field(p, PROFILE_FUNCTION, add_function) ||
         !each_field(p, PROFILE_LOCATION, add_location) ||
         !each_field(p, PROFILE_SAMPLE, add_sample))
@@ -516,7 +545,7 @@ mv_code mv_pprof_read(mv_arena *arena, mv_source *source, const mv_read_opts *op
         mv_build_init(&p->build, arena, out);
         p->err = err;
         p->function_of.arena = p->location_of.arena = &p->scratch;
-        p->count_value = p->bytes_value = MV_NO_ROW;
+        p->count_value = p->bytes_value = p->executable.row = MV_NO_ROW;
         code = read_profile(p);
         out->origin.format = MV_FORMAT_PPROF;
         out->origin.data_bytes = p->file.length;

@@ -200,6 +200,13 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
     return 1;
 }
 
+/* What XLA calls the range in which it gets the buffers of any program; those around it say more.
+ */
+static bool says_nothing(const xline *l, const line_event *e)
+{
+    return mv_pb_is(l->plane->events[e->name].name, "Build buffer allocations");
+}
+
 static mv_stack_id stack_at(xline *l, const line_event *e, const mv_xstats *stats)
 {
     mv_frame_id frames[MOST_FRAMES];
@@ -208,7 +215,8 @@ static mv_stack_id stack_at(xline *l, const line_event *e, const mv_xstats *stat
     for (uint64_t i = l->open_count; i > 0 && l->open_count - i < MOST_FRAMES; i--) {
         const line_event *around = &l->events[l->open[i - 1]];
         mv_frame_id frame;
-        if (around->end_ps <= e->start_ps || count == MOST_FRAMES)
+        if (around->end_ps <= e->start_ps || count == MOST_FRAMES ||
+            (i > 1 && says_nothing(l, around)))
             continue;
         frame = frame_of(l, around->name);
         /* JAX has two ranges of one name for a call of a compiled function. */

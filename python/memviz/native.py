@@ -42,8 +42,8 @@ def is_ours(path: str) -> bool:
 
 
 def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Runs the program and returns what it printed. With `check`, a status other than 0 and 3 (what
-    --fail-on found) is an Error."""
+    """Runs the program and returns what it printed. With `check`, a status other than 0, 3 (what
+    --fail-on found) and 4 (what it could not know) is an Error."""
     path = program()
     try:
         done = subprocess.run([path, *(word if isinstance(word, str) else named(word) for word in arguments)],
@@ -51,7 +51,7 @@ def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[st
                               encoding="utf-8", errors="surrogateescape")
     except OSError as why:
         raise not_started(path, why) from why
-    if check and done.returncode not in (0, 3):
+    if check and done.returncode not in (0, 3, 4):
         raise Error(done.stderr.strip() or f"memviz ended with status {done.returncode}")
     return done
 

@@ -517,6 +517,20 @@ def expandable(n):
 
 
 @shape
+def ooms_released(n):
+    """Failed requests with releases between them that no replay expects, each with a limit of its own."""
+    sizes, made = (1, 511, 512, 1 << 20, 2 << 20, 20 << 20), []
+    actions = ("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "oom", "oom")
+    state = 5
+    for i in range(n):
+        state = (state * 6364136223846793005 + 1442695040888963407) & MOST
+        r = state >> 33
+        made.append(event(actions[r % 7], BASE + (r >> 3) % 64 * (1, 512, 1 << 20)[r % 3], sizes[(r >> 9) % 6], i,
+                          ONE_STACK, (r >> 12) % 3, device_free=(r << 10) % (1 << 40)))
+    return dumped(n, events=made)
+
+
+@shape
 def ooms(n):
     """Every second event is an out-of-memory, of another size, by another line."""
     return dumped(n, events=[event("oom", 1 << 30, 1 << 40, i, [frame("f", i)]) if i % 2 else

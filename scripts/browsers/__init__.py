@@ -1,6 +1,6 @@
 """Real browsers without a window, driven from Python: browser.py says how."""
 
-from browsers.browser import BrowserError, Missing, cost_of
+from browsers.browser import PATIENCE_S, BrowserError, Missing, cost_of
 from browsers.chromium import Chromium
 from browsers.firefox import Firefox
 

@@ -27,6 +27,9 @@ import threading
 import time
 
 
+PATIENCE_S = 250  # for anything to happen: the machine may be busy; more is a hang
+
+
 class BrowserError(Exception):
     pass
 
@@ -83,7 +86,10 @@ class Proxy(socketserver.ThreadingTCPServer):
 class Browser:
     """A process of a browser, and the calls of its protocol: one at a time, events in between."""
 
+    PROGRAMS = ()  # names of its program
+
     def __init__(self, folder, dark=False):
+        self.program = program(*self.PROGRAMS)
         self.proxy = Proxy()
         self.is_dark = dark
         self.downloads = os.path.join(folder, "downloads")
@@ -115,7 +121,7 @@ class Browser:
 
     # ---- the protocol: send(message), receive(seconds) and heard(event) are of each browser
 
-    def call(self, method, params=None, seconds=120, **more):
+    def call(self, method, params=None, seconds=PATIENCE_S, **more):
         self.number += 1
         number = self.number
         self.send({"id": number, "method": method, "params": params or {}, **more})
@@ -169,7 +175,7 @@ class Page:
         self.expected = []
         self.refused_urls = ()
 
-    def wait(self, expression, seconds=60, every=0.05):
+    def wait(self, expression, seconds=PATIENCE_S, every=0.05):
         """Until the expression is true; returns its value."""
         end = time.monotonic() + seconds
         while True:
@@ -180,7 +186,7 @@ class Page:
                 raise BrowserError(f"after {seconds} s still not: {expression}")
             time.sleep(every)
 
-    def expect_words(self, pattern, seconds=60):
+    def expect_words(self, pattern, seconds=PATIENCE_S):
         """Waits until the console has said what fits, a regular expression; it may say so from now on."""
         self.expected.append(pattern)
         end = time.monotonic() + seconds
@@ -223,7 +229,7 @@ class Page:
         for letter in text:
             self.keys([], letter)
 
-    def downloaded(self, name, seconds=60):
+    def downloaded(self, name, seconds=PATIENCE_S):
         """The bytes of a file that the page has saved; the file is gone after that."""
         path = os.path.join(self.browser.downloads, name)
         end = time.monotonic() + seconds
@@ -237,7 +243,6 @@ class Page:
             data = file.read()
         os.unlink(path)
         return data
-
 
     def pid(self):
         """The process that runs the page: of those of the browser that run pages, the largest."""

@@ -7,7 +7,7 @@ import os
 import select
 import time
 
-from browsers.browser import Browser, BrowserError, Page, base64_bytes, program
+from browsers.browser import PATIENCE_S, Browser, BrowserError, Page, base64_bytes
 
 MODS = {"Alt": 1, "Control": 2, "Meta": 4, "Shift": 8}
 CODES = {"Enter": 13, "Escape": 27, "Tab": 9, "Backspace": 8, "Delete": 46, "ArrowLeft": 37, "ArrowUp": 38,
@@ -22,6 +22,7 @@ QUIET = """--headless --no-sandbox --no-first-run --no-default-browser-check --d
 
 
 class Chromium(Browser):
+    PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
     PAGES = "--type=renderer"  # in the words of processes that run pages
 
     def __init__(self, folder, dark=False):
@@ -34,7 +35,7 @@ class Chromium(Browser):
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
-        self.launch([program("chromium", "chromium-browser", "google-chrome"), *QUIET,
+        self.launch([self.program, *QUIET,
                      f"--user-data-dir={self.profile}", f"--proxy-server=http://127.0.0.1:{self.proxy.port}",
                      "--proxy-bypass-list=<-loopback>", "about:blank"],
                     preexec_fn=place, pass_fds=(3, 4))
@@ -132,7 +133,7 @@ class ChromiumPage(Page):
         self.is_loaded = False
         self.call("Page.navigate", {"url": url})
         while not self.is_loaded:
-            self.browser.listen(60, url)
+            self.browser.listen(PATIENCE_S, url)
 
     def close(self):
         self.browser.call("Target.disposeBrowserContext", {"browserContextId": self.context})

@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-from browsers.browser import Browser, BrowserError, Page, base64_bytes, program
+from browsers.browser import PATIENCE_S, Browser, BrowserError, Page, base64_bytes
 
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Backspace": "\ue003", "Delete": "\ue017",
         "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014", "ArrowDown": "\ue015",
@@ -50,7 +50,7 @@ PREFS = {
 
 class WebSocket:
     def __init__(self, port, path):
-        self.socket = socket.create_connection(("127.0.0.1", port), 60)
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
         key = base64.b64encode(os.urandom(16)).decode()
         self.socket.sendall((f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
                              f"Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\n"
@@ -72,15 +72,19 @@ class WebSocket:
         self.rest += part
         return True
 
+    def need(self):
+        if not self.more(PATIENCE_S):
+            raise BrowserError(f"half a message, and no more for {PATIENCE_S} s")
+
     def take(self, size):
         while len(self.rest) < size:
-            self.more(60)
+            self.need()
         taken, self.rest = self.rest[:size], self.rest[size:]
         return taken
 
     def take_line(self):
         while b"\r\n" not in self.rest:
-            self.more(60)
+            self.need()
         line, self.rest = self.rest.split(b"\r\n", 1)
         return line
 
@@ -112,6 +116,7 @@ class WebSocket:
 
 
 class Firefox(Browser):
+    PROGRAMS = ("firefox-esr", "firefox")
     PAGES = "-contentproc"  # in the words of processes that run pages
 
     def __init__(self, folder, dark=False):
@@ -124,7 +129,7 @@ class Firefox(Browser):
         with open(os.path.join(self.profile, "user.js"), "w", encoding="utf-8") as file:
             for name, value in prefs.items():
                 file.write(f"user_pref({json.dumps(name)}, {json.dumps(value)});\n")
-        self.launch([program("firefox-esr", "firefox"), "--headless", "--no-remote", "--profile", self.profile,
+        self.launch([self.program, "--headless", "--no-remote", "--profile", self.profile,
                      "--remote-debugging-port", "0"])
         self.socket = WebSocket(self.port(), "/session")
         self.pages = {}
@@ -133,7 +138,7 @@ class Firefox(Browser):
 
     def port(self):
         """Where it listens: it says so in its log."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end and self.process.poll() is None:
             with open(self.log.name, encoding="utf-8", errors="replace") as file:
                 found = re.search(r"BiDi listening on ws://[^:]+:(\d+)", file.read())

@@ -508,7 +508,7 @@ def serving(save):
 
 
 # What cannot be told from the recording alone.
-UNDECIDED = ["functional_layers", "pass_by_cells", "same_input", "set_up_only", "captures_by_shape"]
+UNDECIDED = ["functional_layers", "pass_by_cells", "same_input", "set_up_only", "captures_by_shape", "own_generate"]
 
 SCENARIOS = [two_leaks, each_seventh, varying_logits, eval_outputs, eval_to_cpu, resnet_hook, resnet_hook_native,
              running_loss, recurrent_detached, recurrent_chained, habits, rotary_cache, grown_by_cat, prefetch,

@@ -67,6 +67,7 @@ Test(headline, the_worst_is_first)
     expect_line("late_start",
                 "no leak \xc2\xb7 fragmentation ok \xc2\xb7 no failed request recorded");
     expect_line("oom_outside", "out of memory: outside PyTorch");
+    expect_line("streams", "waiting for streams: 94.0 MiB");
 }
 
 static const mv_headline_row *row_of(const mv_headline *found, mv_finding_kind kind)
@@ -93,9 +94,12 @@ static void expect_levels(const bench *b, const mv_headline *found, const char *
         row_of(found, MV_FINDING_LEAK)->level,
         level_of(b->leaks.verdict == MV_VERDICT_LEAK, b->leaks.verdict == MV_VERDICT_CLEAN),
         "%s: leaks", name);
-    cr_expect_eq(row_of(found, MV_FINDING_FRAGMENTED)->level,
-                 level_of(b->fragmentation.fragmented, b->fragmentation.is_known),
-                 "%s: fragmentation", name);
+    if (b->fragmentation.waits)
+        cr_expect_eq(row_of(found, MV_FINDING_WAITING)->level, MV_HEADLINE_ALARM, "%s", name);
+    else
+        cr_expect_eq(row_of(found, MV_FINDING_FRAGMENTED)->level,
+                     level_of(b->fragmentation.fragmented, b->fragmentation.is_known),
+                     "%s: fragmentation", name);
 }
 
 static void expect_order(const mv_headline *found, const char *name)
@@ -192,7 +196,7 @@ Test(headline, badge_of_the_viewer)
         mvt_view_frame(view);
         f = &view->panels->findings_shown->findings;
         for (uint32_t row = 0; row < f->count; row++)
-            alarms += f->rows[row].kind <= MV_FINDING_FRAGMENTED;
+            alarms += f->rows[row].kind <= MV_FINDING_WAITING;
         cr_assert_eq(strtoul(mv_view_device(view)->badge, NULL, 10), alarms, "%s", badges[i].name);
         cr_assert_str_eq(mv_view_device(view)->badge, badges[i].badge, "%s", badges[i].name);
         mv_view_do(view, MV_DO_show_tables, 0);

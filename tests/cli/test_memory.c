@@ -40,8 +40,8 @@ Test(memory, the_tree_is_what_is_allocated)
     for (unsigned i = 0; i < 4; i++)
         for (unsigned k = 0; k < 3; k++) {
             const cJSON *json =
-                mvt_json(0, "$MEMVIZ memory --json --frames %s --at %s $SNAPS/%s.pickle",
-                         k ? "user" : "all", at[k], names[i]);
+                mvt_json_here(0, "$MEMVIZ memory --json --frames %s --at %s $SNAPS/%s.pickle",
+                              k ? "user" : "all", at[k], names[i]);
             const cJSON *device;
             cJSON_ArrayForEach(device, get(json, "devices"))
                 expect_tree(get(device, "tree"), mvt_json_number(get(device, "at"), "allocated"));
@@ -50,11 +50,11 @@ Test(memory, the_tree_is_what_is_allocated)
 
 Test(memory, csv_has_the_rows_of_json)
 {
-    const cJSON *tree =
-        get(cJSON_GetArrayItem(
-                get(mvt_json(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), "devices"), 0),
-            "tree");
-    mvt_run csv = mvt_sh("$MEMVIZ memory --csv $SNAPS/gpt_train.pickle");
+    const cJSON *tree = get(
+        cJSON_GetArrayItem(
+            get(mvt_json_here(0, "$MEMVIZ memory --json $SNAPS/gpt_train.pickle"), "devices"), 0),
+        "tree");
+    mvt_run csv = mvt_here("$MEMVIZ memory --csv $SNAPS/gpt_train.pickle");
     const cJSON *row;
     char *cell[8], *rest = csv.out;
 
@@ -79,10 +79,10 @@ static uint32_t rows_in(const char *text)
 
 Test(memory, limit_and_depth_leave_out_the_smaller_and_the_deeper_rows)
 {
-    mvt_run all = mvt_sh("$MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle");
-    mvt_run usual = mvt_sh("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
-    mvt_run four = mvt_sh("$MEMVIZ memory --at peak --limit 4 $SNAPS/gpt_train.pickle");
-    mvt_run flat = mvt_sh("$MEMVIZ memory --depth 1 $SNAPS/gpt_train.pickle");
+    mvt_run all = mvt_here("$MEMVIZ memory --at peak --limit 0 $SNAPS/gpt_train.pickle");
+    mvt_run usual = mvt_here("$MEMVIZ memory --at peak $SNAPS/gpt_train.pickle");
+    mvt_run four = mvt_here("$MEMVIZ memory --at peak --limit 4 $SNAPS/gpt_train.pickle");
+    mvt_run flat = mvt_here("$MEMVIZ memory --depth 1 $SNAPS/gpt_train.pickle");
     char hidden[80];
 
     cr_expect_lt(rows_in(usual.out), rows_in(all.out));
@@ -114,7 +114,7 @@ Test(memory, the_tree_fits_the_terminal)
 
 Test(memory, a_filter_leaves_a_smaller_tree)
 {
-    const cJSON *json = mvt_json(
+    const cJSON *json = mvt_json_here(
         0, "$MEMVIZ memory --json --at peak --filter site:train.py:62 $SNAPS/gpt_train.pickle");
 
     /* What peak charges to that line. */
@@ -123,9 +123,9 @@ Test(memory, a_filter_leaves_a_smaller_tree)
 
 Test(memory, colour_is_as_everywhere)
 {
-    cr_expect_null(strchr(mvt_sh("$MEMVIZ memory $SNAPS/mlp_train.pickle").out, 033));
+    cr_expect_null(strchr(mvt_here("$MEMVIZ memory $SNAPS/mlp_train.pickle").out, 033));
     cr_expect_not_null(
-        strchr(mvt_sh("$MEMVIZ memory --color always $SNAPS/mlp_train.pickle").out, 033));
+        strchr(mvt_here("$MEMVIZ memory --color always $SNAPS/mlp_train.pickle").out, 033));
 }
 
 Test(memory, options_of_the_text_and_of_pictures_are_told_apart)

@@ -49,8 +49,8 @@ Test(trace_plot, wrong_options_are_wrong_usage)
 Test(trace_plot, report_has_the_members_of_the_contract)
 {
     cJSON *report =
-        mvt_json(0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle "
-                    "-o x.svg");
+        mvt_json_here(0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle "
+                         "-o x.svg");
 
     mvt_json_has(report, "written events drawn");
     cr_expect_str_eq(mvt_json_text(report, "written"), "x.svg");
@@ -90,7 +90,7 @@ Test(trace_plot, png_of_anything_in_any_size)
 
 Test(trace_plot, size_and_theme_of_svg)
 {
-    mvt_run r = mvt_sh("$MEMVIZ trace_plot --size 400x300 --theme dark $SNAPS/oom.pickle -o -");
+    mvt_run r = mvt_here("$MEMVIZ trace_plot --size 400x300 --theme dark $SNAPS/oom.pickle -o -");
 
     cr_expect(strstr(r.out, " width=\"400\" height=\"300\" viewBox=\"0 0 800 600\""), "%.200s",
               r.out);
@@ -103,13 +103,13 @@ Test(trace_plot, size_and_theme_of_svg)
 /* The words of a search in the window are fewer. */
 Test(trace_plot, a_filter_may_be_long)
 {
-    cJSON *report = mvt_json(0,
-                             "$MEMVIZ trace_plot --json --filter \"forward %s\" "
-                             "$SNAPS/gpt_train.pickle -o x.svg",
-                             "size>1 size>2 size>3 size>4 size>5 size>6 size>7 size>8 size>9 "
-                             "size>10 size>11 size>12 size>13 size>14 size>15 size>16 size>17 "
-                             "size>18 size>19 size>20 size>21 size>22 size>23 size>24 size>25 "
-                             "size>26 size>27 size>28 size>29 size>30 size>31 size>100M");
+    cJSON *report = mvt_json_here(0,
+                                  "$MEMVIZ trace_plot --json --filter \"forward %s\" "
+                                  "$SNAPS/gpt_train.pickle -o x.svg",
+                                  "size>1 size>2 size>3 size>4 size>5 size>6 size>7 size>8 size>9 "
+                                  "size>10 size>11 size>12 size>13 size>14 size>15 size>16 size>17 "
+                                  "size>18 size>19 size>20 size>21 size>22 size>23 size>24 size>25 "
+                                  "size>26 size>27 size>28 size>29 size>30 size>31 size>100M");
 
     cr_expect_eq(mvt_json_number(report, "matches"), 0);
     cr_expect_eq(mvt_json_number(report, "drawn"), 0);
@@ -134,8 +134,8 @@ static double height_of(const char *svg)
 
 Test(trace_plot, devices_are_one_below_the_other)
 {
-    mvt_run both = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o -");
-    mvt_run one = mvt_sh("$MEMVIZ trace_plot -d 1 $SNAPS/two_devices.pickle -o -");
+    mvt_run both = mvt_here("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o -");
+    mvt_run one = mvt_here("$MEMVIZ trace_plot -d 1 $SNAPS/two_devices.pickle -o -");
 
     cr_expect_eq(height_of(both.out), 2 * height_of(one.out));
     cr_expect(strstr(both.out, "device 0") && strstr(both.out, "device 1"));
@@ -156,7 +156,7 @@ Test(trace_plot, picture_is_xml)
 
 Test(trace_plot, page_is_written_whole_and_reported)
 {
-    cJSON *report = mvt_json(
+    cJSON *report = mvt_json_here(
         0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle -o x.html");
     mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o x.html; cat x.html");
 

@@ -292,12 +292,11 @@ static mv_tile_frame settle(stage *g, const mv_tile_view *v)
 {
     mv_tile_frame f = mv_tiles_frame(g->tiles, v, g->turn++);
 
-    for (int i = 0; i < 20000 && f.missing; i++) {
+    while (f.missing) {
         if (!mv_tiles_turn(g->tiles))
             usleep(500);
         f = mv_tiles_frame(g->tiles, v, g->turn++);
     }
-    cr_assert_eq(f.missing, 0);
     return f;
 }
 
@@ -323,9 +322,9 @@ static void check_same_tiles(uint32_t threads)
             cr_assert_eq(f.quads[q].y, h.quads[q].y);
         }
     }
-    cr_assert_gt(b.wakes, 0);
     close_stage(&a);
-    close_stage(&b);
+    close_stage(&b); /* a worker wakes after it has put its tile there */
+    cr_assert_gt(b.wakes, 0);
 }
 
 Test(tiles, threads_make_the_same_tiles)

@@ -35,8 +35,8 @@ static result found(mvt_trace *t)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* What is in use is said with its moment: the need is of another one. */
-Test(fragmentation, the_share_is_of_bytes_that_are_named)
+/* "ok" is said by the measure of the other verdict, with the rule. */
+Test(fragmentation, ok_says_what_is_beyond_the_need_and_what_is_usual)
 {
     mvt_trace *t = mvt_new();
     result r;
@@ -50,7 +50,8 @@ Test(fragmentation, the_share_is_of_bytes_that_are_named)
     r = found(t);
     cr_expect_str_eq(r.f.figures, "102 MiB reserved, 96.0 MiB needed");
     cr_expect(r.f.at.event != MV_BEFORE && !r.f.over_plain);
-    cr_expect_str_eq(r.f.why, "what is reserved is 28 % more than the 80.0 MiB in use at event 5");
+    cr_expect_str_eq(r.f.why, "6.00 MiB beyond the need; up to 48.0 MiB (half of it) are usual");
+    cr_expect(r.f.beyond == 6 * MIB && r.f.allowed == 48 * MIB);
 }
 
 /* An answer that is not known has its own reason, and the past is none where it is in the file. */
@@ -173,7 +174,7 @@ Test(fragmentation, what_no_event_needed_is_not_called_needed)
     cr_expect(!r.f.fragmented && r.f.is_known && r.f.over_plain);
     cr_expect_str_eq(r.f.figures, "60.0 MiB reserved, at least 40.0 MiB needed");
     cr_expect_str_eq(r.f.why,
-                     "what it holds beyond the need is no more than a few half-used segments");
+                     "at most 20.0 MiB beyond the need; up to 32.0 MiB (32 MiB) are usual");
     cr_expect(r.f.base == 60 * MIB && r.f.beyond == 0);
 }
 
@@ -243,12 +244,13 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
  */
 static void expect_proportion(const mv_fragmentation *f, const char *what)
 {
-    uint64_t base = f->fragmented ? f->demand.needed : f->bytes.allocated;
-    uint64_t more = f->fragmented ? f->beyond : f->bytes.reserved - f->bytes.allocated;
+    uint64_t base = f->demand.needed, more = f->beyond;
     char part[32];
 
-    if (!f->is_known || base == 0 || f->beyond > f->bytes.reserved + f->failed - base ||
-        (f->fragmented ? strstr(f->why, "holes") != NULL : f->over_plain))
+    cr_expect(!f->fragmented || f->beyond > f->allowed || strstr(f->why, "holes"), "%s: %s", what,
+              f->why);
+    if (!f->fragmented || base == 0 || f->beyond > f->bytes.reserved + f->failed - base ||
+        strstr(f->why, "holes"))
         return;
     if (more < base / 200)
         snprintf(part, sizeof part, "no more than");
@@ -259,6 +261,23 @@ static void expect_proportion(const mv_fragmentation *f, const char *what)
     cr_expect(strstr(f->why, part), "%s: %s, not %s", what, f->why, part);
 }
 
+/* Who freed what is pending has all of it. */
+static void expect_waiting(const result *r, const char *what)
+{
+    const mv_waiting *w = &r->f.waiting;
+    uint64_t bytes = 0;
+    uint32_t blocks = 0;
+
+    for (uint32_t i = 0; i < w->count; i++) {
+        bytes += w->lines[i].bytes;
+        blocks += w->lines[i].blocks;
+        cr_expect(i == 0 || w->lines[i].bytes <= w->lines[i - 1].bytes, "%s", what);
+    }
+    cr_expect_eq(bytes, w->bytes, "%s", what);
+    cr_expect_eq(blocks, w->blocks, "%s", what);
+    cr_expect_eq(w->bytes, r->f.bytes.pending, "%s", what);
+}
+
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
@@ -266,6 +285,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
         expect_sums(&r.f, name);
         expect_proportion(&r.f, name);
+        expect_waiting(&r, name);
     }
 }
 
@@ -534,8 +554,84 @@ Test(fragmentation, verdicts_on_real_snapshots_are_right)
         trace = mvt_load(mvt_memory(), cases[i].name);
         find_in(mvt_memory(), &trace, 0, whole_trace, NULL, &r);
         cr_expect_eq(r.f.fragmented, cases[i].fragmented, "%s", cases[i].name);
-        cr_expect(r.f.fragmented || r.f.advice_count == 0, "%s", cases[i].name);
+        cr_expect(r.f.fragmented || r.f.waits || r.f.advice_count == 0, "%s", cases[i].name);
+        cr_expect_eq(r.f.waits, strcmp(cases[i].name, "streams") == 0, "%s", cases[i].name);
     }
+}
+
+/* Layers that gather 40 MiB each and free it at once; the frees complete when the step ends, or
+ * right away in the last layers. */
+static mvt_trace *gathered(uint32_t layers, uint32_t waiting, const char *freed_at)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 40 * MIB, .stack = "load:m.py:1");
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 40 * MIB, .stack = "load:m.py:1");
+    for (uint32_t i = 0; i < layers; i++) {
+        uint64_t addr = 0x100000000 + (i < waiting ? i : waiting) * (uint64_t)0x10000000;
+        if (i <= waiting)
+            mvt_segment_alloc(t, .addr = addr, .bytes = 40 * MIB, .stack = "gather:fsdp.py:7");
+        mvt_alloc(t, .addr = addr, .bytes = 40 * MIB, .stack = "gather:fsdp.py:7");
+        mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = addr, .stack = freed_at});
+        if (i >= waiting)
+            mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = addr});
+    }
+    for (uint32_t i = 0; i < waiting; i++)
+        mvt_event(t, MV_ACTION_FREE_COMPLETED,
+                  (mvt_event_args){.addr = 0x100000000 + i * (uint64_t)0x10000000});
+    mvt_final_heap(t);
+    return t;
+}
+
+static const char *culprit_of(mvt_trace *t, const result *r, mv_stack_id stack)
+{
+    static char label[128];
+
+    return mv_culprit_label(mvt_done(t), r->sites.kinds, stack, label, sizeof label);
+}
+
+Test(fragmentation, memory_that_waits_for_a_stream_is_a_verdict)
+{
+    mvt_trace *t = gathered(12, 12, "reshard:fsdp.py:90");
+    result r = found(t);
+
+    cr_expect_str_eq(mv_fragmentation_verdict_name(&r.f), "waiting");
+    cr_expect_str_eq(r.f.figures, "520 MiB reserved, 520 MiB needed");
+    cr_expect_str_eq(r.f.why, "440 MiB in 11 blocks were freed, but another stream may still use "
+                              "them: without the wait, 80.0 MiB would have been needed at once");
+    cr_assert_eq(r.f.waiting.count, 1);
+    cr_expect(r.f.waiting.lines[0].is_free);
+    cr_expect_str_eq(culprit_of(t, &r, r.f.waiting.lines[0].stack), "fsdp.py:90 reshard");
+    cr_assert_eq(r.f.advice_count, 1);
+    cr_expect(strstr(r.f.advice[0].text, "fsdp.py:90 reshard freed 440 MiB"), "%s",
+              r.f.advice[0].text);
+    cr_expect(strstr(r.f.advice[0].text, "record_stream()"), "%s", r.f.advice[0].text);
+}
+
+/* A file whose frees have the stack of the allocation does not say who freed. */
+Test(fragmentation, who_freed_is_not_guessed)
+{
+    mvt_trace *t = gathered(12, 12, NULL);
+    result r = found(t);
+
+    cr_expect(r.f.waits);
+    cr_assert_eq(r.f.waiting.count, 1);
+    cr_expect_not(r.f.waiting.lines[0].is_free);
+    cr_expect_str_eq(culprit_of(t, &r, r.f.waiting.lines[0].stack), "fsdp.py:7 gather");
+    cr_expect(strstr(r.f.advice[0].text, "which line freed them is not in the file"), "%s",
+              r.f.advice[0].text);
+}
+
+/* On both sides of the rule: beside 80 MiB that are allocated, 40 MiB are usual. */
+Test(fragmentation, few_blocks_that_wait_are_no_verdict)
+{
+    result r = found(gathered(12, 1, NULL));
+
+    cr_expect_not(r.f.waits);
+    cr_expect_str_eq(mv_fragmentation_verdict_name(&r.f), "ok");
+    cr_expect_eq(r.f.waiting.bytes, 40 * MIB);
+    r = found(gathered(12, 2, NULL));
+    cr_expect(r.f.waits);
 }
 
 Test(fragmentation, the_line_that_keeps_small_tensors_is_named)

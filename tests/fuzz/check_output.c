@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "tests/fuzz/in_process.h"
+#include "tests/fixture/in_process.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -8,8 +8,9 @@
  * Checked: the status, messages and outputs, that a command that fails leaves every file as it was,
  * and that the process is as it was. `run` finds no program that it could start. */
 #include "cli/commands.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
-#include "tests/fuzz/in_process.h"
+#include "tests/fuzz/memory_files.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -106,7 +107,7 @@ static mvt_ran run(const char *const *words, int count, mv_span in)
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
     pthread_sigmask(SIG_BLOCK, NULL, &before);
     raise(SIGTERM);
-    ran = mvt_program_words(words, count, in, NULL);
+    ran = mvt_program_words(NULL, words, count, in, NULL);
     pthread_sigmask(SIG_BLOCK, NULL, &after);
     for (int signal = 1; signal < SIGRTMIN; signal++)
         if (sigismember(&before, signal) != sigismember(&after, signal))
@@ -136,7 +137,7 @@ static void check(const command_line *line, const mvt_ran *ran)
     const mv_command *command = mv_command_find(line->word[0]);
     bool is_run = command && command->starts_program;
 
-    if (ran->status < 0 || ran->status > (is_run ? 255 : MV_EXIT_FOUND))
+    if (ran->status < 0 || ran->status > (is_run ? 255 : MV_EXIT_UNKNOWN))
         mvt_stop("status %d", ran->status);
     mvt_check_messages(is_run ? MV_EXIT_DONE : ran->status, ran->err);
     if (ran->out.length == 0)

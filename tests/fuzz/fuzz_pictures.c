@@ -15,7 +15,7 @@
 #include "analyze/thin/thin.h"
 #include "cli/commands.h"
 #include "parse/writers.h"
-#include "tests/fuzz/private_folder.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/written_files.h"
 
 #define XXH_INLINE_ALL
@@ -158,7 +158,7 @@ static int run(command_line *line, uint64_t memory, char **said)
     else if (mv_out_open(&cli->out, command->writes_file ? "report" : cli->options.output, &err) ==
              MV_OK) {
         status = command->run(cli);
-        if (status == MV_EXIT_DONE || status == MV_EXIT_FOUND)
+        if (mv_exit_has_report(status))
             status = mv_out_close(&cli->out, &err) == MV_OK ? status : MV_EXIT_FAILED;
         else
             mv_out_abort(&cli->out);

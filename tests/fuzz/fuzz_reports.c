@@ -6,9 +6,10 @@
  * and that what is written is read back the same. */
 #include "cli/commands.h"
 #include "cli/report/table.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fixture/soundness.h"
 #include "tests/fuzz/check_output.h"
-#include "tests/fuzz/in_process.h"
+#include "tests/fuzz/memory_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

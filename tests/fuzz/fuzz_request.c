@@ -11,8 +11,9 @@
 #include "cli/commands.h"
 #include "cli/mcp/protocol.h"
 #include "cli/serve/server.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/check_output.h"
-#include "tests/fuzz/in_process.h"
+#include "tests/fuzz/memory_files.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_INPUT = 16384, MOST_ANSWER = 4 << 20, PATIENCE_MS = 10000 };
+enum { MOST_INPUT = 16384, MOST_ANSWER = 4 << 20, PATIENCE_MS = 100000 };
 
 #define TOKEN  "0123456789abcdef0123456789abcdef"
 #define SECRET "what is in no served file"
@@ -69,7 +70,7 @@ static mv_code run(void *user, mv_arena *arena, char **words, int count, bool wa
         if (i == 0 && wants_picture)
             all[used++] = "--output=p.png";
     }
-    ran = mvt_program_words(all, used, (mv_span){(const uint8_t *)"", 0}, NULL);
+    ran = mvt_program_words(NULL, all, used, (mv_span){(const uint8_t *)"", 0}, NULL);
     mvt_check_messages(ran.status, ran.err);
     out->status = ran.status;
     out->messages = copy_of(arena, ran.err);

@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "parse/readers.h"
-#include "tests/fuzz/private_folder.h"
+#include "tests/fixture/in_process.h"
+#include "tests/fuzz/written_files.h"
 #include "view/intents/intents.h"
 #include "view/script.h"
 

@@ -8,7 +8,8 @@
 #include "parse/symbols/demangle.h"
 #include "parse/symbols/python_lines.h"
 #include "parse/symbols/symbols.h"
-#include "tests/fuzz/in_process.h"
+#include "tests/fixture/in_process.h"
+#include "tests/fuzz/memory_files.h"
 
 #include <elfutils/libdwelf.h>
 #include <gelf.h>

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "parse/readers.h"
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/failing_push.h"
-#include "tests/fuzz/private_folder.h"
 #include "tests/fuzz/written_files.h"
 #include "view/chrome/chrome.h"
 #include "view/intents/intents.h"

@@ -6,12 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fixture/in_process.h"
 #include "tests/fuzz/markup_check.h"
-#include "tests/fuzz/private_folder.h"
 #include "viz/scene/png.h"
 
 #define PAGE "page.html"
 #define HEAD "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>memviz</title>\n</head>\n"
+
+void mvt_finding(const char *what, const char *of)
+{
+    fprintf(stderr, "FINDING: %s: %s\n", what, of);
+    abort();
+}
 
 /* ---- what every scene must be ------------------------------------------------------------ */
 

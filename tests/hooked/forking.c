@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 6, MOST_DEPTH = 24, PATIENCE_MS = 10000, TENSORS = 64 };
+enum { THREADS = 6, MOST_DEPTH = 24, PATIENCE_MS = 200000, TENSORS = 64 };
 
 int cudaMalloc(void **out, size_t size);
 int cudaFree(void *memory);

@@ -6,7 +6,7 @@ static mvt_run leaving(const char *stacks, const char *more, const char *words)
 {
     return mvt_sh(
         "export LD_LIBRARY_PATH=" MV_HOOKED "; LD_PRELOAD=" MV_CAPTURE ":" MV_HOOKED
-        "/watched_list.so MEMVIZ_OUT=$PWD/live MEMVIZ_STACKS=%s %s timeout -s KILL 60 " MV_HOOKED
+        "/watched_list.so MEMVIZ_OUT=$PWD/live MEMVIZ_STACKS=%s %s timeout -s KILL 200 " MV_HOOKED
         "/leaving %s",
         stacks, more, words);
 }

@@ -21,7 +21,7 @@ static bool python_says(mv_span a, mv_span b, const char *expression)
 static void need_python(void)
 {
     if (system("python3 -c pass 2>/dev/null") != 0)
-        cr_skip_test("no python3");
+        mvt_skip("no python3");
 }
 
 /* Everything that the writers treat apart: shared and empty stacks, lists over 1000 items, more

@@ -16,7 +16,7 @@ static mv_growth judge(const char *alive, bool sizes_recur, const uint32_t *live
     if (freed > 0)
         memcpy(ages, lived, freed * sizeof *lived);
     site.alive = count;
-    site.sizes_recur = sizes_recur;
+    site.sizes_recur = site.is_one_size = sizes_recur;
     return mv_growth_judge(&site);
 }
 
@@ -68,6 +68,49 @@ Test(growth, a_cache_by_shape_has_no_size_twice)
     cr_expect_eq(judge("..1.1..1......1.....1....1..", true, NULL, 0).kind, MV_GROWTH_STEADY);
     cr_expect_eq(judge("1111111111", false, NULL, 0).kind, MV_GROWTH_STEADY, "varying batches");
     cr_expect_eq(judge("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
+}
+
+/* Entries of several sizes that come now and then, and hardly go: until the cache is full, what it
+ * holds is all that tells it from a leak. */
+Test(growth, a_cache_by_key_fills_unevenly)
+{
+    uint32_t born[] = {1, 3, 4, 9, 11, 17, 18, 24, 26, 27}, lived[] = {0, 1, 0, 1};
+    mv_growth_site site = {
+        .marks = 30, .born = born, .alive = 10, .sizes_recur = true, .lived = lived};
+
+    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_NONE);
+    site.freed = 2;
+    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_NONE);
+    site.freed = 3;
+    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_STEADY, "requests, of which most are kept");
+    site.freed = 0;
+    site.is_one_size = true;
+    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_STEADY);
+}
+
+/* A pause ends growth only if it is longer than those before; births that thin out end only if they
+ * come near an end. */
+Test(growth, chance_does_not_end_growth)
+{
+    cr_expect_eq(kind_of("11111111111.....1111111111111111111111111111111....."), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("11111111111111111111111111111111111111111111111....."), MV_GROWTH_NONE);
+    cr_expect_eq(kind_of("11111111111111111111111111111111.1.11.1.11.1.11.1.1.11.1.1.1.11"),
+                 MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("11111111111111111111111111111111.1..1....1......1........1....."),
+                 MV_GROWTH_NONE);
+}
+
+/* Blocks that are too young to judge do not stand for old ones. */
+Test(growth, more_than_two_young_births_are_none)
+{
+    uint32_t born[] = {2, 3, 5, 7, 40, 42, 45, 50, 52, 55}, lived[64];
+    mv_growth_site site = {
+        .marks = 60, .born = born, .alive = 10, .sizes_recur = true, .lived = lived, .freed = 12};
+
+    for (uint32_t i = 0; i < 12; i++)
+        lived[i] = 45;
+    site.is_one_size = true;
+    cr_expect_eq(mv_growth_judge(&site).kind, MV_GROWTH_NONE);
 }
 
 Test(growth, windows_are_excused_by_what_they_freed)

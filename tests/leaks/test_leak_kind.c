@@ -192,7 +192,7 @@ static void capacity_is_the_limit(const mv_trace *trace, const char *name)
             mv_leaks_outlook(mvt_memory(), trace, &lives, &none, MV_NO_BYTES, &outlook, mvt_err()));
         if (last)
             cr_expect_geq(outlook.capacity, last->outlook.limit_least, "%s", name);
-        if (last && !last->limited)
+        if (last && last->refused_by != MV_REFUSED_LIMIT)
             cr_expect_geq(outlook.capacity, last->bytes.reserved + last->device_free, "%s", name);
     }
 }

@@ -78,8 +78,9 @@ static score run_all(mvt_leak leak)
 }
 
 /* What may go wrong in so many runs out of a hundred. The false lines that remain are caches that
- * got an entry of a new shape in each of a run's few steps. */
-static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines)
+ * got an entry of a new shape in each of a run's few steps; undecided are those of healthy runs
+ * that still get new shapes at the end. */
+static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_t unknown)
 {
     score s = run_all(leak);
 
@@ -93,47 +94,47 @@ static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines)
                   s.runs);
     cr_expect_leq(100 * s.wrong_steps, 2 * s.runs, "%u of %u count steps wrongly", s.wrong_steps,
                   s.runs);
-    cr_expect_leq(100 * s.unknown, 1 * s.runs, "%u of %u undecided", s.unknown, s.runs);
+    cr_expect_leq(100 * s.unknown, unknown * s.runs, "%u of %u undecided", s.unknown, s.runs);
 }
 
 Test(leaks_random, healthy_training_is_clean)
 {
-    expect(MVT_LEAK_NONE, 0, 2);
+    expect(MVT_LEAK_NONE, 0, 2, 15);
 }
 
 Test(leaks_random, kept_losses_are_found)
 {
-    expect(MVT_LEAK_LOSS, 0, 2);
+    expect(MVT_LEAK_LOSS, 0, 2, 1);
 }
 
 Test(leaks_random, small_tensors_are_found)
 {
-    expect(MVT_LEAK_SMALL, 0, 2);
+    expect(MVT_LEAK_SMALL, 0, 2, 1);
 }
 
 Test(leaks_random, leaks_in_one_step_of_several_are_found)
 {
-    expect(MVT_LEAK_SELDOM, 1, 2);
+    expect(MVT_LEAK_SELDOM, 1, 2, 1);
 }
 
 Test(leaks_random, hooks_on_shared_code_are_found)
 {
-    expect(MVT_LEAK_HOOK, 0, 2);
+    expect(MVT_LEAK_HOOK, 0, 2, 1);
 }
 
 Test(leaks_random, graphs_of_evaluations_are_found)
 {
-    expect(MVT_LEAK_GRAPH, 0, 2);
+    expect(MVT_LEAK_GRAPH, 0, 2, 1);
 }
 
 Test(leaks_random, leaks_that_begin_later_are_found)
 {
-    expect(MVT_LEAK_LATE, 1, 2);
+    expect(MVT_LEAK_LATE, 1, 2, 1);
 }
 
 Test(leaks_random, two_leaks_at_once_are_both_found)
 {
-    expect(MVT_LEAK_TWO, 1, 2);
+    expect(MVT_LEAK_TWO, 1, 2, 1);
 }
 
 /* Frees without allocs, allocs on used bytes, marks anywhere: no sense, but the sums hold. */

@@ -148,9 +148,8 @@ Test(captures, what_was_refused_is_explained_without_pytorch)
 /* Half of a file has names and no events: that is no recording that was never begun. */
 Test(captures, a_file_without_its_end_is_said_to_be_damaged)
 {
-    mvt_run run =
-        mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >/tmp/memviz-cut-$$.bin; "
-               "COLUMNS=200 $MEMVIZ /tmp/memviz-cut-$$.bin; rm /tmp/memviz-cut-$$.bin");
+    mvt_run run = mvt_sh("head -c 36000 " MV_TESTDATA "/captures/fsdp.0.bin >cut.bin; "
+                         "COLUMNS=200 $MEMVIZ cut.bin");
 
     cr_assert(strstr(run.out, "Damaged parts of the file were skipped (the file ends"), "%s%s",
               run.out, run.err);

@@ -96,6 +96,32 @@ Test(lives, expandable_segments_grow_under_their_blocks)
     cr_expect_eq(l.doubts.residual_reserved, 0);
 }
 
+/* Only the final heap names the pool of a reservation. A piece of it that was unmapped before the
+ * end has the same one. */
+Test(lives, an_unmapped_piece_has_the_pool_of_its_reservation)
+{
+    enum { E = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    segment_map(t, E, 20 * MIB);
+    segment_map(t, E + 20 * MIB, 20 * MIB);
+    segment_map(t, E + 40 * MIB, 40 * MIB);
+    mvt_alloc(t, .addr = E, .bytes = 70 * MIB);
+    mvt_free(t, .addr = E);
+    segment_unmap(t, E + 60 * MIB, 20 * MIB); /* cuts a piece */
+    segment_unmap(t, E + 20 * MIB, 20 * MIB);
+    segment_unmap(t, E + 40 * MIB, 20 * MIB);
+    mvt_segment(t, .addr = E, .bytes = 20 * MIB, .expandable = true, .pool_b = 7);
+    mvt_block(t, .bytes = 20 * MIB);
+    l = lives_of(t);
+    cr_assert_eq(l.segments.count, 4);
+    cr_assert_neq(l.segments.pool[0].row, MV_NO_ROW);
+    for (uint32_t i = 0; i < 4; i++)
+        cr_expect_eq(l.segments.pool[i].row, l.segments.pool[0].row, "piece %u", i);
+    cr_expect_eq(mvt_done(t)->pools.b[l.segments.pool[3].row], 7);
+}
+
 /* The key is_expandable may be missing, but events show it. */
 Test(lives, mapped_ranges_stay_expandable_whatever_the_final_heap_says)
 {

@@ -154,6 +154,7 @@ Test(mcp, arguments_become_options)
          "diff\n--at=end\n--\na\nb\n\n"},
         {"ranks", "{\"files\":[\"a\",\"b\",\"c\"]}", "ranks\n--\na\nb\nc\n\n"},
         {"ranks", "{\"files\":\"a\"}", "ranks\n--\na\n\n"},
+        {"triage", "{\"file\":\"a\"}", "triage\n--\na\n\n"}, /* as to tools of one file */
         {"whatif", "{\"file\":\"a\",\"conf\":[\"\",\"x:1\"]}",
          "whatif\n--conf=\n--conf=x:1\n--\na\n\n"},
         {"trace", "{\"file\":\"a\"}", "trace\n--limit=100\n--\na\n\n"},

@@ -168,7 +168,7 @@ Test(spill, files_that_are_memory_are_not_used)
     heap h;
 
     if (statfs("/dev/shm", &fs) != 0 || fs.f_type != TMPFS)
-        cr_skip_test("no tmpfs here");
+        mvt_skip("no tmpfs here");
     fill(&h);
     stays(&h, "/dev/shm");
     end(&h);

@@ -60,7 +60,7 @@ Test(oom, verdicts_on_real_snapshots_are_right)
                          "%s", cases[i].name);
         cr_expect_eq(o->requested, cases[i].requested, "%s", cases[i].name);
         cr_expect_eq(o->largest_hole, cases[i].largest_hole, "%s", cases[i].name);
-        cr_expect_eq(o->limited, cases[i].limited, "%s", cases[i].name);
+        cr_expect_eq(o->refused_by == MV_REFUSED_LIMIT, cases[i].limited, "%s", cases[i].name);
         cr_expect_eq(o->bytes.reserved, o->bytes.allocated + o->bytes.pending + o->bytes.free);
     }
 }
@@ -644,4 +644,95 @@ Test(oom, the_window_leaves_out_what_is_outside_it)
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json --to 150 $SNAPS/oom_fragmented.pickle");
 
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
+}
+
+/* ---- memory of another pool or stream -------------------------------------------------------- */
+
+/* Stream 9 had four blocks of 64 MiB, `kept` of which it still has; stream 0 asks. The memory came
+ * late, so that the need rose over the second half of the events. */
+static result asked_beside(uint32_t kept, uint64_t requested)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB);
+    for (uint32_t i = 0; i < 20; i++) {
+        mvt_alloc(t, .addr = 0x40000000, .bytes = 2 * MIB);
+        mvt_free(t, .addr = 0x40000000);
+    }
+    for (uint32_t i = 0; i < 4; i++) {
+        mvt_segment_alloc(t, .addr = 0x80000000 + i * 64 * MIB, .bytes = 64 * MIB, .stream = 9);
+        mvt_alloc(t, .addr = 0x80000000 + i * 64 * MIB, .bytes = 64 * MIB, .stream = 9);
+    }
+    for (uint32_t i = kept; i < 4; i++)
+        mvt_free(t, .addr = 0x80000000 + i * 64 * MIB, .stream = 9);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = requested);
+    mvt_final_heap(t);
+    return found(t);
+}
+
+Test(oom, what_another_stream_holds_for_itself_is_proven_by_a_replay)
+{
+    const mv_oom *o;
+    result r = asked_beside(0, 200 * MIB);
+
+    o = &r.found.ooms[0];
+    cr_expect_eq(o->verdict, MV_OOM_STREAM_OR_POOL, "%s", o->why);
+    cr_expect(o->outlook.joined_surely);
+    cr_expect_gt(o->outlook.rise, o->outlook.limit - o->outlook.most);
+    cr_expect_not_null(strstr(o->why, "within 276 MiB, which were reserved anyway"), "%s", o->why);
+    r = asked_beside(3, 120 * MIB); /* a block is in the way in one pool as well */
+    o = &r.found.ooms[0];
+    cr_expect_eq(o->verdict, MV_OOM_CAPACITY, "%s", o->why);
+    cr_expect_not(o->outlook.joined_surely);
+}
+
+/* ---- many failures --------------------------------------------------------------------------- */
+
+/* Each of many failures has a limit of its own, and releases between them. Without a bound the work
+ * grows with the third power. */
+Test(oom, the_work_of_many_failures_is_linear)
+{
+    enum { FAILURES = 4000 };
+    mvt_trace *t = one_segment(30 * MIB);
+    result r;
+
+    for (uint32_t i = 0; i < FAILURES; i++) {
+        uint64_t at = 0x80000000 + i * 0x2000000ull;
+        mvt_segment_alloc(t, .addr = at, .bytes = 20 * MIB);
+        mvt_oom(t, .addr = 4 * GIB, .bytes = (uint64_t)(FAILURES + 64 - i) * MIB);
+        if (i % 3 == 2)
+            mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = at, .bytes = 20 * MIB});
+    }
+    mvt_final_heap(t);
+    r = found(t);
+    cr_assert_eq(r.found.count, FAILURES);
+    cr_expect_gt(r.found.untried, FAILURES / 2);
+    cr_expect_gt(strlen(r.found.unlooked), 0);
+    cr_expect_lt((FAILURES - r.found.untried) * (uint64_t)r.lives.events.count,
+                 MV_MOST_OOM_EVENTS(r.lives.events.count) + 9ull * r.lives.events.count);
+}
+
+Test(oom, a_limit_is_told_from_a_full_device)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    const mv_oom *o;
+    result r;
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    o = &r.found.ooms[0];
+    cr_expect_eq(o->refused_by, MV_REFUSED_LIMIT);
+    cr_expect_eq(strncmp(o->why, "the device did not run out of memory", 36), 0, "%s", o->why);
+    cr_expect_null(strstr(o->advice, "batch"), "%s", o->advice);
+    t = mvt_new();
+    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
+    mvt_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
+    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
+    mvt_final_heap(t);
+    r = found(t);
+    o = &r.found.ooms[0];
+    cr_expect_eq(o->refused_by, MV_REFUSED_DEVICE);
+    cr_expect_null(strstr(o->why, "did not run out"), "%s", o->why);
+    cr_expect_not_null(strstr(o->advice, "batch"), "%s", o->advice);
 }

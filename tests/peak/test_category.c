@@ -158,6 +158,31 @@ Test(category, an_unfinished_step_is_judged_by_earlier_ones)
     cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
 }
 
+/* The third forward pass fails: the error's way out frees what it held, as a temporary is freed.
+ * What was freed before the failure is a temporary. */
+Test(category, what_the_way_out_of_a_failure_frees_is_judged_by_earlier_steps)
+{
+    mvt_trace *t = mvt_new();
+    run r;
+
+    for (int i = 0; i < 3; i++) {
+        take(t, 11, "forward:/w/model.py:6;" CALL MAIN);
+        take(t, 12, MODEL);
+        drop(t, 12);
+        if (i == 2)
+            mvt_oom(t, .addr = 1 << 20, .bytes = 1 << 30, .stack = MODEL);
+        else
+            take(t, 14, "backward:" TORCH "autograd/__init__.py:1;" MAIN);
+        drop(t, 11);
+        if (i < 2)
+            drop(t, 14);
+    }
+    r = categories_of(t, NULL);
+    cr_expect_str_eq(category_at(&r, 11 * 0x1000, 1), "activation");
+    cr_expect_str_eq(category_at(&r, 11 * 0x1000, 2), "activation");
+    cr_expect_str_eq(category_at(&r, 12 * 0x1000, 2), "temporary");
+}
+
 Test(category, rules_come_first)
 {
     run r = categories_of(training(), "model\\.py mixture\nadam\\.py parameter\nmodel never\n");

@@ -606,6 +606,23 @@ Test(pickle, an_object_of_python_is_named)
                      "under a key of your own?); dump it without; nothing was executed");
 }
 
+/* A checkpoint that was pickled by hand. */
+Test(pickle, a_file_of_one_object_is_not_a_snapshot)
+{
+    mvt_opcodes *w = new_writer();
+    mv_trace trace;
+
+    mvt_put_text(w, "collections");
+    mvt_put_text(w, "OrderedDict");
+    MVT_OPS(w, "\x93)R.");
+    cr_expect_eq(
+        mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
+        MV_FORBIDDEN);
+    cr_expect_str_eq(mvt_err()->detail,
+                     "STACK_GLOBAL of collections.OrderedDict: the file is a Python object, as a "
+                     "model's state_dict is, and not a memory snapshot; nothing was executed");
+}
+
 /* {name 0: d, name 1: d, ...}, all the same d of `pairs` pairs, which is memo entry 9. */
 static void put_shared_settings(mvt_opcodes *w, int settings, int pairs)
 {

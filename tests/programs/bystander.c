@@ -5,8 +5,9 @@
  *     return COUNT         marks all the time, and forks in a signal's handler until there were so
  *                          many children, which return from the handler, mark, and end: prints how
  *                          many ended as they should
- *     connect FILE         connects to all sockets of launchers and says nothing, until there is
- *                          the file, for a minute at most; status 1 when there was none by then */
+ *     connect FILE         connects to the launcher whose socket the file names, more often than it
+ *                          waits for, and says nothing; makes FILE.held then, and continues until
+ *                          the file is gone */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MARKS_AFTER = 100, PATIENCE_S = 60, HELD = 64, HANDLER_US = 1500 };
+enum { MARKS_AFTER = 100, HELD = 64, HANDLER_US = 1500 };
 
 /* ---- jail ---------------------------------------------------------------------------------- */
 
@@ -129,43 +130,35 @@ static int return_from_forks(int count)
 
 /* ---- connect ------------------------------------------------------------------------------- */
 
-/* Connects to each socket of a launcher, and lets an older connection go. */
-static void connect_to_all(int held[HELD], unsigned *next)
+/* Lets an older connection go. */
+static void connect_again(const struct sockaddr_un *to, size_t name, int *held)
 {
-    FILE *list = fopen("/proc/net/unix", "re");
-    char line[512], *name;
-
-    while (list && fgets(line, sizeof line, list)) {
-        struct sockaddr_un to = {.sun_family = AF_UNIX};
-        size_t length;
-        name = strstr(line, "@memviz-");
-        if (!name)
-            continue;
-        length = strcspn(name, "\n");
-        memcpy(to.sun_path + 1, name + 1, length - 1);
-        close(held[*next]);
-        held[*next] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        connect(held[*next], (struct sockaddr *)&to,
-                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
-        *next = (*next + 1) % HELD;
-    }
-    if (list)
-        fclose(list);
+    close(*held);
+    *held = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    connect(*held, (const struct sockaddr *)to,
+            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name));
 }
 
-static int connect_until(const char *file)
+static int connect_to(const char *file)
 {
     const struct timespec pause = {0, 5000000};
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    char held_file[256];
+    FILE *text = fopen(file, "re");
     int held[HELD];
-    unsigned next = 0;
-    time_t end = time(NULL) + PATIENCE_S;
 
+    if (!text || !fgets(to.sun_path + 1, sizeof to.sun_path - 1, text))
+        return 1;
+    fclose(text);
     memset(held, -1, sizeof held);
-    while (time(NULL) < end && access(file, F_OK) != 0) {
-        connect_to_all(held, &next);
+    snprintf(held_file, sizeof held_file, "%s.held", file);
+    for (unsigned next = 0; access(file, F_OK) == 0; next++) {
+        connect_again(&to, strcspn(to.sun_path + 1, "\n"), &held[next % HELD]);
+        if (next == 2 * HELD)
+            close(open(held_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
         nanosleep(&pause, NULL);
     }
-    return time(NULL) >= end;
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -175,6 +168,6 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "return") == 0)
         return return_from_forks((int)strtol(argv[2], NULL, 10));
     if (argc > 2 && strcmp(argv[1], "connect") == 0)
-        return connect_until(argv[2]);
+        return connect_to(argv[2]);
     return 2;
 }

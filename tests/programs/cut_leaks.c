@@ -13,7 +13,7 @@
 #define CUTS 200
 
 typedef struct {
-    uint32_t devices, cuts, false_alarms, due, missed, misnamed, failed;
+    uint32_t devices, cuts, false_alarms, rising, due, missed, misnamed, failed;
 } sums;
 
 static void print_row(const char *file, uint32_t device, const mvt_leak_cuts *c, sums *s)
@@ -27,6 +27,8 @@ static void print_row(const char *file, uint32_t device, const mvt_leak_cuts *c,
                c->first_leak, c->due, c->missed, c->cuts_due, c->misnamed, c->label[0]);
     else if (c->leak > 0)
         printf("  FALSE from %u on", c->first_leak);
+    if (c->rising > 0)
+        printf("  %u CLEAN though the floor rises", c->rising);
     putchar('\n');
     s->devices++;
     s->cuts += c->cuts;
@@ -34,6 +36,7 @@ static void print_row(const char *file, uint32_t device, const mvt_leak_cuts *c,
     s->missed += leaks ? c->missed : 0;
     s->misnamed += leaks ? c->misnamed : 0;
     s->false_alarms += leaks ? 0 : c->leak;
+    s->rising += c->rising;
 }
 
 static void judge_file(const char *path, bool all, sums *s)
@@ -73,8 +76,9 @@ int main(int argc, char **argv)
     }
     for (int i = 1 + all; i < argc; i++)
         judge_file(argv[i], all, &s);
-    printf("%u devices, %u cuts: %u false alarms; of %u cuts where a leak is due, %u without it "
+    printf("%u devices, %u cuts: %u false alarms, %u clean though the floor rises; of %u cuts "
+           "where a leak is due, %u without it "
            "and %u with another line first\n",
-           s.devices, s.cuts, s.false_alarms, s.due, s.missed, s.misnamed);
-    return s.failed > 0;
+           s.devices, s.cuts, s.false_alarms, s.rising, s.due, s.missed, s.misnamed);
+    return s.failed > 0 || s.rising > 0;
 }

@@ -16,7 +16,7 @@
 
 #include "tests/programs/failing.h"
 
-enum { TEXT = 4096, MOST_FILES = 32, SHOWN = 8, LIMIT_SECONDS = 60, WITHOUT_CALLS = 3 };
+enum { TEXT = 4096, MOST_FILES = 32, SHOWN = 8, LIMIT_SECONDS = 200, WITHOUT_CALLS = 3 };
 
 static const struct {
     const char *name;

@@ -6,10 +6,16 @@
  *     spawn         another image of this program marks "spawned" in a process of its own
  *     exec          becomes this program anew, with the arguments that follow
  *     leave         a child that marks "left" and is not waited for: it stays until there is a file
- * "enough" here, for a minute at most, and unlinks that file as it ends; the file "left" says that
- * it has marked rank N        sets RANK await FILE    waits until there is such a file, for a
- * minute at most touch FILE    makes it signals       prints the signals that it was given blocked
- * or ignored, as masks kill N        sends itself a signal exit N        _exit */
+ *                   "enough" here, and unlinks that file as it ends; the file "left" says that it
+ *                   has marked
+ *     rank N        sets RANK
+ *     await FILE    waits until there is such a file
+ *     touch FILE    makes it
+ *     signals       prints the signals that it was given blocked or ignored, as masks
+ *     kill N        sends itself a signal
+ *     exit N        _exit
+ *
+ * What waits gives up after ten minutes, so that a test that has failed leaves no process. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,10 +48,12 @@ static void tell_block(const char *name)
         alloc(heap(name), name, 512);
 }
 
+enum { LOOK_US = 10 * 1000, MOST_LOOKS = 600 * 1000000ll / LOOK_US };
+
 static void await(const char *path)
 {
-    for (int i = 0; i < 6000 && access(path, F_OK) != 0; i++)
-        usleep(10 * 1000);
+    for (int i = 0; i < MOST_LOOKS && access(path, F_OK) != 0; i++)
+        usleep(LOOK_US);
 }
 
 static void touch(const char *path)
@@ -86,8 +94,8 @@ static void leave_child(void)
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
-    for (int i = 0; i < 6000 && unlink("enough") != 0; i++)
-        usleep(10 * 1000);
+    for (int i = 0; i < MOST_LOOKS && unlink("enough") != 0; i++)
+        usleep(LOOK_US);
     _exit(0);
 }
 

@@ -23,6 +23,7 @@ probe.probe_walk_in_thread.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 FUNCTION = ctypes.CFUNCTYPE(None)
 SIZE = 1 << 20
 MOST = 256
+CHURNS = 300
 FREE_THREADED = hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled()
 compared = 0
 
@@ -260,9 +261,7 @@ def churn():
     stop = threading.Event()
 
     def make(which):
-        serial = 0
-        while not stop.is_set():
-            serial += 1
+        for serial in range(1, CHURNS + 1):
             name = "f{}".format(serial % 3)
             pad = "\n" * ((serial * 7 + which) % 50)
             scope = {"check": check}
@@ -275,13 +274,13 @@ def churn():
             sys._current_frames()
             gc.collect()
     workers = [threading.Thread(target=make, args=(i,)) for i in range(4)]
-    workers.append(threading.Thread(target=disturb))
-    for each in workers:
+    disturber = threading.Thread(target=disturb)
+    for each in [*workers, disturber]:
         each.start()
-    stop.wait(1.5)
-    stop.set()
     for each in workers:
         each.join()
+    stop.set()
+    disturber.join()
 
 
 def subinterpreters():

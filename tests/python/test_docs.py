@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 
+import named
 import torch_stand_in
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -91,4 +92,4 @@ class Docs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()

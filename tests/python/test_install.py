@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import named
+
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
 
 
@@ -38,4 +40,4 @@ class Install(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()

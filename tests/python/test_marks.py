@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import memviz
+import named
 
 PROGRAM = """
 import memviz
@@ -66,4 +67,4 @@ class Marks(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()

@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 import memviz
+import named
 from memviz import native
 
 SNAPSHOTS = os.path.join(os.path.dirname(__file__), "..", "..", "testdata", "snapshots")
@@ -103,6 +104,8 @@ class Program(unittest.TestCase):
         self.assertNotIn("\n", str(failed.exception))
         self.assertEqual(memviz.run("peak", "/no/such/file", check=False).returncode, 1)
         self.assertEqual(memviz.run("peak", FILE, "--fail-on", "peak>1").returncode, 3)
+        ring = os.path.join(os.path.dirname(FILE), "ring.pickle")
+        self.assertEqual(memviz.run("leaks", ring, "--fail-on", "leak").returncode, 4)
 
 
 class Version(unittest.TestCase):
@@ -111,4 +114,4 @@ class Version(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()

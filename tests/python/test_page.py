@@ -12,6 +12,7 @@ import unittest
 from unittest import mock
 
 import memviz
+import named
 import torch_stand_in
 from memviz import page
 
@@ -158,4 +159,4 @@ class Magic(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()

@@ -6,7 +6,7 @@ import sys
 try:
     import pytest
 except ImportError:
-    print("pytest is not installed")
+    print("python_pytest_plugin: skipped: pytest is not installed")
     sys.exit(77)
 
 from memviz import pytest_plugin
@@ -126,5 +126,14 @@ def test_other_texts_are_no_sizes(text):
         pytest_plugin.size(text)
 
 
+class Named:
+    """The first lines say which case failed."""
+
+    @staticmethod
+    def pytest_runtest_logreport(report):
+        if report.failed:
+            print(f"\npython_pytest_plugin: FAILED: {report.nodeid.split('::')[-1]}", flush=True)
+
+
 if __name__ == "__main__":
-    sys.exit(pytest.main([__file__, "-q", "-p", "pytester", "-p", "no:cacheprovider"]))
+    sys.exit(pytest.main([__file__, "-q", "-p", "pytester", "-p", "no:cacheprovider"], plugins=[Named]))

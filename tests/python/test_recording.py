@@ -11,6 +11,7 @@ import unittest
 from unittest import mock
 
 import memviz
+import named
 import torch_stand_in
 from memviz import recording
 
@@ -232,4 +233,4 @@ class RealTorch(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()

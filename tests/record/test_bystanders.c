@@ -68,9 +68,11 @@ Test(bystanders, children_that_return_from_the_handler_that_forked_them)
 Test(bystanders, those_who_connect_and_say_nothing_hold_no_one_up)
 {
     mvt_run r =
-        mvt_sh("chmod 755 .; [ $(id -u) != 0 ] || as='setpriv --reuid=65534 --clear-groups'; "
-               "$as " MV_BYSTANDER " connect $PWD/ended & "
-               "$MEMVIZ run -q -o a.bin -- sleep 1; touch ended; wait $!; echo $?");
+        mvt_sh("chmod 777 .; [ $(id -u) != 0 ] || as='setpriv --reuid=65534 --clear-groups'; "
+               "$MEMVIZ run -q -o a.bin -- sh -c 'echo $MEMVIZ_SAMPLER >name; mv name at; "
+               "until [ -e at.held ]; do sleep 0.05; done; exit 7' & run=$!; "
+               "until [ -e at ]; do sleep 0.05; done; $as " MV_BYSTANDER " connect at & "
+               "wait $run; echo $?; rm at; wait $!; echo $?");
 
-    cr_expect_str_eq(r.out, "0\n", "%s", r.err);
+    cr_expect_str_eq(r.out, "7\n0\n", "%s", r.err);
 }

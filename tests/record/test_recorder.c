@@ -485,7 +485,7 @@ Test(recorder, full_file_system_stops_the_recording)
     victim_opts opts = {.mode = "exit", .threads = 2, .events = 300000, .small_mb = 2};
 
     if (!can_mount())
-        cr_skip_test("nothing can be mounted here");
+        mvt_skip("nothing can be mounted here");
     expect_stopped(opts, "a step of 8 MB does not fit, but chunks do until it is full");
     opts.small_mb = 10;
     opts.events = 2000000;

@@ -207,3 +207,49 @@ Test(replay, block_sizes_do_for_reserved_memory)
         cr_expect_geq(blocks.peak.allocated, requests.peak.allocated, "%s", names[i]);
     }
 }
+
+/* A replay that stops before one event after another has the figures of one that begins anew. */
+Test(replay, in_pieces_it_is_the_same)
+{
+    static const char *const names[] = {"oom_fragmented", "streams", "late_start"};
+    mv_arena *arena = mvt_memory();
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_trace trace = mvt_load(arena, names[i]);
+        mv_lives lives = lives_of(arena, &trace, 0);
+        mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = (uint64_t)2 << 30};
+        mv_replay_result some, whole;
+        mv_replay *replay;
+        mvt_ok(mv_replay_open(arena, &trace, &lives, opts, &replay, mvt_err()));
+        for (uint32_t k = 1; k <= 5; k++) {
+            opts.end = (uint32_t)((uint64_t)lives.events.count * k / 5);
+            mvt_ok(mv_replay_until(replay, opts.end, &some, mvt_err()));
+            mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &whole, mvt_err()));
+            cr_expect_eq(some.peak.reserved, whole.peak.reserved, "%s, %u", names[i], k);
+            cr_expect_eq(some.peak.allocated, whole.peak.allocated, "%s, %u", names[i], k);
+            cr_expect_eq(some.counts.segment_allocs, whole.counts.segment_allocs);
+            cr_expect_eq(some.avoided_ooms, whole.avoided_ooms);
+            cr_expect_eq(some.first_oom, whole.first_oom);
+        }
+        mv_replay_close(replay);
+    }
+}
+
+/* Steps that are given are taken off, and where none is left the replay says so. */
+Test(replay, it_ends_where_no_steps_are_left)
+{
+    mv_arena *arena = mvt_memory();
+    mv_trace trace = mvt_load(arena, "gpt_train");
+    mv_lives lives = lives_of(arena, &trace, 0);
+    uint64_t left = 2 * (uint64_t)lives.events.count;
+    mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .left = &left};
+    mv_replay_result result;
+
+    mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
+    cr_expect_not(result.gave_up);
+    cr_expect_leq(left, lives.events.count);
+    mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
+    mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
+    cr_expect(result.gave_up);
+    cr_expect_eq(left, 0);
+}

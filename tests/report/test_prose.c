@@ -280,7 +280,7 @@ Test(prose, rows_are_told_by_limit_not_by_the_terminal)
     cr_expect_null(strstr(all.out, "--limit"));
 }
 
-/* script(1) gives the program a terminal; without it there is nothing to try. */
+/* script(1) gives the program a terminal. */
 Test(prose, colors_are_for_terminals_only)
 {
     static const struct {
@@ -291,11 +291,11 @@ Test(prose, colors_are_for_terminals_only)
                {"NO_COLOR=1 ", "--color always", true},
                {"TERM=dumb ", "", false},
                {"", "--color never", false}};
-    mvt_run have = mvt_sh("command -v script");
     mvt_run r = mvt_sh("TERM=xterm $MEMVIZ leaks $SNAPS/leak_cycle.pickle");
 
     cr_expect_null(strchr(r.out, '\033'));
-    for (unsigned i = 0; have.status == 0 && i < sizeof all / sizeof *all; i++) {
+    mvt_need_terminal();
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         r = mvt_sh("TERM=xterm script -qec \"%s$MEMVIZ leaks %s $SNAPS/leak_cycle.pickle\" log",
                    all[i].before, all[i].options);
         cr_expect(strstr(r.out, "LEAK"), "%s", r.out);
@@ -335,8 +335,8 @@ Test(prose, long_output_goes_to_the_pager_of_a_terminal)
         {"", "leaks --frames all --fail-on leak leak_in_training.pickle", 3, true},
     };
 
-    for (unsigned i = 0; mvt_sh("command -v script").status == 0 && i < sizeof all / sizeof *all;
-         i++) {
+    mvt_need_terminal();
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = on_terminal(all[i].before, all[i].arguments);
         cr_expect_eq(r.status, all[i].status, "%s: %d: %s%s", all[i].arguments, r.status, r.out,
                      r.err);
@@ -351,8 +351,7 @@ Test(prose, a_pager_that_quits_is_no_failure)
 {
     mvt_run r;
 
-    if (mvt_sh("command -v script").status != 0)
-        return;
+    mvt_need_terminal();
     r = on_terminal("MEMVIZ_PAGER='head -n 3' ", "trace --limit 0 gpt_train.pickle");
     cr_expect_eq(r.status, 0, "%d: %s%s", r.status, r.out, r.err);
     r = on_terminal("MEMVIZ_PAGER=false ", "trace --limit 0 gpt_train.pickle");

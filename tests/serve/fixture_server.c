@@ -150,7 +150,7 @@ mvt_reply mvt_get_made(const mvt_server *server, const char *path)
 {
     mvt_reply reply = mvt_get(server, path);
 
-    for (int i = 0; i < 6000 && reply.status == 202; i++) {
+    while (reply.status == 202) {
         usleep(10000);
         reply = mvt_get(server, path);
     }

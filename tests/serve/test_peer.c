@@ -152,7 +152,7 @@ Test(peer, the_kernel_tells_of_one_connection)
 
     mv_peers_open(&peers, ntohs(to.sin_port));
     if (peers.kernel < 0)
-        cr_skip_test("no sock_diag here");
+        mvt_skip("no sock_diag here");
     cr_expect_eq(mv_peers_ask(&peers, from, &owner), MV_PEER_OWNED);
     cr_expect_eq(owner, geteuid());
     shutdown(client, SHUT_WR);
@@ -179,7 +179,7 @@ Test(peer, the_kernel_names_another_user)
 
     mv_peers_open(&peers, ntohs(to.sin_port));
     if (geteuid() != 0 || peers.kernel < 0)
-        cr_skip_test("needs root and sock_diag");
+        mvt_skip("needs root and sock_diag");
     child = fork();
     if (child == 0) {
         if (setresuid(1001, 1001, 1001) != 0)

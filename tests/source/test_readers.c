@@ -61,6 +61,8 @@ Test(readers, other_files_are_named)
         {BYTES("]q"), "neither a PyTorch snapshot"},
         {BYTES("(((((("), "neither a PyTorch snapshot"},
         {BYTES("hello"), "neither a PyTorch snapshot"},
+        {BYTES("SQLite format 3\0\20\0"), "this is an SQLite database"},
+        {BYTES("\x58\0\0\0\0\0\0\0{\"__metadata__\":{}}"), "these are tensors (safetensors)"},
     };
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -74,8 +76,8 @@ Test(readers, a_call_of_the_system_is_no_data)
 {
     expect_refused(
         mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
-        "STACK_GLOBAL of os.system: no snapshot has that; do not load the file in "
-        "Python; nothing was executed",
+        "STACK_GLOBAL of os.system: no snapshot has that; load only files in Python that you made "
+        "yourself; nothing was executed",
         14);
     cr_expect_eq(mvt_err()->code, MV_FORBIDDEN);
 }

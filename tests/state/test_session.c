@@ -194,7 +194,7 @@ Test(session, random_states_are_shown_again, .timeout = 300)
 }
 
 /* Whatever the view came to: its session can be read, and shows the same. */
-Test(session, edges_of_the_view_are_shown_again, .timeout = 60)
+Test(session, edges_of_the_view_are_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("gpt_train");
 
@@ -221,7 +221,7 @@ Test(session, edges_of_the_view_are_shown_again, .timeout = 60)
 }
 
 /* --from and --to cannot name one event. */
-Test(session, a_window_of_one_event_has_a_command_line, .timeout = 60)
+Test(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
 {
     static const double from[] = {0, 2150, 4011};
 
@@ -238,7 +238,7 @@ Test(session, a_window_of_one_event_has_a_command_line, .timeout = 60)
 }
 
 /* Rounding adds up while a window is moved; the scale is that of the window, however it came. */
-Test(session, a_window_that_was_moved_is_shown_again, .timeout = 60)
+Test(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("oom");
     uint64_t random = 5;

@@ -97,15 +97,35 @@ Test(floor, proves_nothing_where_it_is_noisy)
     cr_expect_eq(prove(&r, &floor), MV_FLOOR_NOISY);
 }
 
-static bool grows_net(run *r)
+/* Whether the lines that keep blocks grow: bit 0 is append, bit 1 is replace. */
+static uint32_t grow_net(run *r)
 {
+    const mv_trace *trace = mvt_done(r->t);
+    const mv_alloc_lives *a = &r->lives.allocs;
     mv_kept_block kept[STEPS];
-    uint8_t grows[1] = {1};
+    uint32_t count = 0, found = 0;
+    uint8_t grows[16];
+    mv_sites sites;
+    mv_floor floor;
 
-    for (uint32_t i = 0; i < STEPS; i++)
-        kept[i] = (mv_kept_block){BLOCK, i + 1, 0};
-    cr_assert(mv_net_growth(mvt_arena(r->t), &r->lives, &r->steps, kept, STEPS, 2, grows, 1));
-    return grows[0];
+    memset(grows, 1, sizeof grows);
+    mvt_ok(mv_sites_find(mvt_arena(r->t), trace, &sites, mvt_err()));
+    cr_assert_leq(sites.count, 16);
+    mvt_ok(mv_floor_find(mvt_arena(r->t), &r->lives, &r->steps, &floor, mvt_err()));
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->block[i] == BLOCK && a->freed[i] == MV_NEVER)
+            kept[count++] = (mv_kept_block){i, mv_steps_bin(&r->steps, a->birth[i]),
+                                            mv_site_of(&sites, a->stack[i]), BLOCK};
+    cr_assert(mv_net_growth(mvt_arena(r->t), &r->lives, &sites, &floor, kept, count, 2, grows));
+    for (uint32_t i = 0; i < count; i++) {
+        mv_stack_id stack = a->stack[kept[i].row];
+        uint32_t frames;
+        mv_frame_id frame = mv_stack_frames(trace, stack, &frames)[0];
+        bool replaces = trace->frames.line[frame.row] == 7;
+
+        found |= grows[kept[i].site] ? 1u << replaces : 0;
+    }
+    return found;
 }
 
 Test(net_growth, what_is_not_given_back_grows)
@@ -113,7 +133,7 @@ Test(net_growth, what_is_not_given_back_grows)
     run r;
 
     make(&r, keep_all, 1 << 20);
-    cr_expect(grows_net(&r));
+    cr_expect_eq(grow_net(&r), 1);
 }
 
 Test(net_growth, what_another_line_gives_back_does_not)
@@ -121,5 +141,81 @@ Test(net_growth, what_another_line_gives_back_does_not)
     run r;
 
     make(&r, keep_four, 1 << 20);
-    cr_expect_not(grows_net(&r));
+    cr_expect_eq(grow_net(&r), 0);
+}
+
+/* Each step drops the block of two steps ago, except every third one: a block is dropped in two of
+ * three bins, and yet the line grows. */
+static void keep_a_third(mvt_trace *t, uint32_t step)
+{
+    if (step >= 2 && step % 3 != 0)
+        mvt_free(t, .addr = block_at(step - 2));
+    mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
+}
+
+Test(net_growth, a_part_that_is_kept_beside_what_passes_through_grows)
+{
+    run r;
+
+    make(&r, keep_a_third, 1 << 20);
+    cr_expect_eq(grow_net(&r), 1);
+}
+
+/* A cache of four, of one line: full from the fifth step on. */
+static void keep_four_of_one_line(mvt_trace *t, uint32_t step)
+{
+    if (step >= 4)
+        mvt_free(t, .addr = block_at(step - 4));
+    mvt_alloc(t, .addr = block_at(step), .bytes = BLOCK, .stack = "append:a.py:5");
+}
+
+Test(net_growth, a_cache_that_is_full_does_not)
+{
+    run r;
+
+    make(&r, keep_four_of_one_line, 1 << 20);
+    cr_expect_eq(grow_net(&r), 0);
+}
+
+/* ---- the trend --------------------------------------------------------------------------- */
+
+/* A floor drawn as text, a digit a bin; the last one is what comes after the last mark. */
+static bool rises(const char *drawn)
+{
+    uint64_t least[64];
+    mv_floor floor = {.bins = (uint32_t)strlen(drawn), .least = least};
+    bool found;
+
+    for (uint32_t b = 0; b < floor.bins; b++)
+        least[b] = (uint64_t)(drawn[b] - '0');
+    cr_assert(mv_floor_trend(mvt_memory(), &floor, 0, &found));
+    return found;
+}
+
+Test(floor_trend, rises_to_the_end)
+{
+    cr_expect(rises("00112233445566778899"));
+    cr_expect(rises("01234567899"));
+    cr_expect(rises("01010212132323434354545656767879"), "beside what comes and goes");
+    cr_expect(rises("000011112222333344445555666677"), "in one step of four");
+    cr_expect(rises("012344"), "five steps");
+}
+
+Test(floor_trend, has_an_end)
+{
+    cr_expect_not(rises("01234567888888888888"));
+    cr_expect_not(rises("00112233445566777777"), "full near the end");
+    cr_expect_not(rises("0000000000000000555555555555"), "once, late");
+    cr_expect_not(rises("0000555555555555555555556677"), "by more at first than later");
+}
+
+Test(floor_trend, comes_back)
+{
+    cr_expect_not(rises("01234012340123401234"), "epochs");
+    cr_expect_not(rises("01234567890000"), "given back at once");
+    cr_expect_not(rises("0123456789990"), "given back after the last mark");
+    cr_expect_not(rises("31415926535897932384"), "no trend at all");
+    cr_expect_not(rises("55555555555555555555"));
+    cr_expect_not(rises("0123"), "three steps");
+    cr_expect_not(rises("01324354"), "few steps, with falls");
 }

@@ -274,6 +274,111 @@ Test(steps, are_inferred_from_the_line_that_recurs)
                      "a.py:7 train");
 }
 
+/* loss = model(randn(n)).square().mean(); loss.backward(): the line allocates before the call and
+ * after it, and both belong to one step. */
+Test(steps, a_statement_around_a_call_is_one)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 12; i++) {
+        work(t, 4096, "train:a.py:7");
+        for (int layer = 0; layer < 4; layer++)
+            work(t, 1024, "forward:a.py:2;" MODULE "train:a.py:7");
+        work(t, 4096, "train:a.py:7");
+        for (int layer = 0; layer < 4; layer++)
+            work(t, 1024, "");
+    }
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_INFERRED);
+    cr_expect_eq(s.count, 12);
+}
+
+/* y = model(x.cuda()) and nothing else: no two of the line's runs belong together. */
+Test(steps, calls_with_nothing_else_in_between_are_not_paired)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 12; i++) {
+        work(t, 512 * (uint64_t)(1 + i * 7 % 5), "serve:a.py:7");
+        for (int layer = 0; layer < 4; layer++)
+            work(t, 1024, "forward:a.py:2;" MODULE "serve:a.py:7");
+    }
+    s = steps_of(t);
+    cr_expect_eq(s.count, 12);
+}
+
+/* CUB's and Thrust's algorithms are no steps of the program. */
+Test(steps, ranges_of_cub_are_none)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 12; i++) {
+        work(t, 1024, "f:a.py:2");
+        for (int k = 0; k < 3; k++) {
+            annotate(t, "CCCL: cub::DeviceScan::ExclusiveSum", 0);
+            work(t, 1024, "g:a.py:3");
+            annotate(t, "CCCL: thrust::sort", 0);
+        }
+    }
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_INFERRED);
+    cr_expect_eq(s.count, 12);
+}
+
+/* Each turn captures a graph, and nothing is given back: in a private pool of its own it is a turn,
+ * in a pool that all share it may be the layers of a model. */
+static uint32_t captures(bool share)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t segment = (uint64_t)2 << 20;
+
+    for (uint64_t i = 0; i < 12; i++) {
+        uint64_t base = 0x20000000 + i * segment;
+
+        mvt_segment_alloc(t, .addr = base, .bytes = segment, .stack = "turn:a.py:5");
+        mvt_alloc(t, .addr = 0x10000000 + (i << 12), .bytes = 4096, .stack = "turn:a.py:4");
+        for (uint64_t k = 0; k < 3; k++)
+            mvt_alloc(t, .addr = base + (k << 12), .bytes = 4096,
+                      .stack = "forward:a.py:2;" MODULE "turn:a.py:5");
+    }
+    for (uint64_t i = 0; i < 12; i++) {
+        mvt_segment(t, .addr = 0x20000000 + i * segment, .bytes = segment,
+                    .pool_a = share ? 1 : i + 1);
+        for (int k = 0; k < 3; k++)
+            mvt_block(t, .bytes = 4096, .state = MV_BLOCK_ALLOCATED);
+        mvt_block(t, .bytes = segment - 3 * 4096, .state = MV_BLOCK_INACTIVE);
+    }
+    return steps_of(t).count;
+}
+
+Test(steps, graphs_that_are_captured_again_are_steps)
+{
+    cr_expect_eq(captures(false), 12);
+    cr_expect_eq(captures(true), 0);
+}
+
+/* A loop, and then one pass by another line. */
+Test(steps, a_last_pass_by_another_line_does_not_hide_the_loop)
+{
+    mvt_trace *t = mvt_new();
+
+    heap(t);
+    for (int i = 0; i < 12; i++) {
+        work(t, 2048, "predict:a.py:7");
+        for (int layer = 0; layer < 8; layer++)
+            work(t, 1024, "forward:a.py:2;" MODULE "predict:a.py:8");
+    }
+    for (int layer = 0; layer < 8; layer++)
+        work(t, 1024, "forward:a.py:2;" MODULE "last:a.py:12");
+    cr_expect_eq(steps_of(t).count, 12);
+}
+
 /* x = randn(n); r = x * 2; kept.append(r) on one line. */
 Test(steps, are_inferred_from_lifetimes_on_a_single_line)
 {

@@ -16,7 +16,8 @@ static const char *const all_names[] = {
     "lost_allocs.xplane.pb", "lost_overlaps.xplane.pb", "lost_of_two_lines.xplane.pb",
     "two_limits.xplane.pb",  "early_peak.xplane.pb",    "rmm_cut.csv",
     "rmm_glued.csv",         "rmm_overlap.csv",         "rmm_set_back.csv",
-    "million.prof",          "second_process.prof"};
+    "million.prof",          "second_process.prof",     "unsized_executables.prof",
+    "cpu_memory.prof",       "allocations.xplane.pb"};
 enum { NAMES = sizeof all_names / sizeof *all_names };
 
 static mv_trace read_tool(const char *name)
@@ -65,6 +66,17 @@ static const char *text_of_fact(const mv_trace *trace, const char *key)
     const char *text = mv_fact_find(trace, key);
 
     return text ? text : "";
+}
+
+static uint32_t count_of(const char *text, const char *part)
+{
+    uint32_t count = 0;
+
+    while ((text = strstr(text, part)) != NULL) {
+        text += strlen(part);
+        count++;
+    }
+    return count;
 }
 
 /* ---- XLA --------------------------------------------------------------------------------- */
@@ -161,6 +173,14 @@ Test(other_files, missing_events_of_xla_do_not_change_sums)
     }
 }
 
+/* XLA's own range says nothing of who asked. */
+Test(other_files, the_range_of_all_allocations_is_left_out)
+{
+    mvt_run run = mvt_sh("$MEMVIZ peak %s/tools/allocations.xplane.pb", MV_TESTDATA);
+
+    cr_expect(strstr(run.out, "100 % by ExecuteHelper"), "%s", run.out);
+}
+
 /* Events that lack their sizes are events, too. */
 Test(other_files, events_without_sizes_are_missing)
 {
@@ -242,11 +262,12 @@ Test(other_files, ranges_and_functions_are_stacks)
     const mv_events *e = &trace.devices[0].events;
     uint32_t event = 77; /* the first array that is kept */
 
-    expect_frame(&trace, e->stack[event], 0, "", MV_NO_LINE, "Build buffer allocations");
-    expect_frame(&trace, e->stack[event], 6, "<jit>", MV_NO_LINE, "multiply");
-    expect_frame(&trace, e->stack[event], 7, "ufunc_api.py", 175, "__call__");
-    expect_frame(&trace, e->stack[event], 8, "array_methods.py", 769, "_operator_mul");
-    expect_frame(&trace, e->stack[event], 9, "", MV_NO_LINE, "train");
+    expect_frame(&trace, e->stack[event], 0, "", MV_NO_LINE,
+                 "[0] PjRtStreamExecutorRawLoadedExecutable::Execute");
+    expect_frame(&trace, e->stack[event], 5, "<jit>", MV_NO_LINE, "multiply");
+    expect_frame(&trace, e->stack[event], 6, "ufunc_api.py", 175, "__call__");
+    expect_frame(&trace, e->stack[event], 7, "array_methods.py", 769, "_operator_mul");
+    expect_frame(&trace, e->stack[event], 8, "", MV_NO_LINE, "train");
     trace = read_tool("tensorflow.xplane.pb");
     e = &trace.devices[1].events;
     expect_frame(&trace, e->stack[1], 0, "<op>", MV_NO_LINE,
@@ -315,7 +336,61 @@ Test(other_files, devices_of_jax_are_their_labels)
     expect_frame(&trace, trace.blocks.stack[3], 0, "model.py", 30, "helper");
     expect_frame(&trace, trace.blocks.stack[3], 1, "train.py", 20, "main");
     expect_frame(&trace, trace.blocks.stack[3], 2, "train.py", 21, "main");
-    expect_frame(&trace, trace.blocks.stack[1], 0, "", MV_NO_LINE, "executable");
+    expect_frame(&trace, trace.blocks.stack[1], 0, "<executable>", MV_NO_LINE, "compiled program");
+}
+
+/* TPUs' runtime does not know how large a program is, and says -1. */
+Test(other_files, executables_of_unknown_size_are_counted)
+{
+    mv_trace trace = read_tool("unsized_executables.prof");
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    mvt_run run = mvt_sh("$MEMVIZ info %s/tools/unsized_executables.prof", MV_TESTDATA);
+
+    cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated, 14 << 20);
+    cr_expect_str_eq(text_of_fact(&trace, MV_FACT_EXECUTABLES), "4");
+    cr_expect_str_eq(text_of_fact(&trace, MV_FACT_UNSIZED_EXECUTABLES), "3");
+    cr_expect(strstr(run.out, "3 of them have a size that the file does not say"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ stats %s/tools/unsized_executables.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "does not say how large 3 of its executables are"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ convert %s/tools/unsized_executables.prof a.bin && $MEMVIZ stats a.bin",
+                 MV_TESTDATA);
+    cr_expect(strstr(run.out, "does not say how large 3 of its executables are"), "%s", run.out);
+}
+
+/* They were taken for arrays that the line of the call holds. */
+Test(other_files, executables_are_a_category)
+{
+    mvt_run run = mvt_sh("$MEMVIZ peak --csv --table devices.sites %s/tools/tpu_memory.prof | "
+                         "grep -c ,executable,",
+                         MV_TESTDATA);
+
+    cr_expect_str_eq(run.out, "1\n", "%s", run.out);
+    run = mvt_sh("$MEMVIZ peak --json --device 0 %s/tools/tpu_memory.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "\"executable\":5000"), "%s", run.out);
+    cr_expect(strstr(run.out, "\"unknown\":4096"), "%s", run.out);
+    run = mvt_sh("printf 'compiled.program\\tmine\\n' >r; "
+                 "$MEMVIZ peak --json --device 0 --rules r %s/tools/tpu_memory.prof",
+                 MV_TESTDATA);
+    cr_expect(strstr(run.out, "\"mine\":5000"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ --device 0 %s/tools/tpu_memory.prof | tr -s '\n ' '  '", MV_TESTDATA);
+    cr_expect(strstr(run.out, " HELD compiled programs and their constants: 4.88 KiB of 8.88 KiB, "
+                              "55 %, executable"),
+              "%s", run.out);
+    run = mvt_sh("$MEMVIZ %s/tools/jax_memory.prof", MV_TESTDATA);
+    cr_expect_eq(count_of(run.out, "executable"), 0, "%s", run.out);
+}
+
+Test(other_files, a_device_that_is_the_cpu_is_called_so)
+{
+    mvt_run run = mvt_sh("$MEMVIZ %s/tools/cpu_memory.prof", MV_TESTDATA);
+
+    cr_expect(strstr(run.out, "device 0 (CPU): >= 8.00 MiB allocated"), "%s", run.out);
+    cr_expect(strstr(run.out, "device 1 (CPU): >= 8.00 MiB allocated"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ peak %s/tools/cpu_memory.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "device 1 (CPU)"), "%s", run.out);
+    run = mvt_sh("$MEMVIZ stats %s/tools/tpu_memory.prof", MV_TESTDATA);
+    cr_expect(strstr(run.out, "device 2 (CPU)") && !strstr(run.out, "device 1 (CPU)"), "%s",
+              run.out);
 }
 
 Test(other_files, heaps_of_the_cpu_are_none_of_jax)
@@ -324,6 +399,10 @@ Test(other_files, heaps_of_the_cpu_are_none_of_jax)
 
     cr_expect_eq(run.status, 1);
     cr_expect(strstr(run.err, "no sample of it has a kind or a device"), "%s", run.err);
+    run = mvt_sh("$MEMVIZ info %s/tools/go_heap.prof", MV_TESTDATA);
+    cr_expect_eq(run.status, 1);
+    cr_expect(strstr(run.err, "a pprof profile of alloc_objects, inuse_space, not of a device's"),
+              "%s", run.err);
 }
 
 /* A process of several has devices from its own first number on. */
@@ -449,9 +528,9 @@ Test(other_files, a_log_of_rmm_claims_no_more_than_it_shows)
         cr_expect_neq(totals_of(&trace, &lives).audit.peak.allocated, MV_BOUND_EXACT, "%s",
                       lacking[i]);
         run = mvt_sh("$MEMVIZ peak %s/tools/%s --fail-on 'peak>2GiB'", MV_TESTDATA, lacking[i]);
-        cr_expect_eq(run.status, 3, "%s: %s", lacking[i], run.err);
+        cr_expect_eq(run.status, 4, "%s: %s", lacking[i], run.err);
         run = mvt_sh("$MEMVIZ leaks %s/tools/%s --fail-on leak", MV_TESTDATA, lacking[i]);
-        cr_expect_eq(run.status, 3, "%s: %s", lacking[i], run.err);
+        cr_expect_eq(run.status, 4, "%s: %s", lacking[i], run.err);
     }
     run = mvt_sh("$MEMVIZ peak %s/tools/rmm_steps.csv --fail-on 'peak>1GiB'", MV_TESTDATA);
     cr_expect_eq(run.status, 0, "%s", run.err);

@@ -17,6 +17,50 @@ static const char *file_without(uint32_t dropped)
     return mvt_temp_file(mvt_pickle_of(mvt_memory(), &trace, false));
 }
 
+/* A snapshot with one pinned block of `pinned` MiB, of which `asked` MiB were asked for. */
+static const char *pinned_file(uint64_t pinned, uint64_t asked, int64_t threshold)
+{
+    mvt_trace *t = mvt_new();
+    mv_trace trace;
+
+    mvt_setting_int(t, "max_round_threshold", threshold);
+    mvt_segment(t, .addr = 0x600000000000, .bytes = pinned * MIB, .small = true);
+    mvt_block(t, .bytes = pinned * MIB, .requested = asked * MIB, .state = MV_BLOCK_ALLOCATED,
+              .stack = "__init__:cache.py:12");
+    trace = *mvt_done(t);
+    trace.host_segments = trace.segments;
+    trace.segments = (mv_segments){0};
+    return mvt_temp_file(mvt_pickle_of(mvt_arena(t), &trace, false));
+}
+
+static void expect_note(const char *file, const char *note)
+{
+    mvt_run run = mvt_sh("$MEMVIZ triage --json %s", file);
+
+    if (*note)
+        cr_expect(strstr(run.out, note), "%s, not %s", run.out, note);
+    else
+        cr_expect_null(strstr(run.out, "rounding"), "%s", run.out);
+}
+
+/* Real files have the rounded size as the request: then up to half of a power of two is rounding.
+ */
+Test(host_totals, rounding_of_pinned_memory_is_told)
+{
+    expect_note(pinned_file(256, 160, -1),
+                "pinned memory: 96.0 MiB of 256 MiB pinned is rounding to powers of "
+                "two; pinned_max_round_threshold_mb:N");
+    expect_note(pinned_file(256, 256, -1),
+                "pinned memory: up to 128 MiB of 256 MiB pinned is rounding to powers of two (the "
+                "file does not keep what was asked for); pinned_max_round_threshold_mb:N");
+    /* little, no power of two, or above the threshold of a setting */
+    expect_note(pinned_file(256, 240, -1), "");
+    expect_note(pinned_file(64, 64, -1), "");
+    expect_note(pinned_file(240, 240, -1), "");
+    expect_note(pinned_file(256, 256, 128 * MIB), "");
+    expect_note(pinned_file(256, 256, 512 * MIB), "up to 128 MiB of 256 MiB pinned");
+}
+
 static double at(const cJSON *object, const char *key, const char *measure)
 {
     return mvt_json_number(cJSON_GetObjectItemCaseSensitive(object, key), measure);

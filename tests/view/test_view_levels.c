@@ -59,7 +59,7 @@ Test(view_levels, a_file_has_the_levels_of_its_memory)
     cr_assert_not_null(mvt_view_zone(train, MV_DO_level_menu, UINT64_MAX));
 }
 
-Test(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, .timeout = 120)
+Test(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, .timeout = 250)
 {
     mv_view *view = open_at("sleep", NULL);
     const mv_level_list *list = mv_view_levels(view);

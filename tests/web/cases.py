@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import time
 
-from browsers import BrowserError
+from browsers import PATIENCE_S, BrowserError
 
 ONE = ["leaks", "peak", "oom", "fragmentation", "whatif", "lines", "stats", "info", "ledger"]
 TWO = ["diff", "ranks"]
@@ -70,17 +70,17 @@ class Bench:
         self.pages.append(page)
         return page
 
-    def load(self, page, paths, seconds=120):
+    def load(self, page, paths, seconds=PATIENCE_S):
         """Chooses files, and waits until all of them are shown or refused."""
         before = page.evaluate("viewer.files.length")
         page.choose("#files", paths)
         self.shown(page, before + len(paths), seconds)
 
-    def shown(self, page, count, seconds=120):
+    def shown(self, page, count, seconds=PATIENCE_S):
         page.wait(f"!next && !isReading() && viewer.stages.length === {count} && viewer.stages.every(stage => stage >= 2) "
                   "&& viewer.state.isIdle", seconds)
 
-    def report(self, page, name, of=None, seconds=60):
+    def report(self, page, name, of=None, seconds=PATIENCE_S):
         """The text of a report; opens the part of the page that has them."""
         if page.evaluate("byId('side').hidden"):
             page.press("#texts")
@@ -92,7 +92,14 @@ class Bench:
 
     def picture(self, page):
         """What the canvas shows when all that was done has been painted, nothing is left to compute, and
-        nothing moves."""
+        nothing moves. A worker's frame begins when its last one has been handed on: two more show that the
+        painted one has left it."""
+        for _ in range(3):
+            self.painted(page)
+        return self.settled(page)
+
+    def painted(self, page):
+        """Waits for a frame of the worker that begins from now on."""
         self.marks += 1
         page.evaluate(f"""(() => {{
             const worker = viewer;
@@ -101,16 +108,19 @@ class Bench:
             worker.postMessage({{measure: {self.marks}}});
         }})()""")
         page.wait(f"viewer.last.mark === {self.marks} && viewer.last.isIdle && !viewer.last.moves")
-        return self.settled(page)
 
-    def settled(self, page, seconds=60):
+    def settled(self, page):
         """The canvas as soon as the browser shows the same twice: it may show what a worker has painted some
-        frames later."""
-        end, before, seen = time.monotonic() + seconds, None, b""
-        while seen != before:
-            assert time.monotonic() < end, "the canvas is never the same twice"
+        frames later. Who compares it looks again (`becomes`, `changes`)."""
+        before = seen = None
+
+        def is_same():
+            nonlocal before, seen
             page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
             before, seen = seen, page.shot("#picture")
+            return seen == before
+
+        eventually(is_same, "the canvas is never the same twice")
         return seen
 
     def keep(self, name, png):
@@ -124,11 +134,20 @@ class Bench:
 
     def changes(self, page, work, what="what was done"):
         """The picture becomes another one."""
-        before = self.picture(page)
+        before = after = self.picture(page)
+
+        def is_other():
+            nonlocal after
+            after = self.picture(page)
+            return after != before
+
         work()
-        after = self.picture(page)
-        assert after != before, f"{what} does not change the picture"
+        eventually(is_other, f"{what} does not change the picture")
         return after
+
+    def becomes(self, page, wanted, what):
+        """The picture becomes this one."""
+        eventually(lambda: self.picture(page) == wanted, what)
 
     def close(self):
         """Nothing was said on the console, and nothing was asked for but the page."""
@@ -148,9 +167,9 @@ class Bench:
             self.pages = []
 
 
-def eventually(is_so, what, seconds=60):
+def eventually(is_so, what):
     """Tries until it is so."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE_S
     while not is_so():
         assert time.monotonic() < end, what
         time.sleep(0.1)
@@ -251,7 +270,7 @@ def test_what_is_no_snapshot_is_refused_in_a_line_and_the_page_goes_on(bench):
         refused(bench, page, bench.made("late.pickle", file.read()))
     refused(bench, page, bench.made("late.txt", b"loss 0.1\n"))
     # What is said of a file stays for some seconds.
-    eventually(lambda: bench.picture(page) == before, "what was open has changed")
+    bench.becomes(page, before, "what was open has changed")
     assert bench.report(page, "leaks", "gpt_train.pickle").encode() == want
 
 
@@ -381,11 +400,16 @@ def test_the_picture_is_that_of_the_window(bench):
     differences = {}
     for i, key in enumerate(keys):
         page.key(key)
-        here = bench.picture(page)
-        bench.keep(os.path.join("window", f"{i}_page"), here)
-        with open(os.path.join(folder, f"{i}.png"), "rb") as window:
-            differences[f"{i}:{key}"] = pixels(page, here, window.read())
-    assert all(d["other"] == 0 for d in differences.values()), differences
+        with open(os.path.join(folder, f"{i}.png"), "rb") as file:
+            window = file.read()
+
+        def is_same():
+            here = bench.picture(page)
+            bench.keep(os.path.join("window", f"{i}_page"), here)
+            differences[f"{i}:{key}"] = pixels(page, here, window)
+            return differences[f"{i}:{key}"]["other"] == 0
+
+        eventually(is_same, differences)
 
 
 # ---- reports and exports ---------------------------------------------------------------------------
@@ -481,10 +505,11 @@ def test_a_later_file_is_read_beside_the_first_and_can_be_given_up(bench):
     page.wait("!!window.held")  # it has been read, and waits
     assert page.evaluate("document.querySelectorAll('#picture canvas').length") == 2
     bench.press(page, "1")
-    assert bench.press(page, "2") == segments, "the first file can be used meanwhile"
+    page.key("2")
+    bench.becomes(page, segments, "the first file cannot be used meanwhile")
     page.key("Escape")
     page.wait("!next && !isReading() && files.length === 1")
-    assert bench.picture(page) == segments, "the first file is shown still"
+    bench.becomes(page, segments, "the first file is not shown any more")
     page.evaluate("(() => { takeOver = held; })()")
     bench.load(page, [second])
     assert page.evaluate("files.map(file => file.name)") == ["leak_in_training.pickle", "gpt_train.pickle"]
@@ -505,7 +530,7 @@ def test_a_session_names_the_files_that_it_lacks_and_shows_them(bench):
     assert page.evaluate("session") is None
     shown = bench.picture(page)
     page.key("2")
-    assert bench.picture(page) == shown, "the segments are shown"
+    bench.becomes(page, shown, "the segments are not shown")
 
 
 def test_a_session_that_waits_for_files_keeps_what_is_shown(bench):
@@ -521,7 +546,7 @@ def test_a_session_that_waits_for_files_keeps_what_is_shown(bench):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark", "the session waits"
     shown = bench.picture(page)
     page.key("2")
-    assert bench.picture(page) == shown, "the segments are still shown"
+    bench.becomes(page, shown, "the segments are not shown any more")
     bench.load(page, [bench.snapshot("annotated.pickle")])
     page.wait("document.documentElement.dataset.theme === 'light' && session === null")
     page.key("t")
@@ -595,7 +620,7 @@ def test_no_request_leaves_the_machine(bench):
     tries = """(async where => {
         const quiet = () => 0, image = new Image();
         image.src = where + 'image';
-        new Image().src = 'http://127.0.0.1:' + PORT + '/canary';
+        new Image().src = 'http://127.0.0.1:' + PORT + '/canary-' + where.slice(where.lastIndexOf('/') + 1);
         const frame = document.createElement('iframe');
         frame.src = where + 'frame';
         document.body.append(frame);
@@ -611,32 +636,34 @@ def test_no_request_leaves_the_machine(bench):
         try { new EventSource(where + 'events'); } catch (error) { quiet(); }
         try { const worker = new Worker(URL.createObjectURL(new Blob(["fetch('" + where + "worker').catch(() => 0)"])));
               worker.onerror = event => event.preventDefault(); } catch (error) { quiet(); }
-        await new Promise(done => setTimeout(done, 500));
-        return document.securityPolicy || true;
-    })('CANARY')""".replace("PORT", str(bench.browser.proxy.port)).replace("CANARY", CANARY)
-    asked = bench.browser.proxy.asked
+        return true;
+    })('CANARY')""".replace("PORT", str(bench.browser.proxy.port))
 
-    def canaries():
-        return [line for line in asked if "canary" in line]
+    def canaries(whose):
+        return [line for line in bench.browser.proxy.asked if "canary" in line and whose in line]
 
     page = bench.open()
     bench.load(page, [bench.snapshot("gpt_train.pickle")])
     bench.report(page, "leaks")
-    page.evaluate(tries)
-    assert not canaries(), canaries()
+    page.evaluate(tries.replace("CANARY", CANARY + "page-"))
     page.expect_words(POLICY)
     page.expected.append(CANARY)
     page.refused_urls = CANARY, f"http://127.0.0.1:{bench.browser.proxy.port}/"  # these are named too
     free = bench.browser.open("file://" + bench.made("free.html", b"<!DOCTYPE html><title>free</title><body>"))
-    free.evaluate(tries)
-    eventually(lambda: len(canaries()) >= 4, "the network is not seen")
+    free.evaluate(tries.replace("CANARY", CANARY + "free-"))
+    eventually(lambda: len(canaries("free-")) >= 4, "the network is not seen")
     free.close()
+    assert not canaries("page-"), canaries("page-")  # it has tried before
 
 
 def test_a_script_that_gets_into_the_page_is_not_run(bench):
     """In a page without a policy the same ones are."""
     tries = """(async () => {
         window.injected = [];
+        const refused = [];
+        document.addEventListener('securitypolicyviolation', event => {
+            if (event.effectiveDirective.startsWith('script-src')) refused.push(event.effectiveDirective);
+        });
         const script = document.createElement('script'), link = document.createElement('a'), box = document.createElement('div');
         script.textContent = 'injected.push("script")';
         box.setAttribute('onclick', 'injected.push("handler")');
@@ -645,7 +672,7 @@ def test_a_script_that_gets_into_the_page_is_not_run(bench):
         box.click();
         link.click();
         box.innerHTML = '<img src=x onerror="injected.push(`image`)">';
-        for (let i = 0; i < 20 && injected.length < 4; i++) await new Promise(done => setTimeout(done, 50));
+        while (injected.length + refused.length < 4) await new Promise(done => setTimeout(done, 50));
         return injected;
     })()"""
     page = bench.open()
@@ -667,13 +694,18 @@ def served(bench, *words):
     env = {**os.environ, "MEMVIZ_PAGE": bench.url[len("file://"):]}
     server = subprocess.Popen([bench.program, "serve", "--json", *words], env=env, stdout=subprocess.PIPE)
     try:
-        said = json.loads(os.read(server.stdout.fileno(), 1 << 16))
+        text = b""
+        while not text.rstrip().endswith(b"}"):
+            part = os.read(server.stdout.fileno(), 1 << 16)
+            assert part, f"memviz serve has ended: {text}"
+            text += part
+        said = json.loads(text)
         bench.browser.proxy.server = said["port"]
         yield bench.open(url=said["url"])
     finally:
         server.terminate()
         server.stdout.close()
-        status = server.wait(30)
+        status = server.wait(PATIENCE_S)
     assert status == 0, status
 
 
@@ -715,15 +747,12 @@ def test_files_of_a_server_are_listed_and_chosen(bench):
         page.expected += [r"\b422\b", r"\b409\b"]  # some browsers name such answers
         # One that has changed is listed again.
         shutil.copy(bench.snapshot("gpt_train.pickle"), os.path.join(folder, "rank10.pickle"))
+        address = f"{rows}[3].querySelector('a').href"
+        old = page.evaluate(address)
         page.press("#shelf tbody tr:nth-child(4) button")
-        page.wait("/has changed/.test(byId('status').textContent)")
-
-        def is_open():  # the list comes anew, a little later
-            page.press("#shelf tbody tr:nth-child(4) button")
-            time.sleep(0.5)
-            return page.evaluate("viewer.files.length === 3")
-
-        eventually(is_open, "the file that has changed does not open")
+        page.wait(f"/has changed/.test(byId('status').textContent) && {address} !== {json.dumps(old)}")
+        page.press("#shelf tbody tr:nth-child(4) button")
+        page.wait("viewer.files.length === 3")
 
 
 def test_a_served_page_may_ask_its_server_alone(bench):

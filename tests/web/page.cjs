@@ -5,7 +5,7 @@ const Core = new Function(fs.readFileSync(path.join(__dirname, '../../web/core.j
 
 function compile(wasm) {
   if (fs.existsSync(wasm)) return new WebAssembly.Module(fs.readFileSync(wasm));
-  console.error('skipped: ' + wasm + ' is not built: scripts/web');
+  console.error('web_' + path.basename(process.argv[1], '.cjs') + ': skipped: ' + wasm + ' is not built: scripts/web');
   process.exit(77);
 }
 

@@ -1,8 +1,11 @@
 /* The contract with scripts: what every report prints as JSON on real snapshots, what adds up,
  * which forms of input and which options all of them accept, and the exit statuses. */
 #include <math.h>
+#include <zstd.h>
 
+#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/fixture/in_process.h"
 
 /* ---- types of members -------------------------------------------------------------------- */
 
@@ -365,7 +368,7 @@ static const struct {
 static void check_all(const char *file)
 {
     for (unsigned i = 0; i < REPORTS; i++) {
-        cJSON *report = mvt_json(0, "$MEMVIZ %s --json $SNAPS/%s", reports[i].command, file);
+        cJSON *report = mvt_json_here(0, "$MEMVIZ %s --json $SNAPS/%s", reports[i].command, file);
         check_members(report, reports[i].members, reports[i].command);
         reports[i].holds(report);
     }
@@ -410,20 +413,60 @@ static bool names_format(const char *command)
     return strcmp(command, "info") == 0 || strcmp(command, "triage") == 0;
 }
 
+/* "f" of the folder in the form that a name has. */
+static mv_span converted(const char *name)
+{
+    mvt_run r = mvt_here("$MEMVIZ convert -q f %s", name);
+    size_t length;
+    const char *bytes = mvt_take(name, &length);
+
+    cr_assert(r.status == 0 && bytes, "%s", r.err);
+    return (mv_span){(const uint8_t *)bytes, length};
+}
+
+static mv_span gzipped(mv_span bytes)
+{
+    mvt_run r = mvt_sh("gzip -c %s", mvt_temp_file(bytes));
+
+    return (mv_span){(const uint8_t *)r.out, r.out_length};
+}
+
+static mv_span zstd_packed(mv_span bytes)
+{
+    uint64_t most = ZSTD_compressBound(bytes.length), length;
+    uint8_t *out = mv_arena_push(mvt_memory(), most, 1);
+
+    length = ZSTD_compress(out, most, bytes.data, bytes.length, 3);
+    cr_assert_not(ZSTD_isError(length));
+    return (mv_span){out, length};
+}
+
 Test(contract, every_form_of_input_gives_the_same)
 {
+    const mv_span pickle = mvt_file(mvt_memory(), mvt_snapshot("leak_cycle"));
+    mv_span forms[5] = {pickle};
+
+    mvt_folder_put("f", pickle);
+    forms[1] = converted("x.bin");
+    forms[2] = converted("x.msgpack");
+    forms[3] = gzipped(forms[1]);
+    forms[4] = zstd_packed(forms[1]);
     for (unsigned i = 0; i < REPORTS; i++) {
-        if (names_format(reports[i].command))
+        const char *command = reports[i].command;
+        mvt_run r[5], piped;
+        if (names_format(command))
             continue;
-        mvt_run r = mvt_sh(
-            "set -e; cp $SNAPS/leak_cycle.pickle f; $MEMVIZ %s --json f >pickle;"
-            "$MEMVIZ convert -q f x.bin; $MEMVIZ convert -q f x.msgpack;"
-            "gzip -c x.bin >x.gz; zstd -qc x.bin >x.zst;"
-            "for x in x.bin x.msgpack x.gz x.zst; do cp $x f; $MEMVIZ %s --json f | cmp - pickle;"
-            "done; sed 's/\"f\"/\"-\"/g' pickle >wanted; $MEMVIZ %s --json - <f | cmp - wanted;"
-            "$MEMVIZ %s --json -o out f; cmp out pickle",
-            reports[i].command, reports[i].command, reports[i].command, reports[i].command);
-        cr_expect_eq(r.status, 0, "%s: %s%s", reports[i].command, r.out, r.err);
+        for (unsigned k = 0; k < 5; k++) {
+            mvt_folder_put("f", forms[k]);
+            r[k] = mvt_here("$MEMVIZ %s --json f", command);
+            cr_assert_eq(r[k].status, 0, "%s: %s", command, r[k].err);
+            mvt_same_text(r[0].out, r[k].out, "%s of form %u", command, k);
+        }
+        cr_expect_eq(mvt_here("$MEMVIZ %s --json -o out f", command).status, 0, "%s", command);
+        mvt_same_text(r[0].out, mvt_take("out", NULL), "%s -o", command);
+        piped = mvt_sh("$MEMVIZ %s --json - <$SNAPS/leak_cycle.pickle | sed 's/\"-\"/\"f\"/g'",
+                       command);
+        mvt_same_text(r[0].out, piped.out, "%s of standard input", command);
     }
 }
 
@@ -440,8 +483,8 @@ Test(contract, every_report_takes_the_common_options)
             cJSON *report;
             if (skips)
                 continue;
-            report = mvt_json(0, "$MEMVIZ %s --json %s $SNAPS/leak_in_training.pickle",
-                              reports[i].command, options[k]);
+            report = mvt_json_here(0, "$MEMVIZ %s --json %s $SNAPS/leak_in_training.pickle",
+                                   reports[i].command, options[k]);
             check_members(report, reports[i].members, reports[i].command);
         }
 }
@@ -462,7 +505,9 @@ Test(contract, exit_statuses_are_kept)
         {0, "peak --fail-on 'peak>200MiB' $SNAPS/mlp_train.pickle"},
         {3, "diff --fail-on 'delta>1MiB' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle"},
         {0, "diff --fail-on 'delta>1MiB' $SNAPS/gpt_train.pickle $SNAPS/mlp_train.pickle"},
-        {3, "leaks --fail-on leak $SNAPS/ring.pickle"},
+        {4, "leaks --fail-on leak $SNAPS/ring.pickle"},
+        {4, "oom --fail-on any $SNAPS/ring.pickle"},
+        {3, "--fail-on leak $SNAPS/ring.pickle $SNAPS/leak_cycle.pickle"},
         {0, "leaks --fail-on leak,known $SNAPS/ring.pickle"},
         {3, "oom --fail-on oom $SNAPS/oom.pickle"},
         {3, "stats --fail-on 'reserved>1MiB' $SNAPS/mlp_train.pickle"},
@@ -474,6 +519,8 @@ Test(contract, exit_statuses_are_kept)
         {2, "peak"},
         {2, "peak --nothing $SNAPS/mlp_train.pickle"},
         {2, "diff $SNAPS/mlp_train.pickle"},
+        {2, "$SNAPS/mlp_train.pickle leaks"},
+        {0, "--no-pager leaks $SNAPS/mlp_train.pickle"},
         {2, "leaks --fail-on fragmented $SNAPS/mlp_train.pickle"},
         {2, "oom $SNAPS/mlp_train.pickle $SNAPS/mlp_train.pickle"},
     };

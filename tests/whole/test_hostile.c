@@ -9,6 +9,7 @@
 #include "parse/model/sums.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
+#include "tests/fixture/in_process.h"
 #include "tests/names/fixture_poison.h"
 
 /* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own;
@@ -103,7 +104,7 @@ static void check_text_reports(bool all_strings)
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const char *path = write_hostile(names[i], all_strings);
         for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++) {
-            mvt_run r = mvt_sh("$MEMVIZ %s %s", reports[k], path);
+            mvt_run r = mvt_here("$MEMVIZ %s %s", reports[k], path);
             char what[80];
             snprintf(what, sizeof what, "%s of %s", reports[k], names[i]);
             cr_assert_lt(r.status, 4, "%s: %d: %s", what, r.status, r.err);
@@ -127,11 +128,14 @@ Test(hostile, differences_steer_nothing)
 {
     const char *a = write_hostile("annotated", true);
     const char *b = write_hostile("two_devices", true);
-    mvt_run r =
-        mvt_sh("$MEMVIZ diff %s %s; $MEMVIZ diff --frames all --limit 0 %s %s; $MEMVIZ ranks %s %s",
-               a, b, b, a, a, b);
-    check_tame("diff", r.out, r.out_length);
-    check_tame("diff", r.err, r.err_length);
+    const mvt_run runs[] = {mvt_here("$MEMVIZ diff %s %s", a, b),
+                            mvt_here("$MEMVIZ diff --frames all --limit 0 %s %s", b, a),
+                            mvt_here("$MEMVIZ ranks %s %s", a, b)};
+
+    for (unsigned i = 0; i < 3; i++) {
+        check_tame("diff", runs[i].out, runs[i].out_length);
+        check_tame("diff", runs[i].err, runs[i].err_length);
+    }
 }
 
 /* Every --json report can be parsed, and has nothing in it that a terminal would obey. */
@@ -143,7 +147,7 @@ Test(hostile, reports_are_json)
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const char *path = write_hostile(names[i], i % 2);
         for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++) {
-            mvt_run r = mvt_sh("$MEMVIZ %s --json %s", commands[k], path);
+            mvt_run r = mvt_here("$MEMVIZ %s --json %s", commands[k], path);
             cJSON *object = mvt_json_of(r.out);
             cr_expect(object, "%s of %s", commands[k], names[i]);
             check_tame(commands[k], r.out, r.out_length);
@@ -154,42 +158,42 @@ Test(hostile, reports_are_json)
 /* ---- files for other tools ---------------------------------------------------------------- */
 
 /* In markup an end of a line is as good as a space. */
-static void check_output(const char *words, bool is_markup)
+static void check_output(const char *words, const char *name, const char *path, bool is_markup)
 {
-    mvt_run r = mvt_sh("rm -f out.*; $MEMVIZ %s && cat out.*", words);
+    mvt_run r = mvt_here("$MEMVIZ %s %s %s", words, name, path);
+    size_t length;
+    char *text = mvt_take(name, &length);
 
-    cr_expect_eq(r.status, 0, "%s: %s", words, r.err);
-    cr_expect(r.out_length > 0, "%s", words);
+    cr_assert_eq(r.status, 0, "%s: %s", words, r.err);
+    cr_assert(text, "%s: no file", words);
+    check_tame(words, r.out, r.out_length);
     if (is_markup)
-        cr_expect_null(strstr(r.out, "<!--]]>"), "%s: %s", words, r.out);
-    for (size_t i = 0; is_markup && i < r.out_length; i++)
-        if (r.out[i] == '\n')
-            r.out[i] = ' ';
-    check_tame_but(words, r.out, r.out_length, "\r\n");
+        cr_expect_null(strstr(text, "<!--]]>"), "%s: %s", words, text);
+    for (size_t i = 0; is_markup && i < length; i++)
+        if (text[i] == '\n')
+            text[i] = ' ';
+    check_tame_but(words, text, length, "\r\n");
 }
 
 Test(hostile, no_output_has_a_string_as_it_is)
 {
     static const struct {
-        const char *words;
+        const char *words, *name;
         bool is_markup;
-    } all[] = {{"memory -q -o out.folded", false},
-               {"segments -q -o out.folded", false},
-               {"memory -q -o out.svg", true},
-               {"segments -q -o out.svg", true},
-               {"trace_plot -q -o out.svg", true},
-               {"segment_plot -q -o out.svg", true},
-               {"lines --csv -o out.csv", false},
-               {"leaks --csv -o out.csv", false},
-               {"export -q --format speedscope -o out.json", false}};
+    } all[] = {{"memory -q -o", "out.folded", false},
+               {"segments -q -o", "out.folded", false},
+               {"memory -q -o", "out.svg", true},
+               {"segments -q -o", "out.svg", true},
+               {"trace_plot -q -o", "out.svg", true},
+               {"segment_plot -q -o", "out.svg", true},
+               {"lines --csv -o", "out.csv", false},
+               {"leaks --csv -o", "out.csv", false},
+               {"export -q --format speedscope -o", "out.json", false}};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i += 2) {
         const char *path = write_hostile(names[i], false);
-        for (unsigned k = 0; k < sizeof all / sizeof *all; k++) {
-            char words[5000];
-            snprintf(words, sizeof words, "%s %s", all[k].words, path);
-            check_output(words, all[k].is_markup);
-        }
+        for (unsigned k = 0; k < sizeof all / sizeof *all; k++)
+            check_output(all[k].words, all[k].name, path, all[k].is_markup);
     }
 }
 
@@ -199,12 +203,14 @@ Test(hostile, no_table_has_a_string_as_it_is)
     const char *path = write_hostile("full", false);
 
     for (const mv_export_table *t = mv_export_tables; t->name; t++) {
-        mvt_run r =
-            mvt_sh("$MEMVIZ export -q --table %s %s -o out.csv && cat out.csv", t->name, path);
-        cr_expect_eq(r.status, 0, "%s: %s", t->name, r.err);
-        check_tame_but(t->name, r.out, r.out_length, "\r\n");
-        cr_expect_null(strstr(r.out, ",="), "%s: %s", t->name, r.out);
-        cr_expect_null(strstr(r.out, "\"="), "%s: %s", t->name, r.out);
+        mvt_run r = mvt_here("$MEMVIZ export -q --table %s %s -o out.csv", t->name, path);
+        size_t length;
+        char *text = mvt_take("out.csv", &length);
+        cr_assert(r.status == 0 && text, "%s: %s", t->name, r.err);
+        check_tame(t->name, r.out, r.out_length);
+        check_tame_but(t->name, text, length, "\r\n");
+        cr_expect_null(strstr(text, ",="), "%s: %s", t->name, text);
+        cr_expect_null(strstr(text, "\"="), "%s: %s", t->name, text);
     }
 }
 
@@ -217,14 +223,14 @@ static bool has(mv_span text, const char *part)
 Test(hostile, texts_of_a_database_are_utf8)
 {
     const char *path = write_hostile("full", false);
-    mvt_run r = mvt_sh("$MEMVIZ export -q %s -o out.sqlite && cp out.sqlite %s.sqlite", path, path);
+    mvt_run r = mvt_here("$MEMVIZ export -q %s -o out.sqlite", path);
     sqlite3_stmt *statement = NULL;
-    char file[4200];
+    char file[128];
     sqlite3 *db;
     unsigned rows = 0;
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    snprintf(file, sizeof file, "%s.sqlite", path);
+    snprintf(file, sizeof file, "%s/out.sqlite", mvt_folder_path());
     cr_assert_eq(sqlite3_open(file, &db), SQLITE_OK);
     cr_assert_eq(sqlite3_prepare_v2(db, "SELECT function FROM frames", -1, &statement, NULL),
                  SQLITE_OK);
@@ -245,6 +251,7 @@ Test(hostile, texts_of_a_database_are_utf8)
 
 Test(hostile, file_names_steer_nothing)
 {
+    static const char name[] = "\033]0;t\a\n\xc2\x9bx\xff\xed\xa0\x80";
     static const char *const commands[] = {"info \"$f\"",
                                            "stats \"$f\"",
                                            "ranks \"$f\" \"$f\"",
@@ -266,11 +273,15 @@ Test(hostile, file_names_steer_nothing)
                                            "view --headless --shot \"$f.png\" \"$f\"",
                                            "view --headless --script \"$f\" \"$f\""};
 
+    const mv_span bytes = mvt_file(mvt_memory(), mvt_snapshot("mempool"));
+
+    setenv("f", name, 1);
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
         for (unsigned k = 0; k < 2; k++) {
-            mvt_run r = mvt_sh("f=$(printf '\\033]0;t\\007\\n\\302\\233x\\377\\355\\240\\200'); "
-                               "cp $SNAPS/mempool.pickle \"$f\"; $MEMVIZ %s%s",
-                               commands[i], k ? " --json" : "");
+            mvt_run r;
+            mvt_folder_empty();
+            mvt_folder_put(name, bytes);
+            r = mvt_here("$MEMVIZ %s%s", commands[i], k ? " --json" : "");
             check_tame(commands[i], r.out, r.out_length);
             check_tame(commands[i], r.err, r.err_length);
             cr_expect_leq(r.status, 3, "%s: %d", commands[i], r.status);
@@ -360,8 +371,8 @@ Test(hostile, no_cell_of_a_table_is_a_formula)
         snprintf(stack, sizeof stack, "%s:a.py:7", all[i].function);
         mvt_alloc(t, .addr = 512, .bytes = 512, .stack = stack);
         mvt_done(t);
-        r = mvt_sh("$MEMVIZ export -q %s --format csv --table frames -o -",
-                   mvt_temp_file(mvt_snapshot_bytes(t)));
+        r = mvt_here("$MEMVIZ export -q %s --format csv --table frames -o -",
+                     mvt_temp_file(mvt_snapshot_bytes(t)));
         snprintf(cell, sizeof cell, "\r\n0,%s,a.py,7,", all[i].cell);
         cr_expect(strstr(r.out, cell), "%s: %s", all[i].function, r.out);
     }
@@ -398,7 +409,7 @@ static mvt_run info_of(void (*fill)(mvt_trace *t))
 
     fill(t);
     mvt_done(t);
-    return mvt_sh("$MEMVIZ stats %s", mvt_temp_file(mvt_pickle_bytes(t, false)));
+    return mvt_here("$MEMVIZ stats %s", mvt_temp_file(mvt_pickle_bytes(t, false)));
 }
 
 #define QUARTER (MV_SUM_LIMIT / 4)

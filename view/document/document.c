@@ -351,7 +351,9 @@ static mv_code judge_growths(const mv_document *d, mv_document_device *v, bool *
 static mv_code judge_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
                                    mv_err *err)
 {
-    mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS, .growths = &v->growths};
+    /* A picture shows the verdict without the advice, which is replayed. */
+    mv_fragmentation_opts opts = {
+        .window = MV_ALL_EVENTS, .growths = &v->growths, .no_advice = v->has_lives};
 
     (void)again;
     mv_growth_search_end(v->growth_search);

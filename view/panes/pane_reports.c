@@ -30,8 +30,7 @@ static const mv_findings_answer *ask(mv_view *view)
 
 static bool is_alarm(const mv_finding *f)
 {
-    return f->kind == MV_FINDING_OOM || f->kind == MV_FINDING_LEAK ||
-           f->kind == MV_FINDING_FRAGMENTED;
+    return f->kind <= MV_FINDING_WAITING;
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */

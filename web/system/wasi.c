@@ -271,6 +271,12 @@ __wasi_errno_t __wasi_fd_readdir(__wasi_fd_t fd, uint8_t *to, __wasi_size_t room
     return __WASI_ERRNO_SUCCESS;
 }
 
+__wasi_errno_t __wasi_fd_renumber(__wasi_fd_t fd, __wasi_fd_t to)
+{
+    (void)fd, (void)to;
+    return __WASI_ERRNO_NOTSUP;
+}
+
 __wasi_errno_t __wasi_sched_yield(void)
 {
     return __WASI_ERRNO_SUCCESS;

@@ -1,0 +1,35 @@
+/* Who freed the blocks that wait for a stream at a moment: freed by the program, but another stream
+ * may still use them (tensor.record_stream()), so they are active and cannot be used again.
+ *
+ * A row is a line of code (a group of mv_sites): that of the free where the file has its stack,
+ * else that of the allocation. PyTorch records a stack of its own for a free with context='all'
+ * alone, and repeats the allocation's otherwise. */
+#ifndef MV_WAITING_H
+#define MV_WAITING_H
+
+#include "analyze/code/sites.h"
+#include "analyze/lives/lives.h"
+
+typedef struct {
+    uint64_t bytes; /* of its blocks */
+    uint32_t blocks;
+    bool is_free;      /* `stack` is that of the free; else of the allocation */
+    mv_stack_id stack; /* of its largest block */
+    uint64_t largest;  /* size of that block */
+    uint32_t group;    /* of mv_sites */
+} mv_waiting_line;
+
+typedef struct {
+    uint64_t bytes;
+    uint32_t blocks;
+    uint32_t streams;    /* that the blocks were allocated on */
+    mv_stream_id stream; /* of the largest block */
+    uint32_t count;
+    mv_waiting_line *lines; /* [count] most bytes first */
+} mv_waiting;
+
+/* After `event`, which may be MV_BEFORE. O(rows). Fails only when memory is out. */
+mv_code mv_waiting_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
+                        uint32_t event, mv_waiting *out, mv_err *err);
+
+#endif

@@ -1,0 +1,47 @@
+#include "analyze/leaks/floor_risen.h"
+
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+#include "base/size.h"
+#include "base/text.h"
+
+/* By how much the blocks of each group hold more at the floor of the last whole step than at that
+ * of the first: added up, the rise of the floor. NULL when memory is out. */
+static int64_t *rise_of_groups(mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    int64_t *rise = mv_push_array(w->scratch, int64_t, w->sites.groups);
+    uint32_t last = w->out->steps.count - 1, first = last + 1 - w->out->floor.steps;
+
+    for (uint32_t i = 0; rise && i < a->count; i++) {
+        uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(&w->floor, a->birth[i]);
+        uint32_t end = mv_floor_bin(&w->floor, a->freed[i]);
+        int64_t *of = &rise[w->sites.group[mv_site_of(&w->sites, a->stack[i])]];
+
+        *of += from <= last && end > last ? (int64_t)a->block[i] : 0;
+        *of -= from <= first && end > first ? (int64_t)a->block[i] : 0;
+    }
+    return rise;
+}
+
+const char *mv_floor_risen_why(mv_leak_state *w)
+{
+    const mv_leak_floor *f = &w->out->floor;
+    const int64_t *rise = rise_of_groups(w);
+    char by[MV_SIZE_TEXT], held[MV_SIZE_TEXT], label[160], of[256] = "";
+    uint32_t most = MV_NO_ROW;
+
+    if (!rise)
+        return NULL;
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (rise[w->sites.group[s]] > (most == MV_NO_ROW ? 0 : rise[w->sites.group[most]]))
+            most = s;
+    if (most != MV_NO_ROW)
+        snprintf(
+            of, sizeof of, "; %s holds %s more",
+            mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[most], label, sizeof label),
+            mv_size_text(held, (uint64_t)rise[w->sites.group[most]]));
+    return mv_arena_printf(w->arena, "the floor rises to the end, by %s over %u steps%s",
+                           mv_size_text(by, f->last - f->first), f->steps, of);
+}

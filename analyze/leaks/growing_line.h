@@ -1,0 +1,23 @@
+/* A line whose blocks grow, though none of them is old: the caches of conversations, each of which
+ * is copied into a larger one at its next turn.
+ *
+ *     bins        1    2    3    4    5    6
+ *     user a    |----|---------|-----------
+ *     user b         |----|---------|------     each block is replaced after a while; together they
+ *     user c              |---------|------     hold more at each floor
+ *
+ * The tokens of one request look alike, but there each step replaces all blocks of the line. */
+#ifndef MV_GROWING_LINE_H
+#define MV_GROWING_LINE_H
+
+#include "analyze/leaks/leak_state.h"
+
+typedef struct {
+    uint32_t group; /* of w->sites */
+    uint64_t bytes_per_step;
+} mv_growing_line;
+
+/* Sets *lines to *count groups. Needs steps and floor. False when memory is out. O(n log n). */
+bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *count);
+
+#endif

@@ -1,0 +1,62 @@
+#include "analyze/replay/segment_kinds.h"
+
+#include "base/text.h"
+
+typedef struct {
+    bool both;     /* a pool has segments of both kinds: the setting was changed */
+    bool expands;  /* some segment is expandable */
+    uint32_t user; /* a MemPool without expandable segments; MV_NO_ROW */
+} segment_kinds;
+
+enum { PLAIN = 1, EXPANDABLE = 2 };
+
+/* Pools of MemPool are (0, N), those of CUDA graphs (N, 0). */
+static bool is_user_pool(const mv_trace *trace, uint32_t pool)
+{
+    return trace->pools.a[pool] == 0 && trace->pools.b[pool] != 0;
+}
+
+static bool find_kinds(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                       segment_kinds *out)
+{
+    const mv_segment_lives *s = &lives->segments;
+    uint8_t *seen = mv_push_array(scratch, uint8_t, trace->pools.count);
+
+    *out = (segment_kinds){.user = MV_NO_ROW};
+    for (uint32_t i = 0; seen && i < s->count; i++)
+        if (s->pool[i].row != MV_NO_ROW)
+            seen[s->pool[i].row] |= s->is_expandable[i] ? EXPANDABLE : PLAIN;
+    for (uint32_t i = 0; seen && i < trace->pools.count; i++) {
+        out->both = out->both || seen[i] == (PLAIN | EXPANDABLE);
+        out->expands = out->expands || seen[i] & EXPANDABLE;
+        if (seen[i] == PLAIN && is_user_pool(trace, i) && out->user == MV_NO_ROW)
+            out->user = i;
+    }
+    return seen != NULL;
+}
+
+const char *mv_segment_kinds_note(mv_arena *arena, const mv_trace *trace, const mv_lives *lives)
+{
+    segment_kinds kinds;
+    mv_arena scratch;
+    bool found;
+
+    mv_arena_init(&scratch, arena->budget);
+    found = find_kinds(&scratch, trace, lives, &kinds);
+    mv_arena_release(&scratch);
+    if (!found)
+        return NULL;
+    if (kinds.both)
+        return "expandable_segments was changed while the program ran: a pool has segments of both "
+               "kinds, and the replay has the last settings throughout";
+    if (kinds.user == MV_NO_ROW)
+        return "";
+    return mv_arena_printf(
+        arena,
+        kinds.expands ? "pool (0, %llu) is not expandable although others are: a MemPool with an "
+                        "allocator of "
+                        "its own stays so under every setting"
+                      : "pool (0, %llu) is of a MemPool: if that has an allocator of its own, "
+                        "expandable_segments does not change it",
+        (unsigned long long)trace->pools.b[kinds.user]);
+}

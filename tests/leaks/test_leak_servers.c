@@ -1,0 +1,146 @@
+/* Servers whose requests overlap: a part that is never let go is a leak, whatever passes beside it;
+ * windows, caches and what stops are none. And wherever such a recording ends, a floor that rises
+ * to its end is not clean. */
+#include "tests/leaks/fixture_server.h"
+
+#include "analyze/code/culprit.h"
+#include "analyze/leaks/leaks.h"
+#include "analyze/lives/lives_window.h"
+#include "analyze/steps/step_floor.h"
+
+enum { CUTS = 16, LATEST = 12 };
+
+/* Floors that rise in each of the latest steps, of which none can be the end of a cache that is
+ * full: another way to say that a floor rises than mv_floor_trend. */
+static bool rises_plainly(const mv_lives *lives, const mv_steps *steps)
+{
+    mv_floor floor;
+
+    if (steps->count < LATEST + 2)
+        return false;
+    mvt_ok(mv_floor_find(mvt_memory(), lives, steps, &floor, mvt_err()));
+    for (uint32_t b = floor.bins - LATEST; b < floor.bins; b++)
+        if (floor.least[b] <= floor.least[b - 1])
+            return false;
+    for (uint32_t b = 2; b + LATEST < floor.bins; b++)
+        if (floor.least[b] >= floor.least[floor.bins - LATEST])
+            return false;
+    return true;
+}
+
+static mv_leaks judge(const mv_trace *trace, const mv_lives *lives)
+{
+    mv_leaks found;
+
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, lives, &found, mvt_err()));
+    cr_expect(found.verdict != MV_VERDICT_CLEAN ||
+                  (!found.floor.rises && !rises_plainly(lives, &found.steps)),
+              "%u steps: %s", found.steps.count, found.why);
+    return found;
+}
+
+/* Judges the run and its cuts, of which none may be a leak unless blocks are kept; until a window
+ * is full for the first time, all of them are. */
+static mv_leaks judge_all(const char *name, mvt_server_load load, uint32_t *kept)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_lives lives, window;
+
+    *kept = mvt_server(t, load);
+    trace = mvt_done(t);
+    lives = mvt_lives(mvt_memory(), trace, 0);
+    for (uint32_t c = 1; c < CUTS; c++) {
+        mv_leaks found;
+
+        mvt_ok(mv_lives_within(mvt_memory(), &lives, (mv_window){0, lives.events.count * c / CUTS},
+                               &window, mvt_err()));
+        found = judge(trace, &window);
+        cr_expect(load.keep > 0 || load.steps * c / CUTS <= load.window ||
+                      found.verdict != MV_VERDICT_LEAK,
+                  "%s: cut %u", name, c);
+    }
+    return judge(trace, &lives);
+}
+
+static void expect_leak(mvt_server_load load)
+{
+    char name[96];
+    uint32_t kept;
+    mv_leaks found;
+
+    snprintf(name, sizeof name, "window %u, one in %u kept, %u sizes, seed %llu", load.window,
+             load.keep, load.sizes, (unsigned long long)load.seed);
+    found = judge_all(name, load, &kept);
+    cr_assert_eq(found.verdict, MV_VERDICT_LEAK, "%s: %s", name, found.why);
+    cr_expect_eq(found.count, 1, "%s", name);
+    cr_expect(found.leaks[0].blocks + 3 >= kept - kept / 10 &&
+                  found.leaks[0].blocks <= kept + load.window,
+              "%s: %u of %u", name, found.leaks[0].blocks, kept);
+    cr_expect(found.floor.rises, "%s", name);
+}
+
+Test(leak_servers, a_part_that_is_kept_is_a_leak)
+{
+    static const uint32_t windows[] = {0, 1, 2, 4, 8, 15}, keeps[] = {1, 2, 3, 4, 5, 7, 10};
+
+    for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
+        for (size_t k = 0; k < sizeof keeps / sizeof *keeps; k++)
+            expect_leak((mvt_server_load){.steps = 300, .window = windows[w], .keep = keeps[k]});
+}
+
+Test(leak_servers, so_it_is_with_marks_and_in_a_short_run)
+{
+    expect_leak((mvt_server_load){.steps = 300, .window = 1, .keep = 3, .is_marked = true});
+    expect_leak((mvt_server_load){.steps = 120, .window = 4, .keep = 5, .is_marked = true});
+    expect_leak((mvt_server_load){.steps = 60, .window = 2, .keep = 4});
+}
+
+Test(leak_servers, so_it_is_by_chance_and_with_many_sizes)
+{
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        for (uint32_t sizes = 1; sizes <= 26; sizes += 5)
+            expect_leak((mvt_server_load){.steps = 600,
+                                          .window = 4,
+                                          .keep = 3 + (uint32_t)seed,
+                                          .sizes = sizes,
+                                          .by_chance = true,
+                                          .seed = seed});
+}
+
+static void expect(const char *name, mv_leak_verdict verdict, mvt_server_load load)
+{
+    uint32_t kept;
+    mv_leaks found = judge_all(name, load, &kept);
+
+    cr_expect_eq(found.verdict, verdict, "%s: %s", name, found.why);
+}
+
+Test(leak_servers, windows_and_caches_are_clean)
+{
+    static const uint32_t windows[] = {0, 1, 3, 8, 30};
+
+    for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
+        for (uint32_t sizes = 1; sizes <= 20; sizes += 19) {
+            mvt_server_load load = {.steps = 300, .window = windows[w], .sizes = sizes};
+
+            expect("a window", MV_VERDICT_CLEAN, load);
+            load.by_chance = true;
+            expect("a window by chance", MV_VERDICT_CLEAN, load);
+            load.warm = 120;
+            expect("a window that fills", MV_VERDICT_CLEAN, load);
+        }
+}
+
+Test(leak_servers, what_stops_is_clean_and_what_fills_to_the_end_is_unknown)
+{
+    expect("kept for a while", MV_VERDICT_CLEAN,
+           (mvt_server_load){.steps = 300, .window = 2, .keep = 3, .stop = 100});
+    expect("kept for longer", MV_VERDICT_CLEAN,
+           (mvt_server_load){.steps = 300, .window = 1, .keep = 5, .stop = 200});
+    expect("a cache that is still filling", MV_VERDICT_UNKNOWN,
+           (mvt_server_load){.steps = 300, .window = 60, .warm = 300});
+    expect(
+        "one of many sizes", MV_VERDICT_UNKNOWN,
+        (mvt_server_load){.steps = 300, .window = 60, .warm = 300, .sizes = 20, .is_marked = true});
+}
