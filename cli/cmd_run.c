@@ -194,7 +194,8 @@ int mv_cmd_run(mv_cli *cli)
     mv_recorded_program program = {.argv = o->file,
                                    .stacks = o->stacks ? o->stacks : "python",
                                    .cpu = mv_option_given(o, MV_HAS(CPU)),
-                                   .wait_free = mv_option_given(o, MV_HAS(WAIT_FREE))};
+                                   .wait_free = mv_option_given(o, MV_HAS(WAIT_FREE)),
+                                   .nvtx_all = mv_option_given(o, MV_HAS(NVTX_ALL))};
     mv_err err = {.offset = MV_NO_OFFSET};
     int status = MV_EXIT_FAILED;
 

@@ -501,8 +501,8 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_RECORD,
         .also_tried = "record capture",
         .run = mv_cmd_run,
-        .options =
-            MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
+        .options = MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(NVTX_ALL) |
+                   MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
         .least_files = 1,
         .most_files = INT_MAX,
         .writes_file = true,

@@ -37,6 +37,8 @@
       "stacks to record: python (default), native, all, none")                                     \
     X(CPU, "cpu", 0, NULL, NULL, "also record tensors on the CPU")                                 \
     X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
+    X(NVTX_ALL, "nvtx-all", 0, NULL, NULL,                                                         \
+      "record XLA's ranges too; JAX's own profiler does not see them then")                        \
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory that the allocator can take, such as 80GiB") \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \

@@ -276,6 +276,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     set_filters();
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
+    set_flag("MEMVIZ_NVTX_ALL", launch->nvtx_all);
     sigaction(SIGCHLD, &kept->child, NULL);
     sigaction(SIGXFSZ, &kept->full, NULL);
     sigaction(SIGPIPE, &kept->pipe, NULL);

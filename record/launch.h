@@ -18,7 +18,7 @@ typedef struct {
     const char *shim;   /* absolute path of libmemviz_capture.so */
     const char *live;   /* live files are named LIVE.PID[.N].live */
     const char *stacks; /* "none", "python", "native" or "all" */
-    bool cpu, wait_free;
+    bool cpu, wait_free, nvtx_all;
     mv_run_status *status;
     /* Called when the program has started, then after as many milliseconds as it returned, and
      * whenever the shim asks for a sample (capture/record/sampler.h): the program may wait for it.

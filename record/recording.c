@@ -79,6 +79,7 @@ mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, in
                         .stacks = program->stacks,
                         .cpu = program->cpu,
                         .wait_free = program->wait_free,
+                        .nvtx_all = program->nvtx_all,
                         .status = &r->status,
                         .tick = sample,
                         .user = r};

@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     char *const *argv;
     const char *stacks;
-    bool cpu, wait_free;
+    bool cpu, wait_free, nvtx_all;
 } mv_recorded_program;
 
 /* What became of the live file of one process. */

@@ -233,7 +233,7 @@ static mv_code find_in(search *s, mv_err *err)
     if (s->out->objects == 0)
         return MV_OK;
     mv_device_holdings(&h, s->scratch, s->trace, s->device);
-    code = mv_device_use_find(s->scratch, &h, NULL, NULL, &use, err);
+    code = mv_device_use_find(s->scratch, &h, &use, err);
     if (code != MV_OK)
         return code;
     look_at_samples(s, &use, first, end,

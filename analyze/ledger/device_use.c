@@ -1,7 +1,9 @@
 #include "analyze/ledger/device_use.h"
 
+#include "base/numbers.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "parse/live/read_live.h"
 
 uint64_t mv_ledger_devices(const mv_trace *trace)
 {
@@ -33,10 +35,11 @@ static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *o
     uint64_t rows = (uint64_t)s->count + 1; /* one to spare */
 
     *out = (mv_device_use){.row = mv_push_array(arena, uint32_t, rows),
+                           .calls = mv_push_array(arena, uint32_t, rows),
                            .used = mv_push_array(arena, uint64_t, rows),
                            .held = mv_push_array(arena, uint64_t, rows),
                            .context = mv_push_array(arena, int64_t, rows)};
-    if (!out->row || !out->used || !out->held || !out->context)
+    if (!out->row || !out->calls || !out->used || !out->held || !out->context)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->device[i] != h->device)
@@ -57,19 +60,157 @@ static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
     return is_early ? s->used[use->row[0]] : 0;
 }
 
+/* When the program ended in order, on the clock of the samples; MV_NO_TIME: unknown. After that its
+ * memory goes without calls. */
+static int64_t ended_at(const mv_trace *trace)
+{
+    const char *text = mv_fact_find(trace, "end_us");
+    uint64_t end;
+
+    return text && mv_number_read(text, &end) && end < INT64_MAX / 4
+               ? (int64_t)end + mv_live_to_epoch_us(trace)
+               : MV_NO_TIME;
+}
+
 static void fill_used(const mv_trace *trace, mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
     uint64_t others = others_at_first(trace, use);
+    int64_t ended = ended_at(trace);
+    uint32_t end = 0;
 
     for (uint32_t i = 0; i < use->count; i++) {
+        bool is_later = ended != MV_NO_TIME && s->time_us[use->row[i]] > ended;
         uint64_t process = s->process[use->row[i]], used = s->used[use->row[i]];
         if (use->is_process)
             use->used[i] = process == MV_NO_BYTES ? 0 : process;
         else
             use->used[i] = used > others ? used - others : 0;
+        end = use->used[i] && !is_later ? i + 1 : end;
+    }
+    use->count = end ? end : use->count; /* the process has ended before the others */
+}
+
+/* ---- calls under way ----------------------------------------------------------------------- */
+
+/* A moment in the order of calls, and what they held then; `is_one`: there is such a moment. */
+typedef struct {
+    uint64_t held;
+    uint32_t calls;
+    bool is_one;
+} cut;
+
+/* Where a sample may lie. A call that gets memory is numbered after it, and one that gives memory
+ * back before it, so the device may have had memory of the next call already, if that gets some, or
+ * still of the last one, if that gave some back. */
+typedef struct {
+    cut before, at, after;
+} place;
+
+static bool is_waited_for(const mv_api_calls *c, uint32_t call)
+{
+    return c->action[call] != MV_API_FREE_ASYNC; /* which a pool may keep */
+}
+
+/* Finds the places of all samples: one replay. */
+static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
+{
+    const mv_api_calls *c = &h->trace->api_calls;
+    const mv_samples *s = &h->trace->samples;
+    uint32_t k = 0, since = 0; /* the first sample after the last change */
+    uint64_t peak = 0;
+    cut before = {0};
+
+    for (uint32_t i = 0; i <= c->count; i++) {
+        uint64_t was = h->held[MV_LOT_DEVICE].bytes, is;
+        for (; k < out->count && (i == c->count || s->time_us[out->row[k]] < c->time_us[i]); k++)
+            places[k] = (place){.before = before, .at = {was, i, true}};
+        if (i == c->count)
+            break;
+        if (!mv_holdings_apply(h, i))
+            return false;
+        is = h->held[MV_LOT_DEVICE].bytes;
+        for (uint32_t j = since; j < k && is > was; j++)
+            places[j].after = (cut){is, i + 1, true};
+        since = is != was ? k : since;
+        if (is != was)
+            before = (cut){was, i, is < was && is_waited_for(c, i)};
+        if (is > peak) {
+            peak = is;
+            out->most = i + 1;
+        }
+    }
+    return true;
+}
+
+enum { ROUNDING = 2 << 20 }; /* pieces in which the driver gets memory */
+enum { NEXT_SAMPLES = 8 };   /* samples: more than there are in MV_NEAR_US while the use changes */
+
+/* The least that was in use beside what calls held, at the next samples. */
+static int64_t rest_after(const mv_trace *trace, const mv_device_use *use, const place *places,
+                          uint32_t k)
+{
+    const int64_t *times = trace->samples.time_us;
+    int64_t least = INT64_MAX;
+
+    for (uint32_t j = k + 1; j < use->count && j <= k + NEXT_SAMPLES; j++) {
+        int64_t rest = (int64_t)(use->used[j] - places[j].at.held);
+        if (j > k + 1 && times[use->row[j]] - times[use->row[k]] > MV_NEAR_US)
+            break;
+        least = rest < least ? rest : least;
+    }
+    return least;
+}
+
+static uint64_t outside(int64_t value, int64_t a, int64_t b)
+{
+    int64_t low = a < b ? a : b, high = a < b ? b : a;
+
+    if (value < low)
+        return (uint64_t)low - (uint64_t)value;
+    return value > high ? (uint64_t)value - (uint64_t)high : 0;
+}
+
+/* What is in use beside what calls hold changes in one direction between the samples before and
+ * after. Where it does not, memory of a call under way explains it, if that explains all but what
+ * the driver rounds. Nothing is known of the last sample. */
+static void place_samples(const mv_trace *trace, mv_device_use *use, const place *places)
+{
+    int64_t before = 0;
+
+    for (uint32_t k = 0; k < use->count; k++) {
+        const cut *options[] = {&places[k].at, &places[k].before, &places[k].after};
+        const cut *best = options[0];
+        int64_t after = rest_after(trace, use, places, k);
+        uint64_t least = UINT64_MAX;
+        for (int i = 0; i < 3; i++) {
+            int64_t rest = (int64_t)(use->used[k] - options[i]->held);
+            uint64_t apart = outside(rest, before, after);
+            bool is_later = k == 0 || options[i]->calls >= use->calls[k - 1];
+            if (!options[i]->is_one || !is_later || apart >= least ||
+                (i > 0 && (apart > ROUNDING || after == INT64_MAX)))
+                continue;
+            best = options[i];
+            least = apart;
+        }
+        use->held[k] = best->held;
+        use->calls[k] = best->calls;
+        before = (int64_t)(use->used[k] - best->held);
     }
 }
+
+/* A program that was ended, or ends without a word, loses its memory without calls. */
+static void leave_out_end(const mv_trace *trace, mv_device_use *use, const place *places)
+{
+    uint32_t calls = trace->api_calls.count;
+
+    for (uint32_t k = use->count; k-- > 1 && places[k].at.calls == calls;)
+        if (use->used[k] < places[k].at.held && use->used[k - 1] >= places[k - 1].at.held &&
+            places[k].at.held == places[k - 1].at.held)
+            use->count = k;
+}
+
+/* ---- context and code ----------------------------------------------------------------------- */
 
 /* Whether the driver's own memory grows after such a call. */
 static bool makes_context(const mv_api_calls *c, uint32_t call)
@@ -92,8 +233,8 @@ static void give_to_context(mv_device_use *use, uint32_t k)
     use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
 }
 
-/* What went to the context at sample k - 1 and is gone at k was memory of a call that was under
- * way: the device had it, and the call had not returned. */
+/* What went to the context at sample k - 1 and is gone at k was not the context's, but a pool's or
+ * a call's that had not returned. */
 static void take_back(mv_device_use *use, uint32_t k)
 {
     int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);
@@ -104,9 +245,8 @@ static void take_back(mv_device_use *use, uint32_t k)
 }
 
 /* `grows`: growth since the sample before goes to the context. */
-static void take_sample(mv_device_use *use, const mv_holdings *h, uint32_t k, bool grows)
+static void take_sample(mv_device_use *use, uint32_t k, bool grows)
 {
-    use->held[k] = h->held[MV_LOT_DEVICE].bytes;
     use->context[k] = k ? use->context[k - 1] : 0;
     if (grows)
         give_to_context(use, k);
@@ -114,46 +254,59 @@ static void take_sample(mv_device_use *use, const mv_holdings *h, uint32_t k, bo
         take_back(use, k);
 }
 
-mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *watch, void *user,
-                           mv_device_use *out, mv_err *err)
+static void find_context(const mv_holdings *h, mv_device_use *out)
 {
     const mv_api_calls *c = &h->trace->api_calls;
     const mv_samples *s = &h->trace->samples;
     bool has_allocated = false, grows = true;
-    uint64_t peak = 0;
     uint32_t k = 0;
+
+    for (uint32_t i = 0; i <= c->count; i++) {
+        for (; k < out->count && (i == c->count || s->time_us[out->row[k]] < c->time_us[i]); k++) {
+            take_sample(out, k, grows);
+            grows = !has_allocated;
+        }
+        if (i == c->count || !is_of(h, c, i))
+            continue;
+        has_allocated = has_allocated ||
+                        (mv_is_device_alloc(c->action[i]) && c->device[i] >= 0 && !c->result[i]);
+        if (!makes_context(c, i))
+            continue;
+        grows = true;
+        if (k > 0 && c->time_us[i] - s->time_us[out->row[k - 1]] <= MV_UNDER_WAY_US)
+            give_to_context(out, k - 1);
+    }
+}
+
+mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_device_use *out, mv_err *err)
+{
+    place *places;
 
     if (push_rows(arena, h, out, err) != MV_OK)
         return err->code;
     fill_used(h->trace, out);
-    for (uint32_t i = 0; i <= c->count; i++) {
-        for (; k < out->count && (i == c->count || s->time_us[out->row[k]] < c->time_us[i]); k++) {
-            take_sample(out, h, k, grows);
-            grows = !has_allocated;
-            if (watch)
-                watch(user, k);
-        }
-        if (i == c->count)
-            break;
-        if (!mv_holdings_apply(h, i))
-            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
-        if (is_of(h, c, i)) {
-            has_allocated = has_allocated || (mv_is_device_alloc(c->action[i]) &&
-                                              c->device[i] >= 0 && !c->result[i]);
-            if (makes_context(c, i)) {
-                grows = true;
-                if (k > 0 && c->time_us[i] - s->time_us[out->row[k - 1]] <= MV_UNDER_WAY_US)
-                    give_to_context(out, k - 1);
-            }
-        }
-        if (h->held[MV_LOT_DEVICE].bytes > peak) {
-            peak = h->held[MV_LOT_DEVICE].bytes;
-            out->most = i + 1;
-        }
-    }
-    for (k = 0; k < out->count && h->trace->notes[MV_NOTE_LOST_CALLS].count > 0; k++)
-        out->context[k] = 0;
+    places = mv_push_array(arena, place, (uint64_t)out->count + 1);
+    if (!places || !find_places(h, out, places))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
+    leave_out_end(h->trace, out, places);
+    place_samples(h->trace, out, places);
+    if (h->trace->notes[MV_NOTE_LOST_CALLS].count == 0)
+        find_context(h, out);
     return MV_OK;
+}
+
+bool mv_device_use_walk(mv_holdings *h, const mv_device_use *use, mv_sample_watch *watch,
+                        void *user)
+{
+    uint32_t calls = h->trace->api_calls.count, k = 0;
+
+    for (uint32_t i = 0; i <= calls; i++) {
+        for (; k < use->count && use->calls[k] == i; k++)
+            watch(user, k);
+        if (i < calls && !mv_holdings_apply(h, i))
+            return false;
+    }
+    return true;
 }
 
 static uint64_t apart(uint64_t a, uint64_t b)
@@ -194,7 +347,7 @@ int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context)
 
 /* ---- beside a report ---------------------------------------------------------------------- */
 
-enum { ROUNDING = 2 << 20, FIFTIETH = 50 };
+enum { FIFTIETH = 50 };
 
 static bool is_near(const mv_trace *trace, const mv_device_use *use, uint32_t k, int64_t time_us,
                     uint64_t held)
@@ -221,7 +374,7 @@ mv_code mv_device_rest_find(mv_arena *arena, const mv_trace *trace, uint32_t dev
         return MV_OK;
     mv_arena_init(&scratch, arena->budget);
     mv_device_holdings(&h, &scratch, trace, device);
-    code = mv_device_use_find(&scratch, &h, NULL, NULL, &use, err);
+    code = mv_device_use_find(&scratch, &h, &use, err);
     k = code == MV_OK ? mv_device_use_at(trace, &use, time_us, held) : 0;
     if (code == MV_OK && k < use.count) {
         out->is_near = is_near(trace, &use, k, time_us, held);

@@ -8,6 +8,11 @@
  *                       allocation, and those in which a context was created or code was loaded
  *     unexplained       used - held - context
  *
+ * A sample may be taken while a call is under way that gets memory, and is numbered after it, or
+ * that gives memory back, and is numbered before it. Where used - held is more than at the samples
+ * before and after, and the memory of such a call explains that, the sample lies after the one, or
+ * before the other. A sample after the process has ended is left out.
+ *
  * Where calls are lost in damaged parts of the file, nothing shows what is context: it is 0.
  *
  * Rows are in order of time. */
@@ -19,6 +24,7 @@
 typedef struct {
     uint32_t count;
     uint32_t *row;    /* [count] of samples */
+    uint32_t *calls;  /* [count] the sample lies after so many; rises */
     uint64_t *used;   /* [count] */
     uint64_t *held;   /* [count] */
     int64_t *context; /* [count] */
@@ -36,10 +42,13 @@ uint64_t mv_ledger_devices(const mv_trace *trace);
 void mv_device_holdings(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace,
                         uint32_t device);
 
-/* Applies all calls to `h`, which must be empty. `watch` may be NULL; `sample` counts rows of
- * `out`. O(n). Fails only when memory is out. */
-mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_sample_watch *watch, void *user,
-                           mv_device_use *out, mv_err *err);
+/* Applies all calls to `h`, which must be empty. O(n). Fails only when memory is out. */
+mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_device_use *out, mv_err *err);
+
+/* Applies all calls to `h`, which must be empty, and tells of each sample once the calls before it
+ * are applied; `sample` counts rows of `use`. False when memory is out. */
+bool mv_device_use_walk(mv_holdings *h, const mv_device_use *use, mv_sample_watch *watch,
+                        void *user);
 
 /* The sample that tells of a time at which calls held `held` bytes: the last one at or before it,
  * else the first after it; use->count: there is none. The next one is taken instead when it comes

@@ -35,10 +35,14 @@ mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint
     uint32_t until = event == MV_BEFORE ? 0 : event + 1, calls = 0;
     const mv_api_calls *c = &trace->api_calls;
 
-    while (calls < c->count && (c->device[calls] != (int32_t)device || c->event[calls] <= until))
+    int64_t time_us = until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME;
+
+    /* A call of the device tells how many events came before it; the others, when they were. */
+    while (calls < c->count &&
+           (c->device[calls] == (int32_t)device ? c->event[calls] < until
+                                                : until && c->time_us[calls] <= time_us))
         calls++;
-    return (mv_ledger_ask){MV_LEDGER_AFTER, calls, until,
-                           until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME};
+    return (mv_ledger_ask){MV_LEDGER_AFTER, calls, until, time_us};
 }
 
 mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)
@@ -195,18 +199,54 @@ static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_l
     return MV_OK;
 }
 
+/* If no call came between a sample and the moment, the moment is where the sample lies, which may
+ * be beside a call under way. */
+static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_ledger_ask ask)
+{
+    const int64_t *times = trace->samples.time_us;
+    uint32_t k = 0;
+
+    while (k < use->count && times[use->row[k]] <= ask.time_us)
+        k++;
+    return ask.time_us != MV_NO_TIME && k && calls_until(trace, times[use->row[k - 1]]) == ask.calls
+               ? use->calls[k - 1]
+               : ask.calls;
+}
+
+/* The events until the moment that was moved by calls_at: with the segment of the call. */
+static uint32_t events_at(const mv_trace *trace, const mv_holdings *h, mv_ledger_ask ask,
+                          uint32_t calls)
+{
+    mv_events events = mv_trace_events(trace, (uint32_t)h->device);
+    const mv_api_calls *c = &trace->api_calls;
+
+    if (calls < ask.calls && c->device[calls] == h->device)
+        return c->event[calls] < events.count ? c->event[calls] : events.count;
+    if (calls > ask.calls && c->device[calls - 1] == h->device &&
+        c->event[calls - 1] < events.count) {
+        uint8_t action = events.action[c->event[calls - 1]];
+        if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP)
+            return c->event[calls - 1] + 1;
+    }
+    return ask.events;
+}
+
 static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, mv_ledger_ask ask,
                        mv_ledger *out, mv_err *err)
 {
     const mv_trace *trace = h->trace;
     mv_device_use use;
+    uint32_t calls;
 
-    if (mv_device_use_find(arena, h, NULL, NULL, &use, err) != MV_OK)
+    if (mv_device_use_find(arena, h, &use, err) != MV_OK)
         return err->code;
     if (ask.when == MV_LEDGER_AFTER || trace->api_calls.count > 0 || use.count > 0)
         ask = settle(trace, out->device, &use, ask);
     else if (settle_without_calls(arena, lives, &ask, err) != MV_OK)
         return err->code;
+    calls = calls_at(trace, &use, ask);
+    ask.events = events_at(trace, h, ask, calls);
+    ask.calls = calls;
     mv_holdings_drop(h);
     mv_device_holdings(h, arena, trace, out->device);
     for (uint32_t i = 0; i < ask.calls; i++)

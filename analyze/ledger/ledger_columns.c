@@ -109,7 +109,7 @@ static mv_code fill(mv_arena *scratch, filler *f, uint32_t device, mv_err *err)
     mv_device_holdings(&h, scratch, f->trace, device);
     h.watch = watch_lot;
     h.user = f;
-    code = mv_device_use_find(scratch, &h, NULL, NULL, &use, err);
+    code = mv_device_use_find(scratch, &h, &use, err);
     mv_holdings_drop(&h);
     if (code != MV_OK)
         return code;

@@ -205,13 +205,16 @@ static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const m
     if (!name_libraries(scratch, l))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "libraries");
     for (int pass = 0; pass < 2; pass++) {
+        mv_code code = MV_OK;
         mv_holdings h;
-        mv_code code;
         mv_device_holdings(&h, scratch, l->trace, lives->device);
         h.watch = watch_lot;
         h.user = l;
         memset(l->now, 0, ((uint64_t)l->count + 1) * sizeof *l->now);
-        code = mv_device_use_find(scratch, &h, pass ? watch_sample : NULL, l, &use, err);
+        if (pass == 0)
+            code = mv_device_use_find(scratch, &h, &use, err);
+        else if (!mv_device_use_walk(&h, &use, watch_sample, l))
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
         mv_holdings_drop(&h);
         if (code != MV_OK)
             return code;

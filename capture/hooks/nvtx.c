@@ -7,6 +7,9 @@
  * named domain have a stack of their own: they are recorded as ranges with a number, and called
  * "DOMAIN: TEXT".
  *
+ * One domain is not made: "TSL", XLA's. XLA tells its own profiler of its ranges only when NVTX has
+ * no such domain, so JAX's profiles would lose them. MEMVIZ_NVTX_ALL makes it, too.
+ *
  * Source: the public headers of NVTX 3 (nvToolsExt.h, nvtxDetail/nvtxTypes.h). */
 #include "capture/hooks/nvtx_text.h"
 #include "capture/record/recorder.h"
@@ -15,6 +18,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* nvtxEventAttributes_v2 */
@@ -248,9 +252,12 @@ static const void *register_w(const void *domain, const wchar_t *text)
     return mv_nvtx_keep(wide(text));
 }
 
+static bool has_all; /* MEMVIZ_NVTX_ALL */
+
 static const void *create_a(const char *name)
 {
-    return mv_nvtx_keep(plain(name));
+    bool is_left_out = name && strcmp(name, "TSL") == 0 && !has_all;
+    return is_left_out ? NULL : mv_nvtx_keep(plain(name));
 }
 
 static const void *create_w(const wchar_t *name)
@@ -295,6 +302,7 @@ int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t table))
 
     if (!from || from->size < sizeof *from || !from->get_module)
         return 0;
+    has_all = getenv("MEMVIZ_NVTX_ALL") != NULL;
     fill(from, MODULE_CORE, core, sizeof core / sizeof *core);
     fill(from, MODULE_CORE2, core2, sizeof core2 / sizeof *core2);
     return 1;

@@ -8,92 +8,43 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/live/apart.h"
 #include "capture/wire_live.h"
 
 enum {
     LEAST_STEP = 8 << 20,
     MOST_STEP = 64 << 20,
+    ZEROS_SHARE = 8,         /* a step of written zeros is so many times smaller */
     MOST_INTERRUPTIONS = 64, /* by signals, of one reservation, before it is made smaller */
-    /* Programs rely on getting low numbers. The kernel starts with a table of 64; growing it takes
-     * some milliseconds in a program with threads. So the shim has one of the last eighth of these,
-     * or of those that the program may have. */
-    READY_FDS = 64,
-    SHARE = 8
+    POPULATE_WRITE = 23      /* MADV_POPULATE_WRITE of Linux 5.14 */
 };
 
-static int open_raw(const char *path, int flags)
-{
-    long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
-    return fd < 0 ? -errno : (int)fd;
-}
-
-int mv_live_raised(int low)
-{
-    struct rlimit limit;
-    int high = -1;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        int most = limit.rlim_cur < READY_FDS ? (int)limit.rlim_cur : READY_FDS;
-        high = fcntl(low, F_DUPFD_CLOEXEC, most - (most + SHARE - 1) / SHARE);
-    }
-    if (high < 0 && low > STDERR_FILENO)
-        return low;
-    syscall(SYS_close, low);
-    errno = high < 0 ? EMFILE : errno;
-    return high;
-}
-
-int mv_live_file_open(mv_live_file *file)
-{
-    struct stat st;
-    int fd = open_raw(file->path, O_RDWR | O_CREAT | O_EXCL);
-
-    if (fd < 0)
-        return -fd;
-    fd = mv_live_raised(fd);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        int error = errno;
-        if (fd >= 0)
-            syscall(SYS_close, fd);
-        else
-            syscall(SYS_unlinkat, AT_FDCWD, file->path, 0);
-        return error;
-    }
-    file->device = st.st_dev;
-    file->inode = st.st_ino;
-    atomic_store(&file->tail, 0);
-    atomic_store(&file->reserved, 0);
-    atomic_store(&file->writes_zeros, false);
-    file->aside = (mv_set_aside){0};
-    atomic_store(&file->fd, fd);
-    return 0;
-}
+/* What a thread of its own does with the file. */
+typedef struct {
+    mv_live_file *file;
+    uint64_t at, bytes;
+    void *memory; /* what was mapped */
+    int error;
+    bool creates, is_apart;
+} job;
 
 static bool is_ours(const mv_live_file *file, int fd)
 {
     struct stat st;
-    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
+    return fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
 }
 
-/* A descriptor of the file, or a negative error. */
-static int descriptor(mv_live_file *file)
+/* A table that is a copy may be full, but none of its numbers is missed. */
+static int open_raw(const job *j, int more)
 {
-    int fd = atomic_load(&file->fd);
+    int flags = O_RDWR | O_APPEND | O_CLOEXEC | more;
+    long fd = syscall(SYS_openat, AT_FDCWD, j->file->path, flags, 0600);
 
-    if (is_ours(file, fd))
-        return fd;
-    fd = open_raw(file->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return fd;
-    if (!is_ours(file, fd)) {
-        syscall(SYS_close, fd);
-        return -ENOENT;
+    if (fd < 0 && errno == EMFILE && j->is_apart) {
+        syscall(SYS_close, STDIN_FILENO);
+        fd = syscall(SYS_openat, AT_FDCWD, j->file->path, flags, 0600);
     }
-    fd = mv_live_raised(fd);
-    if (fd < 0)
-        return -errno;
-    atomic_store(&file->fd, fd);
-    return fd;
+    return fd < 0 ? -errno : (int)fd;
 }
 
 /* A write beyond the limit would also raise SIGXFSZ. */
@@ -105,12 +56,12 @@ static bool exceeds_limit(uint64_t end)
 }
 
 /* tmpfs starts over after a signal, so a timer could interrupt a large step for ever. */
-static int reserve_range(int fd, uint64_t from, uint64_t end)
+static int reserve(int fd, uint64_t at, uint64_t bytes)
 {
-    if (exceeds_limit(end))
+    if (exceeds_limit(at + bytes))
         return EFBIG;
     for (int tries = 0; tries < MOST_INTERRUPTIONS; tries++) {
-        if (syscall(SYS_fallocate, fd, 0, (off_t)from, (off_t)(end - from)) == 0)
+        if (syscall(SYS_fallocate, fd, 0, (off_t)at, (off_t)bytes) == 0)
             return 0;
         if (errno != EINTR)
             return errno;
@@ -118,101 +69,176 @@ static int reserve_range(int fd, uint64_t from, uint64_t end)
     return EINTR;
 }
 
-static uint64_t step_at(uint64_t at)
+/* At the file's end: another thread may have written the same zeros, and store there already. */
+static int write_zeros(int fd, uint64_t end)
+{
+    static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
+    struct stat st;
+
+    if (exceeds_limit(end))
+        return EFBIG;
+    while (fstat(fd, &st) == 0 && (uint64_t)st.st_size < end) {
+        uint64_t left = end - (uint64_t)st.st_size;
+        long wrote = syscall(SYS_write, fd, zeros, left < sizeof zeros ? left : sizeof zeros);
+        if (wrote <= 0 && errno != EINTR)
+            return wrote < 0 ? errno : ENOSPC;
+    }
+    return 0;
+}
+
+/* Gets disk space. */
+static int back(mv_live_file *file, int fd, uint64_t at, uint64_t bytes)
+{
+    if (!atomic_load(&file->writes_zeros)) {
+        int error = reserve(fd, at, bytes);
+        if (error != EOPNOTSUPP && error != ENOSYS)
+            return error;
+        atomic_store(&file->writes_zeros, true);
+    }
+    return write_zeros(fd, at + bytes);
+}
+
+static int map(job *j, int fd)
+{
+    int error = back(j->file, fd, j->at, j->bytes);
+
+    if (error)
+        return error;
+    j->memory = mmap(NULL, j->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)j->at);
+    if (j->memory == MAP_FAILED)
+        return errno;
+    madvise(j->memory, j->bytes, MADV_DONTFORK);
+    if (is_ours(j->file, fd))
+        return 0;
+    munmap(j->memory, j->bytes); /* only where this thread is not apart */
+    return ESTALE;
+}
+
+static int create(const job *j)
+{
+    struct stat st;
+    int fd = open_raw(j, O_CREAT | O_EXCL);
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return fd;
+    j->file->device = st.st_dev;
+    j->file->inode = st.st_ino;
+    return fd;
+}
+
+static void work(void *with)
+{
+    job *j = with;
+    int fd = j->creates ? create(j) : open_raw(j, O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        j->error = -fd;
+    else if (!is_ours(j->file, fd))
+        j->error = ENOENT;
+    else
+        j->error = j->creates ? 0 : map(j, fd);
+    if (fd >= 0 && (j->is_apart || is_ours(j->file, fd)))
+        syscall(SYS_close, fd);
+}
+
+/* Where no thread can be apart, this one is as careful as it can be. */
+static int done(job *j)
+{
+    j->is_apart = true;
+    if (mv_apart(work, j))
+        return j->error;
+    j->is_apart = false;
+    work(j);
+    return j->error;
+}
+
+int mv_live_file_open(mv_live_file *file)
+{
+    job j = {.file = file, .creates = true};
+
+    mv_live_file_forget(file);
+    return done(&j);
+}
+
+static uint64_t step_at(const mv_live_file *file, uint64_t at)
 {
     uint64_t step = at / 4 & ~(uint64_t)(LEAST_STEP - 1);
 
     if (step < LEAST_STEP)
-        return LEAST_STEP;
-    return step > MOST_STEP ? MOST_STEP : step;
+        step = LEAST_STEP;
+    if (step > MOST_STEP)
+        step = MOST_STEP;
+    return atomic_load(&file->writes_zeros) ? step / ZEROS_SHARE : step;
 }
 
-/* Two threads may reserve the same range, which is harmless. Each starts at an end that was already
- * reached, so everything below the highest `reserved` has disk space. */
-static int reserve(mv_live_file *file, int fd, uint64_t at, uint64_t bytes)
+static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uint64_t bytes)
 {
-    uint64_t from = atomic_load(&file->reserved);
-    uint64_t end = at + step_at(at) > at + bytes ? at + step_at(at) : at + bytes;
-    int error;
-
-    if (at + bytes <= from)
-        return 0;
-    error = reserve_range(fd, from, end);
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR) {
-        end = at + bytes;
-        error = reserve_range(fd, from, end);
-    }
-    if (error)
-        return error;
-    while (from < end && !atomic_compare_exchange_weak(&file->reserved, &from, end))
-        continue;
-    return 0;
+    *j = (job){.file = file, .at = seen ? seen->end : 0, .bytes = bytes};
+    return done(j);
 }
 
-static int write_zeros(int fd, uint64_t at, uint64_t bytes)
+/* Puts a window in place of the one that was `seen`, with that many bytes taken. False: another
+ * thread has been faster, which has mapped the same bytes. */
+static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint64_t taken)
 {
-    static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
+    uint32_t index = atomic_fetch_add(&file->windows, 1) % MV_LIVE_WINDOWS;
+    mv_live_window *window = &file->all[index];
 
-    if (exceeds_limit(at + bytes))
-        return EFBIG;
-    while (bytes) {
-        size_t most = bytes < sizeof zeros ? (size_t)bytes : sizeof zeros;
-        long wrote = syscall(SYS_pwrite64, fd, zeros, most, (off_t)at);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return wrote < 0 ? errno : ENOSPC;
-        at += (uint64_t)wrote;
-        bytes -= (uint64_t)wrote;
-    }
-    return 0;
+    *window = (mv_live_window){{j->memory, j->bytes, taken}, j->at + j->bytes};
+    if (atomic_compare_exchange_strong(&file->window, &seen, window))
+        return true;
+    munmap(j->memory, j->bytes);
+    return false;
 }
 
-/* Gets disk space for one chunk. Zeros are only written into this chunk, where no other thread
- * stores. */
-static int back(mv_live_file *file, int fd, uint64_t at, uint64_t bytes)
+/* Makes a window after the one that was `seen`; one of `bytes` if there is no room for more. */
+static int grow(mv_live_file *file, mv_live_window *seen, uint64_t bytes)
 {
-    if (!atomic_load(&file->writes_zeros)) {
-        int error = reserve(file, fd, at, bytes);
-        if (error != EOPNOTSUPP && error != ENOSYS && error != EINTR)
-            return error;
-        if (error != EINTR)
-            atomic_store(&file->writes_zeros, true);
-    }
-    return write_zeros(fd, at, bytes);
-}
+    uint64_t step = step_at(file, seen ? seen->end : 0);
+    job j;
+    int error = map_after(&j, file, seen, step > bytes ? step : bytes);
 
-static int map_next(mv_live_file *file, uint64_t bytes, void **memory)
-{
-    uint64_t at = atomic_fetch_add(&file->tail, bytes);
-    int fd = descriptor(file);
-    int error = fd < 0 ? -fd : back(file, fd, at, bytes);
-
-    if (error)
-        return error;
-    *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)at);
-    if (*memory == MAP_FAILED)
-        return errno;
-    madvise(*memory, bytes, MADV_DONTFORK);
-    return 0;
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EINTR || error == ENOMEM)
+        error = map_after(&j, file, seen, bytes);
+    if (!error)
+        replace(file, seen, &j, 0);
+    return error;
 }
 
 int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory)
 {
-    if (!mv_is_confined())
-        return map_next(file, bytes, memory);
-    *memory = mv_set_aside_take(&file->aside, bytes);
-    return *memory ? 0 : MV_CONFINED_ERROR;
+    mv_live_window *window;
+    int error = 0;
+
+    *memory = NULL;
+    if (mv_is_confined()) {
+        *memory = mv_set_aside_take(&file->aside, bytes);
+        return *memory ? 0 : MV_CONFINED_ERROR;
+    }
+    while (!error && !*memory) {
+        window = atomic_load(&file->window);
+        *memory = window ? mv_set_aside_take(&window->memory, bytes) : NULL;
+        if (!*memory)
+            error = grow(file, window, bytes);
+    }
+    if (*memory)
+        madvise(*memory, bytes, POPULATE_WRITE);
+    return error;
 }
 
 void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes)
 {
-    void *memory;
+    mv_live_window *seen;
+    job j;
 
     if (atomic_load(&file->aside.used) < file->aside.bytes / 2 && file->aside.memory)
         return;
-    if (map_next(file, bytes, &memory) == 0)
-        file->aside = (mv_set_aside){.memory = memory, .bytes = bytes};
+    do {
+        seen = atomic_load(&file->window);
+        if (map_after(&j, file, seen, bytes))
+            return;
+    } while (!replace(file, seen, &j, bytes));
+    file->aside = (mv_set_aside){.memory = j.memory, .bytes = bytes};
 }
 
 void mv_live_file_give(void *memory, uint64_t bytes)
@@ -221,12 +247,12 @@ void mv_live_file_give(void *memory, uint64_t bytes)
         munmap(memory, bytes);
 }
 
-void mv_live_file_close(mv_live_file *file)
+void mv_live_file_forget(mv_live_file *file)
 {
-    int fd = atomic_exchange(&file->fd, -1);
-
-    if (!mv_is_confined() && is_ours(file, fd))
-        syscall(SYS_close, fd);
     file->device = 0;
     file->inode = 0;
+    atomic_store(&file->writes_zeros, false);
+    atomic_store(&file->windows, 0);
+    atomic_store(&file->window, NULL);
+    file->aside = (mv_set_aside){0};
 }

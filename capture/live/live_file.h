@@ -1,18 +1,23 @@
 /* The live file: its space, and its chunks as memory.
  *
- *     0        64K       128K                                 tail          reserved
+ *     0        64K       128K                                                 end
  *     ├─ FACTS ─┼─ chunk ─┼─ ... ── chunk of some thread ──────┤  no chunk yet  ┤
  *
- * A chunk is taken by one atomic addition to `tail`, so no thread waits for another. Each chunk is
- * mapped separately, so only open chunks take address space. The kernel keeps every store from the
+ * The file grows by windows: space is reserved, and mapped. A chunk is taken from the window by one
+ * atomic addition, so no thread waits for another. A chunk that was sealed is unmapped, so only
+ * open ones and the rest of the window take address space. The kernel keeps every store from the
  * moment it is made, whatever happens to the process.
  *
- * A store to a page without disk space would raise SIGBUS. So space is reserved beyond the tail, in
- * steps that grow with the file; on a file system that cannot reserve, zeros are written, chunk by
- * chunk.
+ * A store to a page without disk space would raise SIGBUS. So a window has its space before it is
+ * mapped; on a file system that cannot reserve, zeros are written.
+ *
+ * Between its windows the file is not open. It is opened by its name, and known by its device and
+ * inode, in a thread with descriptors of its own (apart.h): no number is taken from the program,
+ * and no store, zero or reservation can go to a file of the program's.
  *
  * All system calls that open, write or reserve are raw ones: libc's are cancellation points, and
- * its fallocate may silently write. Errors are returned as errno numbers; errno itself changes. */
+ * its fallocate may silently write. Errors are returned as errno numbers; errno itself changes. All
+ * signals must be blocked, but for mv_live_file_give and _forget. */
 #ifndef MV_LIVE_FILE_H
 #define MV_LIVE_FILE_H
 
@@ -24,29 +29,30 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Moves a descriptor of the shim's to a high number, if the program may have one; else it stays
- * where it is. Programs rely on getting low numbers, and some use those that they have closed. It
- * never stays at that of a standard stream, where the program would read it or print into it: then
- * it is closed, and the result is -1 with errno EMFILE. */
-int mv_live_raised(int fd);
+enum { MV_LIVE_WINDOWS = 1 << 14 }; /* 1 TiB of the largest */
+
+typedef struct {
+    mv_set_aside memory;
+    uint64_t end; /* in the file */
+} mv_live_window;
 
 /* One for the process; never freed. mv_live_file_open sets all fields except `path`. */
 typedef struct {
     char path[PATH_MAX];
-    _Atomic int fd;            /* a high number, so that the program gets the low ones; -1: none */
-    dev_t device;              /* device and inode of the file: a program that closes every */
-    ino_t inode;               /* descriptor may reuse the number for a file of its own */
-    _Atomic uint64_t tail;     /* byte at which the next chunk begins */
-    _Atomic uint64_t reserved; /* bytes from the start that have disk space */
-    atomic_bool writes_zeros;  /* the file system cannot reserve */
-    mv_set_aside aside;        /* chunks for a confined process, mapped beforehand */
+    dev_t device; /* device and inode of the file; 0 and 0: none */
+    ino_t inode;
+    atomic_bool writes_zeros;            /* the file system cannot reserve */
+    mv_live_window *_Atomic window;      /* the last; NULL: none yet */
+    _Atomic uint32_t windows;            /* so many of the next have been used */
+    mv_live_window all[MV_LIVE_WINDOWS]; /* a thread may look at an older one at any time */
+    mv_set_aside aside;                  /* chunks for a confined process, mapped beforehand */
 } mv_live_file;
 
 /* Creates the file at `file->path`; EEXIST when it exists already. */
 int mv_live_file_open(mv_live_file *file);
 
-/* Maps the next `bytes` (a multiple of MV_LIVE_CHUNK_BYTES) at the file's end, all zeros. Forked
- * children do not inherit the mapping. */
+/* The next `bytes` (a multiple of MV_LIVE_CHUNK_BYTES) of the file as memory, all zeros. Forked
+ * children do not inherit it. */
 int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory);
 
 /* Maps so many chunks, which mv_live_file_take gives a confined process. What was set aside before
@@ -56,8 +62,7 @@ void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes);
 /* Unmaps the memory; the file keeps its contents. */
 void mv_live_file_give(void *memory, uint64_t bytes);
 
-/* Closes the descriptor if it still belongs to the file, and forgets the file: no more is taken.
- * The memory of chunks stays valid. */
-void mv_live_file_close(mv_live_file *file);
+/* Forgets the file: no more is taken. The memory of chunks stays valid. */
+void mv_live_file_forget(mv_live_file *file);
 
 #endif

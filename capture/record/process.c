@@ -137,7 +137,7 @@ static void forked(void)
     memset(&mv_wiped, 0, sizeof mv_wiped);
     mv_thread_forked();
     mv_names_forked();
-    mv_live_file_close(&mv_process.file);
+    mv_live_file_forget(&mv_process.file);
 }
 
 /* Once in the life of a process image. */
@@ -154,7 +154,6 @@ static void prepare(void)
 /* Forgets the parent's ids and chunks, which mean nothing in the child's file. */
 static void forget_parent(void)
 {
-    mv_live_file_close(&mv_process.file);
     mv_names_forget();
     mv_stack_table_forget();
     mv_facts_forget();
@@ -327,7 +326,7 @@ static void open_now(void)
     error = open_first(&first);
     mv_status_opened(error);
     if (error) {
-        mv_live_file_close(&mv_process.file);
+        mv_live_file_forget(&mv_process.file);
         atomic_store(&mv_wiped.state, MV_RECORDING_STOPPED);
         return;
     }

@@ -1,11 +1,13 @@
 #include "capture/record/sampler.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -19,7 +21,12 @@ enum {
     REFUSED_MS = 1000,
     END_MS = 10000,
     PAUSE_US = 100000, /* between two samples that are asked for because of refusals */
-    OUT_OF_MEMORY = 2  /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
+    OUT_OF_MEMORY = 2, /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
+    /* The kernel starts with a table of 64 descriptors; growing it takes some milliseconds in a
+     * program with threads. So the shim has one of the last eighth of these, or of those that the
+     * program may have. */
+    READY_FDS = 64,
+    SHARE = 8
 };
 
 static atomic_uint_fast64_t seen_devices; /* bit i: device i was in use */
@@ -35,6 +42,25 @@ static bool makes_device_memory(mv_api_action action)
     return makers >> action & 1;
 }
 
+/* Moves a descriptor to a high number, if the program may have one; else it stays where it is.
+ * Programs rely on getting low numbers, and some use those that they have closed. It never stays at
+ * that of a standard stream, where the program would read it or print into it: then it is closed,
+ * and the result is -1. */
+static int raised(int low)
+{
+    struct rlimit limit;
+    int high = -1;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        int most = limit.rlim_cur < READY_FDS ? (int)limit.rlim_cur : READY_FDS;
+        high = fcntl(low, F_DUPFD_CLOEXEC, most - (most + SHARE - 1) / SHARE);
+    }
+    if (high < 0 && low > STDERR_FILENO)
+        return low;
+    syscall(SYS_close, low);
+    return high;
+}
+
 /* A connection to the launcher; -1: none. libc's connect, poll, write and close are cancellation
  * points. */
 static int connected(void)
@@ -48,7 +74,7 @@ static int connected(void)
         return -1;
     memcpy(to.sun_path + 1, name, length);
     link = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    link = link < 0 ? link : mv_live_raised(link);
+    link = link < 0 ? link : raised(link);
     if (link < 0 ||
         syscall(SYS_connect, link, &to, offsetof(struct sockaddr_un, sun_path) + 1 + length) == 0)
         return link;

@@ -157,6 +157,28 @@ static const uint16_t refused[] = {
     434 /* pidfd_open */,
     438 /* pidfd_getfd */,
     440 /* process_madvise */,
+    448 /* process_mrelease */,
+    SYS_setpriority,
+    SYS_ioprio_set,
+    SYS_sched_setparam,
+    SYS_sched_setscheduler,
+    SYS_sched_setattr,
+    SYS_sched_setaffinity,
+    SYS_migrate_pages,
+    SYS_move_pages,
+    SYS_shmget,
+    SYS_shmat,
+    SYS_shmctl,
+    SYS_semget,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_semctl,
+    SYS_msgget,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_msgctl,
+    SYS_mq_open,
+    SYS_mq_unlink,
     /* others' machines */
     SYS_socket,
     SYS_socketpair,
@@ -186,6 +208,7 @@ static const uint16_t refused[] = {
     432 /* fsmount */,
     433 /* fspick */,
     442 /* mount_setattr */,
+    467 /* open_tree_attr */,
     SYS_init_module,
     SYS_finit_module,
     SYS_delete_module,
@@ -195,6 +218,7 @@ static const uint16_t refused[] = {
     SYS_swapoff,
     SYS_acct,
     SYS_quotactl,
+    443 /* quotactl_fd */,
     SYS_settimeofday,
     SYS_clock_settime,
     SYS_adjtimex,
@@ -206,6 +230,7 @@ static const uint16_t refused[] = {
     /* owners, modes, attributes and times of files by name: Landlock knows none of these */
     SYS_fchmodat,
     452 /* fchmodat2 */,
+    SYS_fanotify_init,
     SYS_fchown,
     SYS_fchownat,
     SYS_setxattr,
@@ -217,6 +242,8 @@ static const uint16_t refused[] = {
     SYS_utimensat,
     463 /* setxattrat */,
     466 /* removexattrat */,
+    469 /* file_setattr */,
+    SYS_flock,
     /* identity */
     SYS_setuid,
     SYS_setgid,
@@ -253,17 +280,19 @@ static const uint16_t refused[] = {
 #define OTHER_CALLS  0x80000000u
 #endif
 
-enum {
-    CLONE3 = 435,
-    FLAG_OF_THREADS = 0x00010000,
-    PUT_INTO_TERMINAL = 0x5412,
-    OF_CONSOLE = 0x541c
-};
+enum { CLONE3 = 435, FLAG_OF_THREADS = 0x00010000 };
+
+/* What is left of calls that can do much. Not F_SETOWN, F_SETSIG and F_SETLEASE: by them the kernel
+ * sends signals, to any process of the user. */
+static const uint32_t ioctls[] = {TCGETS, 0x802c542a /* TCGETS2 */, TIOCGWINSZ};
+static const uint32_t fcntls[] = {
+    F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,     F_GETFL,      F_SETFL,     F_GETLK,
+    F_SETLK, F_SETLKW,        F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_ADD_SEALS, F_GET_SEALS};
 
 #define REFUSED_COUNT (sizeof refused / sizeof *refused)
 
 typedef struct {
-    struct sock_filter row[2 * REFUSED_COUNT + 40];
+    struct sock_filter row[2 * REFUSED_COUNT + 80];
     uint16_t count;
 } filter;
 
@@ -292,18 +321,22 @@ static void refuse(filter *f, uint32_t call, int error)
     end(f, ANSWER((uint32_t)error));
 }
 
-/* Signals to this process alone. */
-static void allow_to_self(filter *f, uint32_t call)
+/* The call with one of so many values of an argument, and with no other. */
+static void allow_only(filter *f, uint32_t call, unsigned argument, const uint32_t *value,
+                       uint8_t count)
 {
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
-    load(f, ARGUMENT(0));
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, call, 0, count + 3);
+    load(f, ARGUMENT(argument));
+    for (uint8_t i = 0; i < count; i++)
+        add(f, BPF_JMP | BPF_JEQ | BPF_K, value[i], count - i, 0);
     end(f, ANSWER(EPERM));
     end(f, SECCOMP_RET_ALLOW);
 }
 
 static void make_filter(filter *f)
 {
+    const uint32_t self = (uint32_t)getpid(), caller = 0;
+
     load(f, offsetof(struct seccomp_data, arch));
     add(f, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     end(f, ANSWER(EPERM));
@@ -319,14 +352,11 @@ static void make_filter(filter *f)
     add(f, BPF_JMP | BPF_JSET | BPF_K, FLAG_OF_THREADS, 1, 0);
     end(f, ANSWER(EPERM));
     end(f, SECCOMP_RET_ALLOW);
-    allow_to_self(f, SYS_kill);
-    allow_to_self(f, SYS_tgkill);
-    /* What would be read from the terminal as if the user had typed it. */
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 4);
-    load(f, ARGUMENT(1));
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, PUT_INTO_TERMINAL, 1, 0);
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, OF_CONSOLE, 0, 1);
-    end(f, ANSWER(EPERM));
+    allow_only(f, SYS_kill, 0, &self, 1);
+    allow_only(f, SYS_tgkill, 0, &self, 1);
+    allow_only(f, SYS_prlimit64, 0, &caller, 1);
+    allow_only(f, SYS_ioctl, 1, ioctls, sizeof ioctls / sizeof *ioctls);
+    allow_only(f, SYS_fcntl, 1, fcntls, sizeof fcntls / sizeof *fcntls);
     end(f, SECCOMP_RET_ALLOW);
 }
 

@@ -3,9 +3,12 @@
  * what is open and into the places that are allowed here, memory, threads.
  *
  * Landlock (Linux 5.13) knows paths: it refuses other programs, other files to write, TCP. A filter
- * of system calls (seccomp) refuses processes, sockets, other processes' memory and signals, what
- * administers a machine, and owners and modes of files by name. A refused call returns EACCES or
- * EPERM. Where the kernel has neither, or a supervisor refuses them, nothing happens. */
+ * of system calls (seccomp) refuses processes, sockets, whatever reaches another process (signals,
+ * memory, limits, priorities, System V's and POSIX's memory, queues and semaphores), what
+ * administers a machine, and owners, attributes and modes of files by name. It is a list of what is
+ * known, since libraries make calls that no one here has chosen: what is on no list is allowed. A
+ * refused call returns EACCES or EPERM. Where the kernel has neither, or a supervisor refuses them,
+ * nothing happens. */
 #ifndef MV_CONFINE_H
 #define MV_CONFINE_H
 

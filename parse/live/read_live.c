@@ -482,11 +482,21 @@ static int32_t device_of(const live *l, const mv_live_record *r)
     return is_ordinal(r->device) ? (int32_t)r->device : -1;
 }
 
+/* A call that succeeded, or ran out of memory, shows that its device exists; one that failed for
+ * another reason may have named one that does not. */
+static bool shows_device(const live *l, int32_t device, int64_t result)
+{
+    enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
+
+    return device >= 0 && ((uint32_t)device < l->gpus || result == 0 || result == OUT_OF_MEMORY);
+}
+
 static bool add_call(live *l, const mv_live_record *r)
 {
     mv_api_call_row row = MV_API_CALL_ROW;
     int32_t device = device_of(l, r);
 
+    device = shows_device(l, device, r->result) ? device : -1;
     row.time_us = epoch_us(l, r->time_us);
     row.addr = r->addr ? r->addr : MV_NO_BYTES;
     row.size = r->size;

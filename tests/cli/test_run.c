@@ -163,6 +163,8 @@ Test(run, the_shim_comes_after_what_is_preloaded_already)
     expect("$MEMVIZ run -q --cpu --wait-free sh -c 'echo $MEMVIZ_STACKS $MEMVIZ_CPU "
            "$MEMVIZ_WAIT_FREE'",
            0, "python 1 1\n");
+    expect("$MEMVIZ run -q sh -c 'echo $MEMVIZ_NVTX_ALL'", 0, "\n");
+    expect("$MEMVIZ run -q --nvtx-all sh -c 'echo $MEMVIZ_NVTX_ALL'", 0, "1\n");
 }
 
 Test(run, a_shim_that_cannot_be_preloaded_is_refused)

@@ -623,7 +623,7 @@ static int nvtx(void)
     range = ((uint64_t(*)(const char *))core[5])("copy");
     printf("%d\n", range != 0);
     ((void (*)(uint64_t))core[7])(range);
-
+    printf("%d\n", ((const void *(*)(const char *))core2[12])("TSL") != NULL);
     domain = ((const void *(*)(const char *))core2[12])("NCCL");
     text = ((const void *(*)(const void *, const char *))core2[10])(domain, "reduce");
     attributes.message_kind = 3;

@@ -583,6 +583,60 @@ Test(ledger, memory_of_a_call_that_is_under_way_is_no_context)
     cr_assert_eq(ledger.unexplained, 0);
 }
 
+/* Two samples see 70 GiB in a call that gets them, and two in one that gives them back. In between
+ * the calls hold them; what the sample between them and the next call has is as it was. */
+static mvt_calls *big_calls(void)
+{
+    static const uint64_t used[] = {0, 520, 70520, 70520, 70540, 70540, 540, 540};
+    mvt_calls *c = mvt_calls_new();
+
+    for (int64_t i = 0; i < 8; i++) {
+        int64_t at = 1000000 + i * 20000;
+        mvt_sample(c, .used = (1000 + used[i]) * MIB, .process = used[i] * MIB, .time_us = at);
+        if (i == 0)
+            mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = 20 * MIB, .time_us = at + 5000);
+        if (i == 1)
+            mvt_call(c, MV_API_LOAD, .api = "cuLaunchKernel", .time_us = at + 1000);
+        if (i == 3)
+            mvt_call(c, MV_API_ALLOC, .addr = 2 << 20, .size = 70000 * MIB, .time_us = at + 5000);
+        if (i == 4)
+            mvt_call(c, MV_API_FREE, .addr = 2 << 20, .time_us = at - 1000);
+    }
+    return c;
+}
+
+Test(ledger, memory_of_a_call_under_way_is_that_calls)
+{
+    mvt_calls *c = big_calls();
+    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+
+    expect_sums(&ledger);
+    cr_expect_eq(ledger.by_sum, 70020 * MIB);
+    cr_expect_eq(ledger.context_estimate, (int64_t)(500 * MIB));
+    for (int64_t i = 0; i < 8; i++) {
+        ledger = ledger_of(c, mv_ledger_at_time(mvt_calls_done(c), 0, 1000000 + i * 20000));
+        expect_sums(&ledger);
+        cr_expect(ledger.unexplained >= 0 && ledger.unexplained <= (int64_t)(20 * MIB),
+                  "%lld: %lld", (long long)i, (long long)(ledger.unexplained >> 20));
+    }
+}
+
+/* Calls that came between an event and the next are of a later moment. */
+Test(ledger, calls_after_an_event_are_not_in_its_moment)
+{
+    mvt_calls *c = mvt_calls_new();
+    mv_ledger ledger;
+
+    mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = 20 * MIB);
+    mvt_calls_event(c, MV_ACTION_SEGMENT_ALLOC, 1 << 20, 20 * MIB);
+    mvt_call(c, MV_API_CREATE, .handle = 3, .size = 500 * MIB);
+    mvt_calls_event(c, MV_ACTION_ALLOC, 1 << 20, MIB);
+    ledger = ledger_of(c, mv_ledger_after_event(mvt_calls_done(c), 0, 0));
+    cr_expect_eq(ledger.by_sum, 20 * MIB);
+    ledger = ledger_of(c, mv_ledger_after_event(mvt_calls_done(c), 0, 1));
+    cr_expect_eq(ledger.by_sum, 520 * MIB);
+}
+
 Test(ledger, the_end_is_after_the_last_call)
 {
     mvt_calls *c = training(true);

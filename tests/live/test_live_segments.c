@@ -56,6 +56,25 @@ Test(live_segments, pieces_of_one_mapping_are_one_event)
     mvt_expect_exact(&trace, 0);
 }
 
+/* CUDA says that there is no device 1 (101); device 2 is full (2). */
+Test(live_segments, a_device_that_does_not_exist_is_not_listed)
+{
+    mvt_live *l = mvt_live_new();
+    uint32_t name = mvt_live_string(l, "cudaMalloc");
+
+    mvt_live_call(l, .action = MV_API_ALLOC, .addr = 0x1000, .size = 4096, .text = name);
+    mvt_live_call(l, .action = MV_API_CONTEXT_CREATE, .text = name, .device = 1, .result = 101);
+    read_live(l);
+    cr_assert_eq(trace.device_count, 1);
+    cr_assert_eq(trace.api_calls.device[1], -1);
+
+    mvt_live_call(l, .action = MV_API_ALLOC, .size = 1 << 30, .text = name, .device = 2,
+                  .result = 2);
+    read_live(l);
+    cr_assert_eq(trace.device_count, 3);
+    cr_assert_eq(trace.api_calls.device[2], 2);
+}
+
 /* One that names a device and a handle. */
 #define allocator_calls(l, what, ...)                                                 \
     mvt_live_call(l, .action = MV_API_##what, .stack = mvt_live_stack(l, "f:a.py:7"), \

@@ -2,15 +2,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ipc.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -94,6 +101,68 @@ static int signal_all(void)
 static int signal_thread_of_parent(void)
 {
     return (int)syscall(SYS_tgkill, getppid(), getppid(), 0);
+}
+
+/* A limit of CPU time that has passed kills. */
+static int limit_parent(void)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+    return prlimit(getppid(), RLIMIT_CPU, &limit, NULL);
+}
+
+static int slow_parent(void)
+{
+    return setpriority(PRIO_PROCESS, (id_t)getppid(), 19);
+}
+
+static int slow_parents_files(void)
+{
+    return (int)syscall(SYS_ioprio_set, 1, getppid(), 3 << 13);
+}
+
+static int move_parent(void)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    return sched_setaffinity(getppid(), sizeof one, &one);
+}
+
+static int schedule_parent(void)
+{
+    struct sched_param none = {0};
+
+    return sched_setscheduler(getppid(), SCHED_OTHER, &none);
+}
+
+static int share_memory(void)
+{
+    return shmget(IPC_PRIVATE, 1, 0600);
+}
+
+static int share_semaphore(void)
+{
+    return semget(IPC_PRIVATE, 1, 0600);
+}
+
+static int share_messages(void)
+{
+    return msgget(IPC_PRIVATE, 0600);
+}
+
+/* Whoever owns a descriptor is sent signals by the kernel, of any number. */
+static int own_for_parent(void)
+{
+    int ends[2], made;
+
+    if (pipe(ends) != 0)
+        return 0;
+    made = fcntl(ends[0], F_SETOWN, getppid());
+    close(ends[0]);
+    close(ends[1]);
+    return made;
 }
 
 static int be_traced(void)
@@ -263,6 +332,52 @@ static int mark_file(void)
     return setxattr(victim, "user.x", "x", 1, 0);
 }
 
+static int with_victim(int (*act)(int fd))
+{
+    int fd = open(victim, O_RDONLY | O_CLOEXEC), made = act(fd), kept = errno;
+
+    close(fd);
+    errno = kept;
+    return made;
+}
+
+static int set_flags_of(int fd)
+{
+    int flags = FS_NODUMP_FL;
+
+    return ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+static int set_flags(void)
+{
+    return with_victim(set_flags_of);
+}
+
+static int set_attributes(void)
+{
+    return (int)syscall(469, AT_FDCWD, victim, NULL, 0, 0);
+}
+
+static int lease_of(int fd)
+{
+    return fcntl(fd, F_SETLEASE, F_RDLCK);
+}
+
+static int lease_file(void)
+{
+    return with_victim(lease_of);
+}
+
+static int lock_of(int fd)
+{
+    return (int)syscall(SYS_flock, fd, 1);
+}
+
+static int lock_file(void)
+{
+    return with_victim(lock_of);
+}
+
 const mvt_forbidden mvt_forbidden_acts[] = {
     {"execve", become_another, 0},
     {"fork", fork_one, 0},
@@ -274,6 +389,15 @@ const mvt_forbidden mvt_forbidden_acts[] = {
     {"ptrace", be_traced, 0},
     {"process_vm_readv", read_parent, 0},
     {"unshare", new_namespace, 0},
+    {"prlimit64 of parent", limit_parent, 0},
+    {"setpriority of parent", slow_parent, 0},
+    {"ioprio_set of parent", slow_parents_files, 0},
+    {"sched_setaffinity of parent", move_parent, 0},
+    {"sched_setscheduler of parent", schedule_parent, 0},
+    {"shmget", share_memory, 0},
+    {"semget", share_semaphore, 0},
+    {"msgget", share_messages, 0},
+    {"F_SETOWN", own_for_parent, 0},
     {"socket tcp", talk_tcp, 0},
     {"socket unix", talk_local, 0},
     {"connect", connect_any, 0},
@@ -291,6 +415,10 @@ const mvt_forbidden mvt_forbidden_acts[] = {
     {"chown", give_away, 0},
     {"utimensat", hide_change, 0},
     {"setxattr", mark_file, 0},
+    {"FS_IOC_SETFLAGS", set_flags, 0},
+    {"file_setattr", set_attributes, 0},
+    {"F_SETLEASE", lease_file, 0},
+    {"flock", lock_file, 0},
     {"open to write", write_file, 1},
     {"open and cut", empty_file, 1},
     {"truncate", cut_file, 1},
