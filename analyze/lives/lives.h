@@ -81,6 +81,7 @@ typedef struct {
     bool has_no_heap;          /* the file has no final heap: nothing is compared with it */
     bool lacks_segment_events; /* they were not recorded, as it seems, or dropped: what is reserved
                                 * is taken to be that of the final heap at all times */
+    bool lacks_memory_events;  /* there are events, but none of any device is about memory */
     bool lacks_allocs;         /* no event is an allocation, and frees, segments that were added or
                                 * the final heap show that there were some */
     mv_alloc_lives allocs;

@@ -360,6 +360,33 @@ static bool lacks_allocs(const mv_lives_sweep *r)
            r->adds_segments;
 }
 
+static bool is_about_memory(uint8_t action)
+{
+    return action == MV_ACTION_ALLOC || action == MV_ACTION_FREE_REQUESTED ||
+           action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_SEGMENT_ALLOC ||
+           action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_MAP ||
+           action == MV_ACTION_SEGMENT_UNMAP;
+}
+
+/* skip_actions is one setting for all devices: an idle device beside a busy one has nothing hidden.
+ */
+static bool lacks_memory_events(const mv_lives_sweep *r)
+{
+    if (r->ev.count == 0)
+        return false;
+    for (uint32_t i = 0; i < r->ev.count; i++)
+        if (is_about_memory(r->ev.action[i]))
+            return false;
+    for (uint32_t d = 0; d < mv_trace_devices(r->trace); d++) {
+        mv_events events = mv_trace_events(r->trace, d);
+
+        for (uint32_t i = 0; i < events.count; i++)
+            if (is_about_memory(events.action[i]))
+                return false;
+    }
+    return true;
+}
+
 bool mv_lives_history(mv_lives_sweep *r)
 {
     evidence e = gather(r);
@@ -377,6 +404,7 @@ bool mv_lives_history(mv_lives_sweep *r)
     else
         decide_used(r, &e, full, lost_ranges);
     r->lives->lacks_allocs = lacks_allocs(r);
+    r->lives->lacks_memory_events = lacks_memory_events(r);
     r->lives->lacks_segment_events |= has_blocks_without_segments(r);
     return true;
 }

@@ -80,25 +80,12 @@ static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
                                    mv_bound_of_residual(lives->doubts.residual_reserved)};
 }
 
-/* Whether an event is a free; with `any`, or another one about memory. */
-static bool has_event(const mv_events *events, bool any)
+static bool has_free(const mv_events *events)
 {
     for (uint32_t i = 0; i < events->count; i++)
-        switch (events->action[i]) {
-        case MV_ACTION_FREE_REQUESTED:
-        case MV_ACTION_FREE_COMPLETED:
+        if (events->action[i] == MV_ACTION_FREE_REQUESTED ||
+            events->action[i] == MV_ACTION_FREE_COMPLETED)
             return true;
-        case MV_ACTION_ALLOC:
-        case MV_ACTION_SEGMENT_ALLOC:
-        case MV_ACTION_SEGMENT_FREE:
-        case MV_ACTION_SEGMENT_MAP:
-        case MV_ACTION_SEGMENT_UNMAP:
-            if (any)
-                return true;
-            break;
-        default:
-            break;
-        }
     return false;
 }
 
@@ -109,8 +96,7 @@ static bool hides_past(const mv_lives *lives)
     const mv_events *events = &lives->events;
     uint64_t ended = lives->doubts.lost_frees + lives->doubts.final_over;
 
-    return lives->lacks_allocs || (ended > 0 && !has_event(events, false)) ||
-           (events->count > 0 && !has_event(events, true));
+    return lives->lacks_allocs || (ended > 0 && !has_free(events)) || lives->lacks_memory_events;
 }
 
 mv_bounds mv_bounds_of(const mv_lives *lives)

@@ -128,7 +128,7 @@ static void compare(const mv_trace *trace, const char *name)
     }
 }
 
-Test(headline, agrees_with_each_report_on_every_snapshot)
+LongTest(headline, agrees_with_each_report_on_every_snapshot)
 {
     mvt_each_snapshot(compare);
 }
@@ -186,7 +186,7 @@ static const struct {
 
 /* The number is that of the findings which are wrong, and it is shown on every tab; a click shows
  * the reports. */
-Test(headline, badge_of_the_viewer)
+LongTest(headline, badge_of_the_viewer)
 {
     for (size_t i = 0; i < sizeof badges / sizeof *badges; i++) {
         mv_view *view = mvt_view(badges[i].name);

@@ -19,7 +19,7 @@ static void expect_advice(const char *name, bool is_state_only, const char *word
 }
 
 /* Where there is no run of events, the viewer opens on the state. */
-Test(recording, advice_fits_what_is_missing)
+LongTest(recording, advice_fits_what_is_missing)
 {
     expect_advice("no_history", true, "recorded without history: call torch.cuda.memory._record");
     expect_advice("state_only", true, "recorded without history: call torch.cuda.memory._record");
@@ -83,7 +83,7 @@ static bool shows(const mv_view *view, const char *words)
 }
 
 /* The viewer opens on the memory that the calls got. */
-Test(recording, viewer_of_calls_without_pytorch)
+LongTest(recording, viewer_of_calls_without_pytorch)
 {
     static const float widths[] = {800, 1280, 3840};
     mvt_calls *c = mvt_calls_new();

@@ -95,7 +95,7 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
 
 /* The request would have been met, and the next one not: these programs were run under the limit
  * with expandable segments, and failed as well (testdata/oom). */
-Test(whatif, a_request_that_is_met_is_not_a_run_that_continues)
+LongTest(whatif, a_request_that_is_met_is_not_a_run_that_continues)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
 
@@ -186,7 +186,7 @@ Test(whatif, within_a_given_limit_savings_are_from_the_recorded_settings_within_
                        q.found.verdict);
 }
 
-Test(whatif, what_fits_within_a_given_limit_is_told)
+LongTest(whatif, what_fits_within_a_given_limit_is_told)
 {
     static const char *const confs[] = {"roundup_power2_divisions:4", "expandable_segments:True"};
     question q;
@@ -226,7 +226,7 @@ Test(whatif, a_sum_has_only_what_every_device_tried)
     cr_expect_eq(found[0].run_count, 3);
 }
 
-Test(whatif, several_requests_that_failed_are_counted)
+LongTest(whatif, several_requests_that_failed_are_counted)
 {
     question q;
 
@@ -279,7 +279,7 @@ Test(whatif, frees_that_are_one_event_change_no_trust)
     cr_expect_eq(q.found.trials.trust, MV_TRUST_FAIR, "%s", q.found.trials.trust_why);
 }
 
-Test(whatif, with_late_history_it_says_how_sure_it_is)
+LongTest(whatif, with_late_history_it_says_how_sure_it_is)
 {
     question q;
 
@@ -297,7 +297,7 @@ Test(whatif, with_late_history_it_says_how_sure_it_is)
 
 /* The end of a run, in which a heap laid out anew needs much less than the one that was recorded.
  */
-Test(whatif, figures_that_may_be_far_off_are_called_rough)
+LongTest(whatif, figures_that_may_be_far_off_are_called_rough)
 {
     mv_trace trace = mvt_load(mvt_memory(), "whatif_2");
     question q;

@@ -143,7 +143,7 @@ static void compare(const char *pattern, uint64_t *state)
     regfree(&regex);
 }
 
-Test(pattern, matches_what_the_c_library_matches)
+LongTest(pattern, matches_what_the_c_library_matches)
 {
     static const char *const parts[] = {
         "a",   "b",   "c",   ".",   "[ab]",  "[^a]",  "[[:alpha:]]", "(", ")",   "|",

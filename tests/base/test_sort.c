@@ -184,7 +184,7 @@ static void check_all(mv_arena *arena)
     }
 }
 
-Test(sort, with_memory_rows_are_as_a_slow_stable_sort_has_them)
+LongTest(sort, with_memory_rows_are_as_a_slow_stable_sort_has_them)
 {
     mv_arena *arena = mvt_arena_of(64 << 20);
 
@@ -192,7 +192,7 @@ Test(sort, with_memory_rows_are_as_a_slow_stable_sort_has_them)
     cr_assert_eq(arena->budget->used, 0, "the memory was given back");
 }
 
-Test(sort, without_memory_the_order_is_the_same)
+LongTest(sort, without_memory_the_order_is_the_same)
 {
     mv_arena *arena = mvt_arena_of(0);
 

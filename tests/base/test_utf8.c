@@ -27,7 +27,7 @@ static uint32_t encode(uint32_t code, uint8_t out[4])
     return code > 0x10ffff ? 0 : 4;
 }
 
-Test(utf8, every_code_point_is_read_as_it_was_written)
+LongTest(utf8, every_code_point_is_read_as_it_was_written)
 {
     uint8_t c[5] = {0};
 

@@ -45,7 +45,7 @@ static unsigned count_lines(const char *text)
     return lines;
 }
 
-Test(cli, wrong_usage_is_told_in_one_line)
+LongTest(cli, wrong_usage_is_told_in_one_line)
 {
     static const expectation all[] = {
         {"$MEMVIZ", 2, NULL, "expected a command"},
@@ -92,7 +92,7 @@ Test(cli, wrong_usage_is_told_in_one_line)
     CHECK_ALL(all);
 }
 
-Test(cli, output_has_the_ending_of_what_is_written)
+LongTest(cli, output_has_the_ending_of_what_is_written)
 {
     static const expectation wrong[] = {
         {"$MEMVIZ diff a b -o x.html", 2, NULL,
@@ -119,7 +119,7 @@ Test(cli, output_has_the_ending_of_what_is_written)
     }
 }
 
-Test(cli, good_usage_has_its_output)
+LongTest(cli, good_usage_has_its_output)
 {
     static const expectation all[] = {
         {"$MEMVIZ --version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
@@ -166,7 +166,7 @@ Test(cli, options_before_a_command_are_its_own)
     CHECK_ALL(all);
 }
 
-Test(cli, failures_are_one_line)
+LongTest(cli, failures_are_one_line)
 {
     static const expectation all[] = {
         {"$MEMVIZ trace nowhere.pickle", 1, NULL, "memviz: nowhere.pickle: "},
@@ -192,7 +192,7 @@ Test(cli, failures_are_one_line)
 }
 
 /* It was called a damaged snapshot. The viewer alone opens one. */
-Test(cli, a_session_is_told_from_a_snapshot)
+LongTest(cli, a_session_is_told_from_a_snapshot)
 {
     uint32_t met = 0;
 
@@ -216,7 +216,7 @@ Test(cli, a_session_is_told_from_a_snapshot)
     cr_expect_gt(met, 10);
 }
 
-Test(cli, every_command_has_help_with_an_example)
+LongTest(cli, every_command_has_help_with_an_example)
 {
     mvt_run man = mvt_sh("cat '" MV_SOURCE_DIR "/cli/memviz.1'");
 
@@ -248,7 +248,7 @@ static void expect_no_wide_line(const char *command, const char *text, uint32_t 
     }
 }
 
-Test(cli, help_fits_the_terminal)
+LongTest(cli, help_fits_the_terminal)
 {
     expect_no_wide_line("help", mvt_here("$MEMVIZ help").out, 80);
     expect_no_wide_line("help", mvt_sh("COLUMNS=60 $MEMVIZ help").out, 60);
@@ -356,7 +356,7 @@ Test(cli, completion_names_everything)
     }
 }
 
-Test(cli, bash_completes)
+LongTest(cli, bash_completes)
 {
     static const struct {
         const char *words, *expected;
@@ -399,7 +399,7 @@ Test(cli, bash_completes)
 }
 
 /* Every word that is offered for an option is one that the command takes there. */
-Test(cli, completed_words_are_taken)
+LongTest(cli, completed_words_are_taken)
 {
     static const mv_option_id ids[] = {MV_OPTION_BY, MV_OPTION_TABLE, MV_OPTION_FAIL_ON,
                                        MV_OPTION_AT, MV_OPTION_VIEW,  MV_OPTION_THEME};
@@ -432,7 +432,7 @@ Test(cli, completed_words_are_taken)
 }
 
 /* Names of annotations are taken out of the file, and are text whatever is in them. */
-Test(cli, bash_completes_annotations)
+LongTest(cli, bash_completes_annotations)
 {
     static const struct {
         const char *words, *breaks, *expected;
@@ -577,7 +577,7 @@ Test(cli, colors_are_for_terminals_that_want_them)
     }
 }
 
-Test(cli, limits_and_ranges_choose_rows)
+LongTest(cli, limits_and_ranges_choose_rows)
 {
     static const struct {
         const char *options;

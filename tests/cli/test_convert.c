@@ -8,7 +8,7 @@ static const char *const snapshots[] = {
     "whatif_0.pickle.zst",
 };
 
-Test(convert, every_format_keeps_the_dump)
+LongTest(convert, every_format_keeps_the_dump)
 {
     for (unsigned i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
         mvt_run r = mvt_sh("set -e; in=$SNAPS/%s; $MEMVIZ dump $in >plain; "
@@ -138,7 +138,7 @@ Test(convert, not_in_place)
 }
 
 /* The layout of a container can be seen even where its contents cannot be read. */
-Test(convert, chunks_are_listed)
+LongTest(convert, chunks_are_listed)
 {
     mvt_run r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.bin; $MEMVIZ dump --chunks x.bin");
 

@@ -27,7 +27,7 @@ static void check(const gate_case *cases)
     }
 }
 
-Test(gate, what_is_found_fails_with_its_reason)
+LongTest(gate, what_is_found_fails_with_its_reason)
 {
     static const gate_case cases[] = {
         {3, "leaks --fail-on leak $SNAPS/leak_cycle.pickle", "--fail-on leak: device 0: 1 leak"},
@@ -86,7 +86,7 @@ Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
 }
 
 /* The buffer of `ring` held half a step; state_only and no_history have no events. */
-Test(gate, what_cannot_be_known_fails_unless_told_otherwise)
+LongTest(gate, what_cannot_be_known_fails_unless_told_otherwise)
 {
     static const gate_case cases[] = {
         {4, "leaks --fail-on leak $SNAPS/ring.pickle", "unknown whether it leaks"},
@@ -115,7 +115,7 @@ Test(gate, what_cannot_be_known_fails_unless_told_otherwise)
 
 /* A dump of another process, or of a moment before the work: the first look let every gate pass,
  * and all did where there was not even a device. */
-Test(gate, a_file_with_nothing_in_it_passes_none)
+LongTest(gate, a_file_with_nothing_in_it_passes_none)
 {
     static const char *const files[] = {"{\"segments\": [], \"device_traces\": [[]]}",
                                         "{\"segments\": [], \"device_traces\": [[]] * 8}",
@@ -206,7 +206,7 @@ Test(gate, each_file_that_fails_is_named)
 #define TOOLS MV_TESTDATA "/tools/"
 
 /* Files of other tools have no segments, and but for RMM no failed requests. */
-Test(gate, what_other_tools_do_not_write_is_not_known)
+LongTest(gate, what_other_tools_do_not_write_is_not_known)
 {
     static const gate_case cases[] = {
         {4, "--fail-on oom " TOOLS "jax.xplane.pb.gz",
@@ -235,7 +235,7 @@ Test(gate, what_other_tools_do_not_write_is_not_known)
 
 /* On levels of calls each block fills its segment: what is fragmented cannot be seen there. The
  * first look does not speak of it, so a gate of all that it finds passes. */
-Test(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
+LongTest(gate, fragmentation_is_not_known_where_blocks_fill_their_segments)
 {
     static const gate_case cases[] = {
         {4, "fragmentation -q --fail-on fragmented $SNAPS/../captures/plain_clean.bin",
@@ -277,7 +277,7 @@ Test(gate, a_bound_that_is_missing_asks_for_quotes)
 }
 
 /* Help lists the gates of that command, and no others. */
-Test(gate, help_lists_the_gates_of_the_command)
+LongTest(gate, help_lists_the_gates_of_the_command)
 {
     for (const mv_command *c = mv_commands; c->name; c++) {
         mvt_run r = mvt_here("$MEMVIZ %s --help", c->name);

@@ -34,7 +34,7 @@ static void expect_figures(const char *command, const char *ending, const char *
     cJSON_Delete(report);
 }
 
-Test(pictures, are_written_in_every_format)
+LongTest(pictures, are_written_in_every_format)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
         uint32_t figures = mv_pictures[i].figures;
@@ -54,7 +54,7 @@ Test(pictures, export_reports_the_figures_of_folded_stacks)
 }
 
 /* Only flame graphs can be folded stacks. Standard input has no name to write beside. */
-Test(pictures, other_endings_are_refused)
+LongTest(pictures, other_endings_are_refused)
 {
     for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
         bool is_flame = mv_pictures[i].flame != NULL;
@@ -75,7 +75,7 @@ Test(pictures, other_endings_are_refused)
     }
 }
 
-Test(pictures, are_titled_as_asked)
+LongTest(pictures, are_titled_as_asked)
 {
     static const char *const all[] = {"trace_plot g.pickle -o x.svg",
                                       "segment_plot g.pickle -o x.svg",

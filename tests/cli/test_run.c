@@ -110,7 +110,7 @@ Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
     "for s in $all; do kill -s $s -- " whom "; heard $s; done; done_with $! 1; " \
     "touch enough; wait $!; echo $?; tr '\\n' ' ' <out"
 
-Test(run, what_is_sent_to_the_launcher_reaches_the_program_once)
+LongTest(run, what_is_sent_to_the_launcher_reaches_the_program_once)
 {
     static const char once[] =
         "0\nup INT QUIT ABRT ALRM USR1 PIPE XCPU WINCH IO HUP TERM 34 40 60 ";
@@ -294,7 +294,7 @@ Test(run, a_folder_that_is_not_there_is_said_before_the_program_runs)
     expect("$MEMVIZ run -o no/ echo ran 2>err; echo $?", 0, "1\n");
 }
 
-Test(run, files_of_others_do_not_flood_what_is_said)
+LongTest(run, files_of_others_do_not_flood_what_is_said)
 {
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for n in $(seq 500); do "
            "ln -s x \"$(ls a.bin.*.live | sed \"s/[0-9]*.live/9$n.live/;q\")\"; done' 2>err; "

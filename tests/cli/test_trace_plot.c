@@ -3,7 +3,7 @@
 
 #include "tests/fixture/fixture_json.h"
 
-Test(trace_plot, path_is_printed_and_the_picture_is_there)
+LongTest(trace_plot, path_is_printed_and_the_picture_is_there)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/leak_in_training.pickle -o x.svg; cat x.svg");
 
@@ -15,7 +15,7 @@ Test(trace_plot, path_is_printed_and_the_picture_is_there)
     cr_expect(strstr(r.out, "<svg ") == r.out);
 }
 
-Test(trace_plot, wrong_options_are_wrong_usage)
+LongTest(trace_plot, wrong_options_are_wrong_usage)
 {
     static const struct {
         const char *arguments, *why;
@@ -71,7 +71,7 @@ static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
 
 /* No events, no stacks, a ring that was overwritten, a late start, pools, nothing left at the end,
  * and less room than any text needs: all has a picture of the size that was asked for. */
-Test(trace_plot, png_of_anything_in_any_size)
+LongTest(trace_plot, png_of_anything_in_any_size)
 {
     static const char *const files[] = {"no_history", "state_only", "ring",
                                         "late_start", "mempool",    "expandable_empty"};
@@ -116,7 +116,7 @@ Test(trace_plot, a_filter_may_be_long)
 }
 
 /* The same file gives the same bytes. */
-Test(trace_plot, png_is_deterministic)
+LongTest(trace_plot, png_is_deterministic)
 {
     mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o a.png >&2; "
                        "$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o b.png >&2; cmp a.png b.png");
@@ -142,7 +142,7 @@ Test(trace_plot, devices_are_one_below_the_other)
     cr_expect(!strstr(one.out, "device 0") && strstr(one.out, "device 1"));
 }
 
-Test(trace_plot, picture_is_xml)
+LongTest(trace_plot, picture_is_xml)
 {
     mvt_run have = mvt_sh("/usr/bin/python3 -c 'import xml.dom.minidom'");
     mvt_run r = mvt_sh("cp $SNAPS/oom.pickle \"$(printf 'a<&\\\"\\377\\033b')\"; set -e;"

@@ -38,7 +38,7 @@ static uint32_t lines_of(const char *text)
     return lines;
 }
 
-Test(triage, is_one_screen)
+LongTest(triage, is_one_screen)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         mvt_run r = mvt_sh("cd $SNAPS; COLUMNS=80 $MEMVIZ %s.pickle", names[i]);
@@ -133,7 +133,7 @@ static void check_verdicts(const char *name, const cJSON *triage, const cJSON *f
         cr_expect_str_eq(text, mvt_json_text(own, "history"), "%s", name);
 }
 
-Test(triage, verdicts_are_those_of_the_reports)
+LongTest(triage, verdicts_are_those_of_the_reports)
 {
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
         const cJSON *triage = mvt_json_here(0, "$MEMVIZ --json $SNAPS/%s.pickle", names[i]), *row;
@@ -157,7 +157,7 @@ Test(triage, the_weightiest_is_first)
     }
 }
 
-Test(triage, the_commands_work)
+LongTest(triage, the_commands_work)
 {
     const cJSON *t = mvt_json(0, "cp $SNAPS/two_devices.pickle \"it's two.pickle\"; "
                                  "$MEMVIZ --json \"it's two.pickle\"; rm \"it's two.pickle\"");
@@ -182,7 +182,7 @@ static void expect_status(int status, const char *arguments)
     cr_expect((status >= 3) == (strstr(r.err, "--fail-on") != NULL), "%s: %s", arguments, r.err);
 }
 
-Test(triage, gates_are_those_of_the_reports)
+LongTest(triage, gates_are_those_of_the_reports)
 {
     expect_status(3, "--fail-on any,known leak_in_training.pickle");
     expect_status(3, "--fail-on leak leak_in_training.pickle");
@@ -233,7 +233,7 @@ static void expect_said(const char *arguments, int status, const char *text)
     cr_expect(strstr(status ? r.err : r.out, text), "%s: %s%s", arguments, r.out, r.err);
 }
 
-Test(triage, what_a_user_would_try)
+LongTest(triage, what_a_user_would_try)
 {
     expect_said("report graphs.pickle", 0, "\nPEAK ");
     expect_said("triage graphs.pickle", 0, "\nPEAK ");
@@ -299,7 +299,7 @@ Test(triage, works_without_pytorch)
 
 /* Leaks that are not of the level that the reports are about: pinned memory, and a pool that the
  * program told of, with PyTorch and without. They fail the gate, and the command shows them. */
-Test(triage, leaks_of_the_host_and_of_heaps_are_told)
+LongTest(triage, leaks_of_the_host_and_of_heaps_are_told)
 {
     static const struct {
         const char *name, *level;
@@ -336,7 +336,7 @@ Test(triage, a_leak_that_the_device_shows_is_told_once)
 }
 
 /* Programs that pin a few buffers, and keep nothing. */
-Test(triage, clean_programs_pass_the_gate)
+LongTest(triage, clean_programs_pass_the_gate)
 {
     static const char *const clean[] = {"fsdp.0", "loader", "jax",        "train",
                                         "sleep",  "cupy",   "plain_clean"};

@@ -140,7 +140,7 @@ Test(labels, native_stacks_are_told_apart_too)
 }
 
 /* Whatever the stacks, no two labels of different stacks are the same, and each has its culprit. */
-Test(labels, random_tables_have_no_two_equal_rows)
+LongTest(labels, random_tables_have_no_two_equal_rows)
 {
     static const char *const inner[] = {"a:" PACKAGE "timm/a.py:1;", "b:" PACKAGE "timm/b.py:1;",
                                         "", "c:" PACKAGE "torch/nn/c.py:4;"};

@@ -21,7 +21,7 @@ static void check_round_trip(const mv_trace *trace, const char *name)
     cr_assert_eq(again.origin.data_bytes, bytes.length);
 }
 
-Test(snapshot, every_real_snapshot_comes_back_column_by_column)
+LongTest(snapshot, every_real_snapshot_comes_back_column_by_column)
 {
     mvt_each_snapshot(check_round_trip);
 }
@@ -83,7 +83,7 @@ static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
     mvt_ok(mv_build_finish(&b, &ranges, mvt_err()));
 }
 
-Test(snapshot, hundreds_of_thousands_of_random_events_come_back)
+LongTest(snapshot, hundreds_of_thousands_of_random_events_come_back)
 {
     mv_trace trace;
 
@@ -91,7 +91,7 @@ Test(snapshot, hundreds_of_thousands_of_random_events_come_back)
     check_round_trip(&trace, "random");
 }
 
-Test(snapshot, tables_at_the_border_of_a_chunk_come_back)
+LongTest(snapshot, tables_at_the_border_of_a_chunk_come_back)
 {
     const uint32_t counts[] = {65535, 65536, 65537, 131072};
 

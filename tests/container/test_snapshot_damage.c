@@ -57,7 +57,7 @@ static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
 
 /* ---- every byte -------------------------------------------------------------------------- */
 
-Test(snapshot_damage, a_file_cut_anywhere_says_so)
+LongTest(snapshot_damage, a_file_cut_anywhere_says_so)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
@@ -74,7 +74,7 @@ Test(snapshot_damage, a_file_cut_anywhere_says_so)
     cr_assert_gt(read, bytes.length / 2);
 }
 
-Test(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_said)
+LongTest(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_said)
 {
     const uint8_t changes[] = {0x01, 0xff};
     mv_trace trace;
@@ -99,7 +99,7 @@ Test(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_said)
 }
 
 /* With checksums that are right, any content must be refused or be sound. */
-Test(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
+LongTest(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
 {
     const uint8_t changes[] = {0x01, 0xff};
     mv_trace trace;
@@ -348,7 +348,7 @@ static bool is_part(const mv_events *is, const mv_events *of, uint32_t first)
            memcmp(is->action, of->action + first, is->count) == 0;
 }
 
-Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_cut)
+LongTest(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_cut)
 {
     mv_span bytes;
     mvt_container *c;
@@ -378,7 +378,7 @@ Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_cut)
     }
 }
 
-Test(snapshot_damage, events_after_lost_ones_move_up)
+LongTest(snapshot_damage, events_after_lost_ones_move_up)
 {
     mv_events rest;
     outcome o;

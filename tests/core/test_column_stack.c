@@ -110,7 +110,7 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
     }
 }
 
-Test(column_stack, every_row_of_random_tables_is_where_it_should_be)
+LongTest(column_stack, every_row_of_random_tables_is_where_it_should_be)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
         mv_lives lives;
@@ -141,7 +141,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(column_stack, every_row_of_real_snapshots_is_where_it_should_be)
+LongTest(column_stack, every_row_of_real_snapshots_is_where_it_should_be)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -67,7 +67,7 @@ static void check_trace(const mv_trace *trace, const char *name, uint32_t moment
     }
 }
 
-Test(heap_moment, is_the_heap_of_a_replay_after_every_event)
+LongTest(heap_moment, is_the_heap_of_a_replay_after_every_event)
 {
     for (uint32_t seed = 1; seed <= 40; seed++) {
         mvt_trace *t = mvt_new();
@@ -85,7 +85,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     check_trace(trace, name, 60);
 }
 
-Test(heap_moment, is_the_heap_of_a_replay_in_every_snapshot)
+LongTest(heap_moment, is_the_heap_of_a_replay_in_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -117,7 +117,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(hit, a_point_in_a_row_hits_it_on_real_snapshots)
+LongTest(hit, a_point_in_a_row_hits_it_on_real_snapshots)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -108,7 +108,7 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
     }
 }
 
-Test(index, answers_as_every_row_does_on_random_tables)
+LongTest(index, answers_as_every_row_does_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 240; seed++) {
         mv_lives lives;
@@ -181,7 +181,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(index, agrees_on_every_snapshot)
+LongTest(index, agrees_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -316,12 +316,12 @@ static void check_random(uint64_t first, uint64_t last, uint32_t most_events, bo
     }
 }
 
-Test(polygon, equals_a_literal_stack_on_plain_tables)
+LongTest(polygon, equals_a_literal_stack_on_plain_tables)
 {
     check_random(1, 600, 60, true);
 }
 
-Test(polygon, equals_a_literal_stack_on_odd_tables)
+LongTest(polygon, equals_a_literal_stack_on_odd_tables)
 {
     check_random(1001, 1600, 60, false);
 }
@@ -382,7 +382,7 @@ Test(polygon, a_heap_without_changes_is_one_tick_wide)
     }
 }
 
-Test(polygon, fails_when_memory_is_out)
+LongTest(polygon, fails_when_memory_is_out)
 {
     mv_lives lives;
     mv_index x;

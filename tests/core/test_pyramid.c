@@ -96,7 +96,7 @@ static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed,
     }
 }
 
-Test(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
+LongTest(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         mv_arena *arena = mvt_memory();
@@ -114,7 +114,7 @@ Test(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
     }
 }
 
-Test(pyramid, ranges_of_random_tables_are_right)
+LongTest(pyramid, ranges_of_random_tables_are_right)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         mv_lives lives;
@@ -123,7 +123,7 @@ Test(pyramid, ranges_of_random_tables_are_right)
     }
 }
 
-Test(pyramid, ranges_of_random_heaps_are_right)
+LongTest(pyramid, ranges_of_random_heaps_are_right)
 {
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
@@ -147,7 +147,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(pyramid, ranges_of_real_snapshots_are_right)
+LongTest(pyramid, ranges_of_real_snapshots_are_right)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -165,7 +165,7 @@ Test(pyramid, cuts_are_near_and_in_order)
         }
 }
 
-Test(pyramid, takes_a_byte_and_a_half_an_event)
+LongTest(pyramid, takes_a_byte_and_a_half_an_event)
 {
     mv_arena *pyramid = mvt_arena_new();
     mv_lives lives;

@@ -153,13 +153,13 @@ static void check_random(uint32_t events, bool is_plain, uint64_t first, uint64_
     cr_assert_gt(checked, (last - first) / 8);
 }
 
-Test(tiles, every_pixel_of_random_tables_is_right)
+LongTest(tiles, every_pixel_of_random_tables_is_right)
 {
     check_random(120, true, 1, 16, 6);
     check_random(1500, true, 17, 20, 3);
 }
 
-Test(tiles, every_pixel_is_right_where_rows_end_unseen)
+LongTest(tiles, every_pixel_is_right_where_rows_end_unseen)
 {
     check_random(24, false, 1, 60, 4);
 }
@@ -175,7 +175,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(tiles, every_pixel_of_real_snapshots_is_right)
+LongTest(tiles, every_pixel_of_real_snapshots_is_right)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -213,7 +213,7 @@ static void check_outline(const mv_tile *tile, const mv_polygon *p, double slack
     }
 }
 
-Test(tiles, narrow_columns_are_the_outlines_in_ticks)
+LongTest(tiles, narrow_columns_are_the_outlines_in_ticks)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         mv_tiles *tiles;
@@ -327,12 +327,12 @@ static void check_same_tiles(uint32_t threads)
     cr_assert_gt(b.wakes, 0);
 }
 
-Test(tiles, threads_make_the_same_tiles)
+LongTest(tiles, threads_make_the_same_tiles)
 {
     check_same_tiles(3);
 }
 
-Test(tiles, turns_make_the_same_tiles)
+LongTest(tiles, turns_make_the_same_tiles)
 {
     check_same_tiles(MV_IN_TURNS);
 }
@@ -409,7 +409,7 @@ static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
     return most;
 }
 
-Test(tiles, scales_are_few_while_zooming)
+LongTest(tiles, scales_are_few_while_zooming)
 {
     stage g;
 
@@ -439,7 +439,7 @@ Test(tiles, panning_at_one_scale_makes_only_what_comes_in)
     close_stage(&g);
 }
 
-Test(tiles, memory_stays_within_its_limit)
+LongTest(tiles, memory_stays_within_its_limit)
 {
     enum { LIMIT = 6 << 20 };
     stage g;
@@ -489,7 +489,7 @@ Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
     close_stage(&g);
 }
 
-Test(tiles, what_is_forgotten_is_not_read_any_more)
+LongTest(tiles, what_is_forgotten_is_not_read_any_more)
 {
     stage g;
 

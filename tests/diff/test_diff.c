@@ -130,7 +130,7 @@ Test(diff, a_line_gathers_what_libraries_allocate_for_it)
     cr_expect_eq(c.found.line[0].blocks[1], 3);
 }
 
-Test(diff, random_runs_add_up)
+LongTest(diff, random_runs_add_up)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         mvt_trace *a = mvt_new(), *b = mvt_new();
@@ -183,7 +183,7 @@ static void expect_negated(const mv_diff *a, const mv_diff *b)
     free(used);
 }
 
-Test(diff, real_snapshots_add_up_and_negate_when_exchanged)
+LongTest(diff, real_snapshots_add_up_and_negate_when_exchanged)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         const char *other = names[(i + 1) % NAMES];
@@ -257,7 +257,7 @@ static void shift_times(mv_trace *trace, int64_t by)
         trace->annotations.time_us[i] += by;
 }
 
-Test(diff, the_same_run_has_no_change_however_it_is_disguised)
+LongTest(diff, the_same_run_has_no_change_however_it_is_disguised)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         loaded l;
@@ -342,7 +342,7 @@ Test(diff, the_verdict_is_in_the_first_line)
                "no change in reserved memory at its peak: ");
 }
 
-Test(diff, fail_on_grown_gives_status_1)
+LongTest(diff, fail_on_grown_gives_status_1)
 {
     expect_run(3, "diff --at end --fail-on 'delta>10MiB' " CLEAN " " LEAKY, "+24.0 MiB");
     expect_run(0, "diff --at end --fail-on 'delta>25165824' " CLEAN " " LEAKY, "+24.0 MiB");
@@ -356,7 +356,7 @@ Test(diff, fail_on_grown_gives_status_1)
 /* ---- the command ------------------------------------------------------------------------- */
 
 /* The buffer of `ring` held half a step: neither its peak nor its need is the run's. */
-Test(diff, a_peak_that_may_have_been_earlier_says_so)
+LongTest(diff, a_peak_that_may_have_been_earlier_says_so)
 {
     static const char known[] = "as far as is known", doubt[] = "true peak may be earlier",
                       ever[] = "was ever needed", shown[] = "the events show to be needed";
@@ -388,7 +388,7 @@ Test(diff, a_peak_that_may_have_been_earlier_says_so)
 /* A peak of a file that lacks frees is doubtful, too; at the end the final heap has the bytes. The
  * gate and the text agree, and in a window that begins within the events the past does not matter.
  */
-Test(diff, what_is_said_is_as_sure_as_the_gate)
+LongTest(diff, what_is_said_is_as_sure_as_the_gate)
 {
     static const char known[] = "as far as is known";
     static const struct {
@@ -455,7 +455,7 @@ static void expect_gate(int status, const char *message, const char *files)
 }
 
 /* What a file without the device had of it is not 0 for sure. */
-Test(diff, a_side_without_memory_of_the_device_is_no_known_zero)
+LongTest(diff, a_side_without_memory_of_the_device_is_no_known_zero)
 {
     const char *idle = idle_file();
     char files[128];

@@ -116,7 +116,7 @@ Test(saved_index, what_is_written_is_read)
 }
 
 /* Every bit of the head, and some of the rest; every length that is not the right one. */
-Test(saved_index, a_damaged_one_is_none)
+LongTest(saved_index, a_damaged_one_is_none)
 {
     char path[MV_SAVED_PATH + 300];
     mv_saved_index index, read;

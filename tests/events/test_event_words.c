@@ -264,7 +264,7 @@ static void check_stories(const mv_trace *trace, const char *name)
     }
 }
 
-Test(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named)
+LongTest(event_words, links_of_real_snapshots_lead_to_the_events_that_are_named)
 {
     mvt_each_snapshot(check_stories);
 }

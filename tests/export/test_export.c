@@ -80,7 +80,7 @@ static sqlite3 *database_of(const char *snapshot, mvt_run *run)
     return database_by(mv_arena_printf(mvt_memory(), "$SNAPS/%s", snapshot), run);
 }
 
-Test(export, database_adds_up)
+LongTest(export, database_adds_up)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         const char *name = snapshots[i];
@@ -208,7 +208,7 @@ Test(export, frames_say_whose_code_they_are)
     sqlite3_close(db);
 }
 
-Test(export, tables_are_csv)
+LongTest(export, tables_are_csv)
 {
     for (const mv_export_table *t = mv_export_tables; t->name; t++) {
         char *field[MV_MOST_CELLS], *at;
@@ -235,7 +235,7 @@ Test(export, tables_are_csv)
 
 /* ---- speedscope -------------------------------------------------------------------------- */
 
-Test(export, speedscope_profiles_add_up)
+LongTest(export, speedscope_profiles_add_up)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         mvt_run run = mvt_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
@@ -350,7 +350,7 @@ static void read_packets(message file, found *f)
     }
 }
 
-Test(export, perfetto_has_the_levels)
+LongTest(export, perfetto_has_the_levels)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         const char *name = snapshots[i];
@@ -429,7 +429,7 @@ Test(export, annotations_of_a_used_device_are_its_own)
 
 /* ---- usage ------------------------------------------------------------------------------- */
 
-Test(export, format_comes_from_the_option_or_the_name)
+LongTest(export, format_comes_from_the_option_or_the_name)
 {
     static const struct {
         const char *words;

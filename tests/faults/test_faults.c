@@ -25,7 +25,7 @@ static void play(const char *fault, const char *runs, const char *old, const cha
 #define SMALL MV_TESTDATA "/snapshots/two_devices.pickle"
 
 /* A stride of primes, another one for each command. */
-Test(faults, allocations)
+LongTest(faults, allocations)
 {
     play("memory=ENOMEM", "1:0:7", "o", "leaks -q --csv -o o " TRAIN);
     play("memory=ENOMEM", "3:0:11", "o", "peak -q --json " TRAIN);
@@ -40,17 +40,17 @@ Test(faults, steps_whose_names_have_no_row)
 }
 
 /* What is found out for a column of the output, and is no report of its own. */
-Test(faults, leaks_of_an_export)
+LongTest(faults, leaks_of_an_export)
 {
     play("memory=ENOMEM", "60:0:1", "o.csv", "export -q " TRAIN " -o o.csv");
 }
 
-Test(faults, letters_of_pictures)
+LongTest(faults, letters_of_pictures)
 {
     play("memory=ENOMEM", "150:175:3", "o.png", "trace_plot -q --size 300x200 " TRAIN " -o o.png");
 }
 
-Test(faults, reads_and_files)
+LongTest(faults, reads_and_files)
 {
     static const char *const faults[] = {"read=EIO", "read=EINTR",   "open=EMFILE+", "close=EIO",
                                          "file=EIO", "file=ENOSPC+", "thread=EAGAIN"};
@@ -60,7 +60,7 @@ Test(faults, reads_and_files)
     play("read=SHORT+", "1:1:1", "o.bin", "convert -q " TRAIN " o.bin");
 }
 
-Test(faults, writes)
+LongTest(faults, writes)
 {
     static const char *const faults[] = {"write=ENOSPC", "write=ENOSPC+", "write=EIO",
                                          "write=EINTR", "write=SHORT"};
@@ -74,7 +74,7 @@ Test(faults, writes)
 }
 
 /* Nothing is left of a file when the program is ended while it writes. */
-Test(faults, a_signal_at_any_call)
+LongTest(faults, a_signal_at_any_call)
 {
     static const char *const faults[] = {"write=SIGTERM", "file=SIGTERM", "open=SIGTERM",
                                          "close=SIGTERM"};
@@ -104,7 +104,7 @@ Test(faults, a_server_for_agents_says_why_it_ends)
     "seek=$(($(stat -c %%s f.bin) / 128)); "
 
 /* On standard error, and triage says it in its report, too. */
-Test(faults, damage_is_told_with_every_report_once)
+LongTest(faults, damage_is_told_with_every_report_once)
 {
     static const char *const commands[] = {"triage", "stats --json", "trace",         "leaks",
                                            "peak",   "lines",        "fragmentation", "memory",
@@ -142,7 +142,7 @@ Test(faults, a_script_that_cannot_be_read_is_not_empty)
 }
 
 /* What is being read then ends early, and no memory is out. */
-Test(faults, a_viewer_that_is_closed_while_it_reads)
+LongTest(faults, a_viewer_that_is_closed_while_it_reads)
 {
     mvt_run r = mvt_sh("echo dump >dump; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
                        "$MEMVIZ view -q --headless --size 300x200 --script dump "
@@ -190,7 +190,7 @@ static void expect_line(const char *limit, const char *command)
               "%s; %s: %s", limit, command, r.out);
 }
 
-Test(limits, files_that_may_not_grow)
+LongTest(limits, files_that_may_not_grow)
 {
     static const char *const commands[] = {"leaks -q --json $SNAPS/gpt_train.pickle -o o",
                                            "dump -q $SNAPS/gpt_train.pickle -o o",

@@ -61,7 +61,7 @@ Test(long_lived, failing_requests_of_a_page, .timeout = 250)
         sched_yield();
 }
 
-Test(long_lived, failing_requests_of_an_agent, .timeout = 250)
+LongTest(long_lived, failing_requests_of_an_agent, .timeout = 250)
 {
     static const char script[] =
         "mkdir run && cd run && " BAD_FILES
@@ -83,7 +83,7 @@ Test(long_lived, failing_requests_of_an_agent, .timeout = 250)
 }
 
 /* A client that kills it finds nothing of it later: what it writes has no name. */
-Test(long_lived, an_agent_that_is_killed_leaves_nothing)
+LongTest(long_lived, an_agent_that_is_killed_leaves_nothing)
 {
     mvt_run r =
         mvt_sh("mkfifo in && { $MEMVIZ mcp <in >out & } && exec 3>in && "

@@ -601,7 +601,7 @@ static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint3
         compare_one(arena, &w, &state, name);
 }
 
-Test(filter, random_traces_match_as_the_slow_version)
+LongTest(filter, random_traces_match_as_the_slow_version)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();

@@ -106,7 +106,7 @@ static uint64_t sum_folded(const char *text)
     return sum;
 }
 
-Test(flame, command_line_adds_up)
+LongTest(flame, command_line_adds_up)
 {
     static const char *const names[] = {"gpt_train",   "streams",    "graphs",
                                         "two_devices", "no_history", "expandable_empty"};

@@ -101,7 +101,7 @@ Test(flame_change, grown_shrunk_new_and_gone)
     cr_assert_eq(c.tree.depth, 2);
 }
 
-Test(flame_change, real_pairs_add_up_in_both_directions)
+LongTest(flame_change, real_pairs_add_up_in_both_directions)
 {
     static const char *const pairs[][2] = {{"leak_in_training", "gpt_train"},
                                            {"gpt_train", "gpt_train_expandable"},

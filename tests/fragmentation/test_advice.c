@@ -90,13 +90,13 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         check_device(trace, i, name);
 }
 
-Test(advice, every_setting_gains_what_a_replay_says)
+LongTest(advice, every_setting_gains_what_a_replay_says)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
 /* roundup_power2_divisions:8 costs 114 MiB here, padding likewise; expandable segments save 288. */
-Test(advice, a_setting_that_costs_memory_is_not_advised)
+LongTest(advice, a_setting_that_costs_memory_is_not_advised)
 {
     cJSON *report =
         mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/frag_varying_batch.pickle.zst");
@@ -151,7 +151,7 @@ Test(advice, what_cannot_be_replayed_is_not_promised)
 }
 
 /* The same program also failed under the limit with expandable segments: no report advises them. */
-Test(advice, settings_are_not_advised_where_memory_is_lacking)
+LongTest(advice, settings_are_not_advised_where_memory_is_lacking)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
 

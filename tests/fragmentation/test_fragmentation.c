@@ -289,7 +289,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(fragmentation, figures_add_up_on_every_snapshot)
+LongTest(fragmentation, figures_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -517,7 +517,7 @@ typedef struct {
     bool fragmented;
 } expected;
 
-Test(fragmentation, verdicts_on_real_snapshots_are_right)
+LongTest(fragmentation, verdicts_on_real_snapshots_are_right)
 {
     static const expected cases[] = {
         {"frag_pinned_by_small", true},

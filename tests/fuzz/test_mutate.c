@@ -81,26 +81,26 @@ static void check(const mvt_format *format, mv_span seed, unsigned percent)
     expect_in_bounds(format, seed);
 }
 
-Test(mutate, pickles_stay_pickles)
+LongTest(mutate, pickles_stay_pickles)
 {
     check(&mvt_format_pickle, mvt_pickle_bytes(mvt_two_devices(), true), 60);
     check(&mvt_format_pickle, mvt_pickle_bytes(mvt_two_devices(), false), 60);
     check(&mvt_format_any, mvt_file(mvt_memory(), mvt_snapshot("no_history")), 60);
 }
 
-Test(mutate, msgpack_stays_msgpack)
+LongTest(mutate, msgpack_stays_msgpack)
 {
     check(&mvt_format_msgpack, mvt_plain_bytes(mvt_two_devices()), 60);
     check(&mvt_format_any, mvt_compact_bytes(mvt_two_devices()), 60);
 }
 
-Test(mutate, containers_stay_containers)
+LongTest(mutate, containers_stay_containers)
 {
     check(&mvt_format_container, mvt_snapshot_bytes(mvt_two_devices()), 60);
     check(&mvt_format_any, mvt_file(mvt_memory(), mvt_snapshot("plain_graph")), 60);
 }
 
-Test(mutate, live_files_stay_live_files)
+LongTest(mutate, live_files_stay_live_files)
 {
     mv_span records = mvt_file(mvt_memory(), MV_TESTDATA "/corpus/live/records");
 

@@ -277,7 +277,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(heap, after_the_last_event_it_is_the_final_heap)
+LongTest(heap, after_the_last_event_it_is_the_final_heap)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -40,7 +40,7 @@ static void expect_sum(const mv_trace *trace, const char *name)
     }
 }
 
-Test(reserved_parts, they_add_up_on_every_snapshot)
+LongTest(reserved_parts, they_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(expect_sum);
 }
@@ -87,7 +87,7 @@ Test(reserved_parts, holes_and_unused_segments_beyond_the_need)
 }
 
 /* The same program under max_split_size_mb allocates as much and reserves a gigabyte more. */
-Test(reserved_parts, a_setting_that_costs_shows_in_the_difference)
+LongTest(reserved_parts, a_setting_that_costs_shows_in_the_difference)
 {
     cJSON *report =
         mvt_json(0, "$MEMVIZ diff --json $SNAPS/whatif_0.pickle.zst $SNAPS/whatif_2.pickle.zst");
@@ -108,7 +108,7 @@ Test(reserved_parts, a_setting_that_costs_shows_in_the_difference)
     cr_expect_gt(unused, 1e9);
 }
 
-Test(reserved_parts, text_says_what_is_allocated_and_what_is_reserved)
+LongTest(reserved_parts, text_says_what_is_allocated_and_what_is_reserved)
 {
     static const char *const at[] = {"", "--at reserved-peak"};
 

@@ -75,7 +75,7 @@ static void expect_sanitized(const char *sanitizer)
     }
 }
 
-Test(dlsym, sanitizers_find_what_they_look_up)
+LongTest(dlsym, sanitizers_find_what_they_look_up)
 {
     expect_sanitized("address");
     expect_sanitized("thread");

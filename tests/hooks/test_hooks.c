@@ -172,7 +172,7 @@ static unsigned without_a_name(const char *csv)
 }
 
 /* Without waiting for the lock of the names, a name may be missing: then it is counted. */
-Test(hooks, names_that_are_not_waited_for_are_counted)
+LongTest(hooks, names_that_are_not_waited_for_are_counted)
 {
     for (int i = 0; i < 6; i++) {
         mvt_run run = mvt_sh(CUDA "$MEMVIZ run -q --wait-free --stacks none -o a.bin " MV_HOOKED
@@ -480,7 +480,7 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
 /* The same program's live file as this machine's and, with the fact `host` changed, as another's.
  */
 /* Of a stack with both, the interpreter's native frames are left out, in each of its builds. */
-Test(hooks, python_frames_replace_those_of_the_interpreter)
+LongTest(hooks, python_frames_replace_those_of_the_interpreter)
 {
     const char *commands[MVT_MOST_PYTHONS];
     unsigned number = mvt_pythons(commands);
@@ -501,7 +501,7 @@ Test(hooks, python_frames_replace_those_of_the_interpreter)
     }
 }
 
-Test(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
+LongTest(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
 {
     mvt_run run = mvt_sh(
         CUDA "LD_PRELOAD=" MV_CAPTURE " MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=native " MV_HOOKED

@@ -64,7 +64,7 @@ Test(fixture_pickle, python_would_write_the_same_bytes)
     cr_assert(python_says(a, a, "pickle.dumps(load(a), protocol=4) == a"));
 }
 
-Test(fixture_pickle, python_would_write_the_same_bytes_for_a_large_heap)
+LongTest(fixture_pickle, python_would_write_the_same_bytes_for_a_large_heap)
 {
     mvt_trace *t = mvt_new();
     mv_span a;
@@ -79,7 +79,7 @@ Test(fixture_pickle, python_would_write_the_same_bytes_for_a_large_heap)
     cr_assert(python_says(a, a, "len(load(a)[\"segments\"][0][\"blocks\"]) == 6000"));
 }
 
-Test(fixture_pickle, both_writers_say_the_same)
+LongTest(fixture_pickle, both_writers_say_the_same)
 {
     mvt_trace *t = everything();
     mv_span a = mvt_pickle_bytes(t, false), b = mvt_pickle_bytes(t, true);

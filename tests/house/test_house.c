@@ -4,7 +4,7 @@
  * it must find nothing, and over small wrong trees, where it must find what is wrong. */
 #include "base/arena.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>

@@ -118,7 +118,7 @@ Test(readme, sessions_are_real)
     cr_expect_geq(check_sessions("README.md"), 3);
 }
 
-Test(readme, sessions_of_the_docs_are_real)
+LongTest(readme, sessions_of_the_docs_are_real)
 {
     static const char *const folders[] = {"docs", "docs/guides"};
     const char *paths[128];
@@ -240,7 +240,7 @@ static void check_drawing(mv_arena *arena, const char *command, const char *end)
     remove(made);
 }
 
-Test(readme, pictures_can_be_made_again)
+LongTest(readme, pictures_can_be_made_again)
 {
     static const char start[] = "(`memviz ";
     unsigned pictures = 0;

@@ -1,7 +1,7 @@
 /* Words that make readers stop: those that an engineer has to translate, and those that half of all
  * readers take for their opposite. They are kept out of code, comments, messages and pages;
  * testdata is other people's. */
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ static uint64_t folded(const char *command, const char *with)
     return sum;
 }
 
-Test(filter_option, parts_add_up_to_the_whole)
+LongTest(filter_option, parts_add_up_to_the_whole)
 {
     uint64_t all = folded("memory", ""), held = folded("segments", "");
 
@@ -49,7 +49,7 @@ Test(filter_option, parts_add_up_to_the_whole)
     cr_expect_eq(folded("segments --top 5", ""), held);
 }
 
-Test(filter_option, wrong_words_are_wrong_usage)
+LongTest(filter_option, wrong_words_are_wrong_usage)
 {
     static const char *const commands[] = {"trace_plot", "segment_plot", "segment_plot --at end",
                                            "memory", "segments"};
@@ -73,7 +73,7 @@ Test(filter_option, wrong_words_are_wrong_usage)
         }
 }
 
-Test(filter_option, pictures_say_what_is_shown)
+LongTest(filter_option, pictures_say_what_is_shown)
 {
     static const struct {
         const char *command, *says;

@@ -32,7 +32,7 @@ static uint32_t count_of(const char *text, const char *part)
     return count;
 }
 
-Test(idle, reports_have_one_line_for_all)
+LongTest(idle, reports_have_one_line_for_all)
 {
     static const char *const commands[] = {"stats",         "leaks", "peak",   "lines",
                                            "fragmentation", "oom",   "whatif", "trace"};

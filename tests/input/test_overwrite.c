@@ -23,7 +23,7 @@ static void check_refused(const char *command)
     cr_expect_str_empty(r.out, "%s: %s", command, r.out);
 }
 
-Test(overwrite, reports_do_not_replace_their_input)
+LongTest(overwrite, reports_do_not_replace_their_input)
 {
     static const char *const commands[] = {"stats -o $f $f",
                                            "stats $f -o ./$f",
@@ -49,7 +49,7 @@ Test(overwrite, reports_do_not_replace_their_input)
         check_refused(commands[i]);
 }
 
-Test(overwrite, products_do_not_replace_their_input)
+LongTest(overwrite, products_do_not_replace_their_input)
 {
     static const char *const commands[] = {"convert hard.bin hard.bin",
                                            "convert $f hard.bin",
@@ -80,7 +80,7 @@ Test(overwrite, names_that_the_command_makes_are_checked)
     check_refused("segment_plot -q $f");
 }
 
-Test(overwrite, standard_input_and_output_are_checked)
+LongTest(overwrite, standard_input_and_output_are_checked)
 {
     static const char *const commands[] = {"stats - <$f -o $f",
                                            "stats $f >>$f",
@@ -122,7 +122,7 @@ Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
 }
 
 /* Nor over what the script opened, and nothing is replaced that is no picture: the script. */
-Test(overwrite, scripts_of_the_viewer_replace_nothing_else)
+LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
 {
     mvt_run r = mvt_sh(
         "cp $SNAPS/mempool.pickle x.pickle; cp x.pickle o.png; cp x.pickle was; "
@@ -150,7 +150,7 @@ Test(overwrite, a_picture_of_files_that_fail_is_not_written)
     cr_expect_str_eq(r.out, "1\n1\n1\n1\nold\n", "%s", r.err);
 }
 
-Test(overwrite, other_files_are_written)
+LongTest(overwrite, other_files_are_written)
 {
     static const char *const commands[] = {
         "stats $f -o $g",

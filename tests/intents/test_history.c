@@ -2,7 +2,7 @@
  * order, each place that was left, and nothing else. */
 #include "tests/fixture/fixture_view.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 
 enum { ACTIONS = 120 };
 
@@ -74,7 +74,7 @@ static void check_walk(mv_view *view, const char *name, uint64_t seed)
     cr_assert_gt(steps, 8, "%s: %u", name, steps);
 }
 
-Test(history, back_and_forward_visit_what_was_shown, .timeout = 250)
+LongTest(history, back_and_forward_visit_what_was_shown, .timeout = 250)
 {
     static const char *const names[] = {"gpt_train", "two_devices", "oom", "leak_in_training"};
 

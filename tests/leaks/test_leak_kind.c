@@ -197,7 +197,7 @@ static void capacity_is_the_limit(const mv_trace *trace, const char *name)
     }
 }
 
-Test(leak_kind, capacity_is_the_limit_of_the_last_failure)
+LongTest(leak_kind, capacity_is_the_limit_of_the_last_failure)
 {
     mvt_each_snapshot(capacity_is_the_limit);
 }

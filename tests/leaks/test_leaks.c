@@ -400,7 +400,7 @@ Test(leaks, real_leaks_are_found)
     }
 }
 
-Test(leaks, real_training_is_clean)
+LongTest(leaks, real_training_is_clean)
 {
     static const char *const names[] = {
         "mlp_train",
@@ -481,7 +481,7 @@ static void expect_lines(const loaded *l, const char *name, const cJSON *run)
     cr_expect_eq(seen, cJSON_GetArraySize(lines), "%s: %d leaks", name, seen);
 }
 
-Test(leaks, recorded_runs_name_the_leaking_lines)
+LongTest(leaks, recorded_runs_name_the_leaking_lines)
 {
     cJSON *truth = mvt_json_file("leaks/leaks.json");
     const cJSON *run;

@@ -269,7 +269,7 @@ Test(ledger, pinned_memory_ends_with_the_context_of_its_device)
 
 /* Walks over all memory at each reset would be 10^10 steps, more than half a minute of the
  * processor's time gives. */
-Test(ledger, a_reset_looks_only_at_what_it_frees)
+LongTest(ledger, a_reset_looks_only_at_what_it_frees)
 {
     enum { MANY = 100000 };
     const struct rlimit most = {30, 30};

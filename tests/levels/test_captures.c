@@ -12,7 +12,7 @@ static cJSON *leaks_of(const char *name, const char *level)
                     name);
 }
 
-Test(captures, what_is_kept_in_each_step_is_the_first_leak)
+LongTest(captures, what_is_kept_in_each_step_is_the_first_leak)
 {
     static const struct {
         const char *name, *level, *function, *library;
@@ -49,7 +49,7 @@ Test(captures, graphs_that_are_instantiated_in_each_step_are_a_leak)
     cr_assert(strstr(mvt_json_text(grown, "culprit"), "keep_graph"));
 }
 
-Test(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
+LongTest(captures, programs_that_keep_nothing_have_no_leak_at_any_level)
 {
     static const char *const clean[] = {"train", "sleep", "loader",      "jax",
                                         "cupy",  "numba", "plain_clean", "two_devices"};
@@ -157,7 +157,7 @@ Test(captures, a_file_without_its_end_is_said_to_be_damaged)
 }
 
 /* A call of CUDA gets a segment for one block: neither is there without the other. */
-Test(captures, reserved_memory_of_calls_peaks_with_its_block)
+LongTest(captures, reserved_memory_of_calls_peaks_with_its_block)
 {
     static const char *const names[] = {"jax", "plain_malloc", "cupy", "loader"};
 

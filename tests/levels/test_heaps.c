@@ -118,7 +118,7 @@ static void random_call(mvt_calls *c, slow_heaps *s, uint64_t *random)
     }
 }
 
-Test(heaps, each_heap_holds_what_the_slow_replay_holds)
+LongTest(heaps, each_heap_holds_what_the_slow_replay_holds)
 {
     static slow_heaps slow;
 
@@ -219,7 +219,7 @@ Test(heaps, overlapping_blocks_of_a_damaged_file_do_no_harm)
     mvt_lives(mvt_memory(), &trace, 1);
 }
 
-Test(heaps, too_little_memory_leaves_the_trace_as_it_was)
+LongTest(heaps, too_little_memory_leaves_the_trace_as_it_was)
 {
     mvt_calls *c = mvt_calls_new();
     const mv_trace *before;

@@ -63,7 +63,7 @@ static void random_call(mvt_calls *c, uint64_t *random)
     mvt_call_row(c, action, args);
 }
 
-Test(levels, each_level_holds_what_the_calls_hold_and_its_peak_is_theirs)
+LongTest(levels, each_level_holds_what_the_calls_hold_and_its_peak_is_theirs)
 {
     for (uint64_t seed = 1; seed < 9; seed++) {
         mvt_calls *c = mvt_calls_new();

@@ -519,7 +519,7 @@ static void expect_run(const mv_trace *from)
     }
 }
 
-Test(live, training_runs_come_back_event_for_event)
+LongTest(live, training_runs_come_back_event_for_event)
 {
     for (uint64_t seed = 0; seed < 24; seed++) {
         mvt_training_truth truth;

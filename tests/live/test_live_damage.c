@@ -57,7 +57,7 @@ static uint64_t next_chunk(uint64_t at)
     return (at / CHUNK + 1) * CHUNK;
 }
 
-Test(live_damage, a_file_cut_anywhere_is_read_as_far_as_it_is_whole)
+LongTest(live_damage, a_file_cut_anywhere_is_read_as_far_as_it_is_whole)
 {
     mv_span file = some_file();
 
@@ -82,7 +82,7 @@ static void flip(uint8_t *file, uint64_t length, uint64_t at)
     }
 }
 
-Test(live_damage, any_byte_may_be_wrong)
+LongTest(live_damage, any_byte_may_be_wrong)
 {
     mv_span file = some_file();
     uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);

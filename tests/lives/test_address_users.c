@@ -63,7 +63,7 @@ static void compare(const mv_trace *trace, const char *name)
     }
 }
 
-Test(address_users, are_those_of_a_slow_search_on_real_snapshots)
+LongTest(address_users, are_those_of_a_slow_search_on_real_snapshots)
 {
     mvt_each_snapshot(compare);
 }

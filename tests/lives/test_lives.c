@@ -441,7 +441,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(lives, real_snapshots_are_explained_without_doubts)
+LongTest(lives, real_snapshots_are_explained_without_doubts)
 {
     mvt_each_snapshot(check_snapshot);
 }

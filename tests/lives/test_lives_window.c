@@ -38,7 +38,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(lives_window, has_the_heap_of_the_whole_trace)
+LongTest(lives_window, has_the_heap_of_the_whole_trace)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -364,7 +364,7 @@ Test(mcp, every_tool_answers_and_says_what_it_takes)
     }
 }
 
-Test(mcp, answers_are_what_the_program_prints)
+LongTest(mcp, answers_are_what_the_program_prints)
 {
     static const char *const tools[] = {"info", "stats", "leaks", "peak", "oom", "fragmentation"};
     char requests[2048] = "", *lines;

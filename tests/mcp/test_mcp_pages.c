@@ -91,7 +91,7 @@ static const char *capture_file(void)
 }
 
 /* Commands are in `...`, or lines of their own; those that record are other programs'. */
-Test(mcp_pages, every_command_of_the_skill_runs)
+LongTest(mcp_pages, every_command_of_the_skill_runs)
 {
     const char *page = text_of(MV_SOURCE_DIR "/SKILL.md"), *capture = capture_file();
     uint32_t count = 0, lines = 0;

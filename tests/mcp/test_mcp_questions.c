@@ -86,7 +86,7 @@ static char *requests_of(const cJSON *questions)
     return lines;
 }
 
-Test(mcp_questions, each_is_answered_by_the_tools_alone)
+LongTest(mcp_questions, each_is_answered_by_the_tools_alone)
 {
     const cJSON *questions, *question, *call, *fact;
     char *lines, expected[300];

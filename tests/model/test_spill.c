@@ -233,7 +233,7 @@ static void *read_on(void *user)
     return NULL;
 }
 
-Test(spill, others_may_read_meanwhile)
+LongTest(spill, others_may_read_meanwhile)
 {
     static heap h;
     reader r = {.heap = &h};

@@ -60,12 +60,12 @@ static void check_plain(const mv_trace *trace, const char *name)
     cr_assert_eq(memcmp(second.data, bytes.data, bytes.length), 0, "%s", name);
 }
 
-Test(msgpack, every_real_snapshot_comes_back_from_the_compact_form)
+LongTest(msgpack, every_real_snapshot_comes_back_from_the_compact_form)
 {
     mvt_each_snapshot(check_compact);
 }
 
-Test(msgpack, every_real_snapshot_comes_back_from_the_plain_form)
+LongTest(msgpack, every_real_snapshot_comes_back_from_the_plain_form)
 {
     mvt_each_snapshot(check_plain);
 }

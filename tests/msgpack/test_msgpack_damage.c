@@ -35,7 +35,7 @@ static void check_cuts(mv_span bytes, uint64_t stride)
     }
 }
 
-Test(msgpack_damage, a_cut_at_any_byte_is_truncated)
+LongTest(msgpack_damage, a_cut_at_any_byte_is_truncated)
 {
     mvt_trace *t = mvt_new();
     mv_trace trace;
@@ -66,7 +66,7 @@ static void check_damage(mv_span bytes)
     cr_assert_lt(refused, bytes.length / 3);
 }
 
-Test(msgpack_damage, a_flipped_byte_does_no_harm)
+LongTest(msgpack_damage, a_flipped_byte_does_no_harm)
 {
     mv_trace trace = mvt_full_trace(mvt_memory());
 

@@ -269,7 +269,7 @@ static uint32_t check_run(const expected *want, double *over, double *under)
 
 /* Blocks get up to 1 MiB beyond their requests, which a forecast does not know: it is rather low.
  */
-Test(forecast, recorded_steps_took_what_was_forecast)
+LongTest(forecast, recorded_steps_took_what_was_forecast)
 {
     static const expected runs[] = {
         {"gpt_train", 0.01, 0.03, 0},

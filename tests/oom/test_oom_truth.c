@@ -75,7 +75,7 @@ static void check_verdict(loaded *l, const char *name, const cJSON *truth)
     }
 }
 
-Test(oom_truth, verdicts_are_what_running_it_again_showed)
+LongTest(oom_truth, verdicts_are_what_running_it_again_showed)
 {
     each(check_verdict);
     cr_expect_gt(shares, 4);
@@ -122,7 +122,7 @@ static void check_figures(loaded *l, const char *name, const cJSON *truth)
     }
 }
 
-Test(oom_truth, limits_are_within_their_bounds)
+LongTest(oom_truth, limits_are_within_their_bounds)
 {
     each(check_figures);
 }
@@ -144,7 +144,7 @@ static void check_advice(loaded *l, const char *name, const cJSON *truth)
     }
 }
 
-Test(oom_truth, settings_are_advised_only_after_a_replay)
+LongTest(oom_truth, settings_are_advised_only_after_a_replay)
 {
     each(check_advice);
 }
@@ -171,7 +171,7 @@ static void check_leak(loaded *l, const char *name, const cJSON *truth)
     }
 }
 
-Test(oom_truth, a_leak_that_filled_the_memory_is_named_first)
+LongTest(oom_truth, a_leak_that_filled_the_memory_is_named_first)
 {
     each(check_leak);
 }
@@ -198,7 +198,7 @@ static void check_cut(loaded *l, const char *name, const cJSON *truth)
     }
 }
 
-Test(oom_truth, later_events_change_nothing)
+LongTest(oom_truth, later_events_change_nothing)
 {
     each(check_cut);
 }
@@ -227,7 +227,7 @@ static void check_late(loaded *l, const char *name, const cJSON *truth)
     }
 }
 
-Test(oom_truth, without_the_beginning_no_verdict_is_wrong)
+LongTest(oom_truth, without_the_beginning_no_verdict_is_wrong)
 {
     each(check_late);
     cr_expect_gt(known, cuts * 3 / 4, "%u of %u", known, cuts);
@@ -248,7 +248,7 @@ static void check_plain(loaded *l, const char *name, const cJSON *truth)
     cr_expect_eq(run.status, 0, "%s: %s%s", name, run.out, run.err);
 }
 
-Test(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 250)
+LongTest(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 250)
 {
     each(check_plain);
 }
@@ -256,7 +256,7 @@ Test(oom_truth, plain_msgpack_has_the_same_failures, .timeout = 250)
 /* A step that began small: its forecast, 3.85 times the only earlier one, is below the limit, and a
  * replay that follows it to its end needs no guess of what expandable segments leave unused. (Run
  * under this limit with expandable segments, it passes.) */
-Test(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
+LongTest(oom_truth, a_forecast_below_the_limit_is_replayed_to_its_end)
 {
     loaded l;
     const mv_oom *o;

@@ -18,7 +18,7 @@ Test(page, is_written_beside_the_file_when_nothing_else_is_named)
 }
 
 /* The members of a session (view/state/session.h), and nothing that a viewer does anyway. */
-Test(page, opens_on_what_was_asked_for)
+LongTest(page, opens_on_what_was_asked_for)
 {
     static const struct {
         const char *command, *want;

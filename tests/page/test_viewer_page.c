@@ -131,7 +131,7 @@ Test(viewer_page, is_found_beside_the_program_and_where_both_are_installed)
 
 #define ALONE "unset MEMVIZ_PAGE; mkdir a && cp $MEMVIZ a/program && "
 
-Test(viewer_page, without_memviz_html_a_page_has_the_still_picture)
+LongTest(viewer_page, without_memviz_html_a_page_has_the_still_picture)
 {
     static const char *const commands[] = {
         "trace_plot", "segment_plot", "trace_plot --view state", "trace_plot --view pools",

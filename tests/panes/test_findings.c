@@ -50,7 +50,7 @@ static void expect_first(const char *name, mv_finding_kind kind, const char *cul
     cr_expect(strstr(b.found.rows[0].culprit, culprit), "%s: %s", name, b.found.rows[0].culprit);
 }
 
-Test(findings, the_worst_is_first_and_names_the_culprit)
+LongTest(findings, the_worst_is_first_and_names_the_culprit)
 {
     expect_first("leak_in_training", MV_FINDING_LEAK, "train.py:62 forward");
     expect_first("frag_pinned_by_small", MV_FINDING_FRAGMENTED, "train.py:159");
@@ -132,7 +132,7 @@ static void check_peak_rows(mv_view *view, const char *name)
     }
 }
 
-Test(findings, rows_of_the_peak_are_told_apart)
+LongTest(findings, rows_of_the_peak_are_told_apart)
 {
     mvt_each_view(check_peak_rows);
 }
@@ -199,7 +199,7 @@ static void check_view(mv_view *view, const char *name)
     }
 }
 
-Test(findings, places_show_what_they_are_about)
+LongTest(findings, places_show_what_they_are_about)
 {
     mvt_each_view(check_view);
 }

@@ -106,7 +106,7 @@ static void check_all(bench *b)
         }
 }
 
-Test(flames, sums_are_those_of_a_literal_pass)
+LongTest(flames, sums_are_those_of_a_literal_pass)
 {
     for (uint32_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = mvt_new();

@@ -87,7 +87,7 @@ static void compare_stacks(bench *b, uint32_t event)
         cr_assert_geq(cell(b, row, 0).number, cell(b, row + 1, 0).number, "largest first");
 }
 
-Test(listing, stacks_are_the_sites_of_the_peak_report)
+LongTest(listing, stacks_are_the_sites_of_the_peak_report)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "annotated", "streams",
                                         "late_start"};
@@ -103,7 +103,7 @@ Test(listing, stacks_are_the_sites_of_the_peak_report)
 
 /* ---- leaks ------------------------------------------------------------------------------- */
 
-Test(listing, leaks_are_those_of_the_leak_report)
+LongTest(listing, leaks_are_those_of_the_leak_report)
 {
     static const char *const names[] = {"leak_in_training", "leak_global_list", "oom", "gpt_train"};
 
@@ -150,7 +150,7 @@ static void compare_fragments(bench *b, uint32_t event)
     cr_expect_eq((double)largest, mvt_json_number(idle, "largest"));
 }
 
-Test(listing, holes_add_up_to_the_fragmentation_report)
+LongTest(listing, holes_add_up_to_the_fragmentation_report)
 {
     static const char *const names[] = {"frag_pinned_by_small", "gpt_train_expandable", "streams",
                                         "mempool"};
@@ -380,7 +380,7 @@ static void check_intervals(mv_view *view, const char *name)
     }
 }
 
-Test(listing, intervals_add_up_and_are_those_of_the_reports_on_every_snapshot)
+LongTest(listing, intervals_add_up_and_are_those_of_the_reports_on_every_snapshot)
 {
     mvt_each_view(check_intervals);
 }
@@ -520,7 +520,7 @@ static void check_isolated(mv_view *view, const char *name)
     cr_expect(strstr(view->panels->table_shown->question.only, "size"), "%s", name);
 }
 
-Test(listing, isolated_hits_are_counted_alone)
+LongTest(listing, isolated_hits_are_counted_alone)
 {
     mvt_each_view(check_isolated);
 }
@@ -541,7 +541,7 @@ static void check_labels(mv_view *view, const char *name)
                       "%s: %s", name, t->cells[i * 6 + 5].text);
 }
 
-Test(listing, rows_of_stacks_are_told_apart)
+LongTest(listing, rows_of_stacks_are_told_apart)
 {
     mvt_each_view(check_labels);
 }

@@ -121,7 +121,7 @@ static void check_segments(mv_view *view, const char *name)
     cr_expect_eq(waiting, f->bytes.pending, "%s", name);
 }
 
-Test(pane_flame, segments_add_up_to_what_is_reserved)
+LongTest(pane_flame, segments_add_up_to_what_is_reserved)
 {
     mvt_each_view(check_segments);
 }
@@ -154,7 +154,7 @@ static void check_isolated(mv_view *view, const char *name)
     cr_expect(mvt_scene_says(mvt_view_frame(view), "hits and all others: "), "%s", name);
 }
 
-Test(pane_flame, isolated_hits_are_counted_alone)
+LongTest(pane_flame, isolated_hits_are_counted_alone)
 {
     mvt_each_view(check_isolated);
 }

@@ -120,7 +120,7 @@ static void check_numbers(mv_view *view, const char *name)
     check_head(view, name);
 }
 
-Test(pane_state, says_what_the_report_says)
+LongTest(pane_state, says_what_the_report_says)
 {
     mvt_each_view(check_numbers);
 }
@@ -187,7 +187,7 @@ static void check_events(const char *name, uint32_t step)
     }
 }
 
-Test(pane_state, marks_what_the_event_changed)
+LongTest(pane_state, marks_what_the_event_changed)
 {
     check_events("frag_pinned_by_small", 1);
     check_events("gpt_train_expandable", 131);

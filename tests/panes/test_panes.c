@@ -108,14 +108,14 @@ static void check_view(mv_view *view, const char *name)
     }
 }
 
-Test(panes, every_snapshot_can_be_read)
+LongTest(panes, every_snapshot_can_be_read)
 {
     mvt_each_view(check_view);
 }
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-Test(panes, state_follows_the_cursor)
+LongTest(panes, state_follows_the_cursor)
 {
     mv_view *view = mvt_view("gpt_train");
     const mv_document_device *d = mv_view_device(view);
@@ -182,7 +182,7 @@ Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)
     cr_expect_str_eq(view->now->search, "");
 }
 
-Test(panes, a_click_on_a_block_pins_it)
+LongTest(panes, a_click_on_a_block_pins_it)
 {
     mv_view *view = mvt_view("gpt_train");
     const mv_document_device *d = mv_view_device(view);

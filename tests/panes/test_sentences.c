@@ -96,7 +96,7 @@ static void check_view(mv_view *view, const char *name)
     check_fragmentation(&c, device->device);
 }
 
-Test(sentences, the_viewer_says_what_the_commands_say)
+LongTest(sentences, the_viewer_says_what_the_commands_say)
 {
     mvt_each_view(check_view);
 }
@@ -115,7 +115,7 @@ static char *on_one_line(char *text)
     return text;
 }
 
-Test(sentences, the_title_of_a_page_is_what_the_command_says)
+LongTest(sentences, the_title_of_a_page_is_what_the_command_says)
 {
     static const char *const names[] = {"leak_in_training", "gpt_train", "mlp_train",
                                         "leak_global_list", "graphs",    "ring",
@@ -139,7 +139,7 @@ Test(sentences, the_title_of_a_page_is_what_the_command_says)
     }
 }
 
-Test(sentences, text_and_json_say_the_same)
+LongTest(sentences, text_and_json_say_the_same)
 {
     static const char *const names[] = {"oom", "oom_fragmented", "ring", "frag_pinned_by_small"};
     static const char *const commands[] = {"oom", "fragmentation", "whatif"};

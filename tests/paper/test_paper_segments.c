@@ -32,13 +32,13 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-Test(paper_segments, pictures_of_every_snapshot_can_be_read)
+LongTest(paper_segments, pictures_of_every_snapshot_can_be_read)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
 /* Segments that come and go below others, which slide and change their colour all the time. */
-Test(paper_segments, restless_segments_stay_a_small_file)
+LongTest(paper_segments, restless_segments_stay_a_small_file)
 {
     mvt_trace *t = mvt_new();
     uint64_t held[600] = {0}, state = 5;

@@ -208,7 +208,7 @@ static void compare(const mv_trace *trace, uint32_t from, uint32_t to)
         compare_at(&p, e, from, to, scale, bottom);
 }
 
-Test(paper_timeline, shapes_are_where_a_literal_model_puts_them)
+LongTest(paper_timeline, shapes_are_where_a_literal_model_puts_them)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = random_trace(seed, 40 + 20 * (uint32_t)seed);
@@ -280,7 +280,7 @@ static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint
     mvt_scene_check(&p.timeline.scene, "part");
 }
 
-Test(paper_timeline, parts_are_stacked_without_the_others)
+LongTest(paper_timeline, parts_are_stacked_without_the_others)
 {
     for (uint64_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = random_trace(seed, 60 + 20 * (uint32_t)seed);
@@ -389,7 +389,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(paper_timeline, pictures_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, pictures_of_every_snapshot_can_be_read)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -421,7 +421,7 @@ static void check_narrow(const mv_trace *trace, const char *name)
     }
 }
 
-Test(paper_timeline, narrow_pictures_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, narrow_pictures_of_every_snapshot_can_be_read)
 {
     mvt_each_snapshot(check_narrow);
 }
@@ -442,7 +442,7 @@ static void check_part_of_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(paper_timeline, parts_of_every_snapshot_can_be_read)
+LongTest(paper_timeline, parts_of_every_snapshot_can_be_read)
 {
     mvt_each_snapshot(check_part_of_snapshot);
 }
@@ -463,7 +463,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
 
-Test(paper_timeline, says_what_is_there_and_what_is_missing)
+LongTest(paper_timeline, says_what_is_there_and_what_is_missing)
 {
     SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
          "peak 1.15 GiB \xc2\xb7 event 2,150 \xc2\xb7 2.948 s", "train.py:62 forward",
@@ -594,7 +594,7 @@ Test(paper_timeline, traces_of_nearly_nothing_are_drawn)
 
 /* Many lines of code, sizes from tiny to large, short and long lives: nothing that can be merged.
  * The file stays small all the same, and texts stay apart. */
-Test(paper_timeline, a_picture_of_anything_stays_small)
+LongTest(paper_timeline, a_picture_of_anything_stays_small)
 {
     enum { EVENTS = 60000, LIVING = 3000 };
     mvt_trace *t = mvt_new();
@@ -625,7 +625,7 @@ Test(paper_timeline, a_picture_of_anything_stays_small)
     cr_expect_gt(p.timeline.drawn, 1000);
 }
 
-Test(paper_timeline, fails_when_memory_is_out)
+LongTest(paper_timeline, fails_when_memory_is_out)
 {
     mvt_trace *t = random_trace(5, 60);
     const mv_trace *trace = mvt_done(t);

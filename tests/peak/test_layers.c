@@ -57,7 +57,7 @@ static const char *loops_of(const mv_trace *trace)
 
 /* The counts are those in testdata/snapshots/train.py (L=), of torchvision's models, and of the
  * scripts that recorded the others. */
-Test(layers, recorded_models_have_the_layers_that_they_were_made_with)
+LongTest(layers, recorded_models_have_the_layers_that_they_were_made_with)
 {
     static const struct {
         const char *file, *loops;

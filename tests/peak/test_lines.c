@@ -128,7 +128,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(lines, add_up_on_every_snapshot)
+LongTest(lines, add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -168,7 +168,7 @@ static void expect_warning(const char *command, const char *warning)
 #define THAT "sed 1i# $SNAPS/train.py >that.py;"
 
 /* A file that is evidently not what ran is shown with a warning, one for each file. */
-Test(lines, source_of_another_version_is_shown_with_a_warning)
+LongTest(lines, source_of_another_version_is_shown_with_a_warning)
 {
     static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
     char command[400];

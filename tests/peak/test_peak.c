@@ -80,7 +80,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(peak, figures_add_up_on_every_snapshot)
+LongTest(peak, figures_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -108,7 +108,7 @@ static uint64_t slow_peak_without(const survey *s, const mv_sites *sites, const 
     return peak;
 }
 
-Test(peak, marginal_bytes_of_random_training_equal_the_slow_way)
+LongTest(peak, marginal_bytes_of_random_training_equal_the_slow_way)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         mvt_trace *t = mvt_new();

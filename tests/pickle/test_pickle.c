@@ -132,7 +132,7 @@ static void check_both_writers(const mv_trace *trace, const char *name)
     }
 }
 
-Test(pickle, short_way_equals_long_way_on_real_snapshots)
+LongTest(pickle, short_way_equals_long_way_on_real_snapshots)
 {
     mvt_each_snapshot(check_both_writers);
 }
@@ -157,7 +157,7 @@ static mvt_trace *random_trace(unsigned seed)
     return t;
 }
 
-Test(pickle, random_traces_survive_both_writers_both_ways)
+LongTest(pickle, random_traces_survive_both_writers_both_ways)
 {
     for (unsigned seed = 1; seed <= 30; seed++) {
         mvt_trace *t = random_trace(seed);
@@ -213,7 +213,7 @@ static void expect_cuts_end_the_input(mv_span pickle)
     }
 }
 
-Test(pickle, every_cut_is_the_end_of_the_input)
+LongTest(pickle, every_cut_is_the_end_of_the_input)
 {
     mvt_trace *t = mvt_new();
 

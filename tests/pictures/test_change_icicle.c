@@ -150,7 +150,7 @@ Test(change_icicle, folded_differences_are_what_flame_graph_tools_read)
         mvt_sh("$MEMVIZ diff -q %s %s -o x.folded && cat x.folded", files[0], files[1]).out, "odd");
 }
 
-Test(change_icicle, the_command_writes_it)
+LongTest(change_icicle, the_command_writes_it)
 {
     mvt_run r =
         mvt_sh("$MEMVIZ diff -q $SNAPS/leak_in_training.pickle $SNAPS/gpt_train.pickle -o x.svg && "

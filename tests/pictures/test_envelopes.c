@@ -150,7 +150,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     check_snapshot_in(trace, name, (mv_paper_opts){.width = 800, .height = 360});
 }
 
-Test(envelopes, pictures_of_every_snapshot_can_be_read)
+LongTest(envelopes, pictures_of_every_snapshot_can_be_read)
 {
     mvt_each_snapshot(check_snapshot);
 }

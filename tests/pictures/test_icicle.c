@@ -188,7 +188,7 @@ static void check_boxes(picture *p, uint64_t least, uint32_t most, uint32_t deep
     cr_assert_eq(nodes, meant, "what is as heavy as the lightest box has a box");
 }
 
-Test(icicle, trees_and_boxes_are_those_of_literal_models)
+LongTest(icicle, trees_and_boxes_are_those_of_literal_models)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         mvt_trace *t = random_trace(seed, 5 + 6 * (uint32_t)seed);
@@ -224,7 +224,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-Test(icicle, pictures_of_every_snapshot_can_be_read)
+LongTest(icicle, pictures_of_every_snapshot_can_be_read)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -262,7 +262,7 @@ Test(icicle, blocks_of_no_bytes_leave_nothing)
 }
 
 /* 1,500 stacks of 120 frames that have little in common, with labels as bad as can be. */
-Test(icicle, a_picture_of_anything_stays_small)
+LongTest(icicle, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();
     uint64_t state = 7, addr = (uint64_t)1 << 40;
@@ -319,7 +319,7 @@ Test(icicle, scene_of_a_small_trace)
 
 /* ---- the commands ------------------------------------------------------------------------ */
 
-Test(icicle, commands_draw_flame_graphs)
+LongTest(icicle, commands_draw_flame_graphs)
 {
     static const char *const names[] = {"gpt_train", "streams", "two_devices", "no_history"};
 

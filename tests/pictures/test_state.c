@@ -164,7 +164,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-Test(state, pictures_of_every_snapshot_can_be_read)
+LongTest(state, pictures_of_every_snapshot_can_be_read)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -233,7 +233,7 @@ Test(state, traces_of_nearly_nothing_are_drawn)
 }
 
 /* Very many pieces of all sizes in many pools' worth of streams. */
-Test(state, a_picture_of_anything_stays_small)
+LongTest(state, a_picture_of_anything_stays_small)
 {
     mvt_trace *t = mvt_new();
     uint64_t state = 3;
@@ -281,7 +281,7 @@ Test(state, scene_of_a_small_trace)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-Test(state, command_draws_the_state)
+LongTest(state, command_draws_the_state)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ segment_plot --json --view state --at peak "
                               "$SNAPS/gpt_train.pickle -o x.svg");

@@ -75,7 +75,7 @@ static bool compare(const char *written)
     return is_same;
 }
 
-Test(python_snapshot, what_the_package_writes_is_the_snapshot)
+LongTest(python_snapshot, what_the_package_writes_is_the_snapshot)
 {
     const char *folder = mvt_temp_folder(), *pythons[MVT_MOST_PYTHONS];
     unsigned there = unpack_all(folder), written = 0, same = 0;

@@ -387,7 +387,8 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
     }
 }
 
-/* Frees that were not recorded make a peak of allocated memory doubtful, and none of reserved. */
+/* Where no free was recorded, blocks may have ended earlier, and segments may have been there
+ * before. */
 Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
 {
     mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "
@@ -396,7 +397,7 @@ Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
     cr_expect(strstr(run.out, "above no_free_completed.pickle as far as is known"), "%s", run.out);
     cr_expect(strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats says"),
               "%s", run.out);
-    cr_expect(strstr(run.out, "~ 188 MiB +100 MiB 200 MiB"), "%s", run.out);
+    cr_expect(strstr(run.out, "~ 188 MiB +100 MiB >= 200 MiB"), "%s", run.out);
 }
 
 /* A budget that all files together overrun, but none alone. */
@@ -410,7 +411,7 @@ Test(ranks, files_share_the_memory)
 }
 
 /* Sixty summaries are more than the limit, each file and its summary far less. */
-Test(ranks, summaries_that_are_kept_count)
+LongTest(ranks, summaries_that_are_kept_count)
 {
     mvt_run run = mvt_sh("set --; while test $# -lt 60; do set -- \"$@\" $SNAPS/gpt_train.pickle; "
                          "done; $MEMVIZ ranks -q --max-memory 12M \"$@\"");

@@ -93,7 +93,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(summary, comes_back_from_its_bytes)
+LongTest(summary, comes_back_from_its_bytes)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -163,7 +163,7 @@ Test(summary, damage_is_refused)
 }
 
 /* Whoever makes the hash right still cannot make the reader believe a wrong count. */
-Test(summary, damage_with_a_right_hash_is_refused_or_read)
+LongTest(summary, damage_with_a_right_hash_is_refused_or_read)
 {
     mvt_trace *t = mvt_small();
     round_trip r;

@@ -51,7 +51,7 @@ Test(bystanders, a_filter_is_told_at_the_first_event)
     cr_expect(strstr(r.err, "it has a filter on system calls"), "%s", r.err);
 }
 
-Test(bystanders, children_that_return_from_the_handler_that_forked_them)
+LongTest(bystanders, children_that_return_from_the_handler_that_forked_them)
 {
     static const char *const stacks[] = {"none", "native"};
 
@@ -65,7 +65,7 @@ Test(bystanders, children_that_return_from_the_handler_that_forked_them)
 }
 
 /* Another user's where there is one to be: they come faster than each could be waited for. */
-Test(bystanders, those_who_connect_and_say_nothing_hold_no_one_up)
+LongTest(bystanders, those_who_connect_and_say_nothing_hold_no_one_up)
 {
     mvt_run r =
         mvt_sh("chmod 777 .; [ $(id -u) != 0 ] || as='setpriv --reuid=65534 --clear-groups'; "

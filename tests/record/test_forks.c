@@ -20,7 +20,7 @@ static void expect_no_hang(const char *stacks, const char *more, const char *mod
                   run.out);
 }
 
-Test(forks, children_do_not_hang_among_threads_that_call_cuda)
+LongTest(forks, children_do_not_hang_among_threads_that_call_cuda)
 {
     expect_no_hang("none", "", "cuda", 100);
     expect_no_hang("python", "", "cuda", 150);
@@ -29,7 +29,7 @@ Test(forks, children_do_not_hang_among_threads_that_call_cuda)
 }
 
 /* Without us such a child hangs only if it asks the loader. */
-Test(forks, children_that_inherit_the_loaders_lock_do_not_hang_because_of_us)
+LongTest(forks, children_that_inherit_the_loaders_lock_do_not_hang_because_of_us)
 {
     expect_no_hang("none", "", "loader", 50);
     expect_no_hang("python", "", "loader", 50);
@@ -38,14 +38,14 @@ Test(forks, children_that_inherit_the_loaders_lock_do_not_hang_because_of_us)
     expect_no_hang("none", "", "raw", 50);
 }
 
-Test(forks, children_do_not_hang_among_threads_that_make_tensors)
+LongTest(forks, children_do_not_hang_among_threads_that_make_tensors)
 {
     expect_no_hang("none", "MEMVIZ_CPU=1", "tensors", 150);
     expect_no_hang("python", "MEMVIZ_CPU=1", "tensors", 150);
 }
 
 /* Forks wait for such a thread once, and its children say no. */
-Test(forks, children_of_a_process_whose_thread_asked_and_never_reports)
+LongTest(forks, children_of_a_process_whose_thread_asked_and_never_reports)
 {
     expect_no_hang("none", "MEMVIZ_CPU=1", "asked", 100);
 }

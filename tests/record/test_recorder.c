@@ -321,19 +321,19 @@ Test(recorder, a_program_that_ends_at_once_has_every_event)
     expect_mode("abort", 1);
 }
 
-Test(recorder, exec_gives_another_file)
+LongTest(recorder, exec_gives_another_file)
 {
     expect_mode("exec", 2);
 }
 
-Test(recorder, child_has_its_own_file)
+LongTest(recorder, child_has_its_own_file)
 {
     expect_mode("fork", 2);
     expect_mode("forks", 3);
     expect_mode("clone", 2);
 }
 
-Test(recorder, child_that_becomes_a_program_has_its_own_file)
+LongTest(recorder, child_that_becomes_a_program_has_its_own_file)
 {
     expect_mode("fork_exec", 2);
     expect_mode("vfork", 2);
@@ -345,7 +345,7 @@ Test(recorder, program_that_closes_everything_keeps_its_files)
     expect_mode("close", 1);
 }
 
-Test(recorder, threads_that_end_leave_their_chunks_to_others)
+LongTest(recorder, threads_that_end_leave_their_chunks_to_others)
 {
     expect_mode("short", 1);
     expect_mode("many", 1);
@@ -415,7 +415,7 @@ static void expect_killed(unsigned us, bool waits_not)
     drop(&v);
 }
 
-Test(recorder, a_program_killed_at_any_moment_has_every_event)
+LongTest(recorder, a_program_killed_at_any_moment_has_every_event)
 {
     for (unsigned i = 0; i < 200; i++)
         expect_killed(1 + i * i % 9973, i % 4 == 3);
@@ -480,7 +480,7 @@ static bool can_mount(void)
            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-Test(recorder, full_file_system_stops_the_recording)
+LongTest(recorder, full_file_system_stops_the_recording)
 {
     victim_opts opts = {.mode = "exit", .threads = 2, .events = 300000, .small_mb = 2};
 
@@ -519,7 +519,7 @@ Test(recorder, file_that_cannot_be_made_is_none)
         .mode = "exit", .threads = 2, .events = 100, .prepare = limit_file_size_below_a_chunk});
 }
 
-Test(recorder, limit_of_file_size_stops_the_recording)
+LongTest(recorder, limit_of_file_size_stops_the_recording)
 {
     expect_stopped(
         (victim_opts){.mode = "exit", .threads = 2, .events = 1000000, .prepare = limit_file_size},

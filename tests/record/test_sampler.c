@@ -163,7 +163,7 @@ Test(sampler, a_short_program_has_a_sample_after_its_last_call)
 }
 
 /* The clock of the day is set while the program runs; samples and calls have one clock. */
-Test(sampler, samples_are_not_moved_by_a_clock_that_jumps)
+LongTest(sampler, samples_are_not_moved_by_a_clock_that_jumps)
 {
     for (int i = 0; i < 3; i++)
         expect_last_sample("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" MV_JUMPING);
@@ -184,7 +184,7 @@ static void expect_samples_in_order(const char *environment, bool are_there)
     cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
 }
 
-Test(sampler, devices_of_unknown_order_have_none)
+LongTest(sampler, devices_of_unknown_order_have_none)
 {
     expect_samples_in_order("", false);
     expect_samples_in_order("CUDA_DEVICE_ORDER=PCI_BUS_ID", true);

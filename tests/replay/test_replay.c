@@ -61,7 +61,7 @@ static void expect_all_predicted(const mv_trace *trace, const char *name)
     }
 }
 
-Test(replay, every_event_of_every_snapshot_is_predicted)
+LongTest(replay, every_event_of_every_snapshot_is_predicted)
 {
     mvt_each_snapshot(expect_all_predicted);
 }
@@ -109,7 +109,7 @@ static void expect_run(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     cr_expect_eq(result.counts.ooms, 0);
 }
 
-Test(replay, other_settings_give_what_pytorch_measured_under_them)
+LongTest(replay, other_settings_give_what_pytorch_measured_under_them)
 {
     mv_arena *arena = mvt_memory();
 
@@ -124,7 +124,7 @@ Test(replay, other_settings_give_what_pytorch_measured_under_them)
     }
 }
 
-Test(replay, one_workload_under_six_settings_each_predicts_the_others)
+LongTest(replay, one_workload_under_six_settings_each_predicts_the_others)
 {
     char confs[6][96], names[6][16];
     mv_arena *arena = mvt_memory();
@@ -182,7 +182,7 @@ static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *l
     ev->size = size;
 }
 
-Test(replay, block_sizes_do_for_reserved_memory)
+LongTest(replay, block_sizes_do_for_reserved_memory)
 {
     static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
     mv_arena *arena = mvt_memory();

@@ -136,7 +136,7 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
     }
 }
 
-Test(replay_random, same_as_the_literal_allocator)
+LongTest(replay_random, same_as_the_literal_allocator)
 {
     static const char *const confs[] = {
         "",

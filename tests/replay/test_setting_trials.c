@@ -54,7 +54,7 @@ Test(setting_trials, one_setting_changes_and_the_others_stay)
 }
 
 /* Up to any event the recorded settings lead to what the trace has there. */
-Test(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
+LongTest(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
 {
     static const char *const names[] = {"gpt_train", "whatif_2", "frag_pinned_by_small", "streams"};
 
@@ -104,7 +104,7 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
 
 /* The heap of before the trace is laid out anew under the limit that bounds the run beside it:
  * without one, requests that the run is refused would count as doubt. */
-Test(setting_trials, doubt_is_measured_within_the_limit)
+LongTest(setting_trials, doubt_is_measured_within_the_limit)
 {
     mv_trials free_one;
     bench b;
@@ -119,7 +119,7 @@ Test(setting_trials, doubt_is_measured_within_the_limit)
                   (unsigned long long)b.trials.start_error);
 }
 
-Test(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
+LongTest(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
 {
     static const char *const names[] = {"whatif_0", "whatif_1", "whatif_2",
                                         "whatif_3", "gc_limit", "frag_pinned_by_small_expandable"};

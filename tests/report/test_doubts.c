@@ -13,7 +13,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 #define NONE      "\n  no events: what was alive when the file was written is all there is\n"
 
 /* What was before the events is doubtful at a peak, and not at the end, which is in the file. */
-Test(doubts, are_said_by_each_report_that_has_a_peak)
+LongTest(doubts, are_said_by_each_report_that_has_a_peak)
 {
     static const struct {
         const char *command, *says; /* NULL: nothing of history */

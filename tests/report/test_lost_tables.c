@@ -61,7 +61,7 @@ Test(lost_tables, whole_files_have_no_damage)
     cr_expect(cJSON_IsNumber(get(first_of(ledger, "devices"), "context_estimate")));
 }
 
-Test(lost_tables, without_calls_it_is_unknown_who_holds_the_device)
+LongTest(lost_tables, without_calls_it_is_unknown_who_holds_the_device)
 {
     const char *file = DAMAGED(MV_WIRE_API_CALLS);
     const cJSON *triage = mvt_json(0, "$MEMVIZ -q --json %s", file);
@@ -93,7 +93,7 @@ Test(lost_tables, without_samples_the_use_is_unknown)
 }
 
 /* The calls show that it is a capture; with them lost, too, nothing does. */
-Test(lost_tables, a_capture_without_its_facts_is_no_snapshot)
+LongTest(lost_tables, a_capture_without_its_facts_is_no_snapshot)
 {
     const char *some = DAMAGED(MV_WIRE_FACTS);
     const char *all =

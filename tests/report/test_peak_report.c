@@ -132,7 +132,7 @@ Test(peak_report, a_file_of_one_moment_has_no_peak)
 }
 
 /* The true peak of ring is 245116928 B, most of them before the first event that is there. */
-Test(peak_report, a_target_is_as_uncertain_as_the_peak)
+LongTest(peak_report, a_target_is_as_uncertain_as_the_peak)
 {
     static const struct {
         const char *target, *says;
@@ -178,7 +178,7 @@ Test(peak_report, a_peak_that_may_be_too_high_does_not_hide_a_higher_one)
     cr_expect(strstr(run.out, "; the true one may be lower\n"), "%s", run.out);
 }
 
-Test(peak_report, exit_statuses_are_those_of_the_contract)
+LongTest(peak_report, exit_statuses_are_those_of_the_contract)
 {
     static const struct {
         const char *command, *err;

@@ -132,7 +132,7 @@ static void expect_width(const char *text, uint32_t columns, const char *what)
 }
 
 /* Every report at every width, on snapshots that have much to say. */
-Test(prose, no_line_is_wider_than_the_terminal)
+LongTest(prose, no_line_is_wider_than_the_terminal)
 {
     static const unsigned widths[] = {60, 80, 120, 200};
     static const char *const all[] = {
@@ -183,7 +183,7 @@ Test(prose, no_line_is_wider_than_the_terminal)
 }
 
 /* The verdicts of peak and lines fit narrow terminals, too, and end in the name. */
-Test(prose, verdicts_fit_forty_columns)
+LongTest(prose, verdicts_fit_forty_columns)
 {
     static const char *const all[] = {
         "peak leak_in_training.pickle",     "peak --at end resnet_all.pickle",
@@ -200,7 +200,7 @@ Test(prose, verdicts_fit_forty_columns)
 }
 
 /* The line and the name that tell the rows apart are there at the least width. */
-Test(prose, the_name_of_a_row_stays)
+LongTest(prose, the_name_of_a_row_stays)
 {
     static const struct {
         const char *arguments, *text;
@@ -246,7 +246,7 @@ Test(prose, the_line_of_a_place_is_never_cut)
                      "backward..kward0)|..lit_size_mb:128");
 }
 
-Test(prose, reports_fit_the_terminal)
+LongTest(prose, reports_fit_the_terminal)
 {
     static const unsigned sizes[][2] = {{80, 24}, {120, 40}};
 
@@ -314,7 +314,7 @@ static mvt_run on_terminal(const char *before, const char *arguments)
                   before, arguments);
 }
 
-Test(prose, long_output_goes_to_the_pager_of_a_terminal)
+LongTest(prose, long_output_goes_to_the_pager_of_a_terminal)
 {
     static const struct {
         const char *before, *arguments;

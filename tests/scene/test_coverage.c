@@ -79,7 +79,7 @@ static int model(const corner *c, int count, int column, int row)
     return (int)((sum > 1 ? 1 : sum) * 255 + 0.5);
 }
 
-Test(coverage, any_polygon_has_the_mean_of_its_winding)
+LongTest(coverage, any_polygon_has_the_mean_of_its_winding)
 {
     uint64_t state = 7;
 
@@ -209,7 +209,7 @@ Test(coverage, edges_far_away_are_harmless)
     mv_coverage_release(&d.cover);
 }
 
-Test(coverage, memory_may_run_out)
+LongTest(coverage, memory_may_run_out)
 {
     mv_budget budget = {.limit = 0};
     mv_coverage c;

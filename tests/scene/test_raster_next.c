@@ -325,7 +325,7 @@ static void add_whole(mv_scene *scene, uint64_t *random)
                       mvt_random(random, 1 << 24) << 8 | (kind == 4 ? 0x60 : 0xff));
 }
 
-Test(raster_next, what_is_hidden_is_not_missed)
+LongTest(raster_next, what_is_hidden_is_not_missed)
 {
     mv_arena *arena = mvt_memory();
     uint64_t random = 21;
@@ -375,7 +375,7 @@ Test(raster_next, steps_are_areas)
 
 /* ---- the viewer's frames ----------------------------------------------------------------- */
 
-Test(raster_next, frames_of_the_viewer_are_those_drawn_anew)
+LongTest(raster_next, frames_of_the_viewer_are_those_drawn_anew)
 {
     static const char keys[] = "WWDDAS,.,.PCCT123410";
     mv_view *view = mvt_view("leak_in_training");

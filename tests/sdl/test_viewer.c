@@ -24,7 +24,7 @@ static void check_says_how(const char *command, const char *how)
     cr_expect(strstr(one_line(&r), how), "%s: %s", command, r.err);
 }
 
-Test(viewer, built_without_sdl_says_how_to_get_it)
+LongTest(viewer, built_without_sdl_says_how_to_get_it)
 {
     mvt_run r;
 
@@ -57,7 +57,7 @@ Test(viewer, without_a_display_says_so)
 static const char fields[] = "first_frame_ms index_ms p50_ms p90_ms p99_ms max_ms frames events "
                              "rss_bytes";
 
-Test(viewer, bench_prints_what_scripts_read)
+LongTest(viewer, bench_prints_what_scripts_read)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ view --headless --renderer software --size 800x600 --bench "
                               "panzoom --frames 60 --json $SNAPS/gpt_train.pickle");
@@ -76,7 +76,7 @@ Test(viewer, bench_prints_what_scripts_read)
     cr_expect_geq(mvt_json_number(json, "index_ms"), 0);
 }
 
-Test(viewer, bench_prints_text)
+LongTest(viewer, bench_prints_text)
 {
     mvt_run r = mvt_sh("$MEMVIZ view --headless --bench panzoom --frames 20 --size 640x400 "
                        "$SNAPS/gpt_train.pickle");
@@ -87,7 +87,7 @@ Test(viewer, bench_prints_text)
               "%s", r.out);
 }
 
-Test(viewer, a_shot_has_its_size_and_shows_something)
+LongTest(viewer, a_shot_has_its_size_and_shows_something)
 {
     mvt_run r = mvt_sh("$MEMVIZ view --headless --shot shot.png --size 900x700 --theme dark "
                        "$SNAPS/leak_in_training.pickle && cat shot.png >&2");
@@ -107,7 +107,7 @@ Test(viewer, a_shot_has_its_size_and_shows_something)
     free(pixels);
 }
 
-Test(viewer, scripts_run_and_say_which_line_fails)
+LongTest(viewer, scripts_run_and_say_which_line_fails)
 {
     mvt_run r = mvt_sh("printf 'open '$SNAPS'/gpt_train.pickle\nwait idle\nkey Shift+P\n"
                        "expect text train.py\nshot a.png\nsize 700 500\nshot b.png\n' >good && "
@@ -131,7 +131,7 @@ static void check_refusal(const char *command, int status, const char *why)
 }
 
 /* The script that the manual shows. */
-Test(viewer, manual_has_a_script_that_runs)
+LongTest(viewer, manual_has_a_script_that_runs)
 {
     mvt_run r = mvt_sh("cp $SNAPS/frag_pinned_by_small.pickle .;"
                        "sed -n '/^    open /,/^    shot /s/^    //p' '" MV_SOURCE_DIR
@@ -141,7 +141,7 @@ Test(viewer, manual_has_a_script_that_runs)
     cr_expect_eq(r.status, 0, "%s", r.err);
 }
 
-Test(viewer, wrong_options_are_refused)
+LongTest(viewer, wrong_options_are_refused)
 {
     check_refusal("$MEMVIZ view --headless --shot x.png missing.pickle", 1, "missing.pickle: ");
     check_refusal("$MEMVIZ view --headless --shot x.png $SNAPS/gpt_train.pickle missing.pickle", 1,

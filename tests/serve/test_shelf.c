@@ -132,7 +132,7 @@ static void each_file(const char *folder, int round, uint32_t count, bool is_mad
     }
 }
 
-Test(shelf, files_take_the_rows_of_those_that_are_gone)
+LongTest(shelf, files_take_the_rows_of_those_that_are_gone)
 {
     const char *folder = mvt_serve_folder();
     mv_shelf_file first;
@@ -164,7 +164,7 @@ Test(shelf, files_take_the_rows_of_those_that_are_gone)
     mv_shelf_close(shelf);
 }
 
-Test(shelf, names_that_come_and_go_take_no_memory)
+LongTest(shelf, names_that_come_and_go_take_no_memory)
 {
     mv_arena *arena = mvt_arena_of(64 * MIB);
     const char *folder = mvt_serve_folder();
@@ -183,7 +183,7 @@ Test(shelf, names_that_come_and_go_take_no_memory)
     mv_shelf_close(shelf);
 }
 
-Test(shelf, named_files_come_before_those_of_full_folders)
+LongTest(shelf, named_files_come_before_those_of_full_folders)
 {
     const char *folder = mvt_serve_folder(), *other = mvt_serve_folder(), *paths[2] = {folder};
     mv_shelf_list list;

@@ -154,7 +154,7 @@ Test(mapping, sources_say_that_a_file_shrank)
 }
 
 /* At several places of a container, a live file and a summary; in every kind of command. */
-Test(mapping, commands_end_with_a_line)
+LongTest(mapping, commands_end_with_a_line)
 {
     static const char *const make[] = {"$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin",
                                        "$MEMVIZ summarize -q $SNAPS/gpt_train.pickle -o f.bin",

@@ -37,7 +37,7 @@ Test(source, only_files_are_opened_as_files, .timeout = 200)
     mv_source_close(&source);
 }
 
-Test(source, a_user_may_name_a_pipe)
+LongTest(source, a_user_may_name_a_pipe)
 {
     static const char *const commands[] = {
         "$MEMVIZ info -q /dev/stdin <$SNAPS/gpt_train.pickle",

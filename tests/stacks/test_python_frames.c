@@ -2,7 +2,7 @@
  * lays it out. */
 #include "tests/fixture/fixture_pythons.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 #include <string.h>
 
 /* Runs walk_frames.py, which compares and fails by itself, and shows its last line. */
@@ -20,7 +20,7 @@ static void walk_in(const char *python)
     cr_log_info("%s", last);
 }
 
-Test(python_frames, are_those_of_every_interpreter_here)
+LongTest(python_frames, are_those_of_every_interpreter_here)
 {
     const char *pythons[MVT_MOST_PYTHONS];
     unsigned count = mvt_pythons(pythons);

@@ -8,7 +8,7 @@
 #include "view/timeline/alignment.h"
 #include "view/timeline/pane_timeline.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -183,7 +183,7 @@ static void walk(const char *name, uint64_t random, uint32_t steps)
     check_command_line(view, name);
 }
 
-Test(session, random_states_are_shown_again, .timeout = 300)
+LongTest(session, random_states_are_shown_again, .timeout = 300)
 {
     static const char *const names[] = {"gpt_train",        "two_devices",        "oom",
                                         "leak_in_training", "frag_varying_batch", "train"};
@@ -194,7 +194,7 @@ Test(session, random_states_are_shown_again, .timeout = 300)
 }
 
 /* Whatever the view came to: its session can be read, and shows the same. */
-Test(session, edges_of_the_view_are_shown_again, .timeout = 250)
+LongTest(session, edges_of_the_view_are_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("gpt_train");
 
@@ -221,7 +221,7 @@ Test(session, edges_of_the_view_are_shown_again, .timeout = 250)
 }
 
 /* --from and --to cannot name one event. */
-Test(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
+LongTest(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
 {
     static const double from[] = {0, 2150, 4011};
 
@@ -238,7 +238,7 @@ Test(session, a_window_of_one_event_has_a_command_line, .timeout = 250)
 }
 
 /* Rounding adds up while a window is moved; the scale is that of the window, however it came. */
-Test(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
+LongTest(session, a_window_that_was_moved_is_shown_again, .timeout = 250)
 {
     mv_view *view = mvt_view("oom");
     uint64_t random = 5;
@@ -360,7 +360,7 @@ static void show(mv_session *session)
     mvt_end_now(view);
 }
 
-Test(session, damaged_texts_do_no_harm, .timeout = 300)
+LongTest(session, damaged_texts_do_no_harm, .timeout = 300)
 {
     mv_view *view = mvt_view("two_devices");
     uint64_t random = 99;
@@ -444,7 +444,7 @@ Test(session, the_program_opens_no_pipe_that_one_names)
 }
 
 /* The first line tells, not the name; a path that is open already is not read again. */
-Test(session, the_program_opens_one_as_a_file)
+LongTest(session, the_program_opens_one_as_a_file)
 {
     mvt_run run = mvt_sh(
         "printf '%%s\\n' 'wait idle' 'do next_colour' 'do pin 77' 'do theme' 'key Ctrl+S' 'key "

@@ -418,7 +418,7 @@ typedef struct {
     const char *name;
 } known;
 
-Test(steps, of_real_snapshots_are_found)
+LongTest(steps, of_real_snapshots_are_found)
 {
     static const known cases[] = {
         {"gpt_train", MV_STEPS_ANNOTATION, 4, "Optimizer.step#AdamW.step"},

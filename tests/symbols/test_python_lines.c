@@ -71,7 +71,7 @@ static unsigned compare_all(const char *python)
     return codes;
 }
 
-Test(python_lines, agree_with_every_interpreter_here)
+LongTest(python_lines, agree_with_every_interpreter_here)
 {
     const char *pythons[MVT_MOST_PYTHONS];
     unsigned count = mvt_pythons(pythons);

@@ -305,7 +305,7 @@ Test(symbols, of_the_c_library_are_found)
 }
 
 /* Damaged files: no crash, no hang, an answer for each query. */
-Test(symbols, damaged_files_do_no_harm)
+LongTest(symbols, damaged_files_do_no_harm)
 {
     const char *path = mvt_temp_file((mv_span){0});
     static uint8_t whole[1 << 20], changed[1 << 20];

@@ -116,7 +116,7 @@ static void check(const mv_trace *trace, const char *name)
     }
 }
 
-Test(thin, random_heaps_keep_sizes_and_peaks)
+LongTest(thin, random_heaps_keep_sizes_and_peaks)
 {
     for (uint32_t seed = 1; seed <= 60; seed++) {
         mvt_trace *t = mvt_new();
@@ -132,7 +132,7 @@ Test(thin, random_heaps_keep_sizes_and_peaks)
     }
 }
 
-Test(thin, every_snapshot_keeps_sizes_and_peaks)
+LongTest(thin, every_snapshot_keeps_sizes_and_peaks)
 {
     mvt_each_snapshot(check);
 }

@@ -66,7 +66,7 @@ static void check_curve(mv_view *view, const char *what)
     cr_assert(mvt_scene_says(scene, text), "%s: no text \"%s\"", what, text);
 }
 
-Test(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
+LongTest(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
 {
     for (uint32_t i = 0; i < NAMES; i++) {
         const char *a = names[i], *b = names[(i * 3 + 1) % NAMES];
@@ -88,7 +88,7 @@ Test(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
 }
 
 /* The texts of the legend and the tip do not meet others. */
-Test(compare, texts_are_readable)
+LongTest(compare, texts_are_readable)
 {
     mv_view *view = pair("leak_in_training", "gpt_train");
     static const float widths[] = {800, 1280, 1920};
@@ -238,7 +238,7 @@ Test(compare, nothing_is_shown_after_the_end)
 /* ---- the difference as a flame graph ------------------------------------------------------ */
 
 /* What the picture adds up to is what `memviz diff` says. */
-Test(compare, the_difference_is_that_of_the_report)
+LongTest(compare, the_difference_is_that_of_the_report)
 {
     static const char *const pairs[][2] = {
         {"gpt_train", "leak_in_training"}, {"mlp_train", "gpt_train"}, {"oom", "oom_fragmented"}};

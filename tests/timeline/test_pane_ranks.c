@@ -238,7 +238,7 @@ static uint32_t lanes_in(const mv_view *view)
     return lanes;
 }
 
-Test(pane_ranks, many_lanes_scroll)
+LongTest(pane_ranks, many_lanes_scroll)
 {
     mv_view *view = many(120);
     mv_box plot;
@@ -260,7 +260,7 @@ Test(pane_ranks, many_lanes_scroll)
 }
 
 /* The keyboard goes to lanes that are not shown, and Enter opens one. */
-Test(pane_ranks, keys_reach_every_lane)
+LongTest(pane_ranks, keys_reach_every_lane)
 {
     mv_view *view = many(120);
 
@@ -286,7 +286,7 @@ Test(pane_ranks, keys_reach_every_lane)
     cr_assert_eq(view->now->main, MV_MAIN_TIMELINE);
 }
 
-Test(pane_ranks, texts_are_readable)
+LongTest(pane_ranks, texts_are_readable)
 {
     static const float widths[] = {800, 1280, 1920};
     mv_view *views[] = {ranks_of(names, NAMES), many(60)};

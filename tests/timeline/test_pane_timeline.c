@@ -241,7 +241,7 @@ Test(pane_timeline, an_interval_adds_up)
 }
 
 /* The middle was cut out of the sums: "+174 Mi\xe2\x80\xa6n 210". */
-Test(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
+LongTest(pane_timeline, sums_of_an_interval_are_whole_at_any_width)
 {
     mv_view *view = mvt_view("gpt_train");
 
@@ -392,7 +392,7 @@ static void check_picture(mv_view *view, const char *name, float width, float he
     mvt_scene_check_texts(scene, name);
 }
 
-Test(pane_timeline, texts_never_meet)
+LongTest(pane_timeline, texts_never_meet)
 {
     static const char *const names[] = {
         "gpt_train",        "frag_pinned_by_small", "oom",        "annotated", "streams",

@@ -105,7 +105,7 @@ static void expect_sums(const program *p, const mv_lives *lives, uint32_t round)
 }
 
 /* The first third is before the log; of the rest, up to a half is lost. */
-Test(block_balance, sums_are_the_totals)
+LongTest(block_balance, sums_are_the_totals)
 {
     for (uint32_t round = 0; round < 200; round++) {
         program *p = mv_push_struct(mvt_memory(), program);
@@ -123,7 +123,7 @@ Test(block_balance, sums_are_the_totals)
 
 /* Without totals all that shows is that bytes are used again. Of a log that lacks nothing, nothing
  * is said. */
-Test(block_balance, logs_without_totals_are_sound)
+LongTest(block_balance, logs_without_totals_are_sound)
 {
     for (uint32_t round = 0; round < 100; round++) {
         program *p = mv_push_struct(mvt_memory(), program);

@@ -203,7 +203,7 @@ static message plane_of(const char *name, uint64_t length, uint32_t count, uint6
     return m;
 }
 
-Test(long_texts, events_of_xla_share_the_name_of_their_allocator)
+LongTest(long_texts, events_of_xla_share_the_name_of_their_allocator)
 {
     message plane = plane_of(long_text("GPU_3_bfc"), LONG, REFERENCES, 1u << 30), file = {0};
     mv_trace trace;

@@ -287,7 +287,7 @@ static void fragmentation_holds(const cJSON *r)
 {
     const cJSON *free = get(r, "free"), *segment;
 
-    expect_one_of(r, "verdict", "fragmented ok");
+    expect_one_of(r, "verdict", "fragmented waiting ok");
     cr_expect_eq(mvt_json_number(r, "reserved"), mvt_json_number(get(r, "at"), "reserved"));
     cr_expect_eq(mvt_json_number(r, "reserved"), mvt_json_number(r, "allocated") +
                                                      mvt_json_number(free, "pending") +
