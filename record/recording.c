@@ -27,15 +27,16 @@ void mv_recording_close(mv_recording *r)
 }
 
 /* Whether a process was started by this run: from the environment that it began with. One that
- * keeps that from us (another user's, not dumpable) may be. In a container the library may tell
- * numbers of processes that are not here, or are others here. */
+ * keeps that from us (another user's, not dumpable), or has none in the middle of an exec, may be.
+ * In a container the library may tell numbers of processes that are not here, or are others here.
+ */
 static bool is_of_run(void *user, uint32_t pid)
 {
     static const char name[] = "MEMVIZ_STATUS=";
     const mv_recording *r = user;
     char path[32], *word = NULL;
     size_t room = 0;
-    bool is_found = false;
+    bool is_found = false, is_empty = true;
     FILE *words;
 
     snprintf(path, sizeof path, "/proc/%u/environ", pid);
@@ -43,10 +44,10 @@ static bool is_of_run(void *user, uint32_t pid)
     if (!words)
         return !r->status.page || errno != ENOENT;
     errno = 0;
-    while (!is_found && getdelim(&word, &room, 0, words) > 0)
+    for (; !is_found && getdelim(&word, &room, 0, words) > 0; is_empty = false)
         is_found = strncmp(word, name, sizeof name - 1) == 0 &&
                    strcmp(word + sizeof name - 1, r->status.where) == 0;
-    is_found |= errno != 0;
+    is_found |= is_empty || errno != 0;
     free(word);
     fclose(words);
     return is_found;
