@@ -127,7 +127,7 @@ static mv_code can_try(mv_oom_prospect *p, const mv_oom *o, bool *can, mv_err *e
 static mv_code follow_forecast(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 {
     const mv_forecast *f = &o->outlook.forecast;
-    mv_replay_result result;
+    mv_replay_result result = {0};
     mv_replay *replay;
     bool served = false;
     mv_code code;
@@ -149,7 +149,7 @@ static mv_code follow_forecast(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 mv_code mv_oom_try_expandable(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 {
     mv_oom_outlook *out = &o->outlook;
-    mv_replay_result result;
+    mv_replay_result result = {0};
     bool can;
 
     if (p->rules->expandable)
@@ -183,7 +183,7 @@ mv_code mv_oom_try_expandable(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 mv_code mv_oom_try_joined(mv_oom_prospect *p, mv_oom *o, mv_err *err)
 {
     mv_oom_outlook *out = &o->outlook;
-    mv_replay_result result;
+    mv_replay_result result = {0};
     bool can;
 
     if (can_try(p, o, &can, err) != MV_OK)

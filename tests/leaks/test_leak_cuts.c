@@ -135,7 +135,7 @@ Test(leak_cuts, inputs_of_few_steps_that_become_longer_stay_clean)
     }
 }
 
-Test(leak_cuts, windows_of_few_steps_are_not_clean_because_activations_are_freed)
+LongTest(leak_cuts, windows_of_few_steps_are_not_clean_because_activations_are_freed)
 {
     static const char *const names[] = {
         "../midway/unet-leakcut8",   "../leaks/resnet_hook", "../leaks/hf_logits",
@@ -175,17 +175,17 @@ static void judge_folder(const char *folder)
     cr_assert_geq(count, 10);
 }
 
-Test(leak_cuts, training_and_generation_have_no_false_alarm)
+LongTest(leak_cuts, training_and_generation_have_no_false_alarm)
 {
     judge_folder("snapshots");
 }
 
-Test(leak_cuts, runs_with_leaks_are_named_from_the_sixth_step_on)
+LongTest(leak_cuts, runs_with_leaks_are_named_from_the_sixth_step_on)
 {
     judge_folder("leaks");
 }
 
-Test(leak_cuts, runs_that_end_in_the_middle_are_judged_rightly)
+LongTest(leak_cuts, runs_that_end_in_the_middle_are_judged_rightly)
 {
     judge_folder("midway");
 }

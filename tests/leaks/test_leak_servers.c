@@ -80,7 +80,7 @@ static void expect_leak(mvt_server_load load)
     cr_expect(found.floor.rises, "%s", name);
 }
 
-Test(leak_servers, a_part_that_is_kept_is_a_leak)
+LongTest(leak_servers, a_part_that_is_kept_is_a_leak)
 {
     static const uint32_t windows[] = {0, 1, 2, 4, 8, 15}, keeps[] = {1, 2, 3, 4, 5, 7, 10};
 
@@ -96,7 +96,7 @@ Test(leak_servers, so_it_is_with_marks_and_in_a_short_run)
     expect_leak((mvt_server_load){.steps = 60, .window = 2, .keep = 4});
 }
 
-Test(leak_servers, so_it_is_by_chance_and_with_many_sizes)
+LongTest(leak_servers, so_it_is_by_chance_and_with_many_sizes)
 {
     for (uint64_t seed = 1; seed <= 4; seed++)
         for (uint32_t sizes = 1; sizes <= 26; sizes += 5)

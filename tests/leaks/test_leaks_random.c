@@ -102,37 +102,37 @@ Test(leaks_random, healthy_training_is_clean)
     expect(MVT_LEAK_NONE, 0, 2, 15);
 }
 
-Test(leaks_random, kept_losses_are_found)
+LongTest(leaks_random, kept_losses_are_found)
 {
     expect(MVT_LEAK_LOSS, 0, 2, 1);
 }
 
-Test(leaks_random, small_tensors_are_found)
+LongTest(leaks_random, small_tensors_are_found)
 {
     expect(MVT_LEAK_SMALL, 0, 2, 1);
 }
 
-Test(leaks_random, leaks_in_one_step_of_several_are_found)
+LongTest(leaks_random, leaks_in_one_step_of_several_are_found)
 {
     expect(MVT_LEAK_SELDOM, 1, 2, 1);
 }
 
-Test(leaks_random, hooks_on_shared_code_are_found)
+LongTest(leaks_random, hooks_on_shared_code_are_found)
 {
     expect(MVT_LEAK_HOOK, 0, 2, 1);
 }
 
-Test(leaks_random, graphs_of_evaluations_are_found)
+LongTest(leaks_random, graphs_of_evaluations_are_found)
 {
     expect(MVT_LEAK_GRAPH, 0, 2, 1);
 }
 
-Test(leaks_random, leaks_that_begin_later_are_found)
+LongTest(leaks_random, leaks_that_begin_later_are_found)
 {
     expect(MVT_LEAK_LATE, 1, 2, 1);
 }
 
-Test(leaks_random, two_leaks_at_once_are_both_found)
+LongTest(leaks_random, two_leaks_at_once_are_both_found)
 {
     expect(MVT_LEAK_TWO, 1, 2, 1);
 }

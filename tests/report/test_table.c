@@ -353,7 +353,7 @@ static int compare_report(const mv_command *command, int status, const char *arg
     return cells;
 }
 
-Test(table, csv_of_every_report_says_what_its_json_says, .timeout = 300)
+LongTest(table, csv_of_every_report_says_what_its_json_says, .timeout = 300)
 {
     static const char *const snapshots[] = {"gpt_train", "two_devices", "oom_fragmented",
                                             "leak_in_training"};

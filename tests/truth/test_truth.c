@@ -35,12 +35,12 @@ static void check_frames(mv_view *view, const char *name)
     end(&t);
 }
 
-Test(truth, a_row_of_the_legend_has_the_colour_and_the_bytes_that_it_says, .timeout = 600)
+LongTest(truth, a_row_of_the_legend_has_the_colour_and_the_bytes_that_it_says, .timeout = 600)
 {
     mvt_each_view(check_legend);
 }
 
-Test(truth, what_is_written_is_whole_true_and_on_no_line, .timeout = 600)
+LongTest(truth, what_is_written_is_whole_true_and_on_no_line, .timeout = 600)
 {
     mvt_each_view(check_frames);
 }

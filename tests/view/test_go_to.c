@@ -254,7 +254,7 @@ static void check_menu(mv_view *view, mv_command_id opens, uint32_t count, const
     }
 }
 
-Test(menus, choose_colour_clock_and_view)
+LongTest(menus, choose_colour_clock_and_view)
 {
     mv_view *view = mvt_view("gpt_train");
 

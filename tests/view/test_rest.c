@@ -109,22 +109,22 @@ static void check_file(const char *const *names, uint32_t count)
     mv_raster_close(w.raster);
 }
 
-Test(rest, a_timeline_rests)
+LongTest(rest, a_timeline_rests)
 {
     check_file((const char *const[]){"gpt_train"}, 1);
 }
 
-Test(rest, files_that_are_compared_rest)
+LongTest(rest, files_that_are_compared_rest)
 {
     check_file((const char *const[]){"two_devices", "leak_in_training"}, 2);
 }
 
-Test(rest, levels_and_the_whole_device_rest)
+LongTest(rest, levels_and_the_whole_device_rest)
 {
     check_file((const char *const[]){"train"}, 1);
 }
 
-Test(rest, poor_files_rest)
+LongTest(rest, poor_files_rest)
 {
     check_file((const char *const[]){"no_history"}, 1);
     check_file((const char *const[]){"oom_fragmented"}, 1);

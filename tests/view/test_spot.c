@@ -93,22 +93,22 @@ static void check_view(const char *name)
     }
 }
 
-Test(spot, every_zone_is_reached_in_training)
+LongTest(spot, every_zone_is_reached_in_training)
 {
     check_view("gpt_train");
 }
 
-Test(spot, every_zone_is_reached_in_a_capture)
+LongTest(spot, every_zone_is_reached_in_a_capture)
 {
     check_view("sleep");
 }
 
-Test(spot, every_zone_is_reached_of_two_devices)
+LongTest(spot, every_zone_is_reached_of_two_devices)
 {
     check_view("two_devices");
 }
 
-Test(spot, every_zone_is_reached_in_fragmentation)
+LongTest(spot, every_zone_is_reached_in_fragmentation)
 {
     check_view("frag_pinned_by_small");
 }

@@ -79,7 +79,7 @@ static void check_file(const char *name)
     check_all(view, 1600, 1000, name);
 }
 
-Test(view, texts_are_readable_in_training)
+LongTest(view, texts_are_readable_in_training)
 {
     check_file("gpt_train");
 }
@@ -89,7 +89,7 @@ Test(view, texts_are_readable_in_fragmentation)
     check_file("frag_pinned_by_small");
 }
 
-Test(view, texts_are_readable_in_leaks)
+LongTest(view, texts_are_readable_in_leaks)
 {
     check_file("leak_in_training");
 }
@@ -115,7 +115,7 @@ Test(view, frames_are_alike)
 }
 
 /* Whatever the limit of memory: no crash, and nothing is left. */
-Test(view, little_memory_is_no_crash_and_leaves_nothing)
+LongTest(view, little_memory_is_no_crash_and_leaves_nothing)
 {
     for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
         mv_budget little = {.limit = limit};

@@ -98,7 +98,7 @@ Test(view_commands, segments_have_no_other_colours)
     cr_expect(strstr(view->message, "how full they are"), "%s", view->message);
 }
 
-Test(view_commands, all_run)
+LongTest(view_commands, all_run)
 {
     mv_view *view = mvt_view("gpt_train");
 

@@ -68,7 +68,7 @@ static void expect_tab(mv_view *view, const char *name, uint32_t event)
     cr_assert_eq((double)table->total[0].number, mvt_json_number(ledger, "used"));
 }
 
-Test(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 250)
+LongTest(view_device, the_tab_has_the_numbers_of_the_ledger, .timeout = 250)
 {
     static const char *const names[] = {"train", "sleep", "cupy_leak", "pinned_leak"};
 
@@ -169,7 +169,7 @@ static void expect_legend(mv_view *view, const char *name, const cJSON *ledger)
     (void)name;
 }
 
-Test(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
+LongTest(view_device, the_legend_has_the_numbers_of_the_ledger, .timeout = 250)
 {
     static const char *const names[] = {"train", "sleep", "cupy_leak"};
 
@@ -255,7 +255,7 @@ static void expect_colours(mv_view *view)
     mv_raster_close(raster);
 }
 
-Test(view_device, a_colour_of_the_legend_is_in_the_lane)
+LongTest(view_device, a_colour_of_the_legend_is_in_the_lane)
 {
     static const char *const names[] = {"train", "sleep", "cupy_leak"};
 

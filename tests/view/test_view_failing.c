@@ -74,12 +74,12 @@ static void check(const char *path)
     mvt_fail_push(0);
 }
 
-Test(view_failing, any_push_of_a_snapshot_may_fail)
+LongTest(view_failing, any_push_of_a_snapshot_may_fail)
 {
     check(mvt_snapshot("oom_outside"));
 }
 
-Test(view_failing, any_push_of_a_capture_may_fail)
+LongTest(view_failing, any_push_of_a_capture_may_fail)
 {
     check(MV_TESTDATA "/captures/plain_pinned.bin");
 }

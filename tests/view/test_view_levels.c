@@ -59,7 +59,7 @@ Test(view_levels, a_file_has_the_levels_of_its_memory)
     cr_assert_not_null(mvt_view_zone(train, MV_DO_level_menu, UINT64_MAX));
 }
 
-Test(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, .timeout = 250)
+LongTest(view_levels, a_hundred_switches_leave_nothing_and_show_what_opening_shows, .timeout = 250)
 {
     mv_view *view = open_at("sleep", NULL);
     const mv_level_list *list = mv_view_levels(view);
@@ -162,7 +162,7 @@ Test(view_levels, a_bookmark_leads_to_its_level)
     cr_assert_eq(view->now->cursor, cursor);
 }
 
-Test(view_levels, sessions_and_command_lines_have_the_level)
+LongTest(view_levels, sessions_and_command_lines_have_the_level)
 {
     mv_view *view = open_at("train", NULL), *again = mvt_view_new(NULL);
     mv_session session, read;

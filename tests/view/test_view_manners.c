@@ -142,7 +142,7 @@ Test(interval, is_selected_by_keys)
 }
 
 /* Edges of panes are moved by keys as far as by the pointer. */
-Test(layout, edges_are_moved_by_keys)
+LongTest(layout, edges_are_moved_by_keys)
 {
     mv_view *view = mvt_view("gpt_train");
     float high, wide;

@@ -107,7 +107,7 @@ static void run(const char *name)
     mv_arena_release(mvt_memory());
 }
 
-Test(view_scripts, every_session_shows_its_golden_pictures)
+LongTest(view_scripts, every_session_shows_its_golden_pictures)
 {
     DIR *folder = opendir(MV_SOURCE_DIR "/tests/scripts");
     struct dirent *entry;

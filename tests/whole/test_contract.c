@@ -399,7 +399,7 @@ Test(contract, holds_for_several_devices_streams_and_pools)
     check_all("graphs.pickle");
 }
 
-Test(contract, holds_for_native_stacks)
+LongTest(contract, holds_for_native_stacks)
 {
     check_all("resnet_all.pickle");
     check_all("retry_release.pickle");
@@ -441,7 +441,7 @@ static mv_span zstd_packed(mv_span bytes)
     return (mv_span){out, length};
 }
 
-Test(contract, every_form_of_input_gives_the_same)
+LongTest(contract, every_form_of_input_gives_the_same)
 {
     const mv_span pickle = mvt_file(mvt_memory(), mvt_snapshot("leak_cycle"));
     mv_span forms[5] = {pickle};
@@ -470,7 +470,7 @@ Test(contract, every_form_of_input_gives_the_same)
     }
 }
 
-Test(contract, every_report_takes_the_common_options)
+LongTest(contract, every_report_takes_the_common_options)
 {
     static const char *const options[] = {
         "--device 0",   "--from 10 --to 200", "--from 0s --to 10s",   "--limit 1",

@@ -110,7 +110,7 @@ Test(damage, cut_pickles_are_refused)
     cut_everywhere(t, mvt_pickle_bytes(t, true), refused);
 }
 
-Test(damage, changed_pickles_are_refused_or_sound)
+LongTest(damage, changed_pickles_are_refused_or_sound)
 {
     mvt_trace *t = mvt_small();
 
@@ -118,7 +118,7 @@ Test(damage, changed_pickles_are_refused_or_sound)
     change_everywhere(t, mvt_pickle_bytes(t, true), anything);
 }
 
-Test(damage, cut_msgpack_is_refused)
+LongTest(damage, cut_msgpack_is_refused)
 {
     mvt_trace *t = mvt_small();
 
@@ -126,7 +126,7 @@ Test(damage, cut_msgpack_is_refused)
     cut_everywhere(t, mvt_compact_bytes(t), refused);
 }
 
-Test(damage, changed_msgpack_is_refused_or_sound)
+LongTest(damage, changed_msgpack_is_refused_or_sound)
 {
     mvt_trace *t = mvt_small();
 
@@ -134,14 +134,14 @@ Test(damage, changed_msgpack_is_refused_or_sound)
     change_everywhere(t, mvt_compact_bytes(t), anything);
 }
 
-Test(damage, cut_snapshots_are_refused_or_noted)
+LongTest(damage, cut_snapshots_are_refused_or_noted)
 {
     mvt_trace *t = mvt_small();
 
     cut_everywhere(t, mvt_snapshot_bytes(t), never_silent);
 }
 
-Test(damage, changed_snapshots_are_refused_or_noted)
+LongTest(damage, changed_snapshots_are_refused_or_noted)
 {
     mvt_trace *t = mvt_small();
 
@@ -161,7 +161,7 @@ Test(damage, cut_pages_are_refused_or_whole)
     cut_everywhere(t, page, (const outcome[3]){REFUSED, SAME, SAME});
 }
 
-Test(damage, changed_pages_stay_sound)
+LongTest(damage, changed_pages_stay_sound)
 {
     mvt_trace *t = mvt_small();
 
@@ -193,7 +193,7 @@ static uint32_t break_everywhere(const char *name)
 }
 
 /* Lines have no sum: one that is cut is seen, lines that are missing are not. */
-Test(damage, logs_of_rmm_are_refused_or_noted)
+LongTest(damage, logs_of_rmm_are_refused_or_noted)
 {
     cr_assert_eq(break_everywhere("rmm/steps"), 11);
     cr_assert_eq(break_everywhere("rmm/colons"), 5);
@@ -201,7 +201,7 @@ Test(damage, logs_of_rmm_are_refused_or_noted)
 
 /* Nor have messages: a profile that is cut between two of them is another profile. In that of XLA
  * nothing follows the host's plane that matters. */
-Test(damage, profiles_are_refused_or_sound)
+LongTest(damage, profiles_are_refused_or_sound)
 {
     cr_assert_leq(break_everywhere("xplane/small"), 2);
     cr_assert_eq(break_everywhere("pprof/tpu"), 0);

@@ -114,12 +114,12 @@ static void check_text_reports(bool all_strings)
     }
 }
 
-Test(hostile, no_string_steers_the_terminal)
+LongTest(hostile, no_string_steers_the_terminal)
 {
     check_text_reports(true);
 }
 
-Test(hostile, no_value_steers_the_terminal)
+LongTest(hostile, no_value_steers_the_terminal)
 {
     check_text_reports(false);
 }
@@ -139,7 +139,7 @@ Test(hostile, differences_steer_nothing)
 }
 
 /* Every --json report can be parsed, and has nothing in it that a terminal would obey. */
-Test(hostile, reports_are_json)
+LongTest(hostile, reports_are_json)
 {
     static const char *const commands[] = {"info",  "stats", "trace",         "leaks", "peak",
                                            "lines", "oom",   "fragmentation", "ranks", "whatif"};
@@ -290,7 +290,7 @@ Test(hostile, file_names_steer_nothing)
 
 /* ---- what ends ---------------------------------------------------------------------------- */
 
-Test(hostile, the_viewer_ends_when_memory_is_short)
+LongTest(hostile, the_viewer_ends_when_memory_is_short)
 {
     static const char *const files[] = {"gpt_train", "resnet_all"};
     unsigned refused = 0, drawn = 0;

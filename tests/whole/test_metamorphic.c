@@ -75,7 +75,7 @@ static void expect_same(specimen *s, const char *options, const char *from, cons
 
 /* ---- when -------------------------------------------------------------------------------- */
 
-Test(metamorphic, times_are_relative)
+LongTest(metamorphic, times_are_relative)
 {
     EACH_NAME(i)
     {
@@ -96,7 +96,7 @@ Test(metamorphic, times_are_relative)
 
 /* ---- where the code lies, and how it is spelled ------------------------------------------ */
 
-Test(metamorphic, folders_say_nothing)
+LongTest(metamorphic, folders_say_nothing)
 {
     EACH_NAME(i)
     {
@@ -142,7 +142,7 @@ static void qualify_functions(specimen *s)
     *from = to;
 }
 
-Test(metamorphic, functions_may_be_qualified)
+LongTest(metamorphic, functions_may_be_qualified)
 {
     EACH_NAME(i)
     {
@@ -162,7 +162,7 @@ Test(metamorphic, functions_may_be_qualified)
 
 /* ---- where the memory was, and on which device ------------------------------------------- */
 
-Test(metamorphic, addresses_say_nothing)
+LongTest(metamorphic, addresses_say_nothing)
 {
     EACH_NAME(i)
     {
@@ -184,7 +184,7 @@ Test(metamorphic, addresses_say_nothing)
     }
 }
 
-Test(metamorphic, the_device_may_be_any)
+LongTest(metamorphic, the_device_may_be_any)
 {
     EACH_NAME(i)
     {
@@ -253,7 +253,7 @@ Test(metamorphic, devices_do_not_mix)
 /* ---- which part of the run --------------------------------------------------------------- */
 
 /* A window that holds all of the trace is no window. */
-Test(metamorphic, a_window_of_everything_is_the_trace)
+LongTest(metamorphic, a_window_of_everything_is_the_trace)
 {
     EACH_NAME(i)
     {

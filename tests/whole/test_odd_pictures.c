@@ -228,19 +228,19 @@ static void draw_input(size_t i)
 /* Three tests, so that they run side by side. */
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
-Test(odd_pictures, are_true_of_nearly_nothing)
+LongTest(odd_pictures, are_true_of_nearly_nothing)
 {
     for (size_t i = 0; i < 5; i++)
         draw_input(i);
 }
 
-Test(odd_pictures, are_true_of_what_no_program_makes)
+LongTest(odd_pictures, are_true_of_what_no_program_makes)
 {
     for (size_t i = 5; i < 12; i++)
         draw_input(i);
 }
 
-Test(odd_pictures, are_true_of_parts_of_the_truth)
+LongTest(odd_pictures, are_true_of_parts_of_the_truth)
 {
     for (size_t i = 12; i < INPUTS; i++)
         draw_input(i);

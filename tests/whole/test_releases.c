@@ -98,7 +98,7 @@ static void check_2_11(const mv_trace *trace, const char *name)
               r.last);
 }
 
-Test(releases, real_snapshots_are_of_their_release)
+LongTest(releases, real_snapshots_are_of_their_release)
 {
     mvt_each_snapshot(check_2_11);
 }
@@ -133,7 +133,7 @@ Test(releases, formats_keep_the_keys)
 }
 
 /* The plain form has just the keys and values that its input had, after a way through .bin, too. */
-Test(releases, the_plain_form_is_what_python_packs)
+LongTest(releases, the_plain_form_is_what_python_packs)
 {
     mvt_run r = mvt_sh("set -e; for in in $RELEASES/*.pickle $SNAPS/streams.pickle; do"
                        " $MEMVIZ convert -q $in a.bin; $MEMVIZ convert -q --plain a.bin x.msgpack;"
