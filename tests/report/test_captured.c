@@ -197,7 +197,7 @@ Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
 }
 
 /* Results name their file, so each form is read under the same name. */
-LongTest(captured, every_form_gives_the_same_reports)
+Test(captured, every_form_gives_the_same_reports)
 {
     static const char *const commands[] = {
         "dump",        "trace --json", "stats --json",        "leaks --json",
