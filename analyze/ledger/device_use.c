@@ -144,58 +144,63 @@ static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
 }
 
 enum { ROUNDING = 2 << 20 }; /* pieces in which the driver gets memory */
-enum { NEXT_SAMPLES = 8 };   /* samples: more than there are in MV_NEAR_US while the use changes */
+enum { CUTS = 3 };           /* of a place */
 
-/* The least that was in use beside what calls held, at the next samples. */
-static int64_t rest_after(const mv_trace *trace, const mv_device_use *use, const place *places,
-                          uint32_t k)
+static uint64_t apart(uint64_t a, uint64_t b)
 {
-    const int64_t *times = trace->samples.time_us;
-    int64_t least = INT64_MAX;
+    return a > b ? a - b : b - a;
+}
 
-    for (uint32_t j = k + 1; j < use->count && j <= k + NEXT_SAMPLES; j++) {
-        int64_t rest = (int64_t)(use->used[j] - places[j].at.held);
-        if (j > k + 1 && times[use->row[j]] - times[use->row[k]] > MV_NEAR_US)
-            break;
-        least = rest < least ? rest : least;
+static const cut *cut_of(const place *p, int i)
+{
+    return i == 0 ? &p->at : i == 1 ? &p->before : &p->after;
+}
+
+/* What was in use beside what calls held; 2^63 - 1 more, as it may be negative. */
+static uint64_t rest_of(const mv_device_use *use, uint32_t k, const cut *c)
+{
+    return use->used[k] - c->held + INT64_MAX;
+}
+
+/* The cheapest way to cut `i` of sample k, from those to the cuts of the sample before. A way costs
+ * what the rest changes by from sample to sample. */
+static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t k, int i,
+                         const uint64_t *costs, uint8_t *from)
+{
+    const cut *to = cut_of(&places[k], i);
+    uint64_t rest = rest_of(use, k, to), least = UINT64_MAX;
+    uint64_t extra = i ? ROUNDING : 0; /* the time of the call speaks against it */
+
+    if (!to->is_one || (i && k + 1 == use->count)) /* nothing is known after the last sample */
+        return UINT64_MAX;
+    if (k == 0)
+        return apart(rest, INT64_MAX) + extra;
+    for (int j = 0; j < CUTS; j++) {
+        const cut *was = cut_of(&places[k - 1], j);
+        uint64_t changes = apart(rest, rest_of(use, k - 1, was));
+        if (costs[j] == UINT64_MAX || was->calls > to->calls || costs[j] + changes + extra >= least)
+            continue;
+        least = costs[j] + changes + extra;
+        *from = (uint8_t)j;
     }
     return least;
 }
 
-static uint64_t outside(int64_t value, int64_t a, int64_t b)
+/* What is in use beside what calls hold changes as little as it can. Where memory of a call under
+ * way explains a change, the sample lies beside that call. `ways`: room for CUTS a sample. */
+static void place_samples(mv_device_use *use, const place *places, uint8_t *ways)
 {
-    int64_t low = a < b ? a : b, high = a < b ? b : a;
-
-    if (value < low)
-        return (uint64_t)low - (uint64_t)value;
-    return value > high ? (uint64_t)value - (uint64_t)high : 0;
-}
-
-/* What is in use beside what calls hold changes in one direction between the samples before and
- * after. Where it does not, memory of a call under way explains it, if that explains all but what
- * the driver rounds. Nothing is known of the last sample. */
-static void place_samples(const mv_trace *trace, mv_device_use *use, const place *places)
-{
-    int64_t before = 0;
+    uint64_t costs[CUTS] = {0}, next[CUTS];
+    uint8_t chosen = 0; /* of the last sample: there is one way to it */
 
     for (uint32_t k = 0; k < use->count; k++) {
-        const cut *options[] = {&places[k].at, &places[k].before, &places[k].after};
-        const cut *best = options[0];
-        int64_t after = rest_after(trace, use, places, k);
-        uint64_t least = UINT64_MAX;
-        for (int i = 0; i < 3; i++) {
-            int64_t rest = (int64_t)(use->used[k] - options[i]->held);
-            uint64_t apart = outside(rest, before, after);
-            bool is_later = k == 0 || options[i]->calls >= use->calls[k - 1];
-            if (!options[i]->is_one || !is_later || apart >= least ||
-                (i > 0 && (apart > ROUNDING || after == INT64_MAX)))
-                continue;
-            best = options[i];
-            least = apart;
-        }
-        use->held[k] = best->held;
-        use->calls[k] = best->calls;
-        before = (int64_t)(use->used[k] - best->held);
+        for (int i = 0; i < CUTS; i++)
+            next[i] = cheapest(use, places, k, i, costs, &ways[(size_t)k * CUTS + (size_t)i]);
+        memcpy(costs, next, sizeof(costs));
+    }
+    for (uint32_t k = use->count; k-- > 0; chosen = ways[(size_t)k * CUTS + chosen]) {
+        use->held[k] = cut_of(&places[k], chosen)->held;
+        use->calls[k] = cut_of(&places[k], chosen)->calls;
     }
 }
 
@@ -281,15 +286,17 @@ static void find_context(const mv_holdings *h, mv_device_use *out)
 mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_device_use *out, mv_err *err)
 {
     place *places;
+    uint8_t *ways;
 
     if (push_rows(arena, h, out, err) != MV_OK)
         return err->code;
     fill_used(h->trace, out);
     places = mv_push_array(arena, place, (uint64_t)out->count + 1);
-    if (!places || !find_places(h, out, places))
+    ways = mv_push_array(arena, uint8_t, ((uint64_t)out->count + 1) * CUTS);
+    if (!places || !ways || !find_places(h, out, places))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
     leave_out_end(h->trace, out, places);
-    place_samples(h->trace, out, places);
+    place_samples(out, places, ways);
     if (h->trace->notes[MV_NOTE_LOST_CALLS].count == 0)
         find_context(h, out);
     return MV_OK;
@@ -307,11 +314,6 @@ bool mv_device_use_walk(mv_holdings *h, const mv_device_use *use, mv_sample_watc
             return false;
     }
     return true;
-}
-
-static uint64_t apart(uint64_t a, uint64_t b)
-{
-    return a > b ? a - b : b - a;
 }
 
 uint32_t mv_device_use_at(const mv_trace *trace, const mv_device_use *use, int64_t time_us,

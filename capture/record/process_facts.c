@@ -89,6 +89,15 @@ static void put_devices(void)
     put_text("cuda_device_order", getenv("CUDA_DEVICE_ORDER"), FOR_THE_END);
 }
 
+/* PyTorch looks once, when it first allocates. */
+static void put_caching(void)
+{
+    const char *off = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
+
+    if (off && strcmp(off, "0") != 0)
+        put_text("no_caching", "1", FOR_THE_END);
+}
+
 static void put_names_of_process(void)
 {
     struct utsname host;
@@ -194,6 +203,7 @@ void mv_facts_begin(void *first_chunk)
     put_settings();
     put_rank(FOR_THE_END);
     put_devices();
+    put_caching();
     put_names_of_process();
     put_command();
 }

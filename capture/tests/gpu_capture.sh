@@ -4,7 +4,7 @@
 #
 #     capture/tests/gpu_capture.sh FOLDER_OF_A_RELEASE
 set -u
-memviz=$(ls "$1"/bin/memviz "$1"/usr/bin/memviz 2>/dev/null | head -1)
+memviz=$(cd "$1" && pwd)/bin/memviz
 [ -x "$memviz" ] || { echo "no memviz in $1" >&2; exit 2; }
 folder=$(mktemp -d) && cd "$folder" || exit 2
 failed=0
@@ -54,8 +54,11 @@ kept = [torch.ones(1 << 20, device="cuda") for _ in range(8)]
 torch.cuda.synchronize()
 print(torch.cuda.memory_reserved())
 PY
-PYTORCH_NO_CUDA_MEMORY_CACHING=1 "$memviz" run -q -o uncached.bin -- python3 uncached.py
-"$memviz" info uncached.bin | grep -i note
-"$memviz" stats uncached.bin | head -20
+PYTORCH_NO_CUDA_MEMORY_CACHING=1 "$memviz" run -q -o uncached.bin -- python3 uncached.py >/dev/null
+expect "without PyTorch's cache each cudaMalloc is a block" 33554432 "$("$memviz" stats --json uncached.bin | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["devices"][0]["peak"]["allocated"])')"
+"$memviz" info uncached.bin | grep -A1 caching
+"$memviz" peak uncached.bin | head -3
 rm -rf "$folder"
 exit $failed

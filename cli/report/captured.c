@@ -227,6 +227,14 @@ static void put_records(mv_out *out, const mv_trace *trace)
                  (unsigned long long)mv_recorded_count(trace));
 }
 
+static void put_caching(mv_out *out)
+{
+    put_label(out, "caching");
+    mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
+                 "off (PYTORCH_NO_CUDA_MEMORY_CACHING): each tensor is a cudaMalloc and a segment "
+                 "of its own; PyTorch's own counters are 0");
+}
+
 static void put_stacks(mv_out *out, const mv_trace *trace)
 {
     put_label(out, "stacks");
@@ -339,6 +347,8 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
         mv_out_clean_text(out, cpu);
         mv_out_text(out, " is the CPU\n");
     }
+    if (mv_fact_find(trace, MV_FACT_NO_CACHING))
+        put_caching(out);
     if (trace->api_calls.count)
         put_libraries(out, scratch, trace);
     put_heaps(out, scratch, trace);

@@ -45,6 +45,7 @@ typedef struct {
     int64_t to_epoch_us;
     uint64_t launches; /* by the latest record */
     uint64_t order;
+    bool is_uncached; /* PyTorch's cache is off: each call of its allocator is one block */
 } live;
 
 static bool out_of_memory(live *l)
@@ -378,6 +379,8 @@ static bool end_segment(live *l, uint32_t list, const mv_live_record *r)
         return true;
     }
     with_size.size = segment.size;
+    if (l->is_uncached && !end_block(l, segment.list, &with_size))
+        return false;
     return append_segment(l, segment.list, MV_ACTION_SEGMENT_FREE, &with_size);
 }
 
@@ -431,7 +434,8 @@ static bool apply_call(live *l, const mv_live_record *r)
 
     switch (r->action) {
     case MV_API_ALLOC:
-        return add_segment(l, list, MV_ACTION_SEGMENT_ALLOC, r);
+        return add_segment(l, list, MV_ACTION_SEGMENT_ALLOC, r) &&
+               (!l->is_uncached || add_block(l, list, r));
     case MV_API_FREE:
         return end_segment(l, list, r);
     case MV_API_IMPORT:
@@ -709,6 +713,7 @@ static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err 
     l->names.is_elsewhere = is_elsewhere(l) && !(opts && opts->looks_here);
     if (mv_live_names_resolve(&l->names, err) != MV_OK)
         return err->code;
+    l->is_uncached = mv_fact_find(l->build.trace, MV_FACT_NO_CACHING);
     if (!read_records(l, &chunks))
         return mv_fail(err, l->build.code, MV_NO_OFFSET, "%u events", l->build.events.count);
     return finish(l, opts, err);

@@ -665,6 +665,9 @@ const char *mv_trace_allocator(const mv_trace *trace);
 /* The first device that is the CPU; those after it are, too. */
 #define MV_FACT_CPU_DEVICE "cpu_device"
 
+/* Of a capture: PyTorch's allocator had no cache (capture: each of its calls is one block). */
+#define MV_FACT_NO_CACHING "no_caching"
+
 /* A number that a fact has for a device: 0 when there is none, and in traces of another level than
  * the file's own (analyze/levels). */
 uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device);

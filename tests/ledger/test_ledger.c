@@ -621,6 +621,36 @@ Test(ledger, memory_of_a_call_under_way_is_that_calls)
     }
 }
 
+/* A call of 300 ms, of which the device had the memory from the start: nothing is sampled while the
+ * driver works, so the next sample that is near the first is of the same call. Measured with
+ * 112 GiB on an H200. */
+Test(ledger, memory_of_a_long_call_is_that_calls)
+{
+    static const int64_t at[] = {0, 60000, 80000, 120000, 440000, 480000};
+    static const bool has[] = {false, false, true, true, false, false};
+    mvt_calls *c = mvt_calls_new();
+
+    for (uint64_t i = 0; i < 24; i++) {
+        int64_t start = 1000000 + (int64_t)(i / 6) * 500000;
+        uint64_t used = 620 + (has[i % 6] ? 114000 : 0);
+        mvt_sample(c, .used = used * MIB, .process = used * MIB, .time_us = start + at[i % 6]);
+        if (i == 0)
+            mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = 20 * MIB, .time_us = start + 1000);
+        if (i % 6 == 3)
+            mvt_call(c, MV_API_ALLOC, .addr = 2 << 20, .size = 114000 * MIB,
+                     .time_us = start + 430000);
+        if (i % 6 == 3)
+            mvt_call(c, MV_API_FREE, .addr = 2 << 20, .time_us = start + 430100);
+    }
+    for (int64_t i = 0; i < 4 * 6; i++) {
+        int64_t time = 1000000 + i / 6 * 500000 + at[i % 6];
+        mv_ledger ledger = ledger_of(c, mv_ledger_at_time(mvt_calls_done(c), 0, time));
+        expect_sums(&ledger);
+        cr_expect_eq(ledger.unexplained, 0, "%lld: %lld", (long long)i,
+                     (long long)(ledger.unexplained >> 20));
+    }
+}
+
 /* Calls that came between an event and the next are of a later moment. */
 Test(ledger, calls_after_an_event_are_not_in_its_moment)
 {

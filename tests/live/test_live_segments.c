@@ -80,6 +80,28 @@ Test(live_segments, a_device_that_does_not_exist_is_not_listed)
     mvt_live_call(l, .action = MV_API_##what, .stack = mvt_live_stack(l, "f:a.py:7"), \
                   .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"), __VA_ARGS__)
 
+/* PyTorch reports nothing of its own then. */
+Test(live_segments, each_call_is_a_block_without_the_cache)
+{
+    mvt_live *l = mvt_live_new();
+    mv_totals totals;
+
+    mvt_live_fact(l, "no_caching", "1");
+    allocator_calls(l, ALLOC, .addr = 0x100000, .size = 3000);
+    allocator_calls(l, ALLOC, .addr = 0x200000, .size = 4096);
+    allocator_calls(l, FREE, .addr = 0x100000);
+    read_live(l);
+    cr_assert_eq(lost(), 0);
+    mvt_expect_event(&trace, 0, 0, MV_ACTION_SEGMENT_ALLOC, 0x100000, 3000);
+    mvt_expect_event(&trace, 0, 1, MV_ACTION_ALLOC, 0x100000, 3000);
+    mvt_expect_event(&trace, 0, 5, MV_ACTION_FREE_COMPLETED, 0x100000, 3000);
+    mvt_expect_event(&trace, 0, 6, MV_ACTION_SEGMENT_FREE, 0x100000, 3000);
+    mvt_expect_exact(&trace, 0);
+    totals = mvt_audit_of(&trace, 0);
+    cr_assert_eq(totals.current.bytes.allocated, 4096);
+    cr_assert_eq(totals.peak.bytes.reserved, 7096);
+}
+
 /* PyTorch empties its caches of all devices while any of them is current. */
 Test(live_segments, an_unmap_ends_what_is_mapped_on_another_device)
 {
