@@ -191,7 +191,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     const facts *f = all;
 
     (void)one;
-    if (mv_trace_allocator(f->trace)) /* the file does not say what was reserved */
+    if (mv_trace_lacks_reserved(f->trace)) /* the file does not say what was reserved */
         mv_rows_head(rows, "reserved", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
@@ -679,6 +679,8 @@ static void put_tool_facts(const facts *f)
         {"host", "host", ""},
         {"pid", "process", ""},
         {"jax_version", "JAX", ""},
+        {"rank", "rank", ""},
+        {"world_size", "ranks", ""},
         {"clock_set_back", "set back",
          " (how often the clock was set back; time is counted on from where it was)"},
         {MV_FACT_BUFFERS, "buffers", " are in the file; those of one stack are one block here"},

@@ -198,7 +198,7 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
          t->peak.requested_event},
         {"reserved", now->reserved, peak->reserved, audit->peak.reserved, t->peak.reserved_event},
     };
-    bool is_unsaid = mv_trace_allocator(trace); /* what is reserved */
+    bool is_unsaid = mv_trace_lacks_reserved(trace); /* what is reserved */
     mv_events e = mv_trace_events(trace, t->device);
     int64_t start = mv_position_start_us(trace);
     char text[MV_BOUND_TEXT], time[40];
@@ -281,7 +281,7 @@ static void put_device(const survey *s, const device_stats *stats)
                  mv_plural(t->current.allocations));
     put_requests(out, stats);
     mv_rest_put(cli, &stats->rest);
-    if (mv_level_reserves(trace)) /* else there are no pools */
+    if (mv_level_reserves(trace) && !mv_trace_allocator(trace)) /* else there are no pools */
         mv_table_print(cli, &pool_table, s, t, "\n");
     put_audit(out, &t->audit);
 }
