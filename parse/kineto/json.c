@@ -42,15 +42,26 @@ void mv_json_go(mv_json *j, uint64_t place)
     j->pos = place;
 }
 
+/* What bytes are between texts; those before QUOTE are passed over. The window is followed by
+ * zeros.
+ */
+enum { OTHER, BLANK, WORD, QUOTE, OPEN, CLOSE, NUL };
+
+static const uint8_t kind[UINT8_MAX + 1] = {
+    [0] = NUL,      [' '] = BLANK,        ['\n'] = BLANK,       ['\r'] = BLANK,
+    ['\t'] = BLANK, ['"'] = QUOTE,        ['{'] = OPEN,         ['['] = OPEN,
+    ['}'] = CLOSE,  [']'] = CLOSE,        ['.'] = WORD,         ['-'] = WORD,
+    ['+'] = WORD,   ['0' ... '9'] = WORD, ['A' ... 'Z'] = WORD, ['a' ... 'z'] = WORD};
+
 /* mv_json_next, which keeps what is from *first on. */
 static uint8_t next_from(mv_json *j, uint64_t *first)
 {
     do {
-        const uint8_t *from = j->source->at, *at = from + j->pos, *end = j->source->end;
-        while (at < end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
+        const uint8_t *from = j->source->at, *at = from + j->pos;
+        while (kind[*at] == BLANK)
             at++;
         j->pos = (uint64_t)(at - from);
-        if (at < end)
+        if (at < j->source->end)
             return j->failed ? 0 : *at;
     } while (!j->failed && read_on(j, 1, first));
     return 0;
@@ -63,15 +74,29 @@ uint8_t mv_json_next(mv_json *j)
 
 /* ---- texts and words ---------------------------------------------------------------------- */
 
-/* Whether one of eight bytes is a quote, a backslash or 0, as after the end of the window. */
-static bool has_end(uint64_t eight)
+/* The first quote, backslash or 0 from `at` on: there is a 0 after the window. */
+static const uint8_t *find_end(const uint8_t *at)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-    uint64_t quotes = eight ^ (ones * '"'), slashes = eight ^ (ones * '\\');
 
-    return ((((quotes - ones) & ~quotes) | ((slashes - ones) & ~slashes) |
-             ((eight - ones) & ~eight)) &
-            tops) != 0;
+    for (;; at += 8) {
+        uint64_t eight, quotes, slashes, found;
+        memcpy(&eight, at, sizeof eight);
+        quotes = eight ^ (ones * '"');
+        slashes = eight ^ (ones * '\\');
+        found = (((quotes - ones) & ~quotes) | ((slashes - ones) & ~slashes) |
+                 ((eight - ones) & ~eight)) &
+                tops;
+        if (!found)
+            continue;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return at + __builtin_ctzll(found) / 8; /* what is above the first may be carried over */
+#else
+        while (*at != '"' && *at != '\\' && *at != 0)
+            at++;
+        return at;
+#endif
+    }
 }
 
 /* The next byte is the quote at the beginning. */
@@ -82,12 +107,10 @@ static bool take_text(mv_json *j, mv_json_token *out)
     out->has_quotes = true;
     out->has_escapes = false;
     for (;;) {
-        const uint8_t *from = j->source->at, *at = from + j->pos, *end = j->source->end;
-        uint64_t eight;
-        while (at < end && (memcpy(&eight, at, sizeof eight), !has_end(eight)))
-            at += sizeof eight;
-        while (at < end && *at != '"' && *at != '\\')
-            at++;
+        const uint8_t *from = j->source->at, *end = j->source->end;
+        const uint8_t *at = find_end(from + j->pos);
+        while (*at == 0 && at < end) /* within the text */
+            at = find_end(at + 1);
         j->pos = (uint64_t)(at - from);
         if (at < end && *at == '"')
             break;
@@ -103,20 +126,13 @@ static bool take_text(mv_json *j, mv_json_token *out)
     return true;
 }
 
-/* Bytes of words and numbers. */
-static bool is_of_word(uint8_t c)
-{
-    return (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-}
-
 static bool take_word(mv_json *j, mv_json_token *out)
 {
     uint64_t first = j->pos;
     const uint8_t *at;
 
     do {
-        for (at = j->source->at + j->pos; at < j->source->end && is_of_word(*at);)
+        for (at = j->source->at + j->pos; kind[*at] == WORD;)
             at++;
         j->pos = (uint64_t)(at - j->source->at);
     } while (at == j->source->end && read_on(j, 1, &first));
@@ -128,12 +144,6 @@ static bool take_word(mv_json *j, mv_json_token *out)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-enum { PLAIN, QUOTE, OPEN, CLOSE, NUL };
-
-/* What a byte between texts means. */
-static const uint8_t meaning[UINT8_MAX + 1] = {
-    ['"'] = QUOTE, ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE, [0] = NUL};
-
 /* The next byte is a bracket. */
 static bool pass_nested(mv_json *j)
 {
@@ -142,7 +152,7 @@ static bool pass_nested(mv_json *j)
 
     do {
         const uint8_t *from = j->source->at, *at = from + j->pos;
-        while (meaning[*at] == PLAIN) /* a 0 is after the window */
+        while (kind[*at] < QUOTE)
             at++;
         j->pos = (uint64_t)(at - from);
         if (at == j->source->end) {
@@ -155,9 +165,9 @@ static bool pass_nested(mv_json *j)
                 return false;
             continue;
         }
-        if (meaning[*at] == NUL)
+        if (*at == 0)
             return mv_json_fail(j, MV_CORRUPT, "this is not JSON: a NUL between values");
-        depth += meaning[*at] == OPEN ? 1 : (uint64_t)-1;
+        depth += kind[*at] == OPEN ? 1 : (uint64_t)-1;
         j->pos++;
     } while (depth > 0);
     return true;
@@ -190,22 +200,25 @@ bool mv_json_enter(mv_json *j, char bracket)
     return true;
 }
 
-/* Goes past a comma, if there is one; whether the bracket at the end follows, which is taken. */
-static bool is_end(mv_json *j, char bracket)
+/* The first byte of the next member or element, past the comma before it. */
+static uint8_t next_of_many(mv_json *j)
 {
-    if (mv_json_next(j) == ',') {
-        j->pos++;
-        mv_json_next(j);
-    }
-    return mv_json_enter(j, bracket);
+    uint8_t c = mv_json_next(j);
+
+    if (c != ',')
+        return c;
+    j->pos++;
+    return mv_json_next(j);
 }
 
 bool mv_json_key(mv_json *j, mv_json_token *key)
 {
-    if (j->failed || is_end(j, '}') || j->failed)
-        return false;
-    if (mv_json_next(j) != '"')
-        return mv_json_fail(j, MV_CORRUPT, "this is not JSON: a key is missing");
+    uint8_t c = next_of_many(j);
+
+    if (c != '"') {
+        j->pos += c == '}';
+        return c != '}' && c && mv_json_fail(j, MV_CORRUPT, "this is not JSON: a key is missing");
+    }
     if (!take_text(j, key))
         return false;
     if (next_from(j, &key->at) != ':')
@@ -216,7 +229,10 @@ bool mv_json_key(mv_json *j, mv_json_token *key)
 
 bool mv_json_element(mv_json *j)
 {
-    return !j->failed && !is_end(j, ']') && !j->failed;
+    uint8_t c = next_of_many(j);
+
+    j->pos += c == ']';
+    return c && c != ']';
 }
 
 /* ---- what tokens say ---------------------------------------------------------------------- */

@@ -141,23 +141,23 @@ static uint64_t cached_after(const mv_block_entry *e)
     return e->reserved > e->total ? e->reserved - e->total : 0;
 }
 
-/* Before the first entry that tells it as much was reserved as after it: then there were more or
- * fewer bytes beyond the blocks by what the entry itself took or gave. */
+/* Before the first entry that tells it as much was reserved as after it, so that there were more or
+ * fewer bytes beyond the blocks by what the entry itself took or gave; but nothing, where nothing
+ * was allocated. */
 static void begin_cache(mv_block_log *log)
 {
-    uint32_t i = 0;
+    const mv_block_step *s = log->steps, *end = s + log->step_count;
 
     log->cached = 0;
-    while (i < log->step_count && cached_after(&log->steps[i].entry) == MV_NO_BYTES)
-        i++;
-    if (i == log->step_count)
+    while (s < end && cached_after(&s->entry) == MV_NO_BYTES)
+        s++;
+    if (s == end || (s->kind == MV_BLOCK_STEP_ALLOC && s->entry.total == s->entry.bytes))
         return;
-    log->cached = cached_after(&log->steps[i].entry);
-    if (log->steps[i].kind == MV_BLOCK_STEP_ALLOC)
-        log->cached += log->steps[i].entry.bytes;
-    else if (log->steps[i].kind == MV_BLOCK_STEP_FREE)
-        log->cached -=
-            log->cached < log->steps[i].entry.bytes ? log->cached : log->steps[i].entry.bytes;
+    log->cached = cached_after(&s->entry);
+    if (s->kind == MV_BLOCK_STEP_ALLOC)
+        log->cached += s->entry.bytes;
+    else if (s->kind == MV_BLOCK_STEP_FREE)
+        log->cached -= log->cached < s->entry.bytes ? log->cached : s->entry.bytes;
 }
 
 /* Makes the bytes beyond the blocks so many; MV_NO_BYTES: as many as they are. */
