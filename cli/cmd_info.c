@@ -193,6 +193,8 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     (void)one;
     if (mv_trace_lacks_reserved(f->trace)) /* the file does not say what was reserved */
         mv_rows_head(rows, "reserved", NULL);
+    else if (mv_trace_allocator(f->trace))
+        mv_rows_head(rows, "segments", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
         if (mv_rows_are_text(rows) && !mv_device_is_told(f->trace, f->first, f->end, d->device))

@@ -97,6 +97,14 @@ static bool read_members(mv_kineto *k)
     return !j->failed;
 }
 
+/* The line end of the last line is not a remark. */
+static void pass_blanks(mv_source *source)
+{
+    while ((source->at < source->end || mv_source_need(source, 1)) &&
+           (*source->at == ' ' || *source->at == '\n' || *source->at == '\r' || *source->at == '\t'))
+        source->at++;
+}
+
 /* ---- devices ------------------------------------------------------------------------------- */
 
 /* Devices keep their numbers; where there are such of two kinds, those of the second follow. The
@@ -260,6 +268,7 @@ mv_code mv_kineto_read(mv_arena *arena, mv_source *source, const mv_read_opts *o
     mv_block_log_begin(&k->log, &k->build, &k->scratch);
     if (read_members(k)) {
         mv_json_keep(&k->json, false);
+        pass_blanks(source);
         out->origin.data_bytes = mv_source_offset(source);
         code = finish(k);
     } else if (k->json.failed) {
@@ -268,7 +277,7 @@ mv_code mv_kineto_read(mv_arena *arena, mv_source *source, const mv_read_opts *o
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%" PRIu64 " events", k->events);
     }
     if (code == MV_OK)
-        code = mv_rest_drain(source, out, 64, err);
+        code = mv_rest_drain(source, out, 0, err);
     out->origin.format = MV_FORMAT_KINETO;
     mv_arena_release(&k->scratch);
     mv_arena_release(&heap);

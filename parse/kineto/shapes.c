@@ -88,6 +88,8 @@ static bool next_value(mv_span text, uint64_t *at, mv_span *value)
             depth--;
     }
     *value = (mv_span){text.data + first, *at - first};
+    while (value->length > 0 && strchr(" \n\r\t", value->data[value->length - 1]))
+        value->length--;
     return value->length > 0;
 }
 

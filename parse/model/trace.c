@@ -112,7 +112,7 @@ const char *mv_format_name(mv_format format)
 {
     static const char *const names[] = {"none", "pickle", "msgpack", "msgpack", "bin",
                                         "rmm",  "xplane", "pprof",   "kineto"};
-    return names[format <= MV_FORMAT_PPROF ? format : MV_FORMAT_NONE];
+    return names[format <= MV_FORMAT_KINETO ? format : MV_FORMAT_NONE];
 }
 
 const char *mv_note_name(mv_note_code code)

@@ -1,6 +1,7 @@
 /* The tokenizer: tokens of any JSON, wherever the window ends. */
 #include "parse/kineto/json.h"
 
+#include "base/texts.h"
 #include "tests/fixture/fixture.h"
 
 static mv_json over(const char *text)
