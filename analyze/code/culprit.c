@@ -214,6 +214,7 @@ static const char *const python_parts[] = {
     "weakref.py"};
 static const char *const known_packages[] = {"IPython",
                                              "accelerate",
+                                             "aiter",
                                              "apex",
                                              "bitsandbytes",
                                              "deepspeed",
@@ -241,6 +242,7 @@ static const char *const known_packages[] = {"IPython",
                                              "tqdm",
                                              "transformer_engine",
                                              "transformers",
+                                             "triton_kernels",
                                              "trl",
                                              "unsloth",
                                              "verl",
@@ -251,7 +253,8 @@ static mv_frame_kind kind_of_profiled(const char *file)
 {
     path_part first = part_at(file);
 
-    if (text_in(first.text, first.length, python_parts, LENGTH(python_parts)) ||
+    if (*file == '<' || /* "<string>": how multiprocessing starts a program */
+        text_in(first.text, first.length, python_parts, LENGTH(python_parts)) ||
         text_in(first.text, first.length, framework_packages, LENGTH(framework_packages)))
         return MV_FRAME_FRAMEWORK;
     return text_in(first.text, first.length, known_packages, LENGTH(known_packages))

@@ -103,8 +103,8 @@ bool mv_kineto_find_stacks(mv_kineto *k);
 
 /* What operators got, in a few words: "[4096,1024]x[1024,4096] bf16" for two tensors of one type,
  * "[512,64] f32 x [8] i64" for two of several. `inputs` as in mv_kineto.inputs: "Input Dims", a
- * line end, "Input type". Tensors without dimensions and what is not a tensor are left out, and so
- * is what there is no room for. "" when nothing is left. Returns `out`. */
+ * line end, "Input type". Tensors without dimensions or elements and what is not a tensor are left
+ * out, and so is what there is no room for. "" when nothing is left. Returns `out`. */
 #define MV_KINETO_SHAPES 160
 const char *mv_kineto_shapes(mv_span inputs, char out[MV_KINETO_SHAPES]);
 

@@ -100,8 +100,9 @@ static bool read_members(mv_kineto *k)
 /* The line end of the last line is not a remark. */
 static void pass_blanks(mv_source *source)
 {
-    while ((source->at < source->end || mv_source_need(source, 1)) &&
-           (*source->at == ' ' || *source->at == '\n' || *source->at == '\r' || *source->at == '\t'))
+    while (
+        (source->at < source->end || mv_source_need(source, 1)) &&
+        (*source->at == ' ' || *source->at == '\n' || *source->at == '\r' || *source->at == '\t'))
         source->at++;
 }
 

@@ -29,7 +29,7 @@ static const struct {
 enum { MOST_TENSORS = 4, MOST_TENSOR = 48, MOST_TYPE = 24 };
 
 typedef struct {
-    char size[MOST_TENSOR]; /* "[4096,1024]" or "37 tensors"; "" for what is no tensor */
+    char size[MOST_TENSOR]; /* "[4096,1024]" or "37 tensors"; "": not a tensor, or an empty one */
     char type[MOST_TYPE];
 } one_input;
 
@@ -63,7 +63,7 @@ static void take_size(mv_span value, char out[MOST_TENSOR])
     out[length] = 0;
     if (lists > 0)
         snprintf(out, MOST_TENSOR, "%llu tensor%s", (unsigned long long)lists, mv_plural(lists));
-    else if (length < 3)
+    else if (length < 3 || strcmp(out, "[0]") == 0) /* an output before its size is known */
         *out = 0;
 }
 

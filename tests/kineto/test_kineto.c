@@ -1,5 +1,6 @@
 /* Traces of torch.profiler (testdata/tools/profiler*): what they hold, compared with what another
  * reader of JSON finds in them, and what commands say. */
+#include "analyze/code/culprit.h"
 #include "analyze/totals/totals.h"
 #include "parse/kineto/kineto.h"
 #include "tests/fixture/fixture.h"
@@ -7,6 +8,10 @@
 #include "tests/fixture/soundness.h"
 
 #define TOOLS MV_TESTDATA "/tools/"
+
+#define MEMORY(pid, more)                                                                      \
+    "{\"name\":\"[memory]\",\"pid\":" #pid ",\"tid\":1,\"ts\":1,\"args\":{\"Bytes\":512," more \
+    "\"Device Type\":1,\"Device Id\":0}}"
 
 static mv_trace read_tool(const char *name)
 {
@@ -185,13 +190,14 @@ Test(kineto, shapes_are_brief)
          "[4096,1024]x[1024,4096] bf16"},
         {"[[512, 64], [8], []]\n[\"float\", \"long int\", \"Scalar\"]", "[512,64] f32 x [8] i64"},
         {"[[], []]\n[\"float\", \"\"]", ""},
+        {"[[0], [3]]\n[\"float\", \"float\"]", "[3] f32"},
         {"[[[2, 3], [4]], []]\n[\"TensorList\", \"\"]", "2 tensors"},
         {"[\n  [\n 2,\n 3 ],\n [] ]\n[\n \"c10::Half\",\n \"\" ]", "[2,3] f16"},
         {"[[1],[2],[3],[4],[5]]\n[\"bool\",\"bool\",\"bool\",\"bool\",\"bool\"]",
          "[1]x[2]x[3]x[4] and more bool"},
         {"[[7]]", "[7]"},
         {"[[7]]\n[\"a type of 30 characters or more\"]", "[7] a type of 30 characters"},
-        {"[[1", "[1"},
+        {"[[1", ""},
         {"[", ""},
         {"", ""}};
     char text[MV_KINETO_SHAPES];
@@ -199,6 +205,33 @@ Test(kineto, shapes_are_brief)
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_str_eq(mv_kineto_shapes(mv_text_span(cases[i].inputs), text), cases[i].shapes,
                          "%s: %s", cases[i].inputs, text);
+}
+
+/* Paths begin below the folder in which Python found the file: names tell whose it is. */
+Test(kineto, frames_are_known_by_their_first_folder)
+{
+    static const struct {
+        const char *name;
+        mv_frame_kind kind;
+    } cases[] = {{"train.py(1): f", MV_FRAME_USER},
+                 {"models/net.py(1): f", MV_FRAME_USER},
+                 {"vllm/v1/worker/gpu_worker.py(1): f", MV_FRAME_PACKAGE},
+                 {"threading.py(1): f", MV_FRAME_FRAMEWORK},
+                 {"torch/nn/modules/linear.py(1): f", MV_FRAME_FRAMEWORK},
+                 {"<string>(1): <module>", MV_FRAME_FRAMEWORK}};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        mv_trace trace;
+        snprintf(text, sizeof text,
+                 "[{\"cat\":\"python_function\",\"name\":\"%s\",\"pid\":1,\"tid\":1,\"ts\":0,"
+                 "\"dur\":9},%s]",
+                 cases[i].name, MEMORY(1, "\"Addr\":1024,"));
+        mvt_ok(read_text(mv_text_span(text), &trace));
+        cr_assert_eq(trace.frames.count, 1);
+        cr_expect_eq(mv_frame_kind_of(&trace, (mv_frame_id){0}), cases[i].kind, "%s",
+                     cases[i].name);
+    }
 }
 
 /* ---- analysis ------------------------------------------------------------------------------ */
@@ -267,10 +300,6 @@ static void expect_refused(const char *text, const char *why)
     cr_expect_neq(read_text(mv_text_span(text), &trace), MV_OK, "%s", text);
     cr_expect_not_null(strstr(mvt_err()->detail, why), "%s: %s", text, mvt_err()->detail);
 }
-
-#define MEMORY(pid, more)                                                                      \
-    "{\"name\":\"[memory]\",\"pid\":" #pid ",\"tid\":1,\"ts\":1,\"args\":{\"Bytes\":512," more \
-    "\"Device Type\":1,\"Device Id\":0}}"
 
 Test(kineto, what_cannot_be_read_is_said)
 {
