@@ -1,6 +1,7 @@
 /* Traces of torch.profiler (testdata/tools/profiler*): what they hold, compared with what another
  * reader of JSON finds in them, and what commands say. */
 #include "analyze/code/culprit.h"
+#include "analyze/totals/moment.h"
 #include "analyze/totals/totals.h"
 #include "parse/kineto/kineto.h"
 #include "tests/fixture/fixture.h"
@@ -111,6 +112,24 @@ Test(kineto, what_was_there_before_is_one_amount)
     cr_expect_eq(lives.allocs.block[0] + lives.allocs.block[1], 100 * MIB);
     cr_expect_eq(lives.allocs.stack[0].row, MV_NO_ROW);
     cr_expect_eq(lives.allocs.stack[1].row, MV_NO_ROW);
+}
+
+/* Bytes that pass from what is cached to a block, and back, are reserved all the while: what is
+ * reserved is, after each event, one of the totals of the file. */
+Test(kineto, what_is_reserved_does_not_fall_in_between)
+{
+    mv_trace trace = read_tool("profiler.json.gz");
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, 0);
+    uint32_t changes = 0;
+    uint64_t last = 160 * MIB;
+
+    for (uint32_t i = 0; i < lives.events.count; i++) {
+        uint64_t reserved = mv_moment_levels(&lives, i).reserved;
+        changes += reserved != last;
+        last = reserved;
+    }
+    cr_expect_eq(changes, 2, "%u", changes); /* empty_cache(), and more is needed */
+    cr_expect_eq(last, 140 * MIB);
 }
 
 /* Where the chain of totals breaks events are missing, and the sums are the file's again. */
