@@ -61,6 +61,8 @@ static uint8_t next_from(mv_json *j, uint64_t *first)
         while (kind[*at] == BLANK)
             at++;
         j->pos = (uint64_t)(at - from);
+        if (at < j->source->end && *at == 0)
+            mv_json_fail(j, MV_CORRUPT, "this is not JSON: a zero between values");
         if (at < j->source->end)
             return j->failed ? 0 : *at;
     } while (!j->failed && read_on(j, 1, first));
@@ -166,7 +168,7 @@ static bool pass_nested(mv_json *j)
             continue;
         }
         if (*at == 0)
-            return mv_json_fail(j, MV_CORRUPT, "this is not JSON: a NUL between values");
+            return mv_json_fail(j, MV_CORRUPT, "this is not JSON: a zero between values");
         depth += kind[*at] == OPEN ? 1 : (uint64_t)-1;
         j->pos++;
     } while (depth > 0);
