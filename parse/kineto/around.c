@@ -81,7 +81,7 @@ static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
                                                                            : MV_NO_STRING;
 }
 
-/* Of the operators that the innermost function called: the innermost one that got tensors, since
+/* The innermost operator that got tensors, among those that the innermost function called, since
  * aten::empty within aten::addmm gets none; else the outermost. */
 static mv_tag_id operator_of(sweep *s, const uint64_t *around, uint32_t count)
 {

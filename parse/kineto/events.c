@@ -120,7 +120,7 @@ static bool add_range(mv_kineto *k, const trace_event *e, mv_around_kind kind)
     if (!mv_json_ns(&k->json, e->time, &range.start_ns) ||
         !mv_json_ns(&k->json, e->duration, &duration) || !take_thread(k, e, &range.thread, &pid))
         return !k->is_out_of_memory;
-    /* Of what had not ended when the profile did, some releases write an end before the begin. */
+    /* Some releases write an end before the begin where a range had not ended with the profile. */
     range.end_ns = duration < 0 ? INT64_MAX : range.start_ns + duration;
     name = without_address(mv_json_text(&k->json, e->name, text, sizeof text));
     range.name = mv_texts_add(names, name);

@@ -155,7 +155,7 @@ static void add_memory(mv_kineto *k, const mv_kineto_memory *m)
                             .total = m->allocated,
                             .reserved = m->reserved};
 
-    /* Of the CPU the file says that nothing is reserved. */
+    /* The file says that nothing of the CPU is reserved. */
     entry.has_reserved = k->devices[m->device].type != MV_KINETO_CPU && m->reserved != MV_NO_BYTES;
     k->failures += m->kind == MV_BLOCK_STEP_FAILURE;
     if (m->kind == MV_BLOCK_STEP_ALLOC)

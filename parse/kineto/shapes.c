@@ -38,7 +38,7 @@ static void brief_type(mv_span name, char out[MOST_TYPE])
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
         if (name.length == strlen(types[i].name) &&
             memcmp(name.data, types[i].name, name.length) == 0) {
-            strcpy(out, types[i].brief);
+            snprintf(out, MOST_TYPE, "%s", types[i].brief);
             return;
         }
     *out = 0;

@@ -64,8 +64,7 @@ Test(json, the_window_may_end_anywhere)
         mv_json j;
         memset(text, ' ', blanks);
         text[0] = '[';
-        strcpy(text + blanks, part);
-        strcat(text, "]");
+        snprintf(text + blanks, sizeof part + 2, "%s]", part);
         j = over(text);
         cr_assert(mv_json_enter(&j, '[') && mv_json_element(&j));
         mv_json_keep(&j, blanks % 2);
