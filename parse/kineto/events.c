@@ -164,19 +164,28 @@ static bool take_number(mv_json *j, uint64_t *out, bool *is_below)
     return mv_json_take(j, &value) && mv_json_whole(j, value, out, is_below);
 }
 
-/* The row of a device; MV_NO_ROW when there are too many. */
+/* The event at hand, which begins the window, makes the file useless. */
+static uint32_t refuse(mv_kineto *k, const char *why)
+{
+    if (!k->refusal)
+        k->refused_at = mv_source_offset(k->json.source);
+    k->refusal = why;
+    return MV_NO_ROW;
+}
+
+/* The row of a device; MV_NO_ROW when the file is refused. */
 static uint32_t device_row(mv_kineto *k, int64_t type, int64_t id, uint64_t pid)
 {
     for (uint32_t i = 0; i < k->device_count; i++) {
-        mv_kineto_device *d = &k->devices[i];
-        if (d->type != type || d->id != id)
-            continue;
-        k->has_several |= d->pid != pid;
-        return i;
+        const mv_kineto_device *d = &k->devices[i];
+        if (d->type == type && d->id == id)
+            return d->pid == pid ? i
+                                 : refuse(k, "traces of several processes in one file: two have "
+                                             "events of one device; give the trace of each rank "
+                                             "alone");
     }
-    k->has_too_many |= k->device_count == MV_KINETO_DEVICES || id >= MV_KINETO_DEVICES;
-    if (k->has_too_many)
-        return MV_NO_ROW;
+    if (k->device_count == MV_KINETO_DEVICES || id >= MV_KINETO_DEVICES)
+        return refuse(k, "memory of a 65th device");
     k->devices[k->device_count] = (mv_kineto_device){.type = type, .id = id, .pid = pid};
     return k->device_count++;
 }

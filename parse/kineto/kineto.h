@@ -83,11 +83,11 @@ typedef struct {
     mv_kineto_device devices[MV_KINETO_DEVICES];
     uint32_t device_count;
 
-    uint64_t events;   /* of all kinds */
-    int64_t base_ns;   /* of the times, since the epoch */
-    bool has_events;   /* there is a list of events */
-    bool has_several;  /* processes, whose memory is of one device */
-    bool has_too_many; /* devices */
+    uint64_t events;     /* of all kinds */
+    int64_t base_ns;     /* of the times, since the epoch */
+    bool has_events;     /* there is a list of events */
+    const char *refusal; /* what in an event makes the file useless; NULL: nothing */
+    uint64_t refused_at; /* its byte */
     bool is_out_of_memory;
     uint64_t unreadable; /* events of memory without a size, an address or a time */
     uint64_t failures;

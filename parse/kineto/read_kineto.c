@@ -199,19 +199,14 @@ static void add_steps(mv_kineto *k)
 /* Why there is nothing to show, or nothing that could be trusted. */
 static mv_code refuse(mv_kineto *k)
 {
-    const char *why = NULL;
+    const char *why;
 
     if (!k->has_events)
         return mv_fail(k->err, MV_FORMAT, 0, "%s",
                        "this looks like text (JSON), but has no \"traceEvents\" of "
                        "torch.profiler; give its trace, or the snapshot pickle itself");
-    if (k->has_several)
-        why = "traces of several processes in one file: two have events of one device; give the "
-              "trace of each rank alone";
-    else if (k->has_too_many)
-        why = "more devices than 64";
-    if (why)
-        return mv_fail(k->err, MV_FORMAT, MV_NO_OFFSET, "%s", why);
+    if (k->refusal)
+        return mv_fail(k->err, MV_FORMAT, k->refused_at, "%s", k->refusal);
     if (k->memory_count > 0)
         return MV_OK;
     if (k->unreadable > 0)
