@@ -2,6 +2,7 @@
  * files are left. $MARKING (tests/programs/marking.c) is recorded by its marks. */
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/fixture/fixture_program.h"
 
 /* Tells the process that `leave` left to end, and waits until it has. */
@@ -390,6 +391,20 @@ Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
            0,
            "memviz: nothing was recorded of process N: its file is empty (no space, "
            "or emptied by someone)\n5\n");
+}
+
+Test(run, a_program_with_few_open_files_runs_without_being_recorded)
+{
+    static const char said[] = "nothing is recorded: the limit on open files (ulimit -n)";
+
+    for (int files = 4; files < 9; files++)
+        expect_err(mv_arena_printf(mvt_memory(),
+                                   "ulimit -n %d; $MEMVIZ run -o a.bin $MARKING mark x exit 5",
+                                   files),
+                   5, said);
+    expect_err("ulimit -n 5; $MEMVIZ run no-such-program", 127, "no-such-program: No such file");
+    expect("ulimit -n 32; $MEMVIZ run -q -o a.bin $MARKING mark x exit 5; echo $?; ls", 0,
+           "5\na.bin\n");
 }
 
 /* It was killed when it had its space and before it wrote anything; one that has more is kept. */
