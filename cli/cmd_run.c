@@ -1,6 +1,7 @@
 /* memviz run: runs a program under the shim and writes what was recorded to files. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/numbers.h"
 #include "base/size.h"
@@ -187,6 +188,24 @@ static void collect(run *r)
         explain_nothing(r, counts);
 }
 
+/* Files that are no programs, as the shell sees them: says how they are run. */
+static bool has_said_how(const char *name, int status)
+{
+    const char *dot = strrchr(name, '.');
+    bool is_file = access(name, F_OK) == 0;
+
+    if (!is_file || (status != MV_LAUNCH_NOT_FOUND && status != MV_LAUNCH_CANNOT_RUN))
+        return false;
+    if (dot && strcmp(dot, ".py") == 0)
+        mv_complain_of(name, "this file is not a program on its own: memviz run -- python %s",
+                       name);
+    else if (status == MV_LAUNCH_NOT_FOUND && !strchr(name, '/'))
+        mv_complain_of(name, "no program on the PATH has that name; the file here is ./%s", name);
+    else
+        return false;
+    return true;
+}
+
 /* The program is what counts: a recording would need more numbers of files than there are. */
 static int run_plainly(char *const *argv)
 {
@@ -218,7 +237,7 @@ int mv_cmd_run(mv_cli *cli)
         return mv_complain(NULL, &err);
     if (mv_recording_run(&r.recording, &program, &status, &err) == MV_OK)
         collect(&r);
-    else
+    else if (!has_said_how(o->file[0], status))
         mv_complain(NULL, &err);
     mv_recording_close(&r.recording);
     return status;

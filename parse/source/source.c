@@ -357,8 +357,9 @@ static mv_code open_by(int (*opens)(const char *), mv_arena *arena, const char *
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input");
     s->fd = opens(path);
     if (s->fd < 0)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s",
-                       s->fd == NOT_REGULAR ? "not a regular file" : strerror(errno));
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s%s",
+                       s->fd == NOT_REGULAR ? "not a regular file" : strerror(errno),
+                       strstr(path, "://") ? ": memviz reads files; download it first" : "");
     source->state = s;
     if (fstat(s->fd, &st) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));

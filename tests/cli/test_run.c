@@ -47,6 +47,14 @@ Test(run, a_program_that_cannot_be_started_has_a_shells_status)
 {
     expect_err("$MEMVIZ run -- no-such-program", 127, "no-such-program: No such file");
     expect_err("$MEMVIZ run ./no/such/program", 127, "No such file");
+    expect_err("touch t.py; $MEMVIZ run t.py", 127,
+               "t.py: this file is not a program on its own: "
+               "memviz run -- python t.py\n");
+    expect_err("touch t.py; $MEMVIZ run ./t.py", 126, "memviz run -- python ./t.py\n");
+    expect_err("touch prog; $MEMVIZ run prog", 127,
+               "prog: no program on the PATH has that name; "
+               "the file here is ./prog\n");
+    expect_err("touch prog; $MEMVIZ run ./prog", 126, "./prog: Permission denied");
     expect_err("$MEMVIZ run /etc/passwd", 126, "Permission denied");
     expect_err("$MEMVIZ run /", 126, "/: ");
     expect_err("$MEMVIZ run", 2, "expected");
