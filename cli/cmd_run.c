@@ -79,6 +79,17 @@ static void put_file(void *user, const mv_recording_file *f)
     }
 }
 
+/* An mv_recording_watch.goes_on. */
+static void put_left(void *user, uint32_t pid)
+{
+    const run *r = user;
+
+    mv_complain_of(NULL,
+                   "process %u goes on, and has recorded nothing so far; what it records from now "
+                   "on stays in %s.%u.live, which commands read as it is",
+                   pid, r->recording.names.live, pid);
+}
+
 /* An mv_finalise_watch.phase. */
 static void show_phase(void *user, const char *what)
 {
@@ -169,6 +180,7 @@ static void collect(run *r)
 {
     mv_recording_watch watch = {
         .file = put_file,
+        .goes_on = r->is_quiet ? NULL : put_left,
         .finalise = {.phase = show_phase, .progress = show_progress, .user = r},
         .user = r};
     mv_err err = {.offset = MV_NO_OFFSET};

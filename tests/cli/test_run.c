@@ -389,6 +389,22 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
 }
 
+/* What a daemon records once the program has ended stays in its live file. */
+Test(run, a_process_that_goes_on_without_a_file_is_named)
+{
+    mvt_run run = run_sh(
+        "$MEMVIZ run -o a.bin -- sh -c '{ until [ -e enough ]; do sleep 0.05; done; $MARKING mark "
+        "later; touch done; } </dev/null >/dev/null 2>&1 & exit 7'; echo $?; touch enough; "
+        "until [ -e done ]; do sleep 0.05; done; ls | sed 's/[.].*live/.live/'");
+
+    cr_expect(strstr(run.out, "7\na.live\ndone\nenough\n") == run.out, "%s", run.out);
+    cr_expect(strstr(run.err, " goes on, and has recorded nothing so far; what it records from now "
+                              "on stays in "),
+              "%s", run.err);
+    run = run_sh("$MEMVIZ run -o b.bin -- sh -c '$MARKING mark x & wait'");
+    cr_expect_null(strstr(run.err, "goes on"), "%s", run.err);
+}
+
 /* ---- no space, modes --------------------------------------------------------------------- */
 
 Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
