@@ -649,10 +649,9 @@ static int put_report(diff_report *c)
 
 static bool pair_asked(diff_report *c, uint32_t device)
 {
-    char contained[MV_DEVICES_TEXT];
-
     for (int s = 0; s < 2; s++)
         if (device >= mv_trace_devices(&c->trace[s])) {
+            char contained[MV_DEVICES_TEXT];
             mv_complain_of(c->name[s], "no device %u; the file contains %s", device,
                            mv_devices_text(contained, mv_trace_devices(&c->trace[s])));
             return false;

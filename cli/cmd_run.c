@@ -84,10 +84,11 @@ static void put_left(void *user, uint32_t pid)
 {
     const run *r = user;
 
-    mv_complain_of(NULL,
-                   "process %u goes on, and has recorded nothing so far; what it records from now "
-                   "on stays in %s.%u.live, which commands read as it is",
-                   pid, r->recording.names.live, pid);
+    mv_complain_of(
+        NULL,
+        "process %u continues, and has recorded nothing so far; what it records from now "
+        "on stays in %s.%u.live, which commands read as it is",
+        pid, r->recording.names.live, pid);
 }
 
 /* An mv_finalise_watch.phase. */

@@ -206,7 +206,7 @@ Test(ledger_series, a_sample_while_the_driver_ends_the_process_is_none)
     cr_expect_eq(samples_of(2 * MIB, NOTHING), 4, "rounding");
     cr_expect_eq(samples_of(92 * MIB, A_CALL), 4, "a call may have given it back");
     cr_expect_eq(samples_of(92 * MIB, A_LEVEL), 5, "it lasts");
-    cr_expect_eq(samples_of(92 * MIB, A_LATER_CALL), 4, "the program goes on");
+    cr_expect_eq(samples_of(92 * MIB, A_LATER_CALL), 4, "the program continues");
 }
 
 /* Nor is any in what was recorded of JAX, Numba and others. */
