@@ -113,31 +113,30 @@ static void pass_blanks(mv_source *source)
 static bool number_devices(mv_kineto *k)
 {
     int64_t first_type = -1;
-    uint32_t next = 0, cpu = MV_NO_ROW;
+    uint32_t next = 0;
+    bool has_cpu = false;
 
     for (uint32_t i = 0; i < k->device_count; i++) {
         mv_kineto_device *d = &k->devices[i];
+        d->list = MV_NO_ROW;
         if (d->type == MV_KINETO_CPU)
             continue;
         first_type = first_type < 0 ? d->type : first_type;
-        d->list = d->type == first_type && d->id >= 0 ? (uint32_t)d->id : MV_NO_ROW;
+        if (d->type == first_type && d->id >= 0)
+            d->list = (uint32_t)d->id;
         if (d->list != MV_NO_ROW && d->list >= next)
             next = d->list + 1;
     }
-    for (uint32_t pass = 0; pass < 2; pass++)
-        for (uint32_t i = 0; i < k->device_count; i++) {
-            mv_kineto_device *d = &k->devices[i];
-            bool is_cpu = d->type == MV_KINETO_CPU;
-            if (is_cpu != (pass == 1) || (!is_cpu && d->list != MV_NO_ROW))
-                continue;
-            if (!is_cpu || cpu == MV_NO_ROW)
-                d->list = next++;
-            if (is_cpu && cpu == MV_NO_ROW)
-                cpu = d->list;
-            d->list = is_cpu ? cpu : d->list;
+    for (uint32_t i = 0; i < k->device_count; i++)
+        if (k->devices[i].type != MV_KINETO_CPU && k->devices[i].list == MV_NO_ROW)
+            k->devices[i].list = next++;
+    for (uint32_t i = 0; i < k->device_count; i++)
+        if (k->devices[i].type == MV_KINETO_CPU) {
+            k->devices[i].list = next;
+            has_cpu = true;
         }
-    if (cpu != MV_NO_ROW)
-        mv_block_log_number(&k->build, MV_FACT_CPU_DEVICE, cpu);
+    if (has_cpu)
+        mv_block_log_number(&k->build, MV_FACT_CPU_DEVICE, next++);
     return next <= MV_BLOCK_LOG_HOST;
 }
 

@@ -3,6 +3,7 @@
 #include "analyze/code/culprit.h"
 #include "analyze/totals/moment.h"
 #include "analyze/totals/totals.h"
+#include "base/text.h"
 #include "parse/kineto/kineto.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
@@ -281,6 +282,30 @@ Test(kineto, a_rank_has_its_device_and_its_failure)
     cr_expect_str_eq(mv_fact_find(&trace, MV_FACT_CPU_DEVICE), "4");
     cr_expect_eq(run.status, 0, "%s", run.err);
     cr_expect_not_null(strstr(run.out, "device 3"), "%s", run.out);
+}
+
+/* Devices of a second kind follow those of the first, the CPU is the last. */
+Test(kineto, devices_of_all_kinds_have_numbers)
+{
+    static const int types[] = {0, 12, 1, 12}, ids[] = {-1, 0, 1, 1};
+    char text[1024] = "[";
+    mv_trace trace;
+
+    for (int i = 0; i < 4; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%s{\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":%d,\"args\":{\"Bytes\":%d,"
+                 "\"Addr\":4096,\"Device Type\":%d,\"Device Id\":%d}}",
+                 i ? "," : "", i, 512 * (i + 1), types[i], ids[i]);
+    mv_text_append(text, sizeof text, "]");
+    mvt_ok(read_text(mv_text_span(text), &trace));
+    cr_assert_eq(trace.device_count, 4);
+    for (uint32_t d = 0; d < 4; d++) {
+        static const uint64_t sizes[] = {1024, 2048, 1536, 512};
+        const mv_events *e = &trace.devices[d].events;
+        cr_assert_gt(e->count, 0, "%u", d);
+        cr_expect_eq(e->size[0], sizes[d], "%u: %llu", d, (unsigned long long)e->size[0]);
+    }
+    cr_expect_str_eq(mv_fact_find(&trace, MV_FACT_CPU_DEVICE), "3");
 }
 
 /* The list may be the whole file, keys in any order, values of other programs. */
