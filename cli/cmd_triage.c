@@ -376,7 +376,7 @@ static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint3
                       .allocated = audit->peak.allocated,
                       .reserved = audit->peak.reserved,
                       .is_of_host = mv_level_is_host(trace->origin.level),
-                      .is_of_other = mv_trace_allocator(trace),
+                      .is_of_other = mv_trace_lacks_reserved(trace),
                       .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
                       .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
                       .history = mv_history_name(d->lives.history)};

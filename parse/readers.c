@@ -3,10 +3,15 @@
 #include "parse/model/build.h"
 
 const mv_reader mv_readers[] = {
-    {"pickle", mv_pickle_probe, mv_pickle_read},  {"msgpack", mv_msgpack_probe, mv_msgpack_read},
-    {"bin", mv_snapshot_probe, mv_snapshot_read}, {"html", mv_page_probe, mv_page_read},
-    {"rmm", mv_rmm_probe, mv_rmm_read},           {"pprof", mv_pprof_probe, mv_pprof_read},
-    {"xplane", mv_xspace_probe, mv_xspace_read},  {NULL, NULL, NULL},
+    {"pickle", mv_pickle_probe, mv_pickle_read},
+    {"msgpack", mv_msgpack_probe, mv_msgpack_read},
+    {"bin", mv_snapshot_probe, mv_snapshot_read},
+    {"html", mv_page_probe, mv_page_read},
+    {"rmm", mv_rmm_probe, mv_rmm_read},
+    {"pprof", mv_pprof_probe, mv_pprof_read},
+    {"xplane", mv_xspace_probe, mv_xspace_read},
+    {"kineto", mv_kineto_probe, mv_kineto_read},
+    {NULL, NULL, NULL},
 };
 
 enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
@@ -81,7 +86,7 @@ static mv_code refuse(mv_span head, mv_err *err)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
     return mv_fail(err, MV_FORMAT, 0, "%s",
                    "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
-                   "a memviz .bin, nor a file of RMM, XLA or JAX");
+                   "a memviz .bin, a trace of torch.profiler, nor a file of RMM, XLA or JAX");
 }
 
 /* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is

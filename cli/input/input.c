@@ -57,6 +57,19 @@ static bool is_for(const mv_command *command, const mv_trace *trace)
             command->run != mv_cmd_oom && command->run != mv_cmd_ledger);
 }
 
+static void refuse_for(const mv_command *command, const mv_trace *trace, mv_err *err)
+{
+    const mv_recorder *recorder = mv_recorder_of(trace);
+    bool is_of_other = mv_trace_lacks_reserved(trace);
+
+    mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s is about %s, and this file is of %s", command->name,
+            command->run == mv_cmd_ledger ? "calls of CUDA (memviz run records them)"
+            : is_of_other                 ? "PyTorch's allocator"
+                                          : "segments and settings of PyTorch's allocator "
+                                            "(torch.cuda.memory._dump_snapshot() writes them)",
+            is_of_other ? recorder->allocator : recorder->writer);
+}
+
 bool mv_input_is_file(const mv_cli *cli, const char *path)
 {
     const mv_options *o = &cli->options;
@@ -111,11 +124,7 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code == MV_OK && adds_up(cli->command))
         mv_sums_check(trace, &err);
     if (err.code == MV_OK && !is_for(cli->command, trace))
-        mv_fail(&err, MV_ABSENT, MV_NO_OFFSET, "%s is about %s, and this file is of %s",
-                cli->command->name,
-                cli->command->run == mv_cmd_ledger ? "calls of CUDA (memviz run records them)"
-                                                   : "PyTorch's allocator",
-                mv_recorder_of(trace)->allocator);
+        refuse_for(cli->command, trace, &err);
     if (err.code != MV_OK)
         mv_complain(path, &err);
     else if (cli->command->run != mv_cmd_info) /* which reports all notes */
