@@ -45,6 +45,7 @@ typedef struct {
     uint32_t alive_blocks; /* of all sites, including those from before the trace */
     mv_outer outer;
     mv_floor floor;
+    uint32_t *bulks; /* [sites.groups] how often blocks of several steps were freed at once */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     bool is_nameless;       /* blocks without a stack grow */

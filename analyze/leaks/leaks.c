@@ -13,6 +13,7 @@
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/older.h"
 #include "analyze/leaks/own_threads.h"
+#include "analyze/leaks/piles.h"
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -129,6 +130,7 @@ static bool explain(mv_leak_state *w, const uint32_t *leak_of)
         mv_leak *leak = &w->out->leaks[k];
 
         signs[k].kept_by_modules = kept;
+        signs[k].has_bulks = w->bulks[w->sites.group[mv_site_of(&w->sites, leak->stack)]] > 0;
         leak->lines = 1;
         leak->kind = w->uses[mv_site_of(&w->sites, leak->stack)].is_growing_block
                          ? MV_LEAK_GROWING_BLOCK
@@ -508,6 +510,8 @@ static bool find(mv_leak_state *w, mv_err *err)
         !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
         return false;
     mv_leak_sites_count(w);
+    if (!mv_piles_find(w))
+        return false;
     if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_judge(w))
         return false;
     add_retained(w);
