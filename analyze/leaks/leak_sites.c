@@ -20,6 +20,23 @@ static bool is_candidate(const mv_site_use *use)
     return use->alive >= 2;
 }
 
+bool mv_leak_floor_rises(mv_leak_state *w)
+{
+    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    mv_floor rest = w->floor;
+    int64_t explained = 0;
+
+    if (!least)
+        return false;
+    rest.least = least;
+    for (uint32_t b = 0; b < w->floor.bins; b++) {
+        explained += w->explained[b];
+        least[b] = w->floor.least[b] - (uint64_t)explained;
+    }
+    return mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
+                          &w->out->floor.rises);
+}
+
 void mv_leak_sites_count(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -261,30 +278,15 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
-/* Whether the floor still rises to the end without the state of optimizers, which has an end: that
- * of the parameters. */
+/* The state of optimizers has an end, that of the parameters: no rise of the floor. */
 static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
-    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
-    int64_t *more = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), state = 0;
-    mv_floor rest = w->floor;
 
-    rest.least = least;
-    if (!least || !more)
-        return false;
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        if (!makes_state(w, marks, a->stack[i]))
-            continue;
-        more[mv_floor_bin(&w->floor, a->birth[i])] += (int64_t)a->block[i];
-        more[mv_floor_bin(&w->floor, a->freed[i])] -= (int64_t)a->block[i];
-    }
-    for (uint32_t b = 0; b < w->floor.bins; b++) {
-        state += more[b];
-        least[b] = w->floor.least[b] - (uint64_t)state;
-    }
-    return mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
-                          &w->out->floor.rises);
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        if (makes_state(w, marks, a->stack[i]))
+            mv_leak_explain(w, i);
+    return mv_leak_floor_rises(w);
 }
 
 /* Withdraws the sites that allocate optimizer state if the parameters explain it. */

@@ -45,7 +45,9 @@ typedef struct {
     uint32_t alive_blocks; /* of all sites, including those from before the trace */
     mv_outer outer;
     mv_floor floor;
-    uint32_t *bulks; /* [sites.groups] how often blocks of several steps were freed at once */
+    uint32_t *bulks;       /* [sites.groups] how often blocks of several steps were freed at once */
+    int64_t *explained;    /* [floor.bins + 1] changes of what the floor holds but need not keep */
+    uint8_t *is_explained; /* [allocs.count] 1: the block is part of `explained` */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     bool is_nameless;       /* blocks without a stack grow */
@@ -56,6 +58,22 @@ static inline mv_site_use *mv_leak_use_of(const mv_leak_state *w, uint32_t row)
 {
     return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
 }
+
+/* The bytes of a block are no rise of the floors at which it is alive. */
+static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint32_t from = a->birth[row] == MV_BEFORE ? 0 : mv_floor_bin(&w->floor, a->birth[row]);
+
+    if (w->is_explained[row])
+        return;
+    w->is_explained[row] = 1;
+    w->explained[from] += (int64_t)a->block[row];
+    w->explained[mv_floor_bin(&w->floor, a->freed[row])] -= (int64_t)a->block[row];
+}
+
+/* Sets w->out->floor.rises by what is left of the floor. False when memory is out. */
+bool mv_leak_floor_rises(mv_leak_state *w);
 
 /* Counts what each site left alive and freed. */
 void mv_leak_sites_count(mv_leak_state *w);

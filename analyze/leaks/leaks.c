@@ -11,6 +11,7 @@
 #include "analyze/leaks/leak_kind.h"
 #include "analyze/leaks/leak_signs.h"
 #include "analyze/leaks/leak_state.h"
+#include "analyze/leaks/made_once.h"
 #include "analyze/leaks/older.h"
 #include "analyze/leaks/own_threads.h"
 #include "analyze/leaks/piles.h"
@@ -497,7 +498,9 @@ static bool measure_floor(mv_leak_state *w, mv_err *err)
         w->out->floor = (mv_leak_floor){.first = w->floor.least[first],
                                         .last = w->floor.least[steps->count - 1],
                                         .steps = steps->count - first};
-    return mv_floor_trend(w->scratch, &w->floor, first, &w->out->floor.rises);
+    w->explained = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1);
+    w->is_explained = mv_push_array(w->scratch, uint8_t, w->lives->allocs.count);
+    return w->explained && w->is_explained && mv_leak_floor_rises(w);
 }
 
 static bool find(mv_leak_state *w, mv_err *err)
@@ -510,7 +513,7 @@ static bool find(mv_leak_state *w, mv_err *err)
         !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
         return false;
     mv_leak_sites_count(w);
-    if (!mv_piles_find(w))
+    if (!mv_piles_find(w) || (w->out->floor.rises && !mv_made_once_explain(w)))
         return false;
     if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_judge(w))
         return false;

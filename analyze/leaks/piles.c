@@ -52,6 +52,8 @@ typedef struct {
     uint64_t *places; /* buffer for the places of one group */
     uint32_t groups;
     group_bulks *of;      /* [groups] */
+    uint32_t *emptied;    /* [sites.groups] the last bulk of those that are emptied again and
+                           * again; MV_NEVER: another */
     uint32_t *at_group;   /* [sites.groups] row of `of`; MV_NO_ROW: none */
     uint64_t *site_bytes; /* [sites.count] of blocks in bulks */
     uint64_t peak;
@@ -273,6 +275,35 @@ static bool judge(search *s, group_bulks *g)
     return g->bulks > 1 && 2 * g->bins >= g->span;
 }
 
+/* What a line gives back in bulks, and did not wait for longer than once before, is no rise of the
+ * floor. */
+static void explain(search *s, uint32_t from, uint32_t to, const group_bulks *g)
+{
+    const mv_steps *steps = &s->w->out->steps;
+
+    if (g->bulks < 2 || steps->count - mv_steps_bin(steps, g->last_event) > g->most_steps)
+        return;
+    for (uint32_t i = from; i < to; i++)
+        if (s->blocks[i].gap != MV_NEVER)
+            mv_leak_explain(s->w, s->blocks[i].row);
+    s->emptied[g->group] = g->last_event;
+}
+
+/* The same for what is alive. */
+static bool explain_alive(search *s)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t group = s->w->sites.group[mv_site_of(&s->w->sites, a->stack[i])];
+
+        if (a->freed[i] == MV_NEVER && s->emptied[group] != MV_NEVER &&
+            a->birth[i] > s->emptied[group])
+            mv_leak_explain(s->w, i);
+    }
+    return mv_leak_floor_rises(s->w);
+}
+
 /* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. Blocks that are in
  * none lose their gap. */
 static void look_at_group(search *s, uint32_t from, uint32_t to)
@@ -290,6 +321,7 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
                 s->blocks[k].gap = MV_NEVER;
     }
     s->w->bulks[g.group] = g.bulks;
+    explain(s, from, to, &g);
     if (g.bulks > 0 && judge(s, &g))
         s->of[s->groups++] = g;
 }
@@ -301,14 +333,17 @@ static bool find_bulks(search *s)
     s->places = mv_push_array(w->scratch, uint64_t, s->count / BULK_BLOCKS + 1);
     s->of = mv_push_array(w->scratch, group_bulks, s->count / BULK_BLOCKS + 1);
     s->site_bytes = mv_push_array(w->scratch, uint64_t, w->sites.count);
-    if (!s->places || !s->of || !s->site_bytes || !look_at_stacks(s))
+    s->emptied = mv_push_array(w->scratch, uint32_t, w->sites.groups);
+    if (!s->places || !s->of || !s->site_bytes || !s->emptied || !look_at_stacks(s))
         return false;
+    for (uint32_t g = 0; g < w->sites.groups; g++)
+        s->emptied[g] = MV_NEVER;
     for (uint32_t i = 0, end; i < s->count; i = end) {
         for (end = i + 1; end < s->count && s->blocks[end].group == s->blocks[i].group;)
             end++;
         look_at_group(s, i, end);
     }
-    return true;
+    return !w->out->floor.rises || explain_alive(s);
 }
 
 /* ---- piles ------------------------------------------------------------------------------- */

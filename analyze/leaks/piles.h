@@ -15,7 +15,8 @@
 
 #include "analyze/leaks/leak_state.h"
 
-/* Fills w->bulks, and the piles of w->out. Needs steps. False when memory is out. O(n log n). */
+/* Fills w->bulks, and the piles of w->out; what is emptied again and again is no rise of the floor.
+ * Needs steps and floor. False when memory is out. O(n log n). */
 bool mv_piles_find(mv_leak_state *w);
 
 #endif

@@ -13,7 +13,7 @@
 #define RELU \
     "relu:" TORCH "nn/functional.py:1723;forward:" TORCH "nn/modules/activation.py:143;" MODULE
 #define PROJECT "project:/w/model.py:14;" LOOP
-#define LINEAR "forward:" TORCH "nn/modules/linear.py:134;" MODULE
+#define LINEAR  "forward:" TORCH "nn/modules/linear.py:134;" MODULE
 
 enum { STEPS = 200, MOST = 512 };
 
@@ -25,6 +25,7 @@ typedef struct {
     uint32_t window;      /* one is freed for each new one, once there are so many */
     uint32_t first, each; /* made in steps with step % each < first; 0: in all */
     uint32_t rest;        /* MiB that the run holds beside */
+    uint32_t most_times;  /* 0: no limit */
     uint32_t places;      /* between so many allocations of a step in turn */
     /* What is found. */
     uint32_t piles;
@@ -46,7 +47,8 @@ static void free_all(run *r)
     const habit *h = r->h;
     uint32_t turns = h->after[3] ? 4 : h->after[2] ? 3 : h->after[1] ? 2 : 1, ways = 0;
 
-    if (h->after[0] == 0 || r->since < h->after[r->times % turns])
+    if (h->after[0] == 0 || r->since < h->after[r->times % turns] ||
+        (h->most_times > 0 && r->times == h->most_times))
         return;
     while (ways < 4 && h->frees[ways])
         ways++;
@@ -289,6 +291,15 @@ Test(piles, what_does_not_pile_up_is_none)
 
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
         expect(&habits[i]);
+}
+
+/* What waits longer than ever before may never be given back. */
+Test(piles, what_is_no_longer_emptied_is_not_clean)
+{
+    static const habit emptied = {.frees = {LOOP}, .after = {20}, .most_times = 2};
+    mv_leaks found = leaks_of(mvt_done(write(&emptied)));
+
+    cr_expect_neq(found.verdict, MV_VERDICT_CLEAN, "%s", found.why);
 }
 
 /* Recorded with Python 3.12's collector, and what looks like it. */
