@@ -10,9 +10,11 @@
 #define CYCLE                                                                                 \
     "break the reference cycle that holds it (an object that refers to itself, a closure, a " \
     "stored exception; torch.utils.viz._cycles.warn_tensor_cycles() shows them), make one "   \
-    "reference of it weak (weakref), or call gc.collect() more often"
+    "reference of it weak (weakref), or call gc.collect() more often (cheap after gc.freeze() at "
+"the end of set-up)"
 
-static const char *every_of(mv_arena *arena, const mv_pile *pile)
+    static const char *
+    every_of(mv_arena *arena, const mv_pile *pile)
 {
     char least[MV_COUNT_TEXT], most[MV_COUNT_TEXT], times[MV_COUNT_TEXT];
 
@@ -54,8 +56,8 @@ static const char *evidence_of(mv_arena *arena, const mv_trace *trace, const uin
             arena, "the garbage collector is on the stacks of the frees, at %s%s", place, others);
     case MV_PILE_IN_PASSING:
         return mv_arena_printf(arena,
-                               "they were freed at %s%s, which runs in most steps and frees some "
-                               "in few: the garbage collector ran there",
+                               "they were freed at %s%s, which runs in most steps and seldom "
+                               "frees any: the garbage collector ran there",
                                place, others);
     case MV_PILE_ANYWHERE:
         return mv_arena_printf(arena,
