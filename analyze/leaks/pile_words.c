@@ -7,14 +7,13 @@
 #include "base/size.h"
 #include "base/text.h"
 
-#define CYCLE                                                                                 \
-    "break the reference cycle that holds it (an object that refers to itself, a closure, a " \
-    "stored exception; torch.utils.viz._cycles.warn_tensor_cycles() shows them), make one "   \
-    "reference of it weak (weakref), or call gc.collect() more often (cheap after gc.freeze() at "
-"the end of set-up)"
+#define CYCLE                                                                                   \
+    "break the reference cycle that holds it (an object that refers to itself, a closure, a "   \
+    "stored exception; torch.utils.viz._cycles.warn_tensor_cycles() shows them), make one "     \
+    "reference of it weak (weakref), or call gc.collect() more often (cheap after gc.freeze() " \
+    "at the end of set-up)"
 
-    static const char *
-    every_of(mv_arena *arena, const mv_pile *pile)
+static const char *every_of(mv_arena *arena, const mv_pile *pile)
 {
     char least[MV_COUNT_TEXT], most[MV_COUNT_TEXT], times[MV_COUNT_TEXT];
 
