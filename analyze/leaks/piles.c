@@ -92,14 +92,14 @@ static mv_frame_id leaf_of(const search *s, mv_stack_id stack)
     return stack.row < s->w->trace->stacks.count ? s->leaf[stack.row] : MV_NO_FRAME;
 }
 
-static bool has_collector(const search *s, mv_stack_id stack)
+/* Whether the collector is below the innermost Python frame, or is that frame. */
+static bool has_collector(const search *s, const uint8_t *is_of_it, mv_stack_id stack)
 {
-    const mv_trace *trace = s->w->trace;
     uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    const mv_frame_id *frames = mv_stack_frames(s->w->trace, stack, &count);
 
     for (uint32_t i = 0; i < count; i++) {
-        if (is_collector(mv_string_text(trace, trace->frames.function[frames[i].row])))
+        if (is_of_it[frames[i].row])
             return true;
         if (frames[i].row == s->leaf[stack.row].row)
             break;
@@ -107,22 +107,35 @@ static bool has_collector(const search *s, mv_stack_id stack)
     return false;
 }
 
-/* Fills leaf, collects and bins_of. */
+/* Fills leaf and collects. */
 static bool look_at_stacks(search *s)
 {
     const mv_trace *trace = s->w->trace;
-    const mv_alloc_lives *a = &s->w->lives->allocs;
-    uint32_t *latest = mv_push_array(s->w->scratch, uint32_t, trace->frames.count);
+    uint8_t *is_of_it = mv_push_array(s->w->scratch, uint8_t, trace->frames.count);
 
     s->leaf = mv_push_array(s->w->scratch, mv_frame_id, trace->stacks.count);
     s->collects = mv_push_array(s->w->scratch, uint8_t, trace->stacks.count);
-    s->bins_of = mv_push_array(s->w->scratch, uint32_t, trace->frames.count);
-    if (!latest || !s->leaf || !s->collects || !s->bins_of)
+    if (!is_of_it || !s->leaf || !s->collects)
         return false;
+    for (uint32_t f = 0; f < trace->frames.count; f++)
+        is_of_it[f] = is_collector(mv_string_text(trace, trace->frames.function[f]));
     for (uint32_t k = 0; k < trace->stacks.count; k++) {
         s->leaf[k] = python_leaf(s, (mv_stack_id){k});
-        s->collects[k] = has_collector(s, (mv_stack_id){k});
+        s->collects[k] = has_collector(s, is_of_it, (mv_stack_id){k});
     }
+    return true;
+}
+
+/* Fills bins_of. */
+static bool count_bins(search *s)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+    uint32_t frames = s->w->trace->frames.count;
+    uint32_t *latest = mv_push_array(s->w->scratch, uint32_t, frames);
+
+    s->bins_of = mv_push_array(s->w->scratch, uint32_t, frames);
+    if (!latest || !s->bins_of)
+        return false;
     for (uint32_t i = a->preexisting, bin = 0; i < a->count; i++) {
         mv_frame_id leaf = leaf_of(s, a->stack[i]);
 
@@ -334,7 +347,8 @@ static bool find_bulks(search *s)
     s->of = mv_push_array(w->scratch, group_bulks, s->count / BULK_BLOCKS + 1);
     s->site_bytes = mv_push_array(w->scratch, uint64_t, w->sites.count);
     s->emptied = mv_push_array(w->scratch, uint32_t, w->sites.groups);
-    if (!s->places || !s->of || !s->site_bytes || !s->emptied || !look_at_stacks(s))
+    if (!s->places || !s->of || !s->site_bytes || !s->emptied || !look_at_stacks(s) ||
+        !count_bins(s))
         return false;
     for (uint32_t g = 0; g < w->sites.groups; g++)
         s->emptied[g] = MV_NEVER;
