@@ -7,6 +7,7 @@
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/net_growth.h"
 #include "base/sort.h"
+#include "base/text.h"
 
 /* One in this many sizes must recur. Otherwise the site is a cache that gets an entry for each
  * shape. */
@@ -20,10 +21,11 @@ static bool is_candidate(const mv_site_use *use)
     return use->alive >= 2;
 }
 
-bool mv_leak_floor_rises(mv_leak_state *w)
+bool mv_leak_floor_rises(mv_leak_state *w, const char *what)
 {
     uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
     mv_floor rest = w->floor;
+    bool rose = w->out->floor.rises;
     int64_t explained = 0;
 
     if (!least)
@@ -33,8 +35,16 @@ bool mv_leak_floor_rises(mv_leak_state *w)
         explained += w->explained[b];
         least[b] = w->floor.least[b] - (uint64_t)explained;
     }
-    return mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
-                          &w->out->floor.rises);
+    if (!mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
+                        &w->out->floor.rises))
+        return false;
+    if (rose && w->explains_more) {
+        w->explains_more = false;
+        w->rises_by =
+            w->rises_by ? mv_arena_printf(w->arena, "%s, and %s", w->rises_by, what) : what;
+        return w->rises_by != NULL;
+    }
+    return true;
 }
 
 void mv_leak_sites_count(mv_leak_state *w)
@@ -286,7 +296,7 @@ static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
     for (uint32_t i = a->preexisting; i < a->count; i++)
         if (makes_state(w, marks, a->stack[i]))
             mv_leak_explain(w, i);
-    return mv_leak_floor_rises(w);
+    return mv_leak_floor_rises(w, "the state of optimizers");
 }
 
 /* Withdraws the sites that allocate optimizer state if the parameters explain it. */

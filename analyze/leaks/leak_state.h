@@ -48,6 +48,8 @@ typedef struct {
     uint32_t *bulks;       /* [sites.groups] how often blocks of several steps were freed at once */
     int64_t *explained;    /* [floor.bins + 1] changes of what the floor holds but need not keep */
     uint8_t *is_explained; /* [allocs.count] 1: the block is part of `explained` */
+    const char *rises_by;  /* what has been explained of a floor that rose; NULL: nothing */
+    bool explains_more;    /* something has, since it was looked at */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     bool is_nameless;       /* blocks without a stack grow */
@@ -68,12 +70,14 @@ static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
     if (w->is_explained[row])
         return;
     w->is_explained[row] = 1;
+    w->explains_more = from < w->floor.bins || w->explains_more;
     w->explained[from] += (int64_t)a->block[row];
     w->explained[mv_floor_bin(&w->floor, a->freed[row])] -= (int64_t)a->block[row];
 }
 
-/* Sets w->out->floor.rises by what is left of the floor. False when memory is out. */
-bool mv_leak_floor_rises(mv_leak_state *w);
+/* Sets w->out->floor.rises by what is left of the floor. Where it rose before, and something has
+ * been explained since, that is `what`. False when memory is out. */
+bool mv_leak_floor_rises(mv_leak_state *w, const char *what);
 
 /* Counts what each site left alive and freed. */
 void mv_leak_sites_count(mv_leak_state *w);

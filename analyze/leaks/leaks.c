@@ -436,6 +436,14 @@ static bool is_unsure(const mv_leak_state *w)
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
 }
 
+static const char *why_clean(mv_leak_state *w)
+{
+    static const char why[] = "no line keeps memory step after step";
+
+    return w->rises_by ? mv_arena_printf(w->arena, "%s; the floor rises by %s", why, w->rises_by)
+                       : why;
+}
+
 static void decide(mv_leak_state *w, const no_growth *o)
 {
     mv_leaks *out = w->out;
@@ -474,7 +482,7 @@ static void decide(mv_leak_state *w, const no_growth *o)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record on, since a cache that fills has an end");
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
-        set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step", "");
+        set_verdict(out, MV_VERDICT_CLEAN, why_clean(w), "");
     else
         decide_without_steps(w, o);
 }
@@ -500,7 +508,7 @@ static bool measure_floor(mv_leak_state *w, mv_err *err)
                                         .steps = steps->count - first};
     w->explained = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1);
     w->is_explained = mv_push_array(w->scratch, uint8_t, w->lives->allocs.count);
-    return w->explained && w->is_explained && mv_leak_floor_rises(w);
+    return w->explained && w->is_explained && mv_leak_floor_rises(w, NULL);
 }
 
 static bool find(mv_leak_state *w, mv_err *err)
