@@ -227,6 +227,18 @@ static bool is_nameless(const mv_leak_state *w, uint32_t site)
     return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
 }
 
+/* Whether all that a site keeps may be freed all at once, as before: it has not waited twice as
+ * long as ever, or the garbage collector did it, which comes when it likes. */
+static bool may_be_freed_at_once(const mv_leak_state *w, uint32_t s)
+{
+    const mv_bulks *b = &w->bulks[w->sites.group[s]];
+    uint32_t count = b->times > 0 ? find_kept(w, &w->uses[s]) : 0;
+    uint32_t waits = w->out->steps.count - mv_steps_bin(&w->out->steps, b->last_event);
+
+    return count > 0 && w->lives->allocs.birth[w->kept[0]] > b->last_event &&
+           (b->of_collector || waits <= 2 * (uint64_t)b->most_steps);
+}
+
 static void judge_births(mv_leak_state *w, uint32_t s)
 {
     mv_site_use *use = &w->uses[s];
@@ -245,6 +257,9 @@ static void judge_births(mv_leak_state *w, uint32_t s)
     } else if (is_nameless(w, s)) {
         w->is_nameless = true;
         use->growth.kind = MV_GROWTH_NONE;
+    } else if (may_be_freed_at_once(w, s)) {
+        w->is_doubtful = true;
+        use->growth.kind = MV_GROWTH_MAYBE;
     } else if (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1)) {
         /* The steps are a loop of lines that calls no module. If the sizes differ, the loop may go
          * over parameters; if each step keeps several blocks, over layers that are not modules. */

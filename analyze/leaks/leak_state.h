@@ -30,6 +30,14 @@ typedef struct {
     uint32_t bin;
 } mv_sized_block;
 
+/* How often blocks of a line that came from several steps were freed all at once (piles.h). */
+typedef struct {
+    uint32_t times;
+    uint32_t last_event; /* of the last time */
+    uint32_t most_steps; /* the longest time from one to the next */
+    bool of_collector;   /* the garbage collector did it */
+} mv_bulks;
+
 typedef struct {
     mv_arena *arena;   /* of the result */
     mv_arena *scratch; /* released at the end */
@@ -45,11 +53,11 @@ typedef struct {
     uint32_t alive_blocks; /* of all sites, including those from before the trace */
     mv_outer outer;
     mv_floor floor;
-    uint32_t *bulks;       /* [sites.groups] how often blocks of several steps were freed at once */
-    int64_t *explained;    /* [floor.bins + 1] changes of what the floor holds but need not keep */
-    uint8_t *is_explained; /* [allocs.count] 1: the block is part of `explained` */
-    const char *rises_by;  /* what has been explained of a floor that rose; NULL: nothing */
-    bool explains_more;    /* something has, since it was looked at */
+    mv_bulks *bulks;        /* [sites.groups] */
+    int64_t *explained;     /* [floor.bins + 1] changes of what the floor holds but need not keep */
+    uint8_t *is_explained;  /* [allocs.count] 1: the block is part of `explained` */
+    const char *rises_by;   /* what has been explained of a floor that rose; NULL: nothing */
+    bool explains_more;     /* something has, since it was looked at */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     bool is_nameless;       /* blocks without a stack grow */

@@ -333,10 +333,13 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
             for (uint32_t k = i; k < end; k++)
                 s->blocks[k].gap = MV_NEVER;
     }
-    s->w->bulks[g.group] = g.bulks;
     explain(s, from, to, &g);
-    if (g.bulks > 0 && judge(s, &g))
+    if (g.bulks == 0)
+        return;
+    if (judge(s, &g))
         s->of[s->groups++] = g;
+    s->w->bulks[g.group] =
+        (mv_bulks){g.bulks, g.last_event, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
 }
 
 static bool find_bulks(search *s)
@@ -542,7 +545,7 @@ bool mv_piles_find(mv_leak_state *w)
     const mv_alloc_lives *a = &w->lives->allocs;
     search s = {.w = w, .births = a->birth + a->preexisting, .born = a->count - a->preexisting};
 
-    w->bulks = mv_push_array(w->scratch, uint32_t, w->sites.groups);
+    w->bulks = mv_push_array(w->scratch, mv_bulks, w->sites.groups);
     if (!w->bulks)
         return false;
     if (w->out->steps.count == 0)

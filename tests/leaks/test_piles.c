@@ -293,13 +293,24 @@ Test(piles, what_does_not_pile_up_is_none)
         expect(&habits[i]);
 }
 
-/* What waits longer than ever before may never be given back. */
+/* What waits longer than ever before may never be given back, but only after twice as long is it a
+ * leak; unless the collector frees it, which comes when it likes. */
 Test(piles, what_is_no_longer_emptied_is_not_clean)
 {
-    static const habit emptied = {.frees = {LOOP}, .after = {20}, .most_times = 2};
-    mv_leaks found = leaks_of(mvt_done(write(&emptied)));
+    static const struct {
+        habit habit;
+        mv_leak_verdict verdict;
+    } cases[] = {
+        {{.frees = {LOOP}, .after = {80}, .most_times = 1}, MV_VERDICT_UNKNOWN},
+        {{.frees = {LOOP}, .after = {20}, .most_times = 2}, MV_VERDICT_LEAK},
+        {{.frees = {RELU}, .after = {20}, .most_times = 2}, MV_VERDICT_UNKNOWN},
+    };
 
-    cr_expect_neq(found.verdict, MV_VERDICT_CLEAN, "%s", found.why);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_leaks found = leaks_of(mvt_done(write(&cases[i].habit)));
+
+        cr_expect_eq(found.verdict, cases[i].verdict, "%zu: %s", i, found.why);
+    }
 }
 
 /* Recorded with Python 3.12's collector, and what looks like it. */
