@@ -629,6 +629,7 @@ def saver(out, name):
     """What a scenario calls, while it still holds what it holds, with the text of each leaking line."""
     def save(*leaking):
         import torch
+        gc.disable()  # what is counted below is what the snapshot has
         torch.cuda.synchronize()
         with open(f"{out}/{name}.pickle", "wb") as file:
             pickle.dump(neutral(torch.cuda.memory._snapshot()), file)
