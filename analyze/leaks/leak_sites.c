@@ -235,7 +235,7 @@ static bool may_be_freed_at_once(const mv_leak_state *w, uint32_t s)
     uint32_t count = b->times > 0 ? find_kept(w, &w->uses[s]) : 0;
     uint32_t waits = w->out->steps.count - mv_steps_bin(&w->out->steps, b->last_event);
 
-    return count > 0 && w->lives->allocs.birth[w->kept[0]] > b->last_event &&
+    return count > 0 && w->lives->allocs.birth[w->kept[0]] > b->youngest &&
            (b->of_collector || waits <= 2 * (uint64_t)b->most_steps);
 }
 

@@ -34,6 +34,7 @@ typedef struct {
 typedef struct {
     uint32_t times;
     uint32_t last_event; /* of the last time */
+    uint32_t youngest;   /* birth of the youngest block that was freed then: others were in use */
     uint32_t most_steps; /* the longest time from one to the next */
     bool of_collector;   /* the garbage collector did it */
 } mv_bulks;

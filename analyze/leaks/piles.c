@@ -32,6 +32,7 @@ typedef struct {
     uint32_t with_stack;          /* bulks whose frees have stacks */
     uint32_t places;
     uint32_t last_gap, last_event; /* of the last bulk */
+    uint32_t youngest;             /* birth of the youngest block in it */
     uint32_t least_steps, most_steps;
     uint64_t bins, span; /* bins of births, and all bins, since the bulk before, added up */
     uint64_t bytes;
@@ -52,8 +53,8 @@ typedef struct {
     uint64_t *places; /* buffer for the places of one group */
     uint32_t groups;
     group_bulks *of;      /* [groups] */
-    uint32_t *emptied;    /* [sites.groups] the last bulk of those that are emptied again and
-                           * again; MV_NEVER: another */
+    uint32_t *emptied;    /* [sites.groups] `youngest` of those that are emptied again and again;
+                           * MV_NEVER: another */
     uint32_t *at_group;   /* [sites.groups] row of `of`; MV_NO_ROW: none */
     uint64_t *site_bytes; /* [sites.count] of blocks in bulks */
     uint64_t peak;
@@ -249,6 +250,7 @@ static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
     g->bulks++;
     g->last_gap = b->gap;
     g->last_event = a->freed[s->blocks[to - 1].row];
+    g->youngest = a->birth[s->blocks[to - 1].row];
 }
 
 static uint32_t count_places(search *s, uint32_t bulks)
@@ -299,7 +301,7 @@ static void explain(search *s, uint32_t from, uint32_t to, const group_bulks *g)
     for (uint32_t i = from; i < to; i++)
         if (s->blocks[i].gap != MV_NEVER)
             mv_leak_explain(s->w, s->blocks[i].row);
-    s->emptied[g->group] = g->last_event;
+    s->emptied[g->group] = g->youngest;
 }
 
 /* The same for what is alive. */
@@ -339,7 +341,7 @@ static void look_at_group(search *s, uint32_t from, uint32_t to)
     if (judge(s, &g))
         s->of[s->groups++] = g;
     s->w->bulks[g.group] =
-        (mv_bulks){g.bulks, g.last_event, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
+        (mv_bulks){g.bulks, g.last_event, g.youngest, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
 }
 
 static bool find_bulks(search *s)
@@ -455,7 +457,7 @@ static change *list_waiting(search *s, uint32_t *count)
             continue;
         at = s->at_group[s->w->sites.group[mv_site_of(&s->w->sites, a->stack[i])]];
         bin = mv_steps_bin(steps, a->birth[i]);
-        if (at != MV_NO_ROW && a->birth[i] > s->of[at].last_event && bin < steps->count)
+        if (at != MV_NO_ROW && a->birth[i] > s->of[at].youngest && bin < steps->count)
             list[(*count)++] = (change){s->of[at].pile, steps->at[bin], (int64_t)a->block[i], 1};
     }
     if (list)
