@@ -11,8 +11,8 @@
 /* Blocks that were part of fewer floors than this are of the request under way. */
 #define FLOORS_OF_REQUEST 2
 
-/* Of what the blocks of each group ask for at the last floor, what is older than the request under
- * way. NULL when memory is out. */
+/* What the blocks of each group that are older than the request under way ask for at the last
+ * floor. NULL when memory is out. */
 static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
