@@ -79,8 +79,11 @@ uint32_t mv_replay_block_new(mv_replay_heap *heap)
         }
         row = heap->count++;
     }
-    heap->blocks[row] = (mv_replay_block){
-        .prev = MV_NO_ROW, .next = MV_NO_ROW, .left = MV_NO_ROW, .right = MV_NO_ROW};
+    heap->blocks[row] = (mv_replay_block){.prev = MV_NO_ROW,
+                                          .next = MV_NO_ROW,
+                                          .left = MV_NO_ROW,
+                                          .right = MV_NO_ROW,
+                                          .priority = mv_treap_priority(row)};
     return row;
 }
 
@@ -102,6 +105,7 @@ uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size
     high = &heap->blocks[rest];
     *high = *low;
     high->left = high->right = MV_NO_ROW;
+    high->priority = mv_treap_priority(rest);
     high->addr += size;
     high->size -= size;
     high->prev = block;

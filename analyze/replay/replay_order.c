@@ -26,9 +26,9 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
 {
     mv_replay_block *blocks = heap->blocks;
     mv_replay_key key = key_of(blocks, block);
-    uint32_t *link = &order->root, *low, *high, rest;
+    uint32_t *link = &order->root, *low, *high, rest, priority = blocks[block].priority;
 
-    while (*link != MV_NO_ROW && mv_treap_priority(*link) >= mv_treap_priority(block))
+    while (*link != MV_NO_ROW && blocks[*link].priority >= priority)
         link =
             is_less(order, key, key_of(blocks, *link)) ? &blocks[*link].left : &blocks[*link].right;
     rest = *link;
@@ -65,7 +65,7 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     low = blocks[block].left;
     high = blocks[block].right;
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
-        if (mv_treap_priority(low) >= mv_treap_priority(high)) {
+        if (blocks[low].priority >= blocks[high].priority) {
             *link = low;
             link = &blocks[low].right;
             low = *link;
