@@ -183,8 +183,7 @@ bool mv_heap_next(mv_heap *heap)
     return true;
 }
 
-/* Whether a block lives after event `first` - 1 or until after event `last`: others leave nothing
- * behind. */
+/* Whether a block lives before event `first` or after event `last`: others need not be placed. */
 static bool stays(const mv_heap *h, uint32_t row, uint32_t first, uint32_t last)
 {
     const mv_alloc_lives *a = &h->lives->allocs;

@@ -114,7 +114,7 @@ static void measure(oom_state *t, mv_oom *o, uint32_t domain)
 }
 
 /* The size as the device reported it; otherwise that of the smallest GPU that could hold what all
- * failures together show. What is not free of the host's memory may be its page cache: nobody's. */
+ * failures together show. What is not free of the host's memory may be its page cache. */
 static void find_outside(const oom_state *t, mv_oom *o)
 {
     uint64_t held = o->bytes.reserved;

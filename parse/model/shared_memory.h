@@ -1,7 +1,7 @@
 /* Devices without memory of their own but the host's (NVIDIA GB10, Jetson). NVML has no figure of
  * their use, and what CUDA calls free leaves out what the page cache of the host holds and would
- * give back: so what is in use beside the process's own memory is nobody's. A capture says so in a
- * note. */
+ * give back: no one is known to hold what is in use beside the process's own memory. A capture says
+ * so in a note. */
 #ifndef MV_SHARED_MEMORY_H
 #define MV_SHARED_MEMORY_H
 

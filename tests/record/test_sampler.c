@@ -185,7 +185,7 @@ static void expect_samples_in_order(const char *environment, bool are_there)
     cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
 }
 
-/* As on GB10 and Jetson: what others use is not known, so it is nobody's. */
+/* As on GB10 and Jetson: NVML does not tell what others use. */
 LongTest(sampler, what_shares_the_hosts_memory_has_no_others)
 {
     static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
