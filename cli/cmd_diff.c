@@ -651,8 +651,9 @@ static bool pair_asked(diff_report *c, uint32_t device)
 {
     for (int s = 0; s < 2; s++)
         if (device >= mv_trace_devices(&c->trace[s])) {
-            mv_complain_of(c->name[s], "no device %u; the file has %u", device,
-                           mv_trace_devices(&c->trace[s]));
+            char contained[MV_DEVICES_TEXT];
+            mv_complain_of(c->name[s], "no device %u; the file contains %s", device,
+                           mv_devices_text(contained, mv_trace_devices(&c->trace[s])));
             return false;
         }
     c->pairs[c->count++].device[1] = device;

@@ -508,13 +508,14 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
         .read = &read, .trace = &trace, .with_others = !cli->options.level, .end = UINT32_MAX};
     mv_triage triage;
     uint32_t devices;
+    char contained[MV_DEVICES_TEXT];
 
     if (mv_input_read_levels(cli, arena, f->path, &read, &trace, err) != MV_OK)
         return err->code;
     devices = mv_trace_devices(&trace);
     if (cli->options.device >= devices)
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file has %u",
-                       (long long)cli->options.device, devices);
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file contains %s",
+                       (long long)cli->options.device, mv_devices_text(contained, devices));
     if (cli->options.device != MV_ALL_DEVICES) {
         ask.end = (ask.first = (uint32_t)cli->options.device) + 1;
         devices = 1;

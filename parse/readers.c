@@ -16,6 +16,10 @@ enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
         at, sizeof(literal) - 1, literal, why \
     }
 
+#define MV_IS_PYTHON                                                                          \
+    "this is a Python program, not a snapshot; to record what it does: memviz run -- python " \
+    "SCRIPT"
+
 /* What else is given in place of a snapshot; the first row that fits counts. */
 static const struct {
     uint16_t at;
@@ -44,6 +48,15 @@ static const struct {
          "this is an SQLite database (of nsys, or of memviz export?); give the snapshot itself"),
     LOOK(8, "{\"",
          "these are tensors (safetensors), not a memory snapshot; give the file of _dump_snapshot"),
+    LOOK(0, "import ", MV_IS_PYTHON),
+    LOOK(0, "from ", MV_IS_PYTHON),
+    LOOK(0, "#!",
+         "this is a script, not a snapshot; to record what it does: memviz run -- ./SCRIPT"),
+    LOOK(0,
+         "\x7f"
+         "ELF",
+         "this is a program or a library, not a snapshot; to record what it does: memviz run -- "
+         "./PROGRAM"),
     LOOK(257, "ustar", "this is a tar archive; unpack it and give the snapshot in it"),
     LOOK(0, "\xef\xbb\xbf\x80",
          "this is a pickle after a byte order mark: text was written where "

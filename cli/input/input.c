@@ -5,6 +5,7 @@
 #include "analyze/events/recorder.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/progress.h"
@@ -145,14 +146,15 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace)
 bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end)
 {
     uint32_t count = mv_trace_devices(trace);
+    char contained[MV_DEVICES_TEXT];
 
     *first = 0;
     *end = count;
     if (cli->options.device == MV_ALL_DEVICES)
         return true;
     if (cli->options.device >= count) {
-        mv_complain_of(mv_input_name(cli), "no device %lld; the file has %u",
-                       (long long)cli->options.device, count);
+        mv_complain_of(mv_input_name(cli), "no device %lld; the file contains %s",
+                       (long long)cli->options.device, mv_devices_text(contained, count));
         return false;
     }
     *first = (uint32_t)cli->options.device;
