@@ -224,7 +224,7 @@ static void put_audit(mv_out *out, const mv_audit *audit)
 {
     mv_out_text(out, "  audit: ");
     mv_out_style(out, audit->exact ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-    mv_out_text(out, audit->exact ? "exact" : "not exact");
+    mv_out_text(out, audit->exact ? "exact since event 0" : "not exact");
     mv_out_style(out, MV_STYLE_NONE);
     mv_out_format(out, ", residual %lld bytes\n", (long long)audit->residual);
     for (uint32_t i = 0; i < audit->count; i++) {

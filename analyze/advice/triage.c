@@ -329,18 +329,22 @@ static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
 
 /* Whether another level's leaks, or its doubt, say what the main level does not. The host's memory
  * is none of a device's. Blocks of a heap lie in what calls got: a leak of the device may be the
- * same. A doubt is worth telling where it looks like growth, and nothing else is wrong. */
+ * same. A doubt is worth telling where it looks like growth, and nothing else is wrong; of the
+ * host's memory also where a device has a doubt of its own. */
 static bool is_worth_telling(const mv_triage *t, const mv_triage_other *o)
 {
     mv_level level = o->of->level;
     const mv_leaks *own = level == MV_LEVEL_HOST ? NULL : leaks_on(t, o->device);
     uint64_t leaked = own ? own->leaked_bytes : 0;
-    bool is_clean = true;
+    bool is_well = true;
 
     if (o->leaks.verdict != MV_VERDICT_LEAK) {
-        for (uint32_t i = 0; i < t->device_count; i++)
-            is_clean = is_clean && t->devices[i].leaks.verdict == MV_VERDICT_CLEAN;
-        return is_clean && o->leaks.may_grow;
+        for (uint32_t i = 0; i < t->device_count; i++) {
+            mv_leak_verdict verdict = t->devices[i].leaks.verdict;
+            is_well = is_well && (verdict == MV_VERDICT_CLEAN ||
+                                  (level == MV_LEVEL_HOST && verdict != MV_VERDICT_LEAK));
+        }
+        return is_well && o->leaks.may_grow;
     }
     if (level < MV_LEVEL_HEAP)
         return !own || own->verdict != MV_VERDICT_LEAK;

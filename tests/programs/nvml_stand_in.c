@@ -11,6 +11,7 @@ typedef struct {
     unsigned pid;                /* of the process that uses `own`; 0: none is named */
     unsigned long long reserved; /* by the driver; 0: an old library, which does not tell */
     unsigned differ, divided;    /* models are different; the second device has slices */
+    unsigned shared;             /* so many devices have no memory but the host's */
     long long answered_us;       /* when it told of memory last: later than it was asked */
 } stand_in;
 
@@ -105,6 +106,8 @@ static void answer(void)
 /* total, free, used */
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
 {
+    if ((unsigned)index_of(handle) < nvml_stand_in.shared || getenv("NVML_SHARED"))
+        return 3;
     info[0] = 1000;
     info[2] = nvml_stand_in.used[index_of(handle)];
     info[1] = info[0] - info[2];

@@ -3,13 +3,14 @@
 
 #include <dlfcn.h>
 
+#include "parse/model/shared_memory.h"
 #include "tests/fixture/fixture_test.h"
 
 typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;
     unsigned long long reserved;
-    unsigned differ, divided;
+    unsigned differ, divided, shared;
     long long answered_us;
 } stand_in;
 
@@ -207,6 +208,22 @@ static void open_again(unsigned differ, unsigned divided)
     mv_nvml_close(&nvml);
     mv_nvml_open(mvt_memory(), is_ours, &asked, &nvml);
     sample(100, 0, 0);
+}
+
+/* Devices without memory of their own have no figure; of the others nothing changes. */
+Test(nvml, memory_of_the_host_has_no_samples)
+{
+    mv_nvml_process process = {.pid = PID};
+
+    state->shared = 2;
+    sample(100, PID, 50);
+    expect_devices(NULL, BOTH, "");
+    cr_assert_str_eq(mv_nvml_why_unknown(&nvml, &process), MV_SHARED_MEMORY_NOTE);
+    state->shared = 1;
+    sample(100, PID, 50);
+    expect_devices(NULL, BOTH, "1:200 ");
+    cr_assert_null(mv_nvml_why_unknown(&nvml, &process));
+    state->shared = 0;
 }
 
 /* CUDA puts the fastest first, this library the one that is first on the bus. */

@@ -1,6 +1,7 @@
 /* Samples that the shim asks for: at the first memory of a device, at a refusal, and before what is
  * in use goes. The test takes the launcher's part first; then `memviz run` does, with a
  * libnvidia-ml.so.1 of the tests' own. */
+#include "parse/model/shared_memory.h"
 #include "parse/model/trace.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
@@ -182,6 +183,25 @@ static void expect_samples_in_order(const char *environment, bool are_there)
     cr_assert_eq(strstr(run.out, "no samples: GPUs differ") == NULL, are_there, "%s%s", run.out,
                  run.err);
     cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
+}
+
+/* As on GB10 and Jetson: NVML does not tell what others use. */
+LongTest(sampler, what_shares_the_hosts_memory_has_no_others)
+{
+    static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
+
+    for (int i = 0; i < 2; i++) {
+        mvt_run run =
+            mvt_sh("ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8; "
+                   "%s LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
+                   "/hooked_linked linked >/dev/null; $MEMVIZ ledger a.bin "
+                   "| tr -s ' \n' ' '",
+                   shared[i]);
+        cr_assert_eq(strstr(run.out, "use of the device is not known: " MV_SHARED_MEMORY_NOTE) !=
+                         NULL,
+                     i == 0, "%s%s", run.out, run.err);
+        cr_assert_eq(strstr(run.out, "by others") != NULL, i == 1, "%s%s", run.out, run.err);
+    }
 }
 
 LongTest(sampler, devices_of_unknown_order_have_none)
