@@ -147,6 +147,15 @@ static void take_level(mv_trace *trace)
     trace->origin.first_call_frame = trace->frames.count;
 }
 
+/* Only a failure of its own takes the place of the one that there is. */
+static void look_for_errors(mv_source *source, const mv_read_opts *opts, mv_err *err)
+{
+    mv_err failed = {.offset = MV_NO_OFFSET};
+
+    if (mv_error_texts_read(opts->error_arena, source, opts->errors, &failed) != MV_OK)
+        *err = failed;
+}
+
 static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                            mv_trace *out, mv_err *err)
 {
@@ -175,7 +184,10 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
         if (failed != MV_TRUNCATED)
             return failed;
     }
-    return refuse(head, err);
+    refuse(head, err);
+    if (opts->errors)
+        look_for_errors(source, opts, err);
+    return err->code;
 }
 
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
