@@ -257,7 +257,7 @@ static void add_up(mv_error_text *out)
 /* Where another error, or a traceback, begins. */
 static bool is_other(const char *at, const char *begin)
 {
-    return at > begin + 64 && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||
+    return at > begin && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||
                                mv_error_has(at, "exceedallowedmemory"));
 }
 

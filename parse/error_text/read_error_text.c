@@ -59,7 +59,7 @@ static bool is_of_bare(const char *at)
  * read once, so that all take time linear in the text. */
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
-    for (uint32_t k = i + 65; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)
+    for (uint32_t k = i + 1; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)
         if (begins_sizes(f->squeezed + k))
             return f->from[k];
     return text.length - f->from[i] < MV_ERROR_BYTES ? text.length : f->from[i] + MV_ERROR_BYTES;
@@ -197,11 +197,15 @@ mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *
 mv_code mv_error_texts_in(mv_arena *arena, mv_span text, mv_error_texts *out, mv_err *err)
 {
     mv_source source = {0};
-    mv_code code = mv_source_over(arena, text, &source, err);
+    mv_arena window;
+    mv_code code;
 
     *out = (mv_error_texts){0};
+    mv_arena_init(&window, arena->budget);
+    code = mv_source_over(&window, text, &source, err);
     if (code == MV_OK)
         code = mv_error_texts_read(arena, &source, out, err);
     mv_source_close(&source);
+    mv_arena_release(&window);
     return code;
 }
