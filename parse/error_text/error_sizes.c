@@ -342,36 +342,35 @@ static bool read_summary(const mv_error_window *w, mv_error_text *out, uint32_t 
 
 /* ---- what it is -------------------------------------------------------------------------- */
 
-/* Errors without a size, as they are after blanks are gone. */
+/* Errors without a size, as they are after blanks are gone: what is before the part that is searched
+ * for, and the part itself. */
 static const struct {
-    const char *squeezed, *phrase;
+    const char *before, *part, *phrase;
 } bare[] = {
-    {"CUDAerror:outofmemory", "CUDA error: out of memory"},
-    {"CUDAdrivererror:outofmemory", "CUDA driver error: out of memory"},
-    {"HIPerror:outofmemory", "HIP error: out of memory"},
-    {"cudaruntimeerror(2):outofmemory", "cuda runtime error (2): out of memory"},
-    {"Cudafailure2'outofmemory'", "NCCL: Cuda failure 2 'out of memory'"},
-    {"Cudafailure'outofmemory'", "NCCL: Cuda failure 'out of memory'"},
-    {"CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY"},
-    {"hipErrorOutOfMemory", "hipErrorOutOfMemory"},
-    {"Error:CUDAoutofmemory", "CUDA out of memory"},
-    {"Error:HIPoutofmemory", "HIP out of memory"},
-    {"CUBLAS_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_ALLOC_FAILED"},
-    {"CUDNN_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"},
-    {"CUSPARSE_STATUS_ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED"},
-    {"CUSOLVER_STATUS_ALLOC_FAILED", "CUSOLVER_STATUS_ALLOC_FAILED"},
-    {"CUFFT_ALLOC_FAILED", "CUFFT_ALLOC_FAILED"},
-    {"HIPBLAS_STATUS_ALLOC_FAILED", "HIPBLAS_STATUS_ALLOC_FAILED"},
+    {"CUDAerror:o", "utofmemory", "CUDA error: out of memory"},
+    {"CUDAdrivererror:o", "utofmemory", "CUDA driver error: out of memory"},
+    {"HIPerror:o", "utofmemory", "HIP error: out of memory"},
+    {"cudaruntimeerror(2):o", "utofmemory", "cuda runtime error (2): out of memory"},
+    {"Cudafailure2'o", "utofmemory'", "NCCL: Cuda failure 2 'out of memory'"},
+    {"Cudafailure'o", "utofmemory'", "NCCL: Cuda failure 'out of memory'"},
+    {"Error:CUDAo", "utofmemory", "CUDA out of memory"},
+    {"Error:HIPo", "utofmemory", "HIP out of memory"},
+    {"CUDA_ERROR_", "OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY"},
+    {"", "hipErrorOutOfMemory", "hipErrorOutOfMemory"},
+    {"CUBLAS_STATUS_", "ALLOC_FAILED", "CUBLAS_STATUS_ALLOC_FAILED"},
+    {"CUDNN_STATUS_", "ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED"},
+    {"CUSPARSE_STATUS_", "ALLOC_FAILED", "CUSPARSE_STATUS_ALLOC_FAILED"},
+    {"CUSOLVER_STATUS_", "ALLOC_FAILED", "CUSOLVER_STATUS_ALLOC_FAILED"},
+    {"CUFFT_", "ALLOC_FAILED", "CUFFT_ALLOC_FAILED"},
+    {"HIPBLAS_STATUS_", "ALLOC_FAILED", "HIPBLAS_STATUS_ALLOC_FAILED"},
 };
 
 const char *mv_error_bare(const char *text, uint32_t at)
 {
-    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++) {
-        uint32_t length = (uint32_t)strlen(bare[i].squeezed);
-        for (uint32_t from = at < length ? 0 : at - length + 1; from <= at; from++)
-            if (mv_error_has(text + from, bare[i].squeezed))
-                return bare[i].phrase;
-    }
+    for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
+        if (mv_error_has(text + at, bare[i].part) &&
+            ends_with(text, text + at, bare[i].before))
+            return bare[i].phrase;
     return NULL;
 }
 
@@ -421,7 +420,7 @@ bool mv_error_read(const mv_error_window *w, mv_error_text *out, uint32_t *end)
         *end = read_sizes(w, out);
         return mv_size_is_printed(out->size[MV_ERROR_REQUESTED]);
     }
-    if (mv_error_has(at, "utofmemory.Tried")) {
+    if (mv_error_has(at, "utofmemory.Triedtoallocate")) {
         name_sentence(w, out);
         *end = read_sizes(w, out);
         if (mv_size_is_printed(out->size[MV_ERROR_REQUESTED]))

