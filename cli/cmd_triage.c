@@ -72,15 +72,15 @@ typedef struct {
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define FINDING_FIELDS(COLUMN, MEMBER, LIST) \
-    MEMBER("report", v->report)              \
-    MEMBER("kind", mv_finding_name(v->kind)) \
-    MEMBER("verdict", v->verdict)            \
-    MEMBER("file", r->files[v->file].path)   \
-    MEMBER("device", v->device)              \
-    MEMBER("level", v->level)                \
-    MEMBER("bytes", v->bytes)                \
-    MEMBER("text", v->text)                  \
+#define FINDING_FIELDS(COLUMN, MEMBER, LIST)    \
+    MEMBER("report", v->report)                 \
+    MEMBER("kind", mv_finding_name(v->kind))    \
+    MEMBER("verdict", v->verdict)               \
+    MEMBER("file", r->files[v->file].path)      \
+    MEMBER("device", mv_value_event(v->device)) \
+    MEMBER("level", v->level)                   \
+    MEMBER("bytes", v->bytes)                   \
+    MEMBER("text", v->text)                     \
     MEMBER("command", v->command)
 
 static void list_findings(mv_rows *rows, const void *all, const void *one)
@@ -523,7 +523,7 @@ static mv_code keep_errors(triage_report *r, uint32_t file, const mv_error_texts
         const mv_error_text *e = &texts->rows[i];
         char title[MV_ERROR_TITLE];
         verdict_row verdict = {.file = file,
-                               .device = e->device < 0 ? 0 : (uint32_t)e->device,
+                               .device = e->device < 0 ? UINT32_MAX : (uint32_t)e->device,
                                .kind = e->is_summary ? MV_FINDING_NOTE : MV_FINDING_OOM,
                                .report = mv_report_name(MV_REPORT_OOM),
                                .verdict = mv_text_verdict_name(errors.rows[i].verdict),

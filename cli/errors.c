@@ -46,47 +46,47 @@ mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_rep
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define BOUNDED(MEMBER, key, size)           \
+#define BOUNDED(MEMBER, key, size)            \
     MEMBER(key, mv_value_bytes((size).bytes)) \
-    MEMBER(key "_least", least_of(size))     \
+    MEMBER(key "_least", least_of(size))      \
     MEMBER(key "_most", most_of(size))
 
-#define PRINTED_FIELDS(MEMBER)                                               \
-    BOUNDED(MEMBER, "requested", e->size[MV_ERROR_REQUESTED])                \
-    BOUNDED(MEMBER, "capacity", e->size[MV_ERROR_CAPACITY])                  \
-    BOUNDED(MEMBER, "free", e->size[MV_ERROR_FREE])                          \
-    BOUNDED(MEMBER, "limit", e->size[MV_ERROR_LIMIT])                        \
-    BOUNDED(MEMBER, "process", t->process)                                   \
-    BOUNDED(MEMBER, "others", t->others)                                     \
-    BOUNDED(MEMBER, "allocated", e->size[MV_ERROR_ALLOCATED])                \
-    BOUNDED(MEMBER, "reserved", e->size[MV_ERROR_RESERVED])                  \
-    BOUNDED(MEMBER, "reserved_unallocated", e->size[MV_ERROR_UNALLOCATED])   \
-    BOUNDED(MEMBER, "private_pools", e->size[MV_ERROR_PRIVATE])              \
-    BOUNDED(MEMBER, "not_pytorch", t->not_pytorch)                           \
-    BOUNDED(MEMBER, "outside", t->outside)                                   \
-    MEMBER("active", mv_value_bytes(e->size[MV_ERROR_ACTIVE].bytes))         \
-    MEMBER("pending", mv_value_bytes(t->pending.bytes))                      \
-    MEMBER("non_releasable", mv_value_bytes(e->size[MV_ERROR_SPLIT].bytes))  \
-    MEMBER("releasable", mv_value_bytes(t->releasable.bytes))                \
+#define PRINTED_FIELDS(MEMBER)                                                       \
+    BOUNDED(MEMBER, "requested", e->size[MV_ERROR_REQUESTED])                        \
+    BOUNDED(MEMBER, "capacity", e->size[MV_ERROR_CAPACITY])                          \
+    BOUNDED(MEMBER, "free", e->size[MV_ERROR_FREE])                                  \
+    BOUNDED(MEMBER, "limit", e->size[MV_ERROR_LIMIT])                                \
+    BOUNDED(MEMBER, "process", t->process)                                           \
+    BOUNDED(MEMBER, "others", t->others)                                             \
+    BOUNDED(MEMBER, "allocated", e->size[MV_ERROR_ALLOCATED])                        \
+    BOUNDED(MEMBER, "reserved", e->size[MV_ERROR_RESERVED])                          \
+    BOUNDED(MEMBER, "reserved_unallocated", e->size[MV_ERROR_UNALLOCATED])           \
+    BOUNDED(MEMBER, "private_pools", e->size[MV_ERROR_PRIVATE])                      \
+    BOUNDED(MEMBER, "not_pytorch", t->not_pytorch)                                   \
+    BOUNDED(MEMBER, "outside", t->outside)                                           \
+    MEMBER("active", mv_value_bytes(e->size[MV_ERROR_ACTIVE].bytes))                 \
+    MEMBER("pending", mv_value_bytes(t->pending.bytes))                              \
+    MEMBER("non_releasable", mv_value_bytes(e->size[MV_ERROR_SPLIT].bytes))          \
+    MEMBER("releasable", mv_value_bytes(t->releasable.bytes))                        \
     MEMBER("peak_allocated", mv_value_bytes(e->size[MV_ERROR_PEAK_ALLOCATED].bytes)) \
     MEMBER("peak_reserved", mv_value_bytes(e->size[MV_ERROR_PEAK_RESERVED].bytes))
 
-#define ERROR_FIELDS(COLUMN, MEMBER, LIST)                            \
-    MEMBER("kind", e->is_summary ? "summary" : "message")             \
-    MEMBER("error", e->phrase)                                        \
-    MEMBER("line", e->line)                                           \
-    MEMBER("times", e->times)                                         \
-    MEMBER("device", number_of(e->device))                            \
-    MEMBER("rank", number_of(e->rank))                                \
-    PRINTED_FIELDS(MEMBER)                                            \
-    MEMBER("failures", mv_value_bytes(e->failures))                   \
-    MEMBER("retries", mv_value_bytes(e->retries))                     \
-    MEMBER("refused_by", mv_text_refuser(t))                          \
-    MEMBER("verdict", mv_text_verdict_name(t->verdict))               \
+#define ERROR_FIELDS(COLUMN, MEMBER, LIST)                             \
+    MEMBER("kind", e->is_summary ? "summary" : "message")              \
+    MEMBER("error", e->phrase)                                         \
+    MEMBER("line", e->line)                                            \
+    MEMBER("times", e->times)                                          \
+    MEMBER("device", number_of(e->device))                             \
+    MEMBER("rank", number_of(e->rank))                                 \
+    PRINTED_FIELDS(MEMBER)                                             \
+    MEMBER("failures", mv_value_bytes(e->failures))                    \
+    MEMBER("retries", mv_value_bytes(e->retries))                      \
+    MEMBER("refused_by", mv_text_refuser(t))                           \
+    MEMBER("verdict", mv_text_verdict_name(t->verdict))                \
     MEMBER("possible", mv_value_texts(t->possible, t->possible_count)) \
     MEMBER("excluded", mv_value_texts(t->excluded, t->excluded_count)) \
-    MEMBER("sums", mv_value_texts(t->lines, t->line_count))           \
-    MEMBER("why", t->why)                                             \
+    MEMBER("sums", mv_value_texts(t->lines, t->line_count))            \
+    MEMBER("why", t->why)                                              \
     MEMBER("advice", t->advice)
 
 static mv_value least_of(mv_printed_size size)

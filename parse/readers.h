@@ -19,7 +19,7 @@ typedef struct {
      * Reading it fails all the same. NULL: none is looked for. */
     mv_error_texts *errors;
     mv_arena *error_arena;
-    bool files_only;      /* pipes and devices are refused, not waited for: mv_source_open_file */
+    bool files_only; /* pipes and devices are refused, not waited for: mv_source_open_file */
 } mv_read_opts;
 
 /* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be

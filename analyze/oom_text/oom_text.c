@@ -22,7 +22,8 @@ const char *mv_text_refuser(const mv_oom_text *t)
                                                                           : "unknown";
 }
 
-/* ---- sizes with bounds ------------------------------------------------------------------------ */
+/* ---- sizes with bounds ------------------------------------------------------------------------
+ */
 
 static uint64_t add(uint64_t a, uint64_t b)
 {
@@ -114,8 +115,7 @@ static void find_figures(mv_oom_text *t)
     t->others = minus(minus(s[MV_ERROR_CAPACITY], s[MV_ERROR_FREE]), t->process);
     t->outside = minus(minus(s[MV_ERROR_CAPACITY], s[MV_ERROR_FREE]), s[MV_ERROR_RESERVED]);
     t->pending = minus(s[MV_ERROR_ACTIVE], s[MV_ERROR_ALLOCATED]);
-    t->releasable =
-        minus(minus(s[MV_ERROR_RESERVED], s[MV_ERROR_ACTIVE]), s[MV_ERROR_SPLIT]);
+    t->releasable = minus(minus(s[MV_ERROR_RESERVED], s[MV_ERROR_ACTIVE]), s[MV_ERROR_SPLIT]);
 }
 
 /* ---- conclusions ---------------------------------------------------------------------------- */

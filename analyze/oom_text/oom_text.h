@@ -27,9 +27,9 @@
 #include "parse/error_text/error_text.h"
 
 /* As in analyze/oom/oom.h, and `limit`. */
-#define MV_TEXT_VERDICT_LIST(X) \
-    X(LIMIT, "limit")           \
-    X(CAPACITY, "capacity")     \
+#define MV_TEXT_VERDICT_LIST(X)   \
+    X(LIMIT, "limit")             \
+    X(CAPACITY, "capacity")       \
     X(OUTSIDE, "outside_pytorch") \
     X(UNKNOWN, "unknown")
 
@@ -74,8 +74,7 @@ const char *mv_text_verdict_name(mv_text_verdict verdict);
 const char *mv_text_refuser(const mv_oom_text *t); /* "device", "limit" or "unknown", as oom's */
 
 /* Figures and conclusions, then the words. Texts are in `arena`. */
-mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text *out,
-                         mv_err *err);
+mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text *out, mv_err *err);
 
 /* ---- for this folder ----------------------------------------------------------------------- */
 

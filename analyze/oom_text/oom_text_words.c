@@ -3,8 +3,8 @@
 #include "base/size.h"
 #include "base/text.h"
 
-#define RECORD                                                                           \
-    "memviz run -o run.bin -- python train.py records what happens, then memviz oom "    \
+#define RECORD                                                                            \
+    "memviz run -o run.bin -- python train.py records what happens, then memviz oom "     \
     "run.bin explains it; or call torch.cuda.memory._record_memory_history() before the " \
     "work, torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") where the error is caught"
 
@@ -71,11 +71,12 @@ static void tell_device(teller *w)
                            text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->not_pytorch),
                            text_of(w, t->others)));
     else if (mv_size_is_printed(t->outside))
-        add_line(w, mv_say(&w->say,
-                           "%s capacity = %s free + %s reserved by PyTorch + %s outside of it: of "
-                           "this process beside PyTorch (its CUDA context, libraries) and of others",
-                           printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
-                           text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->outside)));
+        add_line(w,
+                 mv_say(&w->say,
+                        "%s capacity = %s free + %s reserved by PyTorch + %s outside of it: of "
+                        "this process beside PyTorch (its CUDA context, libraries) and of others",
+                        printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
+                        text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->outside)));
     else
         add_line(w, mv_say(&w->say,
                            "%s capacity, %s free, and %s reserved by PyTorch, which is more than "
@@ -133,8 +134,9 @@ static void tell_request(teller *w)
     if (!has(w, MV_ERROR_REQUESTED) || tensor->least > tensor->most / 2)
         return;
     mv_size_text(most, w->size[MV_ERROR_REQUESTED].bytes);
-    add_line(w, mv_say(&w->say, "%s is the segment that PyTorch asked the device for; the tensor "
-                                "takes %s%s",
+    add_line(w, mv_say(&w->say,
+                       "%s is the segment that PyTorch asked the device for; the tensor "
+                       "takes %s%s",
                        most, tensor->least > 1 ? "more than 1.00 MiB and at most " : "up to ",
                        tensor->least > 1 ? most : "1.00 MiB"));
 }
@@ -152,8 +154,9 @@ static void tell_summary(teller *w)
                            text_of(w, w->t->pending), printed(w, MV_ERROR_SPLIT),
                            text_of(w, w->t->releasable)));
     if (has(w, MV_ERROR_PEAK_ALLOCATED) && has(w, MV_ERROR_PEAK_RESERVED))
-        add_line(w, mv_say(&w->say, "at most %s was allocated and %s reserved",
-                           printed(w, MV_ERROR_PEAK_ALLOCATED), printed(w, MV_ERROR_PEAK_RESERVED)));
+        add_line(w,
+                 mv_say(&w->say, "at most %s was allocated and %s reserved",
+                        printed(w, MV_ERROR_PEAK_ALLOCATED), printed(w, MV_ERROR_PEAK_RESERVED)));
     if (e->failures != MV_NO_BYTES && e->retries != MV_NO_BYTES)
         add_line(w, mv_say(&w->say,
                            "%llu request%s failed, and %llu succeeded only after cached memory was "
@@ -168,28 +171,29 @@ static const char *why_limit(teller *w)
 {
     mv_answer room = w->t->had_room;
 
-    return mv_say(&w->say,
-                  "a limit of %s is set for the process (set_per_process_memory_fraction): %s of it "
-                  "is taken, and %s was asked for; the device had %s left%s",
-                  printed(w, MV_ERROR_LIMIT),
-                  text_of(w, w->size[w->t->text->is_async ? MV_ERROR_ALLOCATED : MV_ERROR_RESERVED]),
-                  printed(w, MV_ERROR_REQUESTED), printed(w, MV_ERROR_FREE),
-                  room == MV_ANSWER_NO ? ", less than that: the limit is not all that is in the way"
-                                       : "");
+    return mv_say(
+        &w->say,
+        "a limit of %s is set for the process (set_per_process_memory_fraction): %s of it "
+        "is taken, and %s was asked for; the device had %s left%s",
+        printed(w, MV_ERROR_LIMIT),
+        text_of(w, w->size[w->t->text->is_async ? MV_ERROR_ALLOCATED : MV_ERROR_RESERVED]),
+        printed(w, MV_ERROR_REQUESTED), printed(w, MV_ERROR_FREE),
+        room == MV_ANSWER_NO ? ", less than that: the limit is not all that is in the way" : "");
 }
 
 static const char *why_capacity(teller *w)
 {
     mv_oom_text *t = w->t;
     bool has_own = mv_size_is_printed(t->not_pytorch);
-    uint64_t sum = w->size[MV_ERROR_ALLOCATED].least + t->tensor.least +
-                   (has_own ? t->not_pytorch.least : 0);
+    uint64_t sum =
+        w->size[MV_ERROR_ALLOCATED].least + t->tensor.least + (has_own ? t->not_pytorch.least : 0);
     char least[MV_SIZE_TEXT];
 
     return mv_say(&w->say,
                   "what PyTorch has allocated (%s)%s%s and the request take at least %s together, "
                   "and the device has %s: neither other processes nor fragmentation is to blame",
-                  printed(w, MV_ERROR_ALLOCATED), has_own ? ", what the process has beside it, " : "",
+                  printed(w, MV_ERROR_ALLOCATED),
+                  has_own ? ", what the process has beside it, " : "",
                   has_own ? text_of(w, t->not_pytorch) : "", mv_size_text(least, sum),
                   printed(w, MV_ERROR_CAPACITY));
 }
@@ -270,8 +274,9 @@ static void advise(teller *w)
     const mv_error_text *e = t->text;
 
     if (t->verdict == MV_TEXT_LIMIT)
-        t->advice = "raise the limit of torch.cuda.set_per_process_memory_fraction(), or hold less; "
-                    "to see who holds it: " RECORD;
+        t->advice =
+            "raise the limit of torch.cuda.set_per_process_memory_fraction(), or hold less; "
+            "to see who holds it: " RECORD;
     else if (t->verdict == MV_TEXT_CAPACITY)
         t->advice = "hold less (a smaller batch, checkpointing, sharding) or take a larger device; "
                     "to see who holds it: " RECORD;
@@ -291,8 +296,9 @@ static void advise(teller *w)
                     "PyTorch; who had it: memviz run -o run.bin -- python train.py, then memviz "
                     "ledger run.bin";
     else if (t->holes_do != MV_ANSWER_NO && !e->is_async)
-        t->advice = mv_say(&w->say, "try %s; it helps against pieces, not against other causes. To "
-                                    "know: " RECORD,
+        t->advice = mv_say(&w->say,
+                           "try %s; it helps against pieces, not against other causes. To "
+                           "know: " RECORD,
                            setting_of(e));
     else
         t->advice = "to know: " RECORD;

@@ -258,7 +258,7 @@ static void add_up(mv_error_text *out)
 static bool is_other(const char *at, const char *begin)
 {
     return at > begin && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||
-                               mv_error_has(at, "exceedallowedmemory"));
+                          mv_error_has(at, "exceedallowedmemory"));
 }
 
 /* Whether a digit continues a number. After a full stop a sentence may begin with one. */
@@ -342,8 +342,8 @@ static bool read_summary(const mv_error_window *w, mv_error_text *out, uint32_t 
 
 /* ---- what it is -------------------------------------------------------------------------- */
 
-/* Errors without a size, as they are after blanks are gone: what is before the part that is searched
- * for, and the part itself. */
+/* Errors without a size, as they are after blanks are gone: what is before the part that is
+ * searched for, and the part itself. */
 static const struct {
     const char *before, *part, *phrase;
 } bare[] = {
@@ -368,8 +368,7 @@ static const struct {
 const char *mv_error_bare(const char *text, uint32_t at)
 {
     for (size_t i = 0; i < sizeof bare / sizeof *bare; i++)
-        if (mv_error_has(text + at, bare[i].part) &&
-            ends_with(text, text + at, bare[i].before))
+        if (mv_error_has(text + at, bare[i].part) && ends_with(text, text + at, bare[i].before))
             return bare[i].phrase;
     return NULL;
 }

@@ -30,19 +30,19 @@ static inline bool mv_size_is_printed(mv_printed_size size)
 }
 
 /* Name, and the JSON field. */
-#define MV_ERROR_SIZE_LIST(X)                                                                 \
-    X(REQUESTED, "requested")              /* of the device: a segment, not the tensor */     \
-    X(CAPACITY, "capacity")                /* of the device */                                \
-    X(FREE, "free")                        /* that the device had left after the failure */   \
-    X(LIMIT, "limit")                      /* that PyTorch may reserve */                     \
-    X(PROCESS, "process")                  /* all that this process has on the device */      \
-    X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */           \
-    X(RESERVED, "reserved")                /* by PyTorch */                                   \
-    X(UNALLOCATED, "reserved_unallocated") /* reserved less allocated */                      \
-    X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */ \
-    X(ACTIVE, "active")                    /* summary: allocated, or freed but not yet free */ \
+#define MV_ERROR_SIZE_LIST(X)                                                                    \
+    X(REQUESTED, "requested")              /* of the device: a segment, not the tensor */        \
+    X(CAPACITY, "capacity")                /* of the device */                                   \
+    X(FREE, "free")                        /* that the device had left after the failure */      \
+    X(LIMIT, "limit")                      /* that PyTorch may reserve */                        \
+    X(PROCESS, "process")                  /* all that this process has on the device */         \
+    X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */              \
+    X(RESERVED, "reserved")                /* by PyTorch */                                      \
+    X(UNALLOCATED, "reserved_unallocated") /* reserved less allocated */                         \
+    X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */  \
+    X(ACTIVE, "active")                    /* summary: allocated, or freed but not yet free */   \
     X(SPLIT, "non_releasable")             /* summary: free parts of segments that are in use */ \
-    X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                      \
+    X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                         \
     X(PEAK_RESERVED, "peak_reserved")      /* summary */
 
 typedef enum {
@@ -63,19 +63,19 @@ typedef struct {
     bool is_summary;
     char phrase[MV_ERROR_PHRASE]; /* "CUDA out of memory", "CUBLAS_STATUS_ALLOC_FAILED" */
     mv_printed_size size[MV_ERROR_SIZE_COUNT];
-    uint32_t process_count;                        /* other processes that it lists */
+    uint32_t process_count;                         /* other processes that it lists */
     mv_error_process processes[MV_ERROR_PROCESSES]; /* the first of them */
-    mv_printed_size listed;                        /* the sum of them all, if all have a size */
-    int64_t device, rank;                          /* -1: not said */
-    int64_t time_ms;   /* for order alone: of the clock that the log has; MV_NO_TIME: none */
-    uint64_t line;     /* of the text, from 1 */
-    uint64_t times;    /* how often the text has it */
+    mv_printed_size listed;                         /* the sum of them all, if all have a size */
+    int64_t device, rank;                           /* -1: not said */
+    int64_t time_ms; /* for order alone: of the clock that the log has; MV_NO_TIME: none */
+    uint64_t line;   /* of the text, from 1 */
+    uint64_t times;  /* how often the text has it */
     uint64_t failures, retries; /* summary: MV_NO_BYTES unless said */
-    bool tells_limit;  /* it would say if there were a limit (set_per_process_memory_fraction) */
+    bool tells_limit;     /* it would say if there were a limit (set_per_process_memory_fraction) */
     bool hides_processes; /* it has processes whose memory NVML does not tell */
-    bool is_async;     /* cudaMallocAsync's */
-    bool is_of_host;   /* it is about the memory of the machine, not of a GPU */
-    bool is_before_2;  /* the form of PyTorch 1.x and 2.0, "(GPU 0; ...": no expandable segments */
+    bool is_async;        /* cudaMallocAsync's */
+    bool is_of_host;      /* it is about the memory of the machine, not of a GPU */
+    bool is_before_2; /* the form of PyTorch 1.x and 2.0, "(GPU 0; ...": no expandable segments */
     bool names_alloc_conf; /* it says PYTORCH_ALLOC_CONF, as since PyTorch 2.9 */
 } mv_error_text;
 
@@ -84,8 +84,8 @@ enum { MV_MOST_ERROR_TEXTS = 256 };
 typedef struct {
     mv_error_text *rows; /* [count] in order of time if all say it, else of lines */
     uint32_t count, capacity;
-    uint64_t more;   /* further ones, which are not kept */
-    uint64_t bytes;  /* of the text */
+    uint64_t more;  /* further ones, which are not kept */
+    uint64_t bytes; /* of the text */
     bool by_time;
 } mv_error_texts;
 

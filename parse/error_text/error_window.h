@@ -16,7 +16,7 @@ enum {
 typedef struct {
     char text[MV_ERROR_BYTES + 1]; /* ASCII without blanks and quotes; ends in NUL */
     uint32_t length;
-    uint32_t begins; /* what was found; before it is the rest of its line */
+    uint32_t begins;              /* what was found; before it is the rest of its line */
     char line[MV_ERROR_LINE + 1]; /* what its line begins with, blanks included */
     uint32_t line_length;
 } mv_error_window;

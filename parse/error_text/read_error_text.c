@@ -16,8 +16,8 @@ typedef struct {
     char *squeezed; /* [MV_SOURCE_WINDOW] */
     uint32_t *from; /* [MV_SOURCE_WINDOW] */
     mv_error_window *window;
-    uint64_t done;      /* offset in the text up to which errors are found */
-    uint64_t lines;     /* line ends before `counted` */
+    uint64_t done;  /* offset in the text up to which errors are found */
+    uint64_t lines; /* line ends before `counted` */
     uint64_t counted;
 } finder;
 
@@ -131,8 +131,7 @@ static int64_t time_of(const finder *f, mv_span text, uint64_t at)
     uint64_t back = at < MV_ERROR_BACK ? at : MV_ERROR_BACK;
     int64_t time = mv_error_time(f->window->line, f->window->line_length);
 
-    return time != MV_NO_TIME ? time
-                              : mv_error_time((const char *)text.data + at - back, back);
+    return time != MV_NO_TIME ? time : mv_error_time((const char *)text.data + at - back, back);
 }
 
 /* The error at squeezed byte `i`, if it is one. Returns the byte of the text after it. */

@@ -183,8 +183,13 @@ static const char *torn(const char *text, size_t width, const char *prefix)
 Test(oom_text, torn_sentences_are_read_as_whole_ones)
 {
     static const char *const prefixes[] = {
-        "", "[rank3]: ", "# ", "(EngineCore_DP0 pid=12#4) ERROR 11-28 09:00:0# [core.py:70#] ",
-        "2026-11-28T10:1#:0#.1#7Z worker-7  | ", "[1,0]<stderr>:", "    "};
+        "",
+        "[rank3]: ",
+        "# ",
+        "(EngineCore_DP0 pid=12#4) ERROR 11-28 09:00:0# [core.py:70#] ",
+        "2026-11-28T10:1#:0#.1#7Z worker-7  | ",
+        "[1,0]<stderr>:",
+        "    "};
     sentence sentences[MOST_SENTENCES];
     uint32_t count = read_sentences(sentences);
 
@@ -194,7 +199,8 @@ Test(oom_text, torn_sentences_are_read_as_whole_ones)
             size_t width = 41 + (i * 13 + k * 29) % 80; /* not within the words that begin it */
             snprintf(how, sizeof how, ", %zu columns after '%s'", width, prefixes[k]);
             if (strstr(sentences[i].text, "out of memory") &&
-                width < (size_t)(strstr(sentences[i].text, "out of memory") - sentences[i].text) + 30)
+                width <
+                    (size_t)(strstr(sentences[i].text, "out of memory") - sentences[i].text) + 30)
                 width += 60;
             expect_sentence(&sentences[i], torn(sentences[i].text, width, prefixes[k]), how);
         }
@@ -209,11 +215,12 @@ Test(oom_text, sentences_in_code_and_json_are_read)
 
     cr_expect_eq(t.text->device, 2);
     cr_expect_eq(t.text->size[MV_ERROR_ALLOCATED].bytes, 3 * GIB / 2);
-    t = only("MESSAGE = (\n    \"CUDA out of memory. Tried to allocate 18.63 GiB. GPU 0 has a total \"\n"
-             "    \"capacity of 45.00 GiB of which 43.66 GiB is free. Process 1459 has \"\n"
-             "    \"17179869184.00 GiB memory in use. 2.25 GiB allowed; Of the allocated \"\n"
-             "    \"memory 0 bytes is allocated by PyTorch, and 0 bytes is reserved by \"\n"
-             "    \"PyTorch but unallocated.\")\n");
+    t = only(
+        "MESSAGE = (\n    \"CUDA out of memory. Tried to allocate 18.63 GiB. GPU 0 has a total \"\n"
+        "    \"capacity of 45.00 GiB of which 43.66 GiB is free. Process 1459 has \"\n"
+        "    \"17179869184.00 GiB memory in use. 2.25 GiB allowed; Of the allocated \"\n"
+        "    \"memory 0 bytes is allocated by PyTorch, and 0 bytes is reserved by \"\n"
+        "    \"PyTorch but unallocated.\")\n");
     cr_expect_eq(t.verdict, MV_TEXT_LIMIT);
     cr_expect(t.text->hides_processes);
     cr_expect(!mv_size_is_printed(t.process));
@@ -259,10 +266,14 @@ static uint64_t some(void)
 
 static truth random_truth(void)
 {
-    truth t = {.tensor = 512 + some(), .free = some(), .allocated = some(), .unallocated = some(),
-               .own = 300 * MIB + some(), .others = chance(2) ? some() : 0};
+    truth t = {.tensor = 512 + some(),
+               .free = some(),
+               .allocated = some(),
+               .unallocated = some(),
+               .own = 300 * MIB + some(),
+               .others = chance(2) ? some() : 0};
 
-    t.segment = t.tensor <= MIB ? 2 * MIB
+    t.segment = t.tensor <= MIB       ? 2 * MIB
                 : t.tensor < 10 * MIB ? 20 * MIB
                                       : (t.tensor + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
     if (chance(3) == 0)
@@ -341,8 +352,8 @@ static void check_truth(const truth *t, const char *text)
     if (excludes(&o, "limit"))
         cr_expect(!is_over, "a limit: %s", text);
     if (excludes(&o, "outside_pytorch") && t->free < t->segment)
-        cr_expect(t->free + t->others < t->segment || o.too_large == MV_ANSWER_YES,
-                  "others: %s", text);
+        cr_expect(t->free + t->others < t->segment || o.too_large == MV_ANSWER_YES, "others: %s",
+                  text);
     if (excludes(&o, "fragmentation") && o.too_large != MV_ANSWER_YES && t->free < t->segment)
         cr_expect_lt(t->unallocated + (left < t->free ? left : t->free), t->tensor, "holes: %s",
                      text);
@@ -380,21 +391,25 @@ Test(oom_text, a_proof_holds_for_every_size_that_is_printed_so)
     cr_expect_eq(only(text).verdict, MV_TEXT_CAPACITY);
     cr_expect_eq(only("CUDA out of memory. Tried to allocate 2.00 MiB (GPU 0; 1.00 GiB total "
                       "capacity; 0 bytes already allocated; 2.00 MiB free; 0 bytes reserved in "
-                      "total by PyTorch)").had_room,
+                      "total by PyTorch)")
+                     .had_room,
                  MV_ANSWER_OPEN, "both are rounded");
 }
 
 /* ---- logs --------------------------------------------------------------------------------- */
 
-#define SHORT(size, gpu, word) \
+#define SHORT(size, gpu, word)                                                                     \
     "CUDA out of memory. Tried to allocate " size " (GPU " gpu "; 15.78 GiB total capacity; 7.31 " \
     "GiB already allocated; 1.21 GiB " word "; 13.47 GiB reserved in total by PyTorch)\n"
 
 Test(oom_text, the_first_in_time_comes_first)
 {
-    mv_error_texts found = texts_of("[rank1]: 2026-11-28 10:00:07,120 " SHORT("2.00 GiB", "1", "free")
-                                    "[rank1]: raised again: " SHORT("2.00 GiB", "1", "free")
-                                    "[rank0]: 2026-11-28 10:00:06,999 " SHORT("3.00 GiB", "0", "free"));
+    mv_error_texts found = texts_of("[rank1]: 2026-11-28 10:00:07,120 " SHORT(
+        "2.00 GiB", "1",
+        "free") "[rank1]: raised again: " SHORT("2.00 GiB", "1",
+                                                "free") "[rank0]: 2026-11-28 "
+                                                        "10:00:06,999 " SHORT("3.00 GiB", "0",
+                                                                              "free"));
 
     cr_assert_eq(found.count, 2);
     cr_expect(found.by_time);
@@ -411,9 +426,11 @@ Test(oom_text, prose_is_not_an_error)
 {
     cr_expect_eq(texts_of("").count, 0);
     cr_expect_eq(texts_of("the node ran out of memory; OutOfMemoryError is caught, CUDA out of "
-                          "memory happens").count,
+                          "memory happens")
+                     .count,
                  0);
-    cr_expect_eq(texts_of("except torch.cuda.OutOfMemoryError:\n    torch.cuda.empty_cache()").count, 0);
+    cr_expect_eq(
+        texts_of("except torch.cuda.OutOfMemoryError:\n    torch.cuda.empty_cache()").count, 0);
     cr_expect_eq(texts_of("Tried to allocate 2.00 GiB; 3.00 GiB free; 12 MiB cached)").count, 0);
     cr_expect_eq(texts_of("CUDA out of memory. Tried to allocate X GiB").count, 0);
 }
@@ -439,8 +456,10 @@ Test(oom_text, errors_without_sizes_are_unknown)
         cr_expect_eq(t.excluded_count + t.possible_count, 0, "%s", texts[i]);
         cr_expect_str_eq(mv_text_refuser(&t), "unknown");
     }
-    cr_expect(only("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried "
-                   "to allocate 4294967296 bytes. Error code 12").text->is_of_host);
+    cr_expect(
+        only("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory: you tried "
+             "to allocate 4294967296 bytes. Error code 12")
+            .text->is_of_host);
 }
 
 /* What follows a sentence belongs to something else. */
@@ -459,10 +478,11 @@ Test(oom_text, sizes_of_other_text_are_not_taken)
 
 Test(oom_text, numbers_that_are_too_large_are_not_sizes)
 {
-    mv_oom_text t = only("CUDA out of memory. Tried to allocate 99999999999999999999.00 GiB (GPU 0; "
-                         "1.00 GiB total capacity; 17179869183.99 GiB already allocated; "
-                         "18446744073709551615 bytes free; 8589934591.99 GiB reserved in total by "
-                         "PyTorch) CUDA error: out of memory");
+    mv_oom_text t =
+        only("CUDA out of memory. Tried to allocate 99999999999999999999.00 GiB (GPU 0; "
+             "1.00 GiB total capacity; 17179869183.99 GiB already allocated; "
+             "18446744073709551615 bytes free; 8589934591.99 GiB reserved in total by "
+             "PyTorch) CUDA error: out of memory");
 
     cr_expect_eq(t.verdict, MV_TEXT_UNKNOWN);
 }
