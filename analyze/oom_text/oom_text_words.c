@@ -57,8 +57,8 @@ static void tell_device(teller *w)
 
     if (w->t->text->is_async && has(w, MV_ERROR_CAPACITY))
         add_line(w, mv_say(&w->say,
-                           "%s capacity, %s free, %s allocated by PyTorch; what its pool of "
-                           "cudaMallocAsync keeps beside that is not said",
+                           "%s capacity, %s free, %s allocated by PyTorch; the sentence does "
+                           "not say how much more the pool of cudaMallocAsync holds",
                            printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
                            printed(w, MV_ERROR_ALLOCATED)));
     if (!has(w, MV_ERROR_CAPACITY) || !has(w, MV_ERROR_FREE) || !has(w, MV_ERROR_RESERVED))
@@ -66,15 +66,15 @@ static void tell_device(teller *w)
     if (mv_size_is_printed(t->not_pytorch) && mv_size_is_printed(t->others))
         add_line(w, mv_say(&w->say,
                            "%s capacity = %s free + %s reserved by PyTorch + %s of this process "
-                           "beside PyTorch + %s of others",
+                           "outside PyTorch + %s of others",
                            printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
                            text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->not_pytorch),
                            text_of(w, t->others)));
     else if (mv_size_is_printed(t->outside))
         add_line(w,
                  mv_say(&w->say,
-                        "%s capacity = %s free + %s reserved by PyTorch + %s outside of it: of "
-                        "this process beside PyTorch (its CUDA context, libraries) and of others",
+                        "%s capacity = %s free + %s reserved by PyTorch + %s outside PyTorch: of "
+                        "this process (its CUDA context, libraries) and of others",
                         printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
                         text_of(w, w->size[MV_ERROR_RESERVED]), text_of(w, t->outside)));
     else
@@ -96,9 +96,11 @@ static void tell_pytorch(teller *w)
                        text_of(w, w->size[MV_ERROR_UNALLOCATED]),
                        mv_percent_text(share, w->size[MV_ERROR_UNALLOCATED].bytes,
                                        w->size[MV_ERROR_RESERVED].bytes),
-                       has(w, MV_ERROR_PRIVATE) ? "; of what is allocated " : "",
+                       has(w, MV_ERROR_PRIVATE) ? "; " : "",
                        has(w, MV_ERROR_PRIVATE) ? printed(w, MV_ERROR_PRIVATE) : "",
-                       has(w, MV_ERROR_PRIVATE) ? " is in private pools (CUDA graphs)" : ""));
+                       has(w, MV_ERROR_PRIVATE) ? " of the allocated memory is in private pools "
+                                                  "(CUDA graphs)"
+                                                : ""));
 }
 
 static void tell_processes(teller *w)
@@ -112,17 +114,18 @@ static void tell_processes(teller *w)
                        (unsigned long long)e->processes[i].pid,
                        is_told ? mv_size_text(size, e->processes[i].size.bytes) : "?",
                        e->processes[i].pid == w->t->own_pid
-                           ? " (it is this one: of those listed, only it can have what PyTorch "
+                           ? " (this process: no other one on the list can hold what PyTorch "
                              "reserved)"
                            : "");
     }
     if (*line)
         add_line(w, mv_say(&w->say, "%s", line));
     if (e->hides_processes)
-        add_line(w, "what processes have is not known: NVML does not tell it on Windows and WSL");
+        add_line(
+            w, "the memory of each process is unknown: NVML does not report it on Windows and WSL");
     else if (e->process_count > 0 && !mv_size_is_printed(w->t->process))
-        add_line(w, "which of them is this process is not said (in a container it has another "
-                    "number)");
+        add_line(w, "the sentence does not say which of them is this process: in a container its "
+                    "number is another one");
 }
 
 /* Where it is much larger than the tensor. */
@@ -193,7 +196,7 @@ static const char *why_capacity(teller *w)
                   "what PyTorch has allocated (%s)%s%s and the request take at least %s together, "
                   "and the device has %s: neither other processes nor fragmentation is to blame",
                   printed(w, MV_ERROR_ALLOCATED),
-                  has_own ? ", what the process has beside it, " : "",
+                  has_own ? ", what the process holds outside PyTorch, " : "",
                   has_own ? text_of(w, t->not_pytorch) : "", mv_size_text(least, sum),
                   printed(w, MV_ERROR_CAPACITY));
 }
@@ -243,7 +246,7 @@ static const char *why_open(teller *w)
             ? mv_say(&w->say, "; without the others, which have %s, it would have fitted",
                      text_of(w, t->others))
         : t->others_do == MV_ANSWER_NO ? "; others are not to blame"
-                                       : "; what others have is not said";
+                                       : "; the sentence does not say how much others have";
 
     return mv_say(&w->say, "%s%s", inside, others);
 }
@@ -252,7 +255,7 @@ static const char *why_bare(const mv_error_text *e)
 {
     if (strstr(e->phrase, "_FAILED"))
         return "a library (cuBLAS, cuDNN or the like) was refused memory of its own, which it asks "
-               "the device for beside PyTorch; the text has no sizes";
+               "the device for outside PyTorch; the text has no sizes";
     return "CUDA itself reported it, not PyTorch's allocator: what failed may be a context, a "
            "library, a CUDA graph or a kernel's memory; the text has no sizes";
 }
@@ -290,7 +293,7 @@ static void advise(teller *w)
         t->advice = "this is the machine's memory, not the GPU's: fewer or smaller workers and "
                     "caches of data, or a larger machine";
     else if (e->is_summary)
-        t->advice = "a table names no line; " RECORD;
+        t->advice = "the table does not name lines of code; " RECORD;
     else if (!has(w, MV_ERROR_REQUESTED))
         t->advice = "leave more of the device to it: empty_cache() before, or less reserved by "
                     "PyTorch; who had it: memviz run -o run.bin -- python train.py, then memviz "

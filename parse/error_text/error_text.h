@@ -56,7 +56,7 @@ enum { MV_ERROR_PROCESSES = 8, MV_ERROR_PHRASE = 48 };
 
 typedef struct {
     uint64_t pid;
-    mv_printed_size size; /* not printed: NVML did not tell it (Windows, WSL) */
+    mv_printed_size size; /* not printed: NVML did not report it (Windows, WSL) */
 } mv_error_process;
 
 typedef struct {
@@ -72,7 +72,7 @@ typedef struct {
     uint64_t times;  /* how often the text has it */
     uint64_t failures, retries; /* summary: MV_NO_BYTES unless said */
     bool tells_limit;     /* it would say if there were a limit (set_per_process_memory_fraction) */
-    bool hides_processes; /* it has processes whose memory NVML does not tell */
+    bool hides_processes; /* NVML does not report the memory of its processes */
     bool is_async;        /* cudaMallocAsync's */
     bool is_of_host;      /* it is about the memory of the machine, not of a GPU */
     bool is_before_2; /* the form of PyTorch 1.x and 2.0, "(GPU 0; ...": no expandable segments */
@@ -90,7 +90,8 @@ typedef struct {
 } mv_error_texts;
 
 /* Reads the source to its end. Texts that are the same in all but time are one. Linear in the
- * text's length; memory is bounded by MV_MOST_ERROR_TEXTS. No text at all is no failure. */
+ * text's length; memory is bounded by MV_MOST_ERROR_TEXTS. A source without errors is not a
+ * failure. */
 mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *out, mv_err *err);
 
 /* The same of a text in memory. */
