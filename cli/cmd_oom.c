@@ -392,13 +392,14 @@ static int explain_errors(oom_report *r, const mv_error_texts *texts)
 
     if (mv_errors_explain(r->cli, texts, &errors, &err) != MV_OK)
         return mv_complain(NULL, &err);
+    errors.limit = r->limit;
     r->errors = &errors;
     mv_errors_judge(r->cli, texts);
     if (mv_table_is_wanted(r->cli)) {
         r->cli->options.table = r->cli->options.table ? r->cli->options.table : "texts";
         return mv_gate_status(&r->cli->gates, mv_table_put(r->cli, r));
     }
-    mv_errors_put(r->cli, &errors, r->limit);
+    mv_errors_put(r->cli, &errors);
     return mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
 }
 

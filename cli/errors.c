@@ -35,7 +35,9 @@ bool mv_errors_are_given(mv_cli *cli, mv_error_texts *out)
 mv_code mv_errors_explain(mv_cli *cli, const mv_error_texts *texts, mv_error_report *out,
                           mv_err *err)
 {
-    *out = (mv_error_report){texts, mv_push_array(&cli->arena, mv_oom_text, texts->count)};
+    *out = (mv_error_report){.texts = texts,
+                             .rows = mv_push_array(&cli->arena, mv_oom_text, texts->count),
+                             .limit = UINT64_MAX};
     if (!out->rows)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "errors of a text");
     for (uint32_t i = 0; i < texts->count; i++)
@@ -107,9 +109,10 @@ static mv_value number_of(int64_t number)
 static void list_errors(mv_rows *rows, const void *all, const void *one)
 {
     const mv_error_report *r = one;
+    uint32_t count = r ? mv_rows_take(rows, r->texts->count, r->limit) : 0;
 
     (void)all;
-    for (uint32_t i = 0; r && i < r->texts->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const mv_error_text *e = &r->texts->rows[i];
         const mv_oom_text *t = &r->rows[i];
         MV_ROWS_ADD(rows, ERROR_FIELDS);
@@ -178,16 +181,16 @@ static void put_error(mv_cli *cli, const mv_error_report *r, uint32_t i)
     mv_out_char(out, '\n');
 }
 
-void mv_errors_put(mv_cli *cli, const mv_error_report *errors, uint64_t limit)
+void mv_errors_put(mv_cli *cli, const mv_error_report *errors)
 {
     const mv_error_texts *texts = errors->texts;
     uint64_t times = 0;
 
     for (uint32_t i = 0; i < texts->count; i++)
         times += texts->rows[i].times;
-    for (uint32_t i = 0; i < texts->count && i < limit; i++)
+    for (uint32_t i = 0; i < texts->count && i < errors->limit; i++)
         put_error(cli, errors, i);
-    mv_rows_put_hidden(&cli->out, texts->count, limit);
+    mv_rows_put_hidden(&cli->out, texts->count, errors->limit);
     mv_prose_put(&cli->out, 0, 2, "%u different error%s in the text, %llu in all%s%s", texts->count,
                  mv_plural(texts->count), (unsigned long long)times + texts->more,
                  texts->count < 2 ? ""

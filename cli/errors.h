@@ -10,6 +10,7 @@
 typedef struct {
     const mv_error_texts *texts;
     mv_oom_text *rows; /* [texts->count] */
+    uint64_t limit;    /* of rows that are shown; set by whoever shows them */
 } mv_error_report;
 
 /* The `texts` of `oom`: its function gets an mv_error_report as `one`. */
@@ -30,6 +31,6 @@ const char *mv_error_title(const mv_error_text *error, char text[MV_ERROR_TITLE]
 void mv_errors_judge(mv_cli *cli, const mv_error_texts *texts);
 
 /* The report as text. */
-void mv_errors_put(mv_cli *cli, const mv_error_report *errors, uint64_t limit);
+void mv_errors_put(mv_cli *cli, const mv_error_report *errors);
 
 #endif
