@@ -191,6 +191,8 @@ void mv_errors_put(mv_cli *cli, const mv_error_report *errors)
     for (uint32_t i = 0; i < texts->count && i < errors->limit; i++)
         put_error(cli, errors, i);
     mv_rows_put_hidden(&cli->out, texts->count, errors->limit);
+    if (times + texts->more < 2)
+        return;
     mv_prose_put(&cli->out, 0, 2, "%u different error%s in the text, %llu in all%s%s", texts->count,
                  mv_plural(texts->count), (unsigned long long)times + texts->more,
                  texts->count < 2 ? ""

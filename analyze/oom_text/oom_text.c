@@ -42,7 +42,7 @@ static mv_printed_size plus(mv_printed_size a, mv_printed_size b)
     return (mv_printed_size){add(a.bytes, b.bytes), add(a.least, b.least), add(a.most, b.most)};
 }
 
-/* Of what is not below 0; unknown where the two contradict that. */
+/* A difference that is not below 0; unknown where the two sizes contradict that. */
 static mv_printed_size minus(mv_printed_size a, mv_printed_size b)
 {
     if (!mv_size_is_printed(a) || !mv_size_is_printed(b) || a.most < b.least)

@@ -3,11 +3,11 @@
  *     capacity = free + reserved + not_pytorch + others
  *     reserved = allocated + reserved_unallocated          process = reserved + not_pytorch
  *
- * Each printed size stands for all bytes that are printed so; sums and differences carry that along
- * as bounds, and a conclusion is drawn only where it holds for all of them. `requested` is what was
- * asked of the device: a segment. The tensor is smaller: up to 1 MiB where 2 MiB were asked for,
- * more than 1 MiB where 20 MiB were, else within the 2 MiB that a segment is rounded up to
- * (get_allocation_size of CUDACachingAllocator.cpp). cudaMallocAsync says the tensor's own size.
+ * A printed size may be any number of bytes that is printed so; sums and differences carry that
+ * along as bounds, and a conclusion is drawn only where it holds for all of them. `requested` is
+ * what was asked of the device: a segment. The tensor is smaller: up to 1 MiB where 2 MiB were
+ * asked for, more than 1 MiB where 20 MiB were, else within the 2 MiB that a segment is rounded up
+ * to (get_allocation_size of CUDACachingAllocator.cpp). cudaMallocAsync says the tensor's own size.
  *
  * What can be proven:
  *

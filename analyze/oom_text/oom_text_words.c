@@ -14,7 +14,8 @@ typedef struct {
     const mv_printed_size *size; /* of the text */
 } teller;
 
-/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" where the printed figures leave that open. */
+/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" where the printed figures leave open more than a hundredth:
+ * a figure that begins with 1.00 is rounded by that much itself. */
 static const char *text_of(teller *w, mv_printed_size size)
 {
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
@@ -23,8 +24,8 @@ static const char *text_of(teller *w, mv_printed_size size)
         return "?";
     mv_size_text(least, size.least);
     mv_size_text(most, size.most);
-    if (strcmp(least, most) == 0)
-        return mv_say(&w->say, "%s", least);
+    if (strcmp(least, most) == 0 || (size.most - size.least) <= size.bytes / 100)
+        return mv_say(&w->say, "%s", mv_size_text(least, size.bytes));
     return mv_say(&w->say, "%s to %s", least, most);
 }
 

@@ -97,7 +97,7 @@ static mv_printed_size cut_off(const figure *f)
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
-/* What stands before or after a size. */
+/* The words before or after a size. */
 static const struct {
     const char *before, *after; /* the other is NULL */
     mv_error_size size;

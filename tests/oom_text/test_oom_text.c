@@ -164,11 +164,11 @@ static const char *torn(const char *text, size_t width, const char *prefix)
 
     for (; *text; text++) {
         if (column == width) {
-            used += (size_t)sprintf(out + used, "%s", used ? "\n" : "");
+            used += (size_t)snprintf(out + used, sizeof out - used, "%s", used ? "\n" : "");
             for (const char *p = prefix; *p; p++)
                 out[used++] = *p == '#' ? (char)('0' + (line * 7 + 3) % 10) : *p;
             if (line++ % 2)
-                used += (size_t)sprintf(out + used, "\x1b[1;31m");
+                used += (size_t)snprintf(out + used, sizeof out - used, "\x1b[1;31m");
             column = 0;
         }
         out[used++] = *text;
@@ -218,8 +218,9 @@ Test(oom_text, sentences_in_code_and_json_are_read)
     t = only(
         "MESSAGE = (\n    \"CUDA out of memory. Tried to allocate 18.63 GiB. GPU 0 has a total \"\n"
         "    \"capacity of 45.00 GiB of which 43.66 GiB is free. Process 1459 has \"\n"
-        "    \"17179869184.00 GiB memory in use. 2.25 GiB allowed; Of the allocated \"\n"
-        "    \"memory 0 bytes is allocated by PyTorch, and 0 bytes is reserved by \"\n"
+        "    \"17179869184.00 GiB memory in use. 2.25 GiB allowed; Of \"\n"
+        "    \"the allocated memory 0 bytes is allocated by PyTorch, and 0 bytes is reserved by "
+        "\"\n"
         "    \"PyTorch but unallocated.\")\n");
     cr_expect_eq(t.verdict, MV_TEXT_LIMIT);
     cr_expect(t.text->hides_processes);
@@ -520,11 +521,13 @@ Test(oom_text, many_errors_take_linear_time)
     mv_error_texts found;
 
     for (uint32_t i = 0; i < ERRORS; i++)
-        used += (size_t)sprintf(text + used, "out of memory.Tried to allocate ALLOC_FAILED ");
+        used += (size_t)snprintf(text + used, ERRORS * 64 - used,
+                                 "out of memory.Tried to allocate ALLOC_FAILED ");
     cr_expect_eq(texts_in(text, used).count, 0);
     used = 0;
     for (uint32_t i = 0; i < ERRORS; i++)
-        used += (size_t)sprintf(text + used, "CUDA out of memory. Tried to allocate %u bytes\n", i);
+        used += (size_t)snprintf(text + used, ERRORS * 64 - used,
+                                 "CUDA out of memory. Tried to allocate %u bytes\n", i);
     found = texts_in(text, used);
     cr_expect_eq(found.count, MV_MOST_ERROR_TEXTS);
     cr_expect_eq(found.count + found.more, ERRORS);
