@@ -242,14 +242,14 @@ static const char *why_open(teller *w)
             ? "fragmentation is not to blame: what PyTorch has reserved and not allocated and what "
               "the device had left are less than the request"
             : "whether holes in what PyTorch has reserved are to blame, these figures leave open";
+    bool is_others = t->others_do == MV_ANSWER_YES;
     const char *others =
-        t->others_do == MV_ANSWER_YES
-            ? mv_say(&w->say, "; without the others, which have %s, it would have fitted",
-                     text_of(w, t->others))
-        : t->others_do == MV_ANSWER_NO ? "; others are not to blame"
-                                       : "; the sentence does not say how much others have";
+        is_others ? mv_say(&w->say, "without the others, which have %s, it would have fitted",
+                           text_of(w, t->others))
+        : t->others_do == MV_ANSWER_NO ? "others are not to blame"
+                                       : "the sentence does not say how much others have";
 
-    return mv_say(&w->say, "%s%s", inside, others);
+    return mv_say(&w->say, "%s; %s", is_others ? others : inside, is_others ? inside : others);
 }
 
 static const char *why_bare(const mv_error_text *e)
