@@ -300,10 +300,13 @@ static void advise(teller *w)
                     "PyTorch; who had it: memviz run -o run.bin -- python train.py, then memviz "
                     "ledger run.bin";
     else if (t->holes_do != MV_ANSWER_NO && !e->is_async)
-        t->advice = mv_say(&w->say,
-                           "try %s; it helps against pieces, not against other causes. To "
-                           "know: " RECORD,
-                           setting_of(e));
+        t->advice =
+            mv_say(&w->say,
+                   "%stry %s; it helps against pieces, not against other causes. To know: " RECORD,
+                   t->others_do == MV_ANSWER_YES
+                       ? "nvidia-smi names the other processes: end or move them; or "
+                       : "",
+                   setting_of(e));
     else
         t->advice = "to know: " RECORD;
 }
