@@ -159,6 +159,8 @@ static void put_error(mv_cli *cli, const mv_error_report *r, uint32_t i)
     char head[64], title[MV_ERROR_TITLE];
     bool is_known = i > 0 && strcmp(r->rows[i - 1].advice, t->advice) == 0;
 
+    if (i > 0)
+        mv_out_char(out, '\n');
     snprintf(head, sizeof head, "%s  %s", e->is_summary ? "SUMMARY" : "OUT OF MEMORY",
              mv_text_verdict_name(t->verdict));
     mv_out_style(out, e->is_summary ? MV_STYLE_BOLD : MV_STYLE_RED);
@@ -178,7 +180,6 @@ static void put_error(mv_cli *cli, const mv_error_report *r, uint32_t i)
     mv_out_text(out, "  -> ");
     mv_out_style(out, MV_STYLE_NONE);
     mv_prose_put(out, 5, 5, "%s", is_known ? "as above" : t->advice);
-    mv_out_char(out, '\n');
 }
 
 void mv_errors_put(mv_cli *cli, const mv_error_report *errors)
@@ -193,6 +194,7 @@ void mv_errors_put(mv_cli *cli, const mv_error_report *errors)
     mv_rows_put_hidden(&cli->out, texts->count, errors->limit);
     if (times + texts->more < 2)
         return;
+    mv_out_char(&cli->out, '\n');
     mv_prose_put(&cli->out, 0, 2, "%u different error%s in the text, %llu in all%s%s", texts->count,
                  mv_plural(texts->count), (unsigned long long)times + texts->more,
                  texts->count < 2 ? ""
