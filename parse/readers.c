@@ -1,5 +1,6 @@
 #include "parse/readers.h"
 
+#include "base/text.h"
 #include "parse/model/build.h"
 
 const mv_reader mv_readers[] = {
@@ -165,6 +166,20 @@ static void take_level(mv_trace *trace)
     trace->origin.first_call_frame = trace->frames.count;
 }
 
+/* The file was refused, which `err` says; a failure of the search is said in its place. */
+static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_err *err)
+{
+    bool is_text = source->at < source->end && memchr("\t\n\r\x1b", *source->at, 4);
+    mv_err failed = {.offset = MV_NO_OFFSET};
+
+    is_text = is_text || (source->at < source->end && *source->at >= ' ' && *source->at < 0x7f);
+    if (mv_error_texts_read(opts->error_arena, source, opts->errors, &failed) != MV_OK)
+        *err = failed;
+    else if (is_text && opts->errors->count == 0)
+        mv_text_append(err->detail, sizeof err->detail, "; it has no out-of-memory error");
+    return err->code;
+}
+
 static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                            mv_trace *out, mv_err *err)
 {
@@ -193,7 +208,8 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
         if (failed != MV_TRUNCATED)
             return failed;
     }
-    return refuse(head, err);
+    refuse(head, err);
+    return opts->errors ? look_for_errors(source, opts, err) : err->code;
 }
 
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,

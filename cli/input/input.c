@@ -92,6 +92,8 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     mv_read_opts opts = {.progress = mv_progress_show,
                          .user = &progress,
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS)),
+                         .errors = cli->errors,
+                         .error_arena = &cli->arena,
                          .files_only = mv_input_is_file(cli, path)};
     if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
@@ -125,6 +127,8 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
         mv_sums_check(trace, &err);
     if (err.code == MV_OK && !is_for(cli->command, trace))
         refuse_for(cli->command, trace, &err);
+    if (err.code != MV_OK && cli->errors && cli->errors->count)
+        return false; /* it is a text with errors in it */
     if (err.code != MV_OK)
         mv_complain(path, &err);
     else if (cli->command->run != mv_cmd_info) /* which reports all notes */
