@@ -54,8 +54,12 @@ typedef struct {
     uint32_t prev,
         next; /* neighbours in its segment, by address; MV_NO_ROW. Spare rows form a list */
     uint64_t requested;
-    uint64_t since; /* number of searches in the pool when it became free: its age for garbage
-                     * collection */
+    union {
+        uint64_t since; /* free: number of searches in the pool when it became free, its age for
+                         * garbage collection */
+        uint64_t owner; /* used or pending: the caller's. Waiting for streams completes all pending
+                         * frees, and the row may then be another owner's */
+    };
     uint32_t home; /* expandable: row of reservations; otherwise what mv_replay_driver_free needs */
     uint8_t state; /* mv_replay_state */
     bool expandable;

@@ -17,6 +17,24 @@ typedef struct mv_replay {
     uint64_t own_left; /* what it points to if nothing was given */
 } run_state;
 
+#define MADE_AGAIN                                                                \
+    (1ull << 32) /* an owner's bit: a row of allocations, requested a second time \
+                  */
+
+/* Marks a block as that of an allocation (its row), or of its request that was made again. */
+static void own(run_state *r, uint32_t block, uint64_t owner)
+{
+    if (block != MV_NO_ROW)
+        r->heap.blocks[block].owner = owner;
+}
+
+/* Whether the owner's block is still in this state. */
+static bool is_in(const run_state *r, uint32_t block, uint64_t owner, mv_replay_state state)
+{
+    return block != MV_NO_ROW && r->heap.blocks[block].state == state &&
+           r->heap.blocks[block].owner == owner;
+}
+
 static void run_alloc(run_state *r, uint32_t event)
 {
     const mv_lives *lives = r->script->lives;
@@ -32,6 +50,7 @@ static void run_alloc(run_state *r, uint32_t event)
         pool = r->script->trace->pools.count;
     r->block_of[row] = mv_replay_malloc(
         &r->heap, bytes, mv_replay_stream(r->script, lives->events.stream[event]), pool, capturing);
+    own(r, r->block_of[row], row);
     if (r->block_of[row] == MV_NO_ROW && r->result.first_oom == MV_NEVER)
         r->result.first_oom = event;
 }
@@ -43,7 +62,7 @@ static uint32_t block_in(const run_state *r, uint32_t event, mv_replay_state sta
     uint32_t row = r->script->lives->alloc_of[event];
     uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : r->block_of[row];
 
-    return block != MV_NO_ROW && r->heap.blocks[block].state == state ? block : MV_NO_ROW;
+    return is_in(r, block, row, state) ? block : MV_NO_ROW;
 }
 
 static void run_free(run_state *r, uint32_t event, bool completes)
@@ -227,13 +246,15 @@ mv_code mv_replay_go_on(mv_replay *r, const mv_replay_deed *deeds, uint32_t deed
     for (uint32_t i = 0; made && i < deed_count && *served && !r->heap.out_of_memory; i++) {
         const mv_replay_deed *d = &deeds[i];
         uint32_t *block = d->is_new ? &made[d->row - first] : &r->block_of[d->row];
+        uint64_t owner = d->is_new ? MADE_AGAIN | d->row : d->row;
         if (d->bytes) {
             *block = d->bytes > MV_MOST_REQUEST ? MV_NO_ROW : make_again(r, d->row, d->bytes);
             *served = *block != MV_NO_ROW && !mv_replay_is_endless(&r->heap);
+            own(r, *block, owner);
         } else if (*block != MV_NO_ROW) {
-            if (r->heap.blocks[*block].state == MV_REPLAY_USED)
+            if (is_in(r, *block, owner, MV_REPLAY_USED))
                 mv_replay_request_free(&r->heap, *block);
-            if (r->heap.blocks[*block].state == MV_REPLAY_PENDING)
+            if (is_in(r, *block, owner, MV_REPLAY_PENDING))
                 mv_replay_complete_free(&r->heap, *block);
             *block = MV_NO_ROW;
         }

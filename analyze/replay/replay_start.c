@@ -24,6 +24,7 @@ static void occupy(start_state *st, uint32_t block, uint32_t row)
 
     heap->blocks[block].state = MV_REPLAY_USED;
     heap->blocks[block].requested = a->requested[row];
+    heap->blocks[block].owner = row;
     heap->now.allocated += heap->blocks[block].size;
     heap->now.active += heap->blocks[block].size;
     heap->now.requested += a->requested[row];
@@ -188,7 +189,10 @@ void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap, 
             continue;
         block_of[i] = mv_replay_malloc(heap, a->requested[i], mv_replay_stream(script, stream),
                                        mv_replay_pool_id(script, i), true);
-        if (block_of[i] != MV_NO_ROW && mv_alloc_was_pending(script->lives, i))
+        if (block_of[i] == MV_NO_ROW)
+            continue;
+        heap->blocks[block_of[i]].owner = i;
+        if (mv_alloc_was_pending(script->lives, i))
             mv_replay_request_free(heap, block_of[i]);
     }
     heap->effect_count = 0;

@@ -253,3 +253,33 @@ Test(replay, it_ends_where_no_steps_are_left)
     cr_expect(result.gave_up);
     cr_expect_eq(left, 0);
 }
+
+/* The request for B waits for streams, which completes the free of A; C gets A's row. When the
+ * trace completes A's free, too, C stays: the request for D is not met. */
+Test(replay, a_free_that_was_waited_for_frees_nothing_later)
+{
+    const uint64_t mib = 1 << 20;
+    mv_arena *arena = mvt_memory();
+    mvt_trace *t = mvt_new();
+    mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = 60 * mib};
+    mv_replay_result result;
+    const mv_trace *trace;
+    mv_lives lives;
+
+    mvt_segment_alloc(t, .addr = 1 << 30, .bytes = 40 * mib);
+    mvt_alloc(t, .addr = 1 << 30, .bytes = 40 * mib);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * mib});
+    mvt_segment_alloc(t, .addr = 2ull << 30, .bytes = 50 * mib);
+    mvt_alloc(t, .addr = 2ull << 30, .bytes = 50 * mib);
+    mvt_segment_alloc(t, .addr = 3ull << 30, .bytes = 10 * mib);
+    mvt_alloc(t, .addr = 3ull << 30, .bytes = 10 * mib);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 30, .bytes = 40 * mib});
+    mvt_segment_alloc(t, .addr = 4ull << 30, .bytes = 10 * mib);
+    mvt_alloc(t, .addr = 4ull << 30, .bytes = 10 * mib);
+    trace = mvt_done(t);
+    lives = lives_of(arena, trace, 0);
+    mvt_ok(mv_replay_run(arena, trace, &lives, opts, &result, mvt_err()));
+    cr_expect_eq(result.counts.retries, 1);
+    cr_expect_eq(result.counts.ooms, 1);
+    cr_expect_eq(result.first_oom, 9);
+}
