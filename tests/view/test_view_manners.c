@@ -207,13 +207,9 @@ static bool shows(const mv_scene *scene, const char *text)
 /* All of it can be seen at any size, by scrolling. */
 Test(help, explains_the_picture)
 {
-    static const char *const texts[] = {"allocated before the first event",
-                                        "reserved by PyTorch",
-                                        "a leak",
-                                        "no stack was recorded",
-                                        "the cursor: a moment",
-                                        "In the picture:",
-                                        "Not now:"};
+    static const char *const texts[] = {
+        "from before the first event", "reserved by PyTorch", "a leak",  "no stack was recorded",
+        "the cursor: a moment",        "In the picture:",     "Not now:"};
     static const float sizes[][2] = {{640, 400}, {1280, 720}, {3840, 2160}};
     mv_view *view = mvt_view("gpt_train");
 
