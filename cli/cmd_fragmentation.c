@@ -366,7 +366,7 @@ static const char *about_moment(const mv_fragmentation *f)
     if (f->failed)
         return ", when most was reserved or asked for";
     return f->bytes.reserved == f->demand.taken ? ", when most was reserved"
-                                                : ", when most was in use";
+                                                : ", when most was allocated";
 }
 
 static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)

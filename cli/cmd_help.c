@@ -173,8 +173,9 @@ void mv_help_overview(mv_out *out)
     mv_prose_put(
         out, 0, 0,
         "FILE is a PyTorch snapshot pickle (torch.cuda.memory._dump_snapshot), msgpack, "
-        "a memviz .bin, or a file of another tool: RMM's CSV log, XLA's *.xplane.pb, JAX's "
-        "memory.prof. It may be compressed with gzip or zstd; - is standard input. "
+        "a memviz .bin, a trace of torch.profiler with profile_memory=True (*.json), or a file of "
+        "another tool: RMM's CSV log, XLA's *.xplane.pb, JAX's memory.prof. It may be compressed "
+        "with gzip or zstd; - is standard input. "
         "Results go to standard output, everything else to standard error. Exit status: 0 "
         "done, 1 failed, 2 wrong usage, 3 --fail-on found something, 4 it could not know.");
 }

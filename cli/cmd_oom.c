@@ -7,6 +7,7 @@
 #include "analyze/oom/refused_calls.h"
 #include "base/size.h"
 #include "cli/complain.h"
+#include "cli/errors.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/input/window.h"
@@ -31,6 +32,7 @@ typedef struct {
     mv_lives *lives;     /* [end - first] */
     mv_ooms *found;      /* [end - first] */
     uint64_t limit;
+    const mv_error_report *errors; /* in place of a snapshot; or NULL */
 } oom_report;
 
 static const char *label_of(const oom_report *r, mv_stack_id stack, char *label, size_t size)
@@ -234,11 +236,20 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)       \
-    LIST("ooms", &oom_table, mv_value_rows(NULL)) \
-    LIST("devices", &device_table, mv_value_rows(NULL))
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                      \
+    LIST("ooms", &oom_table, mv_value_if(!r->errors, mv_value_rows(NULL)))       \
+    LIST("devices", &device_table, mv_value_if(!r->errors, mv_value_rows(NULL))) \
+    LIST("texts", &mv_error_table, mv_value_if(r->errors, mv_value_rows(r->errors)))
 
-const mv_table mv_report_oom = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .main = "ooms"};
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const oom_report *r = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_oom = {MV_TABLE(REPORT_FIELDS, list_report), .main = "ooms"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -373,17 +384,40 @@ static bool take_calls(oom_report *r, mv_trace *trace)
     return false;
 }
 
+/* The report of a text in place of a snapshot. */
+static int explain_errors(oom_report *r, const mv_error_texts *texts)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_error_report errors;
+
+    if (mv_errors_explain(r->cli, texts, &errors, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    errors.limit = r->limit;
+    r->errors = &errors;
+    mv_errors_judge(r->cli, texts);
+    if (mv_table_is_wanted(r->cli)) {
+        r->cli->options.table = r->cli->options.table ? r->cli->options.table : "texts";
+        return mv_gate_status(&r->cli->gates, mv_table_put(r->cli, r));
+    }
+    mv_errors_put(r->cli, &errors);
+    return mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
+}
+
 int mv_cmd_oom(mv_cli *cli)
 {
     mv_trace trace, read;
+    mv_error_texts texts = {0};
     oom_report r = {.cli = cli,
                     .out = &cli->out,
                     .trace = &trace,
                     .read = &read,
                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
+    cli->errors = &texts;
+    if (mv_errors_are_given(cli, &texts))
+        return texts.count ? explain_errors(&r, &texts) : MV_EXIT_FAILED;
     if (!mv_input_read(cli, &trace))
-        return MV_EXIT_FAILED;
+        return texts.count ? explain_errors(&r, &texts) : MV_EXIT_FAILED;
     read = trace;
     if (!take_calls(&r, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end) ||
         !find_all(&r))

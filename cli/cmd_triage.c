@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "cli/complain.h"
+#include "cli/errors.h"
 #include "cli/input/input.h"
 #include "cli/report/command_text.h"
 #include "cli/report/prose.h"
@@ -52,6 +53,7 @@ typedef struct {
     const char *format, *level; /* level NULL: that of PyTorch's allocator */
     uint64_t bytes;             /* of the file; MV_NO_BYTES: not known */
     uint64_t events;
+    uint64_t errors;                /* about memory, in a text; 0: it is a snapshot */
     uint32_t devices, idle;         /* in use, and not */
     int64_t time_us;                /* from the first event to the last; MV_NO_TIME: not known */
     mv_recording_contents contents; /* without devices in use */
@@ -70,15 +72,15 @@ typedef struct {
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define FINDING_FIELDS(COLUMN, MEMBER, LIST) \
-    MEMBER("report", v->report)              \
-    MEMBER("kind", mv_finding_name(v->kind)) \
-    MEMBER("verdict", v->verdict)            \
-    MEMBER("file", r->files[v->file].path)   \
-    MEMBER("device", v->device)              \
-    MEMBER("level", v->level)                \
-    MEMBER("bytes", v->bytes)                \
-    MEMBER("text", v->text)                  \
+#define FINDING_FIELDS(COLUMN, MEMBER, LIST)    \
+    MEMBER("report", v->report)                 \
+    MEMBER("kind", mv_finding_name(v->kind))    \
+    MEMBER("verdict", v->verdict)               \
+    MEMBER("file", r->files[v->file].path)      \
+    MEMBER("device", mv_value_event(v->device)) \
+    MEMBER("level", v->level)                   \
+    MEMBER("bytes", v->bytes)                   \
+    MEMBER("text", v->text)                     \
     MEMBER("command", v->command)
 
 static void list_findings(mv_rows *rows, const void *all, const void *one)
@@ -170,8 +172,9 @@ static void put_file(const triage_report *r, const file_row *f)
     mv_prose_add(rest, sizeof rest, ": %s, %s", f->what, f->format);
     if (f->bytes != MV_NO_BYTES)
         mv_prose_add(rest, sizeof rest, ", %s", mv_size_text(size, f->bytes));
-    mv_prose_add(rest, sizeof rest, ", %s event%s", mv_count_text(events, f->events),
-                 mv_plural(f->events));
+    mv_prose_add(rest, sizeof rest, f->errors ? ", %s error%s about memory" : ", %s event%s",
+                 mv_count_text(events, f->errors ? f->errors : f->events),
+                 mv_plural(f->errors ? f->errors : f->events));
     if (f->time_us != MV_NO_TIME)
         mv_prose_add(rest, sizeof rest, " in %.3f s", (double)f->time_us / 1e6);
     if (f->level)
@@ -376,7 +379,7 @@ static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint3
                       .allocated = audit->peak.allocated,
                       .reserved = audit->peak.reserved,
                       .is_of_host = mv_level_is_host(trace->origin.level),
-                      .is_of_other = mv_trace_allocator(trace),
+                      .is_of_other = mv_trace_lacks_reserved(trace),
                       .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
                       .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
                       .history = mv_history_name(d->lives.history)};
@@ -499,6 +502,46 @@ static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_t
     f->time_us = first == MV_NO_TIME ? MV_NO_TIME : last - first;
 }
 
+/* What the report says of a text: the first errors in it, as oom explains them. */
+static mv_code keep_errors(triage_report *r, uint32_t file, const mv_error_texts *texts,
+                           mv_err *err)
+{
+    mv_arena *arena = &r->cli->arena;
+    file_row *f = &r->files[file];
+    mv_error_report errors;
+
+    if (mv_errors_explain(r->cli, texts, &errors, err) != MV_OK)
+        return err->code;
+    f->what = "log";
+    f->format = "text";
+    f->bytes = texts->bytes;
+    f->time_us = MV_NO_TIME;
+    f->errors = texts->more;
+    for (uint32_t i = 0; i < texts->count; i++)
+        f->errors += texts->rows[i].times;
+    for (uint32_t i = 0; i < texts->count && i < MV_MOST_FINDINGS; i++) {
+        const mv_error_text *e = &texts->rows[i];
+        char title[MV_ERROR_TITLE];
+        verdict_row verdict = {.file = file,
+                               .device = e->device < 0 ? UINT32_MAX : (uint32_t)e->device,
+                               .kind = e->is_summary ? MV_FINDING_NOTE : MV_FINDING_OOM,
+                               .report = mv_report_name(MV_REPORT_OOM),
+                               .verdict = mv_text_verdict_name(errors.rows[i].verdict),
+                               .level = mv_level_name(MV_LEVEL_PYTORCH),
+                               .bytes = e->size[MV_ERROR_REQUESTED].bytes};
+        if (verdict.bytes == MV_NO_BYTES)
+            verdict.bytes = 0;
+        verdict.text = mv_arena_printf(arena, "%s: %s: %s", mv_error_title(e, title),
+                                       verdict.verdict, errors.rows[i].why);
+        verdict.command = mv_command_text(arena, verdict.report, "", f->path);
+        if (!verdict.text || !verdict.command ||
+            !mv_append(arena, r->verdicts, r->verdict_count, r->verdict_room, verdict))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    }
+    mv_errors_judge(r->cli, texts);
+    return MV_OK;
+}
+
 static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err *err)
 {
     mv_cli *cli = r->cli;
@@ -507,14 +550,21 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     mv_triage_ask ask = {
         .read = &read, .trace = &trace, .with_others = !cli->options.level, .end = UINT32_MAX};
     mv_triage triage;
+    mv_error_texts texts = {0};
     uint32_t devices;
+    char contained[MV_DEVICES_TEXT];
 
-    if (mv_input_read_levels(cli, arena, f->path, &read, &trace, err) != MV_OK)
-        return err->code;
+    cli->errors = &texts;
+    if (mv_input_read_levels(cli, arena, f->path, &read, &trace, err) != MV_OK) {
+        if (texts.count == 0)
+            return err->code;
+        *err = (mv_err){.offset = MV_NO_OFFSET};
+        return keep_errors(r, file, &texts, err);
+    }
     devices = mv_trace_devices(&trace);
     if (cli->options.device >= devices)
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file has %u",
-                       (long long)cli->options.device, devices);
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file contains %s",
+                       (long long)cli->options.device, mv_devices_text(contained, devices));
     if (cli->options.device != MV_ALL_DEVICES) {
         ask.end = (ask.first = (uint32_t)cli->options.device) + 1;
         devices = 1;

@@ -297,7 +297,7 @@ const mv_command mv_commands[] = {
                    MV_HAS(OUTPUT) | (RANGE_OPTIONS & ~MV_HAS(LEVEL)),
         .least_files = 1,
         .most_files = 1,
-        .arguments = "FILE",
+        .arguments = "FILE|TEXT",
         .summary = "why each out-of-memory happened, and what would have helped",
         .help =
             "For each request that failed: its size, what the device and the cache had, and the\n"
@@ -307,8 +307,13 @@ const mv_command mv_commands[] = {
             "memory, and the smallest change with which the request would have succeeded. A\n"
             "setting is advised only if a replay with it served the request. For a capture also\n"
             "the calls that the device refused; of a program without PyTorch only these, with the\n"
-            "verdict capacity, outside or unknown.\n",
+            "verdict capacity, outside or unknown.\n"
+            "Without a snapshot: give the text of the error, or a log with it (- is standard\n"
+            "input), or the table of torch.cuda.memory_summary(). The figures in it are added up,\n"
+            "and the verdict is limit, capacity or outside_pytorch where they prove it.\n",
         .example = "memviz oom train.pickle\n"
+                   "memviz oom 'CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ...'\n"
+                   "memviz oom error.log\n"
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },
     {

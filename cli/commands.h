@@ -5,6 +5,7 @@
 
 #include "cli/options.h"
 #include "cli/report/out.h"
+#include "parse/error_text/error_text.h"
 #include "parse/model/trace.h"
 
 /* Exit statuses: the contract with scripts. */
@@ -44,6 +45,8 @@ struct mv_cli {
     const char *level;       /* of memory that the report is about; NULL: it takes none */
     const mv_trace *as_read; /* of other levels than pytorch: the trace as it was read; else NULL */
     int64_t start_us;        /* of these: from which times count */
+    mv_error_texts
+        *errors; /* of a text that is given in place of a snapshot; NULL: that is refused */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
     bool keeps_report;      /* the report is written even if the exit status is that of a failure */
     mv_confine_fn *confine; /* NULL: the process does other things, too */

@@ -1,12 +1,18 @@
 #include "parse/readers.h"
 
+#include "base/text.h"
 #include "parse/model/build.h"
 
 const mv_reader mv_readers[] = {
-    {"pickle", mv_pickle_probe, mv_pickle_read},  {"msgpack", mv_msgpack_probe, mv_msgpack_read},
-    {"bin", mv_snapshot_probe, mv_snapshot_read}, {"html", mv_page_probe, mv_page_read},
-    {"rmm", mv_rmm_probe, mv_rmm_read},           {"pprof", mv_pprof_probe, mv_pprof_read},
-    {"xplane", mv_xspace_probe, mv_xspace_read},  {NULL, NULL, NULL},
+    {"pickle", mv_pickle_probe, mv_pickle_read},
+    {"msgpack", mv_msgpack_probe, mv_msgpack_read},
+    {"bin", mv_snapshot_probe, mv_snapshot_read},
+    {"html", mv_page_probe, mv_page_read},
+    {"rmm", mv_rmm_probe, mv_rmm_read},
+    {"pprof", mv_pprof_probe, mv_pprof_read},
+    {"xplane", mv_xspace_probe, mv_xspace_read},
+    {"kineto", mv_kineto_probe, mv_kineto_read},
+    {NULL, NULL, NULL},
 };
 
 enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
@@ -15,6 +21,10 @@ enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
     {                                         \
         at, sizeof(literal) - 1, literal, why \
     }
+
+#define MV_IS_PYTHON                                                                          \
+    "this is a Python program, not a snapshot; to record what it does: memviz run -- python " \
+    "SCRIPT"
 
 /* What else is given in place of a snapshot; the first row that fits counts. */
 static const struct {
@@ -44,6 +54,15 @@ static const struct {
          "this is an SQLite database (of nsys, or of memviz export?); give the snapshot itself"),
     LOOK(8, "{\"",
          "these are tensors (safetensors), not a memory snapshot; give the file of _dump_snapshot"),
+    LOOK(0, "import ", MV_IS_PYTHON),
+    LOOK(0, "from ", MV_IS_PYTHON),
+    LOOK(0, "#!",
+         "this is a script, not a snapshot; to record what it does: memviz run -- ./SCRIPT"),
+    LOOK(0,
+         "\x7f"
+         "ELF",
+         "this is a program or a library, not a snapshot; to record what it does: memviz run -- "
+         "./PROGRAM"),
     LOOK(257, "ustar", "this is a tar archive; unpack it and give the snapshot in it"),
     LOOK(0, "\xef\xbb\xbf\x80",
          "this is a pickle after a byte order mark: text was written where "
@@ -68,7 +87,7 @@ static mv_code refuse(mv_span head, mv_err *err)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
     return mv_fail(err, MV_FORMAT, 0, "%s",
                    "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
-                   "a memviz .bin, nor a file of RMM, XLA or JAX");
+                   "a memviz .bin, a trace of torch.profiler, nor a file of RMM, XLA or JAX");
 }
 
 /* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is
@@ -147,6 +166,20 @@ static void take_level(mv_trace *trace)
     trace->origin.first_call_frame = trace->frames.count;
 }
 
+/* The file was refused, which `err` says; a failure of the search is said in its place. */
+static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_err *err)
+{
+    bool is_text = source->at < source->end && memchr("\t\n\r\x1b", *source->at, 4);
+    mv_err failed = {.offset = MV_NO_OFFSET};
+
+    is_text = is_text || (source->at < source->end && *source->at >= ' ' && *source->at < 0x7f);
+    if (mv_error_texts_read(opts->error_arena, source, opts->errors, &failed) != MV_OK)
+        *err = failed;
+    else if (is_text && opts->errors->count == 0)
+        mv_text_append(err->detail, sizeof err->detail, "; it has no out-of-memory error");
+    return err->code;
+}
+
 static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                            mv_trace *out, mv_err *err)
 {
@@ -175,7 +208,8 @@ static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opt
         if (failed != MV_TRUNCATED)
             return failed;
     }
-    return refuse(head, err);
+    refuse(head, err);
+    return opts->errors ? look_for_errors(source, opts, err) : err->code;
 }
 
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,

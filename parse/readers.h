@@ -3,6 +3,7 @@
 #ifndef MV_READERS_H
 #define MV_READERS_H
 
+#include "parse/error_text/error_text.h"
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
 
@@ -14,7 +15,11 @@ typedef struct {
     void *user;
     bool foreign_symbols; /* look for the libraries of a live file from another machine on this one
                            */
-    bool files_only;      /* pipes and devices are refused, not waited for: mv_source_open_file */
+    /* Where a file of no format goes that may be a text: its errors are found, in `error_arena`.
+     * Reading it fails all the same. NULL: none is looked for. */
+    mv_error_texts *errors;
+    mv_arena *error_arena;
+    bool files_only; /* pipes and devices are refused, not waited for: mv_source_open_file */
 } mv_read_opts;
 
 /* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be
@@ -67,6 +72,11 @@ mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts 
 bool mv_page_probe(mv_span head);
 mv_code mv_page_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                      mv_err *err);
+
+/* A trace of torch.profiler, JSON (docs/kineto.md). */
+bool mv_kineto_probe(mv_span head);
+mv_code mv_kineto_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                       mv_err *err);
 
 /* Files of other tools (docs/other-files.md): RMM's log, XLA's profile, JAX's memory profile. */
 bool mv_rmm_probe(mv_span head);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/numbers.h"
+#include "parse/model/shared_memory.h"
 
 /* The library's own structs and values, as nvml.h (CUDA 11 to 13) declares them. */
 typedef struct {
@@ -24,7 +25,7 @@ typedef struct {
     unsigned gpu_instance, compute_instance;
 } process;
 
-enum { SUCCESS = 0, MIG_ENABLED = 1, NAME_BYTES = 96 };
+enum { SUCCESS = 0, NOT_SUPPORTED = 3, MIG_ENABLED = 1, NAME_BYTES = 96 };
 
 struct mv_nvml_calls {
     void *library;
@@ -236,24 +237,31 @@ static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
     return is_changed;
 }
 
-static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
+/* The time is that of the answer: a question waits while the driver works, such as to give 100 GiB
+ * back, and what is in use afterwards is the answer. */
+static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
 {
     mv_nvml_device *d = &nvml->devices[device];
     mv_nvml_series *series = series_of(nvml, device, 0);
     memory_2 two = {.version = sizeof two | 2u << 24};
     memory_1 one;
+    int answer;
 
     if (!series)
         return false;
     /* In the newer call `used` does not include what the driver reserves, but `total` does. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
+        *now = now_us();
         d->total = two.total - (two.reserved < two.total ? two.reserved : 0);
-        return add_point(series, now, two.used);
+        return add_point(series, *now, two.used);
     }
-    if (nvml->calls->memory_1(d->handle, &one) != SUCCESS)
+    answer = nvml->calls->memory_1(d->handle, &one);
+    d->is_shared = answer == NOT_SUPPORTED;
+    if (answer != SUCCESS)
         return false;
+    *now = now_us();
     d->total = one.total;
-    return add_point(series, now, one.used);
+    return add_point(series, *now, one.used);
 }
 
 static bool is_among(const process *found, unsigned count, uint32_t pid)
@@ -305,7 +313,7 @@ bool mv_nvml_sample(mv_nvml *nvml)
         return false;
     for (uint32_t i = 0; i < nvml->device_count; i++) {
         int64_t now = now_us();
-        is_changed |= sample_device(nvml, i, now);
+        is_changed |= sample_device(nvml, i, &now);
         is_changed |= sample_processes(nvml, i, now);
     }
     nvml->rounds++;
@@ -367,10 +375,21 @@ static bool has_names_alone(const char *visible)
     return true;
 }
 
+static bool all_are_shared(const mv_nvml *nvml)
+{
+    uint32_t count = 0;
+
+    while (count < nvml->device_count && nvml->devices[count].is_shared)
+        count++;
+    return count > 0 && count == nvml->device_count;
+}
+
 const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who)
 {
     bool is_by_place = who->order && strcmp(who->order, "PCI_BUS_ID") == 0;
 
+    if (all_are_shared(nvml))
+        return MV_SHARED_MEMORY_NOTE;
     if (who->visible && has_names_alone(who->visible))
         return NULL;
     if (nvml->has_slices)

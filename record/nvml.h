@@ -36,6 +36,8 @@ typedef struct {
 typedef struct {
     void *handle;
     uint64_t total; /* that programs can use: without what the driver reserves */
+    bool is_shared; /* it has no memory of its own but the host's (GB10, Jetson): asked for its use,
+                     * the library says that this is not supported */
     char uuid[MV_NVML_UUID];
     uint32_t other_count;
     uint32_t others[MV_NVML_PROCESSES]; /* listed in the last sample, and none of ours */
@@ -80,7 +82,8 @@ typedef struct {
 /* Why it is not known which devices the process's ordinals are; NULL: it is known. This library
  * numbers devices by their place on the PCI bus. CUDA does so where it is told to, and where all
  * devices are of one model; else the fastest comes first. Of a divided device it numbers slices,
- * which are known by their UUIDs alone. */
+ * which are known by their UUIDs alone. Also why none of them has samples, where all share the
+ * host's memory. */
 const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who);
 
 /* The samples as the process sees them, in times of CLOCK_MONOTONIC: only the devices in `visible`,

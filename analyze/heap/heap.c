@@ -183,9 +183,28 @@ bool mv_heap_next(mv_heap *heap)
     return true;
 }
 
+/* Whether a block lives before event `first` or after event `last`: others need not be placed. */
+static bool stays(const mv_heap *h, uint32_t row, uint32_t first, uint32_t last)
+{
+    const mv_alloc_lives *a = &h->lives->allocs;
+
+    return a->birth[row] == MV_BEFORE || a->birth[row] < first || a->completed[row] > last;
+}
+
 void mv_heap_advance(mv_heap *heap, uint32_t event)
 {
-    while (event != MV_BEFORE && (heap->event == MV_BEFORE || heap->event < event))
-        if (!mv_heap_next(heap))
-            return;
+    uint32_t count = heap->lives->events.count, first = heap->event + 1;
+    mv_level_step step;
+
+    if (event == MV_BEFORE || count == 0)
+        return;
+    if (event >= count)
+        event = count - 1;
+    for (uint32_t i = first; i <= event; i++) {
+        while (mv_level_steps_next(&heap->steps, i, &step))
+            if (step.kind == MV_STEP_HOLD || step.kind == MV_STEP_UNHOLD ||
+                stays(heap, step.row, first, event))
+                apply(heap, &step);
+        heap->event = i;
+    }
 }

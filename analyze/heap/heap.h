@@ -74,7 +74,8 @@ mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
 /* Moves to after the next event; false when there is none. */
 bool mv_heap_next(mv_heap *heap);
 
-/* Moves forward to after `event`; does nothing when it is there or later already. */
+/* Moves forward to after `event`; does nothing when it is there or later already. Blocks that are
+ * born and gone on the way cost next to nothing. */
 void mv_heap_advance(mv_heap *heap, uint32_t event);
 
 /* The heap as a list. Segments are runs: one cudaMalloc each, or the pieces of an expandable

@@ -32,9 +32,11 @@ struct mv_growth_search {
     const mv_lives *lives;
     mv_window window;
     mv_block_rules rules;
-    mv_heap heap;
-    uint32_t event;   /* the next one */
-    uint32_t request; /* the next alloc or oom event at or after the current one */
+    mv_heap heap;         /* before the last segment that was added */
+    mv_level_steps steps; /* of `now` */
+    mv_levels now;        /* after each event */
+    uint32_t event;       /* the next one */
+    uint32_t request;     /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
 };
 
@@ -110,9 +112,9 @@ static void add_growth(mv_growth_search *s, uint32_t event)
 /* ---- demand ------------------------------------------------------------------------------ */
 
 /* `request`: bytes that were asked for in vain. */
-static void raise_needed(mv_demand *d, const mv_heap_sums *now, uint64_t request, uint32_t event)
+static void raise_needed(mv_demand *d, const mv_levels *now, uint64_t request, uint32_t event)
 {
-    uint64_t used = now->allocated + now->pending + request;
+    uint64_t used = now->active + request;
 
     if (used > d->needed) {
         d->needed = used;
@@ -131,36 +133,40 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
     }
 }
 
-/* `heap` is at the moment after its event. Reserved peaks are taken after whole calls, when the
- * block that the segment was added for is in it. */
-static void follow_demand(mv_growth_search *s)
+/* Reserved peaks are taken after whole calls, when the block that the segment was added for is in
+ * it. */
+static void follow_demand(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
-    mv_heap_sums now = mv_heap_total(&s->heap);
-    uint32_t event = s->heap.event;
     uint64_t failed = 0, request = 0;
     uint8_t action = ev->action[event];
+    mv_level_step step;
 
+    while (mv_level_steps_next(&s->steps, event, &step))
+        mv_levels_apply(&s->now, s->lives, &step);
     if (action == MV_ACTION_OOM) {
         failed = mv_segment_size_for(ev->size[event]);
         request = ev->size[event];
     }
-    raise_needed(&s->out->demand, &now, request, event);
+    raise_needed(&s->out->demand, &s->now, request, event);
     if (event >= s->window.first && event < s->window.end && !is_growth(action))
-        raise_taken(&s->out->demand, now.reserved + failed, failed, event);
+        raise_taken(&s->out->demand, s->now.reserved + failed, failed, event);
 }
 
 /* The demand before the first event. */
 static void begin_demand(mv_growth_search *s)
 {
     mv_demand *d = &s->out->demand;
-    mv_heap_sums now = mv_heap_total(&s->heap);
+    mv_heap_sums before = mv_heap_total(&s->heap);
 
-    d->before = now.reserved;
-    raise_needed(d, &now, 0, MV_BEFORE);
+    s->now = (mv_levels){.reserved = before.reserved,
+                         .allocated = before.allocated,
+                         .active = before.allocated + before.pending};
+    d->before = before.reserved;
+    raise_needed(d, &s->now, 0, MV_BEFORE);
     d->taken_event = d->needed_event = MV_BEFORE;
     if (s->window.first == 0)
-        d->taken = now.reserved;
+        d->taken = before.reserved;
 }
 
 static bool make_rows(mv_growth_search *s)
@@ -192,6 +198,7 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
         mv_growth_search_end(s);
         return NULL;
     }
+    s->steps = s->heap.steps; /* which has not moved */
     begin_demand(s);
     return s;
 }
@@ -202,10 +209,11 @@ bool mv_growth_search_some(mv_growth_search *s, uint32_t events)
 
     for (; events > 0 && s->event < ev->count; events--, s->event++) {
         uint32_t i = s->event;
-        if (is_growth(ev->action[i]) && i >= s->window.first && i < s->window.end)
+        if (is_growth(ev->action[i]) && i >= s->window.first && i < s->window.end) {
+            mv_heap_advance(&s->heap, i - 1); /* MV_BEFORE of the first event */
             add_growth(s, i);
-        mv_heap_next(&s->heap);
-        follow_demand(s);
+        }
+        follow_demand(s, i);
     }
     return s->event < ev->count;
 }

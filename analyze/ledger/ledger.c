@@ -7,6 +7,7 @@
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/shared_memory.h"
 
 /* ---- moments ----------------------------------------------------------------------------- */
 
@@ -277,6 +278,8 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .why = "no samples: memviz run takes them through NVML, which was not "
                               "there, did not start this process, or could not tell which GPU "
                               "is which (info says so)"};
+    if (mv_shares_memory(trace))
+        out->why = MV_SHARED_MEMORY_NOTE;
     if (trace->notes[MV_NOTE_LOST_SAMPLES].count > 0)
         out->why = "samples are lost in damaged parts of the file";
     if (!mv_trace_is_captured(trace))

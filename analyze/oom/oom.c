@@ -8,6 +8,7 @@
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"
 #include "base/sort.h"
+#include "parse/model/shared_memory.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -113,12 +114,12 @@ static void measure(oom_state *t, mv_oom *o, uint32_t domain)
 }
 
 /* The size as the device reported it; otherwise that of the smallest GPU that could hold what all
- * failures together show. */
+ * failures together show. What is not free of the host's memory may be its page cache. */
 static void find_outside(const oom_state *t, mv_oom *o)
 {
     uint64_t held = o->bytes.reserved;
 
-    if (o->device_free == MV_NO_BYTES)
+    if (o->device_free == MV_NO_BYTES || mv_shares_memory(t->trace))
         return;
     held += o->device_free;
     if (o->total == 0) {

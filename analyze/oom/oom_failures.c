@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "analyze/events/same_call.h"
 #include "analyze/heap/segment_growth.h"
+#include "analyze/replay/replay_script.h"
 
 #define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
 
@@ -158,29 +158,29 @@ static bool is_release(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* Counts the segments that were added by the same allocator call as the releases right before them.
- * */
-static void count_retries(listing *l, bool collects)
+/* Counts the segments that were added right after releases that the program did not ask for. */
+static void count_retries(listing *l, const mv_replay_script *script)
 {
     const mv_events *ev = &l->lives->events;
-    bool tells = mv_calls_tell(ev);
-    uint32_t release = MV_NO_ROW; /* the last event of the call that gives memory back */
+    bool collects = script->conf.gc_threshold > 0;
     uint64_t released = 0;
+    uint32_t empty = 0;
 
-    for (uint32_t i = l->window.first; i < l->window.end && i < ev->count; i++) {
+    for (uint32_t i = 0; i < l->window.end && i < ev->count; i++) {
         uint8_t action = ev->action[i];
+        while (empty < script->empty_count && script->empty_end[empty] <= i)
+            empty++;
         if (is_release(action)) {
-            bool is_first = release == MV_NO_ROW || !mv_is_same_call(ev, tells, release, i);
-            released = (is_first ? 0 : released) + ev->size[i];
-            release = i;
+            bool is_asked = empty < script->empty_count && script->empty_first[empty] <= i;
+            released = is_asked ? 0 : released + ev->size[i];
         } else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
-            if (release != MV_NO_ROW && mv_is_same_call(ev, tells, release, i)) {
+            if (released && i >= l->window.first) {
                 *(collects ? &l->out->collected : &l->out->released) += released;
                 ++*(collects ? &l->out->collections : &l->out->retries);
             }
-            release = MV_NO_ROW;
+            released = 0;
         } else if (action != MV_ACTION_FREE_COMPLETED) {
-            release = MV_NO_ROW;
+            released = 0;
         }
     }
 }
@@ -192,8 +192,11 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
 {
     listing l = {trace, lives, window, out};
     uint64_t most = 0;
+    mv_replay_script script;
     mv_arena scratch;
     uint32_t *answer;
+    mv_err err;
+    bool made;
 
     for (uint32_t i = 0; i < lives->events.count; i++)
         most += lives->events.action[i] == MV_ACTION_OOM;
@@ -202,13 +205,15 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
     mv_arena_init(&scratch, arena->budget);
     answer = find_answers(&scratch, &lives->events);
     out->ooms = mv_push_array(arena, mv_oom, most);
-    if (answer && out->ooms) {
+    made = answer && out->ooms &&
+           mv_replay_script_make(&scratch, trace, lives, &script, &err) == MV_OK;
+    if (made) {
         list_events(&l);
         list_calls(&l, answer);
         mv_sort_by(&scratch, out->ooms, out->count, sizeof *out->ooms, by_event, NULL);
         ask_samples(&l);
-        count_retries(&l, mv_setting_is_on(trace, "garbage_collection_threshold"));
+        count_retries(&l, &script);
     }
     mv_arena_release(&scratch);
-    return answer && out->ooms;
+    return made;
 }

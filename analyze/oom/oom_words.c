@@ -387,9 +387,10 @@ static const char *advice(const mv_oom_case *c, const mv_oom *o)
                 "use less: a smaller batch, activation checkpointing, sharded or offloaded state");
         say_holders(s, o);
         if (o->outlook.serves)
-            mv_text_append(
-                s, SENTENCE,
-                ". Expandable segments alone would serve this request, not what follows it");
+            mv_text_append(s, SENTENCE, ". Expandable segments alone would serve this request%s",
+                           o->decided_by == MV_OOM_BY_GROWTH
+                               ? "; whether they would serve what follows it is not shown"
+                               : ", not what follows it");
     }
     return mv_arena_text(c->arena, s, strlen(s));
 }

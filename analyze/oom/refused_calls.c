@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "parse/model/shared_memory.h"
 
 enum { OUT_OF_MEMORY = 2, SHARE_OF_OTHERS = 20 };
 
@@ -181,8 +182,12 @@ static bool say(search *s, mv_oom *o, const mv_ledger *ledger)
                                  "%s were refused, and how much the device had left is not known: "
                                  "the file has no samples of it; this process: %s",
                                  asked, ledger->verdict);
-        o->advice = "record with memviz run where NVML is, or look with nvidia-smi who else uses "
-                    "the device";
+        o->advice =
+            mv_shares_memory(s->read)
+                ? "the device has no memory but the host's: free -h shows what programs hold and "
+                  "what the page cache could give back"
+                : "record with memviz run where NVML is, or look with nvidia-smi who else uses the "
+                  "device";
         return o->why != NULL;
     }
     mv_size_text(left, o->device_free);

@@ -72,8 +72,7 @@ static uint32_t map(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 {
     uint64_t page = page_of(heap, heap->blocks[block].pool);
     uint64_t size = (bytes + page - 1) / page * page, addr = heap->blocks[block].addr;
-    uint32_t prev = heap->blocks[block].prev, rest;
-    bool joins = prev != MV_NO_ROW && heap->blocks[prev].state == MV_REPLAY_FREE;
+    uint32_t rest;
 
     mv_replay_take(heap, block);
     if (size < heap->blocks[block].size) {
@@ -84,9 +83,9 @@ static uint32_t map(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
     }
     size = heap->blocks[block].size;
     heap->blocks[block].state = MV_REPLAY_FREE;
-    mv_replay_block_settle(heap, block);
+    block = mv_replay_block_settle(heap, block);
     mv_replay_note_effect(heap, MV_ACTION_SEGMENT_MAP, addr, size);
-    return joins ? prev : block;
+    return block;
 }
 
 uint32_t mv_replay_map_at(mv_replay_heap *heap, uint32_t space, uint64_t addr, uint64_t size)

@@ -79,8 +79,11 @@ uint32_t mv_replay_block_new(mv_replay_heap *heap)
         }
         row = heap->count++;
     }
-    heap->blocks[row] = (mv_replay_block){
-        .prev = MV_NO_ROW, .next = MV_NO_ROW, .left = MV_NO_ROW, .right = MV_NO_ROW};
+    heap->blocks[row] = (mv_replay_block){.prev = MV_NO_ROW,
+                                          .next = MV_NO_ROW,
+                                          .left = MV_NO_ROW,
+                                          .right = MV_NO_ROW,
+                                          .priority = mv_treap_priority(row)};
     return row;
 }
 
@@ -102,6 +105,7 @@ uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size
     high = &heap->blocks[rest];
     *high = *low;
     high->left = high->right = MV_NO_ROW;
+    high->priority = mv_treap_priority(rest);
     high->addr += size;
     high->size -= size;
     high->prev = block;
@@ -131,23 +135,43 @@ static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
     mv_replay_block_drop(heap, high);
 }
 
-void mv_replay_block_settle(mv_replay_heap *heap, uint32_t block)
+/* `low` becomes part of `high`, which is in its pool and mostly keeps its place there. */
+static void join_above(mv_replay_heap *heap, mv_replay_order *order, uint32_t low, uint32_t high)
 {
-    mv_replay_block *blocks = heap->blocks;
-    mv_replay_order *order = order_of(heap, block);
-    uint32_t prev = blocks[block].prev, next = blocks[block].next;
+    mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
+    uint64_t addr = a->addr, size = a->size + b->size;
 
-    if (prev != MV_NO_ROW && blocks[prev].state == blocks[block].state) {
+    b->prev = a->prev;
+    if (b->prev != MV_NO_ROW)
+        heap->blocks[b->prev].next = high;
+    b->since = heap->pools[b->pool].calls;
+    mv_replay_block_drop(heap, low);
+    mv_replay_order_move(heap, order, high, addr, size);
+}
+
+static bool is_alike(const mv_replay_heap *heap, uint32_t block, uint32_t neighbour)
+{
+    return neighbour != MV_NO_ROW && heap->blocks[neighbour].state == heap->blocks[block].state;
+}
+
+uint32_t mv_replay_block_settle(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_order *order = order_of(heap, block);
+    uint32_t prev = heap->blocks[block].prev, next = heap->blocks[block].next;
+    bool joins_next = is_alike(heap, block, next);
+
+    if (is_alike(heap, block, prev)) {
         mv_replay_order_drop(heap, order, prev);
         absorb(heap, prev, block);
         block = prev;
     }
-    if (next != MV_NO_ROW && blocks[next].state == blocks[block].state) {
-        mv_replay_order_drop(heap, order, next);
-        absorb(heap, block, next);
+    if (joins_next) {
+        join_above(heap, order, block, next);
+        return next;
     }
-    blocks[block].since = heap->pools[blocks[block].pool].calls;
+    heap->blocks[block].since = heap->pools[heap->blocks[block].pool].calls;
     mv_replay_order_add(heap, order, block);
+    return block;
 }
 
 uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t addr,
@@ -226,6 +250,7 @@ uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
         heap->pools[pool].calls++;
     block = mv_replay_order_at(heap, &heap->pools[pool].free,
                                (mv_replay_key){.stream = stream, .size = rounded});
+    heap->least = block;
     if (block == MV_NO_ROW || heap->blocks[block].stream != stream)
         return MV_NO_ROW;
     if (heap->blocks[block].expandable)
@@ -268,6 +293,16 @@ void mv_replay_take(mv_replay_heap *heap, uint32_t block)
     mv_replay_order_drop(heap, order_of(heap, block), block);
 }
 
+static void note_use(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
+{
+    heap->blocks[block].state = MV_REPLAY_USED;
+    heap->blocks[block].requested = bytes;
+    heap->now.allocated += heap->blocks[block].size;
+    heap->now.active += heap->blocks[block].size;
+    heap->now.requested += bytes;
+    mv_replay_raise_peaks(heap);
+}
+
 void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
 {
     bool splits = heap->pools[heap->blocks[block].pool].is_small || heap->conf.rules.expandable;
@@ -280,12 +315,55 @@ void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, ui
         heap->blocks[upper].since = heap->pools[heap->blocks[upper].pool].calls;
         mv_replay_order_add(heap, order_of(heap, upper), upper);
     }
-    heap->blocks[block].state = MV_REPLAY_USED;
-    heap->blocks[block].requested = bytes;
-    heap->now.allocated += heap->blocks[block].size;
-    heap->now.active += heap->blocks[block].size;
-    heap->now.requested += bytes;
-    mv_replay_raise_peaks(heap);
+    note_use(heap, block, bytes);
+}
+
+/* Makes a row of the low end of a block that stays in its pool. */
+static uint32_t cut_low_end(mv_replay_heap *heap, uint32_t block, uint64_t size)
+{
+    uint32_t low = mv_replay_block_new(heap), priority;
+    mv_replay_block *a, *b;
+
+    if (low == MV_NO_ROW)
+        return MV_NO_ROW;
+    a = &heap->blocks[low];
+    b = &heap->blocks[block];
+    priority = a->priority;
+    *a = *b;
+    a->left = a->right = MV_NO_ROW;
+    a->priority = priority;
+    a->size = size;
+    a->next = block;
+    if (a->prev != MV_NO_ROW)
+        heap->blocks[a->prev].next = low;
+    b->prev = low;
+    b->since = heap->pools[b->pool].calls;
+    return low;
+}
+
+uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
+{
+    bool splits = heap->pools[heap->blocks[block].pool].is_small || heap->conf.rules.expandable;
+    uint64_t rest = heap->blocks[block].size - rounded;
+    uint64_t addr = heap->blocks[block].addr + rounded;
+    uint32_t low;
+
+    if (!mv_should_split(&heap->conf.rules, rounded, rest, splits)) {
+        mv_replay_take(heap, block);
+        note_use(heap, block, bytes);
+        return block;
+    }
+    low = cut_low_end(heap, block, rounded);
+    if (low == MV_NO_ROW)
+        return MV_NO_ROW;
+    if (block == heap->least && rest >= rounded) { /* all blocks before it were too small */
+        heap->blocks[block].addr = addr;
+        heap->blocks[block].size = rest;
+    } else {
+        mv_replay_order_move(heap, order_of(heap, block), block, addr, rest);
+    }
+    note_use(heap, low, bytes);
+    return low;
 }
 
 static void give_back_plan(mv_replay_heap *heap)
@@ -354,9 +432,8 @@ uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream,
 
     block = mv_replay_search(heap, pool, stream, rounded);
     if (block != MV_NO_ROW)
-        mv_replay_take(heap, block);
-    else
-        block = obtain(heap, pool, stream, rounded, capturing);
+        return mv_replay_serve(heap, block, bytes, rounded);
+    block = obtain(heap, pool, stream, rounded, capturing);
     if (block == MV_NO_ROW) {
         heap->counts.ooms++;
         return MV_NO_ROW;

@@ -42,19 +42,20 @@ typedef enum {
     MV_REPLAY_GONE      /* the row is spare */
 } mv_replay_state;
 
-/* 80 bytes. */
+/* 72 bytes, those first that a search reads. */
 typedef struct {
-    uint64_t addr;
-    uint64_t size;
-    uint64_t requested;
     uint64_t stream; /* value */
-    uint64_t since;  /* number of searches in the pool when it became free: its age for garbage
-                      * collection */
+    uint64_t size;
+    uint64_t addr;
+    uint32_t left,
+        right;         /* in the tree of its pool; while pending, in the queue of pending blocks */
+    uint32_t priority; /* of the row, in that tree */
+    uint32_t pool;     /* row of mv_replay_heap.pools */
     uint32_t prev,
         next; /* neighbours in its segment, by address; MV_NO_ROW. Spare rows form a list */
-    uint32_t left,
-        right;     /* in the tree of its pool; while pending, in the queue of pending blocks */
-    uint32_t pool; /* row of mv_replay_heap.pools */
+    uint64_t requested;
+    uint64_t since; /* number of searches in the pool when it became free: its age for garbage
+                     * collection */
     uint32_t home; /* expandable: row of reservations; otherwise what mv_replay_driver_free needs */
     uint8_t state; /* mv_replay_state */
     bool expandable;
@@ -130,6 +131,7 @@ typedef struct {
     mv_levels now, peak;
     uint64_t largest; /* the largest segment or mapping so far */
     mv_replay_counts counts;
+    uint32_t least; /* what the last search met first: the least block of the stream that fits */
     bool out_of_memory; /* the budget is spent: nothing here is valid any more */
     uint64_t work;      /* blocks that were walked over */
     uint64_t most_work; /* after which the replay is given up */
@@ -185,6 +187,11 @@ uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
 void mv_replay_take(mv_replay_heap *heap, uint32_t block);
 void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
+/* Both for the block that was found by the last search, which was for `rounded`: faster, since the
+ * rest mostly keeps its place in the pool's order. Returns the row that is handed out, MV_NO_ROW
+ * when memory is out. */
+uint32_t mv_replay_serve(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
+
 /* Fill heap->plan with what would be given back: everything cached; what
  * release_available_cached_blocks selects for a request; one pass of the garbage collector (false:
  * nothing is old enough). */
@@ -210,8 +217,8 @@ void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block);
 uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size);
 
 /* Joins a free block with free neighbours, or an unmapped block with unmapped ones, and puts it
- * into its pool. */
-void mv_replay_block_settle(mv_replay_heap *heap, uint32_t block);
+ * into its pool. Returns the row of all of that. */
+uint32_t mv_replay_block_settle(mv_replay_heap *heap, uint32_t block);
 
 /* A segment of one free block, which is not in its pool. */
 uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t addr,
@@ -236,6 +243,9 @@ typedef struct {
 
 void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);
 void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);
+/* Gives a block of the order another address and size. */
+void mv_replay_order_move(mv_replay_heap *heap, mv_replay_order *order, uint32_t block,
+                          uint64_t addr, uint64_t size);
 /* The first block at or after the key; the last one before it; the neighbours of a block.
  * MV_NO_ROW: none. */
 uint32_t mv_replay_order_at(const mv_replay_heap *heap, const mv_replay_order *order,

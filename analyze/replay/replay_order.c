@@ -26,9 +26,9 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
 {
     mv_replay_block *blocks = heap->blocks;
     mv_replay_key key = key_of(blocks, block);
-    uint32_t *link = &order->root, *low, *high, rest;
+    uint32_t *link = &order->root, *low, *high, rest, priority = blocks[block].priority;
 
-    while (*link != MV_NO_ROW && mv_treap_priority(*link) >= mv_treap_priority(block))
+    while (*link != MV_NO_ROW && blocks[*link].priority >= priority)
         link =
             is_less(order, key, key_of(blocks, *link)) ? &blocks[*link].left : &blocks[*link].right;
     rest = *link;
@@ -65,7 +65,7 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     low = blocks[block].left;
     high = blocks[block].right;
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
-        if (mv_treap_priority(low) >= mv_treap_priority(high)) {
+        if (blocks[low].priority >= blocks[high].priority) {
             *link = low;
             link = &blocks[low].right;
             low = *link;
@@ -77,6 +77,54 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     }
     *link = low != MV_NO_ROW ? low : high;
     blocks[block].left = blocks[block].right = MV_NO_ROW;
+}
+
+/* The blocks before and after `block` in the order; MV_NO_ROW: none. False: it is not in it. */
+static bool find_neighbours(const mv_replay_heap *heap, const mv_replay_order *order,
+                            uint32_t block, uint32_t *before, uint32_t *after)
+{
+    const mv_replay_block *blocks = heap->blocks;
+    mv_replay_key key = key_of(blocks, block);
+    uint32_t row = order->root;
+
+    *before = *after = MV_NO_ROW;
+    while (row != block) {
+        if (row == MV_NO_ROW)
+            return false;
+        if (is_less(order, key, key_of(blocks, row))) {
+            *after = row;
+            row = blocks[row].left;
+        } else {
+            *before = row;
+            row = blocks[row].right;
+        }
+    }
+    for (row = blocks[block].left; row != MV_NO_ROW; row = blocks[row].right)
+        *before = row;
+    for (row = blocks[block].right; row != MV_NO_ROW; row = blocks[row].left)
+        *after = row;
+    return true;
+}
+
+void mv_replay_order_move(mv_replay_heap *heap, mv_replay_order *order, uint32_t block,
+                          uint64_t addr, uint64_t size)
+{
+    mv_replay_block *b = &heap->blocks[block];
+    mv_replay_key key = {b->stream, size, addr, block};
+    uint32_t before, after;
+    bool is_in = find_neighbours(heap, order, block, &before, &after);
+    bool stays = is_in &&
+                 (before == MV_NO_ROW || is_less(order, key_of(heap->blocks, before), key)) &&
+                 (after == MV_NO_ROW || is_less(order, key, key_of(heap->blocks, after)));
+
+    if (is_in && !stays)
+        mv_replay_order_drop(heap, order, block);
+    b->addr = addr;
+    b->size = size;
+    if (stays)
+        note_releasable(heap, block);
+    else
+        mv_replay_order_add(heap, order, block);
 }
 
 uint32_t mv_replay_order_at(const mv_replay_heap *heap, const mv_replay_order *order,

@@ -44,7 +44,10 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
     return most;
 }
 
-/* Who caused the releases [first, end) of a group whose next other event is `next`. */
+/* Who caused a release of a group of them that ends at `end`, and whose next other event is `next`.
+ * `reserved`: before the release, or before the group where calls are known of other events: then
+ * these are of a thread without a Python stack, where nothing calls empty_cache(), and all are one
+ * call. */
 static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
                           uint64_t reserved, uint64_t most)
 {
@@ -113,12 +116,14 @@ static bool read_group(script_state *r, uint32_t first, uint32_t next)
     mv_replay_script *s = r->script;
     const mv_events *ev = s->ev;
     uint32_t releases_end = first;
+    uint64_t before = r->reserved;
 
     while (releases_end < next && mv_is_release_action(ev->action[releases_end]))
         releases_end++;
     for (uint32_t i = first; i < releases_end; i++) {
         note_private_release(s, i);
-        if (was_asked_for(s, i, releases_end, next, r->reserved, r->most)) {
+        if (was_asked_for(s, i, releases_end, next, s->calls_tell ? before : r->reserved,
+                          r->most)) {
             if (!add_empty(r->arena, s, &r->capacity, i, i + 1))
                 return false;
         } else if (releases_end < next) {

@@ -282,9 +282,7 @@ static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
         check_retry(v, event, grown, q.pool, q.stream, q.rounded);
         check_growth(v, &q, alloc, grown, alloc);
     } else if (event == alloc && v->heap.blocks[block].addr == ev->addr[alloc]) {
-        mv_replay_take(&v->heap, block);
-        mv_replay_hand_out(&v->heap, block, q.bytes, q.rounded);
-        v->block_of[q.row] = block;
+        v->block_of[q.row] = mv_replay_serve(&v->heap, block, q.bytes, q.rounded);
         v->out->allocs_matched++;
     } else {
         differ(v, alloc, "a cached block at 0x%llx fits, but another was taken",

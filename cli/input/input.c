@@ -5,6 +5,7 @@
 #include "analyze/events/recorder.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/progress.h"
@@ -56,6 +57,19 @@ static bool is_for(const mv_command *command, const mv_trace *trace)
             command->run != mv_cmd_oom && command->run != mv_cmd_ledger);
 }
 
+static void refuse_for(const mv_command *command, const mv_trace *trace, mv_err *err)
+{
+    const mv_recorder *recorder = mv_recorder_of(trace);
+    bool is_of_other = mv_trace_lacks_reserved(trace);
+
+    mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s is about %s, and this file is of %s", command->name,
+            command->run == mv_cmd_ledger ? "calls of CUDA (memviz run records them)"
+            : is_of_other                 ? "PyTorch's allocator"
+                                          : "segments and settings of PyTorch's allocator "
+                                            "(torch.cuda.memory._dump_snapshot() writes them)",
+            is_of_other ? recorder->allocator : recorder->writer);
+}
+
 bool mv_input_is_file(const mv_cli *cli, const char *path)
 {
     const mv_options *o = &cli->options;
@@ -78,6 +92,8 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     mv_read_opts opts = {.progress = mv_progress_show,
                          .user = &progress,
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS)),
+                         .errors = cli->errors,
+                         .error_arena = &cli->arena,
                          .files_only = mv_input_is_file(cli, path)};
     if (cli->kept)
         mv_kept_files_read(cli->kept, path, cli->budget.limit, &opts, trace, err);
@@ -110,11 +126,9 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code == MV_OK && adds_up(cli->command))
         mv_sums_check(trace, &err);
     if (err.code == MV_OK && !is_for(cli->command, trace))
-        mv_fail(&err, MV_ABSENT, MV_NO_OFFSET, "%s is about %s, and this file is of %s",
-                cli->command->name,
-                cli->command->run == mv_cmd_ledger ? "calls of CUDA (memviz run records them)"
-                                                   : "PyTorch's allocator",
-                mv_recorder_of(trace)->allocator);
+        refuse_for(cli->command, trace, &err);
+    if (err.code != MV_OK && cli->errors && cli->errors->count)
+        return false; /* it is a text with errors in it */
     if (err.code != MV_OK)
         mv_complain(path, &err);
     else if (cli->command->run != mv_cmd_info) /* which reports all notes */
@@ -145,14 +159,15 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace)
 bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end)
 {
     uint32_t count = mv_trace_devices(trace);
+    char contained[MV_DEVICES_TEXT];
 
     *first = 0;
     *end = count;
     if (cli->options.device == MV_ALL_DEVICES)
         return true;
     if (cli->options.device >= count) {
-        mv_complain_of(mv_input_name(cli), "no device %lld; the file has %u",
-                       (long long)cli->options.device, count);
+        mv_complain_of(mv_input_name(cli), "no device %lld; the file contains %s",
+                       (long long)cli->options.device, mv_devices_text(contained, count));
         return false;
     }
     *first = (uint32_t)cli->options.device;

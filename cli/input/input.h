@@ -5,7 +5,8 @@
 #include "analyze/levels/levels.h"
 #include "cli/commands.h"
 
-/* Reads the command's first file. False, with a message, when that failed. */
+/* Reads the command's first file. False, with a message, when that failed; without one if it is a
+ * text in which cli->errors were found. */
 bool mv_input_read(mv_cli *cli, mv_trace *trace);
 
 /* The same for another of its files. */

@@ -229,6 +229,45 @@ Test(heap, random_heaps_agree_with_a_sort_by_address)
     cr_expect_gt(defer, 9);
 }
 
+/* In strides of several events, of which the blocks that come and go are left out. */
+static void check_strides(mvt_heap_opts opts, uint32_t stride)
+{
+    mvt_trace *t = mvt_new();
+    mvt_heap_truth truth = mvt_heap_run(t, opts);
+    mv_arena *arena = mvt_arena(t);
+    mv_lives lives = mvt_lives(arena, mvt_done(t), 0);
+    mv_heap heap;
+    char what[64];
+
+    mvt_ok(mv_heap_init(arena, mvt_done(t), &lives, &heap, mvt_err()));
+    cr_assert(mv_holes_order_sizes(arena, &heap.now));
+    for (uint32_t event = stride - 1; event < truth.events; event += stride) {
+        snprintf(what, sizeof what, "seed %u event %u of %u", opts.seed, event, stride);
+        mv_heap_advance(&heap, event);
+        cr_assert_eq(heap.event, event, "%s", what);
+        if (opts.unrecorded == 0)
+            expect_levels(&heap, &truth.levels[event], what);
+        expect_sums(&heap, what);
+        expect_holes(arena, &heap, false, what);
+        if (heap.defers)
+            expect_holes(arena, &heap, true, what);
+    }
+    mv_heap_advance(&heap, UINT32_MAX - 1);
+    cr_assert_eq(heap.event + 1, truth.events);
+}
+
+Test(heap, what_comes_and_goes_on_the_way_leaves_nothing)
+{
+    for (uint32_t seed = 1; seed <= 12; seed++)
+        check_strides((mvt_heap_opts){.seed = seed,
+                                      .calls = 160,
+                                      .expandable = seed % 3 == 0,
+                                      .max_split = seed % 3 == 1 ? 32 << 20 : 0,
+                                      .unrecorded = seed % 5 == 0 ? 60 : 0,
+                                      .drains = seed % 4 == 0},
+                      2 + seed % 5 * 7);
+}
+
 /* ---- the final heap of real snapshots ------------------------------------------------------ */
 
 /* Segments and blocks in use of the file, in its order, against the heap after the last event. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "analyze/code/culprit.h"
+#include "parse/model/shared_memory.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
@@ -101,6 +102,42 @@ Test(oom, retries_are_pytorchs_own_count)
         cr_expect_eq(r.found.collections, cases[i].collections, "%s: %u", cases[i].name,
                      r.found.collections);
     }
+}
+
+/* A thread without a Python stack, as in a backward pass: its events are of no known call, but
+ * nothing calls empty_cache() there. What later turns out to have fitted, by `later` bytes, was no
+ * retry. */
+static uint32_t retries_without_stacks(uint64_t freed, uint64_t later)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t at = 0x10000000000;
+
+    mvt_segment_alloc(t, .addr = at, .bytes = 20 * MIB, .stack = "step:a.py:1");
+    mvt_alloc(t, .addr = at, .bytes = 20 * MIB, .stack = "step:a.py:1");
+    for (uint64_t i = 1; i <= freed; i++) {
+        mvt_segment_alloc(t, .addr = at + i * GIB, .bytes = 20 * MIB);
+        mvt_alloc(t, .addr = at + i * GIB, .bytes = 20 * MIB);
+        mvt_free(t, .addr = at + i * GIB);
+    }
+    for (uint64_t i = 1; i <= freed; i++)
+        mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                  (mvt_event_args){.addr = at + i * GIB, .bytes = 20 * MIB});
+    mvt_segment_alloc(t, .addr = at + 100 * GIB, .bytes = 20 * MIB);
+    mvt_alloc(t, .addr = at + 100 * GIB, .bytes = 20 * MIB);
+    if (later) {
+        mvt_segment_alloc(t, .addr = at + 200 * GIB, .bytes = later);
+        mvt_alloc(t, .addr = at + 200 * GIB, .bytes = later);
+    }
+    mvt_final_heap(t);
+    return found(t).found.retries;
+}
+
+Test(oom, retries_of_threads_without_stacks_are_counted)
+{
+    cr_expect_eq(retries_without_stacks(3, 0), 1);
+    cr_expect_eq(retries_without_stacks(1, 0), 1);
+    cr_expect_eq(retries_without_stacks(0, 0), 0);
+    cr_expect_eq(retries_without_stacks(3, 200 * MIB), 0);
 }
 
 /* ---- each verdict -------------------------------------------------------------------------- */
@@ -313,6 +350,27 @@ Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
     mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
     mvt_final_heap(t);
     expect(t, MV_OOM_OUTSIDE);
+}
+
+/* What is not free of the host's memory may be its page cache. */
+Test(oom, memory_that_is_shared_with_the_host_is_no_ones)
+{
+    mvt_trace *t = mvt_new();
+    mv_trace trace;
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
+    mvt_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
+    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
+    mvt_final_heap(t);
+    trace = *mvt_done(t);
+    mv_note_describe(&trace.notes[MV_NOTE_FILE_NOTE], MV_SHARED_MEMORY_NOTE,
+                     strlen(MV_SHARED_MEMORY_NOTE));
+    find_in(mvt_arena(t), &trace, &r);
+    cr_expect_eq(r.found.ooms[0].verdict, MV_OOM_CAPACITY);
+    cr_expect_eq(r.found.ooms[0].total, 0);
+    cr_expect_eq(r.found.ooms[0].outside, 0);
+    cr_expect_null(strstr(r.found.ooms[0].why, "others"), "%s", r.found.ooms[0].why);
 }
 
 /* ---- whether the run would have gone on ----------------------------------------------------- */

@@ -3,13 +3,15 @@
 
 #include <dlfcn.h>
 
+#include "parse/model/shared_memory.h"
 #include "tests/fixture/fixture_test.h"
 
 typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;
     unsigned long long reserved;
-    unsigned differ, divided;
+    unsigned differ, divided, shared;
+    long long answered_us;
 } stand_in;
 
 enum { PID = 4242, BOTH = 3 };
@@ -88,6 +90,19 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
 }
 
 /* What programs can use, so that total less used is what cudaMemGetInfo says is free. */
+/* The driver answers when it has done what it is doing, and as of then. */
+Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
+{
+    mv_samples samples;
+
+    for (int i = 0; i < 2; i++) {
+        state->reserved = i ? 50 : 0;
+        sample(100 + i, PID, 60);
+        samples = samples_of(PID, "1", 1);
+        cr_expect_geq(samples.time_us[samples.count - 1], state->answered_us);
+    }
+}
+
 Test(nvml, what_the_driver_reserves_is_not_of_the_total)
 {
     mv_samples s;
@@ -193,6 +208,22 @@ static void open_again(unsigned differ, unsigned divided)
     mv_nvml_close(&nvml);
     mv_nvml_open(mvt_memory(), is_ours, &asked, &nvml);
     sample(100, 0, 0);
+}
+
+/* Devices without memory of their own have no figure; of the others nothing changes. */
+Test(nvml, memory_of_the_host_has_no_samples)
+{
+    mv_nvml_process process = {.pid = PID};
+
+    state->shared = 2;
+    sample(100, PID, 50);
+    expect_devices(NULL, BOTH, "");
+    cr_assert_str_eq(mv_nvml_why_unknown(&nvml, &process), MV_SHARED_MEMORY_NOTE);
+    state->shared = 1;
+    sample(100, PID, 50);
+    expect_devices(NULL, BOTH, "1:200 ");
+    cr_assert_null(mv_nvml_why_unknown(&nvml, &process));
+    state->shared = 0;
 }
 
 /* CUDA puts the fastest first, this library the one that is first on the bus. */

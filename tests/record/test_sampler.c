@@ -1,6 +1,7 @@
 /* Samples that the shim asks for: at the first memory of a device, at a refusal, and before what is
  * in use goes. The test takes the launcher's part first; then `memviz run` does, with a
  * libnvidia-ml.so.1 of the tests' own. */
+#include "parse/model/shared_memory.h"
 #include "parse/model/trace.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
@@ -88,10 +89,10 @@ Test(sampler, a_sample_is_asked_for_when_memory_is_refused)
     cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
 }
 
-/* Whether a process has a socket at a low number; one that this process has, too, was inherited. */
-static bool has_low_socket(pid_t pid)
+/* Whether a process has a socket; one that this process has, too, was inherited. */
+static bool has_socket(pid_t pid)
 {
-    for (int n = 3; n < 50; n++) {
+    for (int n = 0; n < 1024; n++) {
         char path[64], target[128] = "", own[128] = "";
         snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, n);
         (void)!readlink(path, target, sizeof target - 1);
@@ -103,9 +104,9 @@ static bool has_low_socket(pid_t pid)
     return false;
 }
 
-/* CUDA's driver writes to its own numbers even when the program has closed all descriptors: what
- * the shim opens then must not get them. */
-Test(sampler, the_socket_takes_no_low_number)
+/* Another thread of the program may close any number or take it for a file of its own, and CUDA's
+ * driver writes to its own when the program has closed all: so the socket has none. */
+Test(sampler, the_program_has_no_number_of_the_socket)
 {
     char name[40];
     int listener = listen_at(name), asker;
@@ -117,7 +118,7 @@ Test(sampler, the_socket_takes_no_low_number)
         asker = next_asker(listener, child);
         cr_assert_geq(asker, 0);
         cr_assert_eq(getsockopt(asker, SOL_SOCKET, SO_PEERCRED, &who, &size), 0);
-        cr_expect_not(has_low_socket(who.pid), "asker %d", i);
+        cr_expect_not(has_socket(who.pid), "asker %d", i);
         close(asker);
     }
     cr_assert_lt(next_asker(listener, child), 0);
@@ -182,6 +183,25 @@ static void expect_samples_in_order(const char *environment, bool are_there)
     cr_assert_eq(strstr(run.out, "no samples: GPUs differ") == NULL, are_there, "%s%s", run.out,
                  run.err);
     cr_assert_eq(strstr(run.out, "\n4,") != NULL, are_there, "%s", run.out);
+}
+
+/* As on GB10 and Jetson: NVML does not tell what others use. */
+LongTest(sampler, what_shares_the_hosts_memory_has_no_others)
+{
+    static const char *const shared[] = {"NVML_SHARED=1", "NVML_SHARES=0"};
+
+    for (int i = 0; i < 2; i++) {
+        mvt_run run =
+            mvt_sh("ln -s " MV_NVML_STAND_IN " libnvidia-ml.so.1; export NVML_DEVICES=8; "
+                   "%s LD_LIBRARY_PATH=$PWD:" MV_HOOKED " $MEMVIZ run -q -o a.bin -- " MV_HOOKED
+                   "/hooked_linked linked >/dev/null; $MEMVIZ ledger a.bin "
+                   "| tr -s ' \n' ' '",
+                   shared[i]);
+        cr_assert_eq(strstr(run.out, "use of the device is not known: " MV_SHARED_MEMORY_NOTE) !=
+                         NULL,
+                     i == 0, "%s%s", run.out, run.err);
+        cr_assert_eq(strstr(run.out, "by others") != NULL, i == 1, "%s%s", run.out, run.err);
+    }
 }
 
 LongTest(sampler, devices_of_unknown_order_have_none)

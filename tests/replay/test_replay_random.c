@@ -21,6 +21,7 @@ typedef struct {
     slow_allocator *slow;
     uint32_t block[LIVE]; /* MV_NO_ROW: none */
     uint64_t addr[LIVE];
+    bool waits[LIVE]; /* freed, but not completed */
     uint64_t steps;
 } match;
 
@@ -77,6 +78,7 @@ static void complete(match *m, int i)
     mv_replay_complete_free(&m->heap, m->block[i]);
     slow_complete_free(m->slow, m->addr[i]);
     m->block[i] = MV_NO_ROW;
+    m->waits[i] = false;
 }
 
 static void release(match *m, int i)
@@ -87,19 +89,18 @@ static void release(match *m, int i)
     }
     mv_replay_request_free(&m->heap, m->block[i]);
     slow_request_free(m->slow, m->addr[i]);
+    m->waits[i] = true;
     if (random_below(8) != 0)
         complete(m, i);
 }
 
-/* Waiting for streams completes what is pending, inside requests too. */
+/* Waiting for streams completes all that is pending, inside requests too. Its rows and addresses
+ * may be those of other blocks then. */
 static void forget_completed(match *m)
 {
-    if (m->heap.pending_first != MV_NO_ROW)
-        return;
-    for (int i = 0; i < LIVE; i++) {
-        const slow_block *b = m->block[i] == MV_NO_ROW ? NULL : slow_at(m->slow, m->addr[i]);
-        if (m->block[i] != MV_NO_ROW && (!b || b->state != SLOW_USED))
-            m->block[i] = MV_NO_ROW;
+    for (int i = 0; i < LIVE && m->heap.pending_first == MV_NO_ROW; i++) {
+        m->block[i] = m->waits[i] ? MV_NO_ROW : m->block[i];
+        m->waits[i] = false;
     }
 }
 

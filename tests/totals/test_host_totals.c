@@ -92,3 +92,53 @@ LongTest(host_totals, peaks_are_those_of_the_level)
         cr_expect(is_all || strstr(run.out, "\n  history "), "%s", run.out);
     }
 }
+
+/* A batch of 8 MiB is pinned again and again and kept, and no step is marked; the device's own
+ * memory is in doubt as well, or clean. */
+#define SKIP_SEGMENTS(T, id, name, ...) \
+    trace.host_segments.name += trace.host_segments.name ? own : 0;
+static void expect_doubt_of_the_host(bool device_keeps)
+{
+    mvt_trace *t = mvt_new();
+    mv_trace trace;
+    uint32_t own;
+    mvt_run run;
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 20 * MIB, .stack = "init:a.py:3");
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 8 * MIB, .stack = "init:a.py:3");
+    for (int i = 0; i < 30; i++) {
+        mvt_alloc(t, .addr = 0x40800000, .bytes = 4 * MIB, .stack = "forward:a.py:10");
+        mvt_free(t, .addr = 0x40800000);
+    }
+    if (!device_keeps) {
+        mvt_free(t, .addr = 0x40000000);
+        mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                  (mvt_event_args){.addr = 0x40000000, .bytes = 20 * MIB});
+    }
+    for (uint64_t i = 0; i < 30; i++) {
+        uint64_t at = 0x600000000000 + 16 * i * MIB;
+        mvt_segment_alloc(t, .device = 1, .addr = at, .bytes = 8 * MIB, .stack = "keep:a.py:20");
+        mvt_alloc(t, .device = 1, .addr = at, .bytes = 8 * MIB, .stack = "keep:a.py:20");
+    }
+    mvt_final_heap(t);
+    trace = *mvt_done(t);
+    for (own = 0; own < trace.segments.count && trace.segments.device[own] == 0;)
+        own++;
+    cr_assert_eq(own, device_keeps);
+    trace.host_segments = trace.segments;
+    trace.segments.count = own;
+    trace.host_segments.count -= own;
+    MV_SEGMENT_COLUMNS(SKIP_SEGMENTS, )
+    trace.host_events = trace.devices[1].events;
+    trace.device_count = 1;
+    run = mvt_sh("$MEMVIZ triage --csv %s", mvt_temp_file(mvt_pickle_of(mvt_arena(t), &trace, 0)));
+    cr_expect(strstr(run.out, "pinned memory: leaks unknown: no steps were found; 30 blocks of "
+                              "a.py:20 keep"),
+              "%s%s", run.out, run.err);
+}
+
+Test(host_totals, what_pinned_memory_keeps_is_told_beside_a_doubt_of_the_device)
+{
+    expect_doubt_of_the_host(false);
+    expect_doubt_of_the_host(true);
+}

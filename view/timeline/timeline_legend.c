@@ -440,8 +440,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
     const char *reserved = p->trace->origin.level ? "reserved" : "reserved by PyTorch";
     const char *held = has_reserve ? "allocated: in use" : mv_level_held(p->trace);
 
-    if (p->of_segments &&
-        mv_trace_allocator(p->trace)) { /* without an allocator, reserved bytes are unknown */
+    if (p->of_segments && mv_trace_lacks_reserved(p->trace)) { /* the file has no reserved bytes */
         mv_plot_key_line(p, box, theme->outline, false, held);
     } else if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, reserved);

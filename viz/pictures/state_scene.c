@@ -497,7 +497,7 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
         return mv_trace_allocator(trace) ? "nothing is allocated at this moment"
                                          : "nothing is reserved at this moment";
     mv_size_text(size, sums->allocated);
-    if (mv_trace_allocator(trace)) /* without an allocator, reserved bytes are unknown */
+    if (mv_trace_allocator(trace)) /* the file has no reserved bytes */
         return mv_scene_format(scene, "%s allocated", size);
     text = mv_scene_format(scene, "%s reserved = %s allocated", mv_size_text(all, sums->reserved),
                            size);

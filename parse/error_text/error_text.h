@@ -1,0 +1,100 @@
+/* Errors about GPU memory in a text: what people have when they have no snapshot. A log, the output
+ * of a program or what someone pasted.
+ *
+ *     message   "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; ...": PyTorch since 1.0, of
+ *               CUDA, HIP, XPU and of backends that copied the sentence; cudaMallocAsync's
+ *               "Allocation on device 0 would exceed allowed memory"; errors without figures, such
+ *               as "CUDA error: out of memory" and CUBLAS_STATUS_ALLOC_FAILED
+ *     summary   the table of torch.cuda.memory_summary(), long or abbreviated
+ *
+ * Blanks, line ends, quotes and colours may be anywhere in them. What every line of a log begins
+ * with ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is taken off the lines that
+ * follow the first. Sources: c10/cuda/CUDACachingAllocator.cpp, CUDAMallocAsyncAllocator.cpp,
+ * c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of PyTorch. */
+#ifndef MV_ERROR_TEXT_H
+#define MV_ERROR_TEXT_H
+
+#include "parse/model/trace.h"
+#include "parse/source/source.h"
+
+/* A printed size, and the bytes that are printed so. PyTorch's format_size prints two digits of
+ * KiB, MiB or GiB, rounded; memory_summary whole units, cut off. `bytes` is MV_NO_BYTES where the
+ * text does not have the size. */
+typedef struct {
+    uint64_t bytes, least, most;
+} mv_printed_size;
+
+static inline bool mv_size_is_printed(mv_printed_size size)
+{
+    return size.bytes != MV_NO_BYTES;
+}
+
+/* Name, and the JSON field. */
+#define MV_ERROR_SIZE_LIST(X)                                                                    \
+    X(REQUESTED, "requested")              /* of the device: a segment, not the tensor */        \
+    X(CAPACITY, "capacity")                /* of the device */                                   \
+    X(FREE, "free")                        /* that the device had left after the failure */      \
+    X(LIMIT, "limit")                      /* that PyTorch may reserve */                        \
+    X(PROCESS, "process")                  /* all that this process has on the device */         \
+    X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */              \
+    X(RESERVED, "reserved")                /* by PyTorch */                                      \
+    X(UNALLOCATED, "reserved_unallocated") /* reserved less allocated */                         \
+    X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */  \
+    X(ACTIVE, "active")                    /* summary: allocated, or freed but not yet free */   \
+    X(SPLIT, "non_releasable")             /* summary: free parts of segments that are in use */ \
+    X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                         \
+    X(PEAK_RESERVED, "peak_reserved")      /* summary */
+
+typedef enum {
+#define MV_ERROR_SIZE_ENUM(id, field) MV_ERROR_##id,
+    MV_ERROR_SIZE_LIST(MV_ERROR_SIZE_ENUM)
+#undef MV_ERROR_SIZE_ENUM
+        MV_ERROR_SIZE_COUNT
+} mv_error_size;
+
+enum { MV_ERROR_PROCESSES = 8, MV_ERROR_PHRASE = 48 };
+
+typedef struct {
+    uint64_t pid;
+    mv_printed_size size; /* not printed: NVML did not report it (Windows, WSL) */
+} mv_error_process;
+
+typedef struct {
+    bool is_summary;
+    char phrase[MV_ERROR_PHRASE]; /* "CUDA out of memory", "CUBLAS_STATUS_ALLOC_FAILED" */
+    mv_printed_size size[MV_ERROR_SIZE_COUNT];
+    uint32_t process_count;                         /* other processes that it lists */
+    mv_error_process processes[MV_ERROR_PROCESSES]; /* the first of them */
+    mv_printed_size listed;                         /* the sum of them all, if all have a size */
+    int64_t device, rank;                           /* -1: not said */
+    int64_t time_ms; /* for order alone: of the clock that the log has; MV_NO_TIME: none */
+    uint64_t line;   /* of the text, from 1 */
+    uint64_t times;  /* how often the text has it */
+    uint64_t failures, retries; /* summary: MV_NO_BYTES unless said */
+    bool tells_limit;     /* it would say if there were a limit (set_per_process_memory_fraction) */
+    bool hides_processes; /* NVML does not report the memory of its processes */
+    bool is_async;        /* cudaMallocAsync's */
+    bool is_of_host;      /* it is about the memory of the machine, not of a GPU */
+    bool is_before_2; /* the form of PyTorch 1.x and 2.0, "(GPU 0; ...": no expandable segments */
+    bool names_alloc_conf; /* it says PYTORCH_ALLOC_CONF, as since PyTorch 2.9 */
+} mv_error_text;
+
+enum { MV_MOST_ERROR_TEXTS = 256 };
+
+typedef struct {
+    mv_error_text *rows; /* [count] in order of time if all say it, else of lines */
+    uint32_t count, capacity;
+    uint64_t more;  /* further ones, which are not kept */
+    uint64_t bytes; /* of the text */
+    bool by_time;
+} mv_error_texts;
+
+/* Reads the source to its end. Texts that are the same in all but time are one. Linear in the
+ * text's length; memory is bounded by MV_MOST_ERROR_TEXTS. A source without errors is not a
+ * failure. */
+mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *out, mv_err *err);
+
+/* The same of a text in memory. */
+mv_code mv_error_texts_in(mv_arena *arena, mv_span text, mv_error_texts *out, mv_err *err);
+
+#endif

@@ -1,0 +1,124 @@
+#include "parse/error_text/error_window.h"
+
+#include <string.h>
+
+const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *p = at + 1;
+
+    if (p == end || *p != '[')
+        return p;
+    for (p++; p < end && (*p < 0x40 || *p > 0x7e); p++)
+        if (*p < 0x20 || *p > 0x7e)
+            return at + 1;
+    return p < end ? p + 1 : p;
+}
+
+/* Of printable ASCII, what does not stand within a sentence without being of it. */
+static bool is_kept(uint8_t c)
+{
+    return (uint8_t)(c - '!') < 0x7f - '!' && c != '"' && c != '`' && c != '*';
+}
+
+uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from)
+{
+    const uint8_t *at = text.data, *end = at + text.length;
+    uint32_t count = 0;
+
+    while (at < end) {
+        out[count] = (char)*at;
+        if (from)
+            from[count] = (uint32_t)(at - text.data);
+        if (*at == '\\' && end - at > 1 && at[1] && strchr("ntr\"", at[1])) {
+            at += 2;
+        } else if (*at == 0x1b) {
+            at = mv_escape_end(at, end);
+        } else {
+            count += is_kept(*at);
+            at++;
+        }
+    }
+    return count;
+}
+
+/* ---- lines ------------------------------------------------------------------------------- */
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The text without escapes; blanks and line ends stay. */
+static uint32_t uncolour(mv_span text, char *out)
+{
+    const uint8_t *at = text.data, *end = at + text.length;
+    uint32_t count = 0;
+
+    while (at < end) {
+        if (*at == 0x1b) {
+            at = mv_escape_end(at, end);
+        } else {
+            if (*at != '\r' && *at != 0)
+                out[count++] = (char)*at;
+            at++;
+        }
+    }
+    return count;
+}
+
+/* How much of a line's beginning is what `first`, the line of the error, begins with: any digit is
+ * like any other, since times and numbers of lines differ. It ends with a blank or a bracket. */
+static uint32_t prefix_of(const char *first, uint32_t most, const char *line, uint32_t length)
+{
+    uint32_t same = 0, end = 0;
+
+    while (same < most && same < length &&
+           (first[same] == line[same] ||
+            (is_digit((uint8_t)first[same]) && is_digit((uint8_t)line[same])))) {
+        if (strchr(" \t]):|>#", line[same]))
+            end = same + 1;
+        same++;
+    }
+    return end;
+}
+
+static void add(mv_error_window *out, const char *text, uint32_t length)
+{
+    mv_span span = {(const uint8_t *)text, length};
+    uint32_t room = MV_ERROR_BYTES - out->length;
+
+    if (span.length > room)
+        span.length = room;
+    out->length += mv_error_squeeze(span, out->text + out->length, NULL);
+}
+
+void mv_error_window_make(mv_span text, uint64_t line, uint64_t at, uint64_t until,
+                          mv_error_window *out)
+{
+    char after[MV_ERROR_BYTES];
+    uint64_t length = until - at;
+    const char *p = after, *end;
+    uint32_t begin = 0;
+
+    if (at - line > MV_ERROR_LINE)
+        line = at - MV_ERROR_LINE;
+    if (length > MV_ERROR_BYTES)
+        length = MV_ERROR_BYTES;
+    out->length = 0;
+    out->line_length = uncolour((mv_span){text.data + line, at - line}, out->line);
+    for (uint32_t i = 0; i < out->line_length; i++)
+        begin = out->line[i] == '\n' ? i + 1 : begin;
+    memmove(out->line, out->line + begin, out->line_length -= begin);
+    out->line[out->line_length] = 0;
+    add(out, out->line, out->line_length);
+    out->begins = out->length;
+    end = after + uncolour((mv_span){text.data + at, length}, after);
+    for (const char *next; p < end; p = next) {
+        const char *feed = memchr(p, '\n', (size_t)(end - p));
+        uint32_t rest = (uint32_t)((feed ? feed : end) - p);
+        uint32_t skipped = p == after ? 0 : prefix_of(out->line, out->line_length, p, rest);
+        add(out, p + skipped, rest - skipped);
+        next = feed ? feed + 1 : end;
+    }
+    out->text[out->length] = 0;
+}

@@ -1,0 +1,131 @@
+/* memviz oom TEXT, oom -, oom error.log and memviz error.log. */
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_program.h"
+
+#define SENTENCE                                                                                  \
+    "CUDA out of memory. Tried to allocate 1.50 GiB. GPU 2 has a total capacity of 47.54 GiB of " \
+    "which 61.25 MiB is free. Process 777 has 40.11 GiB memory in use. Including non-PyTorch "    \
+    "memory, this process has 7.36 GiB memory in use. Of "                                        \
+    "the allocated memory 6.81 GiB is allocated by PyTorch, and 180.44 MiB is reserved by "       \
+    "PyTorch but unallocated."
+
+/* A file in the folder of mvt_sh, in `line` as log. */
+#define IN_LOG(line) "printf '[rank1]: %%s\\n' '" SENTENCE "' > log; " line
+
+/* The contract. */
+Test(error_report, json_has_the_figures_in_bytes)
+{
+    static const char *const sizes[] = {
+        "requested", "capacity",  "free",        "process",
+        "others",    "allocated", "not_pytorch", "reserved_unallocated"};
+    const cJSON *r = mvt_json_here(0, "$MEMVIZ oom --json '%s'", SENTENCE);
+    const cJSON *texts = cJSON_GetObjectItem(r, "texts"), *text = cJSON_GetArrayItem(texts, 0);
+
+    cr_assert_eq(cJSON_GetArraySize(texts), 1);
+    cr_expect_null(cJSON_GetObjectItem(r, "ooms"));
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char name[40];
+        double bytes = mvt_json_number(text, sizes[i]);
+        snprintf(name, sizeof name, "%s_least", sizes[i]);
+        cr_expect_leq(mvt_json_number(text, name), bytes);
+        snprintf(name, sizeof name, "%s_most", sizes[i]);
+        cr_expect_geq(mvt_json_number(text, name), bytes);
+    }
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(text, "limit")));
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(text, "private_pools")));
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(text, "rank")));
+    cr_expect_eq(mvt_json_number(text, "requested"), 1610612736.0);
+    cr_expect_eq(mvt_json_number(text, "device"), 2);
+    cr_expect_str_eq(cJSON_GetObjectItem(text, "kind")->valuestring, "message");
+    cr_expect_str_eq(cJSON_GetObjectItem(text, "verdict")->valuestring, "outside_pytorch");
+    cr_expect_str_eq(cJSON_GetObjectItem(text, "refused_by")->valuestring, "device");
+    cr_expect(strstr(cJSON_GetObjectItem(text, "advice")->valuestring, "nvidia-smi"));
+}
+
+Test(error_report, text_says_the_same)
+{
+    mvt_run r = mvt_here("$MEMVIZ oom '%s'", SENTENCE);
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "OUT OF MEMORY  outside_pytorch: CUDA out of memory, 1.50 GiB asked"),
+              "%s", r.out);
+    cr_expect(strstr(r.out, "process 777 has 40.1 GiB"), "%s", r.out);
+    cr_expect(strstr(r.out, "excluded: limit, capacity, fragmentation"), "%s", r.out);
+    r = mvt_here("$MEMVIZ oom --csv '%s'", SENTENCE);
+    cr_expect(strncmp(r.out, "kind,error,line,", 16) == 0, "%s", r.out);
+}
+
+Test(error_report, logs_and_standard_input_are_read)
+{
+    mvt_run r = mvt_sh(IN_LOG("$MEMVIZ oom log; $MEMVIZ oom - < log; gzip -c log | $MEMVIZ oom -"));
+    uint32_t found = 0;
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    for (const char *at = r.out; (at = strstr(at, "outside_pytorch: CUDA")) != NULL; at++)
+        found++;
+    cr_expect_eq(found, 3, "%s", r.out);
+    cr_expect(strstr(r.out, "rank 1"), "%s", r.out);
+    cr_expect_str_eq(r.err, "");
+}
+
+Test(error_report, the_first_look_takes_a_log)
+{
+    mvt_run r = mvt_sh(IN_LOG("$MEMVIZ log; $MEMVIZ --json log; $MEMVIZ --fail-on oom log; "
+                              "echo \"status $?\"; $MEMVIZ --fail-on leak log; echo \"status $?\"; "
+                              "$MEMVIZ oom --fail-on oom log > /dev/null"));
+
+    cr_expect_eq(r.status, 3, "%s", r.err);
+    cr_expect(strstr(r.out, "log: log, text, 3"), "%s", r.out);
+    cr_expect(strstr(r.out, "1 error about memory"), "%s", r.out);
+    cr_expect(strstr(r.out, "memviz oom log"), "%s", r.out);
+    cr_expect(strstr(r.out, "\"verdict\":\"outside_pytorch\""), "%s", r.out);
+    cr_expect(strstr(r.out, "status 3"), "%s", r.out);
+    cr_expect(strstr(r.out, "status 4"), "%s", r.out);
+    cr_expect(
+        strstr(r.err, "--fail-on oom: CUDA out of memory, 1.50 GiB asked for on GPU 2, rank 1"),
+        "%s", r.err);
+}
+
+/* One line, and the status of bad input. */
+Test(error_report, a_text_without_an_error_is_refused)
+{
+    static const struct {
+        const char *line, *why;
+    } cases[] = {
+        {"$MEMVIZ oom 'the cat sat on the mat'", "neither a file nor the text of an out-of-memory"},
+        {"$MEMVIZ oom missing.pickle", "missing.pickle: No such file"},
+        {"printf 'loss 1.0\\nloss 0.9\\n' > log; $MEMVIZ oom log",
+         "XLA or JAX; it has no out-of-memory error"},
+        {"printf 'loss 1.0\\nloss 0.9\\n' > log; $MEMVIZ log",
+         "XLA or JAX; it has no out-of-memory error"},
+        {"printf '{\"loss\": 1}' | $MEMVIZ oom -", "-: byte 0: not a format"},
+        {"$MEMVIZ oom ''", "No such file"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mvt_run r = mvt_sh("%s", cases[i].line);
+        cr_expect_eq(r.status, 1, "%s: %d", cases[i].line, r.status);
+        cr_expect(strstr(r.err, cases[i].why), "%s: %s", cases[i].line, r.err);
+        cr_expect_str_eq(r.out, "");
+        cr_expect_eq(strchr(r.err, '\n'), r.err + strlen(r.err) - 1, "%s", r.err);
+    }
+}
+
+/* A snapshot stays one, whatever texts are in it. */
+Test(error_report, snapshots_are_not_searched)
+{
+    const cJSON *r = mvt_json_here(0, "$MEMVIZ oom --json $SNAPS/oom.pickle");
+
+    cr_expect_not_null(cJSON_GetObjectItem(r, "ooms"));
+    cr_expect_null(cJSON_GetObjectItem(r, "texts"));
+}
+
+Test(error_report, agents_can_paste_it)
+{
+    mvt_run r =
+        mvt_sh("printf '%%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
+               "\"params\":{\"name\":\"oom\",\"arguments\":{\"file\":\"%s\"}}}' | $MEMVIZ mcp",
+               SENTENCE);
+
+    cr_expect(strstr(r.out, "OUT OF MEMORY  outside_pytorch"), "%s%s", r.out, r.err);
+}
