@@ -29,7 +29,7 @@ struct mv_arena_chunk {
     mv_arena_chunk *prev; /* only kept in the `large` list */
     uint64_t mapped;      /* bytes of the whole mapping */
     uint64_t used;        /* usable bytes handed out */
-    uint64_t filed;       /* `large`: bytes, from its second page on, that are in a file */
+    uint64_t filed;       /* for `large`: bytes that are in a file, from the second page on */
 };
 
 static_assert(sizeof(mv_arena_chunk) <= HEADER, "chunk header must fit");
@@ -39,7 +39,7 @@ void mv_arena_init(mv_arena *arena, mv_budget *budget)
     *arena = (mv_arena){.budget = budget};
 }
 
-/* Threads with arenas of their own may share a budget. */
+/* Threads with their own arenas may share a budget. */
 static void give_budget(mv_budget *budget, uint64_t bytes)
 {
     __atomic_sub_fetch(&budget->used, bytes, __ATOMIC_RELAXED);
@@ -63,7 +63,7 @@ static bool take_budget(mv_budget *budget, uint64_t bytes)
     return true;
 }
 
-/* What a push returns when there is no memory. */
+/* Returned by a push that finds no memory. */
 static void *refuse(mv_arena *arena)
 {
     __atomic_store_n(&arena->budget->lacked, true, __ATOMIC_RELAXED);
@@ -146,7 +146,7 @@ static void *push_large(mv_arena *arena, uint64_t bytes)
     return usable(chunk);
 }
 
-/* Chunks double, so that thousands of small arenas take little of a budget. */
+/* Chunks double in size, so that thousands of small arenas take little of a budget. */
 static mv_arena_chunk *add_chunk(mv_arena *arena, uint64_t least)
 {
     uint64_t bytes = arena->chunk ? arena->chunk->mapped * 2 : LEAST_CHUNK;
@@ -187,7 +187,7 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
-/* A block that is in a file cannot be stretched: a copy replaces it. */
+/* A block that is in a file cannot grow in place: a copy replaces it. */
 static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
 {
     char *grown = push_large(arena, new_bytes > old->used ? new_bytes : old->used);

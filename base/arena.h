@@ -1,13 +1,13 @@
-/* Memory of one owner, released all at once.
+/* Memory with one owner, released all at once.
  *
- * A function that returns memory takes an `mv_arena *` first; one without an arena allocates
- * nothing. Small pushes share chunks. A push of MV_ARENA_LARGE bytes or more, and everything made
- * by mv_arena_grow, has a mapping of its own, which grows without copying (mremap) and costs only
- * the pages that were touched.
+ * A function that returns memory takes an `mv_arena *` first; a function without an arena allocates
+ * nothing. Small pushes share chunks. A push of MV_ARENA_LARGE bytes or more, and everything
+ * allocated by mv_arena_grow, has its own mapping, which grows without copying (mremap) and costs
+ * only the pages that were touched.
  *
- * Every arena draws on a budget, which several arenas may share. When it is spent, pushes return
- * NULL and the caller fails with MV_NOMEM; memviz never aborts because memory is out. Threads may
- * share a budget, but not an arena. Setting its limit to 0 makes all later pushes fail.
+ * Every arena draws on a budget, which several arenas may share. Once it is spent, pushes return
+ * NULL and the caller fails with MV_NOMEM; memviz never aborts when memory runs out. Threads may
+ * share a budget, but not an arena. Setting the budget's limit to 0 makes all later pushes fail.
  *
  * Under AddressSanitizer the unused part of every chunk is poisoned. */
 #ifndef MV_BASE_ARENA_H
@@ -23,15 +23,15 @@ typedef struct {
     uint64_t limit; /* bytes that may be mapped at a time */
     uint64_t used;  /* bytes mapped now */
     uint64_t peak;  /* most bytes ever mapped */
-    bool lacked;    /* a push or a growth was refused: an answer that is due is not whole */
+    bool lacked;    /* a push or a growth was refused: the result may be incomplete */
 } mv_budget;
 
 typedef struct mv_arena_chunk mv_arena_chunk;
 
 typedef struct {
     mv_budget *budget;
-    mv_arena_chunk *chunk; /* newest chunk of small pushes; it leads to the older ones */
-    mv_arena_chunk *large; /* mappings of their own */
+    mv_arena_chunk *chunk; /* newest chunk of small pushes; links to the older ones */
+    mv_arena_chunk *large; /* blocks with their own mappings */
 } mv_arena;
 
 typedef struct {
@@ -43,28 +43,29 @@ typedef struct {
 void mv_arena_init(mv_arena *arena, mv_budget *budget);
 void mv_arena_release(mv_arena *arena);
 
-/* `count * size` zeroed bytes, aligned to 16; NULL on overflow or when the budget is spent.
- * A push of 0 bytes returns a valid pointer. */
+/* `count * size` zeroed bytes, aligned to 16; NULL on overflow or when the budget is spent. A push
+ * of 0 bytes returns a valid pointer. */
 void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size);
 
-/* A block of `new_bytes` with the content of `old` (made by this function, or NULL), the rest
- * zeroed. Afterwards `old` must not be used. NULL when memory is out: then `old` is unchanged. */
+/* Returns a block of `new_bytes`: the content of `old` (allocated by this function, or NULL), then
+ * zeros. `old` must not be used afterwards. Returns NULL when out of memory; `old` is unchanged
+ * then. */
 void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
 
-/* Gives back a block of mv_arena_grow before the arena is released. NULL is allowed. */
+/* Releases a block of mv_arena_grow before its arena. NULL is allowed. */
 void mv_arena_drop(mv_arena *arena, void *grown);
 
-/* Temporary memory: the rewind frees everything that was pushed since mv_arena_here (but not what
- * was grown, or has MV_ARENA_LARGE bytes or more). */
+/* Temporary memory: rewinding frees everything pushed since mv_arena_here, except blocks that were
+ * grown or have MV_ARENA_LARGE bytes or more. */
 mv_arena_mark mv_arena_here(const mv_arena *arena);
 void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 
-/* Walks over the blocks with mappings of their own, newest first: a zeroed walk gives the first,
- * and false means that there are no more. The arena must not change meanwhile. */
+/* Iterates over the blocks with their own mappings, newest first: a zeroed `walk` returns the
+ * first, and false means that there are no more. The arena must not change in between. */
 typedef struct {
     char *at;
     uint64_t bytes;
-    uint64_t *filed; /* how many of them parse/model/spill.h has put in a file */
+    uint64_t *filed; /* how many of these bytes parse/model/spill.h has put in a file */
 } mv_arena_large;
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);

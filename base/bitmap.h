@@ -1,12 +1,11 @@
-/* One bit for each of many numbers, and how many bits are set below any of them: a bitmap with a
- * directory of counts, one for each 512 bits. It takes 1/8 byte a bit, and 1/128 for the directory.
- */
+/* A bitmap that also counts the bits set below any bit. It has a directory of counts, one for each
+ * 512 bits: 1/8 byte a bit, and 1/128 for the directory. */
 #ifndef MV_BASE_BITMAP_H
 #define MV_BASE_BITMAP_H
 
 #include "base/arena.h"
 
-#define MV_BITMAP_SPAN 512 /* bits for each entry of the directory: one line of the cache */
+#define MV_BITMAP_SPAN 512 /* bits for each directory entry: one cache line */
 
 typedef struct {
     uint32_t count;  /* numbers 0 to count - 1 */
@@ -14,10 +13,10 @@ typedef struct {
     uint32_t *below; /* [count / 512 + 1] bits set below 512 x i; valid after mv_bitmap_tally */
 } mv_bitmap;
 
-/* All bits clear. False when memory is out. */
+/* All bits clear. False when out of memory. */
 bool mv_bitmap_init(mv_arena *arena, uint32_t count, mv_bitmap *out);
 
-/* Makes the directory, after all bits are set. */
+/* Builds the directory, once all bits are set. */
 void mv_bitmap_tally(mv_bitmap *map);
 
 static inline void mv_bitmap_set(mv_bitmap *map, uint32_t at)
@@ -30,10 +29,10 @@ static inline bool mv_bitmap_has(const mv_bitmap *map, uint32_t at)
     return map->word[at >> 6] >> (at & 63) & 1;
 }
 
-/* How many of the numbers below `at` are set; `at` <= count. At most eight words are read. */
+/* Number of set bits below `at`; `at` <= count. Reads at most eight words. */
 uint32_t mv_bitmap_below(const mv_bitmap *map, uint32_t at);
 
-/* The first number at or after `from` and below `end` that is set; `end` when there is none. */
+/* The first set bit in [from, end); `end` when there is none. */
 uint32_t mv_bitmap_next(const mv_bitmap *map, uint32_t from, uint32_t end);
 
 #endif

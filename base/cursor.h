@@ -1,5 +1,5 @@
-/* Reading untrusted bytes: a span, and a cursor over it that stays failed once it overruns, so
- * that a record is checked once, at its end. All integers are little-endian. */
+/* Reads untrusted bytes: a span, and a cursor over it. Once a cursor overruns, it stays failed, so
+ * a record needs only one check, at its end. All integers are little-endian. */
 #ifndef MV_BASE_CURSOR_H
 #define MV_BASE_CURSOR_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* `length` bytes that someone else owns. */
+/* `length` bytes owned by someone else. */
 typedef struct {
     const uint8_t *data;
     uint64_t length;
@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     mv_span span;
     uint64_t at;  /* next byte to read */
-    bool overrun; /* a read passed the end; it and all later ones gave zeros */
+    bool overrun; /* a read passed the end; that read and all later ones return zeros */
 } mv_cursor;
 
 static inline mv_cursor mv_cursor_over(mv_span span)
@@ -25,7 +25,7 @@ static inline mv_cursor mv_cursor_over(mv_span span)
     return (mv_cursor){.span = span};
 }
 
-/* `length` bytes at the cursor, or NULL (and overrun) when fewer are left. */
+/* `length` bytes at the cursor; NULL (and overrun) when fewer remain. */
 static inline const uint8_t *mv_take_bytes(mv_cursor *c, uint64_t length)
 {
     const uint8_t *at = c->span.data + c->at;

@@ -1,4 +1,4 @@
-/* Lengths of time for people. */
+/* Durations, formatted for people. */
 #ifndef MV_BASE_DURATION_H
 #define MV_BASE_DURATION_H
 

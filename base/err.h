@@ -1,7 +1,7 @@
-/* How every library function of memviz reports failure.
+/* How memviz library functions report failures.
  *
- * A function that can fail returns an `mv_code` and fills an `mv_err` given by the caller.
- * Libraries never print and never exit; `cli/` turns an `mv_err` into one line and a status. */
+ * A function that can fail returns an `mv_code` and fills the caller's `mv_err`. Libraries never
+ * print and never exit; `cli/` turns an `mv_err` into one line and a status. */
 #ifndef MV_BASE_ERR_H
 #define MV_BASE_ERR_H
 
@@ -23,7 +23,7 @@
     X(NOMEM, "memory limit reached (see --max-memory)")     \
     X(IO, "input or output error")                          \
     X(DECOMPRESS, "compressed data is damaged")             \
-    X(ABSENT, "the file does not have what the options ask for")
+    X(ABSENT, "the file does not contain what the options need")
 
 typedef enum {
 #define MV_ERR_ENUM(name, text) MV_##name,
@@ -40,21 +40,21 @@ typedef struct {
     char detail[160]; /* "event 812: kind 9"; may be empty */
 } mv_err;
 
-/* Fills `err` and returns `code`, so that a failure is one `return` statement. The detail is cut to
- * fit, and its control characters are replaced, since it may quote the input. */
+/* Fills `err` and returns `code`, so that a failure is one `return` statement. A detail that is too
+ * long is cut, and its control characters are replaced, since it may quote the input. */
 mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A path in a detail that has a reason after it: as it is, or its beginning, "..." and its end.
- * Returns `path` or `text`. */
+/* Shortens a path for a detail that continues with a reason: returns `path` unchanged, or its
+ * beginning, "..." and its end in `text`. */
 #define MV_ERR_PATH 68
 const char *mv_err_path(const char *path, char text[MV_ERR_PATH]);
 
 const char *mv_code_name(mv_code code); /* "TRUNCATED" */
 const char *mv_code_text(mv_code code); /* "input ends inside a record" */
 
-/* "structure is damaged: event 812". A detail of the system (IO), or about the options (ABSENT), is
- * a sentence by itself. Returns `text`. */
+/* "structure is damaged: event 812". For MV_IO and MV_ABSENT the detail is a complete sentence by
+ * itself. Returns `text`. */
 #define MV_ERR_TEXT 256
 const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT]);
 

@@ -33,7 +33,7 @@ static uint32_t put_unit(uint32_t unit, char *out)
     return 6;
 }
 
-/* A code point as UTF-16 has it. */
+/* A code point in UTF-16. */
 static uint32_t put_code(uint32_t code, char *out)
 {
     if (code < 0x10000)
@@ -43,7 +43,8 @@ static uint32_t put_code(uint32_t code, char *out)
     return 6 + put_unit(0xdc00 + (code & 0x3ff), out + 6);
 }
 
-/* The escape of the character at `at`, of `bytes` bytes, or of a byte that is none; 0: it stays. */
+/* The escape of the character at `at`, which has `bytes` bytes, or of an invalid byte; 0: not
+ * escaped. */
 static uint32_t escape_of(mv_span text, uint64_t at, uint32_t bytes, mv_escape manner, char *out)
 {
     const uint8_t *c = text.data + at;
@@ -69,7 +70,7 @@ static uint32_t escape_of(mv_span text, uint64_t at, uint32_t bytes, mv_escape m
     return code == '\n' ? put_pair('\\', 'n', out) : put_code(code, out);
 }
 
-/* What no manner changes: nearly all, and reports have millions of texts. */
+/* Characters that no mode escapes: nearly all of them. Reports have millions of texts. */
 static bool is_plain(uint8_t c)
 {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -80,7 +81,7 @@ bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *pi
     uint64_t begin = *at, end = begin;
 
     piece->length = 0;
-    if (begin == text.length) /* of which the data may be NULL */
+    if (begin == text.length) /* the data of an empty text may be NULL */
         return false;
     while (end < text.length && piece->length == 0) {
         uint32_t bytes;
@@ -102,8 +103,8 @@ bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *pi
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* The signs that formulas begin with, also as wide as East Asian letters, which some spreadsheets
- * take for the same. */
+/* Characters that start a formula, and their fullwidth forms, which some spreadsheets accept
+ * too. */
 static bool is_sign(uint32_t code)
 {
     return code != MV_UTF8_BAD && code != 0 &&

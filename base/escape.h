@@ -1,40 +1,41 @@
-/* Texts that come from a file, made harmless for where they go: one manner for each place.
+/* Escapes texts from a file for the place where they are written; each place has its mode.
  *
  *     for (uint64_t at = 0; mv_escape_next(text, &at, MV_ESCAPE_JSON, &piece);)
  *         ... write piece.plain, then piece.escape[0 .. piece.length)
  *
- * "Hidden" characters are those of mv_utf8_is_hidden. Bytes that are no UTF-8 are \xNN in every
- * manner. */
+ * "Hidden" characters are those for which mv_utf8_is_hidden is true. Invalid UTF-8 bytes become
+ * \xNN in every mode. */
 #ifndef MV_BASE_ESCAPE_H
 #define MV_BASE_ESCAPE_H
 
 #include "base/utf8.h"
 
 typedef enum {
-    MV_ESCAPE_WORD,   /* a part of a line: hidden characters are \xNN, a byte each */
-    MV_ESCAPE_LINES,  /* the same, but line ends and tabs stay */
-    MV_ESCAPE_QUOTED, /* WORD between double quotes: " and \ have a \ before them */
-    MV_ESCAPE_JSON, /* a JSON string: hidden characters are \uNNNN, a line end is \n; \xNN of bytes
-                     * that are no UTF-8 is text there, since many parsers refuse \udcNN */
-    MV_ESCAPE_CSV,  /* a cell: WORD, and each " twice */
-    MV_ESCAPE_DATABASE /* only what a text of a database cannot hold: NUL, and no UTF-8 */
+    MV_ESCAPE_WORD,    /* part of a line: hidden characters become \xNN for each byte */
+    MV_ESCAPE_LINES,   /* as WORD, but line ends and tabs stay */
+    MV_ESCAPE_QUOTED,  /* WORD between double quotes: " and \ have a \ before them */
+    MV_ESCAPE_JSON,    /* a JSON string: hidden characters become \uNNNN, a line end becomes \n; the
+                        * \xNN of an invalid UTF-8 byte is plain text, since many parsers refuse
+                        * \udcNN */
+    MV_ESCAPE_CSV,     /* a cell: as WORD, and each " is doubled */
+    MV_ESCAPE_DATABASE /* only what a database text cannot hold: NUL and invalid UTF-8 */
 } mv_escape;
 
 typedef struct {
-    mv_span plain;   /* as it is */
-    char escape[20]; /* then this */
+    mv_span plain;   /* to be written unchanged */
+    char escape[20]; /* to be written after it */
     uint32_t length; /* 0: nothing */
 } mv_escaped;
 
-/* The next piece of the text from *at on. False at its end. */
+/* The next piece of the text, from *at on. False at the end of the text. */
 bool mv_escape_next(mv_span text, uint64_t *at, mv_escape manner, mv_escaped *piece);
 
-/* Whether a spreadsheet would take the text for a formula, and run it: what is for one has an
- * apostrophe before it. Texts that already have their apostrophe get another, so that taking one
- * away gives back what the file said. */
+/* Whether a spreadsheet would read the text as a formula and run it: such a text gets an apostrophe
+ * in front. A text that already starts with such an apostrophe gets another, so that removing one
+ * restores the original text. */
 bool mv_escape_is_formula(mv_span text);
 
-/* Whether a cell of CSV needs double quotes around it: some programs split at semicolons, too. */
+/* Whether a CSV cell needs double quotes: some programs also split at semicolons. */
 bool mv_escape_needs_quotes(mv_span text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lists that grow: rows in an arena, how many there are, and how many have room.
+/* Growing lists: rows in an arena, their count, and the capacity.
  *
  *     mv_pin *pins = NULL;
  *     uint32_t count = 0, capacity = 0;
@@ -9,8 +9,8 @@
  * `rows`, `count` and `capacity` are variables or members; they are evaluated more than once.
  * Counts are uint32_t or uint64_t; a list with uint32_t has at most UINT32_MAX rows, so that no row
  * number is MV_NO_ROW. The rows are a block of mv_arena_grow: they may move when the list grows,
- * new ones are zero, and mv_arena_drop gives them back. A list of its own costs a page at least, so
- * this is not for thousands of small lists.
+ * new rows are zero, and mv_arena_drop releases them. Each list costs at least a page, so do not
+ * use this for thousands of small lists.
  *
  * Growing by half makes n pushes cost O(n), and large blocks are moved by mapping. */
 #ifndef MV_BASE_GROW_H
@@ -18,23 +18,24 @@
 
 #include "base/arena.h"
 
-/* Whether `rows` has room for `wanted` rows in all; grows the list when it has not. False when
- * memory is out or the count would not fit its type: the list is unchanged then. */
+/* Whether `rows` has room for `wanted` rows in total; grows the list if needed. False when out of
+ * memory or when the count would not fit its type; the list is unchanged then. */
 #define mv_room_for(arena, rows, wanted, capacity) \
     ((wanted) <= (capacity) ||                     \
      _Generic((capacity), uint32_t                 \
               : mv_grow_u32, uint64_t              \
               : mv_grow_u64)((arena), &(rows), (void *)&(capacity), (wanted), sizeof *(rows)))
 
-/* The same for one row more. */
+/* mv_room_for with one more row. */
 #define mv_room(arena, rows, count, capacity) \
     mv_room_for(arena, rows, (uint64_t)(count) + 1, capacity)
 
-/* Puts a row at the end. The row must not read `count`, which changes meanwhile. False as above. */
+/* Appends a row. The row must not read `count`, which changes during the call. False as for
+ * mv_room_for. */
 #define mv_append(arena, rows, count, capacity, ...) \
     (mv_room(arena, rows, count, capacity) && ((rows)[(count)++] = (__VA_ARGS__), true))
 
-/* What the macros call: `rows` is the address of a pointer, `capacity` that of a count. */
+/* Used by the macros: `rows` is the address of a pointer, `capacity` the address of a count. */
 bool mv_grow_u32(mv_arena *arena, void *rows, uint32_t *capacity, uint64_t wanted, uint64_t size);
 bool mv_grow_u64(mv_arena *arena, void *rows, uint64_t *capacity, uint64_t wanted, uint64_t size);
 

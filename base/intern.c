@@ -42,7 +42,7 @@ static bool has(const mv_intern *t, uint32_t check)
 
 bool mv_intern_add(mv_intern *t, uint64_t hash, uint32_t row)
 {
-    /* Rows that are alike would be in each other's way: the first of them is enough to be found. */
+    /* Equal rows would collide: keeping the first one is enough. */
     if (t->is_blind && has(t, (uint32_t)(hash >> 32)))
         return true;
     if (t->count * 2 >= t->capacity && !grow(t))

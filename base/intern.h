@@ -1,17 +1,16 @@
-/* Content-addressed row numbers: a hash table from a 64-bit hash to rows of some other table.
- * The table has no keys: the caller compares the content with that of each candidate row.
+/* Content-addressed row numbers: a hash table from a 64-bit hash to the rows of another table. The
+ * table stores no keys: the caller compares the content of each candidate row.
  *
  *     for (mv_probe p = mv_intern_start(&t, hash); mv_intern_next(&t, &p);)
  *         if (row p.row has our content) return p.row;
- *     mv_intern_add(&t, hash, row);
- */
+ *     mv_intern_add(&t, hash, row); */
 #ifndef MV_BASE_INTERN_H
 #define MV_BASE_INTERN_H
 
 #include "base/arena.h"
 
 typedef struct {
-    uint32_t check; /* upper half of the hash: gives the place, and is compared first */
+    uint32_t check; /* upper half of the hash: selects the slot, and is compared first */
     uint32_t row;   /* row + 1; 0 marks an empty slot */
 } mv_intern_slot;
 
@@ -20,13 +19,13 @@ typedef struct {
     mv_intern_slot *slots; /* [capacity], a power of two; NULL before the first add */
     uint64_t capacity;
     uint64_t count;
-    bool is_blind; /* nothing is found, and of rows that are alike the first one is kept */
+    bool is_blind; /* lookups find nothing, and only the first of several equal rows is kept */
 } mv_intern;
 
 typedef struct {
     uint64_t slot;
     uint32_t check;
-    uint32_t row; /* the candidate after mv_intern_next returned true */
+    uint32_t row; /* the candidate, after mv_intern_next returned true */
 } mv_probe;
 
 static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
@@ -36,7 +35,7 @@ static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
     return (mv_probe){.slot = t->capacity ? check & (t->capacity - 1) : 0, .check = check};
 }
 
-/* Moves to the next row whose hash is the same; false when there is none. */
+/* Moves to the next row with the same hash; false when there is none. */
 static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
 {
     if (!t->slots || t->is_blind)
@@ -53,13 +52,13 @@ static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
     }
 }
 
-/* Adds a row that was not found. False when memory is out; the table is unchanged then. */
+/* Adds a row that was not found. False when out of memory; the table is unchanged then. */
 bool mv_intern_add(mv_intern *t, uint64_t hash, uint32_t row);
 
-/* What hashes begin with, also the seed of XXH3 for texts and lists: another one in each process.
- * Who writes a file cannot know it, and so cannot choose rows that share a place of the table:
- * their searches would take quadratic time. It is where the system has loaded the program (ASLR);
- * in WebAssembly it is a constant. Never part of what is written. */
+/* The seed of all hashes, also of XXH3 for texts and lists: different in each process. The author
+ * of a file cannot know it, and so cannot choose rows that collide and take quadratic time to find.
+ * It is the address where the system loaded the program (ASLR); in WebAssembly it is a constant.
+ * Never written to a file. */
 extern const char mv_hash_place;
 
 static inline uint64_t mv_hash_key(void)
@@ -67,7 +66,7 @@ static inline uint64_t mv_hash_key(void)
     return (uint64_t)(uintptr_t)&mv_hash_place * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A 64-bit mix of two words, for rows that are a few numbers. */
+/* A 64-bit mix of two words, for rows that consist of a few numbers. */
 static inline uint64_t mv_mix(uint64_t a, uint64_t b)
 {
     uint64_t key = mv_hash_key();

@@ -19,7 +19,7 @@ static bool resize(mv_map *map, uint64_t slots)
     return true;
 }
 
-/* At most two thirds are used, so that there is always an empty slot that ends a search. */
+/* At most two thirds are used, so a search always ends at an empty slot. */
 bool mv_map_reserve(mv_map *map, uint64_t keys)
 {
     uint64_t slots = map->slots ? map->mask + 1 : FIRST_SLOTS;

@@ -1,4 +1,4 @@
-/* From 64-bit keys (addresses, handles, pointers) to a number each: a hash table with open
+/* A map from 64-bit keys (addresses, handles, pointers) to numbers: a hash table with open
  * addressing, at most two thirds full.
  *
  *     mv_map map = {.arena = arena};
@@ -8,7 +8,7 @@
  *
  * For keys that are more than a number (texts, structs, lists of frames) see intern.h and texts.h.
  *
- * All take O(1) at expected cost, 24 to 48 bytes for each key. A key that is removed costs nothing
+ * All operations take O(1) expected time; a key takes 24 to 48 bytes. A removed key costs nothing
  * afterwards: the keys after it move up. Keys have no order; a map cannot be walked. */
 #ifndef MV_BASE_MAP_H
 #define MV_BASE_MAP_H
@@ -23,7 +23,7 @@ typedef struct {
     uint32_t is_used;
 } mv_map_slot;
 
-/* An empty map is all zero, except for its arena. */
+/* An empty map is all zeros except for its arena. */
 typedef struct {
     mv_arena *arena;
     mv_map_slot *slots; /* [mask + 1]; NULL before the first key */
@@ -36,7 +36,7 @@ static inline uint64_t mv_map_home(const mv_map *map, uint64_t key)
     return mv_mix(key, 0) & map->mask;
 }
 
-/* The slot of a key, or the empty one where it belongs. Not for a map without slots. */
+/* The slot of a key, or the empty slot where it belongs. The map must have slots. */
 static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
 {
     uint64_t at = mv_map_home(map, key);
@@ -46,7 +46,7 @@ static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
     return &map->slots[at];
 }
 
-/* The value of a key; MV_NOT_IN_MAP when it is not there. */
+/* The value of a key; MV_NOT_IN_MAP when the key is missing. */
 static inline uint32_t mv_map_find(const mv_map *map, uint64_t key)
 {
     const mv_map_slot *slot;
@@ -57,24 +57,24 @@ static inline uint32_t mv_map_find(const mv_map *map, uint64_t key)
     return slot->is_used ? slot->value : MV_NOT_IN_MAP;
 }
 
-/* Asks for the memory of a key that is looked up soon. */
+/* Prefetches the slot of a key that is looked up soon. */
 static inline void mv_map_prefetch(const mv_map *map, uint64_t key)
 {
     if (map->slots)
         __builtin_prefetch(&map->slots[mv_map_home(map, key)]);
 }
 
-/* Room for `keys` keys in all, so that adding them cannot fail and moves nothing. */
+/* Makes room for `keys` keys in total, so that adding them cannot fail and moves nothing. */
 bool mv_map_reserve(mv_map *map, uint64_t keys);
 
-/* Where the value of a key is, until the map changes: added with 0 when it is not there. NULL when
- * memory is out; the map is unchanged then. */
+/* The address of a key's value, valid until the map changes; a missing key is added with 0. NULL
+ * when out of memory; the map is unchanged then. */
 uint32_t *mv_map_value(mv_map *map, uint64_t key);
 
-/* Adds a key, or gives it another value. False when memory is out. */
+/* Adds a key or replaces its value. False when out of memory. */
 bool mv_map_put(mv_map *map, uint64_t key, uint32_t value);
 
-/* Removes a key; its value, or MV_NOT_IN_MAP. */
+/* Removes a key and returns its value, or MV_NOT_IN_MAP. */
 uint32_t mv_map_take(mv_map *map, uint64_t key);
 
 #endif

@@ -69,7 +69,7 @@ const char *mv_real_text(char text[MV_REAL_TEXT], double real)
     return text;
 }
 
-/* `base` for what is not a digit. */
+/* Returns `base` for a character that is not a digit. */
 static uint32_t digit_of(char c, uint32_t base)
 {
     uint32_t digit = base;

@@ -17,8 +17,8 @@ void mv_pages_unmap(void *at, uint64_t bytes)
 }
 
 #if defined __SANITIZE_THREAD__ || defined MV_POSIX
-/* ThreadSanitizer does not see mremap, and takes a new mapping for what was there before; others
- * than Linux have none. */
+/* ThreadSanitizer does not intercept mremap, and takes the new mapping for the old one; systems
+ * other than Linux have no mremap. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes)
 {
     void *moved = mv_pages_map(bytes);

@@ -1,4 +1,4 @@
-/* Memory from the system, in whole pages, for base/arena.h alone. base/pages.c is for Linux;
+/* Memory from the system in whole pages, used only by base/arena.h. base/pages.c is for Linux;
  * web/system/pages.c for WebAssembly, which has no mappings. */
 #ifndef MV_BASE_PAGES_H
 #define MV_BASE_PAGES_H
@@ -7,15 +7,15 @@
 
 enum { MV_PAGE = 4096 };
 
-/* `bytes` (a multiple of MV_PAGE) of zeros, of which only those cost memory that are touched; NULL
- * when there are none. */
+/* `bytes` zeroed bytes (a multiple of MV_PAGE); only pages that are touched take memory. NULL when
+ * out of memory. */
 void *mv_pages_map(uint64_t bytes);
 
-/* `at` is what mv_pages_map or mv_pages_resize returned for `bytes`. */
+/* `at` was returned by mv_pages_map or mv_pages_resize for `bytes`. */
 void mv_pages_unmap(void *at, uint64_t bytes);
 
-/* The same content with more bytes, perhaps elsewhere; the new ones are zero. NULL when there are
- * none: then nothing has changed. */
+/* Resizes a mapping, which may move; new bytes are zero. NULL when out of memory: nothing has
+ * changed then. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include "base/utf8.h"
 
-/* A program of small steps: those that take a character, and those that lead on without one.
- * Distances are relative, so that a part of a program can be copied and moved. All ways are
- * followed at once, so a character takes at most one look at each step. */
+/* A program of small steps: some take a character, others lead on without one. Distances are
+ * relative, so parts of a program can be copied and moved. All paths are followed at once, so each
+ * character looks at each step at most once. */
 typedef enum {
     TAKE_ONE, /* this character */
     TAKE_ANY,
@@ -29,7 +29,7 @@ typedef struct {
     uint32_t value;      /* TAKE_ONE: the character; TAKE_SET: the row of the set */
 } step;
 
-/* Ranges [first_range, first_range + ranges), or all but those. */
+/* Ranges [first_range, first_range + ranges), or everything else. */
 typedef struct {
     uint16_t first_range, ranges;
     bool is_negated;
@@ -41,14 +41,14 @@ typedef struct {
 
 struct mv_pattern {
     uint32_t count;
-    const step *steps; /* [count], the last is FOUND */
+    const step *steps; /* [count]; the last step is FOUND */
     const set *sets;
     const range *ranges;
     bool can_skip;     /* matches begin with one of `begins` */
-    bool begins[0x80]; /* ASCII; characters beyond it may always begin one */
+    bool begins[0x80]; /* ASCII; any character above it may begin a match */
 };
 
-/* A byte that is no UTF-8. */
+/* An invalid UTF-8 byte. */
 #define BAD_BYTE  0x110000u
 #define NO_LETTER UINT32_MAX
 
@@ -67,7 +67,8 @@ typedef struct {
     range ranges[MOST_RANGES];
 } reader;
 
-static const char too_much[] = "the regular expression repeats or nests too much, or refers back";
+static const char too_much[] =
+    "the regular expression is too complex, or contains a back-reference";
 
 static bool fail(reader *r, const char *why)
 {
@@ -109,7 +110,7 @@ static bool emit(reader *r, step s)
     return true;
 }
 
-/* Puts a step before those from `at` on. */
+/* Inserts a step at `at`. */
 static bool insert(reader *r, uint32_t at, step s)
 {
     if (!has_room(r, 1))
@@ -180,11 +181,11 @@ static bool read_class(reader *r)
         if (r->at - from == strlen(classes[i].name) &&
             memcmp(r->text.data + from, classes[i].name, r->at - from) == 0)
             return (skip(r, ':') && skip(r, ']') && add_class(r, i)) ||
-                   fail(r, "a class of characters has no ':]'");
-    return fail(r, "no such class of characters");
+                   fail(r, "a character class has no ':]'");
+    return fail(r, "unknown character class");
 }
 
-/* A character of a bracket expression: a, [.a.] or [=a=]. */
+/* A character in a bracket expression: a, [.a.] or [=a=]. */
 static bool read_member(reader *r, uint32_t *out)
 {
     char sign = 0;
@@ -198,7 +199,7 @@ static bool read_member(reader *r, uint32_t *out)
     if (peek(r) < 0)
         return fail(r, "a '[' has no ']'");
     *out = letter_at(r->text, &r->at);
-    return sign == 0 || (skip(r, sign) && skip(r, ']')) || fail(r, "no such character");
+    return sign == 0 || (skip(r, sign) && skip(r, ']')) || fail(r, "unknown character name");
 }
 
 /* After the '['. */
@@ -225,7 +226,7 @@ static bool read_set(reader *r)
                 return false;
         }
         if (last < first)
-            return fail(r, "a range of characters ends before it begins");
+            return fail(r, "a character range ends before it begins");
         if (!add_range(r, first, last))
             return false;
     }
@@ -246,7 +247,7 @@ static bool read_escape(reader *r)
     const char *edge = c > 0 ? strchr(edges, c) : NULL;
 
     if (c < 0)
-        return fail(r, "a '\\' at the end");
+        return fail(r, "the regular expression ends in '\\'");
     if (isdigit(c))
         return fail(r, too_much);
     if (c == 'w' || c == 'W' || c == 's' || c == 'S') {
@@ -267,7 +268,7 @@ static bool read_atom(reader *r)
     int c = peek(r);
 
     if (c == '*' || c == '+' || c == '?' || c == '{')
-        return fail(r, "there is nothing to repeat");
+        return fail(r, "nothing to repeat");
     if (skip(r, '('))
         return read_choice(r) && (skip(r, ')') || fail(r, "a '(' has no ')'"));
     if (skip(r, '['))
@@ -283,7 +284,7 @@ static bool read_atom(reader *r)
     return emit(r, (step){.kind = TAKE_ONE, .value = letter_at(r->text, &r->at)});
 }
 
-/* Copies steps to the end. */
+/* Appends a copy of the steps. */
 static void copy(reader *r, uint32_t from, uint32_t length)
 {
     memcpy(&r->steps[r->count], &r->steps[from], length * sizeof *r->steps);
@@ -306,7 +307,7 @@ static bool make_repeated(reader *r, uint32_t from)
 
 #define NO_END UINT32_MAX
 
-/* The steps from `from` on at least `least` and at most `most` times. */
+/* Repeats the steps from `from` on at least `least` and at most `most` times. */
 static bool repeat(reader *r, uint32_t from, uint32_t least, uint32_t most)
 {
     uint32_t length = r->count - from, further = most == NO_END ? 0 : most - least;
@@ -319,7 +320,7 @@ static bool repeat(reader *r, uint32_t from, uint32_t least, uint32_t most)
         return false;
     for (uint32_t i = 1; i < least; i++)
         copy(r, from, length);
-    if (most == NO_END) /* the last one again and again; none of it: all is optional */
+    if (most == NO_END) /* the last copy loops; without any copies, all is optional */
         return make_repeated(r, r->count - length) && (least || make_optional(r, from));
     if (least == 0) {
         make_optional(r, from);
@@ -356,7 +357,7 @@ static bool read_times(reader *r, uint32_t *least, uint32_t *most)
             *most = NO_END;
     }
     return (skip(r, '}') && (has_least || has_most) && *least <= *most) ||
-           fail(r, "a '{' that does not say how often");
+           fail(r, "a '{' has no valid repeat count");
 }
 
 static bool read_piece(reader *r)
@@ -389,7 +390,7 @@ static bool read_branch(reader *r)
     return true;
 }
 
-/* Branches with '|' between them, up to the end or the ')'. */
+/* Alternatives separated by '|', up to the end or the ')'. */
 static bool read_choice(reader *r)
 {
     uint32_t from = r->count, go;
@@ -447,9 +448,9 @@ typedef struct {
 
 typedef struct {
     const mv_pattern *p;
-    uint32_t before, after; /* characters around the place; NO_LETTER: none */
+    uint32_t before, after; /* characters on both sides of the position; NO_LETTER: none */
     uint32_t turn;
-    uint32_t seen[MV_PATTERN_MOST_PARTS + 1]; /* the last turn of each step */
+    uint32_t seen[MV_PATTERN_MOST_PARTS + 1]; /* the last round in which each step was visited */
     uint16_t open[MV_PATTERN_MOST_PARTS + 2];
     steps_now lists[2];
 } matching;
@@ -479,7 +480,7 @@ static bool holds(const matching *m, step_kind kind)
     }
 }
 
-/* Puts a step where `open` has a place for it: each is there once a turn at most. */
+/* Adds a step in the order of `open`, at most once a round. */
 static void visit(matching *m, uint32_t row, uint32_t *open)
 {
     if (m->seen[row] == m->turn)
@@ -488,7 +489,8 @@ static void visit(matching *m, uint32_t row, uint32_t *open)
     m->open[(*open)++] = (uint16_t)row;
 }
 
-/* Follows a step to all that take a character. True: to the end of the expression. */
+/* Follows a step to all the steps that take a character. True: the end of the expression was
+ * reached. */
 static bool follow(matching *m, uint32_t row, steps_now *list)
 {
     uint32_t open = 0;
@@ -529,7 +531,7 @@ static void start(matching *m, const mv_pattern *p)
     memset(m->seen, 0, p->count * sizeof *m->seen);
 }
 
-/* The next character, after those that begin no match if none has begun. */
+/* The next character; before a match has begun, skips characters that cannot begin one. */
 static uint32_t next_letter(const mv_pattern *p, mv_span text, uint64_t *at, bool may_skip)
 {
     if (may_skip && p->can_skip)
@@ -570,7 +572,8 @@ bool mv_pattern_is_in(const mv_pattern *p, mv_span text)
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-/* What is before a place counts for no step but those with an edge, which are not skipped to. */
+/* Only steps with an edge depend on the characters before a position, and they are never skipped
+ * to. */
 static void find_begins(mv_pattern *p)
 {
     matching m;

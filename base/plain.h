@@ -1,12 +1,12 @@
-/* Structs that are compared byte by byte (memcmp) have no padding, whose bytes may differ between
- * equal values: inside of
+/* Structs that are compared byte by byte (memcmp) must not have padding, because padding bytes may
+ * differ between equal values. Within
  *
  *     MV_PLAIN_BEGIN
  *     typedef struct { ... } mv_some_ask;
  *     MV_PLAIN_END
  *
- * a struct with padding does not compile. The page has pointers of four bytes: a pointer or a
- * size_t comes after numbers of eight bytes, and pairs of them do. */
+ * a struct with padding does not compile. Pointers in the page have four bytes: put pointers and
+ * size_t members after eight-byte numbers, in pairs. */
 #ifndef MV_BASE_PLAIN_H
 #define MV_BASE_PLAIN_H
 

@@ -1,21 +1,21 @@
-/* A set of small numbers with fast "next member" and "previous member": a bitmap with bitmaps of
- * its non-empty words above it, 64 to one. Every operation takes at most six steps. */
+/* A set of small numbers with fast "next member" and "previous member": a bitmap, and above it
+ * bitmaps of non-empty words, each 64 times smaller. Every operation takes at most six steps. */
 #ifndef MV_BASE_RANKSET_H
 #define MV_BASE_RANKSET_H
 
 #include "base/arena.h"
 
-#define MV_RANKSET_LEVELS 6 /* 64^6 is above 2^32 */
+#define MV_RANKSET_LEVELS 6 /* 64^6 is more than 2^32 */
 #define MV_NO_RANK        UINT32_MAX
 
 typedef struct {
-    uint64_t *level[MV_RANKSET_LEVELS]; /* level[0] has the members; one word at the top */
+    uint64_t *level[MV_RANKSET_LEVELS]; /* level[0] holds the members; the top level has one word */
     uint32_t words[MV_RANKSET_LEVELS];
     uint32_t levels;
     uint32_t count; /* members are 0 to count - 1 */
 } mv_rankset;
 
-/* An empty set of numbers below `count`. False when memory is out. */
+/* An empty set of numbers below `count`. False when out of memory. */
 bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set);
 
 void mv_rankset_add(mv_rankset *set, uint32_t rank);

@@ -1,13 +1,13 @@
-/* Binary search in keys that never fall.
+/* Binary search in keys in ascending order.
  *
- *     lower bound: the first row whose key is not below the one sought; `count` when there is none
+ *     lower bound: the first row whose key is at least the wanted key; `count` when there is none
  *     upper bound: the first row whose key is above it; `count` when there is none
  *
  * so [lower, upper) are the rows with that key, and upper - 1 is the last row at or before it.
  *
  *     uint32_t row = mv_lower_bound_u64(places->addr, places->count, addr);    _u32, _i64 too
  *
- * For keys that are not a column, mv_bisect asks the caller about one row at a time:
+ * For keys that are not a column, the caller compares one row at a time:
  *
  *     mv_bisect b = mv_bisect_over(0, count);
  *     while (mv_bisect_next(&b))
@@ -23,10 +23,10 @@
 
 typedef struct {
     uint64_t low, high; /* the answer is one of [low, high] */
-    uint64_t middle;    /* the row that is asked about */
+    uint64_t middle;    /* the row to compare next */
 } mv_bisect;
 
-/* Searches [low, high); `high` is the answer when all rows are before the place sought. */
+/* Searches [low, high); `high` is the answer when all rows are before the wanted position. */
 static inline mv_bisect mv_bisect_over(uint64_t low, uint64_t high)
 {
     return (mv_bisect){.low = low, .high = high};
@@ -39,8 +39,7 @@ static inline bool mv_bisect_next(mv_bisect *b)
     return b->low < b->high;
 }
 
-/* Whether row `middle` is before the place sought. Must be true for the first rows and false for
- * the rest. */
+/* Whether row `middle` is before the wanted position: true for the first rows, then false. */
 static inline void mv_bisect_tell(mv_bisect *b, bool is_before)
 {
     if (is_before)

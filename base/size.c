@@ -11,7 +11,7 @@
 
 const char *const mv_size_units[MV_SIZE_UNITS] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
-/* Not by printf: `trace` prints millions of sizes. */
+/* Faster than printf: `trace` prints millions of sizes. */
 const char *mv_size_text(char text[MV_SIZE_TEXT], uint64_t bytes)
 {
     static const uint32_t tens[] = {1, 10, 100};

@@ -3,11 +3,11 @@
 #include <string.h>
 
 enum {
-    FEW = 24,          /* key rows that are sorted by insertion */
-    BLOCK = 128,       /* rows that are sorted with memory of the stack */
-    SHORT_RUN = 16,    /* rows that are sorted by insertion before runs are merged */
-    BUFFER = 2048,     /* bytes of the stack for merging */
-    MOST_COPIED = 256, /* bytes of a row of which all are copied at once */
+    FEW = 24,          /* up to this many key rows are sorted by insertion */
+    BLOCK = 128,       /* up to this many rows are sorted with stack memory */
+    SHORT_RUN = 16,    /* runs of this many rows are sorted by insertion before merging */
+    BUFFER = 2048,     /* stack bytes for merging */
+    MOST_COPIED = 256, /* rows up to this many bytes are all copied at once */
     TEXT_STEP = 7      /* bytes of a text in one key */
 };
 
@@ -24,7 +24,7 @@ static void insert_key_rows(mv_key_row *rows, uint64_t count)
     }
 }
 
-/* A byte at a time, from the lowest. A byte that all keys share is skipped. */
+/* One byte at a time, lowest first. A byte that all keys share is skipped. */
 void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count)
 {
     uint64_t start[8][256];
@@ -57,7 +57,7 @@ void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count)
         memcpy(rows, from, count * sizeof *rows);
 }
 
-/* The same with row numbers alone, which need a quarter of the memory. */
+/* Sorts row numbers alone, which needs a quarter of the memory. */
 uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count)
 {
     uint32_t *rows = mv_arena_grow(arena, NULL, ((uint64_t)count + 1) * sizeof *rows);
@@ -142,8 +142,8 @@ static void rotate(const merger *m, uint64_t first, uint64_t middle, uint64_t en
     reverse(m, first, end);
 }
 
-/* The first row of [first, end) that does not belong before `row`: above it, or with `is_lower` as
- * large as it too. */
+/* The first row of [first, end) that does not belong before `row`: a row above it or, with
+ * `is_lower`, equal to it. */
 static uint64_t bound(const merger *m, uint64_t first, uint64_t end, const char *row, bool is_lower)
 {
     while (first < end) {
@@ -188,8 +188,8 @@ static void merge_backward(const merger *m, uint64_t first, uint64_t middle, uin
     memcpy(row_at(m, first) + (left - left_end), m->buffer, (uint64_t)(right - m->buffer));
 }
 
-/* Merges two sorted neighbours. If neither fits the buffer, both are cut in two, at the middle of
- * the longer one and where that row belongs in the other, and the halves are merged. */
+/* Merges two sorted neighbours. If neither fits the buffer, both are split, the longer one in the
+ * middle and the other where that row belongs, and the halves are merged. */
 static void merge(const merger *m, uint64_t first, uint64_t middle, uint64_t end)
 {
     while (first < middle && middle < end) {
@@ -218,7 +218,7 @@ static void merge(const merger *m, uint64_t first, uint64_t middle, uint64_t end
     }
 }
 
-/* Merges sorted runs of `width` rows until there is one. */
+/* Merges sorted runs of `width` rows until one run remains. */
 static void merge_runs(const merger *m, uint64_t count, uint64_t width)
 {
     for (; width < count; width *= 2)
@@ -279,8 +279,8 @@ static uint64_t key_of_f64(double value)
     return bits >> 63 ? ~bits : bits ^ (uint64_t)1 << 63;
 }
 
-/* The next bytes of a text, the first one highest, and in the lowest byte how many there are: 0 no
- * text, 1 none, ..., 9 more than fit. */
+/* The next bytes of a text, the first one highest; the lowest byte counts them: 0 no text, 1 no
+ * bytes, ..., 9 more than fit. */
 static uint64_t key_of_bytes(const uint8_t *at, uint64_t left)
 {
     uint64_t key = 0;
@@ -307,7 +307,7 @@ static uint64_t key_of_span(const char *member, uint64_t from)
     return key_of_bytes(text.data + from, text.length - from);
 }
 
-/* A member as a number that sorts like the member; for a text, its bytes from `from` on. */
+/* A member as a number that sorts in the same order; for a text, its bytes from `from` on. */
 static uint64_t key_of(const char *row, const mv_sort_key *key, uint64_t from)
 {
     const char *member = row + key->at;
@@ -355,7 +355,7 @@ static bool goes_on(const mv_sort_key *key, uint64_t value)
 }
 
 /* Orders rows that are equal in all keys before `key`, and in the first `from` bytes of `key`: by
- * the rest of it, then each run of equal rows by the keys after it. */
+ * the rest of `key`, then each run of equal rows by the later keys. */
 static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t key, uint64_t from)
 {
     while (count > 1 && key < s->key_count) {
@@ -365,7 +365,7 @@ static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t
         for (uint64_t i = 0; i < count; i++)
             run[i].key = key_of(s->rows + run[i].row * s->size, by, from) ^ flip;
         mv_sort_key_rows(run, s->spare, count);
-        if (run[0].key == run[count - 1].key) { /* a loop: equal long texts must not recurse deep */
+        if (run[0].key == run[count - 1].key) { /* a loop: no deep recursion for equal texts */
             bool is_more = goes_on(by, run[0].key ^ flip);
             from = is_more ? from + TEXT_STEP : 0;
             key += !is_more;
@@ -384,8 +384,8 @@ static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t
     }
 }
 
-/* Puts every row where the order wants it: by a copy where there is room for one, since the reads
- * then need not wait for each other; else cycle by cycle. The order is used up. */
+/* Moves every row to its place in the order. Copies all rows if there is memory, since the reads
+ * are then independent; otherwise follows the cycles. Overwrites the order. */
 static void move_rows(const sorter *s, mv_key_row *order, uint64_t count)
 {
     char held[256], *copy = (char *)s->spare;

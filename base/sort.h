@@ -1,14 +1,14 @@
-/* Sorting. Every sort here is stable: rows with equal keys keep their order. So the same input
- * gives the same output on every machine.
+/* Stable sorting: rows with equal keys keep their order, so the same input gives the same output on
+ * every machine.
  *
  *     mv_sort_rows(arena, pins, count, MV_FALLING(mv_pin, bytes), MV_RISING(mv_pin, group.row));
  *
- * The arena lends temporary memory, which it has back afterwards. When it is NULL or its budget is
- * spent, the rows are sorted without memory: slower, but into the same order. So sorting rows never
- * fails. A hundred rows need no memory.
+ * Temporary memory comes from the arena and is returned to it. When the arena is NULL or its budget
+ * is spent, the rows are sorted without memory: slower, but into the same order. So sorting rows
+ * never fails. A hundred rows need no memory.
  *
- * Cost: for each key a radix sort of numbers, which is linear, and one move of each row at the end;
- * O(n log^2 n) without memory. */
+ * Cost: a linear radix sort of numbers for each key, and one move of each row at the end; O(n log^2
+ * n) without memory. */
 #ifndef MV_BASE_SORT_H
 #define MV_BASE_SORT_H
 
@@ -24,36 +24,36 @@ typedef enum {
     MV_KEY_U64,
     MV_KEY_I32,
     MV_KEY_I64,
-    MV_KEY_F32, /* NaNs are above all numbers; both zeros are equal */
+    MV_KEY_F32, /* NaNs come after all numbers; both zeros are equal */
     MV_KEY_F64,
-    MV_KEY_TEXT, /* const char *, as strcmp does it; NULL comes first */
-    MV_KEY_SPAN  /* mv_span, byte by byte; a text comes before its continuations */
+    MV_KEY_TEXT, /* const char *, in strcmp order; NULL comes first */
+    MV_KEY_SPAN  /* mv_span, byte by byte; a prefix comes first */
 } mv_key_kind;
 
 typedef struct {
     uint32_t at; /* the member's offset in the row */
     uint8_t kind;
-    bool is_falling; /* the largest first */
+    bool is_falling; /* largest first */
 } mv_sort_key;
 
-/* The kind of an expression's type. Enums and row numbers inside ids (`stack.row`) are uint32_t. */
+/* The key kind of a member's type. Enums and row numbers in ids (`stack.row`) are uint32_t. */
 #define MV_KEY_KIND(member) \
     _Generic((member), bool: MV_KEY_U8, uint8_t: MV_KEY_U8, uint16_t: MV_KEY_U16,                  \
              uint32_t: MV_KEY_U32, uint64_t: MV_KEY_U64, int32_t: MV_KEY_I32, int64_t: MV_KEY_I64, \
              float: MV_KEY_F32, double: MV_KEY_F64, char *: MV_KEY_TEXT,                           \
              const char *: MV_KEY_TEXT, mv_span: MV_KEY_SPAN)
 
-/* A key for rows of `type`: by one of its members, the smallest or the largest first. */
+/* A key for rows of `type`: one of its members, smallest or largest first. */
 #define MV_RISING(type, member) \
     ((mv_sort_key){offsetof(type, member), MV_KEY_KIND(((type *)0)->member), false})
 #define MV_FALLING(type, member) \
     ((mv_sort_key){offsetof(type, member), MV_KEY_KIND(((type *)0)->member), true})
 
-/* The same for rows that are plain values: MV_RISING_VALUES(uint64_t). */
+/* Keys for rows that are plain values: MV_RISING_VALUES(uint64_t). */
 #define MV_RISING_VALUES(type)  ((mv_sort_key){0, MV_KEY_KIND(*(type *)0), false})
 #define MV_FALLING_VALUES(type) ((mv_sort_key){0, MV_KEY_KIND(*(type *)0), true})
 
-/* Sorts `rows` by the first key, equal ones by the second, and so on. */
+/* Sorts `rows` by the first key, rows with equal keys by the second, and so on. */
 #define mv_sort_rows(arena, rows, count, ...)                                             \
     mv_sort((arena), (rows), (count), sizeof *(rows), (const mv_sort_key[]){__VA_ARGS__}, \
             sizeof((const mv_sort_key[]){__VA_ARGS__}) / sizeof(mv_sort_key))
@@ -63,7 +63,7 @@ void mv_sort(mv_arena *arena, void *rows, uint64_t count, uint64_t size, const m
 
 /* ---- rows by a function ------------------------------------------------------------------- */
 
-/* Below 0 when `a` comes before `b`, above 0 when it comes after, 0 when either order will do. */
+/* Negative when `a` comes before `b`, positive when it comes after, 0 when either order will do. */
 typedef int (*mv_compare)(const void *a, const void *b, const void *context);
 
 /* For orders that are not a list of members. O(n log n) calls, more without memory. */
@@ -72,13 +72,11 @@ void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_c
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* The row numbers of a column in the order of its values: [count], made by mv_arena_grow, so that
- * mv_arena_drop can give it back. Needs as much memory again while it runs. NULL when memory is
- * out.
- */
+/* Row numbers in the order of a column's values: [count], from mv_arena_grow, so mv_arena_drop can
+ * release them. Needs the same amount of memory again while it runs. NULL when out of memory. */
 uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count);
 
-/* A number and the row that it belongs to. */
+/* A number and its row. */
 typedef struct {
     uint64_t key;
     uint32_t row;

@@ -1,4 +1,4 @@
-/* Texts made with printf's formats. */
+/* Texts made with printf formats. */
 #ifndef MV_BASE_TEXT_H
 #define MV_BASE_TEXT_H
 
@@ -7,37 +7,35 @@
 
 #include "base/arena.h"
 
-/* A text of any length in the arena. NULL when memory is out.
+/* A text of any length in the arena. NULL when out of memory.
  *
- *     why = mv_arena_printf(arena, "%u requests failed", count);
- */
+ *     why = mv_arena_printf(arena, "%u requests failed", count); */
 char *mv_arena_printf(mv_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* Texts in an arena of which each may fail: that is asked once, after the last. */
+/* Builds several texts in an arena; one check after the last one finds any failure. */
 typedef struct {
     mv_arena *arena;
     bool failed; /* memory ran out */
 } mv_telling;
 
-/* The text; "" when memory is out. */
+/* The text; "" when out of memory. */
 const char *mv_say(mv_telling *words, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds to the end of a text in a buffer of `size` bytes. False when it was cut to fit, which
- * happens between characters. The text always ends in NUL.
+/* Appends to the text in a buffer of `size` bytes. Returns false if the result was cut to fit,
+ * which never splits a character. The text always ends in NUL.
  *
  *     char line[256] = "";
- *     mv_text_append(line, sizeof line, ", %u streams", streams);
- */
+ *     mv_text_append(line, sizeof line, ", %u streams", streams); */
 bool mv_text_append(char *text, uint64_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Whether a file's name has an ending and something before it: "a.svg", but not ".svg". */
+/* Whether a file name has this ending with something before it: "a.svg", but not ".svg". */
 static inline bool mv_text_has_ending(const char *name, const char *ending)
 {
     size_t length = strlen(name), tail = strlen(ending);

@@ -1,4 +1,4 @@
-/* Distinct texts, numbered in the order in which they were added.
+/* Distinct texts, numbered in the order of their addition.
  *
  *     mv_texts names = {.arena = arena};
  *     uint32_t number = mv_texts_add(&names, mv_text_span(name));    MV_NO_TEXT: out of memory
@@ -16,7 +16,7 @@
 
 #define MV_NO_TEXT UINT32_MAX
 
-/* Empty is all zero, except for the arena. */
+/* An empty table is all zeros except for its arena. */
 typedef struct {
     mv_arena *arena;
     mv_span *text; /* [count] */
@@ -29,7 +29,7 @@ static inline mv_span mv_text_span(const char *text)
     return (mv_span){(const uint8_t *)text, strlen(text)};
 }
 
-/* The number of a text, old or new; MV_NO_TEXT when memory is out. */
+/* The number of a new or known text; MV_NO_TEXT when out of memory. */
 uint32_t mv_texts_add(mv_texts *texts, mv_span text);
 
 #endif

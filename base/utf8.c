@@ -67,7 +67,7 @@ uint64_t mv_utf8_count(const char *text, uint64_t length)
     return count;
 }
 
-/* Leaves the last character out when its first byte promises more bytes than are left. */
+/* Leaves out the last character if its first byte needs more bytes than remain. */
 uint64_t mv_utf8_cut(const char *text, uint64_t most)
 {
     uint64_t cut = strnlen(text, most), begin = cut;

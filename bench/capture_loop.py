@@ -1,11 +1,11 @@
 """One measured process of bench/capture: capture_loop.py RECORDER RESULT LOOP=STEPS...
 
 RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt, gpt48 or tiny. Writes, for
-each loop, the times of the steps after the warm-up in milliseconds, beside each the time of a
-yardstick around it, and what was added to the live file, if the shim is there.
+each loop, the step times after the warm-up in milliseconds, each with the time of a reference workload
+around it, and the bytes added to the live file, if the shim is loaded.
 
-The yardstick is the same kind of work without a single allocation: operators in place. Neighbouring
-processes differ in speed by half on a virtual machine, and both by the same factor."""
+The reference is the same kind of work without allocations: in-place operators. Consecutive processes on a
+virtual machine differ in speed by half, and both workloads by the same factor."""
 
 import glob
 import json
@@ -40,7 +40,7 @@ def gpt_loop(batch=8):
 
 
 def tiny_loop():
-    """As many allocations in as little time as eager PyTorch can."""
+    """The highest allocation rate that eager PyTorch reaches."""
     x = torch.ones(64, device="cuda")
 
     def step():
@@ -52,12 +52,12 @@ def tiny_loop():
     return step
 
 
-# A GPT step of 8 sequences waits for the processor, one of 48 for the GPU.
+# A GPT step with 8 sequences waits for the processor, a step with 48 for the GPU.
 LOOPS = {"gpt": gpt_loop, "gpt48": lambda: gpt_loop(48), "tiny": tiny_loop}
 
 
 def live_bytes():
-    """Committed bytes of this process's live file, by kind of chunk."""
+    """Committed bytes in this process's live file, by chunk kind."""
     sums = dict.fromkeys(KINDS.values(), 0)
     for path in glob.glob(os.environ.get("MEMVIZ_OUT", "/nowhere") + f".{os.getpid()}.live"):
         with open(path, "rb") as file:
@@ -79,7 +79,7 @@ def live_bytes():
 
 
 def yardstick(x):
-    """Milliseconds that operators in place take now."""
+    """Milliseconds that in-place operators take now."""
     started = time.perf_counter()
     for _ in range(200):
         x.mul_(0.5)

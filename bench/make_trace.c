@@ -1,16 +1,16 @@
-/* Writes a long trace as a container, for timing what works on many events.
+/* Writes a long trace as a container, to time code that handles many events.
  *
  *     make_trace EVENTS LIVE OUT.bin
  *
  * A training loop on the simulated allocator (analyze/replay/replay_heap.h): addresses, segments
- * and the final heap are those that PyTorch's would give. The trace has at least EVENTS events and
- * ends with a whole call; about LIVE allocations are alive on average. The same arguments give the
- * same file.
+ * and the final heap match PyTorch's allocator. The trace has at least EVENTS events and ends with
+ * a complete call; on average about LIVE allocations are alive. The same arguments give the same
+ * file.
  *
  *     allocations alive            ▁▃▅▇▆▄▂▁▃▅▇▆▄▂   activations: six fifths of LIVE at the top
  *                                  ██████████████   weights and states of the optimizer: two fifths
  *
- * Each layer's forward and backward also make short-lived tensors; a step now and then has another
+ * Each layer's forward and backward also make short-lived tensors; some steps have another
  * batch size, and every step forgets one small tensor: a leak to find. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +144,7 @@ static void free_tensor(program *p, const tensor *t)
 
 /* ---- the training loop -------------------------------------------------------------------- */
 
-/* Mostly small, some large; a site always asks for the same, but for the batch. */
+/* Mostly small, some large; a site always requests the same size, except for the batch factor. */
 static uint64_t bytes_of(const program *p, uint32_t layer, uint32_t op)
 {
     static const uint32_t units[OPS] = {2, 1, 8, 64, 16, 3, 900, 128, 4, 2500, 32, 1};

@@ -5,7 +5,7 @@
  *
  *     {"device":0,"rows":3,"ticks":9,"polygons":[{"bytes":512,"x":[0,4,7],"offset":[0,0,0]}, ...]}
  *
- * The MOST largest allocations are drawn; in order of birth. */
+ * Prints the MOST largest allocations, in order of birth. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

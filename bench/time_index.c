@@ -1,6 +1,6 @@
 /* Times the index of a file's first device with events, for bench/index: prints one JSON object.
- * The least of several rounds of processor time, so that a busy machine does not count; one thread
- * does it all. Reading is not counted. */
+ * Reports the minimum processor time of several rounds, so that other load does not count;
+ * everything runs in one thread. Reading is not counted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -97,7 +97,7 @@ static bool time_live_sets(timing *t, mv_err *err)
     return true;
 }
 
-/* All rows drawn, and whole outlines of rows picked at random, in ticks. */
+/* Draws all rows, and whole outlines of randomly picked rows, in ticks. */
 static bool time_outlines(timing *t, mv_err *err)
 {
     double start = seconds_now(), took;

@@ -1,6 +1,6 @@
-/* Reads a file to a complete model once and prints, for bench/read, as one JSON object: seconds
- * by the wall clock, the process's peak resident bytes, and what was read. A process of its own
- * for each measurement: nothing is warm but the page cache. */
+/* Reads a file to a complete model once and prints one JSON object, for bench/read: wall-clock
+ * seconds, the process's peak resident bytes, and the contents of the file. Each measurement runs
+ * in a separate process, so only the page cache is warm. */
 #include "parse/readers.h"
 
 #include <stdio.h>

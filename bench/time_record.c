@@ -1,11 +1,11 @@
-/* What recording one event costs, without the program around it: replays the allocator's events of
- * a snapshot through the recorder, once as fast as it goes for the time, and once at the
- * snapshot's own times for the bytes. Prints one JSON object.
+/* Measures the cost of recording one event, without the program around it: replays a snapshot's
+ * allocator events through the recorder, once at full speed for the time, and once at the
+ * snapshot's original times for the bytes. Prints one JSON object.
  *
  *     MEMVIZ_OUT=/tmp/x MEMVIZ_STACKS=python time_record SNAPSHOT FRAMES
  *
- * Stacks are FRAMES deep and as many different ones as the snapshot has; walking them is not a part
- * of it (tests/programs/fixed_stack.c has them ready). */
+ * Stacks are FRAMES deep, and as many of them differ as in the snapshot; walking them is not
+ * measured (tests/programs/fixed_stack.c prepares them). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,7 +18,7 @@
 
 enum { MOST_FRAMES = 60 };
 
-static uint64_t told_us; /* the time that the recorder is told; 0: the clock's */
+static uint64_t told_us; /* the time given to the recorder; 0: use the clock */
 
 int __real_clock_gettime(clockid_t which, struct timespec *now);
 int __wrap_clock_gettime(clockid_t which, struct timespec *now);
@@ -55,7 +55,7 @@ static bool is_replayed(const mv_events *events, uint32_t i)
     return events->action[i] == MV_ACTION_ALLOC || events->action[i] == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Events that were replayed. Without `records` only what surrounds them is done. */
+/* The number of replayed events. Without `records` only the surrounding work is done. */
 static uint64_t replay(const mv_events *events, uint32_t frames, bool records, bool tells_time)
 {
     uint64_t count = 0;

@@ -1,5 +1,6 @@
-/* Replays a file's first device with events, for bench/replay: prints one line a replay, the least
- * milliseconds of several rounds, by the wall clock. Reading and mv_lives_find are not counted. */
+/* Replays a file's first device with events, for bench/replay: prints one line for each replay,
+ * with the minimum wall-clock milliseconds of several rounds. Reading and mv_lives_find are not
+ * counted. */
 #include "analyze/replay/replay.h"
 #include "parse/readers.h"
 

@@ -23,8 +23,8 @@ static mv_code failed(mv_err *err, sqlite3 *db)
                    db ? sqlite3_errmsg(db) : "out of memory");
 }
 
-/* CREATE TABLE and INSERT for a table. A column of numbers has no type: with INTEGER, SQLite makes
- * a rounded REAL of a text that is a number beyond 2^63 - 1. */
+/* CREATE TABLE and INSERT for a table. Number columns have no type: with INTEGER, SQLite would turn
+ * a text with a number beyond 2^63 - 1 into a rounded REAL. */
 static void spell(const mv_export_table *table, const mv_export_columns *columns,
                   char create[MOST_STATEMENT], char insert[MOST_STATEMENT])
 {
@@ -41,7 +41,7 @@ static void spell(const mv_export_table *table, const mv_export_columns *columns
     snprintf(insert + into, (size_t)(MOST_STATEMENT - into), ")");
 }
 
-/* Texts that a database can hold are bound as they are, which is nearly all. */
+/* Texts that a database can hold are bound unchanged: nearly all of them. */
 static int bind_text(sqlite3_stmt *statement, int column, mv_span text)
 {
     uint64_t at = 0;
@@ -142,7 +142,7 @@ static bool fill(const mv_export *export, sqlite3 *db)
     return sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* The database is made in memory, so that it goes through a sink like any other file. */
+/* The database is built in memory, so that it goes through a sink like any other file. */
 static sqlite3_int64 most_bytes(const mv_budget *budget)
 {
     uint64_t left = budget->limit > budget->used ? budget->limit - budget->used : 0;

@@ -57,7 +57,7 @@ static mv_cell stream_of(const mv_export *x, mv_stream_id id)
     return id.row < s->count ? number(s->value[id.row]) : none();
 }
 
-/* A pool is two columns. */
+/* A pool takes two columns. */
 static void put_pool(const mv_export *x, mv_pool_id id, mv_cell *cells)
 {
     const mv_pools *p = &x->trace->pools;
@@ -103,7 +103,7 @@ static mv_cell cell_of(const mv_export *x, const mv_table_column *column, const 
     return column->size == 8 ? bytes_of(wide) : row_of(narrow);
 }
 
-/* A pool would be two cells, and the floats are those of the settings. */
+/* A pool would take two cells, and floats occur only in the settings. */
 static bool is_listed(const mv_table_column *column)
 {
     return !column->is_rare && !column->is_unlisted && column->kind != MV_KIND_FIRST &&
@@ -170,7 +170,7 @@ void mv_export_columns_of(const mv_export_table *table, mv_export_columns *out)
             return;
 }
 
-/* ---- of a device ------------------------------------------------------------------------- */
+/* ---- device tables ----------------------------------------------------------------------- */
 
 static uint64_t count_events(const mv_export *x, uint32_t device)
 {
@@ -245,7 +245,7 @@ static void read_segment(const mv_export *x, uint32_t device, uint64_t row, mv_c
     c[11] = row_of(s->stack[row].row);
 }
 
-/* ---- of the file ------------------------------------------------------------------------- */
+/* ---- file tables -------------------------------------------------------------------------- */
 
 static uint64_t count_blocks(const mv_export *x, uint32_t device)
 {
@@ -253,7 +253,7 @@ static uint64_t count_blocks(const mv_export *x, uint32_t device)
     return x->blocks_before[x->trace->segments.count];
 }
 
-/* The table has the blocks of the device's segments: not those of the host. */
+/* The table contains the blocks of the device's segments, but not of the host's. */
 static uint64_t row_of_block(const mv_export *x, uint64_t row, uint32_t *segment)
 {
     const mv_segments *s = &x->trace->segments;
@@ -317,7 +317,7 @@ static void read_call(const mv_export *x, uint32_t device, uint64_t row, mv_cell
 
 const mv_export_table mv_export_tables[] = {
     {.name = "allocations",
-     .help = "one row an allocation: its bytes, from which event to which, by which stack",
+     .help = "one row an allocation: its bytes, first and last event, and stack",
      .columns = "device allocation addr requested block is_exact born freed completed segment "
                 "stack is_leaked",
      .by_device = true,
@@ -332,7 +332,7 @@ const mv_export_table mv_export_tables[] = {
      .rows = count_events,
      .read = read_event},
     {.name = "segments",
-     .help = "one row a segment, or a part that was mapped by itself",
+     .help = "one row a segment, or a separately mapped part",
      .columns = "device segment addr size stream pool_a pool_b kind:text is_expandable born died "
                 "stack",
      .by_device = true,
@@ -359,16 +359,16 @@ const mv_export_table mv_export_tables[] = {
      .columns = "name time_us device stage",
      .model = MV_WIRE_ANNOTATIONS},
     {.name = "api_calls",
-     .help = "captures: one row a call of the CUDA runtime or driver",
+     .help = "captures: one row a call to the CUDA runtime or driver",
      .columns = "api_call api library device time_us addr size handle result event stack",
      .model = MV_WIRE_API_CALLS,
      .read = read_call},
     {.name = "heap_calls",
-     .help = "captures: one row a call about a block of another allocator",
+     .help = "captures: one row a call for a block of another allocator",
      .columns = "heap action library device time_us addr size stack",
      .model = MV_WIRE_HEAP_CALLS},
     {.name = "samples",
-     .help = "captures: what the device said of its memory",
+     .help = "captures: the device's memory use, as sampled",
      .columns = "device time_us used total process",
      .model = MV_WIRE_SAMPLES},
     {.name = "facts",
@@ -431,8 +431,8 @@ static void leave_out(mv_export *export, const int32_t *device, uint32_t rows)
             export->leaves_out[device[i]] = true;
 }
 
-/* An annotation has the device that was current, which need not be one that is used: where nothing
- * else happened, annotations are kept. */
+/* An annotation belongs to the device that was current, which may be unused: annotations are kept
+ * if nothing else happened on their device. */
 static void leave_out_others(mv_export *export)
 {
     const mv_trace *t = export->trace;

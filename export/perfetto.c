@@ -3,8 +3,7 @@
 #include "base/utf8.h"
 #include "export/export.h"
 
-/* Numbers of the fields, and of the values of enumerations:
- * protos/perfetto/trace/trace_packet.proto and
+/* Field numbers and enum values from protos/perfetto/trace/trace_packet.proto and
  * track_event/{track_event,track_descriptor,counter_descriptor,debug_annotation}.proto. */
 enum {
     TRACE_PACKET = 1,
@@ -35,8 +34,7 @@ enum { SEQUENCE_CLEARED = 1, OUR_SEQUENCE = 1 };
 
 enum { MOST_MESSAGE = 4096, MOST_TEXT = 1024 };
 
-/* A message being written. Fields that do not fit are left out; all messages have a bounded size.
- */
+/* A message being written. Fields that do not fit are dropped; all messages have a bounded size. */
 typedef struct {
     uint32_t length;
     uint8_t bytes[MOST_MESSAGE];
@@ -90,7 +88,7 @@ static void put_message(message *m, uint32_t field, const message *inner)
     put_bytes(m, field, inner->bytes, inner->length);
 }
 
-/* Texts in a protobuf are UTF-8: other bytes become question marks. */
+/* Protobuf texts are UTF-8: other bytes become question marks. */
 static void put_text(message *m, uint32_t field, mv_span text)
 {
     uint8_t clean[MOST_TEXT];
@@ -159,7 +157,7 @@ static void put_tracks(writer *w)
     char name[MOST_TEXT];
 
     snprintf(name, sizeof name, "%.900s, device %u%s", w->export->name, w->device->lives.device,
-             w->has_times ? "" : " (no times in the file: 1 us is one event)");
+             w->has_times ? "" : " (no times in the file: one event is 1 us)");
     put_track(w, 0, name);
     for (uint32_t i = 0; i < COUNTERS; i++)
         put_track(w, i + 1, counter_names[i]);
@@ -247,8 +245,8 @@ static bool has_track(const mv_export *x, uint32_t device)
     return false;
 }
 
-/* Annotations without a device are shown on all; those of a device that is not exported on the
- * first, unless it is left out. */
+/* Annotations without a device are shown on all devices; annotations of a device that is not
+ * exported are shown on the first one, unless their device is omitted. */
 static bool shows_annotation(const writer *w, int32_t device)
 {
     if (device < 0 || (uint32_t)device == w->device->lives.device)

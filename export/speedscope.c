@@ -16,7 +16,7 @@ typedef struct {
     mv_sink *sink;
     uint32_t *number; /* [frames] number in the file, from 1; 0: not used */
     uint32_t used;
-    uint32_t no_stack, no_frames; /* numbers of the frames that stand for these */
+    uint32_t no_stack, no_frames; /* numbers of the frames that replace a missing stack or frame */
 } writer;
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -141,7 +141,8 @@ static void put_profile(writer *w, const weights *found, const char *name)
     mv_sink_printf(w->sink, "]}");
 }
 
-/* The bytes allocated after the device's moment; with `is_total` all that ever were. */
+/* Adds up the bytes allocated after the device's moment; with `is_total`, all bytes ever
+ * allocated. */
 static void weigh(const writer *w, const mv_export_device *d, bool is_total, weights *out)
 {
     const mv_alloc_lives *a = &d->lives.allocs;

@@ -1,13 +1,13 @@
-"""What a release needs of the machine that it runs on, and what protects it: prints each fault, and
-exits 1 if there is one.
+"""Checks that a release starts on old systems and is hardened: prints each fault, and exits 1 if there is
+one.
 
-    check.py PATH...            files, or folders with all that is in them
+    check.py PATH...            files, or folders with everything in them
 
-A program or library of a release starts on each glibc from 2.28 on, and brings all else that it is
-linked with: it needs no symbol of a newer version, and no library but the C library's own. It has
-what cmake/Hardening.cmake asks the compiler and the linker for. Objects and archives of objects are
-looked at for what cannot be seen once they are linked with those of others. The text of readelf is
-read, which knows the files of every processor.
+A program or library of a release must start on each glibc from 2.28 on, and must include all other
+libraries: it needs no symbol with a newer version, and no library except the C library's own. It must be
+hardened as requested by cmake/Hardening.cmake. Objects and archives are checked for properties that are
+no longer visible after linking with third-party objects. The check parses the output of readelf, which
+supports files for every processor.
 """
 
 import os
@@ -18,7 +18,7 @@ import sys
 NEWEST = (2, 28)
 LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt)\.so\.\d$|ld-linux-[-\w]+\.so\.\d$")
 PAGE = 4096
-# What objects say of themselves, by processor.
+# Marks in objects, by processor.
 MARKS = {"X86-64": ("IBT", "SHSTK"), "AArch64": ("BTI", "PAC")}
 
 
@@ -44,14 +44,14 @@ def files_of(paths):
             yield from (os.path.join(folder, name) for name in sorted(names))
 
 
-# ---- where it starts --------------------------------------------------------------------------------
+# ---- compatibility ----------------------------------------------------------------------------------
 
 
 def start_faults(text):
     for library in re.findall(r"\(NEEDED\)\s+Shared library: \[(.*?)\]", text):
         if not LIBRARIES.match(library):
             yield f"needs the library {library}"
-    # The versions that it has itself are in another section.
+    # Versions that it defines are in another section.
     wanted = text.partition("Version needs section")[2]
     for name in sorted(set(re.findall(r"Name: (\S+)\s+Flags", wanted))):
         number = re.match(r"GLIBC_(\d+)\.(\d+)", name)
@@ -59,7 +59,7 @@ def start_faults(text):
             yield f"needs {name}"
 
 
-# ---- what protects it -------------------------------------------------------------------------------
+# ---- hardening --------------------------------------------------------------------------------------
 
 
 def machine_of(text):
@@ -67,7 +67,7 @@ def machine_of(text):
 
 
 def calls(text):
-    """What protects functions, of the names that a file wants of others."""
+    """Checks function hardening, from the names that a file imports."""
     names = set(re.findall(r" UND (__\w+_chk|__stack_chk_fail|__stack_chk_guard)\b", text))
     guards = {"__stack_chk_fail", "__stack_chk_guard"}
     if not names & guards:
@@ -77,7 +77,7 @@ def calls(text):
 
 
 def memory_faults(text):
-    """What the loader makes of it: all that can be is read-only, and nothing is both written and run."""
+    """Checks the loaded program: read-only where possible, and no memory both writable and executable."""
     loads = re.findall(r"^  (LOAD|GNU_STACK)\s+(?:0x\w+\s+){5}([R ][W ][E ])", text, re.M)
     flags = re.findall(r"\((?:FLAGS|FLAGS_1)\)\s+(.*)", text)
     if "GNU_RELRO" not in text or not re.search(r"NOW", " ".join(flags)):
@@ -87,9 +87,9 @@ def memory_faults(text):
     if ("GNU_STACK", "RW ") not in loads:
         yield "has an executable stack"
     if any(kind == "LOAD" and "W" in flag and "E" in flag for kind, flag in loads):
-        yield "has memory that is both written and run"
+        yield "has memory that is both writable and executable"
     if [flag for kind, flag in loads if kind == "LOAD"][:1] != ["R  "]:
-        yield "runs its headers (separate-code)"
+        yield "has executable headers (separate-code)"
 
 
 def finished_faults(text):
@@ -98,14 +98,14 @@ def finished_faults(text):
     yield from memory_faults(text)
     yield from calls(text)
     if machine_of(text) == "X86-64" and not re.search(r"x86 feature:.*SHSTK", text):
-        yield "does not keep to the shadow stack (CET)"
+        yield "does not support the shadow stack (CET)"
     for path in re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", text):
         if not all(part.startswith("$ORIGIN/") for part in path.split(":")):
             yield f"looks for libraries in {path}"
 
 
 def frame_faults(path):
-    """A frame of more than a page is probed page by page."""
+    """Checks that frames larger than a page are probed page by page."""
     name = ""
     for line in run("objdump", "-d", "--no-show-raw-insn", path).splitlines():
         if line.endswith(">:"):
@@ -116,7 +116,7 @@ def frame_faults(path):
 
 
 def objects_faults(paths):
-    """What objects lack. A guard is looked for in all of them together: some have no function that needs it."""
+    """Faults of objects. A guard must appear in any of them: some have no function that needs it."""
     texts = {path: run("readelf", "-h", "-n", "-s", "-W", path) for path in paths}
     for path, text in texts.items():
         for part in re.split(r"(?=^File: )", text, flags=re.M):

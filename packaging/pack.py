@@ -22,7 +22,7 @@ import time
 import zipfile
 
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
-# For the shell and man, which look in the prefix and not in a package.
+# For the shell and man, which search the prefix and not a package.
 OF_PREFIX = re.compile(r"share/(man|bash-completion|zsh|fish)/")
 
 
@@ -108,7 +108,7 @@ def pack_wheel(tree, python, version, platform, folder):
 def pack_deb(tree, packaging, version, architecture, out):
     with tempfile.TemporaryDirectory() as work:
         root = os.path.join(work, "memviz")
-        # Debian has these itself: the package recommends theirs.
+        # Debian packages these itself: our package recommends Debian's.
         shutil.copytree(tree, os.path.join(root, "usr"), ignore=shutil.ignore_patterns("fonts", "libSDL2*", "libmicrohttpd*"))
         zsh = os.path.join(root, "usr/share/zsh")
         os.rename(os.path.join(zsh, "site-functions"), os.path.join(zsh, "vendor-completions"))
@@ -124,7 +124,7 @@ def pack_deb(tree, packaging, version, architecture, out):
                     os.path.join(root, "usr/share/lintian/overrides/memviz"))
         date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(EPOCH))
         with open(os.path.join(root, "usr/share/doc/memviz/changelog.Debian"), "w", encoding="utf-8") as file:
-            file.write(f"memviz ({version}-1) unstable; urgency=medium\n\n  * changelog.gz says what is new.\n\n"
+            file.write(f"memviz ({version}-1) unstable; urgency=medium\n\n  * See changelog.gz for the changes.\n\n"
                        f" -- {re.search('Maintainer: (.*)', text).group(1)}  {date}\n")
         for name in ("man/man1/memviz.1", "doc/memviz/changelog", "doc/memviz/changelog.Debian"):
             name = "usr/share/" + name

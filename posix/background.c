@@ -1,4 +1,4 @@
-/* Priorities belong to the whole process, or there is but one thread. */
+/* Priorities apply to the whole process, or there is only one thread. */
 #include "viz/core/background.h"
 
 void mv_background_begin(void)

@@ -1,4 +1,4 @@
-/* Commands that need Linux, and say so. */
+/* Stubs for commands that need Linux; they report that. */
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/report/fields.h"

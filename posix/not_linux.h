@@ -1,4 +1,4 @@
-/* Included first by scripts/check: takes away what only Linux has, so that its use is an error. */
+/* Included first by scripts/check: removes Linux-only functions, so that using them is an error. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Where a mapping cannot be put over another one in one step, and in a page: all stays in memory.
- */
+/* For systems that cannot replace a mapping in one step, and for the page: everything stays in
+ * memory. */
 #include "parse/model/spill.h"
 
 void mv_spill_arena(mv_arena *arena, const char *folder, mv_spilled *out)

@@ -1,5 +1,5 @@
-/* A page cannot open the libraries of a recorded program, and other systems do not have Linux's:
- * the symbols stay unknown, which is what the program says of a file that is not on its machine. */
+/* A page cannot open the libraries of a recorded program, and other systems do not have Linux's
+ * libraries: symbols stay unknown, as for a file that is missing on the program's machine. */
 #include "parse/symbols/symbol_file.h"
 
 bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symbol_answers *answers,

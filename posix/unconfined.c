@@ -1,4 +1,4 @@
-/* No way is known here to take from a process what it does not need. */
+/* No known way to drop a process's privileges here. */
 #include "cli/confine/places.h"
 
 void mv_confine_command(const mv_cli *cli)

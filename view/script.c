@@ -47,7 +47,7 @@ static void paint(script *s)
     s->scene = mv_view_frame(s->view, s->width, s->height, s->ms);
 }
 
-/* Frames until nothing is loading, computing or moving. */
+/* Draws frames until nothing is loading, computing or moving. */
 static bool wait(script *s)
 {
     for (uint32_t i = 0; i < MOST_FRAMES; i++) {
@@ -58,7 +58,7 @@ static bool wait(script *s)
         if (s->view->opts.is_threaded)
             nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
     }
-    return fail(s, "never idle");
+    return fail(s, "the viewer never became idle");
 }
 
 static void give(script *s, mv_input input)
@@ -94,7 +94,7 @@ static const mv_shape *find_text(const script *s, const char *words, const mv_bo
     return NULL;
 }
 
-/* "x y", or a visible text in quotes: its middle. */
+/* "x y", or the middle of a visible text given in quotes. */
 static bool place(script *s, float *x, float *y)
 {
     char words[LINE];
@@ -211,11 +211,11 @@ static bool do_key(script *s)
     double times = 1;
 
     if (s->count < 2 || !mv_key_read(s->word[1], strlen(s->word[1]), &input.key, &input.mods))
-        return fail(s, "no such key");
+        return fail(s, "unknown key");
     if (s->count > 2 && !number(s, 2, &times))
         return false;
     if (times > MOST_TIMES)
-        return fail(s, "a key at most %d times", MOST_TIMES);
+        return fail(s, "a key can repeat at most %d times", MOST_TIMES);
     for (; times >= 1; times--) {
         s->result->inputs++;
         give(s, input);
@@ -241,7 +241,7 @@ static bool do_do(script *s)
     uint64_t arg = s->count > 2 ? strtoull(s->word[2], NULL, 0) : 0;
 
     if (id == MV_DO_NOTHING)
-        return fail(s, "no such command");
+        return fail(s, "unknown command");
     s->result->inputs++;
     if (!mv_view_do(s->view, id, arg))
         return fail(s, "%.200s", s->view->message);
@@ -283,7 +283,7 @@ static bool do_size(script *s)
     if (!number(s, 1, &w) || !number(s, 2, &h))
         return false;
     if (!(w >= 1 && w <= MV_IMAGE_MOST && h >= 1 && h <= MV_IMAGE_MOST))
-        return fail(s, "a size is from 1 to %d", MV_IMAGE_MOST);
+        return fail(s, "a size is between 1 and %d", MV_IMAGE_MOST);
     s->width = (float)w;
     s->height = (float)h;
     paint(s);
@@ -313,7 +313,7 @@ static bool do_dump(script *s)
     return true;
 }
 
-/* ---- what must be visible --------------------------------------------------------------- */
+/* ---- expectations ----------------------------------------------------------------------- */
 
 static bool expect_selection(script *s)
 {
@@ -337,7 +337,7 @@ static bool expect_number(script *s, uint64_t is)
            (wanted == (double)is || fail(s, "it is %llu", (unsigned long long)is));
 }
 
-/* At most that many inputs. */
+/* At most this many inputs. */
 static bool expect_inputs(script *s)
 {
     double most = 0;
@@ -354,12 +354,12 @@ static bool do_expect(script *s)
     if (!wait(s))
         return false;
     if (strcmp(what, "text") == 0)
-        return find_text(s, s->rest2, NULL) || fail(s, "no text has \"%s\"", s->rest2);
+        return find_text(s, s->rest2, NULL) || fail(s, "no text contains \"%s\"", s->rest2);
     if (strcmp(what, "no") == 0)
-        return !find_text(s, s->rest2, NULL) || fail(s, "a text has \"%s\"", s->rest2);
+        return !find_text(s, s->rest2, NULL) || fail(s, "a text contains \"%s\"", s->rest2);
     if (strcmp(what, "status") == 0)
         return find_text(s, s->rest2, &status) ||
-               fail(s, "the status bar does not say \"%s\"", s->rest2);
+               fail(s, "the status bar does not contain \"%s\"", s->rest2);
     if (strcmp(what, "selection") == 0)
         return expect_selection(s);
     if (strcmp(what, "hits") == 0)
@@ -368,7 +368,7 @@ static bool do_expect(script *s)
         return expect_number(s, s->view->now->cursor);
     if (strcmp(what, "inputs") == 0)
         return expect_inputs(s);
-    return fail(s, "expect what?");
+    return fail(s, "'expect' needs text, status, hits, selection, cursor or inputs");
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */
@@ -384,7 +384,7 @@ static const struct {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-/* Cuts `words` at blanks; `line` stays whole, for texts. */
+/* Splits `words` at blanks; `line` stays whole, for texts. */
 static void split(script *s, const char *line, char *words)
 {
     char *save = NULL;
@@ -410,7 +410,7 @@ static bool run_line(script *s, const char *line)
     for (int i = 0; i < VERBS; i++)
         if (strcmp(verbs[i].name, s->word[0]) == 0)
             return verbs[i].run(s);
-    return fail(s, "no such verb: %s", s->word[0]);
+    return fail(s, "unknown script command: %s", s->word[0]);
 }
 
 bool mv_script_run(mv_view *view, const char *text, const mv_script_opts *opts,

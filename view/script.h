@@ -1,4 +1,4 @@
-/* Scripts of sessions: what a user does, one line each, and what must then be visible.
+/* Scripts for the viewer: user actions, one a line, and the expected results.
  *
  *     open train.pickle             a file, as on the command line
  *     drop rank1.pickle             a file, dropped on the window
@@ -6,36 +6,36 @@
  *     key Ctrl+F                    as in commands.def; `key . 10` ten times, at most 10000
  *     text size>64M                 typed
  *     move 640 300                  the pointer
- *     click 640 300  click "Tables" there, or on a visible text; `double` likewise
+ *     click 640 300  click "Tables" there, or on a visible text; also `double`
  *     drag 200 300 600 300          with the left button; `pan` with the middle one
  *     wheel 640 300 3               notches, up is positive
  *     do zoom_in  do table_kind 2   a command, by its name
  *     wait idle                     until all threads are done and nothing moves
  *     shot name.png                 the picture, through opts->shot
  *     dump                          the scene as text, to opts->dump
- *     expect text WORDS             some visible text has these words; `expect no`: none
- *     expect status WORDS           a text of the status bar has
- *     expect hits 12                the search matches so many allocations
- *     expect selection WORDS        the label of the pinned allocation's stack has; or `none`
+ *     expect text WORDS             some visible text contains these words; `expect no`: none
+ *     expect status WORDS           a text of the status bar contains them
+ *     expect hits 12                the search matches this many allocations
+ *     expect selection WORDS        the pinned allocation's stack label contains them; or `none`
  *     expect cursor 1234            the cursor is after that event
- *     expect inputs 5               at most so many inputs were needed so far
+ *     expect inputs 5               at most this many inputs were needed so far
  *     # a comment
  *
  * Each of key, text, click, double, drag, pan, wheel, do and drop is one input; a key with a count
- * as many; `move` is none. */
+ * is that many inputs; `move` does not count. */
 #ifndef MV_SCRIPT_H
 #define MV_SCRIPT_H
 
 #include "view/frame/view.h"
 
 typedef struct {
-    float width, height; /* at the start; 0: 1280 x 720 */
-    const char *folder;  /* of the files that are opened; NULL: the current folder */
-    /* Takes a picture; false, with a sentence in `why`, ends the script. NULL: shots are not taken.
-     */
+    float width, height; /* initial size; 0: 1280 x 720 */
+    const char *folder;  /* folder of the files to open; NULL: the current folder */
+    /* Writes a picture; false, with a sentence in `why`, ends the script. NULL: shots are
+     * ignored. */
     bool (*shot)(void *user, const char *name, const mv_scene *scene, char *why, size_t size);
     void *user;
-    FILE *dump; /* NULL: dumps are not taken */
+    FILE *dump; /* NULL: dumps are ignored */
 } mv_script_opts;
 
 enum { MV_SCRIPT_WHY = 512 };
@@ -46,7 +46,7 @@ typedef struct {
     char why[MV_SCRIPT_WHY];
 } mv_script_result;
 
-/* Runs a script to its end, or to the first line that fails: false then. */
+/* Runs a script to its end, or to the first line that fails; returns false then. */
 bool mv_script_run(mv_view *view, const char *text, const mv_script_opts *opts,
                    mv_script_result *result);
 

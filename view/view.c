@@ -64,7 +64,7 @@ static void read_keys(mv_view *view)
         return;
     line = mv_keymap_read(&view->arena, &view->keymap, view->opts.keys, why, sizeof why);
     if (line)
-        mv_view_say(view, true, "your keys, line %u: %s; the rest is ignored", line, why);
+        mv_view_say(view, true, "key file, line %u: %s; the rest is ignored", line, why);
 }
 
 mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
@@ -164,8 +164,8 @@ static void paint_overlay(mv_view *view, mv_box box)
         mv_search_paint(view);
 }
 
-/* What a button does, and its key. Rows and boxes of panes, whose commands have no keys, describe
- * themselves. */
+/* The effect of a button, and its key. Rows and boxes of panes, whose commands have no keys,
+ * describe themselves. */
 static const char *tip_of(mv_view *view, const mv_zone *zone)
 {
     const mv_view_command *command = &mv_view_commands[zone->command];
@@ -300,8 +300,8 @@ bool mv_view_is_idle(const mv_view *view)
            mv_jobs_are_idle(view->jobs) && mv_timeline_is_idle(view) && !mv_view_is_animating(view);
 }
 
-/* The same frame without overlays and buttons, and complete: other threads get some time for tiles
- * and tables that are not there yet. */
+/* The frame without overlays and buttons, and complete: other threads get time to finish missing
+ * tiles and tables. */
 static const mv_scene *bare_frame(mv_view *view)
 {
     float width = view->ui.scene.width, height = view->ui.scene.height;

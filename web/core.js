@@ -1,10 +1,10 @@
-// The program in WebAssembly, and what it asks of JavaScript. `host` has read(blob, from, to), which
-// returns bytes at once, copy(text), written(name) and progress(file, share).
+// The program in WebAssembly, and its imports from JavaScript. `host` has read(blob, from, to), which
+// returns bytes synchronously, copy(text), written(name) and progress(file, share).
 class Core {
   constructor(module, host) {
     const text = (at, length) => new TextDecoder().decode(new Uint8Array(this.memory.buffer, at >>> 0, length));
     this.host = host;
-    this.blobs = []; // by the numbers of files
+    this.blobs = []; // by file number
     this.instance = new WebAssembly.Instance(module, {
       page: {
         now: () => performance.now(),
@@ -21,7 +21,7 @@ class Core {
     this.texts = this.exports.mv_web_texts() >>> 0;
   }
 
-  // Puts texts into the buffer, each ended by a NUL.
+  // Puts NUL-terminated texts into the buffer.
   put(...texts) {
     const bytes = new TextEncoder().encode(texts.join('\0') + '\0\0');
     if (bytes.length > 256 << 10) throw new Error('the text is too long');
@@ -32,7 +32,7 @@ class Core {
     return this.textAt(this.texts);
   }
 
-  // The bytes of a file in memory, as a copy; null: there is none.
+  // A copy of a file's bytes in memory; null: there is none.
   bytes(name) {
     this.put(name);
     const length = this.exports.mv_web_length(), at = this.exports.mv_web_bytes() >>> 0;
@@ -44,13 +44,13 @@ class Core {
     this.exports.mv_web_forget();
   }
 
-  // Adds a file. Its bytes are asked for when it is read, some at a time.
+  // Adds a file. Its bytes are requested in parts while it is read.
   load(name, blob) {
     this.put(name);
     const number = this.exports.mv_web_file(blob.size);
     if (!number) throw new Error(name + ': too many files');
     this.blobs[number] = blob;
-    this.part = null; // numbers are used again
+    this.part = null; // numbers are reused
   }
 
   read(number, from, to, count) {
@@ -62,7 +62,7 @@ class Core {
       }
       new Uint8Array(this.memory.buffer, to, count).set(this.part.bytes.subarray(from - this.part.from, end - this.part.from));
       return 1;
-    } catch (error) { // the file is gone, or has changed
+    } catch (error) { // the file was removed or changed
       return 0;
     }
   }
@@ -74,19 +74,19 @@ class Core {
     return new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
   }
 
-  // Draws a frame. What differs from the one before: [x, y, width, height, ...].
+  // Draws a frame. Returns the changed rectangles: [x, y, width, height, ...].
   frame(width, height, ms) {
     const count = this.exports.mv_web_frame(width, height, ms);
-    if (count < 0) throw new Error('memory is out');
+    if (count < 0) throw new Error('out of memory');
     return new Int32Array(this.memory.buffer, this.exports.mv_web_drawn() >>> 0, 4 * count);
   }
 
-  // The pixels of the last frame, where they are.
+  // The pixels of the last frame, not copied.
   pixels(width, height) {
     return new Uint8ClampedArray(this.memory.buffer, this.exports.mv_web_image() >>> 0, width * height * 4);
   }
 
-  // A command of the program: {status, out, errors}.
+  // Runs a command of the program: {status, out, errors}.
   run(words) {
     this.put(...words);
     const status = this.exports.mv_web_run(words.length);

@@ -1,12 +1,12 @@
-/* Events of the browser as inputs of the viewer, as view/sdl/user_events.c does it for SDL. Bits of
- * `mods` are those of MV_MOD_*. */
+/* Converts browser events to viewer inputs, as view/sdl/user_events.c does for SDL. Bits of `mods`
+ * are MV_MOD_*. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "web/exports.h"
 
-/* KeyboardEvent.key; the others are single characters. */
+/* KeyboardEvent.key; all other keys are single characters. */
 static const struct {
     const char *name;
     uint32_t key;
@@ -18,7 +18,7 @@ static const struct {
     {"PageDown", MV_KEY_PAGE_DOWN},  {"F1", MV_KEY_F1},         {"F6", MV_KEY_F6},
 };
 
-/* 0: a key that the viewer does not know. */
+/* 0: a key unknown to the viewer. */
 static uint32_t key_of(const char *name)
 {
     for (size_t i = 0; i < sizeof named_keys / sizeof *named_keys; i++)
@@ -29,7 +29,7 @@ static uint32_t key_of(const char *name)
     return name[0] >= 'a' && name[0] <= 'z' ? (uint32_t)(name[0] - 'a' + 'A') : (uint32_t)name[0];
 }
 
-/* The key whose name is in the texts. False: the browser may use it. */
+/* Handles the key named in the texts. False: the browser may use it. */
 bool EXPORT(mv_web_key)(uint32_t mods, bool is_down)
 {
     mv_input input = {.kind = is_down ? MV_INPUT_KEY : MV_INPUT_KEY_UP, .mods = (uint8_t)mods};
@@ -40,7 +40,7 @@ bool EXPORT(mv_web_key)(uint32_t mods, bool is_down)
     return input.key;
 }
 
-/* What is in the texts was typed: given in parts, which end between characters. */
+/* The text in the buffer was typed: passed on in parts, which end between characters. */
 void EXPORT(mv_web_text)(void)
 {
     const char *text = mv_web_texts();
@@ -56,7 +56,7 @@ void EXPORT(mv_web_text)(void)
     }
 }
 
-/* `what` 0: moved, 1: pressed, 2: released, 3: left. `button` is that of MouseEvent: 0, 1, 2. */
+/* `what` 0: moved, 1: pressed, 2: released, 3: left. `button` is MouseEvent's: 0, 1, 2. */
 void EXPORT(mv_web_pointer)(uint32_t what, uint32_t mods, uint32_t button, uint32_t clicks, float x,
                             float y)
 {
@@ -73,7 +73,7 @@ void EXPORT(mv_web_pointer)(uint32_t what, uint32_t mods, uint32_t button, uint3
     mv_web_give(&input);
 }
 
-/* Notches, as for MV_INPUT_WHEEL. */
+/* Notches, as in MV_INPUT_WHEEL. */
 void EXPORT(mv_web_wheel)(uint32_t mods, float x, float y, float dx, float dy)
 {
     mv_input input = {
@@ -87,8 +87,8 @@ static bool is_in(mv_box box, float x, float y)
     return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
 }
 
-/* The same for a finger. It moves what it lies on: the picture, as the middle button does, or a
- * list; elsewhere it is a pointer. Where it has not moved, it clicks when it is lifted. */
+/* mv_web_pointer for a finger. It drags the picture, like the middle button, or scrolls a list;
+ * elsewhere it is a pointer. If it has not moved, lifting it is a click. */
 void EXPORT(mv_web_touch)(uint32_t what, uint32_t mods, uint32_t button, uint32_t clicks, float x,
                           float y)
 {

@@ -1,4 +1,4 @@
-/* The border between C and JavaScript. */
+/* The interface between C and JavaScript. */
 #ifndef MV_WEB_EXPORTS_H
 #define MV_WEB_EXPORTS_H
 
@@ -7,7 +7,7 @@
 #define EXPORT(name)       __attribute__((export_name(#name))) name
 #define IMPORT(type, name) __attribute__((import_module("page"), import_name(#name))) extern type
 
-/* The buffer through which texts go: NUL-terminated UTF-8. */
+/* The buffer for passing texts: NUL-terminated UTF-8. */
 char *mv_web_texts(void);
 
 const mv_view *mv_web_view(void);

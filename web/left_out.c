@@ -1,4 +1,4 @@
-/* Commands and files of the program that a page does not have, and says so. */
+/* Stubs for commands and files that are not available in the page; they report that. */
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/report/fields.h"
@@ -14,13 +14,13 @@ int mv_cmd_run(mv_cli *cli)
 int mv_cmd_serve(mv_cli *cli)
 {
     (void)cli;
-    return mv_complain_of(NULL, "a page is no server: use memviz on the machine itself");
+    return mv_complain_of(NULL, "a page cannot serve files: use memviz on the machine itself");
 }
 
 int mv_cmd_mcp(mv_cli *cli)
 {
     (void)cli;
-    return mv_complain_of(NULL, "a page is no server: use memviz on the machine itself");
+    return mv_complain_of(NULL, "a page cannot serve files: use memviz on the machine itself");
 }
 
 const mv_table mv_report_serve = {0};
@@ -53,5 +53,5 @@ mv_code mv_sqlite_write(const mv_budget *budget, const mv_export *export, mv_sin
                         mv_err *err)
 {
     (void)budget, (void)export, (void)sink;
-    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page writes no SQLite: use the program");
+    return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a page cannot write SQLite: use the program");
 }

@@ -1,6 +1,6 @@
-"""The letters that the window draws, as a C file: those of DejaVu Sans that names and our own texts
-are made of, without the instructions that its rasteriser does not read (viz/scene/text_raster.c).
-What is left out shows as the font's box. The same inputs give the same bytes.
+"""Writes the page's letters as a C file: the DejaVu Sans letters used in names and in memviz's own
+texts, without hinting instructions, which the rasteriser does not read (viz/scene/text_raster.c).
+Missing characters show as the font's box. The same inputs give the same bytes.
 
     make_fonts.py OUT.C FONT.TTF...
 """
@@ -12,7 +12,7 @@ import sys
 WANTED = [(0x20, 0x7e), (0xa0, 0x17f), (0x384, 0x3ce), (0x400, 0x45f), (0x2010, 0x2026), (0x2030, 0x203a),
           (0x2070, 0x208e), (0x20ac, 0x20ac), (0x2190, 0x2199), (0x21d0, 0x21d5), (0x2202, 0x2265), (0x2500, 0x257f),
           (0x2580, 0x259f), (0x25a0, 0x25ff), (0x2605, 0x2606), (0x2610, 0x2612), (0x2713, 0x2718), (0xfffd, 0xfffd)]
-WORDS, MORE, SCALE, SCALES, MATRIX, INSTRUCTIONS = 1, 32, 8, 64, 128, 256  # of a part of a glyph
+WORDS, MORE, SCALE, SCALES, MATRIX, INSTRUCTIONS = 1, 32, 8, 64, 128, 256  # flags of a glyph component
 
 
 def u16(data, at):
@@ -28,7 +28,7 @@ def tables_of(font):
     return {name.decode(): font[at:at + length] for name, _, at, length in rows}
 
 
-# {character: glyph}, out of the table of format 12 or 4.
+# {character: glyph}, from a format 12 or 4 table.
 def characters_of(cmap):
     found = {}
     places = {u16(cmap, u32(cmap, 8 + 8 * i)): u32(cmap, 8 + 8 * i) for i in range(u16(cmap, 2)) if u16(cmap, 4 + 8 * i) in (0, 3)}
@@ -40,7 +40,7 @@ def characters_of(cmap):
 
 
 def parts_of(glyph):
-    """(where the row of each part is, its end)"""
+    """(offset of each component's row, its end)"""
     at, rows = 10, []
     while True:
         flags = u16(glyph, at)
@@ -55,7 +55,7 @@ def is_composite(glyph):
 
 
 def bare(glyph, number_of):
-    """A glyph without its instructions, whose parts have their new numbers."""
+    """A glyph without its instructions, with its components renumbered."""
     if not glyph:
         return glyph
     if is_composite(glyph):
@@ -82,7 +82,7 @@ def subset(font):
     glyphs = [0]
     for character in wanted:
         glyphs += [characters[character]] if characters[character] not in glyphs else []
-    for number in glyphs:  # it grows meanwhile
+    for number in glyphs:  # grows during the loop
         glyph = glyph_at(number)
         for at in parts_of(glyph)[0] if is_composite(glyph) else []:
             glyphs += [u16(glyph, at + 2)] if u16(glyph, at + 2) not in glyphs else []

@@ -1,4 +1,4 @@
-"""Puts the page together: template, style, scripts and memviz.wasm, and the policy that allows them
+"""Assembles the page: template, style, scripts and memviz.wasm, and a content policy that allows them
 and nothing else. The same inputs give the same bytes.
 
     make_page.py FOLDER MEMVIZ.WASM VERSION OUT.HTML
@@ -17,7 +17,7 @@ def hash_of(text):
 
 
 def letters_of(data):
-    """The text of view/page/letters.h."""
+    """Encodes bytes as in view/page/letters.h."""
     letters = [chr(code) for code in range(33, 127) if chr(code) not in "&<\\"]
     bits = int.from_bytes(data, "little")
     length = len(data) * 8

@@ -1,4 +1,4 @@
-"""Puts a small snapshot into a C file, for mv_web_warm.
+"""Writes a small snapshot as a C file, for mv_web_warm.
 
     make_sample.py OUT.C SNAPSHOT
 """

@@ -1,10 +1,10 @@
-/* What JavaScript calls, in the order in which it does:
+/* Functions for JavaScript, in calling order:
  *
  *     mv_web_open                   once; then for each file
- *     mv_web_file, mv_web_add       its number, by which JavaScript is asked for bytes; shows it
- *     mv_web_key, _pointer, _wheel  what the user does (web/events.c)
+ *     mv_web_file, mv_web_add       its number, for requesting bytes; shows it
+ *     mv_web_key, _pointer, _wheel  user inputs (web/events.c)
  *     mv_web_turn                   a piece of the work; until it returns 0
- *     mv_web_frame                  a picture: mv_web_image, and what of it is new: mv_web_drawn
+ *     mv_web_frame                  a picture: mv_web_image, and its new parts: mv_web_drawn
  *     mv_web_run                    a command of the program; its output is a file, MV_FILE_OUT
  *
  * Texts go through one buffer, mv_web_texts; numbers are doubles or 32-bit. */
@@ -24,11 +24,11 @@
 #include "web/system/files.h"
 
 #define MOST_MEMORY ((uint64_t)3840 << 20)
-#define TEXTS       (256u << 10) /* the names of as many files as the viewer takes; as in core.js */
+#define TEXTS       (256u << 10) /* room for the names of all files; as in core.js */
 #define MOST_WORDS  (MV_MOST_FILES + 16)
 
 IMPORT(void, copy) page_copy(const char *text, uint32_t length);
-/* `file` is being read: this share of its bytes. Called in the middle of a turn. */
+/* Reports the share of `file` that has been read. Called in the middle of a turn. */
 IMPORT(void, progress) page_progress(uint32_t file, double share);
 
 static struct {
@@ -81,7 +81,7 @@ static void woken(void *user)
     }
 }
 
-/* False: no memory. */
+/* False: out of memory. */
 bool EXPORT(mv_web_open)(bool is_dark, float scale)
 {
     mv_view_opts opts = {.is_dark = is_dark,
@@ -98,13 +98,13 @@ bool EXPORT(mv_web_open)(bool is_dark, float scale)
     return page.view && page.raster;
 }
 
-/* The number of a new file, whose name is in the texts; 0: there are too many. */
+/* Returns the number of a new file named in the texts; 0: there are too many. */
 uint32_t EXPORT(mv_web_file)(double length)
 {
     return mv_file_new(page.texts, (uint64_t)length);
 }
 
-/* What the first file opens on: the line of a session (view/state/session.h), in the texts. */
+/* The initial state for the first file: a session line (view/state/session.h), in the texts. */
 void EXPORT(mv_web_begin)(void)
 {
     mv_session *session = mv_push_struct(&page.view->arena, mv_session);
@@ -114,7 +114,7 @@ void EXPORT(mv_web_begin)(void)
         mv_session_read_line(&page.view->arena, mv_text_span(page.texts), session, &err) == MV_OK)
         mv_view_begin_at(page.view, &(mv_view_start){.device = MV_NO_ROW, .session = session});
     else
-        mv_view_say(page.view, true, "what the page opens on is not known: %s", err.detail);
+        mv_view_say(page.view, true, "the page's initial state is invalid: %s", err.detail);
 }
 
 void EXPORT(mv_web_add)(void)
@@ -132,8 +132,8 @@ static bool is_open(const char *path)
     return false;
 }
 
-/* The files that the session needs whose name is in the texts, and that are not added yet, in the
- * texts instead, with ", " between; none when it cannot be read: mv_web_add will say why. */
+/* Replaces the session's name in the texts with the names of its missing files, separated by ", ";
+ * empty if it cannot be read: mv_web_add will report why. */
 void EXPORT(mv_web_lacks)(void)
 {
     mv_session session = {0};
@@ -154,7 +154,7 @@ void EXPORT(mv_web_lacks)(void)
     mv_arena_release(&arena);
 }
 
-/* What is shown, as the text of a session, until the next call; NULL: memory is out. */
+/* The current view as a session text, valid until the next call; NULL: out of memory. */
 const char *EXPORT(mv_web_session)(void)
 {
     static mv_arena arena;
@@ -166,7 +166,7 @@ const char *EXPORT(mv_web_session)(void)
     return mv_view_session(page.view, &arena, &session) ? mv_session_text(&arena, &session) : NULL;
 }
 
-/* The theme of the browser, or the scale of the screen, is another one; scale 0: the same. */
+/* Sets the browser's theme and the screen's scale; scale 0: unchanged. */
 void EXPORT(mv_web_look)(bool is_dark, double scale)
 {
     mv_view_look(page.view, is_dark, scale > 0 ? scale : page.view->desk->scale);
@@ -183,25 +183,26 @@ const mv_box *EXPORT(mv_web_caret)(void)
     return &page.view->ui.caret;
 }
 
-/* The file has been read: its bytes are not needed any more. */
+/* The file has been read: its bytes are no longer needed. */
 void EXPORT(mv_web_forget)(void)
 {
     mv_file_remove(page.texts);
 }
 
-/* What Ctrl+V will put in. */
+/* Sets the text that Ctrl+V pastes. */
 void EXPORT(mv_web_paste)(void)
 {
     memcpy(page.pasted, page.texts, sizeof page.pasted);
 }
 
-/* 0: nothing is left to be done. */
+/* 0: no work is left. */
 bool EXPORT(mv_web_turn)(void)
 {
     return mv_view_turn(page.view);
 }
 
-/* Draws a frame; the count of rectangles that differ from the one before. -1: memory is out. */
+/* Draws a frame; returns the number of rectangles that changed since the previous one. -1: out of
+ * memory. */
 int EXPORT(mv_web_frame)(float width, float height, double ms)
 {
     mv_err err;
@@ -218,21 +219,21 @@ const mv_pixel_rect *EXPORT(mv_web_drawn)(void)
     return page.frame.drawn;
 }
 
-/* The pixels of the frame, as a canvas has them. */
+/* The pixels of the frame, in canvas format. */
 const uint8_t *EXPORT(mv_web_image)(void)
 {
     return page.frame.image.pixels;
 }
 
-/* A device is shown and nothing but its reports is left to be found: a long piece of work. */
+/* A device is shown and only its reports are missing: a long piece of work. */
 static bool lacks_reports(const mv_view *view)
 {
     return mv_view_device(view) && !mv_view_is_judged(view) && mv_jobs_are_idle(view->jobs) &&
            mv_timeline_is_idle(view);
 }
 
-/* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle, 32
- * lacks its reports alone. */
+/* Bits: 1 moves, 2 a field wants text, 4 the user wants to close it, 8 is dark, 16 is idle, 32 only
+ * reports are missing. */
 uint32_t EXPORT(mv_web_state)(void)
 {
     return (mv_view_is_animating(page.view) ? 1u : 0) | (mv_view_wants_text(page.view) ? 2u : 0) |
@@ -241,8 +242,8 @@ uint32_t EXPORT(mv_web_state)(void)
            (mv_view_device(page.view) ? 64u : 0);
 }
 
-/* 0 to 3: a file waits, is being read, is open, has failed, and the texts say why; -1: there is no
- * such file. */
+/* 0 to 3: a file waits, is being read, is open, has failed, with the reason in the texts; -1: there
+ * is no such file. */
 int EXPORT(mv_web_stage)(uint32_t file)
 {
     const mv_document *d = file < page.view->document_count ? page.view->documents[file] : NULL;
@@ -255,7 +256,7 @@ int EXPORT(mv_web_stage)(uint32_t file)
 
 /* ---- commands ---------------------------------------------------------------------------- */
 
-/* Runs the program with `count` words, each ended by a NUL, from the texts: "leaks", "--json",
+/* Runs the program with `count` NUL-terminated words from the texts: "leaks", "--json",
  * "train.pickle". Returns its exit status. */
 int EXPORT(mv_web_run)(uint32_t count)
 {
@@ -268,7 +269,7 @@ int EXPORT(mv_web_run)(uint32_t count)
     mv_file_remove(MV_FILE_ERRORS);
     optind = 0;
     if (count > MOST_WORDS) {
-        fprintf(stderr, "memviz: a report takes %d words at most\n", (int)MOST_WORDS);
+        fprintf(stderr, "memviz: a report takes at most %d words\n", (int)MOST_WORDS);
         status = 2;
     } else {
         status = mv_program((int)count + 1, words, NULL);
@@ -278,7 +279,7 @@ int EXPORT(mv_web_run)(uint32_t count)
     return status;
 }
 
-/* Where the bytes of the file are whose name is in the texts; NULL: there is none. */
+/* Bytes of the file named in the texts, or NULL. */
 const uint8_t *EXPORT(mv_web_bytes)(void)
 {
     const mv_file *file = mv_file_find(page.texts);

@@ -1,11 +1,11 @@
 
-// ---- the page as `memviz serve` sends it ---------------------------------------------------------
-// It lists the snapshots on the server's machine and fetches those that are chosen, as memviz's own
-// container. The program's server (cli/serve/) says what it answers.
+// ---- the page served by `memviz serve`   ---------------------------------------------------------
+// Lists the snapshots on the server's machine and fetches the chosen ones as memviz's own
+// container. The program's server (cli/serve/) documents the responses.
 
-const TRIES = 5;    // of a connection that breaks, each from where the last one ended
-const SOON_MS = 300; // until the server is asked again how far it is
-const served = {host: '', said: new Map(), coming: new Set(), list: make('div', {id: 'shelf'})}; // by the addresses of files: what became of them; which are being fetched
+const TRIES = 5;    // attempts after a broken connection, each resuming where the last one ended
+const SOON_MS = 300; // between two progress requests
+const served = {host: '', said: new Map(), coming: new Set(), list: make('div', {id: 'shelf'})}; // by file address: results; files being fetched
 const pause = ms => new Promise(done => setTimeout(done, ms));
 const sizeText = bytes => bytes < 1 << 20 ? (bytes / 1024).toFixed(1) + ' KiB' : (bytes / (1 << 20)).toFixed(1) + ' MiB';
 
@@ -26,14 +26,14 @@ async function askServer(path, options) {
 
 const addressOf = row => row.id + '/' + row.version;
 
-// The file as it is sent; `tell` hears how far it is.
+// The file as sent; `tell` receives the progress.
 async function receive(row, tell) {
   const path = 'files/' + addressOf(row), parts = [];
   let got = 0, total = 0;
   for (let left = TRIES; ; ) {
     const answer = await askServer(path, got ? {headers: {Range: 'bytes=' + got + '-'}} : {});
-    if (answer.status === 202) { // being made
-      tell(served.host + ' reads it, ' + Math.round((await answer.json()).progress * 100) + ' %');
+    if (answer.status === 202) { // being prepared
+      tell(served.host + ' is reading it, ' + Math.round((await answer.json()).progress * 100) + ' %');
       await pause(SOON_MS);
       continue;
     }
@@ -47,16 +47,16 @@ async function receive(row, tell) {
         got += value.length;
         tell(sizeText(got) + ' of ' + sizeText(total));
       }
-    } catch (error) { tell('the connection broke, again from ' + sizeText(got)); }
+    } catch (error) { tell('the connection broke, resuming at ' + sizeText(got)); }
     if (got >= total) return new File(parts, row.name, {lastModified: row.modified_ms});
-    if (--left === 0) throw new Error('the connection breaks again and again');
+    if (--left === 0) throw new Error('the connection keeps breaking: reload the page to try again');
     await pause(SOON_MS);
   }
 }
 
 const promiseOf = host => 'From ' + host + ', through this address alone.';
 
-// Fetches rows side by side and opens them in their order. One that fails says so in the list.
+// Fetches rows in parallel and opens them in order. The list shows failures.
 async function openServed(asked) {
   const rows = asked.filter(row => !served.coming.has(addressOf(row)));
   let isStale = false;
@@ -76,7 +76,7 @@ async function openServed(asked) {
   }));
   const whole = got.filter(Boolean), why = rows.filter((row, i) => !got[i]).map(row => row.name + ': ' + row.state.textContent).join(' · ');
   if (whole.length) { open(whole); hideList(); }
-  // What failed stays to be read beside what is open.
+  // Failures stay visible next to the open files.
   byId('promise').textContent = why && whole.length ? 'Not open: ' + why : promiseOf(served.host);
   if (whole.length) return;
   if (isStale) await listServed();
@@ -92,11 +92,11 @@ function rowOf(row) {
               make('td', {}, make('a', {href: 'originals/' + addressOf(row), download: row.name, textContent: 'save as it is'})), row.state);
 }
 
-// Shows the list as it is now. Returns its rows.
+// Shows the current list. Returns its rows.
 async function listServed() {
   const list = await (await askServer('files')).json();
   const chosen = () => list.files.filter(row => row.box.checked);
-  const opens = make('button', {type: 'submit', textContent: 'Open the chosen'});
+  const opens = make('button', {type: 'submit', textContent: 'Open selected'});
   const all = make('input', {type: 'checkbox', onchange: () => { for (const row of list.files) row.box.checked = all.checked; }});
   served.host = list.host;
   byId('promise').textContent = promiseOf(list.host);
@@ -105,8 +105,8 @@ async function listServed() {
     make('table', {}, make('tbody', {}, ...list.files.map(rowOf))),
     make('p', {hidden: list.files.length === 0}, make('label', {}, all, ' all '), opens, ' ',
          make('button', {type: 'button', textContent: 'List again', onclick: () => listServed().catch(error => show(error.message))}), ' ',
-         make('button', {type: 'button', textContent: 'Files of this machine…', onclick: () => byId('files').click()})),
-    make('p', {textContent: list.files.length === 0 ? 'There is none yet: reload the page when there is.'
+         make('button', {type: 'button', textContent: 'Files on this machine…', onclick: () => byId('files').click()})),
+    make('p', {textContent: list.files.length === 0 ? 'No snapshots yet: reload the page when there are some.'
                                                     : 'Several files are ranks, or are compared.'}),
     make('p', {hidden: !list.left_out, textContent: list.left_out + ' more are not listed.'}),
     make('p', {hidden: files.length === 0}, make('button', {type: 'button', textContent: 'Back', onclick: hideList}))));

@@ -4,18 +4,18 @@ const byId = id => document.getElementById(id);
 const picture = byId('picture'), typed = byId('typed'), status = byId('status'), root = document.documentElement;
 const REPORTS = [['leaks'], ['peak'], ['oom'], ['fragmentation'], ['whatif'], ['lines'], ['stats'], ['info'], ['ledger'],
                  ['diff', 2], ['ranks', 2]];
-const SESSION = 'memviz session '; // what a file of this kind begins with
-const files = []; // {number, name, blob}, also those that are being read; a number is never used again
+const SESSION = 'memviz session '; // the first bytes of a session file
+const files = []; // {number, name, blob}, including files being read; numbers are never reused
 const source = ownSource();
 let viewer, compiled, lastNumber = 0;
 
 // The text of this page without a snapshot, for pages with another one (view/page/viewer_page.c). null:
-// it is of `memviz serve`, which is of no use elsewhere. Elements are taken from a copy of the tree: in the
-// text, what a snapshot says may look like the end of one.
+// the page comes from `memviz serve`, and is useless elsewhere. Elements are removed from a copy of the tree:
+// in the text, a snapshot's content may look like the end of an element.
 function ownSource() {
   if (byId('served')) return null;
   const page = root.cloneNode(true), find = id => page.querySelector('#' + id);
-  if (find('snapshot')) find('snapshot').replaceWith(document.createComment('snapshot')); // the mark that the program looks for
+  if (find('snapshot')) find('snapshot').replaceWith(document.createComment('snapshot')); // the placeholder for the program
   for (const id of ['verdict', 'left_out']) if (find(id)) find(id).remove();
   page.querySelector('title').textContent = 'memviz';
   return new Blob(['<!DOCTYPE html>\n' + page.outerHTML + '\n']);
@@ -55,11 +55,11 @@ let shownScale = scale();
 function setTheme(dark) { root.dataset.theme = dark ? 'dark' : 'light'; }
 
 // ---- viewers -------------------------------------------------------------------------------------
-// A viewer is a worker and its canvas. Files that come later are read by another one, together with
-// those of the first, which stay usable meanwhile; then it takes its place. So reading keeps no one
-// waiting, can be given up, and when memory is out, what was open stays.
+// A viewer is a worker and its canvas. Files that come later are read by a second viewer, together with
+// the first viewer's files, which stay usable until the second takes over. So reading never blocks the
+// user, can be cancelled, and when memory runs out, open files stay open.
 
-let next = null, session = null; // the other viewer; a session that waits for its files
+let next = null, session = null; // the second viewer; a session waiting for its files
 
 function startViewer(isHidden) {
   const worker = startWorker('viewer'), canvas = document.createElement('canvas'), surface = canvas.transferControlToOffscreen();
@@ -95,7 +95,7 @@ function listFiles() {
   listReports();
 }
 
-// Gives up the files that are not open yet.
+// Cancels the files that are not open yet.
 function giveUp(why) {
   if (next) endViewer(next);
   else {
@@ -109,9 +109,9 @@ function giveUp(why) {
   show(why);
 }
 
-const showLacks = names => show('The session needs ' + names + ', too: drop it here, or choose it.');
+const showLacks = names => show('The session needs ' + names + ', too: drop or choose them here.');
 
-// The next viewer shows what the first one does, and takes its place. A session that lacks files waits on.
+// The next viewer shows the same view as the first one, and takes over. A session with missing files keeps waiting.
 function takeOver() {
   endViewer(viewer);
   viewer = next;
@@ -125,7 +125,7 @@ function takeOver() {
 
 // ---- files ---------------------------------------------------------------------------------------
 
-// A name that no other file has, without a folder.
+// A unique name, without a folder.
 function freeName(name) {
   let plain = name.replace(/[/\0]/g, '_').slice(0, 200) || 'snapshot', free = plain;
   for (let i = 2; files.some(file => file.name === free); i++) free = plain + ' (' + i + ')';
@@ -141,7 +141,7 @@ async function open(list) {
   }
   if (added.length === 0 && !session) return;
   picture.focus();
-  if (added.length === 0) { // what is open may be all that it needs
+  if (added.length === 0) { // the open files may be all that it needs
     byId('welcome').hidden = true;
     (next || viewer).postMessage({open: {list: [], session}});
     return;
@@ -184,7 +184,7 @@ async function toClipboard(text) {
 
 // ---- reports -------------------------------------------------------------------------------------
 
-let reporter = null, asked = 0, askedTexts = 0; // requests, and those of them whose answer is shown
+let reporter = null, asked = 0, askedTexts = 0; // number of requests, and of requests for the shown text
 const waiting = new Map();
 
 function run(words, named) {
@@ -198,7 +198,7 @@ function run(words, named) {
   });
 }
 
-// What is chosen stays chosen; a list that has not changed is left alone, and so is what is shown.
+// The selection stays; an unchanged list, and the text shown, are not touched.
 function listReports() {
   const report = byId('report'), file = byId('file'), chosen = [report.value, file.value], names = files.map(({name}) => name);
   if (names.join('\0') === [...file.options].map(option => option.value).join('\0')) return;
@@ -222,7 +222,7 @@ async function showReport() {
   byId('of').hidden = name === 'diff' || name === 'ranks';
   text.textContent = name + ' …';
   const answer = await ask(name, filesOf(name));
-  if (mine !== askedTexts) return; // another one was chosen meanwhile
+  if (mine !== askedTexts) return; // another report was chosen in the meantime
   text.textContent = new TextDecoder().decode(answer.out) + answer.errors;
   text.scrollTop = 0;
 }
@@ -243,7 +243,7 @@ function toggleReports(isOpen) {
 // ---- events --------------------------------------------------------------------------------------
 
 const modsOf = event => (event.shiftKey ? 1 : 0) | (event.ctrlKey || event.metaKey ? 2 : 0) | (event.altKey ? 4 : 0);
-// What stays the browser's: closing, reloading, its tools, and leaving the picture by the keyboard.
+// Keys left to the browser: closing, reloading, its tools, and leaving the picture by keyboard.
 const BROWSERS = /^(Ctrl\+(T|W|N|R|L|P|V|\+Shift)|F5|F11|F12|Shift\+Tab)$/;
 
 function keyName(event) {
@@ -258,7 +258,7 @@ function onKey(event, isDown) {
     if (isDown) byId('files').click();
     return;
   }
-  if (/^(Dead|Process|Compose|Unidentified)$/.test(event.key)) return; // the field's, by way of `typed`
+  if (/^(Dead|Process|Compose|Unidentified)$/.test(event.key)) return; // for the field, through `typed`
   const text = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey ? event.key : '';
   viewer.postMessage({key: {key: event.key, mods: event.getModifierState('AltGraph') ? 0 : modsOf(event), isDown, text}});
   event.preventDefault();
@@ -281,7 +281,7 @@ function onPointer(event, what) {
   viewer.postMessage({pointer: {what, button: event.button < 0 ? 0 : event.button, clicks, isTouch: event.pointerType === 'touch', ...at}});
 }
 
-// Two fingers zoom and pan; what one does the viewer decides.
+// Two fingers zoom and pan; the viewer handles a single finger.
 function onTouch(event, what) {
   const before = [...fingers.values()];
   if (what === 2) fingers.delete(event.pointerId); else if (what === 1 || fingers.has(event.pointerId)) fingers.set(event.pointerId, event);
@@ -299,7 +299,7 @@ function onTouch(event, what) {
 
 // ---- fields of the viewer ------------------------------------------------------------------------
 
-// While a field has the keyboard, `typed` takes what an input method or a touch keyboard makes, at
+// While a field has the keyboard, `typed` receives text from an input method or a touch keyboard, at
 // the caret; single keys do not reach it.
 function followField({wantsText, caret: [x, y]}) {
   const has = document.activeElement === typed;
@@ -316,7 +316,7 @@ function giveTyped() {
   typed.value = '';
 }
 
-// Another screen, or the zoom of the browser.
+// The screen or the browser's zoom changed.
 function followScale() {
   if (scale() !== shownScale) both({look: {isDark: isDark(), factor: scale() / shownScale}});
   shownScale = scale();
@@ -325,7 +325,7 @@ function followScale() {
 
 // ---- paper ---------------------------------------------------------------------------------------
 
-// A canvas of a worker has no picture on paper: an image of it has.
+// A worker's canvas does not print: an image of it does.
 function layOnPaper() {
   const sheet = document.createElement('canvas'), image = byId('paper') || document.createElement('img');
   [sheet.width, sheet.height] = sizeNow();
@@ -381,7 +381,7 @@ function listen() {
     document.body.classList.remove('over');
     open(event.dataTransfer.files);
   });
-  // In pixels of the screen where the browser tells them: then no pixel of the picture is stretched.
+  // In screen pixels where the browser reports them: then no pixel of the picture is stretched.
   const resized = new ResizeObserver(([entry]) => {
     const [box] = entry.devicePixelContentBoxSize || [];
     both({resize: box ? [box.inlineSize, box.blockSize] : sizeNow()});
@@ -398,7 +398,7 @@ function listen() {
   byId('json').onclick = saveJson;
 }
 
-// ---- what the viewer tells -----------------------------------------------------------------------
+// ---- messages from the viewer --------------------------------------------------------------------
 
 const tells = {
   state(state, data, worker) {
@@ -415,7 +415,7 @@ const tells = {
     show('Reading ' + name + ': ' + Math.floor(share * 100) + ' %');
   },
   stages(stages, data, worker) {
-    const isKnown = String(stages) === String(worker.stages); // the line below the picture may say something else meanwhile
+    const isKnown = String(stages) === String(worker.stages); // the status line may show something newer
     worker.stages = stages;
     if (worker !== (next || viewer) || stages.length < worker.files.length || stages.some(stage => stage < 2)) return;
     const isNew = stages.slice(viewer === worker ? 0 : viewer.files.length);
@@ -434,7 +434,7 @@ const tells = {
   },
   session(text) { if (next) next.postMessage({open: {list: [], session: {name: 'session', blob: new Blob([text])}}}); },
   lacks(names, data, worker) {
-    if (worker !== viewer && worker.isAsked) return takeOver(); // it has the place of the first viewer
+    if (worker !== viewer && worker.isAsked) return takeOver(); // it replaces the first viewer
     worker.lacks = names;
     if (names) showLacks(names);
     else if (worker === viewer) session = null;
@@ -443,19 +443,19 @@ const tells = {
   copy(text) { toClipboard(text); },
   download(name, data) { download(name, data.blob || new Blob([data.bytes])); },
   stopped(why, data, worker) {
-    if (worker === viewer && !worker.hasBegun) { // another one would do the same
+    if (worker === viewer && !worker.hasBegun) { // a new worker would fail, too
       endViewer(worker);
       show('memviz cannot start: ' + why);
       return;
     }
     if (worker === viewer && next) endViewer(viewer), viewer = startViewer(false);
-    giveUp(why + (viewer.files.length ? ' What was open stays.' : ' Other files can be opened.'));
+    giveUp(why + (viewer.files.length ? ' Open files stay open.' : ' Other files can be opened.'));
   },
 };
 
 // ---- the beginning -------------------------------------------------------------------------------
 
-// A snapshot that the program has put into the page, and what it opens on.
+// A snapshot embedded in the page by the program, and its initial state.
 function openEmbedded() {
   const element = byId('snapshot');
   if (!element) return;

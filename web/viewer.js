@@ -1,8 +1,8 @@
-// The worker of the viewer: events in, pictures out. Between two events it does the work that is
-// wanted, a piece at a time.
-const TURN_MS = 8;      // work without a look at the events
+// The viewer's worker: events in, pictures out. Between two events it does pending work, one piece
+// at a time.
+const TURN_MS = 8;      // longest work without checking for events
 const QUIET_MS = 150;   // after an event, the slow stages of loading wait this long
-const MEMORY = 'memory is out: a page may have at most 4 GiB, and some browsers give less. The program on the machine itself has no such limit.';
+const MEMORY = 'out of memory: a page can use at most 4 GiB, and some browsers allow less. Use memviz on the machine itself, which has no such limit.';
 const reader = new FileReaderSync();
 let core, canvas, context, width = 1, height = 1, files = [], isCalm = false;
 let wantsFrame = false, isPosted = false, later = 0, isStopped = false, lastEvent = -1e9, shown = '', isMeasured = false;
@@ -26,7 +26,7 @@ function guarded(work) {
   };
 }
 
-// Puts what a frame has drawn on the canvas.
+// Copies the drawn parts of a frame to the canvas.
 function show(drawn) {
   if (canvas.width !== width || canvas.height !== height) {
     canvas.width = width;
@@ -55,7 +55,7 @@ function askFrame() {
   frame(paint);
 }
 
-// Tells the page what it shows outside of the canvas.
+// Sends the page the data that it shows outside the canvas.
 function report(state) {
   const stages = files.map((name, i) => core.exports.mv_web_stage(i));
   const now = JSON.stringify([state & 94, stages]);
@@ -71,7 +71,7 @@ function report(state) {
 function turnSoon() {
   if (isPosted || isStopped) return;
   clearTimeout(later);
-  // Tiles and answers are wanted at once; reports are not in the way of someone who moves the picture.
+  // Tiles and query results have priority; reports must not delay a user who moves the picture.
   const quiet = core.exports.mv_web_state() & 32 ? lastEvent + QUIET_MS - performance.now() : 0;
   isPosted = quiet <= 0;
   if (isPosted) pump.port2.postMessage(0);
@@ -88,8 +88,8 @@ const turns = guarded(() => {
 });
 pump.port1.onmessage = turns;
 
-// While no file is there, a small one is read again and again, so that the browser has fast code for what
-// reads a long one (web/warm.h).
+// Without a file, a small one is read again and again, so that the browser has fast code for reading a
+// long one (web/warm.h).
 const WARM = 1500; // times
 let warmed = 0;
 
@@ -99,7 +99,7 @@ const warm = guarded(() => {
   if (!files.length && warmed < WARM) setTimeout(warm, 2 * TURN_MS);
 });
 
-// ---- what the page tells -----------------------------------------------------------------------
+// ---- messages from the page --------------------------------------------------------------------
 
 const host = {
   read: (blob, from, to) => new Uint8Array(reader.readAsArrayBuffer(blob.slice(from, to))),
@@ -119,7 +119,7 @@ const does = {
     canvas = surface;
     context = canvas.getContext('2d', {alpha: false});
     canvas.addEventListener('contextrestored', () => { canvas.width = 0; askFrame(); });
-    if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('memory is out');
+    if (!core.exports.mv_web_open(isDark ? 1 : 0, scale)) throw new Error('out of memory');
     does.resize(size);
     if (page) core.load('-page', page);
     setTimeout(warm, 2 * TURN_MS);
@@ -135,7 +135,7 @@ const does = {
     core.exports.mv_web_text();
   },
   session() { say({session: core.textAt(core.exports.mv_web_session())}); },
-  measure(mark) { isMeasured = mark; }, // tests: frames tell how long they took, and after which mark
+  measure(mark) { isMeasured = mark; }, // tests: frames report their times and the last mark
   start(state) {
     core.put(state);
     core.exports.mv_web_begin();
@@ -159,7 +159,7 @@ const does = {
     core.put('v');
     core.exports.mv_web_key(2, 1);
   },
-  // Files, and a session that says what is shown of them.
+  // Files, and a session that defines the view.
   open({list, session}) {
     for (const {name, blob} of list) {
       core.load(name, blob);

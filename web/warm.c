@@ -23,7 +23,7 @@ static mv_code read_sample(mv_arena *arena, mv_err *err)
     return code;
 }
 
-/* Reads the sample once; well below a millisecond. False: it cannot be read. */
+/* Reads the sample once; takes well below a millisecond. False: it cannot be read. */
 bool EXPORT(mv_web_warm)(void)
 {
     mv_budget budget = {.limit = 64 << 20};

@@ -1,7 +1,8 @@
 /* A small snapshot that is read while the page waits for a file.
  *
- * Browsers compile WebAssembly twice: at once, for slow code, and for fast code what has run for a
- * while, from its next call on. A long file would be read by slow code. */
+ * Browsers compile WebAssembly twice: first to slow code, then functions that have run for a while
+ * to fast code, used from their next call on. Without warming up, slow code would read a long
+ * file. */
 #ifndef MV_WARM_H
 #define MV_WARM_H
 

@@ -1,4 +1,4 @@
-# How Debian's clang and wasi-libc make WebAssembly. Without a host program: nothing can be run here.
+# Builds WebAssembly with Debian's clang and wasi-libc. Without a host program, the result cannot run here.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(CMAKE_C_COMPILER clang)

@@ -1,5 +1,5 @@
-/* Functions that the C library has only since 2.28, by means of what it had before (make.py). Each
- * is linked into what calls it, and hidden there. */
+/* Functions that the C library has only since 2.28, built from older functions (make.py). Each is
+ * linked into its callers, and hidden there. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ const char *strerrordesc_np(int error)
     return error >= 0 && error < _sys_nerr ? _sys_errlist[error] : NULL;
 }
 
-/* ---- 2.33: before, these were in an archive that is no more ---------------------------------- */
+/* ---- 2.33: earlier, these were in an archive that no longer exists --------------------------- */
 
 #ifdef __x86_64__
 #define STAT_VERSION 1
@@ -51,7 +51,7 @@ int fstatat(int folder, const char *path, struct stat *out, int flags)
     return __fxstatat(STAT_VERSION, folder, path, out, flags);
 }
 
-/* Both names of each, since off_t has 64 bits either way. */
+/* Defines both names of each, since off_t has 64 bits in either case. */
 __asm__(".globl stat64, lstat64, fstat64, fstatat64\n"
         ".hidden stat64, lstat64, fstat64, fstatat64\n"
         ".set stat64, stat\n.set lstat64, lstat\n.set fstat64, fstat\n.set fstatat64, fstatat");
@@ -65,7 +65,7 @@ pid_t gettid(void)
 
 /* ---- 2.28 ------------------------------------------------------------------------------------ */
 
-/* What follows is one argument of a word's size, or none. */
+/* The variable argument is one word, or missing. */
 int fcntl64(int file, int command, ...)
 {
     va_list arguments;

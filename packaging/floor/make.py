@@ -1,12 +1,12 @@
-"""Makes a folder to link with in place of the C library's own files, so that what is linked starts
-on a C library as old as 2.27 (Ubuntu 18.04; RHEL 8 has 2.28):
+"""Makes a folder to link with in place of the C library's own files, so that linked programs start on
+a C library as old as 2.27 (Ubuntu 18.04; RHEL 8 has 2.28):
 
     make.py COMPILER FOLDER                then: COMPILER -LFOLDER ...
 
-For each symbol the linker takes the default version of the library that it finds: here 2.34 of
-pthread_create, which older machines lack. The folder has libraries without code, of the same names,
-which define each symbol in its newest version up to 2.27 alone. What is newer than that is not there,
-so linking fails, but for the few functions of later.c.
+The linker takes each symbol's default version from the library that it finds: here 2.34 of
+pthread_create, which is missing on older machines. The folder contains libraries without code, with the same
+names, which define each symbol only in its newest version up to 2.27. Newer symbols are missing, so linking
+fails if a program uses them, except for the few functions in later.c.
 """
 
 import os
@@ -16,15 +16,15 @@ import sys
 
 FLOOR = (2, 27)
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Where 2.34 has moved these from: they are in libc since.
+# Libraries whose functions 2.34 moved to libc.
 MOVED = [
     ("libdl.so.2", r"dl(open|close|sym|vsym|error|addr1?|info|mopen)$"),
     ("libpthread.so.0", r"_*(pthread|sem)_"),
     ("librt.so.1", r"(aio|lio|mq|timer|shm|clock)_"),
 ]
-# start.c has one in its place, and calls this one.
+# start.c replaces this one, and calls it.
 HIDDEN = {"__libc_start_main"}
-# No program is linked with these any more, but later.c is.
+# No longer linked into programs, but later.c uses them.
 OLD = {"__xstat", "__lxstat", "__fxstat", "__fxstatat", "_sys_errlist", "_sys_nerr"}
 
 
@@ -33,8 +33,8 @@ def run(*command):
 
 
 def symbols(library):
-    """name -> list of (version, type, size), of what a library defines. What it has for old programs
-    alone is left out: old libraries may have that elsewhere (pthread_atfork)."""
+    """name -> list of (version, type, size), for each symbol that a library defines. Symbols kept only for old
+    programs are omitted: old libraries may have them elsewhere (pthread_atfork)."""
     found, current = {}, set(OLD)
     for line in run("readelf", "--dyn-syms", "-W", library).splitlines():
         parts = line.split()
@@ -100,7 +100,7 @@ def main(compiler, folder):
             "-c", os.path.join(HERE, name + ".c"), "-o", os.path.join(folder, name + ".o"))
     run("ar", "rcsD", os.path.join(folder, "libfloor.a"),
         *(os.path.join(folder, name + ".o") for name in ("start", "later")))
-    # What the C library has as an archive beside its library: atexit, pthread_atfork.
+    # Functions in the C library's static archive: atexit, pthread_atfork.
     beside = place("libc_nonshared.a")
     here = os.path.abspath(folder)
     moved = " ".join(os.path.join(here, old) for old, _ in MOVED)

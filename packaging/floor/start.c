@@ -1,6 +1,7 @@
-/* Since 2.34 the C library calls a program's constructors itself; before, the program's start gave
- * it a function that does. Today's start gives none, so this one is given to the old entry, which
- * newer C libraries have too, and which calls it if there is one. */
+/* Since 2.34 the C library calls a program's constructors itself; before, the program's start code
+ * passed a function that did. The current start code passes no such function, so this one is passed
+ * to the old entry point, which still exists in newer C libraries and calls the function if it is
+ * given one. */
 typedef int program_main(int, char **, char **);
 typedef void constructor(int, char **, char **);
 

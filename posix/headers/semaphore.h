@@ -1,4 +1,4 @@
-/* POSIX semaphores within a process: macOS has the functions, which fail. */
+/* POSIX semaphores within a process: macOS declares the functions, but they fail. */
 #ifndef MV_POSIX_SEMAPHORE_H
 #define MV_POSIX_SEMAPHORE_H
 

@@ -80,7 +80,7 @@ LongTest(filter_option, pictures_say_what_is_shown)
     } all[] = {
         {"trace_plot --filter forward", "only forward: 514 of 2,434 allocations, 554 MiB (46.8 %) "
                                         "of the peak of 1.15 GiB"},
-        {"trace_plot --top 50", "one by one the 50 largest of 2,434 allocations"},
+        {"trace_plot --top 50", "the 50 largest of 2,434 allocations separately"},
         {"trace_plot --filter nothing_has_this",
          "only nothing_has_this: none of the 2,434 allocations matches"},
         {"memory --at peak --filter forward", " of 421 blocks, 554 MiB (46.8 %) of "

@@ -133,7 +133,8 @@ LongTest(overwrite, scripts_of_the_viewer_replace_nothing_else)
     cr_expect_str_eq(r.out, "1\n1\nshot t\n", "%s%s", r.out, r.err);
     cr_expect(strstr(r.err, "s: line 3: input or output error: o.png is one of the open files"),
               "%s", r.err);
-    cr_expect(strstr(r.err, "t: line 1: t: a PNG is written: name it .png"), "%s", r.err);
+    cr_expect(strstr(r.err, "t: line 1: t: the output is a PNG: use a name ending in .png"), "%s",
+              r.err);
 }
 
 /* A file beside the one that is shown cannot be read: that is a failure, and no picture is written.

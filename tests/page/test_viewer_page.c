@@ -1,4 +1,4 @@
-/* Pages with a snapshot inside, and what is written where memviz.html is not there. The page here
+/* Pages with a snapshot inside, and what is written without memviz.html. The page here
  * is a small one (tests/fixture/page.html); that the real one shows what is inside, tests/web sees.
  */
 #include <string.h>
@@ -108,7 +108,7 @@ Test(viewer_page, a_page_without_a_place_is_refused)
                        "$SNAPS/gpt_train.pickle x.html; test $? = 1 && test ! -e x.html");
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_not_null(strstr(r.err, "memviz.html has no place for a snapshot"));
+    cr_assert_not_null(strstr(r.err, "memviz.html has no placeholder for a snapshot"));
 }
 
 Test(viewer_page, is_found_beside_the_program_and_where_both_are_installed)
@@ -127,7 +127,7 @@ Test(viewer_page, is_found_beside_the_program_and_where_both_are_installed)
     }
 }
 
-/* ---- where memviz.html is not there ------------------------------------------------------ */
+/* ---- without memviz.html ------------------------------------------------------ */
 
 #define ALONE "unset MEMVIZ_PAGE; mkdir a && cp $MEMVIZ a/program && "
 
@@ -143,7 +143,7 @@ LongTest(viewer_page, without_memviz_html_a_page_has_the_still_picture)
                                  "sed -n '/^<svg/,/<.svg>/p' x.html | cmp - x.svg && cat x.html",
                            commands[i], commands[i]);
         cr_expect_eq(r.status, 0, "%s: %s", commands[i], r.err);
-        cr_expect_str_eq(r.err, "memviz: x.html: a still picture: memviz.html is not there: "
+        cr_expect_str_eq(r.err, "memviz: x.html: a still picture: memviz.html is missing: "
                                 "scripts/web makes it (docs/web.md)\n");
         cr_expect_not_null(strstr(r.out, "content=\"default-src 'none'; img-src data:; "));
         cr_expect_null(strstr(r.out, "unsafe"));
@@ -177,6 +177,6 @@ Test(viewer_page, without_memviz_html_nothing_is_converted_to_it)
                              "test $? = 1 && test ! -e x.html");
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    cr_assert_str_eq(r.err, "memviz: memviz.html is not there: scripts/web makes it "
+    cr_assert_str_eq(r.err, "memviz: memviz.html is missing: scripts/web makes it "
                             "(docs/web.md)\n");
 }

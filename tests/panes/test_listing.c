@@ -395,7 +395,7 @@ Test(listing, an_interval_is_copied_with_its_last_row_and_signed_numbers)
     b.ask.b = 4098;
     make(&b, MV_LISTING_LINES, 0);
     text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
-    cr_assert(strstr(text, "held at end\tof it new\tallocated\tfreed\tnet\tnew blocks\thighest\t"
+    cr_assert(strstr(text, "held at end\tnew at end\tallocated\tfreed\tnet\tnew blocks\thighest\t"
                            "line of code\n") == text);
     last = strstr(text, "all lines\n");
     cr_assert(last && last[strlen("all lines\n")] == 0);

@@ -144,7 +144,7 @@ Test(panes, a_failed_request_is_compared_with_what_is_free)
 
     mv_view_write(view)->main = MV_MAIN_STATE;
     mv_view_move_cursor(view, oom->event);
-    cr_expect(mvt_scene_says(mvt_view_frame(view), "OUT OF MEMORY: asked for 400 MiB"));
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "OUT OF MEMORY: requested 400 MiB"));
     cr_expect(mvt_scene_says(&view->ui.scene, "largest hole"));
     cr_expect(mvt_scene_says(&view->ui.scene, "pins"));
 }

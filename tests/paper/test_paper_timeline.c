@@ -316,7 +316,7 @@ Test(paper_timeline, says_what_part_is_shown)
     cr_expect(mvt_scene_says(&p.timeline.scene, "only h: none of the 3 allocations matches"));
     draw(&p, mvt_done(t), 0, (mv_paper_opts){.top = 1});
     cr_expect_eq(p.timeline.drawn, 1);
-    cr_expect(mvt_scene_says(&p.timeline.scene, "one by one the 1 largest of 3 allocations, all "
+    cr_expect(mvt_scene_says(&p.timeline.scene, "the 1 largest of 3 allocations separately, all "
                                                 "others as a grey band on top"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "2 other blocks"));
 }
@@ -470,7 +470,7 @@ LongTest(paper_timeline, says_what_is_there_and_what_is_missing)
          "complete history", "no leak", "Optimizer.step#AdamW.step", "4.00 MiB (4,194,304 bytes)",
          "spikes");
     SAYS("annotated", "train.py:58 attention \xc2\xb7 32.0 MiB");
-    SAYS("oom", "out of memory: asked for 100 MiB, 134 GiB free on the device");
+    SAYS("oom", "out of memory: requested 100 MiB, 134 GiB free on the device");
     SAYS("leak_in_training", "leak: train.py:62 forward keeps 2.00 MiB a step, 24.0 MiB at the end",
          "leak: train.py:62 forward", "part of a leak", "hatched");
     SAYS("no_history", "no events recorded", "No events were recorded");

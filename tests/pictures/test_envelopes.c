@@ -173,7 +173,7 @@ static void check_says(const char *snapshot, const char *const *texts)
 Test(envelopes, says_what_is_there_and_what_is_missing)
 {
     SAYS("graphs", "2 private pools: at most 44.0 MiB reserved and 43.0 MiB allocated",
-         "private pool (1, 0): at most 40.0 MiB reserved", "pool not known",
+         "private pool (1, 0): at most 40.0 MiB reserved", "unknown pool",
          "default pool: at most 84.0 MiB reserved, at most 79.5 MiB allocated");
     SAYS("mempool", "1 private pool: at most 120 MiB reserved", "private pool (0, 1)");
     SAYS("late_start", "no private pools are recorded; segments released before the snapshot");

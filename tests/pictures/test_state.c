@@ -192,7 +192,7 @@ Test(state, says_what_is_there_and_what_is_missing)
     SAYS("gpt_train_expandable", "an expandable segment of");
     SAYS("mempool", "private large pool (0, 1)", "30.0 MiB is free, in one hole");
     SAYS("streams", " + 97.5 MiB pending",
-         "freed, a stream may still use it: ", "freed, a stream may use it");
+         "freed, but a stream may still use it: ", "freed; a stream may use it");
     SAYS("no_history", "no events were recorded");
     SAYS("ring", "history truncated");
 }
@@ -206,7 +206,7 @@ Test(state, out_of_memory_is_explained)
     mvt_alloc(t, .addr = 1 << 21, .bytes = 512, .stack = "f:a.py:1");
     mvt_oom(t, .addr = 4096, .bytes = 8 << 20);
     draw(&p, mvt_done(t), 0, (mv_paper_opts){.event = 2});
-    cr_expect(mvt_scene_says(&p.paper.scene, "out of memory: asked for 8.00 MiB; 2.00 MiB is "
+    cr_expect(mvt_scene_says(&p.paper.scene, "out of memory: requested 8.00 MiB; 2.00 MiB is "
                                              "free here, the largest hole 2.00 MiB"));
 }
 

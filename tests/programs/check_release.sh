@@ -82,10 +82,10 @@ without 'fixed address (PIE)' -fno-pie -no-pie
 without 'RELRO, BIND_NOW' -Wl,-z,lazy
 without 'RELRO, BIND_NOW' -Wl,-z,norelro
 without 'executable stack' -Wl,-z,execstack
-without 'runs its headers' -Wl,-z,noseparate-code
+without 'executable headers' -Wl,-z,noseparate-code
 without 'looks for libraries in /tmp' -Wl,-rpath,/tmp
 echo '__asm__(".section .mixed, \"awx\", %progbits; .zero 9; .text");' >"$work/mixed.c"
-without 'both written and run' "$work/mixed.c"
+without 'both writable and executable' "$work/mixed.c"
 
 # without_object WORDS FLAGS...: likewise an object, and an archive of two.
 without_object() {

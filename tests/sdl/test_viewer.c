@@ -117,7 +117,7 @@ LongTest(viewer, scripts_run_and_say_which_line_fails)
 
     cr_expect_eq(r.status, 1);
     cr_expect_str_eq(r.out, "a.png\nb.png\n");
-    cr_expect_str_eq(r.err, "memviz: bad: line 2: no text has \"wombat\"\n");
+    cr_expect_str_eq(r.err, "memviz: bad: line 2: no text contains \"wombat\"\n");
 }
 
 /* ---- wrong usage, wrong files ------------------------------------------------------------ */

@@ -53,10 +53,10 @@ Test(keymap, what_is_no_line_is_said)
         const char *text, *why;
         uint32_t line;
     } cases[] = {
-        {"zoom_in Up\nfly X\nquit", "no command is named fly", 2},
+        {"zoom_in Up\nfly X\nquit", "unknown command fly", 2},
         {"zoom_in Upp", "zoom_in: Upp is not a key", 1},
         {"zoom_in Shift+", "zoom_in: Shift+ is not a key", 1},
-        {"NOTHING X", "no command is named NOTHING", 1},
+        {"NOTHING X", "unknown command NOTHING", 1},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

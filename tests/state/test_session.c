@@ -216,7 +216,7 @@ LongTest(session, edges_of_the_view_are_shown_again, .timeout = 250)
     check_session(view, "far above all bytes");
     mv_view_add(view, "");
     cr_expect_eq(view->document_count, 1);
-    cr_expect(strstr(view->message, "without letters"), "%s", view->message);
+    cr_expect(strstr(view->message, "name is empty"), "%s", view->message);
     check_session(view, "a file without a name");
 }
 
@@ -311,11 +311,11 @@ Test(session, wrong_texts_are_refused)
     expect_wrong("memviz session 2\nend\n", 0, "the first line");
     expect_wrong(HEAD "cursor 5\n", 26, "end");
     expect_wrong(HEAD "end", 20, "end");
-    expect_wrong(HEAD "end\ncursor 5\n", 21, "after the end");
+    expect_wrong(HEAD "end\ncursor 5\n", 21, "after the line");
     expect_wrong(HEAD "cursr 5\nend\n", 17, "cursr");
     expect_wrong(HEAD "cursor -5\nend\n", 24, "cursor");
     expect_wrong(HEAD "cursor 4294967296\nend\n", 24, "cursor");
-    expect_wrong(HEAD "cursor 5 6\nend\n", 26, "more values");
+    expect_wrong(HEAD "cursor 5 6\nend\n", 26, "too many values");
     expect_wrong(HEAD "cursor 5\ncursor 5\nend\n", 33, "twice");
     expect_wrong(HEAD "colour purple\nend\n", 24, "one of: line stack");
     expect_wrong(HEAD "is_dark 1\nend\n", 25, "is_dark");
@@ -330,7 +330,7 @@ Test(session, wrong_texts_are_refused)
     expect_wrong(HEAD "search a\\x00\nend\n", 25, "NUL");
     expect_wrong(HEAD "search a\tb\nend\n", 25, "control");
     expect_wrong(HEAD "focus open\nend\n", 17, "focus");
-    expect_wrong(HEAD "bookmark 0 0 1 5 2 none x\nend\n", 26, "a bookmark is");
+    expect_wrong(HEAD "bookmark 0 0 1 5 2 none x\nend\n", 26, "a bookmark must be");
     expect_wrong(HEAD "bookmark 0 0 1 2 5 none \nend\n", 26, "no name");
 }
 
@@ -530,8 +530,8 @@ Test(session, a_wrong_one_that_is_dropped_changes_nothing)
 {
     static const char *const wrong[] = {HEAD "cursr 5\nend\n", HEAD "path a\n", HEAD "end\n",
                                         "memviz session 2\nend\n", HEAD "path -\nend\n"};
-    static const char *const why[] = {"byte 17: nothing has the name cursr", "missing",
-                                      "names no file", "first line", "no file on a disk"};
+    static const char *const why[] = {"byte 17: unknown name cursr", "missing", "contains no file",
+                                      "first line", "not a regular file"};
     mv_view *view = changed_view();
     const char *before = text_of(view);
 

@@ -285,5 +285,5 @@ Test(compare, a_difference_needs_another_device)
             break;
         }
     mv_view_write(view)->other_file = mv_view_write(view)->other_device = MV_NO_ROW;
-    cr_assert(mvt_scene_says(mvt_view_frame(view), "nothing is compared"));
+    cr_assert(mvt_scene_says(mvt_view_frame(view), "no device is compared"));
 }

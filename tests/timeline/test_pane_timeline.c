@@ -313,7 +313,7 @@ Test(pane_timeline, commands_go_places)
     cr_assert_eq(d->lives.events.action[view->now->cursor], MV_ACTION_OOM);
     do_it(view, MV_DO_peak);
     cr_assert_eq(view->now->cursor, d->peak_event);
-    cr_assert(mvt_scene_says(&view->ui.scene, "out of memory: asked for"));
+    cr_assert(mvt_scene_says(&view->ui.scene, "out of memory: requested"));
     view = mvt_view("annotated");
     cr_assert(mv_view_do(view, MV_DO_go_to_event, 0));
     do_it(view, MV_DO_mark_on);

@@ -67,11 +67,10 @@ Test(go_to, annotations)
 Test(go_to, says_what_is_wrong)
 {
     static const char *const wrong[][2] = {
-        {"9999999", "9999999"},     {"99s", "99s"},
-        {"soon", "is no place"},    {"", "is no place"},
-        {"@nothing", "nothing"},    {"0xzz", "is no address"},
-        {"0x", "is no address"},    {"oom", "out-of-memory"},
-        {"0x1", "ever had a byte"}, {"0x11112222333344445", "is no"}};
+        {"9999999", "9999999"},           {"99s", "99s"},           {"soon", "is not a position"},
+        {"", "is not a position"},        {"@nothing", "nothing"},  {"0xzz", "is not an address"},
+        {"0x", "is not an address"},      {"oom", "out-of-memory"}, {"0x1", "ever covered"},
+        {"0x11112222333344445", "is not"}};
     mv_view *view = mvt_view("gpt_train");
     uint32_t cursor = view->now->cursor;
 

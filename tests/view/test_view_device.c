@@ -157,7 +157,7 @@ static void expect_legend(mv_view *view, const char *name, const cJSON *ledger)
     const mv_scene *scene = mvt_view_frame(view);
     const cJSON *row;
 
-    expect_bytes(scene, "in use, as NVML saw it", mvt_json_number(ledger, "used"));
+    expect_bytes(scene, "in use, as sampled by NVML", mvt_json_number(ledger, "used"));
     expect_bytes(scene, "context, code (estimate)", mvt_json_number(ledger, "context_estimate"));
     expect_bytes(scene, "unexplained", mvt_json_number(ledger, "unexplained"));
     cJSON_ArrayForEach(row, cJSON_GetObjectItem(ledger, "by"))

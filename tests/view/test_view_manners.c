@@ -208,8 +208,8 @@ static bool shows(const mv_scene *scene, const char *text)
 Test(help, explains_the_picture)
 {
     static const char *const texts[] = {
-        "there before the first event", "reserved by PyTorch", "a leak",  "no stack was recorded",
-        "the cursor: a moment",         "In the picture:",     "Not now:"};
+        "from before the first event", "reserved by PyTorch", "a leak",  "no stack was recorded",
+        "the cursor: a moment",        "In the picture:",     "Not now:"};
     static const float sizes[][2] = {{640, 400}, {1280, 720}, {3840, 2160}};
     mv_view *view = mvt_view("gpt_train");
 

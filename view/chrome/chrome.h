@@ -1,10 +1,9 @@
-/* Everything around the panes, and what they share: bars, overlays, fields.
+/* Everything around the panes: bars, overlays, fields, and the code they share.
  *
- *     layout.c                                              where everything is
+ *     layout.c                                              the layout of a frame
  *     toolbar.c, status_bar.c, loading_screen.c             always there
  *     help.c, command_list.c, device_list.c, export_view.c  overlays
- *     chrome.c                                              what overlays have in common
- */
+ *     chrome.c                                              common parts of overlays */
 #ifndef MV_CHROME_H
 #define MV_CHROME_H
 
@@ -14,12 +13,12 @@
 
 enum { MV_MOST_FILES = 1024 };
 
-/* Where everything is, in pixels. */
+/* The layout, in pixels. */
 typedef struct {
     mv_box toolbar, banner, main, minimap, splitter, tabs, lower, status;
 } mv_view_layout;
 
-/* Where the user was, when another level is shown: its events are others. */
+/* The user's position before a switch to another level, which has other events. */
 typedef struct {
     bool is_kept, is_all, has_cursor, has_interval;
     uint32_t device; /* ordinal */
@@ -33,59 +32,59 @@ struct mv_chrome {
     mv_field search, palette, export, go, bookmark;
     mv_open_dialogue open;
     mv_box search_box; /* of the last frame */
-    uint32_t row;      /* the chosen row of an overlay's list: arrows move it */
-    uint32_t first;    /* first row that is shown */
-    bool only_panes;   /* the frame is for a file: no overlay, no tip */
+    uint32_t row;      /* the selected row of an overlay's list: arrows move it */
+    uint32_t first;    /* first row shown */
+    bool only_panes;   /* the frame is for a file: no overlay, no tooltip */
 
     /* The pointer. */
     mv_pane captured; /* gets the pointer until the button is released */
     mv_box captured_box;
     uint8_t captured_button;
     bool is_splitting;
-    bool is_selecting; /* text of a field */
-    mv_pane under;     /* it was over last */
+    bool is_selecting; /* the text of a field */
+    mv_pane under;     /* the pane it was last over */
     mv_box under_box;
-    double moved_ms; /* when it moved last */
+    double moved_ms; /* time of its last move */
 
     uint32_t banners_closed; /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
     mv_kept_times kept; /* until the device of the next level is shown */
     mv_view_start start;
     bool has_start;
-    bool has_bad_start; /* it names nothing in the file: the view's message says so */
+    bool has_bad_start; /* it does not exist in the file: the view's message says so */
     struct {
         const mv_document *document;
-        double ms; /* when it was first seen reading; 0: no file is being read */
+        double ms; /* when it was first seen being read; 0: no file is being read */
     } reading;
 };
 
-/* Finds where everything is in a frame of this size. */
+/* Computes the layout of a frame of this size. */
 void mv_chrome_lay_out(mv_view *view, float width, float height);
 
-/* The shown panes. */
+/* The panes shown. */
 mv_pane mv_chrome_main(const mv_view *view);
 mv_pane mv_chrome_lower(const mv_view *view);
 
-/* The pane at a place of the last frame, and its box. */
+/* The pane at a point of the last frame, and its box. */
 mv_pane mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box);
 
-/* An overlay is open: the panes get no pointer. */
+/* Whether an overlay is open: the panes get no pointer input then. */
 bool mv_chrome_is_covered(const mv_view *view);
 
-/* The zone that has the keyboard (view/state/spot.h); NULL: none of the last frame has it. */
+/* The zone that has the keyboard (view/state/spot.h); NULL: none in the last frame. */
 const mv_zone *mv_spot_zone(const mv_view *view);
 bool mv_spot_is_in_place(const mv_view *view, mv_window_part place, const mv_zone *zone);
-mv_box mv_spot_place_box(const mv_view *view); /* of the place that has it */
+mv_box mv_spot_place_box(const mv_view *view); /* box of the place that has it */
 void mv_spot_paint(mv_view *view);
 
-/* Bars. Heights are those of the layout. */
+/* Bars. The layout defines their heights. */
 float mv_toolbar_height(const mv_view *view, float width);
 void mv_toolbar_paint(mv_view *view, mv_box box);
-void mv_file_heading_paint(mv_view *view, mv_box box); /* in its place in a file */
+void mv_file_heading_paint(mv_view *view, mv_box box); /* its replacement in a file */
 void mv_tabs_paint(mv_view *view, mv_box box);
 void mv_status_bar_paint(mv_view *view, mv_box box);
 
-/* Painted in place of the panes: nothing is open, or the file is still loading. False: there is a
+/* Painted in place of the panes while nothing is open or the file is loading. False: there is a
  * device to show. */
 bool mv_loading_paint(mv_view *view, mv_box box);
 
@@ -93,9 +92,9 @@ bool mv_loading_paint(mv_view *view, mv_box box);
 const mv_document *mv_loading_failure(const mv_view *view);
 void mv_loading_banner(mv_view *view, mv_box box);
 
-/* Overlays: each paints itself over the panes when it is open. */
+/* Overlays: each paints itself over the panes if it is open. */
 void mv_help_paint(mv_view *view, mv_box box);
-enum { MV_COMMANDS_SHOWN = 12 }; /* rows of the list of commands */
+enum { MV_COMMANDS_SHOWN = 12 }; /* visible rows of the command list */
 void mv_command_list_paint(mv_view *view, mv_box box);
 void mv_device_list_paint(mv_view *view, mv_box box);
 void mv_export_paint(mv_view *view, mv_box box);
@@ -103,24 +102,23 @@ void mv_go_paint(mv_view *view, mv_box box);
 void mv_bookmark_paint(mv_view *view, mv_box box);
 void mv_search_paint(mv_view *view);
 
-/* The chosen row of the list of commands, its number, and how many rows there are; MV_DO_NOTHING:
- * none. */
+/* The selected row of the command list, its number, and the number of rows; MV_DO_NOTHING: none. */
 mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count);
 
 /* Paints an overlay's sheet with a title in the middle of `box`; returns the box for its content.
  */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
 
-/* Scrolls the list so that its chosen row is among the `shown` ones. */
+/* Scrolls the list so that its selected row is one of the `shown` rows. */
 void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown);
 
-/* Writes the view, without overlays, to a file; its ending says which format. */
+/* Writes the view, without overlays, to a file; the file's ending selects the format. */
 bool mv_export_write(mv_view *view, const char *path);
 
-/* What a session has of the view, with full paths; in `arena`. False: memory is out. */
+/* Fills a session with the view's content, with full paths; in `arena`. False: out of memory. */
 bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out);
 
-/* The words of a command line that shows the same view; in `arena`. NULL: memory is out. */
+/* The arguments of a command line that shows the same view; in `arena`. NULL: out of memory. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
 
 #endif

@@ -1,4 +1,4 @@
-/* The command line that shows a view again. */
+/* The command line that reproduces a view. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -40,8 +40,8 @@ static bool has_hidden(const char *text)
     return false;
 }
 
-/* $'...', which bash and zsh read: who pastes the line into a terminal pastes nothing that the
- * terminal obeys, such as the end of what is pasted. */
+/* $'...', as read by bash and zsh: pasting the line into a terminal pastes nothing that the
+ * terminal obeys, such as an end-of-paste sequence. */
 static void add_spelled(words *w, const char *text)
 {
     add(w, "$'");
@@ -53,7 +53,7 @@ static void add_spelled(words *w, const char *text)
     add(w, "'");
 }
 
-/* A word of a shell, in quotes where it needs them. */
+/* A shell word, quoted if needed. */
 static void add_quoted(words *w, const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -78,7 +78,7 @@ static void add_quoted(words *w, const char *text)
 
 /* ---- a session ---------------------------------------------------------------------------- */
 
-/* Wherever it is opened from. */
+/* Makes the path independent of the working directory. */
 static char *full_path(mv_arena *arena, const char *path)
 {
     char full[PATH_MAX];
@@ -104,7 +104,8 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out)
 
 /* ---- a command line ----------------------------------------------------------------------- */
 
-/* Adds the options that say a part of the view in words, and puts what they say to `said`. */
+/* Adds options for the parts of the view that options can express, and stores these parts in
+ * `said`. */
 static void add_options(words *w, const mv_view *view, mv_session *said)
 {
     static const char *const mains[MV_MAIN_COUNT] = {
@@ -119,7 +120,7 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
         add_quoted(w, now->level);
         memcpy(then->level, now->level, sizeof then->level);
     }
-    then->device = now->device; /* without an option: the one with the most events */
+    then->device = now->device; /* without an option: the device with the most events */
     if (mv_view_document(view)->device_count > 1)
         add(w, " --device %u", d->device);
     then->main = view->document_count > 1                ? MV_MAIN_RANKS
@@ -129,7 +130,7 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
         add(w, " --view %s", mains[now->main]);
         then->main = now->main;
     }
-    if (to - from > 1) { /* the options cannot name a single event: --state does */
+    if (to - from > 1) { /* options cannot express a single event: --state does */
         if (from > 0)
             add(w, " --from %u", from);
         if (to < d->lives.events.count)
@@ -151,7 +152,7 @@ static void add_options(words *w, const mv_view *view, mv_session *said)
     said->desk.is_dark = view->desk->is_dark;
 }
 
-/* The members that differ from what the options say are in --state. */
+/* The members that the options do not express go into --state. */
 static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_session *said)
 {
     const char *line;
@@ -172,7 +173,7 @@ static void add_state(words *w, mv_arena *arena, mv_session *session, const mv_s
     add_quoted(w, line);
 }
 
-/* Bytes that the line has at most: texts in quotes have four for each of theirs. */
+/* Maximum length of the line in bytes: a byte in quotes may become four. */
 static size_t most_bytes(const mv_session *session)
 {
     size_t bytes = 16384 + 4 * (sizeof session->now.search + sizeof session->now.level) +

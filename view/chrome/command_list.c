@@ -19,7 +19,7 @@ typedef struct {
     int score; /* higher: better */
 } hit;
 
-/* How well `text` contains the letters of `words` in this order; -1: it does not. Beginnings of
+/* How well `text` contains the letters of `words` in this order; -1: not at all. Beginnings of
  * words and adjacent letters count more. */
 static int match(const char *words, const char *text)
 {
@@ -57,13 +57,13 @@ static query read_query(const mv_view *view)
     return q;
 }
 
-/* Whether it is useless without a number: such commands have no key either. */
+/* Whether it is useless without a number: such commands have no key, either. */
 static bool needs_number(const mv_view_command *command)
 {
     return !*command->keys && strchr(command->help, ';');
 }
 
-/* Best first: those that can be run now come before the others. */
+/* Best first: commands that can run now come before the others. */
 static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
 {
     const char *words = q->words;
@@ -79,7 +79,7 @@ static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
                             (mv_view_command_is_enabled(view, (mv_command_id)i) ? 1000 : 0);
         count++;
     }
-    mv_sort_rows(NULL, hits, count, MV_FALLING(hit, score)); /* ties: in the order of the table */
+    mv_sort_rows(NULL, hits, count, MV_FALLING(hit, score)); /* ties: in table order */
     return count;
 }
 

@@ -1,4 +1,4 @@
-/* Files and their devices: one row each, with the shape of their memory over time and its peak. */
+/* Files and their devices: one row each, with a curve of their memory and its peak. */
 
 #include "base/size.h"
 #include "view/chrome/chrome.h"
@@ -9,7 +9,7 @@ enum { ROW = 34, SPARKS = 96 };
 
 /* ---- painting ---------------------------------------------------------------------------- */
 
-/* Memory over time: its height in each of SPARKS parts of the trace. */
+/* Memory over time: the height in each of SPARKS parts of the trace. */
 static void sparks(mv_ui *ui, mv_box box, const mv_document_device *d, uint64_t most)
 {
     uint32_t events = d->lives.events.count;

@@ -1,4 +1,4 @@
-/* Writes the view to a file; and the fields that ask for a name. */
+/* Writes the view to a file; paints the input fields for a name. */
 #include <string.h>
 
 #include "parse/source/same_file.h"
@@ -27,9 +27,10 @@ static void paint_field(mv_view *view, mv_box box, const char *title, mv_field *
 
 void mv_export_paint(mv_view *view, mv_box box)
 {
-    paint_field(view, box, "Export this view", &view->chrome->export,
-                "Its ending decides: .png or .svg the picture, .html the viewer with this file, "
-                ".tsv the table, .session.");
+    paint_field(
+        view, box, "Export this view", &view->chrome->export,
+        "The ending selects the format: .png or .svg the picture, .html the viewer with this file, "
+        ".tsv the table, .session.");
 }
 
 void mv_go_paint(mv_view *view, mv_box box)
@@ -40,13 +41,14 @@ void mv_go_paint(mv_view *view, mv_box box)
 
 void mv_bookmark_paint(mv_view *view, mv_box box)
 {
-    paint_field(view, box, "Set a bookmark", &view->chrome->bookmark,
-                "Its name, then Enter. It keeps the cursor, the window and the interval.");
+    paint_field(
+        view, box, "Set a bookmark", &view->chrome->bookmark,
+        "Type a name, then Enter. A bookmark keeps the cursor, the window and the interval.");
 }
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-/* *left_out: what is not in the file; NULL unless set. */
+/* Sets *left_out to a sentence about anything missing from the file, if anything is. */
 typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, const char **left_out,
                          mv_err *err);
 
@@ -115,7 +117,7 @@ static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, const ch
     const char *text = mv_tables_text(view, arena);
 
     if (!text)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "no table is ready: choose one under Tables");
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "no table is ready: select one under Tables");
     mv_sink_write(sink, text, strlen(text));
     return MV_OK;
 }

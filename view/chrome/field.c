@@ -25,7 +25,7 @@ static uint32_t next_start(const mv_field *field, uint32_t at)
     return at;
 }
 
-/* Letters of names, and of languages other than English. */
+/* Letters in names, and in languages other than English. */
 static bool is_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
@@ -114,7 +114,7 @@ bool mv_field_selected(const mv_field *field, char out[MV_FIELD_TEXT])
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-/* Where a key takes the caret; false: it is not one that moves it. */
+/* The caret's new position after a key; false: the key does not move it. */
 static bool target_of(const mv_field *field, const mv_input *input, uint32_t *at)
 {
     bool by_word = input->mods & MV_MOD_CTRL;
@@ -142,7 +142,7 @@ static bool target_of(const mv_field *field, const mv_input *input, uint32_t *at
     }
 }
 
-/* What Backspace and Delete take away: the selection, or else a character or a word. */
+/* Handles Backspace and Delete: removes the selection, or else a character or a word. */
 static void erase_by_key(mv_field *field, bool is_back, bool by_word)
 {
     uint32_t at = field->at;
@@ -197,7 +197,7 @@ static float width_of(const mv_ui *ui, const mv_field *field, uint32_t from, uin
     return mv_ui_text_width(ui, MV_UI_TEXT, part);
 }
 
-/* The first byte of the part of the text that is shown, so that the caret is within the box. */
+/* The first visible byte of the text, chosen so that the caret is inside the box. */
 static uint32_t visible_from(const mv_ui *ui, const mv_field *field)
 {
     uint32_t from = 0;
@@ -207,7 +207,7 @@ static uint32_t visible_from(const mv_ui *ui, const mv_field *field)
     return from;
 }
 
-/* The byte whose left edge is nearest. */
+/* The byte with the nearest left edge. */
 static uint32_t at_x(const mv_ui *ui, const mv_field *field, float x)
 {
     uint32_t from = visible_from(ui, field), at = from;

@@ -5,7 +5,7 @@
 
 enum { COLUMN = 300, KEYS = 110, PAD = 40 };
 
-/* Commands with keys: those that can be run now first, then MV_DO_NOTHING, then the others; returns
+/* Commands with keys: first those that can run now, then MV_DO_NOTHING, then the others; returns
  * the number of rows. */
 static uint32_t sort_commands(const mv_view *view, mv_command_id ids[MV_DO_COUNT + 1])
 {
@@ -37,7 +37,7 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id)
     if (is_enabled)
         mv_ui_zone(ui, (mv_box){keys.x, keys.y, keys.w + box.w, keys.h}, id, 0, command->help);
     mv_box_cut_right(&keys, mv_ui_px(ui, 10));
-    if (mv_ui_text_width(ui, MV_UI_TEXT, text) > keys.w) /* then one of them has to do */
+    if (mv_ui_text_width(ui, MV_UI_TEXT, text) > keys.w) /* too long: one key only */
         text = mv_scene_format(&ui->scene, "%.*s", (int)strcspn(text, " "), text);
     mv_ui_text(ui, keys, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text,
                MV_ANCHOR_END, text);
@@ -45,7 +45,7 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id)
                MV_ANCHOR_START, command->title);
 }
 
-/* ---- what the picture means ---------------------------------------------------------------- */
+/* ---- the meaning of the picture ------------------------------------------------------------ */
 
 typedef enum {
     KEY_SOLID,
@@ -66,13 +66,13 @@ static const struct {
     const char *text;
 } keys_of_picture[] = {{KEY_SOLID, "allocated: in use"},
                        {KEY_DASHED, "reserved by PyTorch"},
-                       {KEY_HATCHED, "there before the first event"},
+                       {KEY_HATCHED, "from before the first event"},
                        {KEY_RED, "a leak"},
                        {KEY_GREY, "no stack was recorded"},
-                       {KEY_EMPTY, "free, in the state"},
+                       {KEY_EMPTY, "free, in the allocator's state"},
                        {KEY_BAR, "lanes: annotations, steps"},
                        {KEY_TICKS, "lanes: too short to see"},
-                       {KEY_VEIL, "outside of the interval"},
+                       {KEY_VEIL, "outside the interval"},
                        {KEY_CURSOR, "the cursor: a moment"},
                        {KEY_FLAG, "a bookmark"}};
 enum { PICTURE_KEYS = sizeof keys_of_picture / sizeof *keys_of_picture };
@@ -180,7 +180,7 @@ void mv_help_paint(mv_view *view, mv_box box)
     columns = (uint32_t)fmaxf(1, floorf((width - PAD) / COLUMN));
     rows = (count + columns - 1) / columns;
     sheet = mv_chrome_sheet(view, box, width, (float)(rows + 1) * MV_UI_LINE + 60,
-                            "Keys, and what is in the picture");
+                            "Keys and picture elements");
     foot = mv_box_cut_bottom(&sheet, line);
     shown = (uint32_t)(sheet.h / line);
     mv_ui_scroll(ui, sheet, rows, shown, &c->row);

@@ -1,4 +1,4 @@
-/* Where everything is in a frame, and which pane is where. */
+/* The layout of a frame: where each pane is. */
 #include <math.h>
 
 #include "view/chrome/chrome.h"

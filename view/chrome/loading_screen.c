@@ -53,7 +53,7 @@ static void paint_empty(mv_view *view, mv_box box)
         mv_ui_frame(ui, frame, ui->theme->grid);
     line(ui, &at, 17, ui->theme->text, "Drop a memory snapshot here");
     line(ui, &at, MV_UI_TEXT, ui->theme->faint_text,
-         "Of PyTorch, memviz run, RMM, XLA or JAX; several become ranks, side by side.");
+         "From PyTorch, memviz run, RMM, XLA or JAX; several become ranks, side by side.");
     mv_box_cut_top(&at, mv_ui_px(ui, 12));
     open_button(ui, &at);
     line(ui, &at, MV_UI_TEXT, ui->theme->faint_text, "On the command line:");
@@ -63,7 +63,7 @@ static void paint_empty(mv_view *view, mv_box box)
     line(ui, &at, MV_UI_TEXT, ui->theme->text, examples[3]);
 }
 
-/* ---- on the way -------------------------------------------------------------------------- */
+/* ---- while loading ----------------------------------------------------------------------- */
 
 /* "310 MiB/s, about 2 s more"; "" when unknown. */
 static const char *speed_text(mv_view *view, uint64_t done, uint64_t all)
@@ -128,13 +128,12 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
              mv_scene_format(&ui->scene, "device %u: %s", device->device,
                              mv_code_text(device->failure.code)));
     else
-        line(ui, at, MV_UI_TEXT, ui->theme->faint_text,
-             "Finding out what was alive when, and how high memory was ...");
+        line(ui, at, MV_UI_TEXT, ui->theme->faint_text, "Finding lifetimes and memory levels ...");
 }
 
-/* ---- what it was the last time ----------------------------------------------------------- */
+/* ---- the outline from the last run ------------------------------------------------------- */
 
-/* The device that will be shown: that of the command line, or the one with most events. */
+/* Whether this device will be shown: the command line's, or the one with the most events. */
 static bool is_better(const mv_view *view, const mv_saved_device *s, const mv_saved_device *than)
 {
     uint32_t wish = view->chrome->has_start ? view->chrome->start.device : MV_NO_ROW;
@@ -175,7 +174,8 @@ static void outline_grid(mv_ui *ui, mv_box plot, uint64_t most)
     }
 }
 
-/* A step for each column: from its upper edge to its lower one (`low`), or to the bottom (NULL). */
+/* One step for each column: from its upper edge to its lower edge (`low`), or to the bottom
+ * (NULL). */
 static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uint64_t *most,
                           uint32_t columns, double high, uint32_t fill)
 {
@@ -191,8 +191,7 @@ static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uin
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = fill});
 }
 
-/* Allocated bytes, paler between the lowest and the highest of a column; reserved bytes as a line.
- */
+/* Allocated bytes, paler between a column's minimum and maximum; reserved bytes as a line. */
 static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uint64_t most)
 {
     double high = plot.h / (double)most, wide = plot.w / (double)s->columns;
@@ -223,8 +222,8 @@ static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
     mv_box_cut_left(&words, mv_ui_px(ui, 96));
     mv_ui_text(ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
                mv_scene_format(&ui->scene, "device %u, %s %s %s, %s reserved; %s events", s->device,
-                               is_sketch ? "so far: at most" : "from the last run: peak",
-                               mv_size_text(peak, s->peak), is_sketch ? "asked for" : "allocated",
+                               is_sketch ? "so far: up to" : "from the last run: peak",
+                               mv_size_text(peak, s->peak), is_sketch ? "requested" : "allocated",
                                mv_size_text(reserved, s->most_reserved),
                                mv_axis_exact(s->events, count)));
     mv_box_cut_left(&box, mv_ui_px(ui, 96));
@@ -236,7 +235,7 @@ static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
     outline_grid(ui, box, most);
 }
 
-/* Where the words about the progress are, above it. */
+/* The box for the progress text, above the outline. */
 static mv_box head_of_outline(mv_view *view, mv_box *box)
 {
     mv_ui *ui = &view->ui;

@@ -45,13 +45,13 @@ static uint32_t level_rows(mv_view *view, mv_menu_row *rows)
 static uint32_t colour_rows(mv_view *view, mv_menu_row *rows)
 {
     static const char *const helps[MV_COLOUR_COUNT] = {
-        [MV_COLOUR_SITE] = "the line of your code that allocated; red leaks",
-        [MV_COLOUR_STACK] = "all of the stack; the same in every file, so ranks compare",
+        [MV_COLOUR_SITE] = "the line of your code that allocated; leaks in red",
+        [MV_COLOUR_STACK] = "the whole stack; the same in every file, to compare ranks",
         [MV_COLOUR_CATEGORY] = "parameter, gradient, activation, optimizer state ...",
         [MV_COLOUR_SIZE] = "from small to large, in steps",
-        [MV_COLOUR_LIFETIME] = "from brief to long, in steps of events; never freed is its own",
-        [MV_COLOUR_STREAM] = "the CUDA stream that it was allocated for",
-        [MV_COLOUR_POOL] = "the default pool, or that of a graph or of your own"};
+        [MV_COLOUR_LIFETIME] = "short to long, in steps of events; never freed is separate",
+        [MV_COLOUR_STREAM] = "the CUDA stream of the allocation",
+        [MV_COLOUR_POOL] = "the default pool, or the pool of a graph or of your own"};
 
     for (uint32_t i = 0; i < MV_COLOUR_COUNT; i++)
         rows[i] = (mv_menu_row){.command = MV_DO_colour,
@@ -65,10 +65,10 @@ static uint32_t colour_rows(mv_view *view, mv_menu_row *rows)
 static uint32_t clock_rows(mv_view *view, mv_menu_row *rows)
 {
     static const char *const helps[] = {
-        [MV_CLOCK_EVENTS] = "each event takes the same room",
-        [MV_CLOCK_TIME] = "real time; pauses take room too",
-        [MV_CLOCK_TICKS] = "as in PyTorch's viewer: only changes of the stack take room",
-        [MV_CLOCK_BUSY] = "real time; a long pause is a narrow band that says how long"};
+        [MV_CLOCK_EVENTS] = "every event takes the same space",
+        [MV_CLOCK_TIME] = "real time; pauses take space too",
+        [MV_CLOCK_TICKS] = "as in PyTorch's viewer: only stack changes take space",
+        [MV_CLOCK_BUSY] = "real time; a long pause is a narrow band with its length"};
     uint32_t count = sizeof helps / sizeof *helps;
 
     for (uint32_t i = 0; i < count; i++)
@@ -118,7 +118,7 @@ uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST])
 
 /* ---- painting ---------------------------------------------------------------------------- */
 
-/* Under the button that opened it, or in the middle when that is not in sight. */
+/* Under the button that opened it, or in the middle if that button is not visible. */
 static mv_box place_of(mv_view *view, mv_box all, uint32_t rows)
 {
     static const mv_command_id buttons[] = {[MV_MENU_VIEWS] = MV_DO_view_menu,

@@ -1,5 +1,5 @@
 /* Lists under a button: views, colours, clocks, bookmarks; each entry is a command with a number,
- * and says what it means. */
+ * and explains its effect. */
 #ifndef MV_MENU_H
 #define MV_MENU_H
 

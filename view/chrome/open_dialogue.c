@@ -13,7 +13,7 @@ enum { ROW = 22, ROWS = 14, SIZE = 84, DATE = 130, KIND = 60, WIDTH = 720 };
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Where the last component of the text begins. */
+/* The beginning of the last component of the text. */
 static const char *name_in(const char *text)
 {
     const char *slash = strrchr(text, '/');
@@ -170,7 +170,8 @@ static void paint_rows(mv_view *view, mv_box box)
     if (open->count == 0 || open->is_unreadable)
         mv_ui_text(ui, mv_box_cut_top(&box, mv_ui_px(ui, ROW)), MV_UI_TEXT, ui->theme->faint_text,
                    MV_ANCHOR_START,
-                   open->is_unreadable ? "this folder cannot be read" : "no file begins like that");
+                   open->is_unreadable ? "this folder cannot be read"
+                                       : "no file name begins with this");
 }
 
 void mv_open_paint(mv_view *view, mv_box box)
@@ -184,12 +185,13 @@ void mv_open_paint(mv_view *view, mv_box box)
     mv_open_rows(open, view->opts.files);
     mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), &open->field, true, "");
     mv_box_cut_top(&sheet, mv_ui_px(ui, 4));
-    mv_ui_text(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, MV_UI_LINE)), MV_UI_TEXT,
-               *view->message ? ui->theme->alarm : ui->theme->faint_text, MV_ANCHOR_START,
-               *view->message ? view->message
-               : has_files
-                   ? "Its name, then Enter; Tab completes. Files can also be dropped on the window."
-                   : "Its name, then Enter. Files can also be dropped on the window.");
+    mv_ui_text(
+        ui, mv_box_cut_top(&sheet, mv_ui_px(ui, MV_UI_LINE)), MV_UI_TEXT,
+        *view->message ? ui->theme->alarm : ui->theme->faint_text, MV_ANCHOR_START,
+        *view->message ? view->message
+        : has_files
+            ? "Type a name, then Enter; Tab completes. Files can also be dropped on the window."
+            : "Type a name, then Enter. Files can also be dropped on the window.");
     mv_box_cut_top(&sheet, mv_ui_px(ui, 4));
     if (has_files)
         paint_rows(view, sheet);

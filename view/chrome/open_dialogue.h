@@ -1,9 +1,9 @@
-/* The dialogue for opening a file: a field, and the files that are meant by what is in it.
+/* The dialogue for opening a file: a field, and the files that match its text.
  *
- *     runs/gp            what begins with "gp" in runs/; .. goes up
+ *     runs/gp            names in runs/ that begin with "gp"; .. goes up
  *     (empty)            recent files, then the folder where the program runs
  *
- * Tab completes, arrows and Enter choose, a folder is entered. */
+ * Tab completes, arrows and Enter choose; choosing a folder enters it. */
 #ifndef MV_OPEN_DIALOGUE_H
 #define MV_OPEN_DIALOGUE_H
 
@@ -21,22 +21,22 @@ typedef struct {
 typedef struct {
     mv_field field;
     mv_arena arena; /* of the rows */
-    bool is_read;   /* the rows are those of the field's text */
-    bool is_chosen; /* an arrow chose a row: Enter takes that and not the text */
+    bool is_read;   /* the rows match the field's text */
+    bool is_chosen; /* an arrow selected a row: Enter uses it instead of the text */
     bool is_unreadable;
     char folder[MV_FIELD_TEXT]; /* the part of the text up to its last slash, without ~ */
     uint32_t count;
     mv_open_row *rows; /* [count] */
 } mv_open_dialogue;
 
-/* Finds the rows anew if the text was changed (is_read is false). */
+/* Finds the rows again if the text was changed (is_read is false). */
 void mv_open_rows(mv_open_dialogue *open, const mv_file_system *files);
 
 /* The path of a row, in `path`. */
 void mv_open_path(const mv_open_dialogue *open, uint32_t row, char path[MV_FILE_PATH]);
 
-/* The longest text that all rows which begin with the field's text have in common, written into the
- * field; a folder with its slash. */
+/* Completes the field's text to the longest common beginning of all matching rows; a folder gets
+ * its slash. */
 void mv_open_complete(mv_open_dialogue *open, const mv_file_system *files);
 
 void mv_open_paint(mv_view *view, mv_box box);

@@ -6,9 +6,9 @@
 #include "view/document/moment_text.h"
 #include "viz/scene/axis.h"
 
-/* ---- what can be done here --------------------------------------------------------------- */
+/* ---- available actions ------------------------------------------------------------------- */
 
-/* "7: what is wrong": the first key of a command, and some words. */
+/* "7: what is wrong": the first key of a command, and a short text. */
 static const char *hint_of(mv_view *view, mv_command_id id, const char *words)
 {
     const char *keys = view->keymap.keys[id];
@@ -43,7 +43,7 @@ static const char *hint(mv_view *view)
         return mv_scene_format(scene, "wheel: zoom" DOT "drag: select" DOT "click: pin" DOT "%s",
                                keys);
     if (c->under == MV_PANE_MINIMAP)
-        return "drag: move the window" DOT "outside: a new one" DOT "double-click: everything";
+        return "drag: move the window" DOT "outside: a new window" DOT "double-click: everything";
     if (c->under == MV_PANE_STATE)
         return mv_scene_format(scene,
                                "wheel: zoom" DOT "drag: move" DOT "click: pin" DOT "%s" DOT "%s",
@@ -55,7 +55,7 @@ static const char *hint(mv_view *view)
     if (view->now->has_interval)
         return mv_scene_format(scene, "%s" DOT "%s",
                                hint_of(view, MV_DO_zoom_interval, "zoom to the interval"),
-                               hint_of(view, MV_DO_cancel, "clear it"));
+                               hint_of(view, MV_DO_cancel, "clear the interval"));
     return mv_scene_format(
         scene, "%s" DOT "%s" DOT "%s" DOT "%s", hint_of(view, MV_DO_show_reports, "what is wrong"),
         hint_of(view, MV_DO_peak_in_view, "peak"), hint_of(view, MV_DO_search, "search"), keys);
@@ -95,7 +95,7 @@ static const char *cursor_text(mv_view *view, const mv_document_device *d)
                            mv_size_text(reserved, levels.reserved));
 }
 
-/* ---- what is going on ----------------------------------------------------------------------- */
+/* ---- work in progress ------------------------------------------------------------------------ */
 
 /* Files whose reports are not complete yet. */
 static const char *work_text(mv_view *view)
@@ -112,12 +112,12 @@ static const char *work_text(mv_view *view)
                                waiting == 1 ? "reading a file" : "reading %u files", waiting);
     if (shown && mv_view_device(view) && !mv_view_is_judged(view))
         return atomic_load_explicit(&mv_view_device(view)->is_unjudged, memory_order_acquire)
-                   ? "no memory for the reports"
+                   ? "out of memory for the reports"
                    : "looking for leaks ...";
     return "";
 }
 
-/* Parts of the shown file were skipped: what is drawn is not all of it. */
+/* Parts of the file were skipped: the drawing is incomplete. */
 static const char *damage_text(mv_view *view)
 {
     return mv_view_device(view) && mv_view_document(view)->trace.notes[MV_NOTE_DAMAGED].count
@@ -150,7 +150,7 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
     mv_ui_fill(ui, (mv_box){box.x, box.y, box.w, 1}, ui->theme->grid);
     mv_box_cut_left(&box, mv_ui_px(ui, 8));
     mv_box_cut_right(&box, mv_ui_px(ui, 8));
-    /* A message is read once, and the place of the cursor is there again with the next input. */
+    /* A message disappears with the next input, and the cursor's position is shown again. */
     if (device &&
         !(has_message && mv_ui_text_width(ui, MV_UI_TEXT, view->message) >
                              box.w - mv_ui_text_width(ui, MV_UI_TEXT, cursor_text(view, device)) -

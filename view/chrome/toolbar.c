@@ -64,7 +64,7 @@ static const char *device_text(mv_view *view)
     if (!d)
         return "no file";
     name = view->document_count > 1
-               ? mv_device_name(view, view->now->file, view->now->device) /* among the others */
+               ? mv_device_name(view, view->now->file, view->now->device) /* among the devices */
                : "";
     if (*name)
         return name;
@@ -125,7 +125,7 @@ static void search(bar *b)
 
     if (*view->now->search) {
         button(b, true, view->now->show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
-        if (b->left.w > mv_ui_px(ui, SEARCH_AND_HIGHLIGHT)) /* else only its key has it */
+        if (b->left.w > mv_ui_px(ui, SEARCH_AND_HIGHLIGHT)) /* otherwise only its key works */
             button(b, true, view->now->show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
     }
     box = take(b, b->left.w, false);
@@ -143,7 +143,7 @@ static void search(bar *b)
                MV_ANCHOR_START, hits);
 }
 
-/* What all reports say, as long as there are any; a click shows them. */
+/* The verdict of all reports, if any; a click shows them. */
 static void badge(bar *b)
 {
     mv_view *view = b->view;
@@ -184,7 +184,7 @@ static bool is_open(const bar *b, mv_menu menu)
     return b->view->desk->focus == MV_FOCUS_MENU && b->view->desk->menu == menu;
 }
 
-/* Of a file with several. */
+/* For a file with several levels. */
 static void level(bar *b)
 {
     const mv_level_list *levels = mv_view_levels(b->view);
@@ -250,7 +250,7 @@ void mv_toolbar_paint(mv_view *view, mv_box box)
     search(&b);
 }
 
-/* The file, and what its reports say. */
+/* The file, and the verdict of its reports. */
 void mv_file_heading_paint(mv_view *view, mv_box box)
 {
     mv_ui *ui = &view->ui;
@@ -310,15 +310,15 @@ static const struct {
     const char *words, *meaning;
 } examples[] = {
     {"forward", "a frame has this text"},
-    {"site:train.py:62", "the line that is charged for it"},
+    {"site:train.py:62", "the line charged with the allocation"},
     {"/conv[0-9]+\\.py/", "a frame matches"},
     {"size>64M", "bytes of the block; < <= > >= ="},
-    {"life<10  life:never", "events from birth to free"},
-    {"stream:3  pool:1,0", "where it lies"},
-    {"addr:0x7f1234", "it covers this byte"},
-    {"leak  cat:optimizer", "what it is"},
-    {"nostack  nopython", "what has no line of code"},
-    {"-dropout", "not this one"},
+    {"life<10  life:never", "number of events from birth to free"},
+    {"stream:3  pool:1,0", "its stream or pool"},
+    {"addr:0x7f1234", "the allocation covers this byte"},
+    {"leak  cat:optimizer", "leaks; a category"},
+    {"nostack  nopython", "allocations without a line of code"},
+    {"-dropout", "excludes matches"},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 

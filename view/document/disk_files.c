@@ -115,7 +115,7 @@ static bool path_of_recent(char path[MV_FILE_PATH], const char *ending)
            snprintf(path, MV_FILE_PATH, "%s/recent%s", folder, ending) < MV_FILE_PATH;
 }
 
-/* Their paths, a line each; "" when there are none. `text` has RECENT_BYTES. */
+/* Their paths, one a line; "" when there are none. `text` has RECENT_BYTES. */
 static void read_recent(char *text)
 {
     char path[MV_FILE_PATH];
@@ -127,7 +127,7 @@ static void read_recent(char *text)
     text[bytes > 0 ? bytes : 0] = '\0';
 }
 
-/* The next line of *text; false at its end. */
+/* The next line of *text; false at the end. */
 static bool next_path(const char **text, char path[MV_FILE_PATH])
 {
     size_t length = strcspn(*text, "\n");
@@ -153,8 +153,8 @@ static void list_recent(mv_arena *arena, mv_file_listing *out)
             add(arena, out, path, &st);
 }
 
-/* A new list takes the place of the old one at once, so that another window finds one of both.
- * False: it was begun, and could not be completed. */
+/* Replaces the old list atomically, so that another window finds one of the two. False: writing
+ * began but failed. */
 static bool write_recent(const char *first, const char *others)
 {
     char path[MV_FILE_PATH], made[MV_FILE_PATH], folder[MV_SAVED_PATH], other[MV_FILE_PATH];

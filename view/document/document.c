@@ -17,13 +17,13 @@ static uint64_t events_of(const mv_document *d)
     return events;
 }
 
-/* ---- the last time ----------------------------------------------------------------------- */
+/* ---- outlines from an earlier run -------------------------------------------------------- */
 
 void mv_document_recall(mv_document *d, mv_budget *budget)
 {
     char folder[MV_SAVED_PATH];
 
-    if (*d->level || d->origin) /* outlines are of the level that is shown first */
+    if (*d->level || d->origin) /* outlines belong to the level shown first */
         return;
     mv_arena_init(&d->saved_arena, budget);
     d->has_key = mv_saved_folder(folder) && mv_saved_key_of(&d->saved_arena, d->path, &d->key);
@@ -31,7 +31,7 @@ void mv_document_recall(mv_document *d, mv_budget *budget)
         atomic_store_explicit(&d->has_saved, true, memory_order_release);
 }
 
-/* Outlines of the devices that are shown, by ordinal; false: some are not ready yet. */
+/* Outlines of the shown devices, by ordinal; false: some are not ready yet. */
 static bool fill_saved(const mv_document *d, mv_saved_index *out)
 {
     for (uint32_t i = 0; i < d->device_count; i++) {
@@ -62,7 +62,7 @@ void mv_document_remember(const mv_document *d, uint64_t least_events)
     mv_arena_release(&arena);
 }
 
-/* Outlines of what was just read, if none were saved: everything else takes a while. */
+/* Makes outlines from the events just read, if none were saved: everything else takes a while. */
 static void sketch(mv_document *d)
 {
     if (d->has_saved || !d->saved_arena.budget || events_of(d) < MV_LONG_EVENTS)
@@ -135,7 +135,7 @@ static mv_code find_devices(mv_document *d, mv_budget *budget, mv_err *err)
     return MV_OK;
 }
 
-/* What another document has read serves all levels. */
+/* Another document's trace serves all levels. */
 static mv_code read_trace(mv_document *d, const mv_read_opts *opts, mv_err *err)
 {
     const mv_document *origin = d->origin;
@@ -146,7 +146,7 @@ static mv_code read_trace(mv_document *d, const mv_read_opts *opts, mv_err *err)
     return MV_OK;
 }
 
-/* A file without the level is opened: it says so, and has others. */
+/* A file without the level opens anyway: it reports the missing level, and its other levels. */
 static mv_code take_level(mv_document *d, mv_err *err)
 {
     mv_code code;
@@ -200,7 +200,7 @@ mv_code mv_document_borrow(mv_document *d, const mv_trace *trace, const mv_lives
     return mv_sites_find(&d->arena, &d->trace, &d->sites, err);
 }
 
-/* ---- what a picture needs ---------------------------------------------------------------- */
+/* ---- data for a picture ------------------------------------------------------------------ */
 
 static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
 {
@@ -241,7 +241,7 @@ void mv_document_show(mv_document *d, uint32_t device_row, mv_budget *budget)
     set_stage(&v->stage, MV_DEVICE_FAILED);
 }
 
-/* ---- what is wrong ----------------------------------------------------------------------- */
+/* ---- reports ----------------------------------------------------------------------------- */
 
 static void *copy_of(mv_arena *arena, const void *rows, uint64_t count, uint64_t size)
 {
@@ -252,8 +252,7 @@ static void *copy_of(mv_arena *arena, const void *rows, uint64_t count, uint64_t
     return copy;
 }
 
-/* The parts of an attribution that the panes read: its curve is as long as the trace and is
- * dropped. */
+/* The parts of an attribution that panes read: the curve is as long as the trace and is dropped. */
 static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribution *found,
                              mv_attribution *out)
 {
@@ -267,7 +266,7 @@ static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribut
     out->category_bytes =
         copy_of(arena, found->category_bytes, c->count, sizeof *found->category_bytes);
     out->categories.name = copy_of(arena, c->name, c->count, sizeof *c->name);
-    /* Names of rules and of libraries are texts of the scratch arena, too. */
+    /* Names of rules and libraries are also texts of the scratch arena. */
     for (uint32_t i = MV_CATEGORY_COUNT; out->categories.name && i < c->count; i++)
         if (!(out->categories.name[i] = mv_arena_text(arena, c->name[i], strlen(c->name[i]))))
             return false;
@@ -318,8 +317,8 @@ static mv_code find_headline(const mv_document *d, mv_document_device *v, mv_err
     return v->badge ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "badge");
 }
 
-/* The reports, in pieces that are short for a long trace too. A piece that has more to do says so
- * in *again. */
+/* The reports, in pieces that are short even for a long trace. A piece that is not finished sets
+ * *again. */
 typedef mv_code judge_fn(const mv_document *d, mv_document_device *v, bool *again, mv_err *err);
 
 enum { GROWTH_EVENTS = 1 << 18 /* 40 ms in a browser */ };
@@ -351,7 +350,7 @@ static mv_code judge_growths(const mv_document *d, mv_document_device *v, bool *
 static mv_code judge_fragmentation(const mv_document *d, mv_document_device *v, bool *again,
                                    mv_err *err)
 {
-    /* A picture shows the verdict without the advice, which is replayed. */
+    /* A picture shows the verdict without the advice, which needs replays. */
     mv_fragmentation_opts opts = {
         .window = MV_ALL_EVENTS, .growths = &v->growths, .no_advice = v->has_lives};
 
@@ -402,7 +401,7 @@ bool mv_document_judge(mv_document *d, uint32_t device_row)
     return false;
 }
 
-/* ---- what need not be in memory ---------------------------------------------------------- */
+/* ---- moving data out of memory ----------------------------------------------------------- */
 
 static void spill(mv_arena *arena, mv_spilled *sum)
 {

@@ -1,6 +1,5 @@
-/* What the dialogue for opening a file needs of a file system: a table of functions, so that a
- * build without files has none. Paths are as they are typed; "" is the folder where the program
- * runs. */
+/* File system access for the dialogue that opens files: a table of functions, so that a build
+ * without files can leave it out. Paths are as typed; "" is the program's working directory. */
 #ifndef MV_FILE_SYSTEM_H
 #define MV_FILE_SYSTEM_H
 
@@ -9,12 +8,12 @@
 enum { MV_MOST_LISTED = 2000, MV_MOST_RECENT = 20, MV_FILE_PATH = 4096 };
 
 typedef struct {
-    const char *name; /* the last component; of a recent file its path */
+    const char *name; /* the last component; for a recent file, its path */
     uint64_t bytes;   /* 0 for folders */
     int64_t modified; /* seconds since 1970, UTC */
-    bool is_folder;   /* it can be entered */
-    bool is_snapshot; /* its name ends as a snapshot's does */
-    bool is_session;  /* it ends with .session */
+    bool is_folder;   /* a folder that can be entered */
+    bool is_snapshot; /* its name ends like a snapshot's */
+    bool is_session;  /* its name ends with .session */
 } mv_file_entry;
 
 typedef struct {
@@ -23,23 +22,23 @@ typedef struct {
 } mv_file_listing;
 
 typedef struct {
-    /* What is in a folder: snapshots and sessions first, the newest of them first; then folders,
-     * then other files, by name. Hidden ones are left out, and what is more than MV_MOST_LISTED.
-     * False: it cannot be read. Everything lives in `arena`. */
+    /* The content of a folder: snapshots and sessions first, newest first; then folders, then other
+     * files, by name. Hidden files are omitted, and so is everything beyond MV_MOST_LISTED. False:
+     * it cannot be read. Everything is allocated in `arena`. */
     bool (*list)(mv_arena *arena, const char *folder, mv_file_listing *out);
-    /* The files that were opened last, the latest first, and only those that are still there. */
+    /* The files opened last, latest first; files that no longer exist are omitted. */
     void (*recent)(mv_arena *arena, mv_file_listing *out);
-    /* Remembers that a file was opened. False: the disk is full, and the list is as it was. */
+    /* Adds a file to the recent files. False: the disk is full, and the list is unchanged. */
     bool (*remember)(const char *path);
     bool (*is_folder)(const char *path);
-    const char *(*home)(void); /* NULL: not known */
+    const char *(*home)(void); /* NULL: unknown */
 } mv_file_system;
 
-/* The disk's. Recent files are a list in the folder of saved indexes (view/document/saved_index.h),
+/* The disk. Recent files are listed in the folder of saved indexes (view/document/saved_index.h),
  * which only the user can read. */
 extern const mv_file_system mv_disk_files;
 
-/* Whether a name ends as those of snapshots do. */
+/* Whether a name ends like a snapshot's name. */
 bool mv_is_snapshot_name(const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { MOST_THREADS = 16 };
 
-/* An answer and the question. */
+/* A result and its query. */
 typedef struct {
     bool is_there;
     _Alignas(16) unsigned char ask[MV_ASK_MOST];
@@ -22,9 +22,9 @@ struct mv_slot {
     mv_job_fn *fn;
     void *context;
     uint32_t ask_bytes;
-    result shown;   /* the result that the pane uses */
-    result ready;   /* a newer result, which the pane has not asked for yet */
-    result running; /* other threads than its worker may read only `ask` */
+    result shown;   /* the result that the pane is using */
+    result ready;   /* a newer result that the pane has not requested yet */
+    result running; /* threads other than its worker may read only `ask` */
     bool is_waiting;
     _Alignas(16) unsigned char waiting[MV_ASK_MOST];
 };
@@ -41,7 +41,7 @@ struct mv_jobs {
     pthread_cond_t work;
     mv_slot *slots;
     bool is_closing;
-    uint64_t missed; /* asks without their answer */
+    uint64_t missed; /* queries without their result */
 };
 
 static void drop(result *r)
@@ -65,7 +65,7 @@ static void find(mv_slot *slot, result *r)
 
 /* ---- workers ----------------------------------------------------------------------------- */
 
-/* A slot that waits and has no worker; the list rotates, so that none waits for ever. */
+/* A waiting slot without a worker; the list rotates, so that no slot waits forever. */
 static mv_slot *next_waiting(mv_jobs *jobs)
 {
     for (mv_slot **at = &jobs->slots; *at; at = &(*at)->next) {

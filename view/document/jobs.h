@@ -1,13 +1,12 @@
-/* Work done by other threads than the user interface's: slots that hold the newest result of one
- * question.
+/* Background work for the user interface: slots that hold the newest result of one query.
  *
- *     pane:    mv_slot_ask(slot, &ask, &is_current)  ->  a result, perhaps of an earlier ask
+ *     pane:    mv_slot_ask(slot, &ask, &is_current)  ->  a result, perhaps for an earlier query
  *     worker:                            fn(arena, context, ask)  ->  result, a wake-up
  *
- * An ask is compared byte by byte, so it has no padding (base/plain.h). Only the newest ask of a
- * slot waits; a worker that has begun finishes. A result is valid until the next mv_slot_ask of its
- * slot. Without threads, asks are answered at once, on this thread: that is what tests and golden
- * pictures use. With MV_IN_TURNS (viz/core/background.h) they wait for mv_jobs_turn. */
+ * Queries are compared byte by byte, so they must not have padding (base/plain.h). Only the newest
+ * query of a slot waits; a running worker always finishes. A result is valid until the next
+ * mv_slot_ask of its slot. Without threads, queries run at once, on the calling thread: tests and
+ * golden pictures use that. With MV_IN_TURNS (viz/core/background.h) they wait for mv_jobs_turn. */
 #ifndef MV_JOBS_H
 #define MV_JOBS_H
 
@@ -17,34 +16,34 @@
 typedef struct mv_jobs mv_jobs;
 typedef struct mv_slot mv_slot;
 
-enum { MV_ASK_MOST = 4096 }; /* bytes of an ask */
+enum { MV_ASK_MOST = 4096 }; /* bytes of a query */
 
-/* Finds the answer, in `arena`, which lives as long as the answer. NULL: there is none. */
+/* Computes the result in `arena`, which lives as long as the result. NULL: no result. */
 typedef void *mv_job_fn(mv_arena *arena, void *context, const void *ask);
 
-/* `wake(user)` is called, from a worker, when a result is there. `threads` 0: none. NULL when
- * memory is out. */
+/* A worker calls `wake(user)` when a result is ready. `threads` 0: none. NULL when out of
+ * memory. */
 mv_jobs *mv_jobs_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void (*wake)(void *),
                       void *user);
 
 /* Waits for the workers to finish their current jobs, and releases all results. NULL is allowed. */
 void mv_jobs_close(mv_jobs *jobs);
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 mv_slot *mv_slot_open(mv_jobs *jobs, mv_job_fn *fn, void *context, uint32_t ask_bytes);
 
-/* The newest result; NULL: none yet. *is_current: it answers `ask` (a job's NULL answer counts as
- * one). */
+/* The newest result; NULL: none yet. *is_current: the result is for `ask` (NULL from a job counts
+ * as a result). */
 const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current);
 
-/* With MV_IN_TURNS: answers one ask that waits. False: none does. */
+/* With MV_IN_TURNS: runs one waiting query. False: none waits. */
 bool mv_jobs_turn(mv_jobs *jobs);
 
-/* No ask waits and no worker works. */
+/* No query waits and no worker is running. */
 bool mv_jobs_are_idle(mv_jobs *jobs);
 
-/* How many asks did not get their answer so far: a frame that adds none shows all answers, even if
- * workers were done before it ended. */
+/* How many queries did not get their result so far: a frame that adds none shows all results, even
+ * if workers finished before it ended. */
 uint64_t mv_jobs_missed(mv_jobs *jobs);
 
 #endif

@@ -24,7 +24,7 @@ mv_ledger_question mv_ledger_question_at(const mv_document *document,
     return q;
 }
 
-/* Events of another level than PyTorch's are none of the file: their times are. */
+/* Events of other levels than PyTorch's are not in the file; only their times are. */
 static mv_ledger_ask ask_of(const mv_ledger_question *q, const mv_trace *read)
 {
     const mv_events *e = &q->device->lives.events;
@@ -39,7 +39,7 @@ static mv_ledger_ask ask_of(const mv_ledger_question *q, const mv_trace *read)
                             q->event == MV_LEDGER_OF_TIME ? q->time_us
                             : event == MV_BEFORE          ? e->time_us[0] - 1
                                                           : e->time_us[event]);
-    ask.events = 0; /* what PyTorch's allocator says is not asked for */
+    ask.events = 0; /* PyTorch's figures are omitted */
     return ask;
 }
 

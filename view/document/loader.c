@@ -7,7 +7,7 @@
 
 enum { MOST_DOCUMENTS = 8192 };
 
-/* What to do next. */
+/* The next task. */
 typedef struct {
     enum { NOTHING, READ, SHOW, JUDGE } what;
     mv_document *document;
@@ -42,7 +42,7 @@ static void wake(const mv_loader *l)
         l->wake(l->user);
 }
 
-/* ---- which task -------------------------------------------------------------------------- */
+/* ---- choosing a task --------------------------------------------------------------------- */
 
 static bool is_wanted(const mv_document *d, uint32_t row, int what)
 {
@@ -54,7 +54,7 @@ static bool is_wanted(const mv_document *d, uint32_t row, int what)
     return stage == MV_DEVICE_SHOWN && !atomic_load_explicit(&v->is_unjudged, memory_order_relaxed);
 }
 
-/* The device with most events that has not reached the stage; MV_NO_ROW: none. */
+/* The device with the most events that has not reached the stage; MV_NO_ROW: none. */
 static uint32_t largest(const mv_document *d, int what)
 {
     uint32_t found = MV_NO_ROW;
@@ -66,7 +66,7 @@ static uint32_t largest(const mv_document *d, int what)
     return found;
 }
 
-/* The next task of the preferred device: reading its file, showing it, judging it. */
+/* The next task for the preferred device: reading its file, showing it, running its reports. */
 static task preferred_task(const mv_loader *l)
 {
     mv_document *d = l->preferred;
@@ -110,7 +110,7 @@ static task next_task(const mv_loader *l)
     return t;
 }
 
-/* ---- doing it ---------------------------------------------------------------------------- */
+/* ---- running a task ---------------------------------------------------------------------- */
 
 typedef struct {
     mv_loader *loader;
@@ -171,7 +171,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* ---- from outside ------------------------------------------------------------------------ */
+/* ---- the interface ------------------------------------------------------------------------ */
 
 mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, uint32_t threads,
                           void (*wake_fn)(void *), void *user)
@@ -199,7 +199,7 @@ void mv_loader_close(mv_loader *l)
     l->is_closing = true;
     pthread_cond_signal(&l->work);
     pthread_mutex_unlock(&l->lock);
-    /* What is being read ends early: that is no lack of memory. */
+    /* Cancelled reads must not count as out of memory. */
     lacked = __atomic_load_n(&l->budget->lacked, __ATOMIC_RELAXED);
     limit = __atomic_exchange_n(&l->budget->limit, 0, __ATOMIC_RELAXED);
     if (l->is_threaded)
@@ -212,7 +212,7 @@ void mv_loader_close(mv_loader *l)
     pthread_mutex_destroy(&l->lock);
 }
 
-/* Without a thread everything is done at once. */
+/* Without a thread all work is done here. */
 static void add(mv_loader *l, mv_document *d)
 {
     pthread_mutex_lock(&l->lock);

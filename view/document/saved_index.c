@@ -126,12 +126,12 @@ void mv_saved_device_fill(uint32_t device, const mv_pyramid *pyramid, mv_saved_d
     }
 }
 
-/* Requested bytes and bytes of segments. */
+/* Requested bytes, and bytes of segments. */
 typedef struct {
     uint64_t allocated, reserved; /* modulo 2^64, so that damaged sizes do no harm */
 } sums;
 
-/* A free counts when it is requested, or when it is completed if the file has only completions. */
+/* A free counts when requested, or when completed if the file has only completions. */
 static bool has_requests(const mv_events *e)
 {
     for (uint32_t i = 0; i < e->count; i++)
@@ -155,13 +155,13 @@ static void add_event(const mv_events *e, uint32_t event, uint8_t free_action, s
         to->reserved -= size;
 }
 
-/* A sum below zero counts as zero. */
+/* Clamps a negative sum to zero. */
 static uint64_t at_least_0(uint64_t sum)
 {
     return sum <= INT64_MAX ? sum : 0;
 }
 
-/* The final heap minus what the events added: what was there before the first event. */
+/* The final heap minus the sum of the events: the memory in use before the first event. */
 static sums sums_before(uint32_t device, const mv_trace *trace, const mv_events *e,
                         uint8_t free_action)
 {
@@ -186,7 +186,7 @@ static sums sums_before(uint32_t device, const mv_trace *trace, const mv_events 
 static void sketch_column(const mv_events *e, uint32_t first, uint32_t end, uint8_t free_action,
                           sums *now, mv_saved_device *out, uint32_t column)
 {
-    bool is_first = first == 0; /* which also has what was there before */
+    bool is_first = first == 0; /* the first column also includes earlier memory */
     uint64_t least = is_first ? at_least_0(now->allocated) : UINT64_MAX;
     uint64_t most = is_first ? least : 0, most_reserved = is_first ? at_least_0(now->reserved) : 0;
 
@@ -285,7 +285,7 @@ bool mv_saved_index_read(mv_arena *arena, const char *folder, mv_saved_key key, 
         return false;
     is_whole = read_file(arena, file, key, out);
     if (is_whole)
-        futimens(file, NULL); /* used most recently: it is kept longest */
+        futimens(file, NULL); /* marks it as used most recently, so that it is kept longest */
     close(file);
     return is_whole;
 }
@@ -308,7 +308,7 @@ static int64_t changed_at(DIR *folder, const char *name)
     return (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
 }
 
-/* At most one is removed: each write adds one. */
+/* Removes at most one: each write adds one. */
 static void remove_oldest(const char *path)
 {
     DIR *folder = opendir(path);

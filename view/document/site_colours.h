@@ -1,6 +1,5 @@
-/* The colour of the line of code that a stack belongs to: the same as in pictures
- * (docs/internals/timeline.md). The lines that hold most at the peak have a colour of their own,
- * the others a pale one. */
+/* The colour of a stack's line of code: the same as in pictures (docs/internals/timeline.md). The
+ * lines with the most bytes at the peak have their own colours, all others a pale one. */
 #ifndef MV_SITE_COLOURS_H
 #define MV_SITE_COLOURS_H
 
@@ -8,10 +7,10 @@
 #include "viz/core/index.h"
 #include "viz/scene/palette.h"
 
-enum { MV_NAMED_SITES = MV_SITE_COLOURS }; /* lines with a colour of their own */
+enum { MV_NAMED_SITES = MV_SITE_COLOURS }; /* lines with their own colour */
 
-/* A colour independent of the theme: rows of mv_site_colour, then of mv_muted_colour, that of
- * stacks without Python, and those of mv_hash_colour. */
+/* A colour independent of the theme: rows of mv_site_colour, then rows of mv_muted_colour, the
+ * colour of stacks without Python, and rows of mv_hash_colour. */
 enum {
     MV_HUE_MUTED = MV_SITE_COLOURS,
     MV_HUE_NATIVE = MV_HUE_MUTED + MV_MUTED_COLOURS,
@@ -19,17 +18,17 @@ enum {
 };
 
 typedef struct {
-    uint32_t stacks; /* of the trace */
+    uint32_t stacks; /* in the trace */
     uint32_t line_count;
     uint32_t *line_of_stack; /* [stacks] row of lines; MV_NO_ROW: the stack is empty */
-    mv_frame_id *line_frame; /* [line_count] of mv_culprit_frame */
+    mv_frame_id *line_frame; /* [line_count] from mv_culprit_frame */
     mv_stack_id *line_stack; /* [line_count] the first stack of the line */
     uint8_t *line_hue;       /* [line_count] */
     uint8_t *by_content;     /* [stacks] hues by all frames of the stack: equal in every file */
 } mv_site_colours;
 
-/* O(frames of all stacks + what is alive after `peak_event`). `kinds` from mv_frame_kinds. Fails
- * only when memory runs out. */
+/* O(frames of all stacks + allocations alive after `peak_event`). `kinds` from mv_frame_kinds.
+ * Fails only when out of memory. */
 mv_code mv_site_colours_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,
                              const mv_index *index, uint32_t peak_event, mv_site_colours *out,
                              mv_err *err);

@@ -31,7 +31,7 @@ static void begin(nesting *n, mv_string_id name, uint32_t event, bool is_moment)
     n->out->mark_count++;
 }
 
-/* Ends the innermost range of that name; ranges inside it that never ended stay open. */
+/* Ends the innermost range with that name; unfinished ranges inside it stay open. */
 static void end(nesting *n, mv_string_id name, uint32_t event)
 {
     for (uint32_t i = n->depth; i > 0; i--) {

@@ -45,7 +45,8 @@ uint32_t mv_colouring_steps(const mv_colouring *c)
 
 /* ---- the group of an allocation ---------------------------------------------------------- */
 
-/* The step of a number: the first for those below `first`, each next one for `times` as many. */
+/* The step of a number: step 0 is below `first`, and the limit of each next step is `times` as
+ * high. */
 static uint32_t step_of(uint64_t number, uint64_t first, uint64_t times)
 {
     uint32_t step = 0;
@@ -138,7 +139,7 @@ uint32_t mv_group_colour(const mv_colouring *c, const mv_theme *theme, uint64_t 
 const char *mv_stream_label(const mv_trace *trace, mv_stream_id stream, char out[MV_GROUP_LABEL])
 {
     if (stream.row >= trace->streams.count)
-        snprintf(out, MV_GROUP_LABEL, "stream not known");
+        snprintf(out, MV_GROUP_LABEL, "unknown stream");
     else if (trace->streams.value[stream.row] == 0)
         snprintf(out, MV_GROUP_LABEL, "default stream");
     else
@@ -150,7 +151,7 @@ const char *mv_stream_label(const mv_trace *trace, mv_stream_id stream, char out
 const char *mv_pool_label(const mv_trace *trace, mv_pool_id pool, char out[MV_GROUP_LABEL])
 {
     if (pool.row >= trace->pools.count)
-        snprintf(out, MV_GROUP_LABEL, "pool not known");
+        snprintf(out, MV_GROUP_LABEL, "unknown pool");
     else if (pool.row == MV_DEFAULT_POOL.row)
         snprintf(out, MV_GROUP_LABEL, "default pool");
     else
@@ -215,7 +216,7 @@ static bool code_words(const mv_colouring *c, uint64_t group, char *out, size_t 
     return length > 0 && (size_t)length < size;
 }
 
-/* Without regard to leaks. */
+/* Ignores leaks. */
 static bool plain_words(const mv_colouring *c, uint64_t group, char *out, size_t size)
 {
     const mv_trace *trace = &c->document->trace;
@@ -278,7 +279,7 @@ bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uin
     char plain[MV_SEARCH_TEXT] = "-";
 
     *out = 0;
-    if (mv_colouring_steps(c)) /* a step is two terms, which no '-' negates together */
+    if (mv_colouring_steps(c)) /* a step has two terms; a '-' negates only one */
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (!(groups[i] & MV_GROUP_LEAK) &&

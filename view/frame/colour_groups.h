@@ -1,22 +1,22 @@
-/* What the allocations of one colour have in common: the rows of a legend.
+/* Groups of allocations with the same colour: the rows of a legend.
  *
  *     allocation ──mv_colour_group──► group ──┬─► colour    of its pixels and of its row
- *                                             ├─► label     for a reader
- *                                             └─► words     of the search that finds exactly these
+ *                                             ├─► label     for the reader
+ *                                             └─► words     of the search for exactly this group
  *
- * Colour, label and search of a row cannot disagree, since all are made from its group. Leaks are a
- * group of their own in every colouring; by line and by stack, one for each. */
+ * Colour, label and search of a row cannot disagree, since all are computed from its group. Leaks
+ * are a separate group in every colouring; by line and by stack, each leak is one. */
 #ifndef MV_COLOUR_GROUPS_H
 #define MV_COLOUR_GROUPS_H
 
 #include "view/frame/view.h"
 
-/* Below these bits: the row of a line (mv_site_colours), stack, category, stream or pool, or a
+/* Bits below these: the row of a line (mv_site_colours), stack, category, stream or pool, or a
  * step. */
 #define MV_GROUP_LEAK      ((uint64_t)1 << 40)
 #define MV_GROUP_NO_STACK  ((uint64_t)1 << 41)
 #define MV_GROUP_NO_PYTHON ((uint64_t)1 << 42)
-#define MV_GROUP_UNKNOWN   ((uint64_t)1 << 43) /* the file does not tell, or not yet */
+#define MV_GROUP_UNKNOWN   ((uint64_t)1 << 43) /* missing from the file, or not known yet */
 
 enum { MV_GROUP_LABEL = 256, MV_COLOUR_STEPS = 6 };
 
@@ -24,36 +24,38 @@ enum { MV_GROUP_LABEL = 256, MV_COLOUR_STEPS = 6 };
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    const mv_lives *lives; /* whose rows are coloured: the device's, or its segments as allocations,
-                              which have a colour by line of code only */
+    const mv_lives *lives; /* the coloured rows: the device's, or its segments as allocations, which
+                              have a colour only by line of code */
     uint8_t mode;          /* mv_colour_mode */
     bool is_judged;
 } mv_colouring;
 
-/* The shown device must be there. */
+/* The shown device must be ready. */
 mv_colouring mv_colouring_of(const mv_view *view);
 
 uint64_t mv_colour_group(const mv_colouring *c, uint32_t alloc);
 uint32_t mv_group_colour(const mv_colouring *c, const mv_theme *theme, uint64_t group);
 
-/* By line of code or by stack: labels then have to be told apart (analyze/code/labels.h). */
+/* By line of code or by stack: such labels must be made distinct (analyze/code/labels.h). */
 static inline bool mv_colouring_is_by_code(const mv_colouring *c)
 {
     return c->mode == MV_COLOUR_SITE || c->mode == MV_COLOUR_STACK;
 }
 
-/* By size and by lifetime, the steps have an order of their own: this many; else 0. */
+/* The number of steps, which have a fixed order, when colouring by size or lifetime; otherwise
+ * 0. */
 uint32_t mv_colouring_steps(const mv_colouring *c);
 
-/* "64 KiB to 1 MiB", "activation", "stream 0x7f12"; of code, the label of its line, which others
- * may share. Returns `out`. */
+/* "64 KiB to 1 MiB", "activation", "stream 0x7f12"; for code, the label of its line, which several
+ * groups may share. Returns `out`. */
 const char *mv_group_label(const mv_colouring *c, uint64_t group, char out[MV_GROUP_LABEL]);
 
-/* The search (analyze/filter/filter.h) that matches the allocations of the group and no others.
- * False: there is none, or it does not fit. */
+/* The search (analyze/filter/filter.h) that matches exactly the allocations of the group. False:
+ * there is none, or it does not fit. */
 bool mv_group_words(const mv_colouring *c, uint64_t group, char *out, size_t size);
 
-/* The search for all that is in none of the groups, which name all leaks if they name one. */
+/* The search for everything outside these groups; if they include one leak, they must include
+ * all. */
 bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uint32_t count,
                               char *out, size_t size);
 

@@ -1,5 +1,5 @@
-/* The devices of all opened files, in order of file and device, and what each is called: the lists,
- * the legend and the lanes of a view use the same names as `memviz ranks` does. */
+/* The devices of all opened files, ordered by file and device, with their names: the lists, the
+ * legend and the lanes of a view use the same names as `memviz ranks`. */
 #ifndef MV_DEVICE_ROWS_H
 #define MV_DEVICE_ROWS_H
 
@@ -11,21 +11,20 @@ enum {
 };
 
 typedef struct {
-    uint32_t file, device; /* device MV_NO_ROW: the file is not that far yet, or has none */
+    uint32_t file, device; /* device MV_NO_ROW: the file is not read yet, or has none */
     const mv_document *document;
     const mv_document_device *shown; /* NULL: not shown yet */
     uint64_t peak;                   /* allocated; 0 until it is shown */
     const char *name;                /* analyze/ranks/rank_names.h */
 } mv_device_row;
 
-/* In the frame's memory; NULL when memory is out. Names are kept until another file or device
- * arrives. */
+/* In frame memory; NULL when out of memory. Names are kept until another file or device arrives. */
 mv_device_row *mv_device_rows(mv_view *view, uint32_t *count);
 
-/* Highest peak first; equal ones by file and device. */
+/* Highest peak first; equal peaks by file and device. */
 mv_device_row *mv_device_rows_by_peak(mv_view *view, uint32_t *count);
 
-/* The name of one of them; "" when there is no such row. */
+/* The name of a row; "" when there is no such row. */
 const char *mv_device_name(mv_view *view, uint32_t file, uint32_t device);
 
 #endif

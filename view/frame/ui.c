@@ -116,8 +116,7 @@ void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour)
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .is_crisp = true, .fill = colour});
 }
 
-/* Light on dark or dark on light, with an edge of the other kind, so that it is seen on any colour.
- */
+/* A light mark with a dark edge, or the reverse, so that it is visible on any colour. */
 void mv_ui_mark(mv_ui *ui, mv_box box)
 {
     mv_ui_frame(ui, box, ui->theme->outline);
@@ -169,7 +168,7 @@ static float line_size(const mv_ui *ui, const mv_ui_lines *l)
     return l->size * ui->scale * (l->is_bold ? 1.1f : 1); /* bold letters are wider */
 }
 
-/* Bytes of `text` that fit a line: to the end, or to before a gap; at least to the first. */
+/* Bytes of `text` that fit a line: to the end, or up to a gap; at least the first part. */
 static size_t fitting(mv_ui *ui, const mv_ui_lines *l, float width, const char *text)
 {
     const char *end = strstr(text, l->gap);

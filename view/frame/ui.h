@@ -1,8 +1,8 @@
-/* One frame of the viewer: the scene that its panes paint, and the zones that can be clicked.
+/* One frame of the viewer: the scene that its panes paint, and its clickable zones.
  *
- * A frame is painted from scratch each time (immediate mode). Everything that can be clicked is a
- * zone with a command (view/state/command.h) and a number; so whatever the mouse can do, the
- * keyboard, a script and the palette can do too. The zone painted last is on top. */
+ * A frame is painted from scratch each time (immediate mode). Every clickable zone has a command
+ * (view/state/command.h) and a number, so the keyboard, a script and the palette can do everything
+ * that the mouse can. The zone painted last is on top. */
 #ifndef MV_UI_H
 #define MV_UI_H
 
@@ -14,13 +14,13 @@ enum { MV_UI_TEXT = 12, MV_UI_SMALL = 11, MV_UI_LINE = 18, MV_UI_PAD = 8 }; /* p
 
 typedef struct {
     mv_box box;
-    mv_command_id command; /* MV_DO_NOTHING: the zone has only a tip; clicks go to the pane */
+    mv_command_id command; /* MV_DO_NOTHING: the zone has only a tooltip; clicks go to the pane */
     uint64_t arg;
-    const char *tip; /* NULL: the command's */
+    const char *tip; /* NULL: the command's text */
 } mv_zone;
 
-/* A list: its rows are the numbers 0 to count - 1 of a command, `shown` of them fit. Keys go from
- * row to row, also to those that are not painted. */
+/* A list: its rows are the numbers 0 to count - 1 of a command, and `shown` of them fit. Keys move
+ * from row to row, also to rows that are not painted. */
 typedef struct {
     mv_command_id command;
     uint32_t count, shown;
@@ -30,18 +30,18 @@ enum { MV_UI_LISTS = 8 };
 
 typedef struct {
     mv_scene scene;  /* cleared at the start of a frame; texts are in its arena */
-    mv_arena *frame; /* memory of the frame, rewound at its start: pieces below MV_ARENA_LARGE */
+    mv_arena *frame; /* rewound at the start of a frame: pieces below MV_ARENA_LARGE */
     const mv_theme *theme;
-    float scale; /* of texts and paddings: 1, or 2 on dense screens */
+    float scale; /* for texts and paddings: 1, or 2 on dense screens */
     uint32_t zone_count, zone_capacity;
     mv_zone *zones;
     uint32_t list_count;
     mv_row_list lists[MV_UI_LISTS];
     float pointer_x, pointer_y; /* negative: there is no pointer */
-    bool has_no_buttons;        /* the frame is for a file: what can only be clicked is left out */
-    bool is_animating;          /* a pane wants another frame soon */
-    mv_box caret;               /* of the field that had the keyboard when it was last painted */
-    bool lacks_memory; /* a part of the frame is missing, and will not come: memory is out */
+    bool has_no_buttons;        /* the frame is for a file: clickable-only elements are omitted */
+    bool is_animating;          /* a pane needs another frame soon */
+    mv_box caret;               /* of the last painted field with the keyboard */
+    bool lacks_memory; /* a part of the frame is missing, and will not come: out of memory */
 } mv_ui;
 
 static inline bool mv_box_has(mv_box box, float x, float y)
@@ -60,7 +60,7 @@ bool mv_ui_is_hot(const mv_ui *ui, mv_box box);
 
 void mv_ui_zone(mv_ui *ui, mv_box box, mv_command_id command, uint64_t arg, const char *tip);
 
-/* Says that the rows of a command are a list. */
+/* Declares that the rows of a command are a list. */
 void mv_ui_list(mv_ui *ui, mv_command_id command, uint32_t count, uint32_t shown);
 
 /* The topmost zone at a point; NULL: none. */
@@ -69,43 +69,44 @@ const mv_zone *mv_ui_zone_at(const mv_ui *ui, float x, float y);
 void mv_ui_fill(mv_ui *ui, mv_box box, uint32_t colour);
 void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour); /* its edge, one pixel wide */
 
-/* The mark of what has the keyboard. */
+/* Marks the element that has the keyboard. */
 void mv_ui_mark(mv_ui *ui, mv_box box);
 
-/* A length at scale 1 in whole pixels. */
+/* A length at scale 1, in whole pixels. */
 float mv_ui_px(const mv_ui *ui, float length);
 
-/* A line of text in the box, vertically centred, cut to fit (mv_text_fit). `size` is that of scale
- * 1 (MV_UI_TEXT). Returns its width. */
+/* A line of text in the box, vertically centred, cut to fit (mv_text_fit). `size` is for scale 1
+ * (MV_UI_TEXT). Returns its width. */
 float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor anchor,
                  const char *text);
 
 /* The width that mv_ui_text would return. */
 float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
 
-/* The first of the texts that is not wider than `width`, longest first; else the last. */
+/* The first text that is not wider than `width`; texts are sorted longest first. If none fits, the
+ * last. */
 const char *mv_ui_longest(const mv_ui *ui, float size, float width, const char *const *texts,
                           uint32_t count);
 
-/* Lines of a text, broken where `gap` is in it. */
+/* Lines of a text, broken where it contains `gap`. */
 typedef struct {
     float size, line; /* of letters, and from line to line, at scale 1 */
     uint32_t colour;
     bool is_bold;
-    uint32_t most;   /* lines; what is left is cut with an ellipsis */
+    uint32_t most;   /* maximum number of lines; the rest is cut with an ellipsis */
     const char *gap; /* " ", or " · " */
 } mv_ui_lines;
 
-/* At the top of the box; returns what is left of it. */
+/* Paints at the top of the box; returns the rest of the box. */
 mv_box mv_ui_paragraph(mv_ui *ui, mv_box box, const mv_ui_lines *lines, const char *text);
 
-/* A button: its text, lit up under the pointer and when `is_on`. In a frame for a file only the
- * text of those that are on is left. */
+/* A button: its text, highlighted under the pointer and if `is_on`. In a frame for a file, only the
+ * text of active buttons remains. */
 void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,
                   const char *text);
 
-/* A vertical scroll bar at the right edge of `box` for `rows`, of which `shown` fit, beginning with
- * *first; keeps *first in range. */
+/* A vertical scroll bar at the right edge of `box` for `rows`, showing `shown` of them from *first
+ * on; keeps *first in range. */
 void mv_ui_scroll(mv_ui *ui, mv_box box, uint32_t rows, uint32_t shown, uint32_t *first);
 
 #endif

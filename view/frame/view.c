@@ -1,4 +1,4 @@
-/* What is shown, for those who paint it. */
+/* The view's state, for the code that paints it. */
 #include "view/frame/view.h"
 
 #include <stdarg.h>
@@ -53,8 +53,8 @@ const mv_document_device *mv_view_arrived(const mv_view *view)
     return device_of(view, view->now->file, view->now->device);
 }
 
-/* A device that is ready in the middle of a frame, or before its levels can be read, is shown from
- * the next frame on. */
+/* A device that becomes ready in the middle of a frame, or before its levels can be read, is shown
+ * from the next frame on. */
 const mv_document_device *mv_view_device(const mv_view *view)
 {
     const mv_document_device *device = mv_view_arrived(view);
@@ -123,7 +123,7 @@ bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row)
     return view->spot.is_shown && view->spot.has_moved && view->spot.command == command;
 }
 
-/* What of a command's needs the view has. */
+/* The command needs that the view satisfies now. */
 static uint32_t has(const mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
@@ -148,7 +148,7 @@ static uint32_t has(const mv_view *view)
     return has;
 }
 
-/* Why hits cannot be gone through. */
+/* The reason why there are no hits to step through. */
 static const char *lack_of_hits(const mv_view *view)
 {
     if (!*view->now->search)
@@ -173,8 +173,8 @@ static const char *lack(const mv_view *view, uint32_t needs)
         {MV_NEEDS_PAST, "there is no earlier view"},
         {MV_NEEDS_FUTURE, "there is no later view"},
         {MV_NEEDS_LEVELS, "this file has one level of memory"},
-        {MV_NEEDS_LEDGER, "only captures have it (memviz run), and not for memory of the host"},
-        {MV_NEEDS_COLOURS, "segments have the colour of how full they are, ranks have none"},
+        {MV_NEEDS_LEDGER, "needs a capture (memviz run), and is not available for host memory"},
+        {MV_NEEDS_COLOURS, "segments are coloured by how full they are, and ranks have no colours"},
     };
 
     if (needs & MV_NEEDS_FILTER)

@@ -1,4 +1,4 @@
-/* The viewer without a window: what it shows, what the user does to it, and its picture.
+/* The viewer without a window: its state, its inputs, and its picture.
  *
  *     input (view/state/user_input.h) ──► mv_view_input ──► commands ──► mv_view
  *                                                                  │ mv_view_frame
@@ -45,7 +45,7 @@ typedef enum {
     MV_PANE_COUNT
 } mv_pane;
 
-/* Panes keep what only they need in structs of their own. */
+/* Panes keep their private data in separate structs. */
 typedef struct mv_intents mv_intents;             /* writable.h: the state */
 typedef struct mv_timeline_pane mv_timeline_pane; /* pane_timeline.h: timeline and segments */
 typedef struct mv_panels mv_panels;               /* panels.h: state and lower tabs */
@@ -54,31 +54,30 @@ typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, h
 typedef struct {
     bool is_dark;
     bool is_threaded;         /* false: every frame is complete, for tests */
-    bool in_turns;            /* with is_threaded: one thread, which calls mv_view_turn */
+    bool in_turns;            /* with is_threaded: a single thread, which calls mv_view_turn */
     float scale;              /* 0: 1 */
-    uint64_t tile_bytes;      /* most memory of tiles; 0: 64 MiB */
-    void (*wake)(void *user); /* called from other threads: a frame would show something new */
-    void (*copy)(void *user, const char *text); /* to the clipboard */
-    const char *(*paste)(void *user); /* from it, valid until the next call; may be NULL */
+    uint64_t tile_bytes;      /* limit for the memory of tiles; 0: 64 MiB */
+    void (*wake)(void *user); /* called from other threads: a new frame would look different */
+    void (*copy)(void *user, const char *text); /* copies to the clipboard */
+    const char *(*paste)(void *user); /* pastes from it; valid until the next call; may be NULL */
     void *user;
-    const mv_file_system *files; /* for the dialogue that opens files; NULL: it has no list */
-    const char *keys;            /* lines of the user's own (view/state/keymap.h); NULL: none */
+    const mv_file_system *files; /* for the dialogue that opens files; NULL: without a list */
+    const char *keys;            /* the user's key bindings (view/state/keymap.h); NULL: none */
 } mv_view_opts;
 
-/* What a view shows at first, in the words of the command line (--from, --to, --at, --filter,
- * --device). Texts live as long as the view; NULL: not given. */
+/* The initial view, as given on the command line (--from, --to, --at, --filter, --device). Texts
+ * must live as long as the view; NULL: not given. */
 typedef struct {
     const char *from, *to; /* analyze/lives/position.h */
     const char *at;        /* analyze/totals/moment.h */
     const char *filter;
     const char *level;         /* a text of --level */
-    uint32_t device;           /* ordinal; MV_NO_ROW: the first that has events */
+    uint32_t device;           /* ordinal; MV_NO_ROW: the first device with events */
     uint8_t main;              /* mv_main_view */
-    const mv_session *session; /* what it has comes last; its files are added by the caller */
+    const mv_session *session; /* applied last; the caller adds its files */
 } mv_view_start;
 
-/* The documents of all files at one level of memory. Rows are only added, since workers read them.
- */
+/* The documents of all files at one memory level. Rows are only added, since workers read them. */
 typedef struct mv_level_files mv_level_files;
 struct mv_level_files {
     mv_level_files *next;
@@ -87,7 +86,7 @@ struct mv_level_files {
     mv_document **documents; /* [count] */
 };
 
-/* What the devices of all files are called (device_rows.h). */
+/* The names of the devices of all files (device_rows.h). */
 typedef struct {
     mv_arena arena;
     uint32_t count;
@@ -102,91 +101,92 @@ struct mv_view {
     mv_loader *loader;
     mv_jobs *jobs;
     uint32_t document_count;
-    mv_document **documents;                       /* [document_count] of the shown level */
-    mv_level_files *level_files, *all_level_files; /* the shown one; all that were */
+    mv_document **documents;                       /* [document_count] at the shown level */
+    mv_level_files *level_files, *all_level_files; /* the shown level; all levels shown so far */
     mv_device_names names;
 
-    /* A frame of the panes alone, complete, without overlays and buttons: what exports write. */
+    /* A frame of the panes alone, complete, without overlays and buttons, for exports. */
     const mv_scene *(*bare_frame)(mv_view *view);
     mv_paper_sheet *sheet;    /* the frame is for paper; NULL: for a window */
-    const mv_view_state *now; /* both are written by view/intents/ only */
+    const mv_view_state *now; /* written only by view/intents/ */
     const mv_view_desk *desk;
     const mv_bookmarks *bookmarks;
     const mv_view_history *history;
     mv_intents *intents;
-    mv_spot spot; /* where the keyboard is among the panes and bars */
+    mv_spot spot; /* which pane or bar has the keyboard */
     mv_keymap keymap;
     bool is_closing;   /* the user wants to quit */
-    char message[256]; /* of the last command, for the status bar */
+    char message[256]; /* result of the last command, for the status bar */
     bool is_alarm;     /* it reports a problem */
 
-    /* What is under the pointer, set by the pane that painted it; MV_NO_ROW: nothing. */
+    /* The allocation under the pointer, set by the pane that painted it; MV_NO_ROW: none. */
     uint32_t hover;
     uint32_t hover_segment;
-    uint64_t requested; /* bytes at the cursor, while their curve is shown; else MV_NO_BYTES */
+    uint64_t requested; /* at the cursor, while the curve is shown; otherwise MV_NO_BYTES */
 
     mv_slot *search_slot;
-    /* What now.search matches on the shown device; NULL: there is no search, it is wrong, or the
-     * answer is not known yet. Valid for one frame. */
+    /* The matches of now.search on the shown device; NULL: no search, an invalid search, or no
+     * result yet. Valid for one frame. */
     const mv_filter_bits *matches;         /* allocations */
     const mv_filter_bits *segment_matches; /* rows of lives.segments */
-    uint64_t match_bytes;                  /* of the allocations that match, over all their lives */
-    char search_why[MV_FILTER_WHY];        /* what is wrong with the search; "": nothing */
+    uint64_t match_bytes;                  /* sum of all matching allocations */
+    char search_why[MV_FILTER_WHY];        /* the error in the search; "": none */
 
     mv_ui ui;
-    mv_pyramid_reader levels;                /* of the shown device: for this thread only */
+    mv_pyramid_reader levels;                /* for the shown device, on this thread only */
     const mv_document_device *levels_of;     /* the pyramid that `levels` reads */
-    bool is_incomplete;                      /* the last frame asked for what was not known yet */
+    bool is_incomplete;                      /* some results were not ready for the last frame */
     double ms;                               /* time of the frame, for animations; 0 in tests */
-    mv_box main_box, minimap_box, lower_box; /* of the last frame */
+    mv_box main_box, minimap_box, lower_box; /* in the last frame */
 
     mv_timeline_pane *timeline;
     mv_panels *panels;
     mv_chrome *chrome;
 };
 
-/* NULL when memory is out. `budget` must outlive the view. */
+/* NULL when out of memory. `budget` must outlive the view. */
 mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts);
 void mv_view_close(mv_view *view);
 
-/* Adds a file; it is shown if it is the first one, or the shown one could not be read. A session
- * (view/state/session.h), which is known by its first line, is opened: the files of it that are
- * not open yet are added, and it says what is shown. */
+/* Adds a file; it is shown if it is the first one, or if the shown file could not be read. A
+ * session (view/state/session.h), recognised by its first line, is opened: its missing files are
+ * added, and it determines what is shown. */
 void mv_view_add(mv_view *view, const char *path);
 
-/* The first file of a session that is none on a disk; file_count: there is none. A session may come
- * from anyone, and a pipe or a device that it names would be waited for: it is not opened then. */
+/* The first file of a session that is not a regular file on disk; file_count: there is none. A
+ * session may come from anyone, and a pipe or a device in it could block forever: such a session is
+ * not opened. */
 uint32_t mv_session_special_file(const mv_session *session);
 
-/* Adds a file, whatever it is, and shows nothing of it; false: there is no room. */
+/* Adds a file of any kind without showing it; false: there is no room. */
 bool mv_view_add_file(mv_view *view, const char *path);
 
-/* Goes there as soon as the first file is shown; the status bar reports what is not a position. To
- * be called before the files are added: one of them may be ready at once. */
+/* Goes to the start position as soon as the first file is shown; the status bar reports invalid
+ * positions. Call it before adding files: one may be ready at once. */
 void mv_view_begin_at(mv_view *view, const mv_view_start *start);
 
 void mv_view_input(mv_view *view, const mv_input *input);
 
-/* Paints the frame of width x height pixels at `ms` (a clock that only goes forward). The scene is
+/* Paints a frame of width x height pixels at `ms` (a clock that only goes forward). The scene is
  * valid until the next frame. */
 const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms);
 
-/* The beginning of every frame: an empty scene of that size, and what has become ready. Called by
- * mv_view_frame, and by what paints another frame (view/paper/). */
+/* Begins every frame: an empty scene of that size, and new results. Called by mv_view_frame, and by
+ * code that paints other frames (view/paper/). */
 void mv_view_frame_begin(mv_view *view, float width, float height, double ms);
 
-/* The title of the window: names the file that is shown. */
+/* The title of the window: contains the name of the shown file. */
 enum { MV_VIEW_TITLE = 300 };
 void mv_view_title(const mv_view *view, char out[MV_VIEW_TITLE]);
 
-/* Whether a frame would look different from the last one without an input: something moves. */
+/* Whether the next frame would look different even without an input: something moves. */
 bool mv_view_is_animating(const mv_view *view);
 
-/* With opts.in_turns: does a piece of what is wanted: a tile, an answer, a stage of loading. False:
- * nothing was wanted. Frames and inputs may come between the turns. */
+/* With opts.in_turns: runs one piece of pending work: a tile, a query, a loading stage. False:
+ * nothing to do. Frames and inputs may come between calls. */
 bool mv_view_turn(mv_view *view);
 
-/* Nothing is loading, computing or moving: `wait idle` of a script waits for this. */
+/* Nothing is loading, computing or moving: a script's `wait idle` waits for this. */
 bool mv_view_is_idle(const mv_view *view);
 
 /* ---- for panes --------------------------------------------------------------------------- */
@@ -194,31 +194,31 @@ bool mv_view_is_idle(const mv_view *view);
 /* The shown document and device; NULL when there is none, or it is not ready. */
 const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
-bool mv_view_is_judged(const mv_view *view);                   /* and its reports are ready */
+bool mv_view_is_judged(const mv_view *view);                   /* shown, with its reports */
 
-/* The chosen device once its thread has made it, which may happen in the middle of a frame; NULL
- * before. The next frame makes it the shown one. */
+/* The selected device once its thread has made it, which may happen in the middle of a frame; NULL
+ * before. It is shown from the next frame on. */
 const mv_document_device *mv_view_arrived(const mv_view *view);
 
-/* The saved outline of the device that is being read (view/document/saved_index.h), which is shown
- * until it is ready; NULL: there is none, or the device is ready. */
+/* The saved outline of the device being read (view/document/saved_index.h), shown until the device
+ * is ready; NULL: no outline, or the device is ready. */
 const mv_saved_device *mv_view_outline(const mv_view *view);
 
-/* The device that the shown one is compared with; NULL: none, or it is not ready. */
+/* The device compared with the shown one; NULL: none, or it is not ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
 
-/* The levels of memory that the shown file has; none until it is open. The row of the shown one;
- * `count` when the file does not have what was asked for. */
+/* The memory levels of the shown file; none until it is open. Returns the row of the shown level;
+ * `count` if the file does not have the requested level. */
 const mv_level_list *mv_view_levels(const mv_view *view);
 uint32_t mv_view_level(const mv_view *view);
 
-/* Whether a key has just moved the keyboard to a row of that command: a list scrolls to it. */
+/* Whether a key has just moved the keyboard to a row of this command: a list scrolls to it. */
 bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row);
 
-/* Devices of all files that are open so far. */
+/* Number of devices of all files that are open so far. */
 uint32_t mv_view_device_count(const mv_view *view);
 
-/* Whether typed text goes into a field: then the window asks for it. */
+/* Whether typed text goes into a field: the window enables text input then. */
 bool mv_view_wants_text(const mv_view *view);
 
 void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
@@ -227,23 +227,24 @@ void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
 /* The colour of an allocation in the current mode: the same in every pane. */
 uint32_t mv_view_colour(const mv_view *view, uint32_t alloc);
 
-/* Changes whenever mv_view_colour may return other colours: pictures that panes keep depend on it.
- */
+/* Changes whenever mv_view_colour may return other colours: cached pictures of panes depend on
+ * it. */
 uint64_t mv_view_colour_key(const mv_view *view);
 
 /* Names of mv_colour_mode and mv_clock. */
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 
-/* The allocations that a search matches, for workers. False when it is wrong, or memory is out. */
+/* The allocations that match a search, for workers. False when the search is invalid, or when out
+ * of memory. */
 bool mv_search_allocs(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
                       bool is_judged, const char *search, mv_filter_bits *out);
 
-/* Finds what the search matches: once a frame. */
+/* Finds the matches of the search: once a frame. */
 bool mv_search_open(mv_view *view);
 void mv_search_update(mv_view *view);
 
-/* Puts a text into the clipboard. */
+/* Copies a text to the clipboard. */
 void mv_view_copy(mv_view *view, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* The viewer without a window, in real time: threads work as they do with a window, a frame is
- * drawn every sixtieth of a second, and no frame waits for what is not computed yet. */
+/* The viewer without a window, in real time: threads work as with a window, a frame is drawn every
+ * sixtieth of a second, and no frame waits for unfinished results. */
 #include <math.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -90,7 +90,7 @@ static void note_stages(player *p)
         t->index_ms = ms_since(p) - t->read_ms;
 }
 
-/* A part of the picture is missing because memory is out. */
+/* Fails if a part of the picture is missing because memory ran out. */
 static mv_code check_whole(const player *p, mv_err *err)
 {
     return p->view->ui.lacks_memory || p->view->budget->lacked
@@ -98,8 +98,8 @@ static mv_code check_whole(const player *p, mv_err *err)
                : MV_OK;
 }
 
-/* Why the document has no timeline; with `is_idle`, it will not get one. MV_OK: it may still come.
- */
+/* The reason why the document has no timeline; with `is_idle`, it will not get one. MV_OK: it may
+ * still come. */
 static mv_code find_failure(player *p, bool is_idle, mv_err *err)
 {
     const mv_document *d = mv_view_document(p->view);
@@ -119,7 +119,7 @@ static mv_code find_failure(player *p, bool is_idle, mv_err *err)
     return err->code;
 }
 
-/* Frames until the timeline shows, or, with `settles`, until there is nothing left to do. */
+/* Draws frames until the timeline is shown, or, with `settles`, until all work is done. */
 static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
 {
     *err = (mv_err){.offset = MV_NO_OFFSET};
@@ -152,7 +152,7 @@ static bool is_being_read(const mv_document *d)
     return stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_READING;
 }
 
-/* The files that are not shown must be readable, too. Waits until each of them was read. */
+/* Files that are not shown must be readable, too. Waits until each file was read. */
 static mv_code check_others(player *p, mv_err *err)
 {
     for (uint32_t i = 0; i < p->opts->file_count && i < p->view->document_count; i++) {
@@ -173,7 +173,7 @@ static mv_code check_others(player *p, mv_err *err)
 
 /* ---- the path ---------------------------------------------------------------------------- */
 
-/* The least of the sorted values with at least `part` of them at or below it. */
+/* The smallest of the sorted values with at least the share `part` of them at or below it. */
 static double part_of(const double *sorted, uint32_t count, double part)
 {
     uint32_t at = (uint32_t)ceil(part * count);
@@ -181,7 +181,7 @@ static double part_of(const double *sorted, uint32_t count, double part)
     return sorted[at > 0 ? at - 1 : 0];
 }
 
-/* Milliseconds of each frame, of each kind that is measured. */
+/* Milliseconds of each frame, for each kind of measurement. */
 typedef struct {
     double *whole, *cpu, *scene; /* [frames] */
 } frame_times;
@@ -226,7 +226,7 @@ static mv_code play_path(player *p, uint32_t frames, mv_err *err)
     return MV_OK;
 }
 
-/* ---- all of it --------------------------------------------------------------------------- */
+/* ---- the whole run ----------------------------------------------------------------------- */
 
 static uint64_t resident_bytes(void)
 {
@@ -276,7 +276,7 @@ static bool shoot(void *user, const char *name, const mv_scene *scene, char *why
     mv_code code = check_whole(p, &err);
 
     if (!mv_text_has_ending(name, ".png")) {
-        snprintf(why, size, "%.200s: a PNG is written: name it .png", name);
+        snprintf(why, size, "%.200s: the output is a PNG: use a name ending in .png", name);
         return false;
     }
     p->width = (uint32_t)scene->width;
@@ -322,7 +322,7 @@ static mv_code open_all(player *p, mv_err *err)
     p->view = mv_view_open(o->budget, &opts);
     if (!p->view || !p->raster)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
-    mv_view_begin_at(p->view, &o->start); /* first: a small file is there at once */
+    mv_view_begin_at(p->view, &o->start); /* first: a small file is ready at once */
     for (uint32_t i = 0; i < o->file_count; i++)
         mv_view_add(p->view, o->files[i]);
     return MV_OK;
@@ -365,7 +365,7 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
         out->rss_bytes = resident_bytes();
         if (getrusage(RUSAGE_SELF, &usage) == 0)
             out->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
-        if (out->peak_rss_bytes < out->rss_bytes) /* the kernel counts its peak now and then */
+        if (out->peak_rss_bytes < out->rss_bytes) /* the kernel updates its peak rarely */
             out->peak_rss_bytes = out->rss_bytes;
     }
     close_all(&p);

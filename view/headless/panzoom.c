@@ -16,7 +16,7 @@ static void type(mv_view *view, const char *text)
     }
 }
 
-/* The pointer, at parts of the timeline's width and height. */
+/* Moves the pointer to a fraction of the timeline's width and height. */
 static void move_to(mv_view *view, double x, double y)
 {
     mv_box box = view->main_box;
@@ -34,7 +34,8 @@ static void turn_wheel(mv_view *view, float notches)
                                     .y = view->ui.pointer_y});
 }
 
-/* Zooming moves what is not exactly below the pointer: from time to time the peak is moved back. */
+/* Zooming moves everything that is not exactly below the pointer: the peak is moved back from time
+ * to time. */
 static void dive(mv_view *view, uint32_t step)
 {
     if (step % 24 == 0)
@@ -71,7 +72,7 @@ static void search(mv_view *view, uint32_t step, uint32_t steps)
     if (step == steps / 3)
         press_key(view, MV_KEY_ENTER, 0);
     if (step == steps / 2) {
-        press_key(view, MV_KEY_ESCAPE, 0); /* the field; the search stays */
+        press_key(view, MV_KEY_ESCAPE, 0); /* closes the field; the search stays */
         press_key(view, 'I', 0);
     }
     if (step == steps * 3 / 4)

@@ -1,5 +1,5 @@
-/* The path of `view --bench panzoom`: what a user does in the first seconds with a trace, the same
- * inputs for the same number of frames.
+/* The path of `view --bench panzoom`: a user's first seconds with a trace, with the same inputs for
+ * the same number of frames.
  *
  *     0 %      overview
  *     5 %      dive: the wheel, above the peak, down to single events

@@ -1,4 +1,4 @@
-/* Setting bookmarks, and going to them. */
+/* Sets bookmarks and goes to them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "view/intents/writable.h"
 #include "viz/scene/axis.h"
 
-/* Offers a name: where the cursor is. */
+/* Suggests a name: the position of the cursor. */
 void mv_do_bookmark_add(mv_view *view, uint64_t arg)
 {
     char event[MV_TICK_TEXT], name[MV_BOOKMARK_NAME];

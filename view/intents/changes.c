@@ -1,4 +1,5 @@
-/* Changes of the state: where they begin and end, what they mean for going back, and going back. */
+/* Changes of the state: where they begin and end, how they affect going back, and going back
+ * itself. */
 #include <string.h>
 
 #include "view/intents/intents.h"
@@ -29,7 +30,7 @@ static void begin(mv_change *change, const mv_view_state *now)
     change->kind = MV_GOES;
 }
 
-/* A view without a window, before its file is read, is no place. */
+/* A view without a window has no place before its file is read. */
 static void note(mv_view *view)
 {
     const mv_change *change = &view->intents->change;
@@ -80,7 +81,7 @@ void mv_change_input(mv_view *view, const mv_input *input)
 void mv_view_settle(mv_view *view)
 {
     mv_navigation_update(view);
-    if (view->intents->change.depth == 0) /* else a drag is under way, which is one step */
+    if (view->intents->change.depth == 0) /* otherwise within a drag, which is one step */
         view->intents->change.before = *view->now;
 }
 

@@ -28,8 +28,8 @@ static mv_stack_id pinned_stack(const mv_view *view)
     return MV_NO_STACK;
 }
 
-/* "file:line function", one frame a line, the whole stack: returns its bytes; written unless `out`
- * is NULL. */
+/* "file:line function", one frame a line, the whole stack: returns its length in bytes; written
+ * unless `out` is NULL. */
 static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, size_t size)
 {
     uint32_t count;
@@ -46,7 +46,7 @@ static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, s
             snprintf(line, sizeof line, ":%lld ", (long long)trace->frames.line[row]);
         at += (size_t)snprintf(out ? out + at : NULL, out ? size - at : 0, "%s%s%s", file, line,
                                function);
-        if (out) { /* a line is a frame, and nothing in it is obeyed where it is pasted */
+        if (out) { /* one line for each frame, without characters that a terminal obeys */
             mv_utf8_tame(out + from);
             at = from + strlen(out + from);
             out[at] = '\n';

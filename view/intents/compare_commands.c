@@ -1,10 +1,11 @@
-/* The commands for several devices, files or ranks in one picture. */
+/* Commands for several devices, files or ranks in one picture. */
 #include "view/frame/device_rows.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/pane_ranks.h"
 
-/* Whether it would lay any other device over the shown one, or the compared one if there is one. */
+/* Whether this alignment could lay another device over the shown one; the compared device, if there
+ * is one. */
 static bool is_possible(mv_view *view, mv_align by)
 {
     const mv_document_device *here = mv_view_device(view), *compared = mv_view_other(view);
@@ -48,10 +49,10 @@ void mv_do_next_lane_order(mv_view *view, uint64_t arg)
 static void show_row(mv_view *view, const mv_device_row *row)
 {
     if (row->device == MV_NO_ROW) {
-        mv_view_say(view, false, "%s", "this file is not ready, or has no memory of a GPU");
+        mv_view_say(view, false, "%s", "this file is not ready, or has no GPU memory");
         return;
     }
-    mv_view_write(view)->main = MV_MAIN_TIMELINE; /* or State, where nothing was recorded */
+    mv_view_write(view)->main = MV_MAIN_TIMELINE; /* or State, if nothing was recorded */
     mv_view_choose(view, row->file, row->device);
 }
 
@@ -63,7 +64,7 @@ void mv_do_show_rank(mv_view *view, uint64_t arg)
         show_row(view, row);
 }
 
-/* The timeline of the lane that was clicked, with the cursor at that place. */
+/* Shows the timeline of the clicked lane, with the cursor at that place. */
 static void click(mv_view *view, mv_box box, const mv_input *input)
 {
     mv_alignment to;
@@ -89,7 +90,7 @@ static bool scroll(mv_view *view, const mv_input *input)
     return true;
 }
 
-/* As on the timeline, but a click goes to the lane, and the wheel over the names scrolls. */
+/* Like the timeline, but a click goes to the lane, and the wheel over the names scrolls. */
 bool mv_ranks_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
     mv_drag *drag = &view->timeline->drag;

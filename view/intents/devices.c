@@ -1,4 +1,4 @@
-/* Choosing the shown device and the compared one. */
+/* Chooses the shown device and the compared device. */
 #include "view/frame/device_rows.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"

@@ -1,4 +1,4 @@
-/* What the flame graph shows, and what a click on a box of it does. */
+/* The flame graph's content, and the effect of a click on a box. */
 #include "view/document/search_text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
@@ -32,7 +32,7 @@ void mv_do_flame_frames(mv_view *view, uint64_t arg)
     mv_view_write_desk(view)->flame_scroll = 0;
 }
 
-/* Where a path ends, the largest block is the one that is meant. */
+/* At the end of a path, the node means its largest block. */
 static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
 {
     const mv_document *d = mv_view_document(view);
@@ -50,7 +50,7 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
         mv_view_pin(view, alloc);
 }
 
-/* Shows which blocks the node is about: by its frame, or the largest block. */
+/* Shows the blocks of a node: by its frame, or its largest block. */
 static void show_node(mv_view *view, const mv_flames_answer *a, uint32_t node)
 {
     const mv_flame_node *n = &a->flames.tree.nodes[node];
@@ -88,7 +88,7 @@ void mv_do_flame_focus(mv_view *view, uint64_t arg)
 
 /* ---- the keyboard ------------------------------------------------------------------------ */
 
-/* The box of a node; NULL: it has none of its own. */
+/* The box of a node; NULL: it has no separate box. */
 static const mv_icicle_box *box_of(const mv_flames_answer *a, uint32_t node)
 {
     for (uint32_t i = 0; i < a->boxes.count; i++)
@@ -97,7 +97,7 @@ static const mv_icicle_box *box_of(const mv_flames_answer *a, uint32_t node)
     return NULL;
 }
 
-/* The next box of the same level to the left or right. */
+/* The next box at the same depth to the left or right. */
 static const mv_icicle_box *box_beside(const mv_flames_answer *a, const mv_icicle_box *from,
                                        bool is_left)
 {
@@ -114,7 +114,7 @@ static const mv_icicle_box *box_beside(const mv_flames_answer *a, const mv_icicl
     return best;
 }
 
-/* The heaviest box below, or the one above. */
+/* The heaviest box below, or the box above. */
 static const mv_icicle_box *box_beyond(const mv_flames_answer *a, const mv_icicle_box *from,
                                        bool is_up)
 {

@@ -1,4 +1,4 @@
-/* Going to what the user names: a moment as --at has it, or an address. */
+/* Goes to a position typed by the user: a moment as in --at, or an address. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -32,7 +32,8 @@ bool mv_moment_of(mv_view *view, const char *at, mv_window window, uint32_t *eve
 
 /* ---- addresses --------------------------------------------------------------------------- */
 
-/* The block at an address: alive at the cursor, else the last one before it, else the next one. */
+/* The block at an address: alive at the cursor, or else the last one before it, or else the next
+ * one. */
 static uint32_t block_at(const mv_view *view, uint64_t addr)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -61,12 +62,13 @@ static bool go_to_address(mv_view *view, const char *text)
     errno = 0;
     addr = strtoull(text, &end, 16);
     if (end == text + 2 || *end || errno) {
-        mv_view_say(view, true, "'%.80s' is no address: 0x and up to 16 hexadecimal digits", text);
+        mv_view_say(view, true,
+                    "'%.80s' is not an address: expected 0x and up to 16 hexadecimal digits", text);
         return false;
     }
     block = block_at(view, addr);
     if (block == MV_NO_ROW) {
-        mv_view_say(view, true, "no allocation of device %u ever had a byte at 0x%llx",
+        mv_view_say(view, true, "no allocation of device %u ever covered address 0x%llx",
                     mv_view_device(view)->device, (unsigned long long)addr);
         return false;
     }
@@ -76,7 +78,7 @@ static bool go_to_address(mv_view *view, const char *text)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* A number as it is shown, "2,150", is one too. */
+/* Accepts a number as displayed, "2,150". */
 static void without_commas(char *text)
 {
     char *out = text;
@@ -103,11 +105,11 @@ bool mv_go_to(mv_view *view, const char *where)
         return go_to_address(view, at);
     without_commas(text + (at - text));
     if (!mv_moment_is_valid(at)) {
-        mv_view_say(
-            view, true,
-            "'%.60s' is no place: an event number, a time (1.5s), @NAME#K, peak, oom, end or "
-            "an address (0x...)",
-            at);
+        mv_view_say(view, true,
+                    "'%.60s' is not a position: expected an event number, a time (1.5s), @NAME#K, "
+                    "peak, oom, end or "
+                    "an address (0x...)",
+                    at);
         return false;
     }
     if (!mv_moment_of(view, at, (mv_window){0, mv_view_device(view)->lives.events.count}, &event,
@@ -125,10 +127,10 @@ void mv_do_go_to(mv_view *view, uint64_t arg)
     mv_chrome_focus(view, MV_FOCUS_GO);
 }
 
-/* ---- the block above, the block below ------------------------------------------------------- */
+/* ---- the blocks above and below ------------------------------------------------------------- */
 
-/* The next allocation, in order of birth, that is alive at the cursor: what lies on this one in the
- * picture, or under it. */
+/* The next allocation, in order of birth, that is alive at the cursor: the one above or below in
+ * the picture. */
 static void go_to_neighbour(mv_view *view, int step)
 {
     const mv_index *x = &mv_view_device(view)->index;

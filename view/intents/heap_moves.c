@@ -1,4 +1,4 @@
-/* Zooming and moving in the allocator's state. What the last frame shows is where a move begins. */
+/* Zooms and moves in the allocator's state. Moves start from the last frame. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -7,7 +7,7 @@
 
 enum { CLICK = 4 /* pixels that the pointer may move during a click */ };
 
-/* NULL: the state is not shown, or not yet. */
+/* NULL: the state is not shown, or not ready. */
 static const mv_state_place *place_of(const mv_view *view)
 {
     return view->now->main == MV_MAIN_STATE && view->panels->heap_shown ? &view->panels->heap_place
@@ -55,7 +55,7 @@ bool mv_heap_fit_all(mv_view *view)
     return true;
 }
 
-/* The pinned block, or else the pinned segment. */
+/* Fits the pinned block, or else the pinned segment. */
 bool mv_heap_fit_selection(mv_view *view)
 {
     const mv_state_place *p = place_of(view);
@@ -77,7 +77,7 @@ bool mv_heap_fit_selection(mv_view *view)
         p && bytes ? mv_state_segment_at(&view->panels->heap_shown->heap.map, addr) : MV_NO_ROW;
     if (segment == MV_NO_ROW)
         mv_view_say(view, false, "%s",
-                    bytes ? "what is pinned is not in the heap at this moment"
+                    bytes ? "the pinned block is not in the heap at this moment"
                           : "nothing is selected: click a block first");
     else
         show(view, mv_state_fit(p, segment, addr - view->panels->heap_shown->heap.map.addr[segment],

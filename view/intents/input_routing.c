@@ -83,7 +83,7 @@ static bool clipboard_input(mv_view *view, mv_field *field, const mv_input *inpu
     return true;
 }
 
-/* Whatever has the keyboard comes before the commands. False: it does not use the input. */
+/* The element with the keyboard comes before commands. False: it does not use the input. */
 static bool field_input(mv_view *view, const mv_input *input)
 {
     mv_field *field = field_of(view);
@@ -127,7 +127,7 @@ static void key(mv_view *view, const mv_input *input)
     if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256 &&
         !(view->desk->focus == MV_FOCUS_SEARCH && input->key == MV_KEY_TAB))
         return;
-    /* The user's own keys come first. */
+    /* The user's key bindings come first. */
     if (id != MV_DO_NOTHING || is_field || view->desk->has_help || !mv_spot_input(view, input))
         mv_view_do(view, id, 0);
 }
@@ -152,7 +152,7 @@ bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input
     return is_used;
 }
 
-/* Tells the pane that the pointer left. */
+/* Notifies the pane that the pointer left. */
 static void enter_pane(mv_view *view, mv_pane pane, mv_box box)
 {
     mv_chrome *c = view->chrome;
@@ -193,7 +193,7 @@ static void press_covered(mv_view *view, const mv_zone *zone)
     mv_view_do(view, chosen.command, chosen.arg);
 }
 
-/* What a pane does with the pointer until the button is released is one change. */
+/* Everything that a pane does with the pointer until the button is released is one change. */
 static void let_go(mv_view *view)
 {
     if (view->chrome->captured == MV_PANE_NONE)
@@ -229,7 +229,7 @@ static void press(mv_view *view, const mv_input *input)
             mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
         if (zone->command != MV_DO_search || view->desk->focus != MV_FOCUS_SEARCH) {
             mv_view_do(view, zone->command, zone->arg);
-            if (zone->command == MV_DO_search) /* it was painted from its beginning */
+            if (zone->command == MV_DO_search) /* the field shows its text from the beginning */
                 c->search.at = c->search.anchor = 0;
         }
         press_field(view, input);

@@ -1,4 +1,4 @@
-/* Choosing the level of memory that is shown, of all files. */
+/* Chooses the shown memory level, for all files. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ bool mv_level_settle(mv_view *view)
         return true;
     files = files_of(view, view->now->level);
     if (!files || !fill(view, files)) {
-        mv_view_say(view, true, "%s", "the level is not shown: memory is out");
+        mv_view_say(view, true, "%s", "not enough memory to show the level");
         if (shown)
             memcpy(mv_view_write(view)->level, shown->level, strlen(shown->level) + 1);
         return false;
@@ -54,7 +54,7 @@ bool mv_level_settle(mv_view *view)
         shown->count = view->document_count;
     view->level_files = files;
     view->documents = files->documents;
-    view->names.count = 0; /* devices have names of their own */
+    view->names.count = 0; /* devices have different names */
     view->hover = view->hover_segment = MV_NO_ROW;
     return true;
 }
@@ -68,7 +68,7 @@ void mv_level_write(mv_view *view, const char *level)
     mv_level_settle(view);
 }
 
-/* ---- the same time ----------------------------------------------------------------------- */
+/* ---- keeping the time -------------------------------------------------------------------- */
 
 static bool has_times(const mv_events *e)
 {

@@ -1,5 +1,5 @@
-/* The pointer in the minimap: drags the window of the timeline or one of its edges; outside of it,
- * and when all is shown, a drag makes a new one. */
+/* The pointer in the minimap: drags the timeline's window or one of its edges; a drag outside the
+ * window, or when everything is shown, makes a new window. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -57,7 +57,7 @@ static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *in
     view->timeline->jumps = true;
 }
 
-/* A click outside of the window: it jumps there. */
+/* A click outside the window moves the window there. */
 static void release(mv_view *view, const mv_viewport *at, const mv_input *input)
 {
     const mv_drag *drag = &view->timeline->drag;

@@ -34,7 +34,7 @@ void mv_view_show(mv_view *view, double from, double to)
     set_window(view, from, to);
 }
 
-/* Moves the window, and widens it if it must, until [a, b] is inside. */
+/* Moves the window, and widens it if necessary, until [a, b] is inside. */
 static void reveal(mv_view *view, double a, double b)
 {
     double width = view->now->to - view->now->from, margin = fmax(width, b - a) * 0.1;
@@ -78,7 +78,7 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
         mv_view_write(view)->cursor = a->birth[alloc];
     birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
     end = a->freed[alloc] == MV_NEVER ? event_count(device) : a->freed[alloc];
-    /* A long life need not fit: where it is visible already, nothing moves. */
+    /* A long life need not fit: if it is already visible, nothing moves. */
     if (end <= view->now->from || birth >= view->now->to)
         reveal(view, birth, fmin(end, birth + fmax(1, view->now->to - view->now->from) / 2));
 }
@@ -113,7 +113,7 @@ void mv_view_go(mv_view *view, const mv_listing_place *place)
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/* Whether there is such a device, as far as is known. */
+/* Whether such a device exists, as far as is known. */
 static bool is_there(const mv_view *view, uint32_t file, uint32_t device)
 {
     const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
@@ -142,7 +142,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     mv_navigation_update(view);
 }
 
-/* The device with the most events, when none was named. */
+/* Chooses the device with the most events if none was named. */
 static void settle_device(mv_view *view)
 {
     const mv_document *d = mv_view_document(view);
@@ -168,7 +168,7 @@ static void settle_device(mv_view *view)
     mv_loader_prefer(view->loader, view->documents[view->now->file], most);
 }
 
-/* ---- where to begin ---------------------------------------------------------------------- */
+/* ---- the start position -------------------------------------------------------------------- */
 
 void mv_view_begin_at(mv_view *view, const mv_view_start *start)
 {
@@ -180,8 +180,8 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
         mv_level_write(view, start->level ? start->level : start->session->now.level);
 }
 
-/* The command line asked for something that cannot be shown: the window says so; without a window
- * the viewer ends. */
+/* The command line requested something that cannot be shown: the window reports it; without a
+ * window the viewer ends. */
 static void say_start(mv_view *view, const char *why)
 {
     mv_view_say(view, true, "%s", why);
@@ -202,7 +202,7 @@ static mv_window start_window(mv_view *view, const mv_document_device *device)
         say_start(view, why);
         return (mv_window){0, device->lives.events.count};
     }
-    /* The event that --to names is at the right edge. */
+    /* The event named by --to is at the right edge. */
     if (s->to && mv_position_find(trace, ordinal, s->to, &end, why, sizeof why))
         window.end = end.after;
     return window;
@@ -258,7 +258,7 @@ void mv_navigation_update(mv_view *view)
     }
     if (c->has_start)
         begin(view, device);
-    /* Without a run of events a timeline is a flat line. */
+    /* Without a range of events a timeline is a flat line. */
     if (is_new && view->now->main == MV_MAIN_TIMELINE &&
         mv_recording_is_state_only(&device->lives)) {
         mv_view_write(view)->main = MV_MAIN_STATE;

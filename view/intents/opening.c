@@ -1,10 +1,10 @@
-/* Opening files: by the dialogue (view/chrome/open_dialogue.h). */
+/* Opens files through the dialogue (view/chrome/open_dialogue.h). */
 #include <stdio.h>
 
 #include "view/chrome/open_dialogue.h"
 #include "view/intents/intents.h"
 
-/* Goes into a folder, or opens a file. */
+/* Enters a folder, or opens a file. */
 static void take(mv_view *view, const char *path)
 {
     mv_open_dialogue *open = &view->chrome->open;
@@ -45,7 +45,7 @@ void mv_do_open_row(mv_view *view, uint64_t arg)
     take(view, path);
 }
 
-/* "~/a" as the shell has it. */
+/* Expands "~/a" as a shell does. */
 static void take_text(mv_view *view)
 {
     const char *text = view->chrome->open.field.text;
@@ -78,7 +78,7 @@ bool mv_open_input(mv_view *view, const mv_input *input)
             mv_chrome_focus(view, MV_FOCUS_PANES);
         return true;
     }
-    /* The first arrow shows what is chosen. */
+    /* The first arrow shows the selected row. */
     if (input->kind == MV_INPUT_KEY && input->key == MV_KEY_DOWN && !input->mods &&
         !open->is_chosen && open->count > 0) {
         open->is_chosen = true;

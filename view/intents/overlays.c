@@ -1,4 +1,4 @@
-/* What has the keyboard instead of the panes, and the lists in it. */
+/* Overlays that take the keyboard from the panes, and the lists in them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -44,9 +44,9 @@ bool mv_command_list_input(mv_view *view, const mv_input *input)
     return true;
 }
 
-/* ---- what has the keyboard --------------------------------------------------------------- */
+/* ---- keyboard focus ---------------------------------------------------------------------- */
 
-/* "FILE.png" in the folder where the program runs. */
+/* Suggests "FILE.png" in the working directory. */
 static void offer_name(mv_view *view)
 {
     const mv_document *d = mv_view_document(view);

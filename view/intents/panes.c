@@ -1,4 +1,4 @@
-/* What the panes beside the timeline do: the heap, one allocation, the reports. */
+/* Actions of the panes beside the timeline: the heap, one allocation, the reports. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/panes/panels.h"
@@ -26,8 +26,8 @@ static void pin_user(mv_view *view, bool is_next)
         mv_view_say(view, false, "still looking for users of the address");
     else if ((is_next ? s->next : s->previous) == MV_NO_ROW)
         mv_view_say(view, false,
-                    is_next ? "no recorded block uses the address after it"
-                            : "no recorded block used the address before it");
+                    is_next ? "no recorded block uses the address later"
+                            : "no recorded block used the address earlier");
     else
         mv_view_point(view, is_next ? s->next : s->previous);
 }
@@ -89,5 +89,5 @@ void mv_do_legend_row(mv_view *view, uint64_t arg)
     if (mv_legend_search(view, arg, words))
         mv_search_set(view, words);
     else
-        mv_view_say(view, false, "%s", "this row cannot be searched");
+        mv_view_say(view, false, "%s", "no search exists for this row");
 }

@@ -1,9 +1,9 @@
-/* The state of a view that paints one frame for paper, from what its sheet asks for. */
+/* Sets the state of a view that paints one frame for paper, from its sheet. */
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 #include "view/timeline/plot.h"
 
-/* The legend counts what is there when most is. */
+/* The legend counts the moment with the most bytes. */
 static uint32_t highest_moment(mv_view *view)
 {
     mv_window window = view->sheet->opts.window;

@@ -1,5 +1,5 @@
-/* Where lists are scrolled to. A frame paints from a copy in the panes, and keeps it in range and a
- * row in sight; what it came to is taken into the state afterwards, so that painting writes no
+/* Scroll positions of lists. A frame paints from a copy in the panes, which it keeps in range and
+ * scrolls to a row; the result is stored in the state afterwards, so painting does not write the
  * state. */
 #include <string.h>
 

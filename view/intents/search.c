@@ -1,4 +1,4 @@
-/* The search, and going from hit to hit. */
+/* The search, and stepping through its hits. */
 #include <string.h>
 
 #include "base/utf8.h"

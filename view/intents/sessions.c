@@ -1,4 +1,4 @@
-/* Opening files and sessions, and saving a session. */
+/* Opens files and sessions, and saves a session. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
-/* The members that the session has, but for the device: that is chosen before. */
+/* The members in the session, except the device, which is chosen earlier. */
 static void set_members(mv_view *view, const mv_session *session, bool of_desk)
 {
     const char *from = of_desk ? (const char *)&session->desk : (const char *)&session->now;
@@ -86,18 +86,18 @@ bool mv_view_add_file(mv_view *view, const char *path)
 {
     mv_document *document = NULL;
 
-    if (!*path) { /* no session could name it */
-        mv_view_say(view, true, "%s", "not opened: a name without letters");
+    if (!*path) { /* no session could name this file */
+        mv_view_say(view, true, "%s", "not opened: the file name is empty");
         return false;
     }
     if (view->document_count < MV_MOST_FILES) {
         if (view->document_count ==
-            0) /* no other device is preferred: the first one to be ready is shown */
+            0) /* no other device is preferred: the first one to become ready is shown */
             mv_loader_prefer(view->loader, NULL, MV_NO_ROW);
         document = mv_loader_add(view->loader, path, view->now->level);
     }
     if (!document) {
-        mv_view_say(view, true, "%s: not opened: memory is out", path);
+        mv_view_say(view, true, "%s: not opened: out of memory", path);
         return false;
     }
     view->documents[view->document_count++] = document;
@@ -105,8 +105,8 @@ bool mv_view_add_file(mv_view *view, const char *path)
     return true;
 }
 
-/* The row of an open file: by its name too, since a page has no files. MV_NO_ROW: it is not open.
- */
+/* The row of an open file: found also by name alone, since a page has no paths. MV_NO_ROW: it is
+ * not open. */
 static uint32_t open_row(const mv_view *view, const char *path)
 {
     for (uint32_t i = 0; i < view->document_count; i++)
@@ -121,7 +121,7 @@ static uint32_t row_of(const mv_session *session, const uint32_t *rows, uint32_t
     return file < session->file_count ? rows[file] : MV_NO_ROW;
 }
 
-/* Opens its files; then all that names one of them has its row in the view. */
+/* Opens the session's files; then everything that names a file gets its row in the view. */
 static void place_files(mv_view *view, mv_session *session)
 {
     uint32_t rows[MV_SESSION_FILES];
@@ -167,7 +167,7 @@ void mv_view_open_session(mv_view *view, const char *path)
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!session) {
-        mv_view_say(view, true, "%s: not opened: memory is out", path);
+        mv_view_say(view, true, "%s: not opened: out of memory", path);
         return;
     }
     if (read_session(view, path, session, &err) != MV_OK) {
@@ -179,12 +179,12 @@ void mv_view_open_session(mv_view *view, const char *path)
         return;
     }
     if (session->file_count == 0) {
-        mv_view_say(view, true, "%s: the session names no file", path);
+        mv_view_say(view, true, "%s: the session contains no file", path);
         return;
     }
     special = mv_session_special_file(session);
     if (special < session->file_count) {
-        mv_view_say(view, true, "%.150s: not opened: %.60s is no file on a disk", path,
+        mv_view_say(view, true, "%.150s: not opened: %.60s is not a regular file", path,
                     session->files[special]);
         return;
     }
@@ -196,7 +196,7 @@ void mv_view_open_session(mv_view *view, const char *path)
     mv_change_end(view);
 }
 
-/* The row of the file that is shown first. */
+/* The row of the file shown first. */
 static uint32_t first_file(const mv_view *view)
 {
     const mv_session *session = view->chrome->start.session;
@@ -225,7 +225,7 @@ void mv_view_add(mv_view *view, const char *path)
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-/* Asks for a name, as for any other file that is written. */
+/* Opens the field for a name, as for all written files. */
 void mv_do_save_session(mv_view *view, uint64_t arg)
 {
     const mv_document *d = mv_view_document(view);

@@ -1,4 +1,4 @@
-/* Which view, tab and hits are shown, how they look, and ending things. */
+/* Commands for the shown view, tab and hits, their look, and for cancelling. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -6,7 +6,7 @@
 #include "view/panes/panels.h"
 #include "view/timeline/plot.h"
 
-/* ---- what is shown ----------------------------------------------------------------------- */
+/* ---- views, tabs and hits ---------------------------------------------------------------- */
 
 void mv_do_show_main(mv_view *view, uint64_t arg)
 {
@@ -41,7 +41,7 @@ void mv_do_turn_tab(mv_view *view, uint64_t arg)
     mv_view_write(view)->tab = (uint8_t)((view->now->tab + tabs + arg) % tabs);
 }
 
-/* Turns something on, or off when it is on. */
+/* Toggles a display mode. */
 void mv_do_show_hits(mv_view *view, uint64_t arg)
 {
     mv_view_write(view)->show = view->now->show == arg ? MV_SHOW_ALL : (uint8_t)arg;
@@ -83,10 +83,10 @@ void mv_do_resize(mv_view *view, uint64_t arg)
     double scale = view->desk->scale * ((int64_t)arg > 0 ? 1.125 : 1 / 1.125);
 
     mv_view_look(view, view->desk->is_dark, fmax(scale, 0.8));
-    mv_view_say(view, false, "texts at %.0f %%", view->desk->scale * 100);
+    mv_view_say(view, false, "text size: %.0f %%", view->desk->scale * 100);
 }
 
-/* ---- ending things ----------------------------------------------------------------------- */
+/* ---- cancelling ---------------------------------------------------------------------------- */
 
 static void cancel_selection(mv_view *view)
 {
@@ -103,7 +103,7 @@ static void cancel_selection(mv_view *view)
     }
 }
 
-/* A focused flame graph is shown whole again. False: there is nothing to undo. */
+/* Resets the focus of a flame graph. False: there is nothing to undo. */
 static bool cancel_flame(mv_view *view)
 {
     if (view->now->tab != MV_TAB_FLAME || view->now->flame_focus == 0)

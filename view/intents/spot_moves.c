@@ -1,4 +1,5 @@
-/* The keyboard in the window (view/state/spot.h): from zone to zone, and from place to place. */
+/* Keyboard navigation in the window (view/state/spot.h): from zone to zone, and from place to
+ * place. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -6,7 +7,7 @@
 
 enum { NONE = -1 };
 
-/* Which of the zones with its command and number it is. */
+/* Its index among the zones with the same command and number. */
 static uint32_t copy_of(const mv_ui *ui, uint32_t row)
 {
     uint32_t copy = 0;
@@ -17,7 +18,7 @@ static uint32_t copy_of(const mv_ui *ui, uint32_t row)
     return copy;
 }
 
-/* The row of the zone in the last frame; NONE when it is not painted. */
+/* The row of the zone in the last frame; NONE if it is not painted. */
 static int find(const mv_view *view)
 {
     const mv_zone *zone = mv_spot_zone(view);
@@ -53,7 +54,7 @@ static bool go_to_zone(mv_view *view, int row)
 
 /* ---- from zone to zone ------------------------------------------------------------------- */
 
-/* As one reads: from the top, then from the left, then as painted. */
+/* Reading order: from the top, then from the left, then as painted. */
 static bool is_before(const mv_ui *ui, int a, int b)
 {
     const mv_box *x = &ui->zones[a].box, *y = &ui->zones[b].box;
@@ -63,7 +64,8 @@ static bool is_before(const mv_ui *ui, int a, int b)
     return x->x != y->x ? x->x < y->x : a < b;
 }
 
-/* The zone after `from` as one reads, or the one before it; of the place's ends with NONE. */
+/* The zone after or before `from` in reading order; with NONE, the first or last zone of the
+ * place. */
 static int beside(const mv_view *view, int from, bool is_back)
 {
     const mv_ui *ui = &view->ui;
@@ -107,7 +109,7 @@ static int beyond(const mv_view *view, int from, bool is_up)
     return best;
 }
 
-/* By `by` rows of the list that the spot is in; false: it is in none, or at its end. */
+/* Moves by `by` rows in the current list; false: not in a list, or at its end. */
 static bool go_in_list(mv_view *view, int64_t by)
 {
     const mv_row_list *list = list_of(view);
@@ -130,7 +132,7 @@ static mv_pane pane_of(const mv_view *view)
                                                : MV_PANE_NONE;
 }
 
-/* The content of a pane, beside its zones: it says whether it uses the key. */
+/* The content of a pane, outside its zones: returns whether it uses the key. */
 static bool pane_takes(mv_view *view, const mv_input *input)
 {
     mv_spot before = view->spot;
@@ -143,7 +145,7 @@ static bool pane_takes(mv_view *view, const mv_input *input)
     return false;
 }
 
-/* Below the last zone there may be more to see: the pane scrolls. */
+/* There may be more below the last zone: the pane scrolls. */
 static void scroll(mv_view *view, float notches)
 {
     mv_input wheel = {.kind = MV_INPUT_WHEEL, .dy = notches};
@@ -188,7 +190,7 @@ static void go_to_end(mv_view *view, bool is_start)
 
 /* ---- from place to place ------------------------------------------------------------------- */
 
-/* A list's first painted row, else the first zone; the tab that is shown among the tabs. */
+/* A list's first painted row, or else the first zone; among the tabs, the shown tab. */
 static void enter_place(mv_view *view)
 {
     static const mv_command_id tabs[] = {MV_DO_show_flame, MV_DO_show_tables, MV_DO_show_details,

@@ -1,4 +1,4 @@
-/* Which table is shown, and what a click on a row does. */
+/* Chooses the shown table, and handles clicks on its rows. */
 #include <assert.h>
 
 #include "view/intents/intents.h"
@@ -9,7 +9,7 @@ enum { COPY_MOST = 1000000 };
 
 static_assert((int)MV_LISTING_LEDGER == (int)MV_MOST_TABLES &&
                   (int)MV_LISTING_COLUMNS <= (int)MV_MOST_COLUMNS,
-              "the state has a place for each that is sorted");
+              "the state has a member for each sorted table");
 
 void mv_do_table_kind(mv_view *view, uint64_t arg)
 {
@@ -77,7 +77,7 @@ void mv_do_table_copy(mv_view *view, uint64_t arg)
         mv_view_say(view, false, "copied %u rows",
                     a->table.count < COPY_MOST ? a->table.count : COPY_MOST);
     } else {
-        mv_view_say(view, true, "not copied: memory is out");
+        mv_view_say(view, true, "not copied: out of memory");
     }
     mv_arena_release(&scratch);
 }

@@ -1,5 +1,5 @@
-/* The commands that move the picture. They change what the view shows (mv_view_state); the pane
- * eases towards it. */
+/* Commands that move the picture. They change the shown range (mv_view_state); the pane eases
+ * towards it. */
 #include <math.h>
 
 #include "view/intents/intents.h"
@@ -22,7 +22,7 @@ static void show(mv_view *view, mv_stretch shown)
     view->timeline->is_fitted = false;
 }
 
-/* Where the pointer is in the plot, as a share of its width; the middle when it is outside. */
+/* The pointer's position in the plot, as a share of the width; the middle if it is outside. */
 static double pointer_share(const mv_view *view)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -57,11 +57,11 @@ void mv_timeline_show_bytes(mv_view *view, double from, double to)
     now->fits_height = false;
     now->y_from = (uint64_t)from;
     now->y_to = (uint64_t)(from + height);
-    if (now->y_to <= now->y_from) /* a height that is lost at such a number */
+    if (now->y_to <= now->y_from) /* the height is too small for this number's precision */
         now->y_to = now->y_from + 1024;
 }
 
-/* Zooms bytes around `share` of the height, from below. */
+/* Zooms bytes around `share` of the height, counted from below. */
 void mv_timeline_zoom_y(mv_view *view, double share, double factor)
 {
     mv_timeline_pane *pane = view->timeline;
@@ -150,7 +150,7 @@ void mv_do_fit_height(mv_view *view, uint64_t arg)
 
 /* ---- the selection ------------------------------------------------------------------------ */
 
-/* The events that begin and end the pinned allocation or segment; false: nothing is pinned. */
+/* The first and last event of the pinned allocation or segment; false: nothing is pinned. */
 static bool pinned_events(const mv_view *view, uint32_t *birth, uint32_t *end)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
@@ -168,7 +168,7 @@ static bool pinned_events(const mv_view *view, uint32_t *birth, uint32_t *end)
     return true;
 }
 
-/* The life of what is pinned; false: nothing is. */
+/* The life of the pinned allocation or segment; false: nothing is pinned. */
 static bool pinned_life(const mv_view *view, mv_stretch *out)
 {
     uint32_t birth, end;
@@ -180,7 +180,7 @@ static bool pinned_life(const mv_view *view, mv_stretch *out)
     return true;
 }
 
-/* The height of the pinned allocation at some moment of its life. */
+/* Fits the pinned allocation's height at some moment of its life. */
 static void fit_pinned_height(mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
@@ -237,7 +237,7 @@ static void select_events(mv_view *view, uint32_t a, uint32_t b)
     a = a < events ? a : events;
     b = b < events ? b : events;
     if (a >= b) {
-        mv_view_say(view, false, "%s", "it contains no event");
+        mv_view_say(view, false, "%s", "the interval contains no event");
         return;
     }
     mv_view_show_interval(view);
@@ -255,7 +255,7 @@ void mv_do_interval_of_pin(mv_view *view, uint64_t arg)
         select_events(view, (uint32_t)life.from, (uint32_t)life.to);
 }
 
-/* `arg` 0: it begins with the event of the cursor; 1: it ends with it. */
+/* `arg` 0: the interval begins with the cursor's event; 1: it ends with it. */
 void mv_do_interval_edge(mv_view *view, uint64_t arg)
 {
     const mv_view_state *now = view->now;
@@ -376,7 +376,7 @@ void mv_do_to_free(mv_view *view, uint64_t arg)
 
     (void)arg;
     if (pinned_events(view, &birth, &end))
-        go_to(view, end, "it is never freed");
+        go_to(view, end, "the allocation is never freed");
 }
 
 void mv_do_pin(mv_view *view, uint64_t arg)

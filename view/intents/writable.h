@@ -1,14 +1,14 @@
-/* The state, to be written: only files of view/intents/ include this, which
- * tests/house/test_house.c checks. All others read view->now. */
+/* The writable state: only files of view/intents/ include this, which tests/house/test_house.c
+ * checks. All others read view->now. */
 #ifndef MV_WRITABLE_H
 #define MV_WRITABLE_H
 
 #include "view/frame/view.h"
 #include "view/state/view_history.h"
 
-/* A change that has begun and not ended. */
+/* A change in progress. */
 typedef struct {
-    uint32_t depth; /* begins without their end; 0: no change */
+    uint32_t depth; /* unfinished begins; 0: no change */
     uint8_t kind;   /* mv_change_kind */
     mv_view_state before;
 } mv_change;
@@ -31,38 +31,39 @@ static inline mv_view_desk *mv_view_write_desk(mv_view *view)
     return &view->intents->desk;
 }
 
-/* Every change of the state is between a begin and an end: those of mv_view_do and mv_pane_give, or
- * the caller's own. Pairs nest, and the outermost counts: what happens in it is one step back. It
- * goes to another place, unless one of those in it says what it is. */
+/* Every change of the state is between a begin and an end: in mv_view_do and mv_pane_give, or in
+ * the caller. Pairs nest, and the outermost counts: everything in it is one step back. It counts as
+ * going to another place unless a change in it has another kind. */
 void mv_change_begin(mv_view *view);
 void mv_change_is(mv_view *view, mv_change_kind kind);
 void mv_change_end(mv_view *view);
 
-/* An input; a key that is pressed while a button is down is a change of its own. */
+/* An input; a key pressed while a button is down is a separate change. */
 void mv_change_input(mv_view *view, const mv_input *input);
 
-/* What an input does (input_routing.c). */
+/* Handles an input (input_routing.c). */
 void mv_view_route(mv_view *view, const mv_input *input);
 
-/* Keeps what the state names within the shown device: events, rows, a clock that it has. */
+/* Keeps the state within the shown device: events, rows, an available clock. */
 void mv_view_fit(mv_view *view);
 
-/* What a session says: how the window is set and bookmarks; the place, once its device is shown. */
+/* Applies a session: the setup of the window and the bookmarks; the place, once its device is
+ * shown. */
 void mv_session_set_desk(mv_view *view, const mv_session *session);
 void mv_session_set_place(mv_view *view, const mv_session *session);
 
-/* Has the documents of the level that the state names; false: memory is out, and it names the level
+/* Opens the documents of the state's level; false: out of memory, and the state names the level
  * that is still shown. */
 bool mv_level_settle(mv_view *view);
 void mv_level_write(mv_view *view, const char *level);
 
-/* Shows another level, at the same time. */
+/* Shows another level at the same time. */
 void mv_level_go(mv_view *view, const char *level);
 
-/* Moves to the time of the level that was shown before, once the device is there. */
+/* Moves to the time shown on the previous level, once the device is ready. */
 void mv_level_keep_time(mv_view *view, const mv_document_device *device);
 
-/* Shows a state of this view, whatever device it is of. */
+/* Shows a state of this view, for any device. */
 void mv_view_put(mv_view *view, const mv_view_state *state);
 
 #endif

@@ -1,4 +1,4 @@
-/* A page of one picture, without a script. */
+/* A page with one picture and without a script. */
 #include <string.h>
 
 #include "view/page/viewer_page.h"

@@ -11,7 +11,7 @@
 #include "view/page/page_file.h"
 #include "viz/scene/markup.h"
 
-/* Where the snapshot goes, and the title. */
+/* Placeholders for the snapshot and the title. */
 #define PLACE "<!--snapshot-->"
 #define TITLE "<title>memviz</title>"
 
@@ -73,7 +73,7 @@ static ssize_t append(void *cookie, const char *data, size_t length)
     return (ssize_t)length;
 }
 
-/* A file whose bytes are appended to `out`. */
+/* A file that appends its bytes to `out`. */
 #ifdef __APPLE__
 static int append_some(void *cookie, const char *data, int length)
 {
@@ -122,7 +122,7 @@ static const char *name_of(const mv_viewer_page_opts *opts)
     return opts->write.name ? opts->write.name : "snapshot";
 }
 
-/* What is before the snapshot, with its title. */
+/* Writes everything before the snapshot, with its title. */
 static void write_head(const mv_viewer_page_opts *opts, mv_span head, mv_sink *sink)
 {
     const uint8_t *title = memmem(head.data, head.length, TITLE, strlen(TITLE));
@@ -164,11 +164,11 @@ static void write_snapshot(const mv_viewer_page_opts *opts, const char *state, c
     put(sink, "</script>");
 }
 
-/* ---- what of a long trace is in it ------------------------------------------------------- */
+/* ---- leaving out parts of a long trace ---------------------------------------------------- */
 
 typedef struct {
     mv_thinned thinned;
-    mv_session session; /* what the page opens on, if `has_session` */
+    mv_session session; /* the session that the page opens with, if `has_session` */
     bool has_session;
     bytes packed;
 } contents;
@@ -182,7 +182,7 @@ static uint32_t device_of(const mv_trace *trace, uint32_t row)
     return 0;
 }
 
-/* After the last event at or before `event` that is there. */
+/* After the last remaining event at or before `event`. */
 static uint32_t moment_at(const mv_thinned *t, uint32_t device, uint32_t event)
 {
     uint32_t before = event == MV_BEFORE ? 0 : mv_thinned_before(t, device, event + 1);
@@ -195,7 +195,7 @@ static double edge_at(const mv_thinned *t, uint32_t device, double event)
     return event < UINT32_MAX ? mv_thinned_before(t, device, (uint32_t)event) : event;
 }
 
-/* Events and blocks have other numbers in a thinner trace. */
+/* Events and blocks have different numbers in a downsampled trace. */
 static void move_session(const mv_thinned *t, mv_session *s)
 {
     mv_view_state *now = &s->now;
@@ -219,7 +219,7 @@ static void move_session(const mv_thinned *t, mv_session *s)
     }
 }
 
-/* Letters for the container, beside the page and some texts. */
+/* Letters available for the container, in addition to the page and some texts. */
 static uint64_t room_in(uint64_t page)
 {
     return page + 100000 < MV_PAGE_BYTES ? (MV_PAGE_BYTES - page - 100000) / 16 * 13 : 0;
@@ -267,8 +267,9 @@ mv_code mv_viewer_page_write(mv_arena *scratch, const mv_trace *trace,
         return err->code;
     place = memmem(page.data, page.length, PLACE, strlen(PLACE));
     if (!place)
-        return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "memviz.html has no place for a snapshot");
-    /* Whatever level the trace is of, the page has all of the file. */
+        return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
+                       "memviz.html has no placeholder for a snapshot");
+    /* The page contains the whole file, whatever level the trace shows. */
     if (fill(scratch, mv_trace_as_read(trace), opts, room_in(page.length), &c, err) != MV_OK)
         return err->code;
     if (c.has_session && !(state = mv_session_line(scratch, &c.session)))

@@ -11,7 +11,7 @@ static uint32_t group_of(const mv_sites *sites, mv_stack_id stack)
     return sites->group[mv_site_of(sites, stack)];
 }
 
-/* The largest block after the finding's event that its line made, and of its category. */
+/* The largest block allocated by the finding's line after the finding's event, in its category. */
 static uint32_t largest_of(const mv_sites *sites, const mv_document_device *d, const mv_finding *f)
 {
     const mv_index *index = &d->index;
@@ -32,7 +32,7 @@ static uint32_t largest_of(const mv_sites *sites, const mv_document_device *d, c
     return best;
 }
 
-/* The events that a finding is about, with some around them. */
+/* The events of a finding, with some context around them. */
 static void find_window(const mv_finding *f, uint32_t events, mv_finding_place *out)
 {
     uint32_t first = f->first == MV_BEFORE ? 0 : f->first;
@@ -43,7 +43,7 @@ static void find_window(const mv_finding *f, uint32_t events, mv_finding_place *
     out->to = events - last > around ? last + around : events;
 }
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool find_search(mv_arena *arena, const mv_trace *trace, const mv_finding *f,
                         mv_finding_place *out)
 {

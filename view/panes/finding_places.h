@@ -1,5 +1,5 @@
-/* Where the window shows a finding (analyze/advice/findings.h): what a click on it pins, shows and
- * searches for. */
+/* The place of a finding (analyze/advice/findings.h) in the window: a click on a finding pins,
+ * shows and searches for it. */
 #ifndef MV_FINDING_PLACES_H
 #define MV_FINDING_PLACES_H
 
@@ -9,10 +9,10 @@
 typedef struct {
     uint32_t from, to;  /* events [from, to) to show */
     uint32_t alloc;     /* row to pin; MV_NO_ROW: none */
-    const char *search; /* words of a filter; "": none */
+    const char *search; /* a filter; "": none */
 } mv_finding_place;
 
-/* [findings->count] places in `arena`; NULL when memory is out. O(rows of its lives) for each. */
+/* [findings->count] places in `arena`; NULL when out of memory. O(rows of its lives) for each. */
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
                                          const mv_document_device *device,
                                          const mv_findings *findings);

@@ -18,7 +18,7 @@ const char *mv_flames_source_name(uint32_t source)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* The moment before event a, and the one after the last event before b. */
+/* The moment before event a, and the moment after the last event before b. */
 static uint32_t moment_before(uint32_t event)
 {
     return event ? event - 1 : MV_BEFORE;
@@ -65,7 +65,7 @@ typedef struct {
     uint32_t blocks;
 } sum;
 
-/* A row of the flame for each site; with all frames, for each stack. */
+/* One flame row for each site; with all frames, for each stack. */
 static bool sum_up(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
                    const mv_index *index, const mv_alive *rows, bool has_all_frames, mv_flame *out)
 {
@@ -114,7 +114,7 @@ static bool number_paths(mv_arena *arena, mv_flames *out)
     return true;
 }
 
-/* The tree of a flame, and what all of it adds up to. */
+/* The tree of a flame, and its sum. */
 static mv_code make_tree(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                          const mv_lives *lives, const mv_flame *flame, mv_flames_ask ask,
                          mv_flames *out, mv_err *err)
@@ -198,7 +198,7 @@ uint32_t mv_flames_node(const mv_flames *flames, uint64_t path)
     return 0;
 }
 
-/* The labels from below the root down to `node`; their number is returned. */
+/* The labels from below the root down to `node`; returns their number. */
 static uint32_t labels_of(const mv_flame_tree *tree, uint32_t node, const char **labels)
 {
     uint32_t depth = tree->nodes[node].depth;
@@ -240,7 +240,7 @@ uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_si
                            uint32_t node)
 {
     const char **labels = mv_push_array(scratch, const char *, flames->tree.depth + 1);
-    /* What is known about each stack: 0 nothing, 1 it passes, 2 it does not. */
+    /* State of each stack: 0 unknown, 1 passes, 2 does not pass. */
     uint8_t *known = mv_push_array(scratch, uint8_t, (uint64_t)trace->stacks.count + 1);
     uint32_t best = MV_NO_ROW, depth;
     mv_err err = {0};

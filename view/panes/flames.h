@@ -1,14 +1,14 @@
-/* What the viewer's flame graph shows: whose memory, at which moment or within which interval.
+/* The data of the viewer's flame graph: which memory, at which moment or within which interval.
  *
- *     cursor allocated after the cursor's event
- *     peak allocated at the highest moment that the timeline shows
- *     held allocated in the interval, and still alive at its end
+ *     cursor      allocated after the cursor's event
+ *     peak        allocated at the highest moment that the timeline shows
+ *     held        allocated in the interval, and still alive at its end
  *     temporary   allocated in the interval and freed within it; these bytes are a sum over time,
  *                 not a level
- *     segments    reserved at the cursor: each segment, how much of it is free, and who uses the
- *                 rest
- *     change      what changed from the peak of the compared device to the peak of this one
- *                 (analyze/flame/flame_change.h), as `memviz diff` tells it
+ *     segments    reserved at the cursor: each segment, how much of it is free, and the code that
+ *                 uses the rest
+ *     change      the difference from the compared device's peak to this device's peak
+ *                 (analyze/flame/flame_change.h), as in `memviz diff`
  *
  * A tree of analyze/flame/flame_tree.h, whose root is the exact sum. */
 #ifndef MV_FLAMES_H
@@ -40,41 +40,40 @@ typedef struct {
     bool has_all_frames; /* native and interpreter frames too */
     uint32_t event;      /* CURSOR, PEAK, SEGMENTS: the event before the moment, or MV_BEFORE */
     uint32_t a, b;       /* HELD, TEMPORARY: events [a, b) */
-    const mv_filter_bits *only; /* by row: CURSOR, PEAK, HELD, TEMPORARY count these alone; NULL:
+    const mv_filter_bits *only; /* by row: CURSOR, PEAK, HELD, TEMPORARY count only these; NULL:
                                    all */
 } mv_flames_ask;
 
 typedef struct {
-    mv_flame_tree
-        tree; /* with by_blocks, `bytes` of its nodes are blocks: see mv_flame_tree_opts */
-    uint64_t bytes, blocks; /* of all of it */
+    mv_flame_tree tree; /* with by_blocks, `bytes` of nodes count blocks: see mv_flame_tree_opts */
+    uint64_t bytes, blocks; /* sums */
     uint64_t *path; /* [tree.count] a number for the path from the root to a node: equal labels have
                        equal numbers in other trees; 0: the root */
 } mv_flames;
 
-/* O(k + frames of their stacks, sorted) for k allocations. Everything lives in `arena`. Fails only
- * when memory or rows run out. */
+/* O(k + frames of their stacks, sorted) for k allocations. Everything is allocated in `arena`.
+ * Fails only when out of memory or row numbers. */
 mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                        const mv_index *index, mv_flames_ask ask, mv_flames *out, mv_err *err);
 
-/* MV_FLAMES_SEGMENTS, which is never inverted: of the heap at that moment. */
+/* MV_FLAMES_SEGMENTS, which is never inverted: for the heap at this moment. */
 mv_code mv_flames_of_segments(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                               const mv_lives *lives, const mv_heap_map *map, mv_flames_ask ask,
                               mv_flames *out, mv_err *err);
 
-/* MV_FLAMES_CHANGE, of which only is_inverted and has_all_frames count. */
+/* MV_FLAMES_CHANGE: only is_inverted and has_all_frames apply. */
 mv_code mv_flames_of_change(mv_arena *arena, const mv_diff_code *code, const mv_diff *found,
                             mv_flames_ask ask, mv_flames *out, mv_err *err);
 
-/* The node with that path; 0, the root, when there is none. */
+/* The node with this path; 0, the root, when there is none. */
 uint32_t mv_flames_node(const mv_flames *flames, uint64_t path);
 
-/* Rows of the index that the question is about, ascending: the ones that the tree adds up. */
+/* Rows of the index that the query selects, ascending: the rows that the tree adds up. */
 mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
                        mv_err *err);
 
-/* The largest of those allocations whose stack passes through a node of the tree; MV_NO_ROW when
- * there is none. O(k x frames). */
+/* The largest of those allocations with a stack through a node of the tree; MV_NO_ROW when there is
+ * none. O(k x frames). */
 uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
                            const mv_index *index, mv_flames_ask ask, const mv_flames *flames,
                            uint32_t node);

@@ -25,7 +25,7 @@ const char *mv_listing_name(uint32_t kind)
     return kind < MV_LISTING_COUNT ? names[kind] : "";
 }
 
-/* ---- for those who fill ------------------------------------------------------------------ */
+/* ---- for files that fill tables ---------------------------------------------------------- */
 
 bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *columns,
                         uint32_t column_count, uint32_t rows)
@@ -121,7 +121,7 @@ static bool fill_events(mv_listing_maker *maker)
     maker->out->columns = mv_listing_event_columns;
     maker->out->column_count = MV_LISTING_EVENT_COLUMNS;
     maker->out->count = maker->lives->events.count;
-    maker->out->note = mv_say(&maker->words, "%s events, in order; the marked one is the cursor's",
+    maker->out->note = mv_say(&maker->words, "%s events, in order; the cursor's event is marked",
                               mv_axis_exact(maker->out->count, count));
     return true;
 }
@@ -226,7 +226,7 @@ const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]
     }
 }
 
-/* A text that grows. */
+/* A growing text. */
 typedef struct {
     mv_arena *arena;
     char *bytes;
@@ -247,7 +247,7 @@ static void put(table_text *w, const char *text)
     w->length += length;
 }
 
-/* Tabs and ends of lines would be cells and rows of their own. */
+/* Tabs and line ends would become separate cells and rows. */
 static void put_clean(table_text *w, const char *text)
 {
     uint64_t from = w->length;

@@ -1,17 +1,17 @@
-/* The viewer's tables: rows of numbers and texts with the place in the picture that each is about.
+/* The viewer's tables: rows of numbers and texts, each with its place in the picture.
  *
- *     stacks what holds memory at the cursor, by line of code    memviz peak --at EVENT
- *     leaks       what grows and is never freed                      memviz leaks
- *     fragments   the holes at the cursor and their neighbours       memviz fragmentation
+ *     stacks      memory at the cursor, by line of code           memviz peak --at EVENT
+ *     leaks       memory that grows and is never freed            memviz leaks
+ *     fragments   the holes at the cursor and their neighbours    memviz fragmentation
  *     sizes       blocks by powers of two, at the cursor and ever
  *     events      every event of the trace
  *     markers     annotations, marks, steps, failed requests, peaks
- *     lines       what happened in an interval, by line of code      memviz lines --from A --to B
- *     categories  the same by category
- *     ledger      who holds all memory of the device, at the cursor  memviz ledger --at EVENT
+ *     lines       changes in an interval, by line of code         memviz lines --from A --to B
+ *     categories  changes in an interval, by category
+ *     ledger      holders of all device memory, at the cursor     memviz ledger --at EVENT
  *
- * All but the events are made whole and sorted by a column; events are as many as the trace has, so
- * their rows are made when they are shown. */
+ * All tables except events are built completely and sorted by a column; a trace may have very many
+ * events, so their rows are built when they are shown. */
 #ifndef MV_LISTING_H
 #define MV_LISTING_H
 
@@ -37,41 +37,41 @@ typedef enum {
         MV_LISTING_COUNT
 } mv_listing_kind;
 
-/* What a cell's number is, and how it is shown; texts have no number. */
+/* The meaning of a cell's number, and its format; texts have no number. */
 typedef enum {
     MV_CELL_TEXT,
     MV_CELL_BYTES,
     MV_CELL_CHANGE, /* bytes, as int64_t */
-    MV_CELL_SIGNED, /* likewise, without a plus */
+    MV_CELL_SIGNED, /* bytes, as int64_t, without a plus */
     MV_CELL_COUNT,  /* MV_NO_BYTES: none */
-    MV_CELL_SHARE,  /* of a million: ten thousandths of a per cent */
+    MV_CELL_SHARE,  /* in millionths: ten-thousandths of a per cent */
     MV_CELL_EVENT,  /* MV_BEFORE: before the first */
     MV_CELL_ADDR,
-    MV_CELL_TIME /* microseconds since the trace's start, as int64_t; MV_NO_TIME */
+    MV_CELL_TIME /* microseconds since the trace's start, as int64_t; or MV_NO_TIME */
 } mv_cell_kind;
 
 typedef struct {
     const char *name;
     uint8_t kind;   /* mv_cell_kind */
-    uint16_t width; /* pixels at scale 1; 0: a share of what is left */
+    uint16_t width; /* pixels at scale 1; 0: a share of the rest */
 } mv_listing_column;
 
 typedef union {
     uint64_t number;
-    const char *text; /* of MV_CELL_TEXT; never NULL */
+    const char *text; /* for MV_CELL_TEXT; never NULL */
 } mv_cell;
 
-/* Where to see a row. */
+/* The place of a row in the picture. */
 typedef struct {
     bool has_event;
     uint32_t event; /* to move the cursor to */
     uint32_t alloc; /* to pin, or MV_NO_ROW */
     bool has_window;
     uint32_t from, to;  /* events to show */
-    const char *search; /* words of a filter; "": none */
-    const char *level;  /* of memory, to show before; NULL: any */
+    const char *search; /* a filter; "": none */
+    const char *level;  /* memory level, to be shown first; NULL: any */
     bool has_line;
-    mv_frame_id line; /* whose blocks to search for; the words are only found when it is gone to */
+    mv_frame_id line; /* line to search for; the filter is built on demand */
 } mv_listing_place;
 
 enum { MV_LISTING_COLUMNS = 8 };
@@ -84,13 +84,13 @@ typedef struct {
     mv_cell *cells;           /* [count][column_count]; NULL: events */
     mv_listing_place *places; /* [count]; NULL: events */
     uint32_t *order;          /* [count] rows in sorted order; NULL: events */
-    const mv_cell *total;     /* [column_count] a last row, which is not sorted; NULL: none */
-    const char *note;         /* one line: what the table shows, and its sums */
+    const mv_cell *total;     /* [column_count] a last row that is not sorted; NULL: none */
+    const char *note;         /* one line: the content of the table, and its sums */
 } mv_listing;
 
 enum { MV_LISTING_SIZE_ROWS = 65 }; /* 0 bytes, and each power of two */
 
-/* All blocks of a device from one power of two up to the next. */
+/* All blocks of a device from one power of two to the next. */
 typedef struct {
     uint64_t blocks, bytes;
     uint32_t largest; /* row of lives->allocs, or MV_NO_ROW */
@@ -100,7 +100,7 @@ typedef struct {
 void mv_listing_count_sizes(const mv_lives *lives, const mv_filter_bits *only,
                             mv_listing_size out[MV_LISTING_SIZE_ROWS]);
 
-/* Whether a table counts the blocks that are drawn: of these `only` can be asked for. */
+/* Whether a table counts drawn blocks: `only` applies to these tables. */
 static inline bool mv_listing_is_of_blocks(uint32_t kind)
 {
     return kind == MV_LISTING_STACKS || kind == MV_LISTING_SIZES || kind == MV_LISTING_LINES ||
@@ -114,19 +114,19 @@ typedef struct {
     bool is_judged;              /* the device's reports are ready */
     uint32_t event;              /* the cursor */
     uint32_t a, b;               /* LINES, CATEGORIES: events [a, b) */
-    bool of_segments;            /* likewise: what happened to segments, instead of blocks */
-    uint32_t sort;               /* column; MV_NO_ROW: as the reports sort */
-    bool is_ascending;           /* else descending */
+    bool of_segments;            /* LINES, CATEGORIES: count segments instead of blocks */
+    uint32_t sort;               /* column; MV_NO_ROW: sorted as in the report */
+    bool is_ascending;           /* otherwise descending */
     const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
-    const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS], of `only` */
-    const mv_filter_bits *only;  /* by row of lives->allocs: these alone are counted; NULL: all */
+    const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS], filtered by `only` */
+    const mv_filter_bits *only;  /* by row of lives->allocs: only these are counted; NULL: all */
 } mv_listing_ask;
 
-/* O(what is alive, sorted); LINES and CATEGORIES also the events of the interval. Everything lives
- * in `arena`. Fails only when memory runs out. */
+/* O(rows alive, sorted); LINES and CATEGORIES also read the events of the interval. Everything is
+ * allocated in `arena`. Fails only when out of memory. */
 mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err);
 
-/* One row in sorted order: its cells and its place. Rows of events are made in `arena`. */
+/* One row in sorted order: its cells and its place. Rows of events are built in `arena`. */
 void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
                     uint32_t row, mv_cell cells[MV_LISTING_COLUMNS], mv_listing_place *place);
 
@@ -135,8 +135,8 @@ enum { MV_CELL_SIZE = 64 };
 /* A cell as shown: "2.00 MiB", "12,345", "27.1 %". A text is returned unchanged. */
 const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]);
 
-/* The table as lines with tabs, exact numbers, names in the first line. NULL when memory is out. At
- * most `most` rows. */
+/* The table as tab-separated lines with exact numbers, names in the first line. NULL when out of
+ * memory. At most `most` rows. */
 const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
                            uint32_t most);
 

@@ -1,14 +1,14 @@
-/* What happened in an interval: by line of code, and by category. */
+/* Changes in an interval: by line of code, and by category. */
 #include "base/grow.h"
 #include "view/panes/listing_parts.h"
 #include "viz/scene/axis.h"
 
-/* One line or category. Bytes are those of blocks, as in `memviz lines`. */
+/* One line or category. Bytes are block bytes, as in `memviz lines`. */
 typedef struct {
-    uint64_t start, now;       /* held before the interval; held now, and at last at its end */
+    uint64_t start, now;       /* held before the interval; held now, and finally at its end */
     uint64_t allocated, freed; /* in the interval */
-    uint64_t kept;             /* of `allocated`: still held at the end */
-    uint64_t highest;          /* most at once */
+    uint64_t kept;             /* the part of `allocated` still held at the end */
+    uint64_t highest;          /* maximum at any moment */
     uint32_t blocks;           /* allocated in the interval */
     uint32_t largest;          /* row of `allocs` */
 } area_row;
@@ -18,8 +18,8 @@ typedef struct {
     const mv_index *index;
     const mv_alloc_lives *allocs; /* of the index: allocations, or segments in their form */
     uint32_t a, b;
-    const uint16_t *categories; /* of allocations, where `of_category` is there */
-    uint32_t *of_stack;         /* [stacks + 1] row + 1; the last is that of no stack */
+    const uint16_t *categories; /* for allocations, if `of_category` is set */
+    uint32_t *of_stack;         /* [stacks + 1] row + 1; the last: no stack */
     uint32_t *of_frame;         /* [frames + 2] row + 1; the last two: no frames, no stack */
     uint32_t *of_category;      /* [categories] row + 1; NULL: by line */
     uint32_t count, capacity;
@@ -34,7 +34,7 @@ static mv_frame_id line_of(const area *p, mv_stack_id stack)
     return mv_culprit_frame(p->maker->trace, p->maker->sites->kinds, stack);
 }
 
-/* Where the number of an allocation's row is kept. */
+/* The address of an allocation's row number. */
 static uint32_t *place_of(area *p, uint32_t alloc)
 {
     const mv_trace *t = p->maker->trace;
@@ -54,7 +54,7 @@ static uint32_t *place_of(area *p, uint32_t alloc)
     return *row ? row : &p->of_frame[frame.row];
 }
 
-/* The row of an allocation, made if it is the first; NULL when memory is out. */
+/* The row of an allocation, created if missing; NULL when out of memory. */
 static area_row *row_of(area *p, uint32_t alloc)
 {
     uint32_t *place = place_of(p, alloc), at = *place ? *place - 1 : p->count;
@@ -216,15 +216,15 @@ static bool fill_area(area *p, const mv_listing_column *columns)
     return fill_total(p);
 }
 
-#define AREA_COLUMNS(allocated, freed, blocks, name)                          \
-    {                                                                         \
-        {"held at end", MV_CELL_BYTES, 94}, {"of it new", MV_CELL_BYTES, 84}, \
-            {allocated, MV_CELL_BYTES, 84}, {freed, MV_CELL_BYTES, 84},       \
-            {"net", MV_CELL_CHANGE, 84}, {blocks, MV_CELL_COUNT, 100},        \
-            {"highest", MV_CELL_BYTES, 84},                                   \
-        {                                                                     \
-            name, MV_CELL_TEXT, 0                                             \
-        }                                                                     \
+#define AREA_COLUMNS(allocated, freed, blocks, name)                           \
+    {                                                                          \
+        {"held at end", MV_CELL_BYTES, 94}, {"new at end", MV_CELL_BYTES, 84}, \
+            {allocated, MV_CELL_BYTES, 84}, {freed, MV_CELL_BYTES, 84},        \
+            {"net", MV_CELL_CHANGE, 84}, {blocks, MV_CELL_COUNT, 100},         \
+            {"highest", MV_CELL_BYTES, 84},                                    \
+        {                                                                      \
+            name, MV_CELL_TEXT, 0                                              \
+        }                                                                      \
     }
 
 static area open_area(mv_listing_maker *maker)
@@ -244,7 +244,7 @@ bool mv_listing_fill_lines(mv_listing_maker *maker)
     static const mv_listing_column columns[] =
         AREA_COLUMNS("allocated", "freed", "new blocks", "line of code");
     static const mv_listing_column segment_columns[] =
-        AREA_COLUMNS("reserved", "given back", "new segments", "line of code");
+        AREA_COLUMNS("reserved", "released", "new segments", "line of code");
     area p = open_area(maker);
 
     return make_places(&p, false) &&

@@ -1,5 +1,5 @@
-/* The table of the ledger: who holds all memory of the device at the cursor, as `memviz ledger` has
- * it. Its rows add up to the last one. */
+/* The ledger table: holders of all device memory at the cursor, as in `memviz ledger`. Its rows add
+ * up to the last row. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 enum { COLUMNS = 6 };
 
-/* A filter for the calls of a row: a frame of the library that has the function. */
+/* A filter for the calls of a row: a frame in the library with this function. */
 static const char *search_of(mv_listing_maker *m, const mv_ledger_answer *a,
                              const mv_ledger_row *row)
 {
@@ -60,12 +60,12 @@ static void add_rest(mv_listing_maker *m, const char *what, int64_t bytes, uint6
 static const char *note_of(mv_listing_maker *m, const mv_ledger *ledger)
 {
     char host[MV_SIZE_TEXT], distance[MV_LEDGER_DISTANCE];
-    const char *pinned = ledger->host.count ? mv_say(&m->words, "; pinned memory of the host: %s",
+    const char *pinned = ledger->host.count ? mv_say(&m->words, "; pinned host memory: %s",
                                                      mv_size_text(host, ledger->host.bytes))
                                             : "";
 
     if (ledger->used == MV_NO_BYTES)
-        return mv_say(&m->words, "at the cursor; use of the device is not known%s", pinned);
+        return mv_say(&m->words, "at the cursor; the device's use is unknown%s", pinned);
     return mv_say(&m->words, "at the cursor; use sampled %s%s%s%s",
                   mv_ledger_distance(ledger, distance), pinned, *ledger->residue ? "; " : "",
                   ledger->residue);
@@ -93,7 +93,7 @@ bool mv_listing_fill_ledger(mv_listing_maker *m)
         add_rest(m, "context and code (estimate)", a->ledger.context_estimate, all);
         add_rest(m, "unexplained", a->ledger.unexplained, all);
     }
-    put_rest(total, is_known ? "in use, as NVML saw it" : "all calls", (int64_t)all, all,
+    put_rest(total, is_known ? "in use, as sampled by NVML" : "all calls", (int64_t)all, all,
              MV_NO_BYTES);
     m->out->total = total;
     m->out->note = note_of(m, &a->ledger);

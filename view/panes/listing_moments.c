@@ -32,13 +32,13 @@ static const char *pool_name(mv_listing_maker *m, uint32_t segment)
                   (unsigned long long)t->pools.b[pool.row], stream);
 }
 
-/* The neighbour of a hole: "4.00 MiB train.py:62 forward", or that the segment ends there. */
+/* The neighbour of a hole: "4.00 MiB train.py:62 forward", or the end of the segment. */
 static const char *neighbour(mv_listing_maker *m, uint32_t alloc)
 {
     char size[MV_SIZE_TEXT];
 
     if (alloc == MV_NO_ROW)
-        return "(the segment's end)";
+        return "(end of segment)";
     return mv_say(&m->words, "%s %s", mv_size_text(size, m->lives->allocs.block[alloc]),
                   mv_listing_label(m, m->lives->allocs.stack[alloc]));
 }
@@ -131,7 +131,7 @@ void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t e
 
 /* ---- markers ----------------------------------------------------------------------------- */
 
-/* A named moment; `to` is where a range ends. */
+/* A named moment; `to` is the end of a range. */
 static void add_marker(mv_listing_maker *m, uint32_t event, uint32_t to, const char *kind,
                        const char *name)
 {
@@ -194,7 +194,7 @@ bool mv_listing_fill_markers(mv_listing_maker *maker)
     }
     for (uint32_t i = 0; i < l->oom_count; i++)
         add_moment(maker, l->ooms[i], "out of memory",
-                   mv_say(&maker->words, "%s asked for",
+                   mv_say(&maker->words, "%s requested",
                           mv_size_text(size, maker->lives->events.size[l->ooms[i]])));
     for (uint32_t i = 0; i < l->mark_count; i++)
         add_marker(maker, l->marks[i].from, l->marks[i].to,

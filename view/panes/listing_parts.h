@@ -1,4 +1,4 @@
-/* What the files that fill tables share; only they and listing.c include this.
+/* Shared by the files that fill tables; only they and listing.c include this.
  *
  *     listing_stacks.c    stacks, leaks, sizes
  *     listing_moments.c   fragments, events, markers
@@ -11,7 +11,7 @@
 #include "view/panes/listing.h"
 
 typedef struct {
-    mv_telling words; /* its arena is the table's */
+    mv_telling words; /* its arena belongs to the table */
     mv_arena scratch;
     const mv_listing_ask *ask;
     const mv_trace *trace;
@@ -25,12 +25,12 @@ typedef struct {
 bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *columns,
                         uint32_t column_count, uint32_t rows);
 
-/* The cells of the next row. Its place is maker->out->places[out->count], empty; incrementing
- * out->count adds the row. */
+/* The cells of the next row. Its place is maker->out->places[out->count], which is empty;
+ * incrementing out->count adds the row. */
 mv_cell *mv_listing_next(mv_listing_maker *maker);
 
 const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack);  /* of its culprit */
-const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack); /* that finds it */
+const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack); /* finds the stack */
 
 static inline uint64_t mv_listing_share(uint64_t part, uint64_t all)
 {

@@ -1,4 +1,4 @@
-/* What holds memory: by line of code, by leak, by size. */
+/* Memory by line of code, by leak, by size. */
 
 #include "analyze/code/labels.h"
 #include "analyze/leaks/leak_words.h"
@@ -9,7 +9,7 @@
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* A living block and the row of the table that it belongs to: its line, and what it is for. */
+/* A living block and its row of the table: its line and category. */
 typedef struct {
     uint32_t group;    /* of mv_sites; MV_NO_ROW: no stack */
     uint32_t category; /* 0 when the reports are not ready */
@@ -44,7 +44,7 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
     return found;
 }
 
-/* The table's row for holdings [from, to), all of one line and category. */
+/* The table's row for holdings [from, to), which share a line and category. */
 static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t from, uint32_t to,
                           uint64_t all, mv_labelled *label)
 {

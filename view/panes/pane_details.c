@@ -1,5 +1,5 @@
-/* One allocation, segment or event: what it did, in a sentence; its life, with links; the stacks;
- * and what else used the address. */
+/* One allocation, segment or event: a sentence about it; its life, with links; the stacks; and
+ * other users of the address. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
-enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* pixels at scale 1, at least */
+enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* minimum pixels at scale 1 */
 enum { SENTENCE_LINES = 3 };
 
 typedef struct {
@@ -20,8 +20,8 @@ typedef struct {
     const mv_document_device *device;
     const mv_lives *lives;
     const mv_event_story *story;
-    const mv_allocation_history *history; /* NULL: not known yet, or it is about no allocation */
-    mv_panel_lines lines;                 /* of the column being painted */
+    const mv_allocation_history *history; /* NULL: not known yet, or not an allocation */
+    mv_panel_lines lines;                 /* of the current column */
     uint32_t longest;                     /* of the columns, in lines */
 } details_frame;
 
@@ -68,7 +68,7 @@ static void put_fact(details_frame *p, const char *name, const char *text)
     mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
 }
 
-/* A fact that leads somewhere is underlined: a click goes there. */
+/* A fact with a link is underlined: a click goes there. */
 static void put_link(details_frame *p, const char *name, const char *text, mv_command_id command,
                      uint32_t arg, const char *tip)
 {
@@ -105,7 +105,8 @@ static void put_event(details_frame *p, const char *name, uint32_t event, const 
              MV_DO_go_to_event, event, "Go there");
 }
 
-/* What takes longer is known a moment later; its line is there at once, so that nothing moves. */
+/* Results that take longer appear a moment later; their line is reserved from the start, so that
+ * nothing moves. */
 static const char waiting[] = "\xe2\x80\xa6";
 
 /* Another user of the address: a click pins it. */
@@ -150,7 +151,7 @@ static void put_place(details_frame *p)
     char pool[MV_GROUP_LABEL], stream[MV_GROUP_LABEL];
 
     if (segment >= s->count) {
-        put_fact(p, "segment", "not known");
+        put_fact(p, "segment", "unknown");
         put_fact(p, "stream", stream_of(p, stream));
         return;
     }
@@ -191,15 +192,15 @@ static void put_life(details_frame *p)
     if (p->lives->events.count == 0)
         return;
     put_event(p, "allocated", s->born, "before the first event");
-    put_event(p, "freed", s->freed, "not up to the last event");
+    put_event(p, "freed", s->freed, "still allocated at the end");
     if (s->completed != s->freed && s->completed - s->freed > 1)
-        put_event(p, "reusable", s->completed, "not up to the last event");
+        put_event(p, "reusable", s->completed, "not yet at the end");
     put_user(p, "used before", s->previous);
     put_user(p, "used next", s->next);
     put_age(p);
 }
 
-/* What the program said about it. */
+/* Annotations and metadata around the event. */
 static void put_tags(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
@@ -266,12 +267,12 @@ static void put_segment_facts(details_frame *p)
         return;
     }
     put_event(p, "reserved", p->story->born, "before the first event");
-    put_event(p, "given back", p->story->freed, "not up to the last event");
+    put_event(p, "released", p->story->freed, "still reserved at the end");
     put_age(p);
     put_place(p);
 }
 
-/* What the report on failed requests says of this one. */
+/* The out-of-memory report on this failed request. */
 static void put_failure(details_frame *p)
 {
     const mv_ooms *found = &p->device->ooms;
@@ -299,7 +300,7 @@ static void put_facts(details_frame *p)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* A stack without frames of the user has those of packages instead. */
+/* Stacks without user frames show package frames instead. */
 static bool is_shown_kind(uint8_t kind, bool has_own)
 {
     return kind == MV_FRAME_USER || (!has_own && kind == MV_FRAME_PACKAGE);
@@ -316,7 +317,7 @@ static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
         is_culprit ? mv_panel_say(p->view, "> %s", label) : label);
 }
 
-/* The line that shows the other frames too, or hides them again. */
+/* The line that shows or hides the other frames. */
 static void put_fold(details_frame *p, uint32_t others, uint32_t fold, bool is_unfolded)
 {
     mv_ui *ui = &p->view->ui;
@@ -336,7 +337,7 @@ static bool is_unfolded_at(const mv_view *view, uint32_t fold)
     return view->now->unfolded_of == mv_details_alloc(view) && view->now->unfolded >> fold & 1;
 }
 
-/* The user's frames, the innermost first; the others are one line until it is clicked: then the
+/* The user's frames, innermost first; the other frames are one line until it is clicked: then the
  * whole stack is shown in order. */
 static void put_frames(details_frame *p, mv_stack_id stack, uint32_t fold)
 {
@@ -408,17 +409,17 @@ static void put_end_stack(details_frame *p)
     if (!is_alloc && s->segment == MV_NO_ROW)
         return;
     if (s->freed < p->lives->events.count)
-        put_stack(p, is_alloc ? "freed by" : "given back by", p->lives->events.stack[s->freed],
+        put_stack(p, is_alloc ? "freed by" : "released by", p->lives->events.stack[s->freed],
                   FOLD_ENDED);
     else
         put_title(p, p->lives->events.count == 0 ? ""
-                     : is_alloc                  ? "not freed up to the last event"
-                                                 : "not given back up to the last event");
+                     : is_alloc                  ? "still allocated at the end"
+                                                 : "still reserved at the end");
 }
 
 /* ---- the address ------------------------------------------------------------------------- */
 
-/* Labels cost more than lines do: only visible lines have one. */
+/* Labels cost more than lines: only visible lines have one. */
 static bool is_out_of_sight(const details_frame *p)
 {
     return p->lines.count < p->lines.first ||
@@ -494,7 +495,7 @@ uint32_t mv_details_alloc(const mv_view *view)
     return mv_details_question(view).alloc;
 }
 
-/* Rows of a device that is shown no more have nothing to tell. */
+/* Rows of a device that is no longer shown have no story. */
 static bool is_question(const mv_story_question *q)
 {
     const mv_lives *lives = &q->device->lives;
@@ -522,7 +523,7 @@ const mv_event_story *mv_details_story(mv_view *view)
     return a ? &a->story : NULL;
 }
 
-/* Two columns: what it is and its address; what made it and what freed it. */
+/* Two columns: the facts and the address; the stacks of allocation and free. */
 static void paint_narrow(details_frame *p, mv_box box, uint32_t first)
 {
     mv_box left = mv_box_cut_left(&box, roundf(box.w * 0.48f));
@@ -617,7 +618,7 @@ void mv_details_paint(mv_view *view, mv_box box)
         return;
     }
     if (memcmp(&panels->details_of, &q, sizeof q) != 0) {
-        if (panels->details_of.device) /* else it is where a session began */
+        if (panels->details_of.device) /* otherwise the scroll position comes from a session */
             panels->details_first = 0;
         panels->details_of = q;
     }

@@ -1,4 +1,4 @@
-/* The flame graph: what called what, as wide as the bytes they hold. */
+/* The flame graph: callers above callees, each as wide as its bytes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,12 +19,12 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     const mv_flames_answer *answer;
-    mv_box box; /* of the levels */
+    mv_box box; /* box of the levels */
 } flame_frame;
 
-/* ---- the question ------------------------------------------------------------------------ */
+/* ---- the query --------------------------------------------------------------------------- */
 
-/* Segments and differences are of all blocks, whatever is isolated. */
+/* Segments and differences include all blocks, whatever is isolated. */
 static bool counts_hits(uint32_t source)
 {
     return source != MV_FLAMES_SEGMENTS && source != MV_FLAMES_CHANGE;
@@ -74,7 +74,7 @@ static mv_box levels_of(const mv_view *view, mv_box box)
 
 /* ---- boxes that match the search -------------------------------------------------------- */
 
-/* Reads the filter when the search has changed. */
+/* Reads the filter if the search has changed. */
 static void read_search(mv_view *view)
 {
     mv_panels *p = view->panels;
@@ -95,7 +95,7 @@ static bool is_change(const flame_frame *p)
     return p->answer->ask.source == MV_FLAMES_CHANGE;
 }
 
-/* Frames of a change may be of the compared file. NULL: on paper a change is of no document. */
+/* Frames of a change may belong to the compared file. NULL: on paper a change has no document. */
 static const mv_trace *trace_of(const flame_frame *p, const mv_flame_node *node)
 {
     const mv_document *document =
@@ -162,7 +162,7 @@ static const mv_icicle_box *box_at(const flame_frame *p, float x, float y)
     return NULL;
 }
 
-/* "68.2 MiB in 12 blocks": both, whichever of them the widths show. */
+/* "68.2 MiB in 12 blocks": both, whichever determines the widths. */
 static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? other : weight;
@@ -173,14 +173,14 @@ static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
                         mv_axis_exact(blocks, count), blocks == 1 ? "" : "s");
 }
 
-/* What a node holds; of a change, by how much it changed. */
+/* The amount of a node; for a change, the difference. */
 static const char *amount_of(const flame_frame *p, const mv_flame_node *node)
 {
     return is_change(p) ? mv_icicle_change_amount(&p->ui->scene, node)
                         : amount(p, node->bytes, node->blocks);
 }
 
-/* In a box: segments have no room for the number of their blocks. */
+/* For a box: segments have no room for the number of their blocks. */
 static const char *short_amount(const flame_frame *p, const mv_flame_node *node)
 {
     if (p->answer->ask.source != MV_FLAMES_SEGMENTS)
@@ -188,7 +188,7 @@ static const char *short_amount(const flame_frame *p, const mv_flame_node *node)
     return mv_panel_size(p->view, p->answer->ask.by_blocks ? node->blocks : node->bytes);
 }
 
-/* "27.1 %"; never "0.0 %" of anything but zero. */
+/* "27.1 %"; "0.0 %" only for zero. */
 static const char *share_of(const flame_frame *p, uint64_t weight)
 {
     uint64_t all = p->answer->flames.tree.nodes[0].bytes;
@@ -197,7 +197,7 @@ static const char *share_of(const flame_frame *p, uint64_t weight)
     return weight && share < 0.1 ? "<0.1 %" : mv_panel_say(p->view, "%.1f %%", share);
 }
 
-/* "\n71,303,168 bytes\n/home/me/train.py", as much of it as is known. */
+/* "\n71,303,168 bytes\n/home/me/train.py", as far as known. */
 static const char *more_of(const flame_frame *p, const mv_flame_node *node)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? node->blocks : node->bytes;
@@ -227,8 +227,7 @@ static const char *describe(const flame_frame *p, const mv_icicle_box *box)
                             mv_axis_exact(box->rest, count), box->rest == 1 ? "frame" : "frames",
                             share, of);
     return mv_panel_say(p->view, "%s\n%s, %s%s%s%s", node->label, amount_of(p, node), share, of,
-                        more_of(p, node),
-                        p->view->sheet ? "" : "\nclick: show it alone, search for it");
+                        more_of(p, node), p->view->sheet ? "" : "\nclick: focus and search for it");
 }
 
 static uint32_t colour_of(const flame_frame *p, const mv_flame_node *node)
@@ -237,7 +236,7 @@ static uint32_t colour_of(const flame_frame *p, const mv_flame_node *node)
                         : mv_icicle_colour(p->ui->theme, p->document->sites.kinds, node);
 }
 
-/* Where the keyboard is. */
+/* Whether the keyboard is at this box. */
 static bool is_marked(const flame_frame *p, const mv_icicle_box *box)
 {
     const mv_view *view = p->view;
@@ -246,7 +245,7 @@ static bool is_marked(const flame_frame *p, const mv_icicle_box *box)
            box->node == mv_flames_node(&p->answer->flames, view->panels->flame_spot);
 }
 
-/* A frame inside the box: of a match, or of the keyboard. */
+/* A frame inside the box: for a match, or for the keyboard. */
 static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
 {
     mv_scene_point(&p->ui->scene, at.x + 1, at.y + 1);
@@ -255,7 +254,7 @@ static void mark_box(flame_frame *p, mv_box at, uint32_t colour, float width)
                  (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = colour, .width = width});
 }
 
-/* What is written in a box. */
+/* The text in a box. */
 static const char *text_of(const flame_frame *p, const mv_icicle_box *box, float size, float width)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
@@ -302,7 +301,7 @@ static uint32_t room_of(const flame_frame *p)
     return (uint32_t)(p->box.h / mv_ui_px(p->ui, MV_FLAME_LEVEL));
 }
 
-/* The boxes with what the pointer and the wheel do to them. */
+/* The boxes, with their reactions to the pointer and the wheel. */
 static void paint_live_boxes(flame_frame *p)
 {
     const mv_icicle_boxes *b = &p->answer->boxes;
@@ -341,7 +340,7 @@ static uint32_t keys_of(const flame_frame *p, mv_icicle_key keys[MV_ICICLE_KEYS]
                           keys);
 }
 
-/* Whether all of the key has room in a line. */
+/* Whether the whole key fits in a line. */
 static bool has_room(const flame_frame *p, float width)
 {
     mv_icicle_key keys[MV_ICICLE_KEYS];
@@ -352,7 +351,7 @@ static bool has_room(const flame_frame *p, float width)
     return count > 0 && width >= 0;
 }
 
-/* What the colours mean, as much of it as has room; returns what is left of the line. */
+/* The meaning of the colours, as far as it fits; returns the rest of the line. */
 static mv_box paint_key(flame_frame *p, mv_box line)
 {
     mv_icicle_key keys[MV_ICICLE_KEYS];
@@ -378,8 +377,8 @@ static mv_box paint_key(flame_frame *p, mv_box line)
     return line;
 }
 
-/* In the window: in the head if all of it has room there, else in an empty line below the boxes,
- * else as much of it as the head takes. */
+/* In the window: in the head if the whole key fits there, or in an empty line below the boxes, or
+ * the part that fits in the head. */
 static void paint_live_key(flame_frame *p, mv_box room_in_head)
 {
     mv_box foot = p->box;
@@ -404,7 +403,7 @@ static void button(flame_frame *p, mv_box *head, float width, bool is_on, mv_com
     mv_ui_button(p->ui, at, is_on, command, arg, text);
 }
 
-/* What the widths add up to. */
+/* The sum of the widths. */
 static const char *sum_of(const flame_frame *p)
 {
     mv_view *view = p->view;
@@ -433,7 +432,7 @@ static const char *sum_of(const flame_frame *p)
                             mv_panel_size(view, a->ask.by_blocks ? root->blocks : root->bytes),
                             mv_trace_allocator(&mv_view_document(view)->trace) ? "allocated"
                                                                                : "reserved");
-    default: /* the moment first: "allocated after event 5" would be later than it */
+    default: /* the moment first: "allocated after event 5" would mean something else */
         return mv_panel_say(view, "%s: %s allocated", mv_panel_moment(view, a->ask.event), all);
     }
 }
@@ -502,8 +501,8 @@ void mv_flame_paint(mv_view *view, mv_box box)
     if (!is_there) {
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    view->now->flame_source == MV_FLAMES_CHANGE && !mv_view_other(view)
-                       ? "nothing is compared: Shift+C chooses another device or file"
-                       : "adding up ...");
+                       ? "no device is compared: Shift+C chooses another device or file"
+                       : "adding up bytes ...");
     } else if (p.answer->flames.tree.nodes[0].bytes == 0) {
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    is_change(&p) ? "nothing changed between the two peaks"

@@ -1,4 +1,4 @@
-/* What is wrong, and where: the findings of the analyzers, the most serious first. */
+/* Problems and their places: the findings of the analyzers, most serious first. */
 #include <string.h>
 
 #include "view/panes/panels.h"
@@ -76,15 +76,15 @@ static void paint_finding(reports_frame *p, uint32_t row)
                           mv_panel_say(p->view, "-> %s", f->advice));
         if (f->has_place && line.h > 0 && !p->ui->has_no_buttons)
             mv_panel_wrap(&p->lines, left, width, p->ui->theme->faint_text, 1,
-                          f->is_about_heap ? "click: show it in the allocator's state"
-                                           : "click: show it in the timeline");
+                          f->is_about_heap ? "click: show in the allocator's state"
+                                           : "click: show in the timeline");
     }
     if (p->lines.y > top)
         mv_ui_zone(p->ui, (mv_box){p->lines.box.x, top, p->lines.box.w, p->lines.y - top},
                    MV_DO_report_row, row, is_shown ? "" : NULL);
 }
 
-/* All of them; the one that the keyboard came to is scrolled to, from the next frame on. */
+/* All findings; from the next frame on, scrolls to the finding that the keyboard moved to. */
 static void paint_findings(reports_frame *p, mv_box box)
 {
     uint32_t *first = &p->view->panels->report_first, room = mv_panel_room(p->view, box);

@@ -1,4 +1,4 @@
-/* The allocator's state at the cursor: segments with their blocks, and what the event changed. */
+/* The allocator's state at the cursor: segments with their blocks, and the event's changes. */
 #include <math.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 #include "viz/scene/heading.h"
 
 enum {
-    LINE = 16,   /* of the texts above the rows, in pixels at scale 1 */
-    WIDE = 1800, /* so wide, what the event did has one line, else two */
+    LINE = 16,   /* for the texts above the rows, in pixels at scale 1 */
+    WIDE = 1800, /* from this width on, the event's effect has one line, otherwise two */
     BUTTON = 118,
-    ROW = 15 /* of a row, approximately */
+    ROW = 15 /* height of a row, approximately */
 };
 
 typedef struct {
@@ -25,30 +25,30 @@ typedef struct {
     char label[256];
 } state_frame;
 
-/* ---- where everything is ----------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------ */
 
 static uint32_t event_lines(const mv_view *view, mv_box box)
 {
     return box.w >= mv_ui_px(&view->ui, WIDE) ? 1 : 2;
 }
 
-/* Cuts off the lines of text, which paper does not have. Their number depends on the width alone:
- * the rows stay where they are while the cursor moves. */
+/* Cuts off the lines of text, which do not exist on paper. Their number depends only on the width:
+ * the rows stay in place while the cursor moves. */
 static mv_box cut_head(const mv_view *view, mv_box *box)
 {
-    if (view->sheet) /* the heading of the paper has them */
+    if (view->sheet) /* on paper, they are in the heading */
         return (mv_box){0};
 
     return mv_box_cut_top(box, (float)(event_lines(view, *box) + 2) * mv_ui_px(&view->ui, LINE) +
                                    mv_ui_px(&view->ui, 4));
 }
 
-/* Cuts off the space of the legend: none in a narrow pane. */
+/* Cuts off the space for the legend: none in a narrow pane. */
 static mv_box cut_legend(const mv_view *view, mv_box *box)
 {
     float width = mv_legend_width(view, box->w);
 
-    if (view->sheet) /* it is always there, as the only place of names */
+    if (view->sheet) /* on paper it is always shown, as the only place for names */
         width = fminf(fmaxf(box->w * 0.26f, mv_ui_px(&view->ui, 236)), mv_ui_px(&view->ui, 340));
     return mv_box_cut_right(box, width);
 }
@@ -80,7 +80,7 @@ mv_heap_ask mv_state_question(const mv_view *view, mv_box box)
     return ask;
 }
 
-/* ---- what is marked ---------------------------------------------------------------------- */
+/* ---- marks ------------------------------------------------------------------------------- */
 
 static mv_state_mark block_mark(const state_frame *p, uint32_t alloc, mv_state_mark_kind kind)
 {
@@ -89,7 +89,7 @@ static mv_state_mark block_mark(const state_frame *p, uint32_t alloc, mv_state_m
     return (mv_state_mark){a->addr[alloc], a->block[alloc], kind};
 }
 
-/* What the event before this moment changed; nothing when that is no place in the heap. */
+/* The range that the event before this moment changed; empty if it is not in the heap. */
 static mv_state_mark event_mark(const state_frame *p)
 {
     const mv_lives *lives = &p->device->lives;
@@ -129,9 +129,9 @@ static void set_marks(state_frame *p)
         p->scene.marks[2] = block_mark(p, pinned, MV_STATE_PINNED);
 }
 
-/* ---- the scene's questions --------------------------------------------------------------- */
+/* ---- callbacks of the scene -------------------------------------------------------------- */
 
-/* Whether there is a search and the block does not match it; on paper, whether it is left out. */
+/* Whether the block does not match the current search; on paper, whether it is omitted. */
 static bool is_dimmed(const state_frame *p, uint32_t alloc)
 {
     if (p->view->sheet)
@@ -157,7 +157,7 @@ static const char *label(void *user, uint32_t alloc)
                             p->device->lives.allocs.stack[alloc], p->label, sizeof p->label);
 }
 
-/* On paper, for the pointer. */
+/* The tooltip, on paper. */
 static const char *title(void *user, const mv_state_box *box)
 {
     state_frame *p = user;
@@ -175,7 +175,7 @@ static const mv_oom *oom_at(const mv_view *view, const mv_document_device *devic
     return NULL;
 }
 
-/* What failed at this event, next to what was free and which blocks keep it from being released. */
+/* The failed request at this event, with the free memory and the blocks that pin it. */
 static const char *oom_text(state_frame *p)
 {
     const mv_events *e = &p->device->lives.events;
@@ -187,8 +187,8 @@ static const char *oom_text(state_frame *p)
     if (heap->event >= e->count || e->action[heap->event] != MV_ACTION_OOM)
         return NULL;
     text = mv_panel_say(p->view,
-                        "OUT OF MEMORY: asked for %s \xc2\xb7 largest hole %s \xc2\xb7 "
-                        "free in all %s",
+                        "OUT OF MEMORY: requested %s \xc2\xb7 largest hole %s \xc2\xb7 "
+                        "free in total %s",
                         mv_panel_size(p->view, e->size[heap->event]),
                         mv_panel_size(p->view, heap->largest),
                         mv_panel_size(p->view, heap->sums.free));
@@ -248,7 +248,7 @@ static void paint_head(state_frame *p, mv_box head)
     head.w -= 2 * mv_ui_px(p->ui, MV_UI_PAD);
     mv_ui_zone(
         p->ui, head, MV_DO_NOTHING, 0,
-        "Hatched: freed, a stream may still use it. Empty: free. Dark edge: lost to rounding. "
+        "Hatched: freed, but a stream may still use it. Empty: free. Dark edge: lost to rounding. "
         "Grey bars: small blocks; the height shows how full they are.");
     event = mv_box_cut_top(&head, (float)most * mv_ui_px(p->ui, LINE));
     paint_button(p, &event);
@@ -259,7 +259,7 @@ static void paint_head(state_frame *p, mv_box head)
     paint_line(p, &head, oom ? theme->alarm : theme->text, holes);
 }
 
-/* The keys of the picture, and below them those of the colours. */
+/* The key of the picture's signs, and below it the key of the colours. */
 static void paint_legend(state_frame *p, mv_box box)
 {
     mv_plot plot = {.view = p->view,
@@ -286,7 +286,7 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-/* What the user chose to see; once the cursor has moved on, also what its event changed. */
+/* The part chosen by the user; once the cursor has moved, also the range that its event changed. */
 static mv_state_place place_of(const state_frame *p, mv_box rows)
 {
     const mv_view_state *now = p->view->now;
@@ -344,7 +344,7 @@ static void paint_hover(state_frame *p)
                mv_state_scene_describe(&p->scene, box));
 }
 
-/* Which part is shown, when it is not everything: at the edges, as scroll bars are. */
+/* The visible part if it is not everything: marked at the edges, like scroll bars. */
 static void paint_share(state_frame *p)
 {
     const mv_box *box = &p->scene.place.box;

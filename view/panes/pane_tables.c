@@ -9,8 +9,8 @@ typedef struct {
     mv_view *view;
     mv_ui *ui;
     const mv_listing_answer *answer;
-    mv_box box;    /* of the rows, without the scroll bar */
-    float rest;    /* width of a column without one of its own */
+    mv_box box;    /* box of the rows, without the scroll bar */
+    float rest;    /* width of columns without a fixed width */
     uint32_t room; /* rows that fit */
 } tables_frame;
 
@@ -25,7 +25,7 @@ static mv_listing_question question_of(mv_view *view)
     q.kind = mv_tables_kind(now);
     q.is_judged = mv_view_is_judged(view);
     q.sort = MV_NO_ROW;
-    if (q.kind != MV_LISTING_LEDGER) { /* which is in the order of its report */
+    if (q.kind != MV_LISTING_LEDGER) { /* the ledger keeps its report's order */
         q.sort = now->table_sort[q.kind];
         q.is_ascending = mv_tables_is_ascending(q.kind, now->is_sort_turned[q.kind]);
     }
@@ -103,7 +103,7 @@ static void paint_names(tables_frame *p, mv_box line)
     }
 }
 
-/* The cursor's event and rows of the pinned allocation have a bar in front. */
+/* A bar in front marks the cursor's event and rows of the pinned allocation. */
 static void mark_row(tables_frame *p, mv_box line, const mv_listing_place *place)
 {
     const mv_view_state *now = p->view->now;
@@ -144,7 +144,7 @@ static void paint_row(tables_frame *p, mv_box line, uint32_t row)
     mv_ui_zone(p->ui, whole, MV_DO_table_row, row, NULL);
 }
 
-/* It is below the rows, and always in sight. */
+/* Painted below the rows, and always visible. */
 static void paint_total(tables_frame *p, mv_box line)
 {
     mv_ui_fill(p->ui, line, p->ui->theme->background);
@@ -153,7 +153,7 @@ static void paint_total(tables_frame *p, mv_box line)
     paint_cells(p, line, p->answer->table.total);
 }
 
-/* The list of events follows the cursor until it is scrolled. */
+/* The list of events follows the cursor until the user scrolls. */
 static void follow_cursor(tables_frame *p)
 {
     mv_panels *panels = p->view->panels;
@@ -167,7 +167,7 @@ static void follow_cursor(tables_frame *p)
         *first = row > p->room / 2 ? row - p->room / 2 : 0;
 }
 
-/* So does the row that the keyboard is at. */
+/* The row at the keyboard stays visible, too. */
 static void follow_spot(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind], row;
@@ -208,7 +208,7 @@ static void paint_rows(tables_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-/* Tables of blocks count the hits alone when the picture shows these. */
+/* Tables of blocks count only the hits if the picture shows only the hits. */
 static const char *note_of(tables_frame *p)
 {
     const mv_view_state *now = p->view->now;
@@ -217,8 +217,8 @@ static const char *note_of(tables_frame *p)
     if (now->show != MV_SHOW_ISOLATE || !*now->search ||
         p->answer->table.kind == MV_LISTING_EVENTS || p->answer->table.kind == MV_LISTING_MARKERS)
         return note;
-    return mv_panel_say(
-        p->view, p->answer->ask.only ? "the hits alone: %s" : "hits and all others: %s", note);
+    return mv_panel_say(p->view, p->answer->ask.only ? "hits only: %s" : "hits and all others: %s",
+                        note);
 }
 
 static void paint_head(tables_frame *p, mv_box head)
@@ -260,7 +260,7 @@ void mv_tables_paint(mv_view *view, mv_box box)
         paint_rows(&p);
     else
         mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "making the table ...");
+                   "building the table ...");
 }
 
 const char *mv_tables_text(mv_view *view, mv_arena *arena)

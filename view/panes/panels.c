@@ -12,7 +12,7 @@
 #include "viz/scene/axis.h"
 
 enum {
-    MOST_USERS = 4 << 20 /* allocations of a trace whose users of addresses are kept: 32 MiB */
+    MOST_USERS = 4 << 20 /* most allocations with kept address users: 32 MiB */
 };
 
 /* ---- jobs -------------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     return a->places ? a : NULL;
 }
 
-/* `users` NULL: without what used the address before and next, which takes no time. */
+/* `users` NULL: without the previous and next users of the address, which is fast. */
 static bool tell(mv_arena *arena, const mv_story_question *q, const mv_address_users *users,
                  mv_event_story *out)
 {
@@ -360,7 +360,7 @@ mv_box mv_panel_line(mv_panel_lines *lines)
     return line;
 }
 
-/* How many bytes of the text fit the width: up to a blank if there is one. */
+/* The number of bytes of the text that fit the width: up to a blank if there is one. */
 static size_t fitting(const mv_ui *ui, float size, const char *text, float width)
 {
     size_t best = 0, length = strlen(text);

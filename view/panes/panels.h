@@ -1,15 +1,16 @@
-/* The panes beside the timeline: what they keep from frame to frame, and the questions that workers
- * answer for them. Only the files of these panes include it.
+/* The panes beside the timeline: their data between frames, and the queries that workers run for
+ * them. Only the files of these panes include it.
  *
  *     pane_state.c      segments with their blocks, at the cursor      heap_moment, state
  *     pane_flame.c      flame graph                                    flames
  *     pane_tables.c     tables                                         tables
  *     pane_details.c    one allocation, segment or event               allocation_history,
- * event_words pane_reports.c    what is wrong                                  advice/findings,
- * finding_places
+ *                                                                      event_words
+ *     pane_reports.c    problems                                       advice/findings,
+ *                                                                      finding_places
  *
- * A pane asks its slot each frame; while a newer question is being answered, it shows the answer
- * that it has, unless that is about another device. */
+ * A pane queries its slot each frame; while a newer query is running, it shows the old result,
+ * unless that is about another device. */
 #ifndef MV_PANELS_H
 #define MV_PANELS_H
 
@@ -26,18 +27,18 @@
 #include "viz/pictures/icicle.h"
 #include "viz/pictures/state_scene.h"
 
-/* What several jobs need for a device; made once, by the first job that needs it. */
+/* Data of a device for several jobs; built once, by the first job that needs it. */
 typedef struct mv_panel_facts mv_panel_facts;
 struct mv_panel_facts {
     mv_panel_facts *next;
     const mv_document_device *device;
     mv_arena arena;
-    bool is_made;    /* false: memory was not enough */
+    bool is_made;    /* false: out of memory */
     mv_index active; /* measures MV_INDEX_ACTIVE */
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
 };
 
-/* Who had a block's bytes before and after, likewise. */
+/* Previous and next users of a block's bytes, also built once. */
 typedef struct mv_panel_users mv_panel_users;
 struct mv_panel_users {
     mv_panel_users *next;
@@ -47,7 +48,7 @@ struct mv_panel_users {
     mv_address_users users;
 };
 
-/* What changed from the peak of one device to the peak of another, likewise. */
+/* The difference between the peaks of two devices, also built once. */
 typedef struct mv_panel_change mv_panel_change;
 struct mv_panel_change {
     mv_panel_change *next;
@@ -58,7 +59,7 @@ struct mv_panel_change {
     mv_diff found;
 };
 
-/* ---- answers: `ask` is the question; the caller compares it with the one it shows ------------ */
+/* ---- results: `ask` is the query; the caller compares it with the current one ---------------- */
 
 MV_PLAIN_BEGIN
 typedef struct {
@@ -80,28 +81,28 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint64_t focus; /* path of the node that is shown alone; 0: the root */
+    uint64_t focus; /* path of the focused node; 0: the root */
     uint32_t source, by_blocks, is_inverted, has_all_frames;
     uint32_t event, a, b;
     uint32_t width; /* pixels */
     uint64_t is_judged;
-    const mv_document *other; /* of MV_FLAMES_CHANGE: from which */
+    const mv_document *other; /* for MV_FLAMES_CHANGE: the device compared with */
     const mv_document_device *other_device;
-    char only[MV_SEARCH_TEXT]; /* a search: its hits alone are counted; "": all */
+    char only[MV_SEARCH_TEXT]; /* a search: only its hits are counted; "": all */
 } mv_flames_question;
 MV_PLAIN_END
 
 typedef struct {
     mv_flames_question ask;
-    mv_filter_bits only; /* of ask.only */
+    mv_filter_bits only; /* filter bits of ask.only */
     mv_flames flames;
-    mv_levels level[2];    /* of MV_FLAMES_CHANGE: before and after */
+    mv_levels level[2];    /* for MV_FLAMES_CHANGE: before and after */
     uint32_t focus;        /* node */
-    mv_icicle_boxes boxes; /* depths are below the focus */
-    uint32_t levels;       /* on paper: how many fit */
+    mv_icicle_boxes boxes; /* depths are relative to the focus */
+    uint32_t levels;       /* on paper: number of levels that fit */
 } mv_flames_answer;
 
-/* What was asked of the device's allocations. */
+/* The query about the device's allocations. */
 mv_flames_ask mv_flames_answer_ask(const mv_flames_answer *answer);
 
 MV_PLAIN_BEGIN
@@ -110,13 +111,13 @@ typedef struct {
     const mv_document_device *device;
     uint32_t kind, is_judged, event, sort, is_ascending;
     uint32_t a, b, of_segments; /* LINES, CATEGORIES */
-    char only[MV_SEARCH_TEXT];  /* a search: its hits alone are counted; "": all */
+    char only[MV_SEARCH_TEXT];  /* a search: only its hits are counted; "": all */
 } mv_listing_question;
 MV_PLAIN_END
 
 typedef struct {
     mv_listing_question question;
-    mv_filter_bits only; /* of question.only */
+    mv_filter_bits only; /* filter bits of question.only */
     mv_listing_ask ask;
     mv_listing table;
 } mv_listing_answer;
@@ -138,32 +139,32 @@ MV_PLAIN_BEGIN
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint32_t event;          /* that is told; MV_NO_ROW: one of the following is */
+    uint32_t event;          /* the event to describe; MV_NO_ROW: one of the following instead */
     uint32_t alloc, segment; /* rows of lives, or MV_NO_ROW */
-    uint32_t has_history;    /* of the allocation */
+    uint32_t has_history;    /* includes the allocation's history */
 } mv_story_question;
 MV_PLAIN_END
 
 typedef struct {
     mv_story_question ask;
     mv_event_story story;
-    mv_allocation_history history; /* of story.alloc, if it was asked for and there is one */
+    mv_allocation_history history; /* of story.alloc, if requested and there is one */
 } mv_story_answer;
 
-/* ---- what the panes keep ------------------------------------------------------------------ */
+/* ---- pane data ------------------------------------------------------------------------------ */
 
-enum { MV_MOST_FOLDS = 64 }; /* stacks that Details shows: 4 at most */
+enum { MV_MOST_FOLDS = 64 }; /* stacks that Details shows: up to 4 */
 
-/* The pointer in the allocator's state: a click, or what moves the picture. */
+/* The pointer in the allocator's state: a click, or a drag of the picture. */
 typedef struct {
     bool is_pressed, is_moving;
-    float x, y; /* of the press, and then of the last move */
+    float x, y; /* position of the press, then of the last move */
 } mv_heap_drag;
 
 struct mv_panels {
     mv_view *view;
     pthread_mutex_t lock;       /* guards `facts` and `changes` */
-    pthread_mutex_t users_lock; /* guards `users`, which take longest */
+    pthread_mutex_t users_lock; /* guards `users`, which take the longest */
     mv_panel_facts *facts;
     mv_panel_change *changes;
     mv_panel_users *users;
@@ -174,8 +175,8 @@ struct mv_panels {
 
     uint32_t flame_first; /* the level at the top of the pane */
     uint32_t flame_room;  /* levels that fit */
-    uint64_t flame_spot;  /* path of the box where the keyboard is; 0: the root */
-    mv_filter filter;     /* made from filter_text: which boxes match */
+    uint64_t flame_spot;  /* path of the box at the keyboard; 0: the root */
+    mv_filter filter;     /* parsed from filter_text: selects matching boxes */
     mv_arena filter_arena;
     char filter_text[MV_SEARCH_TEXT];
 
@@ -183,12 +184,12 @@ struct mv_panels {
     uint32_t table_cursor; /* the cursor's event when the list was last scrolled to it */
 
     uint32_t details_first;
-    mv_story_question details_of; /* what the scroll belongs to */
+    mv_story_question details_of; /* the query that the scroll position belongs to */
 
     uint32_t report_first;
     const mv_document_device *report_of;
 
-    /* Answers that the last frame painted; each is valid until the next frame asks. */
+    /* Results painted in the last frame; each is valid until the query of the next frame. */
     const mv_heap_answer *heap_shown;
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
@@ -196,28 +197,28 @@ struct mv_panels {
     const mv_story_answer *details_shown;
 };
 
-/* For workers; NULL when memory is out. */
+/* For workers; NULL when out of memory. */
 const mv_panel_change *mv_panels_change(mv_panels *panels, const mv_flames_question *question);
 const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
 
-/* For workers; NULL when memory is out. */
+/* For workers; NULL when out of memory. */
 const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_device *device);
 
 /* ---- for the panes ------------------------------------------------------------------------ */
 
-/* The boxes of an answer, and below them the key of their colours, for paper. */
+/* The boxes of a result, and below them the key of their colours, for paper. */
 void mv_flame_paint_answer(mv_view *view, mv_box box, const mv_flames_answer *answer);
 
-/* The allocation that Details is about; MV_NO_ROW: it is about a segment or an event. */
+/* The allocation shown by Details; MV_NO_ROW: it shows a segment or an event. */
 uint32_t mv_details_alloc(const mv_view *view);
 
-/* The table that is shown: the ledger has a tab of its own. */
+/* The table shown: the ledger has a separate tab. */
 static inline uint32_t mv_tables_kind(const mv_view_state *now)
 {
     return now->tab == MV_TAB_LEDGER ? MV_LISTING_LEDGER : now->table_kind;
 }
 
-/* Tables begin with the largest first, except for markers. */
+/* Tables are sorted largest first by default, except markers. */
 static inline bool mv_tables_is_ascending(uint32_t kind, bool is_turned)
 {
     return is_turned != (kind == MV_LISTING_MARKERS);
@@ -228,36 +229,37 @@ static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
     return is_ascending != (kind == MV_LISTING_MARKERS);
 }
 
-/* The selected events [a, b), or else those that the timeline shows. */
+/* The selected events [a, b), or else the events in the timeline. */
 void mv_panels_interval(const mv_view *view, uint32_t *a, uint32_t *b);
 
-/* Copies the search whose hits are isolated; false, and nothing: none is. */
+/* Copies the search whose hits are isolated; false, and "": none. */
 bool mv_panels_isolated(const mv_view *view, char only[MV_SEARCH_TEXT]);
 
-/* The shown device and its document; false, and a line that says so, when there is none yet. */
+/* The shown device and its document; if there is none yet, returns false and paints a line that
+ * explains it. */
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
                       const mv_document_device **device);
 
-/* Lines of text, MV_UI_LINE high (small ones less), from the top of a box that scrolls by whole
+/* Lines of text, MV_UI_LINE high (less for small text), from the top of a box that scrolls by whole
  * lines. */
 typedef struct {
     mv_view *view;
     mv_box box;
-    float size;     /* of letters at scale 1; 0: MV_UI_TEXT */
+    float size;     /* size of letters at scale 1; 0: MV_UI_TEXT */
     float y;        /* y of the next line */
     uint32_t first; /* number of lines scrolled away */
     uint32_t count; /* number of lines so far */
 } mv_panel_lines;
 
-/* The box of the next line; one without height when the line is not visible. */
+/* The box of the next line; without height if the line is not visible. */
 mv_box mv_panel_line(mv_panel_lines *lines);
 
-/* Paints a text over at most `most` lines, broken at blanks; the last line is cut. Returns the
- * number of lines. */
+/* Paints a text on at most `most` lines, broken at blanks; the last line is cut. Returns the number
+ * of lines. */
 uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t colour,
                        uint32_t most, const char *text);
 
-/* How many lines fit. */
+/* The number of lines that fit. */
 uint32_t mv_panel_room(const mv_view *view, mv_box box);
 
 /* The wheel scrolls *first by three lines a notch; painting keeps it in range. */
@@ -272,19 +274,19 @@ const char *mv_panel_size(mv_view *view, uint64_t bytes); /* "2.00 MiB" */
 /* "after event 8,407, 1.204 s". */
 const char *mv_panel_moment(mv_view *view, uint32_t event);
 
-/* What the event before the cursor's moment did (analyze/events/event_words.h), at first without
- * who uses the address next; NULL: there is no such event. Valid until the next frame. */
+/* The story of the event before the cursor (analyze/events/event_words.h), at first without the
+ * next user of the address; NULL: there is no such event. Valid until the next frame. */
 const mv_event_story *mv_panels_cursor_story(mv_view *view);
 
-/* What Details is about: what is pinned, else what is under the pointer, else the cursor's event.
- */
+/* The query of Details: the pinned allocation or segment, or else the one under the pointer, or
+ * else the cursor's event. */
 mv_story_question mv_details_question(const mv_view *view);
 
-/* The story of a question, as far as it is known at once: without who used the address before and
- * next. NULL: memory is out. Valid for this frame. */
+/* The story for a query, as far as it is immediately available: without the previous and next users
+ * of the address. NULL: out of memory. Valid for this frame. */
 const mv_event_story *mv_panels_tell(mv_view *view, const mv_story_question *question);
 
-/* Its story with all that is in it; NULL: it is not known yet, or there is nothing to tell. */
+/* The complete story; NULL: not ready yet, or there is none. */
 const mv_event_story *mv_details_story(mv_view *view);
 
 mv_heap_ask mv_state_question(const mv_view *view, mv_box box);

@@ -1,4 +1,4 @@
-/* Flame graphs on paper: what is said above them. Their tree is the caller's. */
+/* Flame graphs on paper: their headings. The tree belongs to the caller. */
 #include "analyze/events/recorder.h"
 #include "analyze/flame/flame_change.h"
 #include "base/size.h"
@@ -10,9 +10,9 @@
 
 enum { MOST_LEVELS = 100, MOST_BOXES = 6000, HEADING = 340 /* at most */ };
 
-/* ---- what is said ------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------- */
 
-/* How the bytes of segments are used; NULL: the tree does not tell. */
+/* How the bytes of segments are used; NULL: missing from the tree. */
 static const char *state_note(mv_scene *scene, const mv_flame_tree *tree)
 {
     uint64_t bytes[MV_FLAME_OTHER + 1] = {0};
@@ -34,8 +34,8 @@ static const char *state_note(mv_scene *scene, const mv_flame_tree *tree)
                            mv_size_text(idle, bytes[MV_FLAME_FREE]));
 }
 
-/* The frame of the user's code below which most bytes were requested, without another such frame
- * between. NULL: there is none. */
+/* The user's frame that requested the most bytes, without another user frame in between. NULL:
+ * there is none. */
 static const char *heaviest_note(mv_view *view, const mv_flame_tree *tree)
 {
     const uint8_t *kinds = mv_view_document(view)->sites.kinds;
@@ -63,7 +63,7 @@ static const char *heaviest_note(mv_view *view, const mv_flame_tree *tree)
                            100.0 * (double)most / (double)tree->nodes[0].bytes);
 }
 
-/* What the picture cannot show; without that, the answer. */
+/* A note about anything the picture cannot show; otherwise the result. */
 static const char *note_of(mv_view *view, const char *measure)
 {
     const mv_flame_tree *tree = view->sheet->opts.flame;
@@ -136,7 +136,7 @@ static void describe_change(mv_view *view, mv_paper_heading *out)
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-/* As many levels as there are, up to MOST_LEVELS; what is too high is cropped. */
+/* The number of levels, up to MOST_LEVELS; a picture that is too high is cropped. */
 static uint32_t height_of(const mv_paper_opts *opts)
 {
     uint32_t levels = opts->flame->depth < MOST_LEVELS ? opts->flame->depth + 1 : MOST_LEVELS;
@@ -144,7 +144,7 @@ static uint32_t height_of(const mv_paper_opts *opts)
     return HEADING + levels * MV_FLAME_LEVEL + MV_FLAME_FOOT;
 }
 
-/* How many levels fit. */
+/* The number of levels that fit. */
 static uint32_t levels_of(const mv_view *view, mv_box box)
 {
     float levels =
@@ -164,7 +164,7 @@ static void paint(mv_view *view, mv_box box, mv_flames_source source)
         a.ask.device = mv_view_device(view);
     }
     a.flames.tree = *tree;
-    /* The heaviest have their texts for the pointer first. */
+    /* The heaviest nodes get their tooltips first. */
     if (mv_icicle_lay(view->ui.frame, tree, (uint64_t)((double)tree->nodes[0].bytes / box.w / 2),
                       MOST_BOXES, a.levels - 1, &a.boxes, &err) != MV_OK) {
         view->ui.lacks_memory = true;

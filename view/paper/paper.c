@@ -7,10 +7,10 @@
 
 enum {
     HOVER_BYTES = 1400000,
-    MARGIN = 20 /* below the last shape of a picture that is cropped */
+    MARGIN = 20 /* below the last shape of a cropped picture */
 };
 
-/* Texts and paddings are as large as in a window on a screen of that size: whole factors only, so
+/* Texts and paddings are as large as in a window on a screen of that size: integer factors only, so
  * that lines stay sharp. */
 static float scale_of(const mv_scene *scene, bool has_height)
 {
@@ -34,7 +34,7 @@ static bool has_document(mv_view *view, const mv_trace *trace, const mv_lives *l
 
 /* ---- the scene --------------------------------------------------------------------------- */
 
-/* A text of the frame, which ends with the view. */
+/* Copies a text from the frame, which ends with the view. */
 static const char *keep(mv_scene *scene, const char *text)
 {
     const char *copy = text ? mv_arena_text(scene->arena, text, strlen(text)) : NULL;
@@ -56,7 +56,7 @@ static void copy_scene(const mv_scene *frame, mv_scene *out)
     out->failed = out->failed || frame->failed;
 }
 
-/* Cuts off what is below the last shape. */
+/* Cuts off the space below the last shape. */
 static void crop(mv_scene *scene)
 {
     float bottom = MV_PAPER_LEAST_HEIGHT;

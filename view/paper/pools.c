@@ -1,4 +1,4 @@
-/* Memory by pool, on paper: what is said of private pools. */
+/* Memory by pool, on paper: text about private pools. */
 #include "base/size.h"
 #include "view/paper/paper.h"
 #include "viz/pictures/envelopes.h"
@@ -30,8 +30,8 @@ static const char *verdict(mv_view *view, const mv_envelopes *found)
     if (count == 0)
         return "no private pools: everything is in the default pool";
     return mv_scene_format(&view->ui.scene,
-                           "%u private pool%s: at most %s reserved and %s allocated; no one else "
-                           "can use what is idle in %s",
+                           "%u private pool%s: at most %s reserved and %s allocated; no other pool "
+                           "can use the idle memory in %s",
                            count, count == 1 ? "" : "s", mv_size_text(most, held),
                            mv_size_text(part, used), count == 1 ? "it" : "them");
 }

@@ -1,4 +1,4 @@
-/* The allocator's state on paper: what is said above it, and which blocks have a colour. */
+/* The allocator's state on paper: its heading, and the choice of coloured blocks. */
 #include "analyze/lives/alive.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -27,7 +27,7 @@ mv_heading_part mv_paper_part(const mv_view *view)
     return part;
 }
 
-/* Rows that are allocated, and match. */
+/* Rows that are allocated and match. */
 static uint32_t *list_rows(mv_arena *scratch, mv_view *view)
 {
     const mv_paper_sheet *sheet = view->sheet;
@@ -51,7 +51,7 @@ static int largest_first(const void *left, const void *right, const void *contex
     return a < b ? -1 : a > b;
 }
 
-/* The blocks that --filter and --top leave have a colour; the others are grey. */
+/* Blocks selected by --filter and --top are coloured; the others are grey. */
 static bool choose(mv_arena *scratch, mv_view *view, const mv_heading_part *part)
 {
     mv_paper_sheet *sheet = view->sheet;
@@ -74,7 +74,7 @@ static bool choose(mv_arena *scratch, mv_view *view, const mv_heading_part *part
     return true;
 }
 
-/* ---- what is said ------------------------------------------------------------------------ */
+/* ---- text -------------------------------------------------------------------------------- */
 
 static const mv_heap_answer *heap_of(mv_view *view)
 {
@@ -93,7 +93,7 @@ static const char *oom_text(mv_view *view, const mv_heap_moment *heap)
     if (heap->event >= e->count || e->action[heap->event] != MV_ACTION_OOM)
         return NULL;
     return mv_scene_format(&view->ui.scene,
-                           "out of memory: asked for %s; %s is free here, the largest hole %s",
+                           "out of memory: requested %s; %s is free here, the largest hole %s",
                            mv_size_text(size, e->size[heap->event]),
                            mv_size_text(idle, heap->sums.free), mv_size_text(hole, heap->largest));
 }

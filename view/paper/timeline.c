@@ -1,4 +1,4 @@
-/* Memory over time, and segments over time: what is said above them. */
+/* Memory over time, and segments over time: their headings. */
 #include "analyze/advice/recording.h"
 #include "analyze/leaks/leak_words.h"
 #include "analyze/totals/bounds.h"
@@ -42,7 +42,7 @@ static const char *events_figure(mv_view *view)
                            noun);
 }
 
-/* What of the past the picture cannot show. */
+/* Missing history that the picture cannot show. */
 static const char *history_figure(const mv_lives *lives, bool has_hatch)
 {
     switch (lives->history) {
@@ -60,7 +60,7 @@ static const char *history_figure(const mv_lives *lives, bool has_hatch)
     }
 }
 
-/* The history says of itself that more may have been before it. */
+/* The history shows that there may have been more before it. */
 static const char *bound_words(mv_bound bound)
 {
     return bound == MV_BOUND_LEAST ? "" : mv_bound_words(bound);
@@ -100,7 +100,7 @@ static void add_figures(mv_view *view, mv_paper_heading *out)
     mv_paper_heading_add(out, history_figure(lives, view->now->main != MV_MAIN_SEGMENTS));
 }
 
-/* ---- what part of it --------------------------------------------------------------------- */
+/* ---- the part shown ---------------------------------------------------------------------- */
 
 static uint32_t count_in_window(const mv_alloc_lives *a, mv_window window)
 {
@@ -125,12 +125,12 @@ static const char *largest_text(const mv_plot *p)
     if (!sheet->opts.top || sheet->opts.top >= sheet->matches)
         return NULL;
     return mv_scene_format(&p->ui->scene,
-                           "one by one the %s largest of %s %s, all others as a grey band on top",
+                           "the %s largest of %s %s separately, all others as a grey band on top",
                            mv_axis_exact(sheet->opts.top, top), mv_axis_exact(sheet->matches, all),
                            p->of_segments ? "segments" : "allocations");
 }
 
-/* "only size>1M: 12 of 5,402 allocations, ...". At the moment when most is allocated of all. */
+/* "only size>1M: 12 of 5,402 allocations, ...", at the moment when most is allocated overall. */
 static const char *filter_text(mv_plot *p)
 {
     mv_view *view = p->view;
@@ -167,7 +167,7 @@ void mv_paper_add_verdict(mv_paper_heading *out, const char *text, bool is_alarm
     out->verdict[out->verdict_count++].is_alarm = is_alarm;
 }
 
-/* What the first verdict is about; "": nothing that needs an explanation. */
+/* The cause of the first verdict; "": it needs no explanation. */
 static const char *reason(mv_view *view, const mv_headline *headline)
 {
     const mv_document *d = mv_view_document(view);
@@ -178,7 +178,7 @@ static const char *reason(mv_view *view, const mv_headline *headline)
         return "";
     if (first->kind != MV_FINDING_LEAK)
         return first->why;
-    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline has said what is missing */
+    if (first->level == MV_HEADLINE_UNKNOWN) /* the headline already names what is missing */
         mv_leaks_why(&mv_view_device(view)->leaks, line, sizeof line);
     else
         mv_verdict_line(&d->trace, d->sites.kinds, &mv_view_device(view)->leaks, line, sizeof line);
@@ -196,7 +196,7 @@ void mv_paper_add_headline(mv_view *view, bool has_reason, mv_paper_heading *out
         mv_paper_add_verdict(out, reason(view, headline), false);
 }
 
-/* The most that was allocated while `reserved` bytes were reserved. Most stretches are skipped. */
+/* The most that was allocated while `reserved` bytes were reserved. Most ranges are skipped. */
 static uint64_t most_used(mv_view *view, uint64_t reserved)
 {
     enum { STRETCH = 64 * MV_PYRAMID_BUCKET };
@@ -218,14 +218,14 @@ static uint64_t most_used(mv_view *view, uint64_t reserved)
     return used;
 }
 
-/* How much of the highest reserved level was ever in use while it lasted. */
+/* Adds the highest use of the peak reserved level while it lasted. */
 static void add_use(mv_view *view, mv_paper_heading *out)
 {
     uint64_t reserved = most_of(view, &view->levels).most.reserved;
     uint64_t used = most_used(view, reserved);
     char most[MV_SIZE_TEXT], part[MV_SIZE_TEXT];
 
-    if (mv_trace_lacks_reserved(&mv_view_document(view)->trace)) { /* which does not say it */
+    if (mv_trace_lacks_reserved(&mv_view_document(view)->trace)) {
         mv_paper_add_verdict(out,
                              mv_scene_format(&view->ui.scene, "%s was allocated at the peak",
                                              mv_size_text(part, used)),
@@ -239,7 +239,7 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     mv_paper_add_verdict(
         out,
         mv_scene_format(&view->ui.scene,
-                        "%s was reserved at the peak; tensors used at most %s of it (%.0f %%)",
+                        "%s was reserved at the peak; tensors used up to %s of it (%.0f %%)",
                         mv_size_text(most, reserved), mv_size_text(part, used),
                         100.0 * (double)used / (double)reserved),
         false);

@@ -13,10 +13,10 @@ enum {
     EDGE = 8,       /* of a window's frame, both sides */
     TITLE_BAR = 44, /* of a window's frame, upper and lower edge */
     DESIGN_DPI = 96,
-    DENSE_DPI = 144 /* below this, desktops draw letters at their own size */
+    DENSE_DPI = 144 /* below this, desktops draw letters at their normal size */
 };
 
-/* ---- what the desktop says --------------------------------------------------------------- */
+/* ---- the desktop's settings -------------------------------------------------------------- */
 
 static float number(const char *text)
 {
@@ -41,7 +41,7 @@ float mv_scale_of_words(const char *gdk, const char *qt, const char *resources)
     return scale;
 }
 
-/* The same of this desktop. SDL has loaded the library of X already. */
+/* The scale of this desktop. SDL has already loaded the X library. */
 static float scale_of_desktop(void)
 {
     void *x = dlopen("libX11.so.6", RTLD_LAZY | RTLD_NOLOAD);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* New pictures are what a frame of the viewer demands most of a driver. With a GPU one takes less
- * than a millisecond, with OpenGL in software twenty. */
+/* Uploading new pictures is a frame's most expensive request to a driver. It takes less than a
+ * millisecond with a GPU, and twenty with software OpenGL. */
 enum { TRIALS = 3, TRIAL_WIDTH = 256, TRIAL_HEIGHT = 600, MOST_MS = 5 };
 
 void mv_driver_close(mv_driver *driver)
@@ -33,7 +33,7 @@ static bool is_slow(const mv_driver *driver)
     const mv_sdl *sdl = driver->sdl;
     uint64_t start = 0;
 
-    for (int i = 0; i <= TRIALS; i++) { /* the first one is not counted: drivers warm up */
+    for (int i = 0; i <= TRIALS; i++) { /* the first trial is not counted: drivers warm up */
         SDL_Texture *texture =
             sdl->CreateTexture(driver->renderer, SDL_PIXELFORMAT_ARGB8888, SDL_TEXTUREACCESS_STATIC,
                                TRIAL_WIDTH, TRIAL_HEIGHT);
@@ -44,7 +44,7 @@ static bool is_slow(const mv_driver *driver)
             start = sdl->GetTicks64();
         sdl->UpdateTexture(texture, NULL, pixels, TRIAL_WIDTH * 4);
         sdl->RenderCopy(driver->renderer, texture, NULL, NULL);
-        /* Reading back waits until drawing is done. */
+        /* Reading back waits until drawing is finished. */
         sdl->RenderReadPixels(driver->renderer, &(SDL_Rect){0, 0, 1, 1}, SDL_PIXELFORMAT_ARGB8888,
                               &pixel, 4);
         sdl->DestroyTexture(texture);
@@ -70,14 +70,14 @@ static mv_code open_named(mv_driver *driver, const mv_sdl *sdl, SDL_Window *wind
         }
         snprintf(names + length, sizeof names - length, " %s", info.name);
     }
-    return mv_fail(err, MV_IO, MV_NO_OFFSET, "no renderer %.40s; there are:%s", name, names);
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "unknown renderer %.40s; available:%s", name, names);
 }
 
 mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window, const char *name,
                        mv_err *err)
 {
     *driver = (mv_driver){.sdl = sdl};
-    /* Software reaches the window through shared memory, and not through a texture. */
+    /* Software rendering uses shared memory for the window, not a texture. */
     sdl->SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
     if (name)
         return open_named(driver, sdl, window, name, err);
@@ -88,5 +88,5 @@ mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window,
     }
     if (open_as(driver, sdl, window, -1, SDL_RENDERER_SOFTWARE))
         return MV_OK;
-    return mv_fail(err, MV_IO, MV_NO_OFFSET, "no renderer: %s", sdl->GetError());
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "no renderer is available: %s", sdl->GetError());
 }

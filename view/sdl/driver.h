@@ -1,5 +1,5 @@
-/* Which of SDL's renderers draws the window: that of a GPU, unless there is none or it is slower
- * than drawing in software (OpenGL without a GPU is). */
+/* Chooses the SDL renderer for the window: a GPU, unless there is none or it is slower than drawing
+ * in software (like OpenGL without a GPU). */
 #ifndef MV_DRIVER_H
 #define MV_DRIVER_H
 
@@ -13,8 +13,8 @@ typedef struct {
     bool has_vsync; /* presenting waits for the display */
 } mv_driver;
 
-/* `name` of one of SDL's drivers ("software", "opengl", "opengles2"); NULL: chosen here. Fails when
- * there is no such driver or it does not work. Closing is always safe. */
+/* `name` is an SDL driver ("software", "opengl", "opengles2"); NULL: chosen automatically. Fails
+ * when there is no such driver or it does not work. Closing is always safe. */
 mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window, const char *name,
                        mv_err *err);
 void mv_driver_close(mv_driver *driver);

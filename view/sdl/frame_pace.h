@@ -1,5 +1,5 @@
-/* When a window draws: soon after something changed or while something moves, but never when no one
- * can see it, and no faster than a display shows. Otherwise its thread sleeps. */
+/* Decides when a window draws: soon after something changed or while something moves, but never
+ * when it is invisible, and no faster than the display. Otherwise its thread sleeps. */
 #ifndef MV_FRAME_PACE_H
 #define MV_FRAME_PACE_H
 
@@ -10,22 +10,22 @@
 enum {
     MV_PACE_IDLE_MS = 500,
     MV_PACE_FRAME_MS = 16,
-    MV_PACE_LEAST_MS = 4 /* if presenting waits for the display, and does not since the window is
-                            covered */
+    MV_PACE_LEAST_MS = 4 /* used if presenting should wait for the display, but does not because the
+                            window is covered */
 };
 
 typedef struct {
     bool is_dirty;     /* something changed since the last frame */
-    bool is_lost;      /* the window may show something else than the last frame */
+    bool is_lost;      /* the window may no longer show the last frame */
     bool is_hidden;    /* minimised, or not on a screen */
     bool has_vsync;    /* presenting waits for the display */
-    uint64_t frame_at; /* ms of the last frame */
+    uint64_t frame_at; /* time of the last frame, in ms */
 } mv_frame_pace;
 
-/* Milliseconds until the next frame is due; 0: now. MV_PACE_IDLE_MS: there is no reason for one. */
+/* Milliseconds until the next frame is due; 0: now. MV_PACE_IDLE_MS: no frame is needed. */
 int mv_frame_pace_wait(const mv_frame_pace *pace, bool is_animating, uint64_t now);
 
-/* Takes notice of a change of the window. */
+/* Records a change of the window. */
 void mv_frame_pace_window(mv_frame_pace *pace, uint8_t event); /* SDL_WINDOWEVENT_* */
 
 #endif

@@ -1,5 +1,5 @@
-/* The picture of the scene (viz/scene/raster.h) in the window: one texture, of which only what
- * differs is brought up to date. */
+/* Presents the picture of the scene (viz/scene/raster.h) in the window: one texture, in which only
+ * differences are updated. */
 #ifndef MV_PRESENTER_H
 #define MV_PRESENTER_H
 
@@ -9,22 +9,23 @@
 typedef struct {
     const mv_sdl *sdl;
     SDL_Renderer *renderer;
-    bool is_software; /* the window keeps what was drawn: only what differs is copied */
+    bool is_software; /* the window keeps its pixels: only differences are copied */
     mv_raster *raster;
-    SDL_Texture *texture;   /* NULL: not made yet */
+    SDL_Texture *texture;   /* NULL: not created yet */
     uint32_t width, height; /* of the texture */
 } mv_presenter;
 
-/* False when memory is out; releasing is always safe. */
+/* False when out of memory; releasing is always safe. */
 bool mv_presenter_open(mv_presenter *presenter, mv_budget *budget, const mv_sdl *sdl,
                        SDL_Renderer *renderer);
 void mv_presenter_close(mv_presenter *presenter);
 
-/* Shows the scene. When nothing differs from the last one, nothing is drawn, unless the window has
- * lost its picture (`is_lost`: it was hidden, resized or covered). */
+/* Shows the scene. If it equals the last one, nothing is drawn, unless the window has lost its
+ * picture (`is_lost`: it was hidden, resized or covered). */
 void mv_presenter_show(mv_presenter *presenter, const mv_scene *scene, bool is_lost);
 
-/* The texture is gone, as happens when a display is reset: the next scene is drawn whole. */
+/* The texture is lost, for example because a display was reset: the next scene is drawn
+ * completely. */
 void mv_presenter_forget(mv_presenter *presenter);
 
 #endif

@@ -1,6 +1,6 @@
-/* The functions of SDL2 that the window needs, looked up when it is opened: memviz itself is not
- * linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for every command,
- * 13 ms each time, and a copy of memviz would not start on a machine without them. */
+/* The SDL2 functions that the window needs, looked up when it is opened: memviz itself is not
+ * linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for every command, 13
+ * ms each time, and a copy of memviz would not start on a machine without them. */
 #ifndef MV_SDL_API_H
 #define MV_SDL_API_H
 
@@ -63,7 +63,7 @@ typedef struct {
 #undef MV_SDL_FIELD
 } mv_sdl;
 
-/* MV_IO, with how to get it, when SDL 2.0.20 or newer is not there. */
+/* MV_IO, with installation advice, when SDL 2.0.20 or newer is missing. */
 mv_code mv_sdl_load(mv_sdl *out, mv_err *err);
 
 /* Safe on a zeroed struct. */

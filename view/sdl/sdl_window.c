@@ -1,6 +1,6 @@
-/* The window. Events go in (view/sdl/user_events.h), a frame comes out when something changed or
- * moves; otherwise the thread sleeps in SDL's wait. Other threads wake it with one event, however
- * much they have to report. */
+/* The window. Events go in (view/sdl/user_events.h), and a frame comes out when something changed
+ * or moves; otherwise the thread sleeps in SDL's wait. Other threads wake it with one event,
+ * however much they have to report. */
 #include <locale.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -29,16 +29,16 @@ typedef struct {
     mv_pointer pointer;
     char *pasted; /* SDL's */
     uint32_t wake_type;
-    atomic_bool is_woken; /* an event of wake_type is on its way */
+    atomic_bool is_woken; /* an event of wake_type has been posted */
     bool is_typing, has_quit;
     mv_frame_pace pace;
-    float display_scale; /* before there was a window */
+    float display_scale; /* before there is a window */
     char title[MV_VIEW_TITLE];
-    mv_input pending; /* a move or wheel that later ones may be merged into */
+    mv_input pending; /* a move or wheel input that later ones may be merged into */
     bool has_pending;
 } shell;
 
-/* ---- what the view asks for -------------------------------------------------------------- */
+/* ---- callbacks of the view --------------------------------------------------------------- */
 
 static void wake(void *user)
 {
@@ -72,7 +72,7 @@ static mv_code fail_with_sdl(const shell *s, const char *what, mv_err *err)
     return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", what, s->sdl.GetError());
 }
 
-/* When SDL finds no display it may open a window that no one sees. */
+/* If SDL finds no display it may open an invisible window. */
 static bool is_unseen(const shell *s)
 {
     static const char *const unseen[] = {"offscreen", "dummy", "evdev"};
@@ -90,9 +90,9 @@ static mv_code open_window(shell *s, mv_err *err)
     uint32_t width = s->opts->width, height = s->opts->height;
     SDL_Rect usable = {0};
 
-    /* Titles are UTF-8: in the C locale, X takes none beyond ASCII. */
+    /* Titles are UTF-8: in the C locale, X accepts only ASCII. */
     setlocale(LC_CTYPE, "C.UTF-8");
-    /* Ctrl+C in the terminal ends the program as usual; a driver's name does not turn batching off;
+    /* Ctrl+C in the terminal ends the program as usual; naming a driver does not turn batching off;
      * the machine may sleep; a click that raises the window also counts as a click. */
     sdl->SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     sdl->SetHint(SDL_HINT_RENDER_BATCHING, "1");
@@ -100,11 +100,10 @@ static mv_code open_window(shell *s, mv_err *err)
     sdl->SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
     sdl->SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
     sdl->SetHint(SDL_HINT_APP_NAME, "memviz");
-    /* Where there is no Wayland, its library complains on standard error about a missing variable.
-     */
+    /* Without Wayland, its library complains on standard error about a missing variable. */
     if (!getenv("WAYLAND_DISPLAY"))
         setenv("XDG_RUNTIME_DIR", "/", 0);
-    /* Nothing but video: joysticks and sensors would turn waiting into polling. */
+    /* Only video: joysticks and sensors would turn waiting into polling. */
     if (sdl->InitSubSystem(SDL_INIT_VIDEO) != 0)
         return fail_with_sdl(s, NO_DISPLAY, err);
     if (is_unseen(s))
@@ -129,7 +128,7 @@ static mv_code open_window(shell *s, mv_err *err)
     return MV_OK;
 }
 
-/* Pixels of a letter per pixel of its design. */
+/* Screen pixels for each designed pixel of a letter. */
 static float scale_of(const shell *s)
 {
     int width = 0, pixels = 0;
@@ -157,7 +156,7 @@ static mv_code open_view(shell *s, mv_err *err)
     s->view = mv_view_open(s->opts->budget, &opts);
     if (!s->view || !mv_presenter_open(&s->presenter, s->opts->budget, &s->sdl, s->driver.renderer))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "window");
-    mv_view_begin_at(s->view, &s->opts->start); /* first: a small file is there at once */
+    mv_view_begin_at(s->view, &s->opts->start); /* first: a small file is ready at once */
     for (uint32_t i = 0; i < s->opts->file_count; i++)
         mv_view_add(s->view, s->opts->files[i]);
     return MV_OK;
@@ -172,8 +171,8 @@ static void give_pending(shell *s)
     s->has_pending = false;
 }
 
-/* Only the last of several moves counts, and notches of the wheel add up, until something else
- * happens. */
+/* Merges inputs: only the last of several moves counts, and wheel notches add up, until another
+ * input arrives. */
 static void give(shell *s, const mv_input *input)
 {
     bool is_alike =
@@ -199,7 +198,7 @@ static void on_window_event(shell *s, const SDL_WindowEvent *event)
         s->has_quit = true;
 }
 
-/* Events that are not the user's: the window's own, and other threads'. */
+/* Events from the window itself or from other threads, not from the user. */
 static void on_event(shell *s, const SDL_Event *event)
 {
     if (event->type == s->wake_type) {
@@ -231,7 +230,7 @@ static void take_event(shell *s, const SDL_Event *event)
         s->sdl.free(event->drop.file);
 }
 
-/* Text, and the windows of input methods, appear only while a field has the keyboard. */
+/* Enables text input and input method windows only while a field has the keyboard. */
 static void follow_field(shell *s)
 {
     bool is_typing = mv_view_wants_text(s->view);
@@ -248,7 +247,7 @@ static void follow_field(shell *s)
     }
     s->sdl.StartTextInput();
     s->sdl.SetTextInputRect(&rect);
-    s->sdl.FlushEvent(SDL_TEXTINPUT); /* of the key that opened the field */
+    s->sdl.FlushEvent(SDL_TEXTINPUT); /* from the key that opened the field */
 }
 
 static void follow_title(shell *s)

@@ -27,7 +27,7 @@ static const struct {
     {SDLK_KP_0, '0'},
 };
 
-/* 0: a key that the viewer does not know. */
+/* 0: an unknown key. */
 static uint32_t key_of(SDL_Keycode sym)
 {
     for (size_t i = 0; i < sizeof named_keys / sizeof *named_keys; i++)
@@ -38,7 +38,7 @@ static uint32_t key_of(SDL_Keycode sym)
     return sym > ' ' && sym <= '~' ? (uint32_t)sym : 0;
 }
 
-/* The right Alt writes characters on many keyboards. */
+/* On many keyboards, right Alt types characters. */
 static uint8_t mods_of(uint16_t mods)
 {
     return (uint8_t)((mods & KMOD_SHIFT ? MV_MOD_SHIFT : 0) |
@@ -88,7 +88,7 @@ bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointe
         break;
     case SDL_TEXTINPUT:
         out->kind = MV_INPUT_TEXT;
-        static_assert(sizeof out->text >= SDL_TEXTINPUTEVENT_TEXT_SIZE, "all of a text fits");
+        static_assert(sizeof out->text >= SDL_TEXTINPUTEVENT_TEXT_SIZE, "a whole text fits");
         memcpy(out->text, event->text.text, strnlen(event->text.text, sizeof out->text - 1));
         break;
     case SDL_MOUSEMOTION:

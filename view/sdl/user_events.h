@@ -1,4 +1,4 @@
-/* SDL's events as input of the viewer. */
+/* Converts SDL events to viewer inputs. */
 #ifndef MV_USER_EVENTS_H
 #define MV_USER_EVENTS_H
 
@@ -9,11 +9,11 @@
 #include "view/state/user_input.h"
 
 typedef struct {
-    float scale_x, scale_y; /* pixels of the scene to one unit of the window's coordinates */
+    float scale_x, scale_y; /* scene pixels for one unit of the window's coordinates */
     float x, y;             /* of the pointer, in pixels */
 } mv_pointer;
 
-/* False: the event is not the user's. The caller frees the name of a dropped file. */
+/* False: the event does not come from the user. The caller frees the name of a dropped file. */
 bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointer, mv_input *out);
 
 #endif

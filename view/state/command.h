@@ -1,8 +1,9 @@
-/* What the viewer can do: one table (view/state/commands.def). Keys, the help overlay, the palette,
- * tips, scripts and docs/viewer.md are made from it. tests/view/test_view_commands.c fails on a key
- * that is given twice.
+/* The viewer's commands, from one table (view/state/commands.def). Keys, the help overlay, the
+ * palette, tooltips, scripts and docs/viewer.md are generated from it.
+ * tests/view/test_view_commands.c fails if a key is used twice.
  *
- * To add a command: a row in commands.def and a function mv_do_NAME in a file of view/intents/. */
+ * To add a command, add a row to commands.def and a function mv_do_NAME to a file in
+ * view/intents/. */
 #ifndef MV_COMMAND_H
 #define MV_COMMAND_H
 
@@ -22,28 +23,28 @@ typedef enum {
     MV_DO_COUNT
 } mv_command_id;
 
-/* What a command needs to be enabled. */
+/* Conditions for a command to be enabled. */
 enum {
     MV_NEEDS_NOTHING = 0,
-    MV_NEEDS_DEVICE = 1,   /* a device whose timeline is shown */
+    MV_NEEDS_DEVICE = 1,   /* a device with a visible timeline */
     MV_NEEDS_PIN = 2,      /* a pinned allocation */
     MV_NEEDS_INTERVAL = 4, /* a selected interval */
     MV_NEEDS_FILTER = 8,   /* a search */
     MV_NEEDS_OOM = 16,     /* an out-of-memory event */
     MV_NEEDS_MARKS = 32,   /* annotations, marks or steps */
     MV_NEEDS_DEVICES = 64, /* more than one device or file */
-    MV_NEEDS_PAST = 128,   /* somewhere to go back to */
+    MV_NEEDS_PAST = 128,   /* an earlier place to go back to */
     MV_NEEDS_FUTURE = 256,
-    MV_NEEDS_COLOURS = 512, /* a picture in which allocations have colours */
-    MV_NEEDS_LEVELS = 1024, /* a file with more than one level of memory */
-    MV_NEEDS_LEDGER = 2048  /* calls of CUDA, or samples of a device */
+    MV_NEEDS_COLOURS = 512, /* a picture with coloured allocations */
+    MV_NEEDS_LEVELS = 1024, /* a file with several memory levels */
+    MV_NEEDS_LEDGER = 2048  /* CUDA calls, or device samples */
 };
 
 typedef struct {
     const char *name; /* "zoom_in": in scripts */
-    const char *keys; /* "W", "Ctrl+F", "Shift+P"; several with a space between; "": none */
+    const char *keys; /* "W", "Ctrl+F", "Shift+P"; several are separated by spaces; "": none */
     uint32_t needs;
-    uint32_t past;     /* mv_change_kind: what it means for going back */
+    uint32_t past;     /* mv_change_kind: its effect on going back */
     const char *title; /* "Zoom in" */
     const char *help;  /* one sentence */
 } mv_view_command;
@@ -55,10 +56,11 @@ mv_command_id mv_view_command_find(const char *name);
 
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
 
-/* Why a command is not enabled; NULL: it is. */
+/* The reason why a command is disabled; NULL: it is enabled. */
 const char *mv_view_command_lack(const mv_view *view, mv_command_id id);
 
-/* Runs a command if it is enabled. If not: false, and a sentence in the status bar. */
+/* Runs a command if it is enabled. Otherwise returns false and shows a sentence in the status
+ * bar. */
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);
 
 #endif

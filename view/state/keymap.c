@@ -24,7 +24,7 @@ static const struct {
 } named_mods[] = {{"Shift+", MV_MOD_SHIFT}, {"Ctrl+", MV_MOD_CTRL}, {"Alt+", MV_MOD_ALT}};
 enum { NAMED_MODS = sizeof named_mods / sizeof *named_mods };
 
-/* A modifier at the beginning of `text`, followed by more; its bytes, or 0. */
+/* A modifier at the beginning of `text`, followed by more; its length in bytes, or 0. */
 static size_t read_mod(const char *text, size_t length, uint8_t *mods)
 {
     for (int i = 0; i < NAMED_MODS; i++) {
@@ -57,8 +57,8 @@ bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods)
     return true;
 }
 
-/* '?' and '+' need Shift on many keyboards, other signs on some: the sign counts, not how it is
- * typed. */
+/* '?' and '+' need Shift on many keyboards, other characters on some: the character counts, not how
+ * it is typed. */
 static void settle(uint32_t *key, uint8_t *mods)
 {
     if (*key == '/' && *mods == MV_MOD_SHIFT)
@@ -79,7 +79,7 @@ void mv_keymap_init(mv_keymap *map)
         map->keys[i] = i == MV_DO_NOTHING ? "" : mv_view_commands[i].keys;
 }
 
-/* The next word of a line: where it begins, and its length; 0 at the line's end. */
+/* The next word of a line: its start and its length; 0 at the line's end. */
 static size_t next_word(const char **at)
 {
     *at += strspn(*at, " \t\r");
@@ -110,7 +110,7 @@ mv_command_id mv_keymap_command(const mv_keymap *map, uint32_t key, uint8_t mods
     return MV_DO_NOTHING;
 }
 
-/* `keys` without one of them, in `arena`; NULL when memory is out. */
+/* `keys` without this one, in `arena`; NULL when out of memory. */
 static const char *without_key(mv_arena *arena, const char *keys, uint32_t key, uint8_t mods)
 {
     char left[128];
@@ -132,7 +132,7 @@ static const char *without_key(mv_arena *arena, const char *keys, uint32_t key, 
     return mv_arena_text(arena, left, used);
 }
 
-/* Gives a key to a command, and takes it from any other. */
+/* Assigns a key to a command, and removes it from any other. */
 static bool give(mv_arena *arena, mv_keymap *map, mv_command_id id, const char *text, size_t length)
 {
     const char *keys;
@@ -158,7 +158,7 @@ static bool give(mv_arena *arena, mv_keymap *map, mv_command_id id, const char *
     return keys != NULL;
 }
 
-/* Reads one line; false, with a sentence in `why`, when it is wrong. */
+/* Reads one line; false, with a sentence in `why`, if it is invalid. */
 static bool read_line(mv_arena *arena, mv_keymap *map, const char *line, char *why, uint32_t size)
 {
     size_t length = next_word(&line);
@@ -170,7 +170,7 @@ static bool read_line(mv_arena *arena, mv_keymap *map, const char *line, char *w
     snprintf(name, sizeof name, "%.*s", (int)length, line);
     id = mv_view_command_find(name);
     if (id == MV_DO_NOTHING) {
-        snprintf(why, size, "no command is named %s", name);
+        snprintf(why, size, "unknown command %s", name);
         return false;
     }
     map->keys[id] = "";

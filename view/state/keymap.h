@@ -1,11 +1,12 @@
-/* Which key does what: as in view/state/commands.def, unless the user's own file changes it.
+/* Key bindings: as in view/state/commands.def, unless the user's key file changes them.
  *
  *     # a command's name, and its keys
  *     zoom_in   W Up
  *     pan_left  A Left
  *     quit                            no key
  *
- * A line replaces all keys of its command; a key that another command had is taken from it. */
+ * A line replaces all keys of its command; a key of another command is removed from that
+ * command. */
 #ifndef MV_KEYMAP_H
 #define MV_KEYMAP_H
 
@@ -20,15 +21,15 @@ typedef struct {
 
 void mv_keymap_init(mv_keymap *map);
 
-/* The command of a key with its modifiers (view/state/user_input.h); MV_DO_NOTHING: none. */
+/* The command for a key with its modifiers (view/state/user_input.h); MV_DO_NOTHING: none. */
 mv_command_id mv_keymap_command(const mv_keymap *map, uint32_t key, uint8_t mods);
 
-/* Reads the user's lines, NUL-terminated, up to the first wrong one: returns its number, from 1,
- * with a sentence in `why`; 0 when all were read. The lines before it take effect. */
+/* Reads the user's lines, NUL-terminated, up to the first invalid one. Returns that line's number,
+ * from 1, with a sentence in `why`; 0 when all were read. The lines before it take effect. */
 uint32_t mv_keymap_read(mv_arena *arena, mv_keymap *map, const char *text, char *why,
                         uint32_t size);
 
-/* "Ctrl+PageDown" of `length` bytes as a key and MV_MOD_* bits; false when it is none. */
+/* Parses "Ctrl+PageDown" of `length` bytes as a key and MV_MOD_* bits; false if it is not a key. */
 bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods);
 
 #endif

@@ -10,7 +10,7 @@ static const char first_line[] = MV_SESSION_BEGINS "1";
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Counts what does not fit; so a text is made by writing it twice. */
+/* Counts the bytes that do not fit, so a text is made by writing it twice. */
 typedef struct {
     char *text;
     uint64_t length, size;
@@ -157,7 +157,7 @@ static void put_bookmark(writer *w, const mv_bookmark *b)
     put_text(w, b->name);
 }
 
-/* The line after a bookmark that is of another level. */
+/* The line after a bookmark at another level. */
 static void put_bookmark_level(writer *w, const mv_bookmark *b, const char *end)
 {
     if (!*b->level)
@@ -193,7 +193,7 @@ static void put_all(writer *w, const mv_session *s, bool is_line)
     if (!is_line)
         put_word(w, "end\n");
     else if (w->length > 0)
-        w->length--; /* the last ';' */
+        w->length--; /* removes the last ';' */
 }
 
 static const char *text_of(mv_arena *arena, const mv_session *s, bool is_line)
@@ -226,7 +226,7 @@ typedef struct {
     mv_session *out;
     const char *start, *at, *end; /* of the text; of the rest of the line */
     uint32_t file_capacity;
-    uint64_t offsets[MV_STATE_MOST]; /* of the values that were read */
+    uint64_t offsets[MV_STATE_MOST]; /* of the values read so far */
     mv_err *err;
 } reader;
 
@@ -258,7 +258,7 @@ static int hex_of(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The rest of the line as a text of less than `size` bytes; the rest of the buffer is zeros. */
+/* The rest of the line as a text of less than `size` bytes; the rest of the buffer is zeroed. */
 static bool take_text(reader *r, char *out, size_t size)
 {
     size_t length = 0;
@@ -322,7 +322,7 @@ static bool read_flag(const char *word, bool *out)
     return *out || strcmp(word, "no") == 0;
 }
 
-/* One value of a member that is no text. */
+/* One value of a member that is not a text. */
 static bool read_value(const mv_state_member *m, const char *word, char *value)
 {
     uint64_t number;
@@ -355,7 +355,7 @@ static bool take_member(reader *r, uint32_t row)
     char word[64];
 
     if (r->out->is_given[row])
-        return fail(r, r->at, m->name, " is there twice");
+        return fail(r, r->at, m->name, " appears twice");
     r->out->is_given[row] = true;
     r->offsets[row] = (uint64_t)(r->at - r->start);
     if (m->kind == MV_MEMBER_TEXT)
@@ -365,13 +365,13 @@ static bool take_member(reader *r, uint32_t row)
         if (read_value(m, word, base + m->offset + i * m->size))
             continue;
         if (m->kind == MV_MEMBER_CHOICE)
-            mv_fail(r->err, MV_FORMAT, (uint64_t)(at - r->start), "%s is one of: %s", m->name,
+            mv_fail(r->err, MV_FORMAT, (uint64_t)(at - r->start), "%s must be one of: %s", m->name,
                     m->words);
         else
-            fail(r, at, "no value of ", m->name);
+            fail(r, at, "missing value of ", m->name);
         return false;
     }
-    return r->at == r->end || fail(r, r->at, "more values than expected of ", m->name);
+    return r->at == r->end || fail(r, r->at, "too many values of ", m->name);
 }
 
 static bool take_file(reader *r)
@@ -434,7 +434,7 @@ static bool take_bookmark(reader *r)
         !read_row(words[2], &b->cursor) || !mv_number_read_double(words[3], &b->from) ||
         !mv_number_read_double(words[4], &b->to) || b->from < 0 || b->to <= b->from ||
         !read_interval(words[5], b))
-        return fail(r, begin, "a bookmark is: file device cursor from to interval name", "");
+        return fail(r, begin, "a bookmark must be: file device cursor from to interval name", "");
     b->file = (uint32_t)file;
     if (!take_text(r, b->name, sizeof b->name))
         return false;
@@ -449,7 +449,7 @@ static bool take_bookmark_level(reader *r)
     mv_bookmarks *all = &r->out->bookmarks;
 
     if (all->count == 0 || *all->rows[all->count - 1].level)
-        return fail(r, r->at, "a level is of the bookmark before it", "");
+        return fail(r, r->at, "bookmark_level must follow a bookmark", "");
     return take_text(r, all->rows[all->count - 1].level, MV_BOOKMARK_LEVEL);
 }
 
@@ -467,7 +467,7 @@ static bool take_line(reader *r, bool has_files)
     for (uint32_t i = 0; i < mv_state_member_count; i++)
         if (mv_state_members[i].is_kept && strcmp(mv_state_members[i].name, name) == 0)
             return take_member(r, i);
-    return fail(r, at, "nothing has the name ", name);
+    return fail(r, at, "unknown name ", name);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------- */
@@ -477,7 +477,7 @@ static bool is_within(double value, double least, double most)
     return value >= least && value <= most;
 }
 
-/* A member whose value is out of its range; NULL: there is none. */
+/* A member whose value is out of range; NULL: there is none. */
 static const char *out_of_range(const mv_session *s)
 {
     const mv_view_state *now = &s->now;
@@ -507,7 +507,7 @@ static bool check_ranges(reader *r)
 
     for (uint32_t i = 0; name && i < mv_state_member_count; i++)
         if (strcmp(mv_state_members[i].name, name) == 0) {
-            mv_fail(r->err, MV_RANGE, r->offsets[i], "%s is out of its range", name);
+            mv_fail(r->err, MV_RANGE, r->offsets[i], "%s is out of range", name);
             return false;
         }
     return true;
@@ -520,7 +520,7 @@ static mv_session first_session(void)
     return (mv_session){.now = mv_view_state_first, .desk = mv_view_desk_first};
 }
 
-/* Takes the lines; *is_ended: there was a line "end", and nothing after it. */
+/* Reads the lines; *is_ended: there was a line "end", and nothing after it. */
 static bool take_lines(reader *r, const char *text_end, char separator, bool *is_ended)
 {
     const char *at = r->at;
@@ -533,7 +533,7 @@ static bool take_lines(reader *r, const char *text_end, char separator, bool *is
         while (r->at < r->end && *r->at == ' ')
             r->at++;
         if (*is_ended)
-            return fail(r, at, "something comes after the end", "");
+            return fail(r, at, "text after the line \"end\"", "");
         if (separator == '\n' && r->end - r->at == 3 && memcmp(r->at, "end", 3) == 0)
             *is_ended = next != NULL;
         else if (r->at < r->end && *r->at != '#' && !take_line(r, separator == '\n'))
@@ -555,7 +555,7 @@ mv_code mv_session_read(mv_arena *arena, mv_span text, mv_session *out, mv_err *
         return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a session has at most %d bytes",
                        MV_SESSION_MOST);
     if (text.length <= first || memcmp(start, first_line, first) != 0 || start[first] != '\n')
-        return mv_fail(err, MV_FORMAT, 0, "the first line is not \"%s\"", first_line);
+        return mv_fail(err, MV_FORMAT, 0, "the first line must be \"%s\"", first_line);
     r.at += first + 1;
     if (!take_lines(&r, start + text.length, '\n', &is_ended))
         return err->code;
@@ -577,7 +577,7 @@ mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_
     if (line.length > MV_SESSION_MOST)
         return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "a session has at most %d bytes",
                        MV_SESSION_MOST);
-    session.now.to = UINT32_MAX; /* not given: where the window ends anyway */
+    session.now.to = UINT32_MAX; /* not given: the window extends to the end */
     if (!take_lines(&r, start + line.length, ';', &is_ended) || !check_ranges(&r))
         return err->code;
     *out = session;

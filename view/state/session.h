@@ -1,5 +1,4 @@
-/* A session: which files are open and what is shown of them, as text. No file is read or written
- * here.
+/* A session as text: the open files and how they are shown. This code reads and writes no files.
  *
  *     memviz session 1
  *     path /data/train.pickle
@@ -11,18 +10,18 @@
  *     end
  *
  * A line is a member of view_state.def and its value: "yes" or "no", a word, a number, "none" for
- * no row, a text up to the end of the line. What is not there stays as a viewer begins. Lines that
- * begin with # and empty lines mean nothing. In texts a byte that is a control, not UTF-8, a
- * backslash or ';' is \xNN.
+ * no row, a text up to the end of the line. Missing members keep their defaults. Empty lines and
+ * lines that begin with # are ignored. In texts, control bytes, invalid UTF-8, backslashes and ';'
+ * are written as \xNN.
  *
- * Left out is what lasts for a moment, and means nothing without the rest of it: what has the
- * keyboard (MV_STATE_MOMENT of view_state.def), texts of fields that are not confirmed yet (that of
- * the search is: it is `search`), rows chosen in open lists, and where the keyboard's mark is,
- * which is a thing of the last frame, and of a window of that size. A session opens with every list
- * and field closed and the keyboard in the lower pane, as a window begins. So does the history of
- * Back: one step leads out of a session.
+ * Temporary state is omitted: the keyboard focus (MV_STATE_MOMENT of view_state.def), unconfirmed
+ * texts of fields (the search text counts as confirmed: it is `search`), rows selected in open
+ * lists, and the position of the keyboard's mark, which depends on the last frame and its window
+ * size. A session opens with every list and field closed and the keyboard in the lower pane, like a
+ * new window. The history of Back starts anew, too: one step leads out of a session.
  *
- * The same lines without the first, the paths and the last are what --state has, with ';' between.
+ * --state contains the same lines, separated by ';', without the first line, the paths and the last
+ * line.
  */
 #ifndef MV_SESSION_H
 #define MV_SESSION_H
@@ -34,27 +33,27 @@
 #include "view/state/bookmarks.h"
 #include "view/state/view_state.h"
 
-enum { MV_SESSION_MOST = 4 << 20 /* bytes of a text */, MV_SESSION_FILES = 1024 };
+enum { MV_SESSION_MOST = 4 << 20 /* maximum length of a session */, MV_SESSION_FILES = 1024 };
 
 typedef struct {
     uint32_t file_count;
     char **files; /* [file_count] paths, in the order of mv_view_state.file */
     mv_view_state now;
-    mv_view_desk desk; /* without what is not kept */
+    mv_view_desk desk; /* only members that are kept */
     mv_bookmarks bookmarks;
-    bool is_given[MV_STATE_MOST]; /* rows of mv_state_members that the text has */
+    bool is_given[MV_STATE_MOST]; /* rows of mv_state_members that the text contains */
 } mv_session;
 
-/* Notes that the text has the member of session->now or session->desk that is at `member`. */
+/* Records that the text contains the member of session->now or session->desk at `member`. */
 void mv_session_give(mv_session *session, const void *member);
 
-/* NULL when memory is out. mv_session_line writes only members that are given, and bookmarks. */
+/* NULL when out of memory. mv_session_line writes only given members, and bookmarks. */
 const char *mv_session_text(mv_arena *arena, const mv_session *session);
 const char *mv_session_line(mv_arena *arena, const mv_session *session);
 
-/* Read strictly: an unknown member, one that is there twice, a value out of its range or a missing
- * end fail with the byte where it is and a sentence; *out is unchanged then. Texts are copied. What
- * only a file can tell, such as how many events there are, is not checked. */
+/* Reads strictly: an unknown or repeated member, a value out of range or a missing end is an error
+ * with its byte offset and a sentence; *out is unchanged then. Texts are copied. Values that depend
+ * on the file, such as event numbers, are not checked. */
 mv_code mv_session_read(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
 mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_err *err);
 

@@ -1,9 +1,9 @@
-/* Where the keyboard is in the window: a place, and in it one of the zones that a click would find.
+/* The keyboard's position in the window: a place, and in it one of the clickable zones.
  *
  *     Tab, F6       the next place: toolbar, main, tabs, lower (Shift: the one before)
- *     arrows        the next zone; a pane that has more to choose from than zones gets keys itself
+ *     arrows        the next zone; a pane whose items are not all zones handles keys itself
  *                   (view/panes/panes.h)
- *     Enter         runs the command of the zone, as a click does */
+ *     Enter         runs the command of the zone, like a click */
 #ifndef MV_SPOT_H
 #define MV_SPOT_H
 
@@ -19,12 +19,12 @@ typedef enum {
 
 typedef struct {
     uint8_t place;         /* mv_window_part */
-    bool is_shown;         /* it has a mark: a key moved it, and no button was pressed since */
-    bool has_moved;        /* since the last frame: a list scrolls to its row */
-    bool is_inside;        /* the pane takes the keys, and shows where it is */
-    mv_command_id command; /* of the zone; MV_DO_NOTHING: the place, or what is in the pane */
+    bool is_shown;         /* marked: a key moved it, and no button was pressed since */
+    bool has_moved;        /* it moved since the last frame: a list scrolls to its row */
+    bool is_inside;        /* the pane handles the keys, and shows its position itself */
+    mv_command_id command; /* of the zone; MV_DO_NOTHING: the place, or inside the pane */
     uint64_t arg;
-    uint32_t copy; /* which of several zones with this command and number, in order of painting */
+    uint32_t copy; /* index among zones with the same command and number, in painting order */
 } mv_spot;
 
 #endif

@@ -1,11 +1,11 @@
-/* What the user does, without a window system's types. Coordinates are pixels of the scene. */
+/* User inputs, without a window system's types. Coordinates are pixels of the scene. */
 #ifndef MV_USER_INPUT_H
 #define MV_USER_INPUT_H
 
 #include <stdint.h>
 
 typedef enum {
-    MV_INPUT_KEY,     /* `key` went down, or repeats */
+    MV_INPUT_KEY,     /* `key` was pressed, or repeats */
     MV_INPUT_KEY_UP,  /* `key` was released */
     MV_INPUT_TEXT,    /* `text` was typed */
     MV_INPUT_MOVE,    /* the pointer is at x, y */
@@ -19,7 +19,7 @@ typedef enum {
 enum { MV_MOD_SHIFT = 1, MV_MOD_CTRL = 2, MV_MOD_ALT = 4 };
 enum { MV_BUTTON_LEFT = 1, MV_BUTTON_MIDDLE = 2, MV_BUTTON_RIGHT = 3 };
 
-/* Keys that are characters are those characters, letters as capitals: 'W', '/', '0'. */
+/* Character keys have the character's code, letters in upper case: 'W', '/', '0'. */
 enum {
     MV_KEY_ESCAPE = 27,
     MV_KEY_ENTER = 13,
@@ -47,7 +47,7 @@ typedef struct {
     float x, y;
     float dx, dy;
     char text[32];    /* UTF-8, NUL-terminated */
-    const char *path; /* alive during the call */
+    const char *path; /* valid during the call */
 } mv_input;
 
 #endif

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- first values ------------------------------------------------------------------------- */
+/* ---- defaults ----------------------------------------------------------------------------- */
 
 const mv_view_state mv_view_state_first = {
 #define MV_STATE_PLACE(kind, name, first, words) .name = first,

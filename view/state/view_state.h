@@ -1,5 +1,5 @@
-/* The state of a view: all that the user chose, as plain data. view/intents/ writes it; all others
- * read it. Its members are rows of view_state.def. */
+/* The state of a view: everything chosen by the user, as plain data. view/intents/ writes it; all
+ * other code reads it. Its members are rows of view_state.def. */
 #ifndef MV_VIEW_STATE_H
 #define MV_VIEW_STATE_H
 
@@ -42,11 +42,10 @@ typedef enum {
         MV_COLOUR_COUNT
 } mv_colour_mode;
 
-/* What is done with the hits of a search. */
+/* How the hits of a search are shown. */
 typedef enum { MV_SHOW_ALL, MV_SHOW_HIGHLIGHT, MV_SHOW_ISOLATE, MV_SHOW_COUNT } mv_show;
 
-/* The order of the ranks' lanes: as files were opened, the highest peak first, or those that differ
- * from most first. */
+/* The order of the ranks' lanes: order of opening, highest peak first, or most different first. */
 typedef enum {
     MV_LANES_BY_FILE,
     MV_LANES_BY_PEAK,
@@ -54,7 +53,7 @@ typedef enum {
     MV_LANES_COUNT
 } mv_lane_order;
 
-/* What has the keyboard instead of the panes. */
+/* The keyboard focus, if not the panes. */
 typedef enum {
     MV_FOCUS_PANES,
     MV_FOCUS_SEARCH,
@@ -62,8 +61,8 @@ typedef enum {
     MV_FOCUS_OPEN,
     MV_FOCUS_EXPORT,
     MV_FOCUS_GO,
-    MV_FOCUS_BOOKMARK, /* the name of a new one */
-    MV_FOCUS_MENU,     /* a list, likewise */
+    MV_FOCUS_BOOKMARK, /* the name of a new bookmark */
+    MV_FOCUS_MENU,     /* a list: arrows and Enter, no text */
     MV_FOCUS_DEVICES,  /* a list: arrows and Enter, no text */
     MV_FOCUS_COUNT
 } mv_focus;
@@ -79,13 +78,13 @@ typedef enum {
 } mv_menu;
 
 enum {
-    MV_SEARCH_TEXT = 2048 /* most bytes of a search */,
+    MV_SEARCH_TEXT = 2048 /* maximum length of a search in bytes */,
     MV_MOST_TABLES = 8,
     MV_MOST_COLUMNS = 8,
     MV_STATE_MOST = 96
 };
 
-/* How large texts can be, and how high the lower pane. */
+/* Limits for the size of texts and for the height of the lower pane. */
 #define MV_LEAST_SCALE 0.5
 #define MV_MOST_SCALE  4.0
 #define MV_LEAST_LOWER 0.12
@@ -93,15 +92,15 @@ enum {
 
 /* Kinds of members. */
 #define MV_STATE_FLAG(name)   bool name;
-#define MV_STATE_CHOICE(name) uint8_t name; /* a number of one of `words` */
+#define MV_STATE_CHOICE(name) uint8_t name; /* the number of a word in `words` */
 #define MV_STATE_COUNT(name)  uint32_t name;
 #define MV_STATE_ROW(name)    uint32_t name; /* MV_NO_ROW: none */
 #define MV_STATE_BYTES(name)  uint64_t name;
 #define MV_STATE_REAL(name)   double name;               /* finite */
-#define MV_STATE_TEXT(name)   char name[MV_SEARCH_TEXT]; /* UTF-8; zeros to its end */
+#define MV_STATE_TEXT(name)   char name[MV_SEARCH_TEXT]; /* UTF-8, zero-padded */
 #define MV_STATE_NONE(...)
 
-/* Where the user is. */
+/* The user's place. */
 typedef struct {
 #define MV_STATE_PLACE(kind, name, first, words) MV_STATE_##kind(name)
 #define MV_STATE_PLACES(kind, name, count)       MV_STATE_##kind(name[count])
@@ -116,7 +115,7 @@ typedef struct {
 #undef MV_STATE_MOMENT
 } mv_view_state;
 
-/* How the window is set, wherever the user is. */
+/* The setup of the window, at any place. */
 typedef struct {
 #define MV_STATE_PLACE                            MV_STATE_NONE
 #define MV_STATE_PLACES                           MV_STATE_NONE
@@ -131,11 +130,11 @@ typedef struct {
 #undef MV_STATE_MOMENT
 } mv_view_desk;
 
-/* The first values. */
+/* The defaults. */
 extern const mv_view_state mv_view_state_first;
 extern const mv_view_desk mv_view_desk_first;
 
-/* A member, for those who go through all of them. */
+/* A member, for code that iterates over all of them. */
 typedef enum {
     MV_MEMBER_FLAG,
     MV_MEMBER_CHOICE,
@@ -148,12 +147,12 @@ typedef enum {
 
 typedef struct {
     const char *name;
-    const char *words; /* of CHOICE, with a space between */
+    const char *words; /* for CHOICE, separated by spaces */
     uint32_t kind;     /* mv_member_kind */
     uint32_t count;    /* 1; more: an array */
     size_t offset, size;
-    bool is_of_desk; /* else of mv_view_state */
-    bool is_kept;    /* in a session */
+    bool is_of_desk; /* member of the desk, otherwise of mv_view_state */
+    bool is_kept;    /* kept in a session */
 } mv_state_member;
 
 extern const mv_state_member mv_state_members[];

@@ -17,7 +17,7 @@ const char *mv_align_name(mv_align by)
     return by < MV_ALIGN_COUNT ? names[by] : "";
 }
 
-/* ---- what is possible -------------------------------------------------------------------- */
+/* ---- possible alignments ----------------------------------------------------------------- */
 
 static bool has_times(const mv_events *e)
 {
@@ -108,7 +108,7 @@ static double time_at(const mv_events *e, double place)
     return time + (place - whole) * ((double)e->time_us[whole + 1] - time);
 }
 
-/* The first event at a time; between two of them when there is none. */
+/* The event at a time; a fraction between two events if there is none. */
 static double event_at(const mv_events *e, double time)
 {
     mv_bisect b = mv_bisect_over(0, e->count);
@@ -119,7 +119,7 @@ static double event_at(const mv_events *e, double time)
                                                                  : (double)b.low - 0.5;
 }
 
-/* Before the first step and after the last one both advance by as many events. */
+/* Before the first step and after the last one, both advance by the same number of events. */
 static double by_step(const mv_alignment *a, double place)
 {
     mv_bisect b = mv_bisect_over(1, a->step_count);
@@ -137,7 +137,7 @@ static double by_step(const mv_alignment *a, double place)
     return a->steps[1][k] + share * ((double)a->steps[1][k + 1] - a->steps[1][k]);
 }
 
-/* The last of several events at a time. */
+/* The last of several events at the same time. */
 static double last_of(const mv_events *e, double event)
 {
     uint32_t last = event < e->count ? (uint32_t)event : e->count - 1;
@@ -153,8 +153,8 @@ static double width_of(const mv_events *e)
     return e->count ? e->count : 1;
 }
 
-/* The event of the other one at a place, with a fraction between two of them; negative: it has not
- * begun; more than there are: it has ended. */
+/* The other recording's event at a place, with a fraction between two events; negative: before its
+ * first event; larger than its count: after its last event. */
 static double event_there(const mv_alignment *a, double place)
 {
     double time;
@@ -219,7 +219,7 @@ bool mv_alignment_shows(const mv_alignment *a, uint32_t event)
 
 /* ---- the best one ------------------------------------------------------------------------- */
 
-/* At least half of its events are to be seen, and at half of the places there are some. */
+/* At least half of its events must be visible, and at least half of the places must have some. */
 static bool is_mostly_shown(const mv_alignment *a)
 {
     uint32_t begin, seen = 0;

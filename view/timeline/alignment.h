@@ -1,12 +1,12 @@
-/* How two recordings are laid over each other: which events of one are at a place of the other.
+/* How two recordings are aligned: the events of one recording at a place of the other.
  *
  *     CLOCK   equal times are at equal places
  *     STEPS   the k-th step is at the k-th step; between two steps both advance evenly
  *     START   both begin at the left, and time passes equally fast
- *     SHARE   both begin at the left and end at the right: half of the events is at half
+ *     SHARE   both begin at the left and end at the right: half of the events are at half
  *
- * Places are fractions of events of the recording that is shown, "here"; the other one is "there".
- * Only SHARE always shows all of the other one. */
+ * Places are fractions of events of the shown recording, "here"; the other one is "there". Only
+ * SHARE always shows all of the other recording. */
 #ifndef MV_ALIGNMENT_H
 #define MV_ALIGNMENT_H
 
@@ -35,24 +35,24 @@ typedef struct {
     uint32_t step_count;      /* of both */
 } mv_alignment;
 
-/* Devices that are shown; steps are known of judged ones only. What is not possible (there are no
- * times, no overlap, fewer than two steps) becomes SHARE. */
+/* Both devices must be shown; steps are known only for devices with finished reports. An impossible
+ * alignment (no times, no overlap, fewer than two steps) becomes SHARE. */
 mv_alignment mv_alignment_make(const mv_document_device *here, const mv_document_device *there,
                                mv_align wanted);
 
-/* The first of CLOCK, STEPS and START that is possible, overlaps at least half of each of the
- * others and shows the peak of each; else SHARE. O(count log n). */
+/* The first of CLOCK, STEPS and START that is possible, overlaps at least half of each other
+ * recording and shows the peak of each; otherwise SHARE. O(count log n). */
 mv_align mv_alignment_best(const mv_document_device *here, const mv_document_device *const *others,
                            uint32_t count);
 
-/* The moments of the other recording at the places [from, to), in the form of
- * mv_viewport_column; false: it has not begun there, or has ended. */
+/* The moments of the other recording at the places [from, to), in the form of mv_viewport_column;
+ * false: outside that recording. */
 bool mv_alignment_column(const mv_alignment *a, double from, double to, mv_window *out);
 
-/* The moment there that is shown at a place; false likewise. */
+/* The other recording's moment at a place; false: outside that recording. */
 bool mv_alignment_moment(const mv_alignment *a, double place, uint32_t *out);
 
-/* Whether an event of the other one is at some place of this one. */
+/* Whether an event of the other recording is at some place of this one. */
 bool mv_alignment_shows(const mv_alignment *a, uint32_t event);
 
 bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b);

@@ -6,7 +6,7 @@
 
 enum { POLE = 12, CLOTH = 8, GRIP = 12 };
 
-/* A flag whose pole ends at x, y; a click goes to its bookmark. */
+/* A flag with the foot of its pole at x, y; a click goes to its bookmark. */
 static void flag(mv_view *view, float x, float y, uint32_t row)
 {
     mv_ui *ui = &view->ui;

@@ -15,7 +15,7 @@ bool mv_device_lane_is_there(const mv_document *document, const mv_document_devi
     return mv_document_has_ledger(document) && e->count > 0 && e->time_us[0] != MV_NO_TIME;
 }
 
-/* The last time that the file has. */
+/* The last time in the file. */
 static int64_t end_of(const mv_trace *read)
 {
     const mv_api_calls *c = &read->api_calls;
@@ -69,7 +69,7 @@ static bool find_borders(mv_arena *arena, mv_device_lane *lane, int64_t *edges)
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* The part that a library of the series is in. */
+/* The part for a library of the series. */
 static mv_device_part part_of(const mv_ledger_series *s, uint32_t library)
 {
     uint32_t rank = 0;
@@ -83,7 +83,7 @@ static mv_device_part part_of(const mv_ledger_series *s, uint32_t library)
                                     : MV_DEVICE_OTHERS - MV_DEVICE_LIBRARY);
 }
 
-/* Memory of PyTorch that no block has: its calls hold at least that. */
+/* Splits PyTorch's memory into blocks and the rest: its calls hold at least that. */
 static void split(mv_device_parts *parts, uint64_t unused)
 {
     int64_t *b = parts->bytes;

@@ -1,10 +1,10 @@
-/* The whole device over a window of the timeline: who held its memory, and what NVML saw in use. A
- * worker finds it, for the pixel columns of the plot.
+/* The whole device over a window of the timeline: the holders of its memory, and the use sampled by
+ * NVML. A worker computes it for the pixel columns of the plot.
  *
- *     events      5    6         7    8        time of a column: that of its place on the clock,
+ *     events      5    6         7    8        time of a column: from its place on the clock,
  *     columns   |  |  |  |  |  |  |  |  |      between two events in proportion
  *
- * A column has the moment when calls held most in it (analyze/ledger/ledger_columns.h). */
+ * A column shows its moment with the most bytes held by calls (analyze/ledger/ledger_columns.h). */
 #ifndef MV_DEVICE_LANE_H
 #define MV_DEVICE_LANE_H
 
@@ -15,16 +15,16 @@
 
 /* From bottom to top. */
 typedef enum {
-    MV_DEVICE_ALLOCATED, /* PyTorch's blocks; all of PyTorch where the level does not tell */
-    MV_DEVICE_UNUSED,    /* what PyTorch reserves beyond them */
-    MV_DEVICE_LIBRARY,   /* those that hold most */
+    MV_DEVICE_ALLOCATED, /* PyTorch's blocks; all PyTorch memory if the level cannot split it */
+    MV_DEVICE_UNUSED,    /* reserved by PyTorch beyond its blocks */
+    MV_DEVICE_LIBRARY,   /* the libraries that hold most */
     MV_DEVICE_OTHERS = MV_DEVICE_LIBRARY + 3,
     MV_DEVICE_CONTEXT,
     MV_DEVICE_UNEXPLAINED,
     MV_DEVICE_PARTS
 } mv_device_part;
 
-/* Bytes of each; the last two may be negative, as in the ledger. */
+/* Bytes of each part; the last two may be negative, as in the ledger. */
 typedef struct {
     int64_t bytes[MV_DEVICE_PARTS];
 } mv_device_parts;
@@ -32,7 +32,7 @@ typedef struct {
 /* Compared byte by byte. */
 MV_PLAIN_BEGIN
 typedef struct {
-    double x, dx; /* place on the clock at the left edge, and of a pixel */
+    double x, dx; /* place on the clock at the left edge, and width of a pixel */
     const mv_document *document;
     const mv_document_device *device;
     uint32_t first, end; /* events that are shown */
@@ -42,26 +42,26 @@ MV_PLAIN_END
 
 typedef struct mv_device_lane {
     mv_device_lane_ask ask;
-    double *border; /* [ask.columns + 1] of the columns, in events */
+    double *border; /* [ask.columns + 1] borders of the columns, in events */
     mv_ledger_columns found;
     mv_device_parts *parts; /* [ask.columns] */
     bool has_unused;        /* MV_DEVICE_UNUSED is known */
 } mv_device_lane;
 
-/* Whether there is a lane for the device. */
+/* Whether the device has a lane. */
 bool mv_device_lane_is_there(const mv_document *document, const mv_document_device *device);
 
-/* A mv_job_fn; NULL when memory is out. */
+/* A mv_job_fn; NULL when out of memory. */
 void *mv_device_lane_find(mv_arena *arena, void *context, const void *ask);
 
-/* The name of a part: "PyTorch: allocated", "NCCL"; NULL: this device has none. */
+/* The name of a part: "PyTorch: allocated", "NCCL"; NULL: this device does not have the part. */
 const char *mv_device_part_name(const mv_device_lane *lane, mv_device_part part);
 
-/* The parts of a ledger; `unused` as mv_document_unused. */
+/* The parts of a ledger; `unused` as in mv_document_unused. */
 mv_device_parts mv_device_parts_of(const mv_device_lane *lane, const mv_ledger_answer *ledger,
                                    uint64_t unused);
 
-/* The time of a place on the axis, in events. */
+/* The time of a place on the axis, given in events. */
 int64_t mv_device_lane_time(const mv_document *document, const mv_document_device *device,
                             double event);
 

@@ -10,7 +10,7 @@ static bool is_shown(const mv_document_device *d)
     return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED;
 }
 
-/* The devices of all files that are shown; at most `most` of them. */
+/* The shown devices of all files, up to `most`. */
 static uint32_t list(const mv_ranks_ask *ask, mv_judged_ranks *out)
 {
     uint32_t count = 0;

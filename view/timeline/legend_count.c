@@ -93,7 +93,7 @@ static void count_highest(mv_legend *l, const mv_legend_source *from, uint32_t r
     g->alloc = rank;
 }
 
-/* What is alive at a moment. False: there is more. */
+/* Adds the rows alive at a moment. False: there are more. */
 static bool walk_alive(mv_legend *l, const mv_legend_source *from, uint32_t event,
                        void (*count)(mv_legend *, const mv_legend_source *, uint32_t),
                        uint32_t *most)
@@ -118,7 +118,7 @@ static void see(mv_legend *l, const mv_legend_source *from, uint32_t rank)
         g->alloc = rank;
 }
 
-/* The part of a tile that is in the window. */
+/* Adds the part of a tile in the window. */
 static void see_tile(mv_legend *l, const mv_legend_source *from, const mv_tile_quad *q)
 {
     const mv_tile *t = q->tile;
@@ -155,14 +155,14 @@ static bool walk_tiles(mv_legend *l, const mv_legend_source *from, uint32_t *mos
     return true;
 }
 
-/* ---- the end ----------------------------------------------------------------------------- */
+/* ---- finishing --------------------------------------------------------------------------- */
 
 static uint64_t weight(const mv_legend_group *g)
 {
     return g->bytes > g->high_bytes ? g->bytes : g->high_bytes;
 }
 
-/* Leaves out what has neither bytes nor a pixel. */
+/* Drops groups with neither bytes nor a pixel. */
 static void sift(mv_legend *l, const mv_legend_source *from)
 {
     l->rest = from->rest;
@@ -177,7 +177,7 @@ static void sift(mv_legend *l, const mv_legend_source *from)
     }
 }
 
-/* Leaks, then what holds most at either moment, then what has a pixel. */
+/* Leaks first, then groups with the most bytes at either moment, then groups with a pixel. */
 static int important_first(const void *left, const void *right, const void *context)
 {
     const mv_legend_group *a = left, *b = right;
@@ -286,7 +286,7 @@ static int steps_in_order(const void *left, const void *right, const void *conte
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Adds groups [from, to) to a row. */
+/* Merges groups [from, to) into a row. */
 static void take(const mv_legend *l, uint32_t from, uint32_t to, mv_legend_row *row)
 {
     for (uint32_t i = from; i < to; i++) {

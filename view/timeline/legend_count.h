@@ -1,6 +1,6 @@
-/* The groups that a legend has rows for: every one (view/frame/colour_groups.h) that has a
- * pixel in the window, or bytes at the moment that the legend tells about, or at the highest moment
- * of the window. Added up a part in each frame, so that no frame waits. */
+/* Counts the groups in a legend: every group (view/frame/colour_groups.h) with a pixel in the
+ * window, or with bytes at the legend's moment or at the window's highest moment. Each frame adds a
+ * part, so that no frame waits. */
 #ifndef MV_LEGEND_COUNT_H
 #define MV_LEGEND_COUNT_H
 
@@ -10,31 +10,31 @@
 
 enum { MV_LEGEND_MOST = 40 }; /* rows */
 
-/* The bit of the group for what did not fit into the table: never a row of its own. */
+/* The bit of the group for everything that does not fit the table: it never has a row. */
 #define MV_GROUP_REST ((uint64_t)1 << 50)
 
 typedef struct {
     uint64_t key;        /* of the group */
-    uint64_t bytes;      /* alive at the moment */
+    uint64_t bytes;      /* alive at the legend's moment */
     uint64_t high_bytes; /* alive at the highest moment of the window */
-    uint32_t blocks;     /* alive at the moment */
+    uint32_t blocks;     /* alive at the legend's moment */
     uint32_t alloc;      /* one of them */
-    bool is_used;        /* the place in the table is taken */
+    bool is_used;        /* the slot in the table is used */
     bool is_seen;        /* it has a pixel */
-    bool is_rest;        /* never a row of its own: no room in the table, or no colour of its own */
-    const char *label;   /* of the first groups; NULL: not made */
+    bool is_rest;        /* never a separate row: no room in the table, or no colour */
+    const char *label;   /* for the first groups; NULL: not made */
 } mv_legend_group;
 
 /* Compared byte by byte. */
 MV_PLAIN_BEGIN
 typedef struct {
     uint64_t colours; /* mv_view_colour_key */
-    uint64_t only;    /* identifies the rows that are drawn */
-    uint64_t tiles;   /* identifies what is in the window; 0: only moments count */
+    uint64_t only;    /* identifies the drawn rows */
+    uint64_t tiles;   /* identifies the content of the window; 0: only moments count */
     const mv_document_device *device;
-    size_t search;  /* identifies the hits; 0: there are none */
-    uint32_t event; /* the moment */
-    uint32_t high;  /* the highest moment of the window; else `event` */
+    size_t search;  /* identifies the hits; 0: no search */
+    uint32_t event; /* the legend's moment */
+    uint32_t high;  /* the highest moment of the window; otherwise `event` */
 } mv_legend_ask;
 MV_PLAIN_END
 
@@ -47,25 +47,24 @@ typedef struct {
     mv_legend_ask ask;
     /* progress */
     uint8_t part;
-    uint32_t next;  /* rank, or tile */
-    uint32_t count; /* groups */
-    uint32_t named; /* the first of them, which may have a row of their own */
-    mv_legend_group
-        *groups;          /* a hash table while counting; then [count], the most important first */
-    mv_legend_sum all;    /* of all groups, at the moment */
-    mv_legend_sum hits;   /* part of it */
-    mv_legend_sum hidden; /* alive at the moment, and not drawn */
-    uint32_t rest;        /* the colour of groups without a row of their own; 0: each has its own */
+    uint32_t next;           /* rank, or tile */
+    uint32_t count;          /* groups */
+    uint32_t named;          /* number of groups at the front that may have separate rows */
+    mv_legend_group *groups; /* a hash table while counting; then [count], most important first */
+    mv_legend_sum all;       /* sum of all groups, at the moment */
+    mv_legend_sum hits;      /* part of `all` */
+    mv_legend_sum hidden;    /* alive at the moment, but not drawn */
+    uint32_t rest;           /* the colour of groups without a separate row; 0: each has its own */
     bool is_done;
     mv_arena labels;
 } mv_legend;
 
 /* One row as shown. */
 typedef struct {
-    uint64_t key; /* of a group */
+    uint64_t key; /* key of a group */
     bool is_others;
     bool is_all_leaks; /* leaks of several lines or stacks */
-    uint32_t groups;   /* this many are in it */
+    uint32_t groups;   /* number of groups in the row */
     uint32_t colour;   /* 0: none */
     uint64_t bytes;
     uint32_t blocks;
@@ -79,28 +78,28 @@ typedef struct {
     mv_legend_row row[MV_LEGEND_MOST];
 } mv_legend_rows;
 
-/* What is counted from. */
+/* The data to count. */
 typedef struct {
     mv_colouring colouring;
     const mv_index *index;
-    const uint64_t *only;          /* a bit a rank: the rows that are drawn; NULL: all */
+    const uint64_t *only;          /* one bit for each rank: the drawn rows; NULL: all */
     const mv_filter_bits *matches; /* NULL: there is no search */
     const mv_tile_frame *tiles;    /* of this frame; NULL: none */
-    const uint32_t *seen;          /* [seen_count] ranks that have a pixel besides; NULL: none */
-    const uint32_t *spikes;        /* [spike_count] likewise; MV_NO_ROW: none */
+    const uint32_t *seen;          /* [seen_count] other ranks with a pixel; NULL: none */
+    const uint32_t *spikes;        /* [spike_count] spikes; MV_NO_ROW: none */
     uint32_t seen_count, spike_count;
-    uint32_t rest; /* the colour of all groups that are not seen; 0: each has its own */
+    uint32_t rest; /* the colour of all groups without a pixel; 0: each has its own */
 } mv_legend_source;
 
-/* Begins anew; `arena` keeps the table. False when memory is out. */
+/* Starts counting; `arena` keeps the table. False when out of memory. */
 bool mv_legend_begin(mv_legend *legend, mv_arena *arena, const mv_legend_ask *ask);
 
-/* Counts on, `most` allocations at most; true when it is done. */
+/* Continues counting, up to `most` allocations; true when finished. */
 bool mv_legend_count(mv_legend *legend, mv_arena *arena, const mv_legend_source *from,
                      uint32_t most);
 
-/* At most `most` rows, as they are shown: leaks first, then most bytes first, then what has none;
- * steps in their own order. What has no row of its own is in the last one. */
+/* Up to `most` rows, as shown: leaks first, then most bytes first, then rows without bytes; steps
+ * in their fixed order. The last row collects all groups without a separate row. */
 void mv_legend_choose(const mv_legend *legend, const mv_colouring *colouring, const mv_theme *theme,
                       mv_scene *scene, uint32_t most, mv_legend_rows *out);
 

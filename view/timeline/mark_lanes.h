@@ -13,11 +13,11 @@ enum { MV_MOST_NESTED = 3, MV_MOST_LANES = MV_MOST_NESTED + 2 };
 
 typedef struct {
     uint32_t from, to; /* events [from, to); equal: a mark */
-    mv_string_id name; /* MV_NO_STRING: a step, which has its number */
+    mv_string_id name; /* MV_NO_STRING: a step, identified by its number */
 } mv_lane_row;
 
 typedef struct {
-    const char *title; /* "annotations", "marks", "steps"; "" of inner annotations */
+    const char *title; /* "annotations", "marks", "steps"; "" for inner annotations */
     uint32_t count;
     mv_lane_row *rows; /* [count] by `from`; they do not overlap */
 } mv_lane;
@@ -26,19 +26,19 @@ typedef struct {
     uint32_t count;
     mv_lane lanes[MV_MOST_LANES]; /* outermost first */
     uint32_t begin_count;
-    uint32_t *begins; /* [begin_count] events at which something begins, ascending, each once */
+    uint32_t *begins; /* [begin_count] events at which rows begin, ascending, distinct */
 } mv_mark_lanes;
 
-/* `steps` NULL: not known. Ranges nested deeper than MV_MOST_NESTED are left out. O(n log n) in
- * marks and steps. Fails only when memory runs out. */
+/* `steps` NULL: unknown. Ranges nested deeper than MV_MOST_NESTED are omitted. O(n log n) in marks
+ * and steps. Fails only when out of memory. */
 mv_code mv_mark_lanes_find(mv_arena *arena, const mv_trace_marks *trace_marks,
                            const mv_steps *steps, uint32_t events, mv_mark_lanes *out, mv_err *err);
 
-/* The first row of a lane that ends after `event` (of a mark: is at it or after it); `count` when
- * there is none. */
+/* The first row of a lane that ends after `event` (for a mark: at or after it); `count` when there
+ * is none. */
 uint32_t mv_lane_after(const mv_lane *lane, uint32_t event);
 
-/* The nearest of ascending events before, or after, `event` (MV_BEFORE: before all); MV_NO_ROW when
+/* The nearest of ascending events before or after `event` (MV_BEFORE: before all); MV_NO_ROW when
  * there is none. */
 uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event);
 uint32_t mv_event_after(const uint32_t *events, uint32_t count, uint32_t event);

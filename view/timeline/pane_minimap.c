@@ -4,13 +4,13 @@
 
 #include "view/timeline/plot.h"
 
-/* Whether a plot over time is shown above it: what the pane keeps is of this frame. */
+/* Whether a plot over time is shown above it: the pane's data belong to this frame then. */
 static bool is_below_plot(const mv_view *view)
 {
     return view->timeline->has_viewport && view->now->main != MV_MAIN_STATE;
 }
 
-/* The minimap has the same clock as the plot above it, and shows all of the trace. */
+/* The minimap has the same clock as the plot above it, and shows the whole trace. */
 bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out)
 {
     const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now->main == MV_MAIN_SEGMENTS);
@@ -117,9 +117,10 @@ void mv_minimap_paint(mv_view *view, mv_box box)
     area(view, &at, false, mv_site_colour(0));
     ticks(view, &at);
     window_box(view, &at);
-    mv_ui_zone(&view->ui, box, MV_DO_NOTHING, 0,
-               pane->drag.kind == MV_DRAG_NONE
-                   ? "Drag the window, or its edges; outside: a new one; double-click: everything"
-                   : "");
+    mv_ui_zone(
+        &view->ui, box, MV_DO_NOTHING, 0,
+        pane->drag.kind == MV_DRAG_NONE
+            ? "Drag the window, or its edges; outside: a new window; double-click: everything"
+            : "");
     mv_bookmark_flags(view, &at, at.box.y + mv_ui_px(&view->ui, 12));
 }

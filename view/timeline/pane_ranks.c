@@ -17,8 +17,8 @@ enum {
     MARK = 4,
     GAP = 3,
     MOST_EVENTS_OOM = 1000,
-    FIRST_COLUMNS = 60000, /* of all lanes, in the first frame of a window */
-    EXACT_COLUMNS = 6000   /* made exact in each frame after it */
+    FIRST_COLUMNS = 60000, /* for all lanes, in the first frame of a window */
+    EXACT_COLUMNS = 6000   /* made exact in each later frame */
 };
 
 typedef struct {
@@ -26,14 +26,14 @@ typedef struct {
     mv_ranks_pane *pane;
     mv_device_row *rows;
     uint32_t count, shown;
-    uint32_t judged; /* devices of them whose reports are ready */
+    uint32_t judged; /* devices among them with finished reports */
     mv_align by;
     float high;        /* of a lane */
     uint32_t room;     /* lanes that fit */
-    double top;        /* bytes of one scale for all */
-    uint32_t *outlier; /* [count] the first reason why a row is called an outlier; MV_NO_ROW */
-    uint32_t left;     /* columns that this frame may make exact */
-    double place;      /* whose values are shown: the pointer's, or else the cursor's */
+    double top;        /* bytes at the top of the common scale */
+    uint32_t *outlier; /* [count] the first reason why a row is an outlier; or MV_NO_ROW */
+    uint32_t left;     /* columns that this frame may still make exact */
+    double place;      /* place of the displayed values: the pointer, or else the cursor */
     const mv_judged_ranks *found;
 } ranks_frame;
 
@@ -146,9 +146,9 @@ static double common_top(const ranks_frame *f)
     return mv_viewport_top(most);
 }
 
-/* ---- what `ranks` says ------------------------------------------------------------------- */
+/* ---- results of `ranks` ----------------------------------------------------------------- */
 
-/* All are known once nothing is loading: earlier answers would soon be wrong. */
+/* Waits until nothing is loading: earlier results would soon be wrong. */
 static const mv_judged_ranks *ask_ranks(const ranks_frame *f)
 {
     mv_view *view = f->p.view;
@@ -162,7 +162,7 @@ static const mv_judged_ranks *ask_ranks(const ranks_frame *f)
     return is_current ? found : NULL;
 }
 
-/* The `nth` reason why a row is called an outlier; NULL: there are not so many. */
+/* The `nth` reason why a row is an outlier; NULL: there are fewer. */
 static const mv_rank_outlier *outlier_of(const ranks_frame *f, const mv_device_row *row,
                                          uint32_t nth)
 {
@@ -174,7 +174,7 @@ static const mv_rank_outlier *outlier_of(const ranks_frame *f, const mv_device_r
                : NULL;
 }
 
-/* Ranks are the rows that are shown, and outliers are in order of ranks. */
+/* Ranks are the shown rows, and outliers are in order of ranks. */
 static bool find_outliers(ranks_frame *f)
 {
     const mv_ranks *found = f->found ? &f->found->found : NULL;
@@ -196,7 +196,7 @@ static bool find_outliers(ranks_frame *f)
 /* ---- the order of the lanes --------------------------------------------------------------- */
 
 typedef struct {
-    uint64_t height; /* the highest lane is the first */
+    uint64_t height; /* the highest lane comes first */
     uint32_t row;
 } lane_key;
 
@@ -299,7 +299,7 @@ static void paint_ooms(const lane_frame *l)
                        ui->theme->alarm);
 }
 
-/* It begins before this picture, or continues after it: a triangle that points there. */
+/* It begins before this picture, or continues after it: a triangle points there. */
 static void paint_more(const lane_frame *l, bool is_left)
 {
     mv_ui *ui = l->f->p.ui;
@@ -312,7 +312,7 @@ static void paint_more(const lane_frame *l, bool is_left)
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = ui->theme->text});
 }
 
-/* Many lanes share what a frame has time for. */
+/* Lanes share the time available in a frame. */
 static void find_columns(const lane_frame *l)
 {
     const mv_plot *p = &l->f->p;
@@ -379,7 +379,7 @@ static const char *status_of(const mv_device_row *row)
     if (stage == MV_DOCUMENT_FAILED)
         return row->document->why;
     if (stage == MV_DOCUMENT_OPENED && row->device == MV_NO_ROW)
-        return "it has no memory of a GPU";
+        return "it has no GPU memory";
     return "not ready yet";
 }
 
@@ -400,7 +400,7 @@ static const char *tip_of(lane_frame *l)
     return mv_scene_format(scene, "%s\nclick: show it", text);
 }
 
-/* The second line: why it differs, or what it reserved. */
+/* The second line: the difference, or the reserved bytes. */
 static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
 {
     char reserved[MV_SIZE_TEXT];
@@ -413,8 +413,8 @@ static const char *note_of(lane_frame *l, const mv_rank_outlier *outlier)
                            mv_size_text(reserved, l->all.most.reserved));
 }
 
-/* A reason that is too long for the line continues in the next one after its colon, or, where the
- * lane has no room for that, lacks what is between a comma and the colon. */
+/* A reason that is too long for its line continues on the next line after its colon; in a lane
+ * without room for that, the part between a comma and the colon is omitted. */
 static void paint_note(lane_frame *l, mv_box box, const char *text)
 {
     mv_ui *ui = l->f->p.ui;
@@ -515,7 +515,7 @@ static void button(ranks_frame *f, mv_box *box, mv_command_id command, bool is_o
     mv_ui *ui = f->p.ui;
     float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD);
 
-    /* On paper they still say how the lanes are laid. */
+    /* On paper they still show how the lanes are aligned. */
     mv_ui_button(ui, mv_box_cut_right(box, width), is_on || ui->has_no_buttons, command, 0, text);
 }
 
@@ -544,7 +544,7 @@ static void paint_head(ranks_frame *f)
         text = f->shown < 2 ? "one device: Ctrl+O opens another file, and it gets a lane here"
                             : "comparing\xe2\x80\xa6";
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
-    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* all of it, where it is cut */
+    mv_ui_zone(ui, box, MV_DO_NOTHING, 0, text); /* the complete text, if it is cut */
 }
 
 static void paint_titles(ranks_frame *f, bool is_pointer)
@@ -563,7 +563,7 @@ static void paint_titles(ranks_frame *f, bool is_pointer)
                is_pointer ? "at the pointer" : "at the cursor");
 }
 
-/* The place whose values are shown. */
+/* The place of the displayed values. */
 static bool find_place(ranks_frame *f)
 {
     const mv_plot *p = &f->p;
@@ -577,7 +577,7 @@ static bool find_place(ranks_frame *f)
     return is_pointer;
 }
 
-/* Where the outliers are, beside the scroll bar. */
+/* Ticks for outliers, next to the scroll bar. */
 static void paint_outlier_ticks(ranks_frame *f, mv_box all)
 {
     mv_ui *ui = f->p.ui;
@@ -591,7 +591,7 @@ static void paint_outlier_ticks(ranks_frame *f, mv_box all)
                        ui->theme->alarm);
 }
 
-/* The keyboard may have gone to a lane that is not shown. */
+/* The keyboard may have moved to a hidden lane. */
 static void scroll_to(ranks_frame *f)
 {
     uint32_t *first = &f->pane->first, row;

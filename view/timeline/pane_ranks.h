@@ -1,9 +1,10 @@
-/* Several files, devices or ranks as lanes, one below the other: what the pane keeps.
+/* Several files, devices or ranks as lanes, one below the other: the pane's data.
  *
- *     ┌ rank0.pickle  1.20 GiB   310 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   one scale of bytes for all, or one for
- * each; │ rank1.pickle  1.20 GiB   309 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   all are laid over the shown device │
- * rank2.pickle  2.31 GiB   640 MiB │▂▆▇▇▆▂▂▆▇▇▆▂   (alignment.h), whose window, clock and └  name
- * peak       cursor  │     │         cursor they share cursor
+ *     ┌ rank0.pickle  1.20 GiB   310 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   one byte scale for all, or one
+ *     │ rank1.pickle  1.20 GiB   309 MiB │▁▃▅▇▅▃▁▃▅▇▅▃   for each; all are aligned with the
+ *     │ rank2.pickle  2.31 GiB   640 MiB │▂▆▇▇▆▂▂▆▇▇▆▂   shown device (alignment.h), and
+ *     └  name         peak       cursor  │     │         share its window, clock and cursor
+ *                                            cursor
  *
  * Lanes get thinner until they have MV_RANK_LEAST pixels; then they scroll. */
 #ifndef MV_PANE_RANKS_H
@@ -16,11 +17,11 @@
 
 enum {
     MV_RANK_LEAST = 14,
-    MV_RANK_LANES = 256, /* most that are shown at a time */
-    MV_RANK_BAR = 12     /* to the right of the lanes: a scroll bar, and ticks of outliers */
+    MV_RANK_LANES = 256, /* most lanes shown at a time */
+    MV_RANK_BAR = 12     /* to the right of the lanes: a scroll bar, and ticks for outliers */
 };
 
-/* What `memviz ranks` says of them. */
+/* The results of `memviz ranks`. */
 typedef struct {
     uint32_t count;
     uint32_t *file, *device; /* [count] rows, in the order of mv_device_rows */
@@ -32,43 +33,43 @@ MV_PLAIN_BEGIN
 typedef struct {
     mv_document *const *documents;
     uint32_t document_count;
-    uint32_t shown_count; /* devices that are shown: all are known once nothing is loading */
+    uint32_t shown_count; /* number of shown devices: all are known once nothing is loading */
 } mv_ranks_ask;
 MV_PLAIN_END
 
 void *mv_ranks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
 
 typedef struct {
-    const mv_document_device *device; /* that it was painted for last */
+    const mv_document_device *device; /* device of the last frame */
     mv_pyramid_reader levels;
     mv_envelope columns;
 } mv_rank_lane;
 
 struct mv_ranks_pane {
     mv_slot *judged;
-    mv_rank_lane *lanes; /* [MV_RANK_LANES] of lane i: i % MV_RANK_LANES */
+    mv_rank_lane *lanes; /* [MV_RANK_LANES] lane i is at i % MV_RANK_LANES */
     uint32_t first;      /* the lane at the top */
-    uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] the row of each lane, as painted last */
-    uint32_t ordered;    /* lanes that have one */
-    /* The automatic alignment, and what it was found for. */
+    uint32_t *order;     /* [MV_MOST_DEVICE_ROWS] the row of each lane in the last frame */
+    uint32_t ordered;    /* number of lanes in `order` */
+    /* The automatic alignment, and the devices it was found for. */
     const mv_document_device *best_here;
     uint32_t best_shown, best_judged;
     mv_align best;
 };
 
-bool mv_ranks_pane_open(mv_view *view); /* false: memory is out */
+bool mv_ranks_pane_open(mv_view *view); /* false: out of memory */
 
-/* What names and numbers of all lanes need. */
+/* The width of the names and numbers of all lanes. */
 float mv_ranks_names_width(mv_view *view);
 
-/* The row under a point of the last frame, and the place there in the events of the shown device;
- * false: no lane of a device that is ready. */
+/* The row at a point of the last frame, and the place there in events of the shown device; false:
+ * no lane of a ready device. */
 bool mv_rank_at(mv_view *view, mv_box box, float x, float y, mv_device_row *out, double *place);
 
-/* The row of a lane of the last frame; NULL: there is none. In the frame's memory. */
+/* The row of a lane of the last frame; NULL: there is none. In frame memory. */
 const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane);
 
-/* How that row is laid over the shown device. */
+/* The alignment of that row with the shown device. */
 mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row);
 
 #endif

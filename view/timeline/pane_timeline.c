@@ -12,8 +12,8 @@
 enum {
     EASE_MS = 110,
     FRAME_MS = 16,
-    REST_MS = 80,    /* when the scale has not changed for this long, tiles are exact */
-    SCALE_BITS = 24, /* of the units of a pixel: within 10,000 pixels 0.001 of one is lost */
+    REST_MS = 80,    /* when the scale has been unchanged this long, tiles become exact */
+    SCALE_BITS = 24, /* precision of a scale: an error of 0.001 pixel within 10,000 */
     HEIGHT_BITS = 30,
     HEAD = 20,
     GUTTER = 78,
@@ -55,7 +55,7 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
            pane->pools_slot && pane->requested_slot && pane->requested_at_slot;
 }
 
-/* The makers of tiles have budgets of their own: all together a quarter of the view's. */
+/* Tile makers have their own budgets: together a quarter of the view's. */
 static uint64_t scratch_of(const mv_view *view, uint32_t makers)
 {
     uint64_t share = view->budget->limit / 4 / makers;
@@ -106,7 +106,7 @@ bool mv_timeline_turn(mv_view *view)
 
 /* ---- the moving window ------------------------------------------------------------------- */
 
-/* Room for a line of text over the highest level, so that a label hides nothing. */
+/* Room for a line of text above the highest level, so that a label hides nothing. */
 static double with_headroom(const mv_plot *p, double most)
 {
     float room = mv_ui_px(p->ui, MV_CALLOUT_HEIGHT + 5) / fmaxf(1, p->plot.h);
@@ -114,7 +114,7 @@ static double with_headroom(const mv_plot *p, double most)
     return mv_viewport_top((uint64_t)(most / 1.04 / (1 - (double)fminf(fmaxf(room, 0.04f), 0.3f))));
 }
 
-/* The highest level that the window needs room for. */
+/* The highest level in the window. */
 static double top_of(mv_plot *p, mv_stretch shown)
 {
     const mv_trace_marks *l = &p->device->trace_marks;
@@ -122,7 +122,7 @@ static double top_of(mv_plot *p, mv_stretch shown)
     mv_extent e = mv_pyramid_range(p->levels, first == 0 ? MV_BEFORE : first, end);
     uint64_t most = e.most.reserved, oom, other = mv_plot_other_most(p, shown);
 
-    if (p->rows->only) { /* what is reserved is not of that part */
+    if (p->rows->only) { /* reserved bytes do not belong to a part of the rows */
         most = p->of_segments ? most : e.most.active;
         return with_headroom(p, (double)(other > most ? other : most));
     }
@@ -153,8 +153,8 @@ static void set_goal(mv_plot *p, bool is_new)
     pane->start = pane->shown;
     pane->start_y_from = pane->y_from;
     pane->start_y_to = pane->y_to;
-    /* Moves a frame's worth even when the target has just changed: else a wheel that keeps turning
-     * would never arrive. */
+    /* Moves by one frame even when the target has just changed: otherwise a constantly turning
+     * wheel would never arrive. */
     pane->start_ms = p->view->ms - FRAME_MS;
     pane->goal = goal;
     pane->goal_y_from = y_from;
@@ -186,9 +186,8 @@ static double rounded(double scale, int bits)
     return ldexp(nearbyint(ldexp(mantissa, bits)), exponent - bits);
 }
 
-/* A window that is panned changes its width by the last bits of its numbers, which must not turn
- * the pan into a zoom. So those bits are left out: the scale is the same for the same window,
- * wherever it came from. */
+/* Panning changes a window's width in its last bits, which must not turn the pan into a zoom. So
+ * those bits are dropped: the scale is the same for the same window, however it was reached. */
 static void settle_scale(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -215,7 +214,7 @@ static float spikes_height(const mv_plot *p)
     return mv_ui_px(p->ui, has_spikes ? SPIKES : 2);
 }
 
-/* At the bottom, with rows beside it. */
+/* At the bottom, with rows next to it. */
 static void place_device(mv_plot *p, mv_box *rest)
 {
     float height = mv_plot_device_height(p, rest->h);
@@ -228,7 +227,7 @@ static void place_device(mv_plot *p, mv_box *rest)
         p->device_legend = mv_box_cut_bottom(&p->legend, height);
 }
 
-/* On paper the legend is always there; the clock cannot be changed, so times are below events. */
+/* On paper the legend is always shown; the clock cannot be changed, so times are below events. */
 static void place_on_paper(mv_plot *p, mv_box rest)
 {
     const mv_ui *ui = p->ui;
@@ -249,7 +248,7 @@ static void place_on_paper(mv_plot *p, mv_box rest)
     p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
 }
 
-/* Names at the left, lanes at the right, titles above them: no room for a legend is needed. */
+/* Names at the left, lanes at the right, titles above them: no legend. */
 static void place_ranks(mv_plot *p, mv_box rest)
 {
     const mv_ui *ui = p->ui;
@@ -357,12 +356,12 @@ static void paint_waiting(mv_plot *p)
                                            : "preparing the picture\xe2\x80\xa6");
 }
 
-/* On paper a heap without events is a bar; this is beside it. */
+/* On paper a heap without events is a bar, with this text next to it. */
 static void paint_no_events(mv_plot *p)
 {
     const char *const lines[] = {
         "No events were recorded: this is the heap when the snapshot was taken.",
-        "To see how it came about, record before the work that matters:",
+        "To see its history, start recording before the work that matters:",
         mv_recorder_of(p->trace)->call,
     };
     mv_ui_lines style = {.size = MV_UI_TEXT,
@@ -378,7 +377,7 @@ static void paint_no_events(mv_plot *p)
         box = mv_ui_paragraph(p->ui, box, &style, lines[i]);
 }
 
-/* What is in the plot. */
+/* Paints the content of the plot. */
 static void paint_picture(mv_plot *p)
 {
     mv_scene *scene = &p->ui->scene;
@@ -425,7 +424,7 @@ static void paint_plot(mv_plot *p)
     mv_plot_hover(p);
 }
 
-/* Exact when nothing moves, a part in each frame. */
+/* Exact when nothing moves; otherwise refined a part in each frame. */
 static void find_envelope(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;

@@ -1,14 +1,14 @@
-/* The timeline pane: what it keeps from frame to frame. It shows the allocations of a device over
- * time, or its segments (mv_view_state.main).
+/* The data of the timeline pane between frames. It shows the allocations of a device over time, or
+ * its segments (mv_view_state.main).
  *
  *     now.from, now.to ──eased──► shown ──► viewport ──► tiles, curves, marks, texts
  *
- *     pane_timeline.c       which part goes where; the mouse
+ *     pane_timeline.c       layout of the parts; the mouse
  *     timeline_stack.c      allocations: tiles and their colours
  *     timeline_labels.c     names inside allocations
  *     timeline_curves.c     levels over time, peaks, out of memory
  *     timeline_axes.c       scales at the edges; callouts
- *     timeline_cuts.c       pauses that the clock of busy time leaves out
+ *     timeline_cuts.c       pauses removed by the busy-time clock
  *     timeline_lanes.c      annotations, steps, marks, spikes
  *     timeline_select.c     cursor and interval
  *     timeline_hover.c      the allocation under the pointer, the pinned one
@@ -17,7 +17,7 @@
  *     timeline_device.c     the whole device below it (device_lane)
  *     timeline_segments.c   segments, by how full they are
  *     timeline_compare.c    the compared device
- *     pane_minimap.c        the whole trace, and where the window is */
+ *     pane_minimap.c        the whole trace, with the window */
 #ifndef MV_PANE_TIMELINE_H
 #define MV_PANE_TIMELINE_H
 
@@ -32,16 +32,15 @@
 #include "viz/core/hit_test.h"
 #include "viz/core/tiles.h"
 
-/* The highest and lowest level in each pixel column, of the shown device or of one that is laid
- * over it. */
+/* The highest and lowest level in each pixel column, of the shown device or of an overlaid one. */
 typedef struct {
-    mv_viewport at; /* that the columns belong to */
+    mv_viewport at; /* viewport of the columns */
     const mv_pyramid *pyramid;
-    mv_alignment to;    /* of another device; else zeros */
-    uint32_t from, end; /* columns [from, end): outside the other one has not begun, or has ended */
+    mv_alignment to;    /* of another device; otherwise zeros */
+    uint32_t from, end; /* columns [from, end): the other device has no events outside */
     uint32_t count, capacity;
-    uint32_t coarse; /* of another device: so many columns are one at first; 0: 1 */
-    uint32_t exact;  /* the first columns that are exact; others may be off by less than a column */
+    uint32_t coarse; /* for another device: this many columns are merged at first; 0: 1 */
+    uint32_t exact;  /* the first columns, which are exact; others are off by less than a column */
     mv_extent *columns; /* [count] */
 } mv_envelope;
 
@@ -50,7 +49,7 @@ typedef struct {
     uint64_t capacity;              /* bytes of pixels */
     uint32_t *pixels;
     mv_pixels image;
-} mv_tinted; /* a tile with colours */
+} mv_tinted; /* a coloured tile */
 
 enum { MV_MOST_TINTED = 96 };
 
@@ -64,15 +63,15 @@ typedef enum {
     MV_DRAG_WINDOW, /* in the minimap: drags the window, or one edge of it */
     MV_DRAG_WINDOW_FROM,
     MV_DRAG_WINDOW_TO,
-    MV_DRAG_WINDOW_NEW /* or makes a new one; a click moves the window here */
+    MV_DRAG_WINDOW_NEW /* or makes a new window; a click moves the window here */
 } mv_drag_kind;
 
 typedef struct {
     mv_drag_kind kind;
-    float x, y;         /* where the drag began */
-    double event;       /* event at the start; in the minimap: distance from there to now.from */
+    float x, y;   /* where the drag began */
+    double event; /* event at the start; in the minimap: distance from the start to now.from */
     uint32_t other_end; /* first end of the interval */
-    mv_stretch shown;   /* when the drag began */
+    mv_stretch shown;   /* the window at the start of the drag */
     double y_from, y_to;
 } mv_drag;
 
@@ -88,20 +87,21 @@ MV_PLAIN_END
 
 typedef struct {
     mv_slot *slot;
-    mv_timeline_rows_ask ask; /* id 0: nothing was asked yet */
-    mv_timeline_rows plain;   /* the part that is known at once */
+    mv_timeline_rows_ask ask; /* id 0: no query yet */
+    mv_timeline_rows plain;   /* the part available at once */
     uint64_t only_key;        /* key of the isolated rows; 0: all rows are shown */
-    bool is_found;            /* the question is answered */
-    bool is_plain;            /* by what is known at once: paper has no outlines of single blocks */
+    bool is_found;            /* the query has a result */
+    bool is_plain; /* answered with the part available at once: paper has no outlines of single
+                      blocks */
 } mv_asked_rows;
 
-/* The isolated rows: a copy, until the worker has used it. */
+/* The isolated rows: a copy that lives until the worker has used it. */
 typedef struct {
     uint64_t capacity; /* bytes */
     uint64_t *words;
 } mv_isolated;
 
-/* What is found for a device in addition to its rows. Compared byte by byte. */
+/* Data of a device in addition to its rows. Compared byte by byte. */
 MV_PLAIN_BEGIN
 typedef struct {
     const mv_document_device *device;
@@ -114,14 +114,14 @@ typedef struct {
     bool has_pending; /* blocks waited for a stream after they were freed */
 } mv_device_marks;
 
-/* How much happens in an interval. */
+/* Sums over an interval. */
 typedef struct {
     uint64_t allocated, freed; /* bytes */
     uint32_t allocs, frees;
-    uint64_t held; /* of what was allocated in it: bytes still alive at its end */
+    uint64_t held; /* bytes allocated in it and still alive at its end */
     uint32_t held_blocks;
-    uint64_t
-        most; /* the highest allocated level, of segments reserved, from the moment before it on */
+    uint64_t most; /* the highest level (allocated, for segments reserved) from the moment before it
+                      on */
     uint32_t most_event;
 } mv_interval_sums;
 
@@ -131,45 +131,45 @@ struct mv_timeline_pane {
     mv_arena arena; /* for tables that grow */
     mv_tiles *tiles;
     mv_ranks_pane *ranks;
-    /* Of allocations and of segments: the shown one, and the next one. */
+    /* For allocations and segments: the shown rows, and the next ones. */
     mv_asked_rows asked_rows[2][2];
     uint32_t shown_rows[2];
     uint64_t last_rows;
     mv_slot *marks_slot, *interval_slot, *use_slot, *use_all_slot, *pools_slot;
-    mv_slot *requested_slot, *requested_at_slot; /* mv_pools_find, of all pools together */
+    mv_slot *requested_slot, *requested_at_slot; /* mv_pools_find, for all pools together */
     mv_slot *device_slot;                        /* mv_device_lane_find */
     mv_slot *ledger_slot, *pointed_slot;         /* mv_ledger_moment_find: legend, pointer */
     const struct mv_device_lane *device_shown;   /* of the last frame; NULL: no lane was painted */
 
     mv_isolated isolated[2];       /* allocations, segments */
     mv_pyramid_reader part_levels; /* of the shown rows, if they are a part */
-    uint64_t part_rows;            /* the ask that they are of */
+    uint64_t part_rows;            /* the query that they belong to */
 
     /* the moving window */
-    const mv_document_device *device; /* whose window it is */
+    const mv_document_device *device; /* device of the window */
     mv_stretch shown, start, goal;
     double y_from, y_to, start_y_from, start_y_to, goal_y_from, goal_y_to;
     double start_ms;
-    double zoomed_ms; /* when the scale changed last: tiles become exact a little later */
-    double dx, dy;    /* units and bytes of a pixel in the last frame */
+    double zoomed_ms; /* when the scale last changed: tiles become exact a little later */
+    double dx, dy;    /* units and bytes for each pixel in the last frame */
     bool jumps;       /* the next change is not eased */
     bool is_zooming;
     bool is_easing;
     uint64_t turn; /* number of frames so far */
 
-    mv_envelope envelope, whole; /* levels in each column: of the plot, of the minimap */
-    mv_envelope over;            /* of the plot, for the compared device */
+    mv_envelope envelope, whole; /* levels in each column: for the plot, for the minimap */
+    mv_envelope over;            /* for the plot, of the compared device */
     mv_pyramid_reader other_levels;
-    const mv_document_device *other; /* that the reader belongs to */
+    const mv_document_device *other; /* device of the reader */
 
     mv_tinted tinted[MV_MOST_TINTED];
 
     mv_arena hit_arena;
-    mv_column_stack stack; /* for finding what is under the pointer */
+    mv_column_stack stack; /* finds the row under the pointer */
     uint64_t hit_rows;     /* the rows that `stack` was made for; 0: none */
 
-    mv_legend legend, counting; /* the shown one; the one being counted */
-    mv_legend_rows legend_rows; /* of the last frame: a click names one of them */
+    mv_legend legend, counting; /* the shown legend; the legend being counted */
+    mv_legend_rows legend_rows; /* of the last frame: a click selects one of them */
     mv_drag drag;
     mv_box plot, map; /* of the last frame */
     mv_viewport at, map_at;
@@ -177,7 +177,7 @@ struct mv_timeline_pane {
     bool is_fitted; /* the last command was fit_selection */
 };
 
-bool mv_timeline_pane_open(mv_view *view); /* false: memory is out */
+bool mv_timeline_pane_open(mv_view *view); /* false: out of memory */
 void mv_timeline_pane_close(mv_view *view);
 bool mv_timeline_is_idle(const mv_view *view);     /* no tile is being made */
 bool mv_timeline_turn(mv_view *view);              /* mv_tiles_turn */

@@ -1,5 +1,5 @@
-/* What one frame of the timeline pane is painted from. Included only by the files that paint it and
- * by panes with the same legend. */
+/* The data of one frame of the timeline pane. Included only by the files that paint it and by panes
+ * with the same legend. */
 #ifndef MV_PLOT_H
 #define MV_PLOT_H
 
@@ -15,46 +15,46 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     const mv_lives *lives; /* the stacked rows: allocations, or segments as allocations */
-    const mv_index *index; /* likewise */
+    const mv_index *index; /* of these rows */
     const mv_timeline_rows *rows;
-    mv_pyramid_reader *levels;  /* of the shown rows: all, or a part */
+    mv_pyramid_reader *levels;  /* levels of the shown rows: all, or a part */
     const mv_mark_lanes *marks; /* NULL: not known yet */
-    const mv_segment_use *use;  /* NULL: the plot is not of segments, or not known yet */
+    const mv_segment_use *use;  /* NULL: the plot does not show segments, or not known yet */
     bool of_segments;
     bool of_ranks;    /* lanes of several devices: `plot` is around all of them */
-    bool of_pools;    /* an envelope for each pool, instead of a stack */
+    bool of_pools;    /* one envelope for each pool, instead of a stack */
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
-    mv_box times; /* of the events, below the ruler; only on paper */
+    mv_box times; /* time labels, below the ruler; only on paper */
     mv_box device_lane, device_legend;
     mv_viewport at;
     mv_window shown;                 /* events */
-    mv_extent most;                  /* of the window */
+    mv_extent most;                  /* extent of the window */
     uint32_t *spike_of;              /* [plot.w] ranks; NULL: none */
     uint32_t seen_count;             /* groups of colours that have a shape */
-    const uint32_t *seen;            /* [seen_count] a rank of each; NULL: tiles tell */
-    const mv_pools_answer *pools;    /* that is painted; NULL: none */
-    bool has_rest, has_hatch;        /* on paper: areas of these are to be seen */
-    uint32_t label_count;            /* names in shapes so far */
+    const uint32_t *seen;            /* [seen_count] a rank of each; NULL: found from tiles */
+    const mv_pools_answer *pools;    /* the painted result; NULL: none */
+    bool has_rest, has_hatch;        /* on paper: such areas are visible */
+    uint32_t label_count;            /* names painted in shapes so far */
     mv_callouts callouts;            /* texts in the plot */
-    const mv_document_device *other; /* that is compared; NULL: none */
-    mv_alignment to;                 /* how it is laid over the shown one */
+    const mv_document_device *other; /* the compared device; NULL: none */
+    mv_alignment to;                 /* its alignment with the shown device */
     mv_tile_frame tiles;             /* of this frame; 0: none */
 } mv_plot;
 
 /* False when there is no device, no rows or no room yet; a message is painted instead. */
 bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box);
 
-/* Finds p->at and p->shown: the window as last shown. */
+/* Sets p->at and p->shown: the window as last shown. */
 void mv_plot_look(mv_plot *p);
-/* For a frame: opens it and moves the window on. False: a message is painted instead. */
+/* Opens the plot for a frame and advances the window. False: a message is painted instead. */
 bool mv_plot_begin(mv_plot *p, mv_view *view, mv_box box);
 
-/* What a view needs: the rows and marks of the shown device; NULL: not ready yet. */
+/* The rows and marks of the shown device; NULL: not ready yet. */
 const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments);
 const mv_mark_lanes *mv_timeline_marks(mv_view *view);
 
-/* The whole trace, as the minimap shows it in `box`; false: not ready, or no room. */
+/* The whole trace, as shown by the minimap in `box`; false: not ready, or no room. */
 bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out);
 
 /* A device's rows and marks, found again when the device changes. */
@@ -68,35 +68,35 @@ const char *mv_plot_moment(mv_plot *p, uint32_t event);
 const char *mv_plot_time(const mv_plot *p,
                          uint32_t event); /* "2.948 s", or "" when there are no times */
 /* A text near a point of the plot that covers no other text, no part of the stack and no line; the
- * brief one where there is no room near it; left out when there is none at all. A line leads to it
- * if it is not beside the point. */
+ * brief text if there is not enough room; left out if there is none at all. A line leads to it if
+ * it is not next to the point. */
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text,
                      const char *brief);
 enum { MV_CALLOUT_HEIGHT = 18 };
 
-/* Microseconds of a clock that only goes forward: for what a frame may spend. */
+/* Microseconds of a clock that only goes forward: to limit the time spent in a frame. */
 int64_t mv_plot_clock(void);
 
 /* ---- timeline_curves.c ---- */
-/* Finds the unknown columns, and makes at most `most` exact, for at most a few milliseconds unless
- * it is UINT32_MAX; true when all are. */
-enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while others wait for it */
+/* Fills the unknown columns, and makes up to `most` exact, within a few milliseconds unless it is
+ * UINT32_MAX; true when all are exact. */
+enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while other work waits */
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
                       mv_viewport at, const mv_alignment *to, uint32_t most);
 void mv_plot_curves(mv_plot *p);
 /* The first column that contains a moment of the envelope's device; false: none does. */
 bool mv_envelope_column(const mv_envelope *envelope, uint32_t event, uint32_t *out);
-void mv_plot_peaks(mv_plot *p); /* and requests that failed */
+void mv_plot_peaks(mv_plot *p); /* and failed requests */
 typedef enum { MV_ALLOCATED, MV_ACTIVE, MV_RESERVED } mv_measure;
 uint64_t mv_measure_of(const mv_levels *levels, mv_measure which);
 /* A step curve with the highest value of each column, with the stroke of `shape`. */
 void mv_curve_paint(mv_ui *ui, const mv_viewport *at, const mv_envelope *envelope, mv_measure which,
                     mv_shape shape);
-uint64_t mv_plot_capacity(const mv_plot *p); /* of the device; MV_NO_BYTES: not known */
+uint64_t mv_plot_capacity(const mv_plot *p); /* of the device; MV_NO_BYTES: unknown */
 
 /* ---- timeline_compare.c: the compared device; without one they do nothing ---- */
 void mv_plot_other_find(mv_plot *p); /* before the others: sets p->other and p->to */
-/* The highest level that it needs room for in a window of the shown device; 0: none. */
+/* The highest level of the compared device in a window of the shown device; 0: none. */
 uint64_t mv_plot_other_most(mv_plot *p, mv_stretch shown);
 void mv_plot_other(mv_plot *p);
 void mv_plot_other_peak(mv_plot *p);
@@ -108,7 +108,7 @@ void mv_plot_stack(mv_plot *p);
 void mv_plot_stack_shapes(mv_plot *p); /* stack_shapes.h: the same on paper */
 mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
-uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and sets its colours */
+uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use; returns the key of its colours */
 
 /* ---- timeline_pools.c: in place of the stack, the curves and the axis of bytes ---- */
 void mv_plot_pools(mv_plot *p);
@@ -117,19 +117,18 @@ mv_pools_ask mv_plot_pools_ask(const mv_plot *p);
 /* ---- timeline_requested.c ---- */
 #define MV_REQUESTED_COLOUR 0x009e73ff
 bool mv_plot_shows_requested(const mv_plot *p);
-void mv_plot_requested(mv_plot *p); /* sets view->requested too */
-/* The most in the column of a pixel; MV_NO_BYTES: not shown, or not known yet. */
+void mv_plot_requested(mv_plot *p); /* also sets view->requested */
+/* The maximum in a pixel's column; MV_NO_BYTES: not shown, or not known yet. */
 uint64_t mv_plot_requested_at(mv_plot *p, float x);
 
 /* ---- timeline_device.c: the lane of the whole device ---- */
-/* Its height in a pane of that height; 0: it is not shown. */
+/* Its height in a pane of height `pane`; 0: it is not shown. */
 float mv_plot_device_height(const mv_plot *p, float pane);
-void mv_plot_device(mv_plot *p); /* after the legend, whose moment it has */
+void mv_plot_device(mv_plot *p); /* after the legend, since it uses the legend's moment */
 
 /* ---- timeline_labels.c ---- */
 void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);
-/* The name of an allocation in a part of its shape, in letters that can be read on `fill`, if it
- * has room there. */
+/* The name of an allocation in a part of its shape, in letters readable on `fill`, if it fits. */
 void mv_plot_label(mv_plot *p, uint32_t rank, mv_box part, uint32_t fill);
 /* Lower shapes have no room for a name. */
 float mv_plot_label_height(const mv_plot *p);
@@ -139,14 +138,14 @@ float mv_lanes_height(const mv_ui *ui, const mv_mark_lanes *marks);
 void mv_plot_lanes(mv_plot *p);
 
 /* ---- timeline_cuts.c ---- */
-void mv_plot_cuts(mv_plot *p);          /* pauses that the clock leaves out */
-void mv_plot_keep_off_cuts(mv_plot *p); /* no text goes there */
+void mv_plot_cuts(mv_plot *p);          /* pauses removed by the clock */
+void mv_plot_keep_off_cuts(mv_plot *p); /* keeps texts away from them */
 
 /* ---- timeline_select.c ---- */
-void mv_plot_veil(mv_plot *p); /* on what is not selected, below texts */
+void mv_plot_veil(mv_plot *p); /* over everything outside the selection, below texts */
 void mv_plot_interval(mv_plot *p);
 void mv_plot_cursor(mv_plot *p);
-/* Where it is; outside of the plot: it is not in the window. */
+/* The x of the cursor; outside the plot if it is not in the window. */
 float mv_plot_cursor_x(const mv_plot *p);
 
 /* ---- bookmark_flags.c ---- */
@@ -157,23 +156,23 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* a mv
 
 /* ---- timeline_hover.c ---- */
 void mv_plot_hover(mv_plot *p);
-/* What is at a pixel; false: it is outside the plot. */
+/* The row at a pixel; false: outside the plot. */
 bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 
-/* What a row is: its line, size and life, a line each. */
+/* The description of a row: its line, size and life, one a line. */
 const char *mv_plot_row_text(mv_plot *p, uint32_t rank);
 
 /* ---- timeline_legend.c ---- */
 void mv_plot_legend(mv_plot *p);
-mv_colouring mv_plot_colouring(const mv_plot *p); /* of the shown rows; of segments, by line */
-/* A row with a piece of a line, cut off the box. */
+mv_colouring mv_plot_colouring(const mv_plot *p); /* for the shown rows; segments by line */
+/* A legend row with a piece of a line, cut off the box. */
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);
-/* What finds the allocations of a row of the legend; false: nothing does. */
+/* The search for the allocations of a legend row; false: there is none. */
 bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT]);
-/* Its width in a pane of this width: the user's, or what suits; 0: there is no room. */
+/* The legend's width in a pane of this width: the user's, or automatic; 0: there is no room. */
 float mv_legend_width(const mv_view *view, float pane);
-/* The legend alone: for panes whose blocks have the same colours. Of `p` it needs the view and the
- * device. */
+/* The legend alone: for panes whose blocks have the same colours. Uses only the view and the device
+ * of `p`. */
 void mv_plot_colours(mv_plot *p, mv_box box);
 
 #endif

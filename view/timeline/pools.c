@@ -12,7 +12,7 @@
 typedef struct {
     uint64_t key;
     double area;  /* bytes x events in the window */
-    uint32_t row; /* one of them */
+    uint32_t row; /* a row of the group */
     bool is_leak;
 } group;
 
@@ -21,7 +21,7 @@ typedef struct {
     mv_arena *arena;
     mv_arena scratch;
     mv_pools_answer *out;
-    mv_filter_bits matches; /* of the search; no rows: there is none */
+    mv_filter_bits matches; /* matches of the search; no rows: no search */
     uint8_t *group_of;      /* [allocs.count] */
     uint32_t groups;
 } finder;
@@ -64,7 +64,7 @@ static bool find_columns(finder *f, mv_err *err)
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
-/* A search that is wrong finds nothing, and hides nothing. */
+/* An invalid search finds nothing, and hides nothing. */
 static bool find_matches(finder *f, mv_err *err)
 {
     const mv_pools_ask *q = f->ask;
@@ -105,7 +105,7 @@ static bool is_shown(const finder *f, uint32_t alloc)
     return !is_part || is_match(f, alloc);
 }
 
-/* The largest rows of those that match. */
+/* Finds the largest of the matching rows. */
 static bool find_largest(finder *f, mv_err *err)
 {
     const mv_pools_ask *q = f->ask;
@@ -135,7 +135,7 @@ static bool is_coloured(const finder *f, uint32_t alloc)
     return is_match(f, alloc);
 }
 
-/* Rows of `list`: which group a row of lives belongs to. */
+/* Adds rows to `list`: the group of each row of lives. */
 static bool add_areas(finder *f, const mv_colouring *colouring, group **list, uint32_t *count)
 {
     mv_map map = {.arena = &f->scratch};
@@ -162,7 +162,7 @@ static bool add_areas(finder *f, const mv_colouring *colouring, group **list, ui
     return true;
 }
 
-/* Leaks and the groups with most area have a colour each, whatever a search finds. */
+/* Leaks and the groups with the largest area get colours, whatever a search finds. */
 static bool find_groups(finder *f)
 {
     const mv_pools_ask *q = f->ask;

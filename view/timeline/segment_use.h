@@ -1,4 +1,4 @@
-/* How full each segment is: bytes in use of bytes reserved, at many moments of a window. */
+/* How full each segment is: bytes used of bytes reserved, at many moments of a window. */
 #ifndef MV_SEGMENT_USE_H
 #define MV_SEGMENT_USE_H
 
@@ -12,7 +12,7 @@ enum { MV_USE_SAMPLES = 1024, MV_USE_CELLS = 32 << 20 };
 MV_PLAIN_BEGIN
 typedef struct {
     const mv_index *allocs;
-    const mv_index *segments; /* of mv_segment_lives_as_allocs */
+    const mv_index *segments; /* from mv_segment_lives_as_allocs */
     uint64_t first, end;      /* the window of events */
 } mv_use_ask;
 MV_PLAIN_END
@@ -21,17 +21,17 @@ typedef struct {
     mv_use_ask ask;
     uint32_t count;  /* samples */
     uint32_t *event; /* [count] moments, ascending */
-    uint8_t *level;  /* [count][ranks of segments] 0: does not exist; else 1 + mv_fullness_level */
+    uint8_t *level;  /* [count][ranks of segments] 0: missing; else 1 + mv_fullness_level */
 } mv_segment_use;
 
-/* A mv_job_fn; NULL when memory is out. O(what is alive + events of the window + samples x segments
+/* A mv_job_fn; NULL when out of memory. O(rows alive + events of the window + samples x segments
  * alive). */
 void *mv_segment_use_find(mv_arena *arena, void *context, const void *ask);
 
 /* The levels at a moment, or at the nearest sample before it: [ranks of segments]. */
 const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event);
 
-/* Bytes in use of one segment after an event, exact. O(what is alive). */
+/* Bytes used of one segment after an event, exact. O(rows alive). */
 uint64_t mv_segment_used(const mv_index *allocs, const mv_index *segments, uint32_t rank,
                          uint32_t event);
 

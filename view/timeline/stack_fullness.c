@@ -4,7 +4,7 @@
 #include "viz/pictures/fullness.h"
 #include "viz/scene/fullness_scale.h"
 
-enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 /* some twenty bytes each */ };
+enum { MOST_ELEMENTS = 4000, MOST_RECTS = 36000 /* about twenty bytes each */ };
 
 typedef struct {
     double area; /* bytes x columns */
@@ -12,7 +12,7 @@ typedef struct {
     uint32_t rects;
 } candidate;
 
-/* The last sample of those in which an element neither moves nor changes its colour. */
+/* The last sample before an element moves or changes its colour. */
 static uint32_t end_of_rect(const mv_sample *s, const uint64_t *used, uint32_t first,
                             uint32_t count)
 {
@@ -44,7 +44,7 @@ static uint32_t list_candidates(const mv_layout *l, const uint64_t *used, candid
     return count;
 }
 
-/* The rectangles of one element that have one colour are one shape. */
+/* Rectangles of one element with the same colour form one shape. */
 static void paint_level(mv_stack *s, const mv_element *e, const uint64_t *used, uint32_t level,
                         const char *text)
 {

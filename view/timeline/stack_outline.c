@@ -1,8 +1,8 @@
 /* The elements of a stack as shapes.
  *
- * Those that fill most of the picture have a polygon each, and a text for the pointer. The others
- * are many and thin: those of one site are the rectangles of one shape. Even smaller ones are left
- * to the grey area below them, whose outline is the total. */
+ * The largest elements have a polygon each, and a tooltip. The others are many and thin: all
+ * elements of one site are the rectangles of one shape. Even smaller ones are part of the grey area
+ * below them, whose outline is the total. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,14 +14,14 @@
 
 enum {
     MOST_SHAPES = 4000,
-    MOST_CORNERS = 160000, /* of polygons: some five bytes each in a file */
-    MOST_SLIVERS = 36000,  /* some twenty bytes each */
-    SHAPE_CORNERS = 24,    /* cost of a polygon besides its corners, in corners */
+    MOST_CORNERS = 160000, /* of polygons: about five bytes each in a file */
+    MOST_SLIVERS = 36000,  /* about twenty bytes each */
+    SHAPE_CORNERS = 24,    /* cost of a polygon beyond its corners, in corners */
     TEXT_FRAMES = 5,
     LABEL_SIZE = 256
 };
 
-/* Pixels that a flat part of a shape may rise or fall. */
+/* Pixels by which a flat part of a shape may rise or fall. */
 #define FLAT 1.5f
 
 /* ---- texts ------------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static const char *describe_run(mv_stack *s, const mv_element *e)
         e->is_mixed ? "several lines of code" : label_of(s, &s->sites[e->site]));
 }
 
-/* The frames of the user's code; if there are none, those that a report would show. */
+/* The frames of the user's code; if there are none, the frames that a report would show. */
 static const char *add_frames(mv_stack *s, mv_stack_id stack, const char *text)
 {
     const mv_trace *t = s->plot->trace;
@@ -116,7 +116,7 @@ static void edge(mv_stack *s, const mv_sample *samples, uint32_t first, uint32_t
     }
 }
 
-/* The last sample of those that follow `first` without a gap. */
+/* The last sample after `first` without a gap. */
 static uint32_t end_of_run(const mv_sample *samples, uint32_t first, uint32_t count)
 {
     while (first + 1 < count && samples[first + 1].column == samples[first].column + 1)
@@ -124,7 +124,7 @@ static uint32_t end_of_run(const mv_sample *samples, uint32_t first, uint32_t co
     return first;
 }
 
-/* An element may be too low to see for a while: one shape for each time it is visible. */
+/* An element may be too low to see for a while: one shape for each visible period. */
 static void paint_polygons(mv_stack *s, const mv_element *e, uint32_t colour, const char *title)
 {
     const mv_plot *p = s->plot;
@@ -175,7 +175,7 @@ void mv_stack_area(mv_stack *s, const uint64_t *levels, mv_shape shape)
     mv_scene_add(scene, shape);
 }
 
-/* Names in the parts of a shape that are flat. */
+/* Names in the flat parts of a shape. */
 static void paint_names(mv_stack *s, const mv_element *e, uint32_t fill)
 {
     const mv_sample *at = s->layout.samples + e->samples;
@@ -202,7 +202,7 @@ static void paint_names(mv_stack *s, const mv_element *e, uint32_t fill)
 
 /* ---- slivers ----------------------------------------------------------------------------- */
 
-/* The last sample of those in which an element does not move. */
+/* The last sample before an element moves. */
 static uint32_t end_of_sliver(const mv_sample *s, uint32_t first, uint32_t count)
 {
     uint32_t last = first;
@@ -226,7 +226,7 @@ static void add_slivers(mv_stack *s, const mv_element *e)
     }
 }
 
-/* ---- which element becomes what ---------------------------------------------------------- */
+/* ---- choosing shapes --------------------------------------------------------------------- */
 
 typedef struct {
     double area; /* bytes x columns */
@@ -236,7 +236,7 @@ typedef struct {
     const char *title;
 } candidate;
 
-/* Corners that the polygons of an element have: two where an edge moves. */
+/* Corners in the polygons of an element: two where an edge moves. */
 static uint32_t corners_of(const mv_stack *s, const mv_element *e)
 {
     const mv_sample *at = s->layout.samples + e->samples;
@@ -273,7 +273,7 @@ static uint32_t list_candidates(mv_stack *s, candidate *list)
     return count;
 }
 
-/* How many elements have a polygon of their own; the list has the largest first. */
+/* The number of elements drawn as polygons; the list has the largest first. */
 static uint32_t count_polygons(const candidate *list, uint32_t count)
 {
     uint32_t kept = 0;
@@ -284,7 +284,7 @@ static uint32_t count_polygons(const candidate *list, uint32_t count)
     return kept;
 }
 
-/* The rectangles of an element: columns in which it does not move are one. */
+/* The number of rectangles of an element: columns without a move are merged. */
 static uint32_t slivers_of(const mv_stack *s, const mv_element *e)
 {
     const mv_sample *at = s->layout.samples + e->samples;
@@ -295,7 +295,7 @@ static uint32_t slivers_of(const mv_stack *s, const mv_element *e)
     return slivers;
 }
 
-/* How many of the others are drawn as rectangles. */
+/* The number of remaining elements drawn as rectangles. */
 static uint32_t count_slivers(const mv_stack *s, const candidate *list, uint32_t count)
 {
     uint64_t slivers = 0;
@@ -349,7 +349,7 @@ bool mv_stack_paint_outlines(mv_stack *s)
                  MV_RISING(candidate, element));
     polygons = count_polygons(list, count);
     slivers = count_slivers(s, list + polygons, count - polygons);
-    /* The largest first: there may be too many texts. */
+    /* Largest first: there may be too many texts. */
     for (uint32_t i = 0; i < polygons; i++)
         list[i].title = mv_stack_text(s, &l->elements[list[i].element]);
     mv_sort_rows(&s->scratch, list, polygons, MV_RISING(candidate, element));

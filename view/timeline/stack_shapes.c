@@ -4,7 +4,8 @@
 #include "viz/core/column_spikes.h"
 
 enum {
-    ONE_BY_ONE = 4000 /* up to this many of the largest, small ones also have a shape each */
+    ONE_BY_ONE =
+        4000 /* when drawing up to this many of the largest, small ones also have separate shapes */
 };
 
 /* ---- places ------------------------------------------------------------------------------ */
@@ -25,9 +26,9 @@ float mv_stack_y(const mv_stack *s, uint64_t bytes)
     return (float)(int)(y * 10 + 0.5f) / 10;
 }
 
-/* ---- which rows -------------------------------------------------------------------------- */
+/* ---- choosing rows ----------------------------------------------------------------------- */
 
-/* Adds the ranks of the kept rows, where `old` (NULL: the rows themselves) has those of all. */
+/* Adds the ranks of the kept rows; `old` has the ranks of all rows (NULL: the rows themselves). */
 static uint32_t *ranks_of(mv_stack *s, const mv_filter_bits *kept, const uint32_t *old)
 {
     uint32_t *ranks = mv_push_array(&s->scratch, uint32_t, kept->matches);
@@ -39,7 +40,7 @@ static uint32_t *ranks_of(mv_stack *s, const mv_filter_bits *kept, const uint32_
     return ranks;
 }
 
-/* The rows that a filter leaves. */
+/* Selects the rows that pass the filter. */
 static bool choose_part(mv_stack *s)
 {
     const mv_timeline_rows *rows = s->plot->rows;
@@ -94,7 +95,7 @@ uint32_t mv_stack_colour(const mv_stack *s, const mv_stack_site *site)
     return mv_group_colour(&s->colouring, s->plot->ui->theme, site->group);
 }
 
-/* The place of a group in a table: groups are rows of the trace's tables, or flags alone. */
+/* The index of a group in a table: groups are rows of the trace's tables, or only flags. */
 static uint64_t place_of(uint64_t group, uint64_t rows)
 {
     bool is_leak = group & MV_GROUP_LEAK;
@@ -148,7 +149,7 @@ void mv_stack_see(mv_stack *s, const mv_element *e)
     site->is_seen = true;
 }
 
-/* ---- where they are ---------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------ */
 
 static bool lay_out(mv_stack *s)
 {
@@ -174,8 +175,7 @@ static bool lay_out(mv_stack *s)
     return mv_layout_find(&s->scratch, s->lives, &opts, &s->layout, &err) == MV_OK;
 }
 
-/* The others are alive too: the grey area below all shapes is as high as everything that matches.
- */
+/* The other rows are alive too: the grey area below all shapes is as high as all matching rows. */
 static void raise_columns(mv_stack *s)
 {
     const mv_plot *p = s->plot;
@@ -186,9 +186,9 @@ static void raise_columns(mv_stack *s)
     }
 }
 
-/* ---- what is to be seen ------------------------------------------------------------------ */
+/* ---- visible areas ----------------------------------------------------------------------- */
 
-/* Whether levels of some column are higher than others by most of a pixel. */
+/* Whether levels of some column exceed others by most of a pixel. */
 static bool is_seen_above(const mv_stack *s, const uint64_t *levels, const uint64_t *below)
 {
     for (uint32_t c = 0; c < s->layout.column_count; c++)
@@ -197,7 +197,7 @@ static bool is_seen_above(const mv_stack *s, const uint64_t *levels, const uint6
     return false;
 }
 
-/* What the tiles of the window mark: allocations between two columns. */
+/* The allocations between two columns, which the tiles of the window mark. */
 static bool find_spikes(mv_plot *p)
 {
     const uint64_t *drawn = p->view->sheet->largest ? p->view->sheet->largest : p->rows->only;

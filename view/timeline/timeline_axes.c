@@ -11,7 +11,7 @@ enum { TICK_GAP = 110, CLOCK_WIDTH = 78, CALLOUT_NEAR = 60, CALLOUT_FAR = 220, M
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-/* The largest unit in which each multiple of a step is a whole number, or has quarters at most. */
+/* The largest unit in which each multiple of a step is a multiple of one quarter. */
 static const char *byte_label(mv_plot *p, uint64_t bytes)
 {
     char exact[MV_TICK_TEXT];
@@ -30,8 +30,8 @@ static const char *byte_label(mv_plot *p, uint64_t bytes)
                            mv_size_units[unit]);
 }
 
-/* The number of ticks in a range. They are counted because beyond 2^53 adding a step to a place may
- * not move it. */
+/* The number of ticks in a range. A loop counts them, because beyond 2^53 adding a step may not
+ * change a place. */
 static uint32_t ticks_between(double first, double last, double step)
 {
     return first <= last ? (uint32_t)fmin(floor((last - first) / step) + 1, MOST_TICKS) : 0;
@@ -62,7 +62,7 @@ static void byte_axis(mv_plot *p)
 
 /* ---- events, time, ticks ------------------------------------------------------------------ */
 
-/* What the axis says at place 0: on the clock of time, when the device's first event was. */
+/* The axis label at place 0: on the time clock, the time of the device's first event. */
 static double axis_begin(const mv_plot *p)
 {
     int64_t first = mv_event_time(p->trace, &p->device->lives.events, 0);
@@ -70,7 +70,7 @@ static double axis_begin(const mv_plot *p)
     return mv_timescale_is_time(&p->rows->scale) && first != MV_NO_TIME ? (double)first : 0;
 }
 
-/* Seconds, with as many digits as the step needs. */
+/* Seconds, with the digits that the step needs. */
 static const char *time_label(mv_plot *p, double us, double step)
 {
     double longest = p->rows->scale.length + axis_begin(p);
@@ -110,8 +110,8 @@ typedef struct {
     float last; /* right edge of the last text */
 } tick_row;
 
-/* Ticks from one number of the axis to another; on the clocks of time these are times, which cuts
- * leave out. */
+/* Ticks from one number of the axis to another; on time clocks these are times, which cuts
+ * remove. */
 static void tick_run(tick_row *row, double from, double to)
 {
     mv_plot *p = row->p;
@@ -134,7 +134,7 @@ static void tick_run(tick_row *row, double from, double to)
     }
 }
 
-/* Under a band: how long the pause is. */
+/* Under a band: the length of the pause. */
 static void cut_label(tick_row *row, const mv_time_cut *cut)
 {
     mv_plot *p = row->p;
@@ -182,7 +182,7 @@ void mv_plot_axes(mv_plot *p)
     float width = fminf(p->scale.w, mv_ui_px(p->ui, CLOCK_WIDTH));
     mv_box name = {p->plot.x - width, p->ruler.y, width - mv_ui_px(p->ui, 4), p->ruler.h};
 
-    if (!p->of_ranks && !p->of_pools) /* lanes have their own */
+    if (!p->of_ranks && !p->of_pools) /* lanes have separate axes */
         byte_axis(p);
     place_axis(p);
     if (p->times.h > 0)
@@ -216,7 +216,7 @@ const char *mv_plot_moment(mv_plot *p, uint32_t event)
 
 /* ---- callouts ----------------------------------------------------------------------------- */
 
-/* Whether a step curve, the highest value of each column, runs through the box. */
+/* Whether a step curve, the highest value of each column, crosses the box. */
 static bool meets(const mv_plot *p, const mv_envelope *e, mv_measure which, mv_box box)
 {
     int32_t from = (int32_t)(box.x - p->plot.x) - 1,
@@ -251,7 +251,7 @@ static bool is_above_stack(const mv_plot *p, mv_box box)
     return true;
 }
 
-/* Whether the line of what is available runs through the box. */
+/* Whether the capacity line crosses the box. */
 static bool meets_capacity(const mv_plot *p, mv_box box)
 {
     uint64_t capacity = mv_plot_capacity(p);
@@ -260,7 +260,7 @@ static bool meets_capacity(const mv_plot *p, mv_box box)
     return capacity != MV_NO_BYTES && y >= box.y - 1 && y <= box.y + box.h + 1;
 }
 
-/* A text there would hide no part of the stack, no line and no peak. */
+/* Whether a text there would hide no part of the stack, no line and no peak. */
 static bool is_clear(const void *picture, mv_box box)
 {
     const mv_plot *p = picture;
@@ -274,7 +274,7 @@ static bool is_clear(const void *picture, mv_box box)
     return !p->other || !meets(p, &p->pane->over, p->of_segments ? MV_RESERVED : MV_ALLOCATED, box);
 }
 
-/* From the point that a text is about to the text, if that is not beside it. */
+/* A line from a text's point to the text, if that is not next to it. */
 static void leader(mv_plot *p, mv_point at, mv_box box, uint32_t colour, float gap)
 {
     mv_point line[2];
@@ -293,7 +293,7 @@ bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *
     mv_callout_size size = {.h = high, .gap = mv_ui_px(p->ui, 10), .rise = high * 0.7f};
     mv_box box;
 
-    for (int i = 0; i < 4; i++) { /* near, then further */
+    for (int i = 0; i < 4; i++) { /* nearby first, then further away */
         const char *words = texts[i % 2];
         size.w = ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, words) + 2 * pad);
         size.far = mv_ui_px(p->ui, i < 2 ? CALLOUT_NEAR : CALLOUT_FAR);

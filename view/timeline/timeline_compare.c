@@ -1,19 +1,19 @@
-/* The total of another device or rank over this one: its curve, its peak, and what the legend and
- * the tip say of it. In the segments view it is what that device had reserved. */
+/* The total of another device or rank over this one: its curve, its peak, and its texts in legend
+ * and tooltip. In the segments view it is the other device's reserved bytes. */
 #include <math.h>
 
 #include "base/size.h"
 #include "view/frame/device_rows.h"
 #include "view/timeline/plot.h"
 
-/* ---- what is compared --------------------------------------------------------------------- */
+/* ---- the compared device ---------------------------------------------------------------- */
 
 static uint64_t level_of(const mv_plot *p, const mv_levels *levels)
 {
     return p->of_segments ? levels->reserved : levels->allocated;
 }
 
-/* Without threads no frame may be approximate. */
+/* Without threads every frame must be exact. */
 static void find_columns(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -102,7 +102,7 @@ void mv_plot_other_peak(mv_plot *p)
                         size);
 }
 
-/* ---- what is said of it ------------------------------------------------------------------- */
+/* ---- texts -------------------------------------------------------------------------------- */
 
 /* "120 MiB", "not begun or ended". */
 static const char *value_at(mv_plot *p, uint32_t event)

@@ -1,4 +1,4 @@
-/* Levels over time: the lines over the stack, peaks, and where memory ran out. */
+/* Levels over time: the lines over the stack, peaks, and out-of-memory events. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* pixels in which they have one name */ };
+enum { MOST_OOM_LINES = 32, OOM_NAME = 110 /* pixels within which they share one name */ };
 
 /* ---- the envelope ------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t column
     return true;
 }
 
-/* Cut where nothing has to be replayed: an error of less than a column is not visible in motion. */
+/* Cut where no replay is needed: an error of less than a column is not visible in motion. */
 static mv_window rounded(const mv_pyramid *pyramid, mv_window moments)
 {
     uint32_t first = moments.first == MV_BEFORE ? 0 : moments.first, width = moments.end - first;
@@ -62,7 +62,7 @@ static bool column_of(const mv_envelope *e, uint32_t column, mv_window *out)
     return columns_of(e, column, column + 1, out);
 }
 
-/* All columns at once, approximately where that is quicker; `exact` of them are exact. */
+/* All columns at once, approximately if that is quicker; `exact` of them are exact. */
 static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
                            mv_viewport at, const mv_alignment *to)
 {
@@ -90,8 +90,8 @@ static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_re
     e->exact = e->from;
 }
 
-/* One column exactly. At its ends the other device may have none where several were taken as one.
- */
+/* Makes one column exact. At its ends the other device may have no moment where several columns
+ * were merged. */
 static void refine(mv_envelope *e, mv_pyramid_reader *reader)
 {
     uint32_t c = e->exact++;
@@ -147,7 +147,7 @@ uint64_t mv_measure_of(const mv_levels *levels, mv_measure which)
                                  : levels->reserved;
 }
 
-/* Where the curve of the highest value runs in a column, in half pixels. */
+/* The y of the highest value in a column, in half pixels. */
 static float curve_y(const mv_viewport *at, const mv_envelope *e, mv_measure which, uint32_t column)
 {
     float y = mv_viewport_y(at, (double)mv_measure_of(&e->columns[column].most, which));
@@ -175,7 +175,7 @@ static void dashed_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e,
     mv_scene_add(scene, shape);
 }
 
-/* The pen at `upper` to `lower` in columns [from, to). */
+/* Adds the pen from `upper` to `lower` in columns [from, to). */
 static void add_step(mv_scene *scene, float from, float to, float upper, float lower)
 {
     mv_scene_point(scene, from, upper);
@@ -184,8 +184,8 @@ static void add_step(mv_scene *scene, float from, float to, float upper, float l
     mv_scene_point(scene, to, lower);
 }
 
-/* As a strip: each column from its value to that of the column before. A stroke along thousands of
- * edges, up and down, would take longer than all the rest of a frame. */
+/* As a strip: each column extends from its value to the previous column's value. A stroke along
+ * thousands of edges, up and down, would take longer than the rest of the frame. */
 static void solid_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, mv_measure which,
                         mv_shape shape)
 {
@@ -206,7 +206,7 @@ static void solid_curve(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, 
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = shape.stroke});
 }
 
-/* Dashes lie on shapes of any colour: a pale band below them keeps them visible. */
+/* Dashes cross shapes of any colour: a pale band below keeps them visible. */
 void mv_curve_paint(mv_ui *ui, const mv_viewport *at, const mv_envelope *e, mv_measure which,
                     mv_shape shape)
 {
@@ -235,7 +235,7 @@ void mv_plot_curves(mv_plot *p)
         mv_curve_paint(p->ui, &p->at, e, MV_ALLOCATED, outline);
         if (p->has_pending)
             mv_curve_paint(p->ui, &p->at, e, MV_ACTIVE, active);
-        if (!p->rows->only && mv_level_reserves(p->trace)) /* it is not of that part */
+        if (!p->rows->only && mv_level_reserves(p->trace)) /* not known for a part */
             mv_curve_paint(p->ui, &p->at, e, MV_RESERVED, reserved);
     }
     mv_plot_other(p);
@@ -254,8 +254,8 @@ uint64_t mv_plot_capacity(const mv_plot *p)
     return o ? o->limit_least : p->device->outlook.capacity;
 }
 
-/* Where a limit of the process refused a request, it is only known to be between what was reserved
- * and what was refused. */
+/* If a limit of the process refused a request, the capacity is only known to be between the
+ * reserved bytes and the refused total. */
 static const char *capacity_text(mv_plot *p, uint64_t capacity)
 {
     const mv_oom_outlook *o = mv_ooms_last_limit(&p->device->ooms);
@@ -355,13 +355,13 @@ static void hollow_bar(mv_plot *p, float x, uint64_t from, uint64_t bytes, uint3
         mv_ui_frame(p->ui, (mv_box){x, y0, w, y1 - y0}, colour);
 }
 
-/* Failed requests in one place. */
+/* Failed requests at one place. */
 typedef struct {
-    uint32_t first, count; /* the event of the first one */
-    uint64_t least, most;  /* bytes asked for */
+    uint32_t first, count; /* the event of the first request */
+    uint64_t least, most;  /* requested bytes */
 } oom_run;
 
-/* Texts keep off its line, unless there are so many that no place would be left. */
+/* Keeps texts away from its line, unless there are too many lines to leave room. */
 static void take_oom_line(mv_plot *p, const oom_run *run)
 {
     if (p->callouts.count < MOST_OOM_LINES)
@@ -369,7 +369,7 @@ static void take_oom_line(mv_plot *p, const oom_run *run)
                          (mv_box){mv_viewport_x(&p->at, run->first) - 1, p->plot.y, 2, p->plot.h});
 }
 
-/* The upper end of its line, where a cross is. */
+/* The upper end of its line, marked with a cross. */
 static mv_point oom_cross(const mv_plot *p, uint32_t event)
 {
     return (mv_point){mv_viewport_x(&p->at, event), p->plot.y + mv_ui_px(p->ui, 5) + 3};
@@ -405,12 +405,12 @@ static void name_oom(mv_plot *p, const oom_run *run)
     if (run->count > 1) {
         mv_axis_exact(run->count, other);
         brief = mv_scene_format(scene, "%s failed requests", other);
-        text = mv_scene_format(scene, "%s: asked for %s", brief, asked);
+        text = mv_scene_format(scene, "%s: requested %s", brief, asked);
         text = mv_scene_format(scene, run->most > run->least ? "%s to %s" : "%s each", text,
                                mv_size_text(other, run->most));
     } else {
         brief = mv_scene_format(scene, "out of memory: %s", asked);
-        text = mv_scene_format(scene, "out of memory: asked for %s", asked);
+        text = mv_scene_format(scene, "out of memory: requested %s", asked);
         if (e->addr[run->first] != MV_NO_BYTES)
             text = mv_scene_format(scene, "%s, %s free on the device", text,
                                    mv_size_text(other, e->addr[run->first]));
@@ -418,7 +418,7 @@ static void name_oom(mv_plot *p, const oom_run *run)
     mv_plot_callout(p, at.x, at.y, p->ui->theme->alarm, text, brief);
 }
 
-/* Calls `each` with the failed requests in view; those within so many pixels are together. */
+/* Calls `each` with the failed requests in view; requests within `gap` pixels are grouped. */
 static void for_ooms(mv_plot *p, float gap, void (*each)(mv_plot *p, const oom_run *run))
 {
     const mv_trace_marks *l = &p->device->trace_marks;
@@ -446,7 +446,7 @@ static void for_ooms(mv_plot *p, float gap, void (*each)(mv_plot *p, const oom_r
 
 /* ---- all of these ------------------------------------------------------------------------- */
 
-/* What matters most has the first choice of a place. */
+/* The most important text chooses its place first. */
 void mv_plot_peaks(mv_plot *p)
 {
     const mv_document_device *d = p->device;

@@ -1,4 +1,4 @@
-/* Pauses that the clock of busy time cuts: torn bands. The axis says how long they are. */
+/* Pauses removed by the busy-time clock: torn bands. The axis shows their lengths. */
 #include <math.h>
 
 #include "view/timeline/plot.h"

@@ -1,6 +1,7 @@
-/* The lane of the whole device: who held its memory, as areas on top of each other, and what NVML
- * saw in use, as a line. Calls are known at every moment, use at samples, which have ticks, and as
- * long as calls hold the same: elsewhere the line is dashed, and nothing is called unexplained. */
+/* The lane of the whole device: the holders of its memory as stacked areas, and the use sampled by
+ * NVML as a line. Calls are known at every moment, but use only at samples, which have ticks, and
+ * for as long as the bytes held by calls stay the same: elsewhere the line is dashed, and nothing
+ * is shown as unexplained. */
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
@@ -21,7 +22,7 @@ enum {
     MOST_TIPS = 6
 };
 
-#define SHARE 0.3f /* of the pane, at most */
+#define SHARE 0.3f /* largest share of the pane */
 
 float mv_plot_device_height(const mv_plot *p, float pane)
 {
@@ -77,7 +78,7 @@ static uint32_t paler(uint32_t colour, uint32_t ground)
     return out;
 }
 
-/* A library has the colour that its name asks for, in every picture. */
+/* A library has the colour chosen by its name, in every picture. */
 static void find_colours(mv_plot *p, const mv_device_lane *lane, uint32_t out[MV_DEVICE_PARTS])
 {
     const mv_theme *theme = p->ui->theme;
@@ -111,7 +112,7 @@ static float x_of(const device_frame *f, uint32_t border)
     return fminf(fmaxf(x, f->box.x), f->box.x + f->box.w);
 }
 
-/* To half a pixel, so that columns of one height are one shape. */
+/* Rounded to half a pixel, so that columns with equal heights form one shape. */
 static float y_of(const device_frame *f, double bytes)
 {
     float y = f->box.y + f->box.h * (float)(1 - bytes / f->most);
@@ -119,7 +120,7 @@ static float y_of(const device_frame *f, double bytes)
     return (float)(int)(y * 2 + 0.5f) / 2;
 }
 
-/* Of a part in a column. */
+/* Bytes of a part in a column. */
 static double bytes_at(const mv_device_lane *lane, uint32_t c, uint32_t part)
 {
     int64_t bytes = lane->parts[c].bytes[part];
@@ -150,7 +151,7 @@ static double most_of(const mv_device_lane *lane)
     return most;
 }
 
-/* An area on top of the parts below it. */
+/* The area of a part, on top of the parts below it. */
 static void paint_part(device_frame *f, uint32_t part)
 {
     mv_scene *scene = &f->p->ui->scene;
@@ -181,7 +182,8 @@ static void paint_part(device_frame *f, uint32_t part)
         mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = f->colours[part]});
 }
 
-/* Columns from `c` on, as long as the use is measured, or is not. Returns the one after them. */
+/* Paints columns from `c` on while the use stays measured, or unmeasured. Returns the next
+ * column. */
 static uint32_t paint_run(device_frame *f, uint32_t c)
 {
     const mv_ledger_column *columns = f->lane->found.columns;
@@ -217,7 +219,7 @@ static void paint_used(device_frame *f)
         c = paint_run(f, c);
 }
 
-/* Where the use of the device is known. */
+/* Marks the moments with known device use. */
 static void paint_samples(device_frame *f)
 {
     float y = f->box.y - mv_ui_px(f->p->ui, TICK);
@@ -260,14 +262,13 @@ static void paint_head(device_frame *f, mv_box head)
         if (f->lane->found.columns[c].most_used > most)
             most = f->lane->found.columns[c].most_used;
     mv_size_text(size, most);
-    texts[0] = s->count
-                   ? mv_scene_format(scene,
-                                     "The whole device: at most %s in use here, sampled at the "
-                                     "ticks; dashed: calls came since",
-                                     size)
-                   : "The whole device: what calls hold; its use was not sampled";
-    texts[1] = s->count ? mv_scene_format(scene, "The whole device: at most %s in use here", size)
-                        : "The whole device: what calls hold";
+    texts[0] = s->count ? mv_scene_format(scene,
+                                          "The whole device: up to %s in use here, sampled at the "
+                                          "ticks; dashed: calls since then",
+                                          size)
+                        : "The whole device: memory held by calls; its use was not sampled";
+    texts[1] = s->count ? mv_scene_format(scene, "The whole device: up to %s in use here", size)
+                        : "The whole device: memory held by calls";
     texts[2] = "The whole device";
     mv_ui_text(f->p->ui, head, MV_UI_SMALL, f->p->ui->theme->faint_text, MV_ANCHOR_START,
                mv_ui_longest(f->p->ui, MV_UI_SMALL, head.w, texts, 3));
@@ -292,7 +293,7 @@ static void paint_row(device_frame *f, mv_box *box, const char *name, const char
     mv_ui_text(ui, value, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_END, bytes);
 }
 
-/* "-1.87 MiB": parts that are an estimate may be. */
+/* "-1.87 MiB": estimated parts may be negative. */
 static const char *bytes_text(device_frame *f, int64_t bytes)
 {
     char size[MV_SIZE_TEXT];
@@ -300,7 +301,8 @@ static const char *bytes_text(device_frame *f, int64_t bytes)
     return mv_scene_format(&f->p->ui->scene, "%s", mv_size_signed_text(size, bytes));
 }
 
-/* As the timeline's legend: the cursor, if it is in the window, else the highest moment. */
+/* The same moment as in the timeline's legend: the cursor, if it is in the window, or else the
+ * highest moment. */
 static uint32_t moment_of(const mv_plot *p)
 {
     uint32_t cursor = p->view->now->cursor;
@@ -312,7 +314,7 @@ static uint32_t moment_of(const mv_plot *p)
     return p->of_segments ? p->most.reserved_event : p->most.allocated_event;
 }
 
-/* From top to bottom, as the areas are, with the bytes at that moment. */
+/* From top to bottom, like the areas, with the bytes at that moment. */
 static void paint_legend(device_frame *f, mv_box box)
 {
     mv_plot *p = f->p;
@@ -325,7 +327,7 @@ static void paint_legend(device_frame *f, mv_box box)
         parts = mv_device_parts_of(f->lane, a,
                                    mv_document_unused(p->document, &p->view->levels, event));
     if (f->lane->found.series.count)
-        paint_row(f, &box, "in use, as NVML saw it",
+        paint_row(f, &box, "in use, as sampled by NVML",
                   a && a->ledger.used != MV_NO_BYTES ? bytes_text(f, (int64_t)a->ledger.used) : "",
                   p->ui->theme->outline, true);
     for (uint32_t i = MV_DEVICE_PARTS; i-- > 0;) {
@@ -342,7 +344,7 @@ static const char *add_line(device_frame *f, const char *tip, const char *name, 
     return mv_scene_format(&f->p->ui->scene, "%s\n%s %s", tip, bytes_text(f, bytes), name);
 }
 
-/* What the ledger says of the pointer's moment. */
+/* The ledger at the pointer's moment. */
 static const char *tip_of(device_frame *f, double event)
 {
     mv_plot *p = f->p;

@@ -1,5 +1,4 @@
-/* The allocation (or segment) under the pointer and the pinned one: their outlines, and their tips.
- */
+/* The allocation (or segment) under the pointer and the pinned one: their outlines and tooltips. */
 #include <math.h>
 #include <string.h>
 
@@ -9,9 +8,9 @@
 
 enum { MOST_SLIDES = 8192, TIP_LINES = 7, TIP_WIDTH = 460, LABEL = 256 };
 
-/* ---- what is under the pointer ----------------------------------------------------------- */
+/* ---- under the pointer ------------------------------------------------------------------- */
 
-/* The sums for the pointer are of the rows that are shown. */
+/* The sums for the pointer cover the shown rows. */
 static mv_column_stack *hit_stack(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -53,7 +52,7 @@ typedef struct {
     mv_plot *p;
     uint64_t bytes;
     uint32_t count, capacity;
-    mv_point *points; /* of the lower edge: pixels */
+    mv_point *points; /* of the lower edge, in pixels */
     float *high;      /* y of the upper edge there */
 } outline;
 
@@ -142,7 +141,7 @@ static void paint_outline(mv_plot *p, uint32_t rank, bool is_pinned)
     mv_scene_unclip(&p->ui->scene);
 }
 
-/* ---- what it is --------------------------------------------------------------------------- */
+/* ---- the description ---------------------------------------------------------------------- */
 
 typedef struct {
     uint32_t count;
@@ -195,7 +194,7 @@ static void describe_alloc(mv_plot *p, uint32_t rank, tip *t)
     if (a->requested[rank] == a->block[rank])
         say(t, sized(p, "", a->block[rank]));
     else
-        say(t, mv_scene_format(&p->ui->scene, "%s, %s asked for", sized(p, "", a->block[rank]),
+        say(t, mv_scene_format(&p->ui->scene, "%s, %s requested", sized(p, "", a->block[rank]),
                                mv_size_text(asked, a->requested[rank])));
     if (mv_view_is_judged(p->view) && p->device->leaks.is_leaked[rank])
         say(t, "part of a leak");
@@ -212,7 +211,7 @@ static void say_use(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
                            size ? 100.0 * (double)used / (double)size : 0));
 }
 
-/* With how much is in use at `event`, unless it is NULL. */
+/* Includes the bytes in use at `event`, unless it is NULL. */
 static void describe_segment(mv_plot *p, uint32_t rank, const uint32_t *event, tip *t)
 {
     const mv_segment_lives *s = &p->device->lives.segments;
@@ -314,7 +313,7 @@ static bool is_looking(const mv_plot *p)
 {
     const mv_view *view = p->view;
 
-    if (p->pane->is_easing || p->pane->is_zooming) /* the picture comes to rest soon */
+    if (p->pane->is_easing || p->pane->is_zooming) /* the picture will soon be at rest */
         return false;
     return view->desk->focus == MV_FOCUS_PANES && !view->desk->has_help &&
            mv_ui_is_hot(p->ui, p->plot) &&

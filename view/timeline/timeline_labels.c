@@ -1,5 +1,5 @@
-/* Names inside allocations that have room for one, read off the exact tiles: where the same
- * row lies at the same height from sample to sample, a text fits.
+/* Names inside allocations that have room for one, found from the exact tiles: a text fits where
+ * the same row keeps the same height from sample to sample.
  *
  *     sample   │      │      │      │      │      │
  *              ├──────┴──────┴──────┤ rank 7: at one height over four samples
@@ -45,7 +45,7 @@ void mv_plot_label(mv_plot *p, uint32_t rank, mv_box part, uint32_t fill)
     char name[LABEL], size[MV_SIZE_TEXT];
     const char *text;
 
-    /* Texts on hatched or dimmed shapes could not be read. */
+    /* Texts on hatched or dimmed shapes would be unreadable. */
     if (p->label_count == MOST_LABELS || part.h < line || rank < p->index->preexisting ||
         is_dimmed(p, rank))
         return;
@@ -65,7 +65,7 @@ static void paint_label(labeller *l, const flat *f)
 {
     uint32_t shade = mv_view_colour(l->p->view, f->rank);
 
-    if (f->rank & 1) /* as mv_tile_colour shades it */
+    if (f->rank & 1) /* shaded as in mv_tile_colour */
         shade = mv_lighter(shade);
     mv_plot_label(l->p, f->rank, (mv_box){f->x0, f->top, f->x1 - f->x0, f->bottom - f->top}, shade);
 }
@@ -91,7 +91,7 @@ static void see(labeller *l, uint32_t rank, float x, float top, float bottom)
         l->open[l->count++] = (flat){rank, x, x, top, bottom, true};
 }
 
-/* Runs that were not seen in this sample have ended. */
+/* Ends the runs that are not in this sample. */
 static void end_sample(labeller *l)
 {
     uint32_t kept = 0;
@@ -108,7 +108,7 @@ static void end_sample(labeller *l)
     l->count = kept;
 }
 
-/* The rows of one column of a tile that are high enough, from the top. */
+/* The rows of one tile column that are high enough, from the top. */
 static void sample(labeller *l, const mv_tile_quad *q, float x)
 {
     const mv_tile *tile = q->tile;

@@ -1,5 +1,5 @@
-/* Above the plot: what the program said it was doing, its steps, and spikes that are too short to
- * show in the plot. */
+/* Above the plot: the program's annotations, its steps, and spikes that are too short to show in
+ * the plot. */
 #include <math.h>
 
 #include "base/size.h"
@@ -35,7 +35,7 @@ static const char *row_tip(mv_plot *p, const mv_lane *lane, uint32_t row)
                            p->view->sheet ? "" : "; click to select them");
 }
 
-/* Names that do not fit are shown in a tip. */
+/* Names that do not fit are shown in a tooltip. */
 static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box, float end)
 {
     const mv_lane_row *r = &lane->rows[row];
@@ -55,7 +55,7 @@ static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box
                MV_ANCHOR_START, name);
 }
 
-/* On paper, whoever reads the file can point at a range. */
+/* On paper, ranges have tooltips. */
 static void fill_titled(mv_plot *p, mv_box box, const char *text)
 {
     mv_paper_sheet *sheet = p->view->sheet;
@@ -68,7 +68,7 @@ static void fill_titled(mv_plot *p, mv_box box, const char *text)
                                            .title = mv_hover_take(&sheet->hover_bytes, text)});
 }
 
-/* Where the next row may begin: rows narrower than a pixel are skipped. */
+/* The minimum x of the next row: rows narrower than a pixel are skipped. */
 static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lane_box)
 {
     const mv_lane_row *r = &lane->rows[row];
@@ -93,7 +93,7 @@ static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lan
     return fmaxf(x1, x0 + 1);
 }
 
-/* "12 steps": their names are numbers, which do not fit everywhere. */
+/* "12 steps": their names are numbers, which may not fit. */
 static const char *lane_title(mv_plot *p, const mv_lane *lane)
 {
     if (lane->count == 0 || lane->rows[0].name.row != MV_NO_ROW)
@@ -146,7 +146,7 @@ static void paint_spikes(mv_plot *p)
         p->view->hover = rank;
         mv_ui_zone(p->ui, box, MV_DO_pin, rank,
                    mv_scene_format(&p->ui->scene,
-                                   "%s, born and freed between two columns: click to pin it",
+                                   "%s, allocated and freed between two columns: click to pin it",
                                    mv_size_text(size, p->index->bytes[rank])));
     }
 }

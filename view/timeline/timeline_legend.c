@@ -1,4 +1,4 @@
-/* What the colours and lines mean, with the bytes of each. */
+/* The meaning of colours and lines, with the bytes of each. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ float mv_legend_width(const mv_view *view, float pane)
 
 /* ---- on paper ----------------------------------------------------------------------------- */
 
-/* The rows that are drawn one by one; NULL: all. */
+/* The rows drawn separately; NULL: all. */
 static const uint64_t *shown_rows(const mv_plot *p)
 {
     if (p->view->sheet && p->view->sheet->largest)
@@ -43,13 +43,13 @@ static const uint64_t *shown_rows(const mv_plot *p)
     return p->rows ? p->rows->only : NULL;
 }
 
-/* Whether a band is drawn for those that are not among the largest. */
+/* Whether a band is drawn for all rows below the largest. */
 static bool has_band(const mv_plot *p)
 {
     return p->view->sheet && p->view->sheet->largest;
 }
 
-/* What the legend adds up to: what it counted, and the band. */
+/* The sum of the legend: the counted bytes, and the band. */
 static uint64_t all_bytes(const mv_plot *p)
 {
     const mv_legend *l = &p->pane->legend;
@@ -70,7 +70,7 @@ static uint64_t search_key(const mv_view *view)
     return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-/* What the tiles of the window are; 0: it is moving. */
+/* Identifies the tiles of the window; 0: it is moving. */
 static uint64_t tiles_key(const mv_plot *p)
 {
     uint64_t key = 1;
@@ -96,7 +96,7 @@ static bool is_in_window(const mv_plot *p, uint32_t event)
                               : event >= p->shown.first && event < p->shown.end;
 }
 
-/* A window that moves keeps what was counted for it, so that rows do not flicker. */
+/* A moving window keeps its last count, so that rows do not flicker. */
 static mv_legend_ask ask_of(const mv_plot *p)
 {
     const mv_legend_ask *last = &p->pane->legend.ask;
@@ -177,7 +177,7 @@ static const char *row_tip(mv_plot *p, const mv_legend_row *row)
                            row->blocks == 1 ? "it" : "them");
 }
 
-/* Names need the room of the shares where there is little. */
+/* In a narrow legend, names take the space of the shares. */
 static float share_width(const mv_plot *p)
 {
     return p->legend.w < mv_ui_px(p->ui, NARROW) ? 0 : mv_ui_px(p->ui, SHARE);
@@ -216,7 +216,7 @@ static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
     mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
 }
 
-/* A row whose bytes are of no group: a label beside a swatch that is painted already. */
+/* A row of bytes without a group: a label next to a swatch that is already painted. */
 static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t bytes)
 {
     const mv_theme *theme = p->ui->theme;
@@ -230,7 +230,7 @@ static void paint_bytes(mv_plot *p, mv_box box, const char *label, uint64_t byte
     mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
 }
 
-/* What is not drawn one by one: the grey band on top of the others. */
+/* The grey band on top: rows not drawn separately. */
 static void paint_band(mv_plot *p, mv_box box)
 {
     const mv_paper_sheet *sheet = p->view->sheet;
@@ -255,7 +255,7 @@ static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
     mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
 }
 
-/* The first row that holds nothing at the moment, where all of these are last; MV_NO_ROW: there is
+/* The first row without bytes at the moment, if all such rows come last; MV_NO_ROW: there is
  * none. */
 static uint32_t first_empty(const mv_legend_rows *rows, const mv_colouring *colouring)
 {
@@ -274,7 +274,7 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 
     mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room, rows);
     empty = first_empty(rows, colouring);
-    if (empty != MV_NO_ROW && rows->count == room) /* a line is above these */
+    if (empty != MV_NO_ROW && rows->count == room) /* a line is drawn above these */
         mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene, room - 1, rows);
     for (uint32_t i = 0; i < rows->count; i++)
         labels[i] = rows->row[i].label;
@@ -289,9 +289,9 @@ static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
         paint_band(p, mv_box_cut_top(box, high));
 }
 
-/* ---- what it tells about ------------------------------------------------------------------ */
+/* ---- the moment --------------------------------------------------------------------------- */
 
-/* "at the peak": the moment whose bytes the rows have. */
+/* "at the peak": the moment of the rows' bytes. */
 static const char *moment_of(const mv_plot *p)
 {
     const mv_legend_ask *ask = &p->pane->legend.ask;
@@ -308,8 +308,8 @@ static const char *moment_of(const mv_plot *p)
     return ask->event == p->view->now->cursor ? "at the cursor" : "at the highest in view";
 }
 
-/* One line whatever is searched for, so that a click on a row does not move the rows: the longest
- * text that fits. */
+/* Always one line, whatever is searched for, so that a click on a row does not move the rows: the
+ * longest text that fits. */
 static void paint_title(mv_plot *p, mv_box *box)
 {
     static const char *const titles[] = {
@@ -325,7 +325,7 @@ static void paint_title(mv_plot *p, mv_box *box)
 
     mv_size_text(all, all_bytes(p) + (p->view->sheet ? 0 : l->hidden.bytes));
     mv_size_text(some, hits->bytes);
-    if (p->view->sheet) { /* the heading says of what */
+    if (p->view->sheet) { /* the heading already names them */
         texts[0] = mv_scene_format(scene, "%s %s, by line", all, when);
         texts[1] = mv_scene_format(scene, "%s, by line", all);
         texts[2] = all;
@@ -420,7 +420,7 @@ static bool is_by_fullness(const mv_plot *p)
     return p->of_segments && !(p->view->sheet && p->view->sheet->opts.by_line);
 }
 
-/* Areas that shapes on paper have in addition to those of the groups. */
+/* Areas on paper that belong to no group. */
 static void paint_area_keys(mv_plot *p, mv_box *box)
 {
     const mv_theme *theme = p->ui->theme;
@@ -440,8 +440,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
     const char *reserved = p->trace->origin.level ? "reserved" : "reserved by PyTorch";
     const char *held = has_reserve ? "allocated: in use" : mv_level_held(p->trace);
 
-    if (p->of_segments &&
-        mv_trace_lacks_reserved(p->trace)) { /* which does not say what is reserved */
+    if (p->of_segments && mv_trace_lacks_reserved(p->trace)) { /* the file has no reserved bytes */
         mv_plot_key_line(p, box, theme->outline, false, held);
     } else if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, reserved);
@@ -461,7 +460,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
     mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }
 
-/* The bytes of segments by how full they are, at the cursor; false: not known. */
+/* The bytes of segments by how full they are, at the cursor; false: unknown. */
 static bool add_use(const mv_plot *p, uint64_t bytes[MV_FULLNESS_LEVELS])
 {
     const mv_index *x = p->index;
@@ -487,7 +486,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     bool has_bytes = add_use(p, bytes);
     char size[MV_SIZE_TEXT];
 
-    if (has_bytes) /* else the sum is that of the views with colours, which keep it */
+    if (has_bytes) /* otherwise keep the coloured views' sum */
         *all = (mv_legend_sum){0};
     for (uint32_t level = 0; has_bytes && level < MV_FULLNESS_LEVELS; level++)
         all->bytes += bytes[level];

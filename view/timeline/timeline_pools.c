@@ -1,4 +1,4 @@
-/* The timeline by pool: an envelope for each, with what it holds, reserved and allocated. */
+/* The timeline by pool: an envelope for each pool, with its reserved and allocated bytes. */
 #include <math.h>
 #include <string.h>
 
@@ -8,20 +8,20 @@
 
 enum {
     LABEL = 20, /* pixels above an envelope */
-    LEAST = 26, /* of an envelope */
+    LEAST = 26, /* height of an envelope */
     MOST = 9,   /* envelopes */
-    TICK = 15   /* least distance of two labels of an axis */
+    TICK = 15   /* minimum distance between two labels of an axis */
 };
 
 typedef struct {
     mv_plot *p;
     const mv_pools_answer *a;
-    bool is_current;     /* the answer's columns are the plot's pixels */
+    bool is_current;     /* the result's columns are the plot's pixels */
     mv_box box[MOST];    /* of the envelopes */
     uint64_t high[MOST]; /* bytes at the top of each */
 } pools;
 
-/* ---- the question ------------------------------------------------------------------------ */
+/* ---- the query --------------------------------------------------------------------------- */
 
 mv_pools_ask mv_plot_pools_ask(const mv_plot *p)
 {
@@ -52,7 +52,7 @@ mv_pools_ask mv_plot_pools_ask(const mv_plot *p)
 
 /* ---- where ------------------------------------------------------------------------------- */
 
-/* One scale for all, but none lower than LEAST: what the raised ones take is missing from the
+/* One scale for all, but no envelope lower than LEAST: raised envelopes take their height from the
  * others. */
 static void share_height(pools *s, float height)
 {
@@ -138,7 +138,8 @@ static const char *name_of(const pools *s, const mv_pool_envelope *e)
         label);
 }
 
-/* How much higher it is than on the common scale, which is that of the highest envelope. */
+/* How many times higher it is than on the common scale, which is the scale of the highest
+ * envelope. */
 static double raise_of(const pools *s, uint32_t at)
 {
     uint32_t best = 0;
@@ -308,7 +309,7 @@ static void paint_envelope(pools *s, uint32_t at, const mv_colouring *colouring)
 
 /* ---- the pointer ------------------------------------------------------------------------- */
 
-/* The bytes of the group at a height of a column; its label in `out`. */
+/* The bytes of the group at a height in a column; its label in `out`. */
 static const char *group_at(const pools *s, uint32_t at, uint32_t column, uint64_t bytes,
                             const mv_colouring *colouring)
 {
@@ -372,7 +373,7 @@ void mv_plot_pools(mv_plot *p)
     if (!s.a || s.a->pools.count == 0) {
         mv_ui_text(p->ui, p->plot, MV_UI_TEXT, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    s.a           ? "nothing was reserved"
-                   : is_answered ? "there is not enough memory for this picture"
+                   : is_answered ? "not enough memory for this picture"
                                  : "adding up the pools \xe2\x80\xa6");
         return;
     }

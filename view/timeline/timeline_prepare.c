@@ -1,4 +1,4 @@
-/* The rows that the pane shows, which change with the device, the clock and what is isolated; and
+/* The rows shown by the pane, which change with the device, the clock and the isolated rows; and
  * the marks of the device. */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- the rows ---------------------------------------------------------------------------- */
 
-/* What is isolated, as a number; 0: nothing. */
+/* Identifies the isolated rows; 0: none. */
 static uint64_t only_key_of(const mv_view *view, bool of_segments)
 {
     if (view->now->show != MV_SHOW_ISOLATE ||
@@ -18,7 +18,7 @@ static uint64_t only_key_of(const mv_view *view, bool of_segments)
     return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-/* The bits of segments are by row of lives->segments, those of the index by birth. */
+/* Segment bits are by row of lives->segments, index bits by birth. */
 static void copy_bits(const mv_view *view, uint32_t k, uint64_t *out)
 {
     const mv_alloc_lives *a = &mv_view_device(view)->segment_lives.allocs;
@@ -58,8 +58,8 @@ static bool is_asked(const mv_asked_rows *g, const mv_index *index, uint32_t clo
     return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->only_key == only_key;
 }
 
-/* What is known of it: the answer; all rows on the clock of events need no preparation, so they
- * also stand in when memory is out. NULL: not yet. */
+/* The best result available: the answer; or all rows on the event clock, which need no preparation,
+ * so they also stand in when out of memory. NULL: not yet. */
 static const mv_timeline_rows *answer(mv_asked_rows *g)
 {
     const mv_timeline_rows *rows;
@@ -72,7 +72,7 @@ static const mv_timeline_rows *answer(mv_asked_rows *g)
     return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->only_key == 0) ? &g->plain : NULL;
 }
 
-/* Nothing refers to it any more. */
+/* Drops all references to it. */
 static void leave(mv_timeline_pane *pane, mv_asked_rows *g)
 {
     if (g->ask.id)
@@ -96,8 +96,8 @@ static void ask_anew(mv_view *view, mv_asked_rows *g, uint32_t k, const mv_index
     mv_timeline_rows_make_plain(&g->ask, &g->plain);
 }
 
-/* The old rows are shown until the new ones are ready. A worker reads the isolated rows until it
- * has answered, so a newer question waits for that. */
+/* Old rows are shown until the new ones are ready. A worker reads the isolated rows until it has
+ * finished, so a newer query waits for that. */
 const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments)
 {
     mv_timeline_pane *pane = view->timeline;

@@ -1,12 +1,11 @@
-/* The bytes that the program requested, over those that blocks occupy: what is between the two
- * lines is lost to rounding, and to frees that wait for a stream. A pass over the events, while the
- * curve is shown. */
+/* The bytes requested by the program, over the bytes of blocks: the difference is lost to rounding,
+ * and to frees that wait for a stream. Takes a pass over the events, while the curve is shown. */
 #include <math.h>
 #include <string.h>
 
 #include "view/timeline/plot.h"
 
-/* All pools are one. */
+/* All pools are merged. */
 static mv_pools_ask ask_of(const mv_plot *p, uint32_t first, uint32_t end)
 {
     mv_pools_ask q;
@@ -35,7 +34,7 @@ static const mv_pools_answer *columns_of(mv_plot *p, bool *is_current)
     return a && a->ask.device == p->device ? a : NULL;
 }
 
-/* The moment of the cursor alone, for the status bar. */
+/* Finds the bytes at the cursor, for the status bar. */
 static void find_at_cursor(mv_plot *p)
 {
     uint32_t cursor = p->view->now->cursor;
@@ -100,7 +99,7 @@ void mv_plot_requested(mv_plot *p)
     a = columns_of(p, &is_current);
     if (!a)
         return;
-    /* On the colours of the stack it needs an edge of its own. */
+    /* On the colours of the stack it needs an edge. */
     line(p, a, is_current, (mv_shape){.stroke = p->ui->theme->plot, .width = 3.5f * unit});
     line(p, a, is_current, (mv_shape){.stroke = MV_REQUESTED_COLOUR, .width = 1.6f * unit});
 }

@@ -39,7 +39,7 @@ static bool copy_bits(mv_arena *arena, const mv_timeline_rows *rows, mv_filter_b
     return true;
 }
 
-/* What lies in the segments of the part; the other segments are kept without any bytes, so that no
+/* The rows inside the segments of the part; the other segments are kept without bytes, so that no
  * row changes its number. */
 static bool find_held(mv_arena *arena, mv_timeline_rows *rows)
 {

@@ -1,5 +1,5 @@
-/* Segments over time, coloured by how full they are: what PyTorch holds, and what tensors use of
- * it. */
+/* Segments over time, coloured by how full they are: PyTorch's reserved memory, and the bytes that
+ * tensors use of it. */
 #include <string.h>
 
 #include "view/timeline/plot.h"
@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The finest answer that there is: of the window, or else of the whole trace. */
+/* The finest result available: for the window, or else for the whole trace. */
 static const mv_segment_use *find_use(mv_plot *p)
 {
     mv_use_ask ask = {&p->device->index, p->index, p->shown.first, p->shown.end};

@@ -1,4 +1,4 @@
-/* The cursor, a moment, and the interval, a selected range of events. */
+/* The cursor (a moment) and the interval (a selected range of events). */
 #include <math.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
     return out;
 }
 
-/* ---- what it says ------------------------------------------------------------------------- */
+/* ---- texts -------------------------------------------------------------------------------- */
 
 /* "hits: at most 24.0 MiB; of all: ", when nothing else is drawn. */
 static const char *hits_part(mv_plot *p)
@@ -60,7 +60,7 @@ static const char *hits_part(mv_plot *p)
         return "";
     all = mv_pyramid_range(p->levels, MV_BEFORE, p->lives->events.count);
     return mv_scene_format(&p->ui->scene,
-                           "hits at most %s; of all: ", mv_size_text(size, all.most.allocated));
+                           "hits up to %s; in total: ", mv_size_text(size, all.most.allocated));
 }
 
 /* "; 42,000,000 events left out: allocated bytes are lower ..." */
@@ -75,7 +75,7 @@ static const char *left_out_part(mv_plot *p)
                            note->first);
 }
 
-/* "device 0"; pinned memory is of the host. */
+/* "device 0"; pinned memory belongs to the host. */
 static const char *place_name(mv_plot *p)
 {
     const char *level = p->trace->origin.level;
@@ -98,7 +98,7 @@ static const char *most_text(mv_plot *p, const char *peak, mv_levels most)
                            mv_size_text(reserved, most.reserved));
 }
 
-/* Says what the picture shows, when nothing is selected. */
+/* Describes the picture when nothing is selected. */
 static const char *summary_line(mv_plot *p)
 {
     const mv_document_device *d = p->device;
@@ -117,7 +117,7 @@ static const char *summary_line(mv_plot *p)
         d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why, left_out_part(p));
 }
 
-/* What happened, in many words or in few. */
+/* The changes, in a long or short form. */
 static const char *sums_line(mv_plot *p, const mv_interval_sums *sums, bool is_short)
 {
     char in[MV_SIZE_TEXT], out[MV_SIZE_TEXT], held[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
@@ -131,8 +131,8 @@ static const char *sums_line(mv_plot *p, const mv_interval_sums *sums, bool is_s
     mv_size_text(most, sums->most);
     if (is_short)
         return mv_scene_format(&p->ui->scene,
-                               "%s+%s, \xe2\x88\x92%s; %s of the new remain; highest %s", whose, in,
-                               out, held, most);
+                               "%s+%s, \xe2\x88\x92%s; %s of the new bytes remain; highest %s",
+                               whose, in, out, held, most);
     return mv_scene_format(
         &p->ui->scene,
         "%s+%s in %s %ss, \xe2\x88\x92%s in %s; %s in %s of the new %ss remain;  highest %s", whose,
@@ -203,7 +203,7 @@ static void shade(mv_plot *p, float from, float to, uint32_t colour)
         mv_ui_fill(p->ui, (mv_box){from, p->plot.y, to - from, p->plot.h}, colour);
 }
 
-/* An upright line from top to bottom, without the parts that would lie on texts. */
+/* A vertical line from top to bottom, interrupted at texts. */
 static void upright(mv_plot *p, float x, float w, uint32_t colour)
 {
     float y = p->plot.y, end = p->plot.y + p->plot.h;
@@ -224,7 +224,7 @@ static void upright(mv_plot *p, float x, float w, uint32_t colour)
     }
 }
 
-/* What is not selected is veiled, so that the selection keeps its colours. */
+/* Everything outside the selection is veiled, so that the selection keeps its colours. */
 void mv_plot_veil(mv_plot *p)
 {
     const mv_view_state *now = p->view->now;

@@ -59,7 +59,7 @@ static void tint_allocs(mv_plot *p, const mv_tile *tile, uint32_t *pixels)
     mv_tile_colour(tile, &paint, pixels);
 }
 
-/* The entry of a tile, or the one that was painted longest ago. */
+/* The entry of a tile, or the entry painted least recently. */
 static mv_tinted *entry_of(mv_timeline_pane *pane, const mv_tile *tile)
 {
     mv_tinted *oldest = &pane->tinted[0];
@@ -83,8 +83,8 @@ static bool make_room(mv_timeline_pane *pane, mv_tinted *entry, uint64_t bytes)
     return entry->pixels != NULL;
 }
 
-/* The picture of a tile; NULL: not in this frame, or never because memory is out (ui.lacks_memory).
- */
+/* The picture of a tile; NULL: not in this frame, or never because memory ran out
+ * (ui.lacks_memory). */
 static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, int64_t until)
 {
     mv_timeline_pane *pane = p->pane;
@@ -129,7 +129,7 @@ static void paint_quad(mv_plot *p, const mv_tile_quad *q, const mv_pixels *image
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_IMAGE, .image = image});
 }
 
-/* Which allocations are born and freed within one column of an exact tile. */
+/* Records the allocations that are born and freed within one column of an exact tile. */
 static void keep_spikes(mv_plot *p, const mv_tile_quad *q)
 {
     if (!q->is_exact || !p->spike_of)
@@ -185,7 +185,7 @@ void mv_plot_stack(mv_plot *p)
         image = tinted(p, frame.quads[i].tile, colours, until);
         if (image)
             paint_quad(p, &frame.quads[i], image);
-        else if (!p->ui->lacks_memory) /* then another frame would not do better */
+        else if (!p->ui->lacks_memory) /* otherwise another frame would not help */
             p->ui->is_animating = true;
     }
     mv_plot_labels(p, &frame);

@@ -4,12 +4,12 @@
 
 #include "viz/scene/pixel_rect.h"
 
-/* The narrowest window, in units of each clock: narrower ones are useless, and fractions stay
+/* The narrowest window, in units of each clock: narrower windows are useless, and fractions stay
  * exact. */
 static const double narrowest[] = {
     [MV_CLOCK_EVENTS] = 4, [MV_CLOCK_TIME] = 4, [MV_CLOCK_TICKS] = 8, [MV_CLOCK_BUSY] = 4};
 
-/* Far outside of the box, but no line with such a corner is left out (mv_stroke_add). */
+/* Far outside the box, but not so far that mv_stroke_add drops a line with such a corner. */
 #define FAR (MV_FAR_PIXELS / 2.0)
 
 /* ---- windows ------------------------------------------------------------------------------ */

@@ -1,12 +1,12 @@
-/* Threads that work for a window and must not make it stutter. */
+/* Threads that work for a window and must not slow down its drawing. */
 #ifndef MV_BACKGROUND_H
 #define MV_BACKGROUND_H
 
-/* In place of a number of threads: none. What waits is done in turns, a piece at a time, when the
- * owner says so (mv_view_turn). For a program that has one thread, such as a page. */
+/* Given as the number of threads: no threads. Waiting work runs one piece at a time, whenever the
+ * owner calls for it (mv_view_turn). For single-threaded programs such as the page. */
 #define MV_IN_TURNS 0xffffffffu
 
-/* From now on the calling thread gives way to the thread that draws, even if there are fewer
+/* Lowers the calling thread's priority, so that the drawing thread runs first even with fewer
  * processors than threads. */
 void mv_background_begin(void);
 

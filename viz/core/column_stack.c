@@ -4,9 +4,9 @@
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 
-/* Measured. Adding a living row to the sums and clearing them costs about as much as going over two
- * events; looking at a living row, as much as going over one. Clearing everything pays when one row
- * in this many is alive. */
+/* Measured costs. Adding a living row to the sums and clearing them costs about as much as
+ * processing two events; visiting a living row costs about as much as one event. Clearing
+ * everything is worth it when one row in this many is alive. */
 enum { SEED_COST = 2, CLEAR_ALL = 512 };
 
 mv_code mv_column_stack_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn,
@@ -26,7 +26,7 @@ static bool is_drawn(const mv_column_stack *c, uint32_t rank)
     return !c->drawn || (c->drawn[rank >> 6] >> (rank & 63) & 1);
 }
 
-/* Whether one of the rows that were born up to `event` is alive after it. */
+/* Whether a row that was born up to `event` is alive after it. */
 static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
 {
     return event == MV_BEFORE ? mv_index_is_alive(x, rank, event) : x->end[rank] > event;
@@ -34,7 +34,7 @@ static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
 
 /* ---- moving ------------------------------------------------------------------------------- */
 
-/* Adds to a node and all nodes above it, or takes away (two's complement). */
+/* Adds to a node and all nodes above it, or subtracts (two's complement). */
 static void change_node(mv_column_stack *c, uint32_t node, uint64_t bytes)
 {
     for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
@@ -52,7 +52,7 @@ static uint32_t node_end(uint32_t rank, uint32_t born)
     return born - rank > FAN - 1 - rank % FAN ? (rank | (FAN - 1)) + 1 : born;
 }
 
-/* Clears the sums of living rows; all others are zero already. If there are many, clearing
+/* Clears the sums of living rows; all other sums are zero already. If there are many, clearing
  * everything is faster. */
 static void clear(mv_column_stack *c)
 {
@@ -94,7 +94,7 @@ static void seed(mv_column_stack *c, uint32_t event)
     }
 }
 
-/* Goes over the events between the last moment and `event`, forward or back: the order does not
+/* Processes the events between the last moment and `event`, forward or backward: the order does not
  * matter for sums. */
 static void advance(mv_column_stack *c, uint32_t event)
 {
@@ -118,7 +118,7 @@ static uint32_t events_between(uint32_t a, uint32_t b)
     return a + 1 > b + 1 ? a - b : b - a;
 }
 
-/* Adds the bytes that rows ending at the instant still hold open; or takes them away. */
+/* Adds the bytes that rows ending at the instant still hold open, or subtracts them. */
 static void hold_open(mv_column_stack *c, bool is_added)
 {
     const mv_index *x = c->index;
@@ -163,7 +163,7 @@ void mv_column_stack_show(mv_column_stack *c, const uint64_t *drawn)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Whether a row ends at the instant: its bytes belong to no row any more. */
+/* Whether a row ends at the instant: its bytes no longer belong to any row. */
 static bool is_ending(const mv_column_stack *c, uint32_t rank)
 {
     return c->index->end[rank] == c->now.event && c->now.event != MV_BEFORE;
@@ -185,7 +185,7 @@ static uint64_t held(const mv_column_stack *c, uint32_t rank)
     return mv_instant_open(x->bytes[rank], c->now.slid);
 }
 
-/* The end of the ranks in a node of level 0 that can hold anything. */
+/* The end of the ranks that can hold bytes in a node of level 0. */
 static uint32_t leaves_end(const mv_column_stack *c, uint32_t node)
 {
     uint64_t end = (uint64_t)node * FAN + FAN;
@@ -205,7 +205,7 @@ uint64_t mv_column_stack_height(const mv_column_stack *c)
     return c->index->levels && !c->is_empty ? c->sum[c->index->levels - 1][0] : 0;
 }
 
-/* Reads the tree from the bottom of the stack to its top. */
+/* Reads the tree from the bottom of the stack to the top. */
 typedef struct {
     const mv_column_stack *stack;
     const uint64_t *middle; /* of fill */
@@ -216,7 +216,7 @@ typedef struct {
     uint32_t at, count;
 } stack_reader;
 
-/* Invariant of the fill: everything whose middle is below `low` is done. */
+/* Invariant of the fill: all pixels whose middle is below `low` are done. */
 static void fill_leaves(stack_reader *f, uint32_t node, uint64_t low)
 {
     const mv_column_stack *c = f->stack;
@@ -265,7 +265,7 @@ uint32_t mv_column_stack_fill(const mv_column_stack *c, const uint64_t *middle, 
     return f.at;
 }
 
-/* The same from the living rows alone. */
+/* Fills from the living rows alone. */
 static uint32_t fill_far(mv_column_stack *c, uint32_t event, const uint64_t *middle, uint32_t count,
                          uint32_t *ids)
 {
@@ -287,8 +287,8 @@ static uint32_t fill_far(mv_column_stack *c, uint32_t event, const uint64_t *mid
     return at;
 }
 
-/* Whether the living rows at `event` are probably fewer than the events between, unless the instant
- * is approached in steps shorter than that. */
+/* Whether the living rows at `event` are probably fewer than the events in between. Not when the
+ * instant is approached in steps shorter than that. */
 static bool is_far(const mv_column_stack *c, uint32_t event)
 {
     if (c->is_empty || events_between(c->now.event, event) <= c->alive)
@@ -402,7 +402,7 @@ bool mv_column_stack_next(const mv_column_stack *c, mv_run *run)
     uint32_t r = run->rank;
     uint64_t bytes = 0;
 
-    /* Rows that have ended at the instant also count while they hold bytes open. */
+    /* While rows that ended at the instant hold bytes open, they count too. */
     if (event != MV_BEFORE && c->now.slid < MV_SLID)
         event--;
     while (bytes == 0) {

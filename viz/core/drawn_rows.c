@@ -16,14 +16,15 @@ static mv_code no_memory(mv_err *err, const mv_index *x)
 typedef struct {
     mv_drawn *drawn;
     mv_rankset alive;
-    uint32_t top;    /* highest drawn rank alive; MV_NO_RANK: none */
+    uint32_t top;    /* highest drawn rank that is alive; MV_NO_RANK: none */
     uint32_t event;  /* the event being processed */
-    uint32_t lowest; /* drawn rank that ended in it; MV_NO_ROW: none did */
-    uint32_t spans;  /* entries of `level` that are known */
+    uint32_t lowest; /* drawn rank that ended in it; MV_NO_ROW: none */
+    uint32_t spans;  /* entries of `level` that are filled */
     uint64_t bytes;  /* drawn and alive */
 } sweep;
 
-/* All ends of the event are known: decides whether it slides, and from which rank on. */
+/* Called when all ends of the event are known: decides whether it slides, and from which rank
+ * on. */
 static void close_ends(sweep *s)
 {
     mv_drawn *d = s->drawn;
@@ -52,7 +53,7 @@ static void begin(sweep *s, uint32_t rank)
     s->top = rank;
 }
 
-/* The bytes before each span of events up to the one that holds `event`. */
+/* Records the bytes before each span of events, up to the span that contains `event`. */
 static void note_levels(sweep *s, uint32_t event)
 {
     for (; s->spans <= event / MV_DRAWN_SPAN; s->spans++)
@@ -148,8 +149,8 @@ mv_code mv_drawn_some(mv_arena *arena, const mv_index *x, const uint64_t *rows, 
     return make(arena, out, err);
 }
 
-/* The `most`-th largest size, found digit by digit from the highest, and how many rows of exactly
- * that size are among the `most`. Needs that many rows. */
+/* Finds the `most`-th largest size, digit by digit from the highest, and how many rows of exactly
+ * that size are among the `most`. At least `most` rows are needed. */
 static uint64_t find_threshold(const mv_index *x, uint32_t most, uint32_t *of_it)
 {
     uint64_t prefix = 0, mask = 0;
@@ -168,7 +169,7 @@ static uint64_t find_threshold(const mv_index *x, uint32_t most, uint32_t *of_it
     return prefix;
 }
 
-/* Rows from before the first event are named when they end; those that never end come last, the
+/* Rows from before the first event are named when they end; rows that never end come last, the
  * highest first. */
 static int by_first_naming(const void *left, const void *right, const void *ends)
 {
@@ -181,8 +182,8 @@ static int by_first_naming(const void *left, const void *right, const void *ends
 }
 
 /* Sets the bits of the first `wanted` rows of exactly `bytes`, in the order in which events name
- * them. Rows from before the first event are merged into those that are born later, which are in
- * that order already. */
+ * them. Rows from before the first event are merged into the rows born later, which are already in
+ * that order. */
 static bool add_ties(mv_arena *scratch, const mv_index *x, uint64_t bytes, uint32_t wanted,
                      uint64_t *rows)
 {

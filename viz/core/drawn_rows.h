@@ -1,10 +1,11 @@
-/* Which rows of an index are drawn, and the clock that follows from it.
+/* The drawn rows of an index, and the clock that follows from them.
  *
- * PyTorch's viewer draws the N largest allocations; ours draws all of them, or those that a filter
- * leaves. Rows that are not drawn are not in the stack: the others are stacked as if those did not
- * exist.
+ * PyTorch's viewer draws the N largest allocations; ours draws all of them, or those that pass a
+ * filter. Rows that are not drawn are not in the stack either: the other rows are stacked as if
+ * they did not exist.
  *
- * Its x axis is not the event but the "tick": it leaves room to see the stack slide.
+ * The x axis of PyTorch's viewer counts not events but "ticks": these leave room to see the stack
+ * slide.
  *
  *     a row is born            1 tick; on top of the stack at once
  *     a row ends, at the top   1 tick, then it is gone
@@ -15,9 +16,9 @@
  *     tick(event) = events before it in which a row begins or ends
  *                 + 3 x events before it in which drawn ones slide
  *
- * Both are counts of bits in a bitmap, so no tick is stored. Where several rows change in one
- * event (only contradictory traces and segments that are cut have that), it is one change: it costs
- * 1 tick, or 4, and what is born in it appears when the slide is over. */
+ * Both are counts of bits in a bitmap, so no tick is stored. If several rows change in one event
+ * (only in contradictory traces and when segments are cut), that is one change: it costs 1 tick, or
+ * 4, and rows born in it appear when the slide is over. */
 #ifndef MV_DRAWN_ROWS_H
 #define MV_DRAWN_ROWS_H
 
@@ -29,19 +30,19 @@
 typedef struct {
     const mv_index *index;
     uint32_t count;       /* rows that are drawn */
-    const uint64_t *rows; /* [(index->count + 63) / 64] a bit for each rank; NULL: all are drawn */
+    const uint64_t *rows; /* [(index->count + 63) / 64] one bit for each rank; NULL: all */
     mv_bitmap slides;     /* [events] drawn rows slide down; tallied */
     uint64_t *level;      /* [events / 1024 + 1] drawn bytes alive before event 1024 x i */
     uint32_t levels;
     uint32_t length[MV_INDEX_LEVELS];
-    uint32_t *lowest[MV_INDEX_LEVELS]; /* [length] of the 16^(level + 1) events below a node: the
-                                        * lowest drawn rank that ends in an event that slides;
-                                        * MV_NO_ROW: none does */
+    uint32_t *lowest[MV_INDEX_LEVELS]; /* [length] the lowest drawn rank that ends in a sliding
+                                        * event, of the 16^(level + 1) events below a node;
+                                        * MV_NO_ROW: none */
 } mv_drawn;
 
-/* All rows; the `most` largest of them (among equals those that events name first, as in PyTorch's
- * viewer); those with a bit in `rows`, which is borrowed. O(n), and 0.6 bytes an event. Rows that
- * are never alive are not drawn. Fail only when memory runs out. */
+/* All rows; the `most` largest rows (among equals those that events name first, as in PyTorch's
+ * viewer); the rows with a bit in `rows`, which is borrowed. O(n), and 0.6 bytes an event. Rows
+ * that are never alive are not drawn. Fail only when out of memory. */
 mv_code mv_drawn_all(mv_arena *arena, const mv_index *index, mv_drawn *out, mv_err *err);
 mv_code mv_drawn_largest(mv_arena *arena, const mv_index *index, uint32_t most, mv_drawn *out,
                          mv_err *err);
@@ -53,21 +54,21 @@ static inline bool mv_drawn_has(const mv_drawn *drawn, uint32_t rank)
     return !drawn->rows || (drawn->rows[rank >> 6] >> (rank & 63) & 1);
 }
 
-/* Where an event, or `events`, begins. O(1). */
+/* The tick at which an event begins; `events` is allowed. O(1). */
 uint64_t mv_drawn_tick(const mv_drawn *drawn, uint32_t event);
 
-/* The length of the axis: where `events` begins, but 1 when nothing changes and something is alive.
- */
+/* The length of the axis: the tick at which `events` begins, but 1 when nothing changes and
+ * something is alive. */
 uint64_t mv_drawn_ticks(const mv_drawn *drawn);
 
-/* Bytes of all drawn rows that are alive after an event. At most 1,024 events are walked. */
+/* Bytes of all drawn rows that are alive after an event. Walks at most 1,024 events. */
 uint64_t mv_drawn_bytes(const mv_drawn *drawn, uint32_t event);
 
-/* Bytes of the drawn rows below `rank` that are alive: its offset. O(what is alive below it). */
+/* Bytes of the drawn rows below `rank` that are alive: its offset. O(living rows below it). */
 uint64_t mv_drawn_offset(const mv_drawn *drawn, uint32_t rank, uint32_t event);
 
 /* The first event in [from, to) at which drawn rows below `rank` end while others slide; `to` when
- * there is none. Then `rank`, if it is drawn and alive on both sides of it, moves down by
+ * there is none. At that event `rank`, if it is drawn and alive on both sides, moves down by
  * mv_drawn_slide(). O(log n). */
 uint32_t mv_drawn_next_slide(const mv_drawn *drawn, uint32_t from, uint32_t to, uint32_t rank);
 uint64_t mv_drawn_slide(const mv_drawn *drawn, uint32_t event, uint32_t rank);

@@ -13,7 +13,7 @@ typedef struct {
     uint32_t next; /* of `used` */
 } heap_builder;
 
-/* ---- who is there ------------------------------------------------------------------------ */
+/* ---- rows alive at the moment ------------------------------------------------------------ */
 
 static int by_segment_address(const void *left, const void *right, const void *context)
 {
@@ -23,7 +23,7 @@ static int by_segment_address(const void *left, const void *right, const void *c
     return (s->addr[a] > s->addr[b]) - (s->addr[a] < s->addr[b]);
 }
 
-/* Among equal addresses the latest first. */
+/* Latest first among equal addresses. */
 static int by_block_address(const void *left, const void *right, const void *context)
 {
     const mv_alloc_lives *l = context;
@@ -115,7 +115,7 @@ static void add_piece(heap_builder *m, uint64_t addr, uint64_t end, uint32_t row
     map->piece_row[m->pieces++] = row;
 }
 
-/* [low, high) of the run formed by the `held` rows from `first` to `end`. */
+/* [low, high): the run formed by the `held` rows from `first` to `end`. */
 static void add_hole(heap_builder *m, uint32_t first, uint32_t end, uint64_t low, uint64_t high)
 {
     const mv_segment_lives *s = &m->lives->segments;
@@ -156,7 +156,7 @@ static void add_run(heap_builder *m, uint32_t first, uint32_t end)
     map->segment[run] = m->held[first];
     map->first_piece[run] = m->pieces;
     while (m->next < m->used_count && a->addr[m->used[m->next]] < at)
-        m->next++; /* outside of all segments */
+        m->next++; /* outside all segments */
     for (; m->next < m->used_count && a->addr[m->used[m->next]] < limit; m->next++) {
         uint32_t row = m->used[m->next];
         uint64_t addr = a->addr[row], row_end = mv_range_end(addr, a->block[row]), stop = limit;

@@ -1,4 +1,4 @@
-/* What is under the pointer: exact to the byte, however small it is on the screen. */
+/* Finds what is under the pointer: exact to the byte, however small it is on the screen. */
 #ifndef MV_HIT_TEST_H
 #define MV_HIT_TEST_H
 
@@ -7,16 +7,17 @@
 enum { MV_HIT_LARGEST = 3 };
 
 typedef struct {
-    uint32_t rank;   /* covers the byte; MV_NO_ROW: none */
+    uint32_t rank;   /* the row that covers the byte; MV_NO_ROW: none */
     uint64_t offset; /* its bytes are [offset, offset + bytes) of the stack */
     uint64_t bytes;
-    uint32_t sharing;                 /* how many rows have bytes in the pixel, this one included */
-    uint32_t largest[MV_HIT_LARGEST]; /* of those, by bytes; equals by rank; MV_NO_ROW: fewer */
+    uint32_t sharing; /* number of rows with bytes in the pixel, including this row */
+    uint32_t largest[MV_HIT_LARGEST]; /* the largest of these, by bytes; equals by rank; MV_NO_ROW:
+                                         fewer */
 } mv_hit;
 
 /* The row that holds `byte` of the stack at an instant, and the rows that share the bytes [low,
- * high) of the pixel. `stack` is the caller's own, not that of a worker; it is moved to the
- * instant, which is cheap if it was near. */
+ * high) of the pixel. `stack` belongs to the caller, not to a worker; it is moved to the instant,
+ * which is cheap if it was near. */
 mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
                    uint64_t high);
 

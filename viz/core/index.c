@@ -53,7 +53,7 @@ static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
         if (end < x->events && !is_told(x, r, end) && mv_index_is_ever_alive(x, r))
             x->odd[x->odd_count++] = (mv_index_end){end, r};
     }
-    mv_sort_rows(arena, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* by rank already */
+    mv_sort_rows(arena, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* already by rank */
     return true;
 }
 
@@ -136,7 +136,7 @@ bool mv_index_is_alive(const mv_index *x, uint32_t rank, uint32_t event)
 
 typedef enum { BY_END, BY_BYTES } tree;
 
-/* Whether a leaf, or one below a node, has at least `least`. */
+/* Whether a leaf, or a leaf below a node, has at least `least`. */
 static inline bool leaf_has(const mv_index *x, tree t, uint32_t rank, uint64_t least)
 {
     return (t == BY_END ? x->end[rank] : x->bytes[rank]) >= least;
@@ -149,8 +149,8 @@ static inline bool node_has(const mv_index *x, tree t, uint32_t level, uint32_t 
 }
 
 /* The first group of leaves, at or after group `node`, with a match; count / FAN, rounded up, or
- * more when there is none. Climbs while whole subtrees have no match, then descends to the first.
- */
+ * more when there is none. Climbs while whole subtrees have no match, then descends to the first
+ * match. */
 static inline uint64_t next_group(const mv_index *x, tree t, uint32_t node, uint64_t least)
 {
     uint32_t level = 0;
@@ -221,7 +221,7 @@ uint64_t mv_index_bytes(const mv_index *x, uint32_t limit, uint32_t event)
 
 /* ---- lists of rows ------------------------------------------------------------------------ */
 
-/* The rows of [first, limit) that end after `event`, without those that are never alive. */
+/* The rows of [first, limit) that end after `event`, except rows that are never alive. */
 static mv_code list(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t limit,
                     uint32_t event, mv_alive *out, mv_err *err)
 {

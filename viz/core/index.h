@@ -1,28 +1,28 @@
-/* The index of a timeline: what is alive when, in time that depends on the answer and not on the
- * length of the trace. With it a viewer can show fifty million events.
+/* The index of a timeline: finds the rows alive at a moment, in time that depends on the answer and
+ * not on the length of the trace. With it a viewer can show fifty million events.
  *
  *     rank   row of lives->allocs: in order of birth, which is the order of the stack
- *     birth  [rank] the event before which it was not there; MV_BEFORE: there from the start
+ *     birth  [rank] the event of its birth; MV_BEFORE: there from the start
  *     end    [rank] the event after which it is gone; MV_NEVER: still there at the end
  *
  *     alive after event E:   rank < born(E)  and  end > E
  *
  *         level 2          ┌────────── 900 ──────────┐        the latest end below a node;
- *         level 1      ┌─ 12 ─┐   ┌─ 900 ─┐   ┌─ 31 ─┐       asked for E = 40, two of the three
+ *         level 1      ┌─ 12 ─┐   ┌─ 900 ─┐   ┌─ 31 ─┐       for E = 40, two of the three
  *         end, by rank 7 12 … 9   3 … 900 …   31 … 8 22      subtrees are skipped
  *
- * The same walk answers other questions, with other bounds on the rank:
+ * Other bounds on the rank answer other questions:
  *
  *     after event E                              ranks [0, born(E))           end > E
  *     born in (A, B], still there after B        ranks [born(A), born(B))     end > B
  *
- * A moment is named by the event that it follows, as in analyze/lives/alive.h; MV_BEFORE is the
- * moment before the first event. The index borrows the columns of `lives`, which must outlive it,
- * and adds 0.7 bytes an event: two bitmaps of events, two trees with 16 children to a node.
+ * The name of a moment is the event before it, as in analyze/lives/alive.h; MV_BEFORE is the moment
+ * before the first event. The index borrows the columns of `lives`, which must outlive it, and adds
+ * 0.7 bytes an event: two bitmaps of events, two trees with 16 children in a node.
  * docs/internals/layout.md has the costs.
  *
- * For segments, give the lives that mv_segment_lives_as_allocs makes: they have no alloc_of, so all
- * their ends are in `odd`, and the measures are the same. */
+ * For segments, pass the lives from mv_segment_lives_as_allocs: they have no alloc_of, so all their
+ * ends are in `odd`, and all measures are equal. */
 #ifndef MV_INDEX_H
 #define MV_INDEX_H
 
@@ -31,14 +31,14 @@
 
 #define MV_INDEX_LEVELS 7 /* above the leaves, 16 to a node: 16^8 rows, any row number */
 
-/* What a row weighs and when it ends. */
+/* The bytes of a row, and when it ends. */
 typedef enum {
     MV_INDEX_ALLOCATED, /* block bytes, until the free is requested: allocated_bytes */
-    MV_INDEX_ACTIVE,    /* block bytes, until the free was complete: active_bytes */
+    MV_INDEX_ACTIVE,    /* block bytes, until the free is completed: active_bytes */
     MV_INDEX_REQUESTED  /* requested bytes, until the free is completed: what PyTorch draws */
 } mv_index_measure;
 
-/* A row that ends at an event which lives->alloc_of gives to another row, or to none. */
+/* The end of a row at an event that lives->alloc_of gives to another row, or to none. */
 typedef struct {
     uint32_t event;
     uint32_t rank;
@@ -56,33 +56,33 @@ typedef struct {
 
     mv_bitmap changes;  /* [events] a row begins or ends there; tallied: the clock of MemoryViz */
     mv_bitmap ends;     /* [events] lives->alloc_of[event] is a row that ends there */
-    uint32_t odd_count; /* ends that are not in alloc_of: almost never any */
+    uint32_t odd_count; /* ends that are not in alloc_of: almost always 0 */
     mv_index_end *odd;  /* [odd_count] by event, then rank */
 
     uint32_t levels;                       /* of both trees */
     uint32_t length[MV_INDEX_LEVELS];      /* nodes of each level */
     uint32_t *latest_end[MV_INDEX_LEVELS]; /* [length] of the 16^(level + 1) ranks below a node */
-    uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] likewise */
+    uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] of the same ranks */
 } mv_index;
 
-/* O(n). `arena` keeps the trees. Fails only when memory runs out. */
+/* O(n). `arena` keeps the trees. Fails only when out of memory. */
 mv_code mv_index_make(mv_arena *arena, const mv_lives *lives, mv_index_measure measure,
                       mv_index *out, mv_err *err);
 
-/* The number of rows born at or before `event`: those are the ranks [0, born). O(log n). */
+/* The number of rows born at or before `event`: the ranks [0, born). O(log n). */
 uint32_t mv_index_born(const mv_index *index, uint32_t event);
 
 /* Whether a row is alive after an event; O(1). */
 bool mv_index_is_alive(const mv_index *index, uint32_t rank, uint32_t event);
 
-/* Whether there is an event after which it is alive. There is none for a row that ends at the event
- * of its birth, nor for one that waited for its free to complete before the first event (of the
- * measure ALLOCATED; see mv_alloc_was_pending). */
+/* Whether the row is alive after any event. It is not if it ends at the event of its birth, or if
+ * it waited for its free to complete before the first event (with the measure ALLOCATED; see
+ * mv_alloc_was_pending). */
 bool mv_index_is_ever_alive(const mv_index *index, uint32_t rank);
 
 /* The first rank in [from, limit) that ends after `event`; `limit` when there is none. The caller
- * takes care of births: limit <= mv_index_born() makes it "alive". O(log n); going through all k
- * answers visits O(k log n) nodes at worst, about k when they are dense.
+ * checks births: with limit <= mv_index_born() the row is alive. O(log n); iterating over all k
+ * results visits O(k log n) nodes at worst, about k when they are dense.
  *
  *     for (uint32_t r = mv_index_next(x, 0, n, e); r < n; r = mv_index_next(x, r + 1, n, e)) */
 uint32_t mv_index_next(const mv_index *index, uint32_t from, uint32_t limit, uint32_t event);
@@ -90,7 +90,7 @@ uint32_t mv_index_next(const mv_index *index, uint32_t from, uint32_t limit, uin
 /* The first rank in [from, limit) of at least `bytes`; `limit` when there is none. O(log n). */
 uint32_t mv_index_next_large(const mv_index *index, uint32_t from, uint32_t limit, uint64_t bytes);
 
-/* Rows that are alive after `event`, ascending; `arena` keeps them. Fail only when memory runs out.
+/* Rows that are alive after `event`, ascending; `arena` keeps them. Fail only when out of memory.
  */
 mv_code mv_index_alive(mv_arena *arena, const mv_index *index, uint32_t event, mv_alive *out,
                        mv_err *err);
@@ -98,18 +98,18 @@ mv_code mv_index_held(mv_arena *arena, const mv_index *index, uint32_t from, uin
                       mv_alive *out, mv_err *err); /* born in (from, to], alive after `to` */
 
 /* Bytes of the rows [0, limit) that are alive after `event`: the height of the stack below `limit`.
- * O(what is alive). */
+ * O(rows alive). */
 uint64_t mv_index_bytes(const mv_index *index, uint32_t limit, uint32_t event);
 
-/* ---- what changes, event by event --------------------------------------------------------- */
+/* ---- changes, event by event -------------------------------------------------------------- */
 
-/* The rows that end at an event, one a call; MV_NO_ROW when there are no more. `*state` is 0 at
- * first. */
+/* The rows that end at an event, one for each call; MV_NO_ROW when there are no more. `*state` is 0
+ * at first. */
 uint32_t mv_index_next_end(const mv_index *index, uint32_t event, uint32_t *state);
 
 /* A walk over the events [from, to): every row that begins or ends there, each event's ends before
- * its births. Rows that are never alive are not among them; nor are those from before the first
- * event, until they end. Any number of walks may go on at a time.
+ * its births. Rows that are never alive are omitted; rows from before the first event appear only
+ * when they end. Any number of walks may run at the same time.
  *
  *     mv_index_walk walk = mv_index_walk_from(index, from, to);
  *     while (mv_index_walk_next(&walk)) ... walk.event, walk.rank, walk.is_end */

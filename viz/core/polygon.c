@@ -4,8 +4,8 @@
 typedef struct {
     uint32_t begin; /* the first event after which it exists; MV_BEFORE: from the start */
     uint32_t end;   /* event of its end, or `to` */
-    bool is_born;   /* begins with its birth */
-    bool is_ended;  /* ends with its end */
+    bool is_born;   /* its birth is in the window */
+    bool is_ended;  /* its end is in the window */
 } span;
 
 static bool find_span(const mv_drawn *d, uint32_t rank, uint32_t from, uint32_t to, span *out)
@@ -27,7 +27,7 @@ static bool find_span(const mv_drawn *d, uint32_t rank, uint32_t from, uint32_t 
     return true;
 }
 
-/* Its first offset. Only rows born in the same event can be above a newborn row. */
+/* Its first offset. Only rows born in the same event can be above a new row. */
 static uint64_t first_offset(const mv_drawn *d, uint32_t rank, const span *s)
 {
     const mv_index *x = d->index;
@@ -49,7 +49,8 @@ static bool is_end(const mv_drawn *d, uint32_t event)
     return mv_index_next_end(d->index, event, &state) != MV_NO_ROW;
 }
 
-/* A birth begins with its event, unless another row ends in it: then when the slide is over. */
+/* A birth begins with its event; but if another row ends in that event, it begins when the slide is
+ * over. */
 static int64_t begin_at(const mv_drawn *d, mv_clock clock, const span *s, uint32_t from)
 {
     uint32_t event = s->begin == MV_BEFORE || !s->is_born ? from : s->begin;

@@ -75,8 +75,8 @@ static void fill_buckets(mv_pyramid *p)
         else
             unite(bucket, &here);
     }
-    /* The end of the last event, whether or not a bucket ends there: an odd bucket is replayed from
-     * its end. */
+    /* Kept at the end of the last event even in the middle of a pair of buckets: an odd bucket is
+     * replayed from its end. */
     p->kept[(p->events + KEPT_EVERY - 1) / KEPT_EVERY] = now;
 }
 
@@ -117,7 +117,7 @@ void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid
     reader->bucket = MV_NO_ROW;
 }
 
-/* Steps that are prepared for `event`. */
+/* Steps prepared for `event`. */
 static mv_level_steps steps_from(const mv_pyramid *p, uint32_t event)
 {
     mv_level_steps steps = p->steps;
@@ -137,7 +137,7 @@ static void add(mv_levels *levels, const mv_levels *more)
     levels->reserved += more->reserved;
 }
 
-/* The levels after each event of a bucket. Sums wrap, so what an event takes away is added. */
+/* The levels after each event of a bucket. Sums wrap, so a subtraction is an addition, too. */
 static void replay(mv_pyramid_reader *r, uint32_t bucket)
 {
     const mv_pyramid *p = r->pyramid;
@@ -181,7 +181,7 @@ mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event)
     return reader->after[event % MV_PYRAMID_BUCKET];
 }
 
-/* Adds the events [first, end) of one bucket: all or some of them. */
+/* Adds the events [first, end) of one bucket. */
 static void add_part(mv_pyramid_reader *r, mv_extent *sum, uint32_t first, uint32_t end)
 {
     replay(r, first / MV_PYRAMID_BUCKET);
@@ -191,7 +191,7 @@ static void add_part(mv_pyramid_reader *r, mv_extent *sum, uint32_t first, uint3
     }
 }
 
-/* Adds the buckets [first, end) by the largest nodes that fit, from left to right. */
+/* Adds the buckets [first, end) in the largest nodes that fit, from left to right. */
 static void add_nodes(const mv_pyramid *p, mv_extent *sum, uint32_t first, uint32_t end)
 {
     while (first < end) {

@@ -14,7 +14,7 @@ typedef struct {
     uint32_t *open;   /* [ranks] the number of the row that is open there, or MV_NO_ROW */
     uint32_t *before; /* for each row from before the first event, in order: the event of its free;
                          or, after `lone`, the place of its block or segment in the trace */
-    uint32_t lone;    /* of `before`: how many have a free */
+    uint32_t lone;    /* how many entries of `before` have a free */
     uint32_t before_count;
     uint32_t born;
 } pairing;
@@ -30,7 +30,8 @@ static bool is_end(const pairing *p, uint8_t action)
            (p->view == MV_PYTORCH_SEGMENTS ? MV_ACTION_SEGMENT_FREE : MV_ACTION_FREE_COMPLETED);
 }
 
-/* The event that a free is shown as: when both halves follow each other directly, the first. */
+/* The event at which a free is shown: the first half, when both halves follow each other
+ * directly. */
 static uint32_t shown_free(const pairing *p, uint32_t event)
 {
     const mv_events *ev = &p->out->events;
@@ -40,7 +41,7 @@ static uint32_t shown_free(const pairing *p, uint32_t event)
     return has_half && ev->addr[event - 1] == ev->addr[event] ? event - 1 : event;
 }
 
-/* Numbers rows as they come; alloc_of temporarily holds these numbers. */
+/* Numbers rows in order of appearance; alloc_of temporarily holds these numbers. */
 static void pair_events(pairing *p)
 {
     const mv_events *ev = &p->out->events;
@@ -71,7 +72,7 @@ static bool is_open(const pairing *p, uint64_t addr)
     return place < p->ranks.count && p->ranks.addr[place] == addr && p->open[place] != MV_NO_ROW;
 }
 
-/* What is in the final heap and named by no event. */
+/* Adds the blocks of the final heap that no event names. */
 static void add_final(pairing *p, uint32_t segment)
 {
     const mv_segments *s = &p->trace->segments;
@@ -142,7 +143,7 @@ static void fill_before(pairing *p)
     }
 }
 
-/* Puts rows into events, and final numbers into alloc_of. */
+/* Writes rows into events, and final numbers into alloc_of. */
 static void fill_events(pairing *p)
 {
     const mv_events *ev = &p->out->events;
@@ -164,7 +165,7 @@ static void fill_events(pairing *p)
 
 static mv_code no_memory(mv_err *err)
 {
-    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "rows as PyTorch's viewer has them");
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "rows as in PyTorch's viewer");
 }
 
 static mv_code build(pairing *p, mv_err *err)
@@ -200,7 +201,7 @@ mv_code mv_pytorch_lives(mv_arena *arena, const mv_trace *trace, uint32_t device
     mv_code code;
 
     *out = (mv_lives){.device = device,
-                      .history_why = "rows as PyTorch's viewer has them",
+                      .history_why = "rows as in PyTorch's viewer",
                       .events = mv_trace_events(trace, device)};
     mv_arena_init(&p.scratch, arena->budget);
     code = build(&p, err);

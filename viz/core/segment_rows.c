@@ -2,7 +2,7 @@
 
 #include "base/sort.h"
 
-/* Those from before the first event come first, by address, like allocations. */
+/* Rows from before the first event come first, by address, as for allocations. */
 static int by_birth(const void *left, const void *right, const void *lives)
 {
     const mv_segment_lives *s = &((const mv_lives *)lives)->segments;

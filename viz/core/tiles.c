@@ -12,15 +12,15 @@
 
 enum {
     MOST_TILES = 1024,
-    MOST_JOBS = 64, /* requests that wait or are in progress */
+    MOST_JOBS = 64, /* requests waiting or in progress */
     MOST_QUADS = 2048,
-    MOST_STAND_INS = 32, /* tiles of other scales that replace a view's missing ones */
+    MOST_STAND_INS = 32, /* tiles at other scales that replace missing tiles of a view */
     BASE_ROWS = 512      /* height of the tile that shows everything */
 };
 
 #define DEFAULT_BYTES ((uint64_t)64 << 20)
 
-/* First the tile that shows everything, then what is visible, then what is next to it. */
+/* Order of work: the tile that shows everything, then visible tiles, then tiles next to these. */
 enum { RANK_BASE, RANK_VISIBLE, RANK_BESIDE = 1 << 16 };
 
 typedef enum { TILE_FREE, TILE_WANTED, TILE_READY, TILE_FAILED } tile_state;
@@ -28,14 +28,14 @@ typedef enum { TILE_FREE, TILE_WANTED, TILE_READY, TILE_FAILED } tile_state;
 typedef struct {
     mv_tile tile;
     tile_state state;
-    uint64_t used; /* the last turn that showed it or requested it */
+    uint64_t used; /* the last turn that showed or requested it */
     uint64_t bytes;
     uint32_t *ids; /* followed by the spikes */
     uint32_t job;
 } entry;
 
-/* Empty slots belong to the user interface, and so does a waiting slot until a worker takes it;
- * then it is that worker's until it is done. */
+/* The user interface owns empty slots, and waiting slots until a worker takes them; then the worker
+ * owns the slot until the tile is done. */
 enum { JOB_EMPTY, JOB_WAITS, JOB_TAKEN, JOB_DONE, JOB_FAILED };
 
 typedef struct {
@@ -46,7 +46,7 @@ typedef struct {
     mv_tile tile;
     uint32_t *ids, *spikes;
     uint64_t epoch;
-    uint64_t turn; /* that asked last */
+    uint64_t turn; /* the last turn that requested it */
     uint32_t entry;
 } job;
 
@@ -61,7 +61,7 @@ struct mv_tiles {
     mv_budget budget; /* of the tiles */
     mv_arena arena;
     uint64_t turn, serial, epoch;
-    uint32_t count; /* entries that are or were in use */
+    uint32_t count; /* entries in use now or before */
     entry *entries; /* [MOST_TILES] */
     job jobs[MOST_JOBS];
     mv_pyramid_reader levels;
@@ -72,12 +72,12 @@ struct mv_tiles {
     worker *workers; /* [thread_count] */
     sem_t work;
     _Atomic bool is_closing;
-    _Atomic bool is_awake; /* `wake` was called and no frame came since */
+    _Atomic bool is_awake; /* `wake` was called, and no frame since */
 };
 
 /* ---- workers ------------------------------------------------------------------------------ */
 
-/* Takes the waiting job of the lowest rank; NULL when none waits. */
+/* Takes the waiting job with the lowest rank; NULL when none waits. */
 static job *take_job(mv_tiles *t)
 {
     for (;;) {
@@ -216,7 +216,7 @@ static entry *find(mv_tiles *t, const mv_tile *tile)
     return NULL;
 }
 
-/* Drops the tile that was not used for longest; false when all are in use. */
+/* Drops the tile that has been unused the longest; false when all are in use. */
 static bool drop_oldest(mv_tiles *t)
 {
     entry *oldest = NULL;
@@ -245,7 +245,7 @@ static entry *find_free(mv_tiles *t)
     }
 }
 
-/* A place for a tile with its memory; NULL when everything is in use. */
+/* A place for a tile, with memory; NULL when everything is in use. */
 static entry *add_entry(mv_tiles *t, const mv_tile *tile)
 {
     uint64_t words = (uint64_t)MV_TILE_COLUMNS * tile->rows + MV_TILE_COLUMNS;
@@ -265,7 +265,7 @@ static entry *add_entry(mv_tiles *t, const mv_tile *tile)
     return e;
 }
 
-/* Collects what workers have finished since the last call. */
+/* Collects the tiles that workers have finished since the last call. */
 static void collect(mv_tiles *t)
 {
     for (uint32_t i = 0; i < MOST_JOBS; i++) {
@@ -307,7 +307,7 @@ static void request(mv_tiles *t, const mv_tile_subject *s, entry *e, uint32_t ra
         if (atomic_load(&t->jobs[i].state) == JOB_EMPTY)
             j = &t->jobs[i];
     if (!j) {
-        drop(t, e); /* another frame may ask again */
+        drop(t, e); /* another frame may request it again */
         return;
     }
     j->subject = *s;
@@ -333,11 +333,11 @@ static void request(mv_tiles *t, const mv_tile_subject *s, entry *e, uint32_t ra
 static void set_empty(entry *e)
 {
     for (uint32_t i = 0; i < MV_TILE_COLUMNS; i++)
-        e->ids[i] = MV_NO_ROW; /* the spikes: no ids before them */
+        e->ids[i] = MV_NO_ROW; /* the spikes follow directly: there are no ids */
     e->state = TILE_READY;
 }
 
-/* The tile, if it is there or has failed; else requests it. */
+/* The tile, if it exists or has failed; otherwise requests it. */
 static entry *want(mv_tiles *t, const mv_tile_subject *s, mv_tile *tile, uint32_t rank)
 {
     entry *e = find(t, tile);
@@ -361,7 +361,7 @@ static entry *want(mv_tiles *t, const mv_tile_subject *s, mv_tile *tile, uint32_
 
 /* ---- scales ------------------------------------------------------------------------------- */
 
-/* With 18 bits after the point: an error of a twentieth of a pixel over the widest screen, and the
+/* Keeps 18 bits after the point: an error of a twentieth of a pixel over the widest screen, and the
  * same number again after a window was panned and rounded. */
 static double rounded(double scale)
 {
@@ -377,11 +377,11 @@ static double stepped(double scale, double steps)
     return exp2(nearbyint(log2(scale) * steps) / steps);
 }
 
-/* The part of a grid of cells of `cell` pixels that a view covers along one axis. */
+/* The range of grid cells, `cell` pixels wide, that a view covers along one axis. */
 typedef struct {
     double scale;        /* of the tiles */
     uint64_t first, end; /* cells */
-    double at;           /* pixel where `first` begins; a whole one at rest */
+    double at;           /* pixel where `first` begins; a whole pixel at rest */
     double cell;         /* pixels */
 } span;
 
@@ -410,7 +410,7 @@ static void rest(span *s, uint32_t cell)
     s->cell = cell;
 }
 
-/* What a view needs: columns and rows of tiles. */
+/* Tile columns and rows that a view needs. */
 typedef struct {
     span x, y;
 } grid;
@@ -442,7 +442,7 @@ static grid grid_of(const mv_tile_view *v)
 
 /* ---- a frame ------------------------------------------------------------------------------ */
 
-/* Cuts [at, at + length) to [0, limit), and the matching part of the source. */
+/* Clips [at, at + length) to [0, limit), and the matching part of the source. */
 static bool clip(double *at, double *length, double *from, double *part, double limit)
 {
     double ratio = *part / *length, cut = *at < 0 ? -*at : 0;
@@ -456,7 +456,7 @@ static bool clip(double *at, double *length, double *from, double *part, double 
     return *length > 0 && *part > 0;
 }
 
-/* Puts a tile where its corner (left, bottom) is, in pixels from the view's lower left corner. */
+/* Places a tile by its corner (left, bottom), in pixels from the view's lower left corner. */
 static void put(mv_tiles *t, const mv_tile_view *v, const mv_tile *tile, double left, double bottom,
                 double w, double pixel_h, bool is_exact)
 {
@@ -487,7 +487,7 @@ static bool is_in_view(const mv_tile *tile, const mv_tile_view *v)
            y + h > v->y;
 }
 
-/* Tiles of other scales, the most similar last. */
+/* Tiles at other scales, the most similar last. */
 static void put_stand_ins(mv_tiles *t, const mv_tile_view *v, const grid *g)
 {
     const entry *best[MOST_STAND_INS];
@@ -523,7 +523,7 @@ static void put_stand_ins(mv_tiles *t, const mv_tile_view *v, const grid *g)
     }
 }
 
-/* Requests the cells of a grid, the middle ones first; counts the missing ones. */
+/* Requests the cells of a grid, middle cells first; counts the missing ones. */
 static void want_cells(mv_tiles *t, const mv_tile_view *v, const grid *g, uint32_t rank,
                        mv_tile_frame *out)
 {
@@ -555,7 +555,7 @@ static void put_cells(mv_tiles *t, const mv_tile_view *v, const grid *g)
         }
 }
 
-/* One tile for the whole trace, so that there is always something to stretch. */
+/* One tile for the whole trace, so that there is always a tile to stretch. */
 static void want_base(mv_tiles *t, const mv_tile_view *v)
 {
     const mv_tile_subject *s = &v->subject;
@@ -567,7 +567,7 @@ static void want_base(mv_tiles *t, const mv_tile_view *v)
     want(t, s, &tile, RANK_BASE);
 }
 
-/* One screen to the left and one to the right of a view that is complete. */
+/* One screen to the left and one to the right of a complete view. */
 static void want_beside(mv_tiles *t, const mv_tile_view *v, const grid *g)
 {
     mv_tile_frame ignored = {0};

@@ -4,11 +4,11 @@
 
 #include "base/search.h"
 
-/* An event is as wide as the slide and a rest, in which the heap does not move. */
+/* The width of an event: the slide, then a rest in which the heap does not move. */
 #define EVENT_SLIDE 0.7
-#define CUT_SHARE   0.05  /* of the trace: a pause that is longer is cut */
-#define CUT_WIDTH   0.015 /* of what remains: how wide a cut is */
-#define TICK_SLIDE  3.0   /* process_alloc_data.js of PyTorch's viewer */
+#define CUT_SHARE   0.05  /* of the trace: longer pauses are cut */
+#define CUT_WIDTH   0.015 /* of the rest: the width of a cut */
+#define TICK_SLIDE  3.0   /* as in process_alloc_data.js of PyTorch's viewer */
 
 /* ---- making ------------------------------------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static bool has_times(const mv_events *events)
     return true;
 }
 
-/* The times themselves if they ascend, else the running maximum. */
+/* The times themselves if they ascend, otherwise their running maximum. */
 static const int64_t *ascending(mv_arena *arena, const mv_events *events)
 {
     int64_t *times, most = events->time_us[0];
@@ -51,7 +51,7 @@ static double since_first(const mv_timescale *s, uint32_t event)
     return (double)((uint64_t)s->time_us[event] - (uint64_t)s->time_us[0]);
 }
 
-/* The pauses that are longer than their share. */
+/* Finds the pauses that are longer than CUT_SHARE. */
 static bool find_cuts(mv_arena *arena, mv_timescale *s)
 {
     double all = since_first(s, s->events - 1), busy = all, width, removed = 0;
@@ -102,7 +102,7 @@ mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock
         out->time_us = ascending(arena, events);
         if (!out->time_us || (clock == MV_CLOCK_BUSY && !find_cuts(arena, out)))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "times of %u events", events->count);
-        /* There is room for what the last event leaves. */
+        /* Leaves room for the heap after the last event. */
         last = mv_timescale_at(out, events->count - 1);
         out->length = last + last / 2000;
     }
@@ -128,7 +128,7 @@ uint64_t mv_timescale_height(const mv_timescale *s, const mv_levels *levels)
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
-/* The microseconds that are cut before an event. */
+/* Microseconds cut before an event. */
 static double removed_before(const mv_timescale *s, uint32_t event)
 {
     uint32_t i = s->cut_count;
@@ -190,7 +190,7 @@ double mv_timescale_at(const mv_timescale *s, uint32_t event)
     return event;
 }
 
-/* The first event at `x` or after it; with `is_after`, after it. */
+/* The first event at or after `x`; with `is_after`, only after `x`. */
 static uint32_t search(const mv_timescale *s, double x, bool is_after)
 {
     mv_bisect b = mv_bisect_over(0, s->events);

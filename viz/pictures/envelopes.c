@@ -1,4 +1,4 @@
-/* Which pool holds how much when, as numbers. */
+/* Bytes of each pool over time, as numbers. */
 #include "viz/pictures/envelopes.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     uint32_t from, to;
-    uint32_t pools;        /* pools of the trace; one more for unknown ones */
+    uint32_t pools;        /* pools of the trace, plus one for unknown pools */
     const uint32_t *group; /* [pools] the level of each */
     level *levels;
 } sums;
@@ -65,7 +65,7 @@ static void begin(const sums *s)
     }
 }
 
-/* Applies one change; returns the level that it raised, or NULL. */
+/* Applies one change; returns the level that rose, or NULL. */
 static level *apply(const sums *s, const mv_level_step *step)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -111,8 +111,8 @@ static void note_all(const sums *s, uint32_t event)
         note(&s->levels[i], event);
 }
 
-/* Ends are applied before beginnings, and only beginnings raise a level; so a raised level is never
- * above its value at the end of the event. */
+/* Ends are applied before beginnings, and only beginnings raise a level; so a raised level never
+ * exceeds its value at the end of the event. */
 static void pass(const sums *s, mv_level_steps *steps, uint32_t event)
 {
     mv_level_step step;
@@ -125,8 +125,8 @@ static void pass(const sums *s, mv_level_steps *steps, uint32_t event)
 }
 
 /* The highest value of each level after an event of the window. The moment before its first event
- * counts if the trace itself begins there, or if the window has no events. `group` says which level
- * a pool has. */
+ * counts if the trace itself begins there, or if the window has no events. `group` maps pools to
+ * levels. */
 static bool sweep(sums *s, const uint32_t *group, level *levels)
 {
     mv_level_steps steps;
@@ -157,7 +157,7 @@ typedef struct {
     bool is_private;
 } candidate;
 
-/* Gives each pool an envelope in `group`; those of `list` from `own` on share the last one. */
+/* Gives each pool an envelope in `group`; pools from `own` on in `list` share the last one. */
 static void group_pools(const sums *s, const candidate *list, uint32_t count, uint32_t own,
                         uint32_t *group, mv_envelopes *out)
 {
@@ -242,11 +242,11 @@ static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
                  MV_RISING(candidate, pool));
     mv_sort_rows(
         NULL, list, own, MV_RISING(candidate, a), MV_RISING(candidate, b),
-        MV_RISING(candidate, pool)); /* the default pool is (0, 0), unknown ones are last */
+        MV_RISING(candidate, pool)); /* the default pool is (0, 0), unknown pools come last */
     group_pools(s, list, count, own, group, out);
     for (uint32_t i = 0; i < own; i++)
         grouped[i] = levels[list[i].pool];
-    if (count > own) { /* added levels peak at another moment */
+    if (count > own) { /* the merged levels peak at another moment */
         memset(grouped, 0, (s->pools + 1) * sizeof *grouped);
         if (!sweep(s, group, grouped))
             return false;

@@ -14,14 +14,14 @@ typedef struct {
     uint32_t *row_of;           /* [segments.count] row of the timeline; MV_NO_ROW: not shown */
     uint32_t *by_place;         /* [segments.count] segments by address */
     uint32_t *rank_of;          /* [segments.count] places in that order */
-    mv_rankset held;            /* ranks of the segments that are held: they do not overlap */
-    const uint32_t *element_of; /* [rows] which entry of `used` a row adds to; NULL: its own */
+    mv_rankset held;            /* ranks of the reserved segments: they do not overlap */
+    const uint32_t *element_of; /* [rows] the entry of `used` that a row adds to; NULL: its own */
     uint64_t *used;
 } fill_sweep;
 
-/* ---- which segments a block lies in ------------------------------------------------------ */
+/* ---- the segments of a block -------------------------------------------------------------- */
 
-/* The held segment that contains this byte; MV_NO_ROW: none. */
+/* The reserved segment that contains this byte; MV_NO_ROW: none. */
 static uint32_t segment_at(const fill_sweep *f, uint64_t addr)
 {
     const mv_segment_lives *s = &f->lives->segments;
@@ -50,7 +50,7 @@ static void add_to(fill_sweep *f, uint32_t segment, uint64_t bytes, bool is_adde
         f->used[row] -= bytes < f->used[row] ? bytes : f->used[row];
 }
 
-/* Adds a block to the segments that it lies in, or takes it away. */
+/* Adds a block to the segments that it overlaps, or removes it. */
 static void change(fill_sweep *f, uint32_t alloc, bool is_added)
 {
     const mv_alloc_lives *a = &f->lives->allocs;
@@ -149,7 +149,7 @@ static bool make_agendas(fill_sweep *f, agendas *out)
            mv_rows_by_event_make(&f->scratch, a->freed, a->count, events, &out->freed);
 }
 
-/* Ends are applied before beginnings; blocks before the segments that they were in. */
+/* Ends are applied before beginnings; blocks before their segments. */
 static void apply(fill_sweep *f, const agendas *on, uint32_t event)
 {
     uint32_t i;

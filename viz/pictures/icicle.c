@@ -10,7 +10,7 @@ enum { NARROW = 30 /* least width of a useful label, in pixels */ };
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
-/* The fewest bytes of a node among the `most` heaviest. */
+/* The size of the smallest node among the `most` heaviest. */
 static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                         uint64_t *cut, mv_err *err)
 {
@@ -26,7 +26,7 @@ static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t lea
         for (uint32_t i = 0; i < tree->count; i++)
             bytes[i] = tree->nodes[i].bytes;
         mv_sort_rows(&scratch, bytes, tree->count, MV_FALLING_VALUES(uint64_t));
-        /* Nodes of equal weight are all in or all out. */
+        /* Nodes of equal weight are all kept or all dropped. */
         if (bytes[most] >= *cut)
             *cut = bytes[most] + 1;
     }
@@ -34,7 +34,7 @@ static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t lea
     return bytes ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
 }
 
-/* The boxes below a box: its heaviest children, then the others as one box. */
+/* The boxes below a box: its heaviest children, then all others as one box. */
 static void lay_children(const mv_flame_tree *tree, uint64_t cut, uint32_t box,
                          mv_icicle_boxes *out)
 {
@@ -103,7 +103,7 @@ typedef enum {
     KEY_OTHER
 } key;
 
-/* Of a change. */
+/* Colour classes of a change. */
 typedef enum { CHANGE_MORE, CHANGE_LESS, CHANGE_PALE, CHANGE_REST } change_key;
 
 static uint32_t key_colour(const mv_theme *theme, key k)
@@ -157,7 +157,7 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
     return node->depth % 2 && !mv_icicle_is_idle(node) ? mv_lighter(fill) : fill;
 }
 
-/* Whether more than a quarter of it went the other way. */
+/* Whether more than a quarter of the change went the other way. */
 static bool is_pale(const mv_flame_node *node)
 {
     uint64_t other = mv_flame_change(node) < 0 ? node->bytes - node->less : node->less;
@@ -202,7 +202,7 @@ static mv_icicle_key change_key_at(const mv_theme *theme, change_key k)
     static const mv_flame_node nodes[] = {
         {.bytes = 1}, {.bytes = 1, .less = 1}, {.bytes = 3, .less = 1}, {.bytes = 2, .less = 1}};
     static const char *const texts[] = {"more", "less", "pale: much of it went the other way",
-                                        "no change in sum, or too narrow for a shape"};
+                                        "no net change, or too narrow for a shape"};
 
     return (mv_icicle_key){mv_icicle_change_colour(theme, &nodes[k]), false, texts[k]};
 }
@@ -236,7 +236,7 @@ bool mv_icicle_is_idle(const mv_flame_node *node)
            node->part != MV_FLAME_OTHER;
 }
 
-/* As much of a label as is useful in that width, or "". */
+/* The part of a label that is useful in this width, or "". */
 static const char *short_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
                                float size, float w)
 {

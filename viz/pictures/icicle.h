@@ -1,15 +1,15 @@
-/* A flame graph that hangs from the top: what called what, as wide as the bytes they hold.
+/* A flame graph that hangs from the top: callers above callees, each as wide as its bytes.
  *
  *     ┌───────────────────────────────────────────────┐
- *     │ all  257 MiB                                  │   what is below a box adds up to it
+ *     │ all  257 MiB                                  │   the boxes below a box add up to it
  *     ├──────────────────────────────────┬────────────┤
  *     │ train.py:200 main                │ (no stack) │   the heaviest on the left
  *     ├─────────────────────────┬────────┼──┬─────────┘
  *     │ train.py:62 forward     │ loss   │  │             ← grey: boxes too narrow to draw,
- * together └─────────────────────────┴────────┴──┘
+ *     └─────────────────────────┴────────┴──┘               together
  *
- * First numbers (mv_icicle_lay), which tests compare with a literal layout; then shapes. The pane
- * of the viewer (view/panes/pane_flame.c) paints both the window's and those on paper. */
+ * mv_icicle_lay computes numbers, which tests compare with a literal layout; shapes come later. The
+ * viewer's pane (view/panes/pane_flame.c) paints both on the screen and on paper. */
 #ifndef MV_ICICLE_H
 #define MV_ICICLE_H
 
@@ -18,9 +18,9 @@
 #include "viz/scene/scene.h"
 
 typedef struct {
-    uint32_t node;  /* of the tree; of a rest: the parent */
-    uint32_t rest;  /* 0: a node; else how many of the parent's lightest children are merged here */
-    uint32_t depth; /* 0: the root */
+    uint32_t node;   /* row in the tree; for a rest box: the parent */
+    uint32_t rest;   /* 0: a node; else the number of the parent's lightest children merged here */
+    uint32_t depth;  /* 0: the root */
     uint64_t offset; /* bytes to the left of it */
     uint64_t bytes;
 } mv_icicle_box;
@@ -32,58 +32,58 @@ typedef struct {
     uint32_t depth; /* of the deepest box */
 } mv_icicle_boxes;
 
-/* Boxes of at least `least` bytes, the `most` heaviest of them, at most `deepest` levels down.
- * Boxes of one depth do not overlap. O(n log n) in nodes. Fails only when memory runs out. */
+/* Boxes of at least `least` bytes, the `most` heaviest of them, down to `deepest` levels. Boxes at
+ * one depth do not overlap. O(n log n) in nodes. Fails only when out of memory. */
 mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err);
 
-/* The same for one node, as if it were the root: its box is the first, at depth 0. */
+/* mv_icicle_lay with one node as the root: its box is the first, at depth 0. */
 mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t node,
                            uint64_t least, uint32_t most, uint32_t deepest, mv_icicle_boxes *out,
                            mv_err *err);
 
-/* The colour of a node: whose code it is. Levels next to each other differ by a shade. */
+/* The colour of a node: shows whose code it is. Levels next to each other differ by a shade. */
 uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_flame_node *node);
 
 /* The colour of a node of a change (analyze/flame/flame_change.h): orange for more, blue for less,
- * grey for as much as before; pale where more than a quarter of it went the other way. People who
- * see no red or no green tell them apart. */
+ * grey for no change; pale where more than a quarter of it went the other way. Readable with
+ * red-green colour blindness. */
 uint32_t mv_icicle_change_colour(const mv_theme *theme, const mv_flame_node *node);
 
 enum { MV_ICICLE_KEYS = 8 };
 
-/* A colour, and what it means. */
+/* A colour and its meaning. */
 typedef struct {
     uint32_t fill;
-    bool is_idle; /* an outline, as of mv_icicle_is_idle */
+    bool is_idle; /* drawn as an outline: see mv_icicle_is_idle */
     const char *text;
 } mv_icicle_key;
 
-/* The colours that the boxes have; returns how many. `trace` and `kinds` NULL: of a change.
+/* The colours of the boxes; returns how many. `trace` and `kinds` are NULL for a change.
  * O(boxes). */
 uint32_t mv_icicle_keys(const mv_theme *theme, const mv_trace *trace, const uint8_t *kinds,
                         const mv_flame_tree *tree, const mv_icicle_boxes *boxes,
                         mv_icicle_key out[MV_ICICLE_KEYS]);
 
-/* A part of a segment that holds nothing: an outline instead of a colour. */
+/* A part of a segment that holds nothing: drawn as an outline, without a colour. */
 bool mv_icicle_is_idle(const mv_flame_node *node);
 
-/* "train.py:62 forward · 64.0 MiB", or as much of it as is useful in that width; "". In the scene's
- * arena. */
+/* "train.py:62 forward · 64.0 MiB", or the part of it that is useful in this width; or "". In the
+ * scene's arena. */
 const char *mv_icicle_label(mv_scene *scene, const mv_flame_node *node, const char *amount,
                             float size, float width);
 
-/* By how much a node of a change changed: "+42.0 MiB"; where both more and less are below it,
+/* The amount by which a node of a change changed: "+42.0 MiB"; with both more and less below it,
  * "+42.0 MiB (50.0 MiB more, 8.00 MiB less)". In the scene's arena. */
 const char *mv_icicle_change_amount(mv_scene *scene, const mv_flame_node *node);
 
-/* A box as it is painted everywhere. */
+/* A box as it is painted in every picture. */
 typedef struct {
-    mv_box at; /* with the gaps to its neighbours */
+    mv_box at; /* including the gaps to its neighbours */
     uint32_t fill;
     bool is_idle;
     float size;        /* of the letters */
-    const char *label; /* NULL, or too wide: none */
+    const char *label; /* NULL, or too wide: no label */
     const char *title; /* shown on hover; NULL: none */
 } mv_icicle_shape;
 

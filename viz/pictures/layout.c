@@ -45,8 +45,7 @@ static bool is_in_window(const sweep *s, uint32_t alloc)
     const mv_alloc_lives *a = &s->lives->allocs;
     bool begins = a->birth[alloc] == MV_BEFORE || a->birth[alloc] < s->out->to;
 
-    /* Without events nothing ends; what was freed before all events is only waiting for a stream.
-     */
+    /* Without events nothing ends; blocks freed before all events only wait for a stream. */
     if (s->lives->events.count == 0 && a->freed[alloc] != MV_NEVER)
         return false;
     return begins && a->block[alloc] > 0 && a->freed[alloc] >= s->out->from;
@@ -61,7 +60,7 @@ static bool continues_run(const sweep *s, const mv_element *e, uint64_t run_byte
            (run_bytes < s->opts->least || (e->is_one_site && e->site == s->opts->site_of[alloc]));
 }
 
-/* How much of the picture an allocation fills: bytes x events within the window. */
+/* The share of the picture that an allocation fills: bytes x events within the window. */
 static double weight_of(const sweep *s, uint32_t alloc)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -74,7 +73,8 @@ static double weight_of(const sweep *s, uint32_t alloc)
     return (double)a->block[alloc] * (to > from ? to - from : 0.5);
 }
 
-/* The site with most of a run shared by several: a majority vote by weight, then its share. */
+/* The site with most of a run that several sites share: a majority vote by weight, then its
+ * share. */
 static void find_majority(const sweep *s, mv_element *e)
 {
     double lead = 0, own = 0, all = 0;
@@ -164,7 +164,7 @@ static bool prepare(sweep *s)
     return true;
 }
 
-/* Adds to the sums, or takes away (two's complement). */
+/* Adds to the sums, or subtracts (two's complement). */
 static void change(sweep *s, uint32_t alloc, uint64_t bytes)
 {
     uint32_t at = s->element_of[alloc];

@@ -5,11 +5,12 @@
 #include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 
-/* An envelope now. */
+/* The present state of an envelope. */
 typedef struct {
     uint64_t held, allocated, requested;
     uint64_t group[MV_POOL_GROUPS];
-    bool is_top; /* what is allocated now is the most of the column, and not stacked yet */
+    bool is_top; /* the allocated bytes are the maximum of the column so far, and are not stacked
+                    yet */
 } level;
 
 typedef struct {
@@ -86,7 +87,7 @@ static void add_alloc(const sweep *s, uint32_t alloc, bool is_allocated)
     l->group[group] += a->block[alloc];
 }
 
-/* What was there before the first event. */
+/* Adds the rows from before the first event. */
 static void begin(const sweep *s)
 {
     const mv_segment_lives *g = &s->lives->segments;
@@ -110,8 +111,8 @@ static void note(const sweep *s, level *l)
     }
 }
 
-/* Levels only rise by beginnings, which come after the ends of their event: a level that has risen
- * is never above its value at the end of the event. */
+/* Only beginnings raise levels, and they come after the ends of their event: so a raised level
+ * never exceeds its value at the end of the event. */
 static void apply(const sweep *s, const mv_level_step *step, bool is_in_column)
 {
     const mv_alloc_lives *a = &s->lives->allocs;

@@ -1,23 +1,23 @@
-/* What each envelope of pools (envelopes.h) holds in each column of a picture, and who holds it.
+/* The bytes of each pool envelope (envelopes.h) in each column of a picture, stacked by group.
  *
  *     reserved ┄┄┄┄┄┄┄┄┄┄   the highest level of each column, so that no peak is lost
- *     allocated ▟█▙▖        stacked by groups, such as lines of code, as they are when most is
+ *     allocated ▟█▙▖        stacked by groups, such as lines of code, at the instant when most is
  *              ▟████▙       allocated in the column
  *
- * With one envelope for all pools these are the levels of a device, among them the requested bytes.
- */
+ * With one envelope for all pools these are the levels of a device, including the requested
+ * bytes. */
 #ifndef MV_POOL_LEVELS_H
 #define MV_POOL_LEVELS_H
 
 #include "analyze/lives/position.h"
 #include "viz/pictures/envelopes.h"
 
-/* A group that is not counted: rows that a filter leaves out. */
+/* Marks rows that a filter leaves out: they are not counted. */
 #define MV_POOL_HIDDEN UINT8_MAX
 
-enum { MV_POOL_GROUPS = 24 }; /* most; the last one is for all others */
+enum { MV_POOL_GROUPS = 24 }; /* at most; the last group is for all others */
 
-/* The highest in a column. */
+/* Maxima in a column. */
 typedef struct {
     uint64_t held, allocated, requested;
 } mv_pool_level;
@@ -40,17 +40,17 @@ static inline const uint64_t *mv_pool_stack_of(const mv_pool_levels *l, uint32_t
 }
 
 typedef struct {
-    const mv_envelopes *envelopes; /* NULL: all pools are one */
+    const mv_envelopes *envelopes; /* NULL: all pools are merged */
     const mv_window *columns;      /* [column_count] moments [first, end), ascending; `first` may be
-                                      MV_BEFORE; each has at least one moment; those beyond the
-                                      last event are like it */
+                                      MV_BEFORE; each column has at least one moment; moments after
+                                      the last event repeat it */
     uint32_t column_count;
-    const uint8_t *group_of; /* [allocs.count] below `groups`, or MV_POOL_HIDDEN; NULL: 0 for all */
+    const uint8_t *group_of; /* [allocs.count] below `groups`, or MV_POOL_HIDDEN; NULL: 0 */
     uint32_t groups;         /* 1 to MV_POOL_GROUPS */
 } mv_pool_levels_opts;
 
 /* One pass over the events up to the last column, O(events + envelopes x columns x groups). Fails
- * only when memory runs out. */
+ * only when out of memory. */
 mv_code mv_pool_levels_find(mv_arena *arena, const mv_lives *lives, const mv_pool_levels_opts *opts,
                             mv_pool_levels *out, mv_err *err);
 

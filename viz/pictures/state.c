@@ -33,7 +33,7 @@ static int by_domain(const void *left, const void *right, const void *context)
     return (s->stream[a].row > s->stream[b].row) - (s->stream[a].row < s->stream[b].row);
 }
 
-/* A group for each pool, kind and stream; `segments` is where it begins in `order`. */
+/* One group for each pool, kind and stream; `segments` is where the group begins in `order`. */
 static bool find_domains(mv_arena *arena, state_builder *l)
 {
     mv_state *state = l->out;
@@ -70,7 +70,7 @@ static int in_display_order(const void *left, const void *right, const void *con
     return a < b ? -1 : a > b; /* by address */
 }
 
-/* Most bytes first; the last group also gets those that are too many. */
+/* Most bytes first; the last group also takes the excess groups. */
 static void order_groups(state_builder *l)
 {
     mv_state *state = l->out;
@@ -101,7 +101,7 @@ static void order_groups(state_builder *l)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Few pieces need few rows; and a segment continues in the next row only when it must. */
+/* Few pieces need few rows; and a segment continues in the next row only if it must. */
 static void choose_scale(state_builder *l)
 {
     mv_state *state = l->out;
@@ -203,7 +203,7 @@ static bool put_groups(mv_arena *arena, state_builder *l)
     return true;
 }
 
-/* Where the boxes of each row begin. */
+/* The first box of each row. */
 static bool index_rows(mv_arena *arena, mv_state *state)
 {
     uint32_t box = 0;

@@ -3,12 +3,12 @@
 #include <math.h>
 
 enum {
-    GROUP = 25,    /* pixels of a heading at scale 1, with room for a sign below its text */
-    LEAST_ROW = 5, /* pixels of a row, whatever the scale */
-    MOST_ROW = 40, /* likewise, at scale 1, when everything is shown */
+    GROUP = 25,    /* pixels of a heading at scale 1, with room for a marker below its text */
+    LEAST_ROW = 5, /* pixels of a row, at any scale */
+    MOST_ROW = 40, /* pixels of a row, at scale 1, when everything is shown */
     ZOOMED_ROW = 64,
-    LOW_ROW = 8,       /* rows up to here have a gap of one pixel */
-    LEAST_BLOCK = 512, /* bytes: what the allocator rounds to */
+    LOW_ROW = 8,       /* rows up to this height have a gap of one pixel */
+    LEAST_BLOCK = 512, /* bytes: the allocator's rounding unit */
     MOST_COLUMNS = 1 << 24
 };
 
@@ -23,7 +23,7 @@ static uint32_t group_of_row(const mv_state *s, uint32_t row)
     return g;
 }
 
-/* Pixels from the top of everything to a unit. */
+/* Pixels from the top of the whole state to a unit. */
 static double pixels_of(const mv_state_place *p, double unit)
 {
     const mv_state *s = p->state;
@@ -78,7 +78,7 @@ uint32_t mv_state_columns(float width, double zoom)
     return (uint32_t)fmin(columns, MOST_COLUMNS);
 }
 
-/* Corrects what lies outside. */
+/* Moves the view back into range. */
 static void settle(mv_state_place *p)
 {
     mv_state_shown *v = &p->shown;
@@ -160,7 +160,7 @@ mv_box mv_state_box_of(const mv_state_place *p, const mv_state_box *box)
     return place(p, box->row, box->offset, box->bytes);
 }
 
-/* The row at a height, if it is one; the next one below otherwise. */
+/* The row at a height; if there is none, the next row below. */
 static uint32_t row_at(const mv_state_place *p, double y)
 {
     double unit = unit_of(p, pixels_of(p, p->shown.top) + y - (double)p->box.y);

@@ -28,7 +28,7 @@ static void rect(mv_state_scene *s, mv_box at, mv_shape shape)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* The part of a box of pixels that is seen, so that the label of a large block is never away. */
+/* The visible part of a box of pixels, so that the label of a large block is always in sight. */
 static mv_box seen_part(const mv_state_scene *s, mv_box at)
 {
     const mv_box *all = &s->place.box;
@@ -46,7 +46,7 @@ static bool is_labelled_before(const mv_state_scene *s, const mv_state_box *box)
            mv_state_x(&s->place, box->before) - mv_state_x(&s->place, 0) >= LABEL * s->place.scale;
 }
 
-/* As much of "train.py:62 forward, 4.00 MiB" as fits. */
+/* The part of "train.py:62 forward, 4.00 MiB" that fits. */
 static void label_box(mv_state_scene *s, const mv_state_box *box, mv_box at, uint32_t colour)
 {
     uint32_t alloc = alloc_of(s, box);
@@ -68,7 +68,7 @@ static void label_box(mv_state_scene *s, const mv_state_box *box, mv_box at, uin
                       MV_ANCHOR_START, text);
 }
 
-/* The rounding of a block (bytes that were not asked for): a darker edge at its end. Returns its
+/* The rounding of a block (bytes beyond the request): a darker edge at its end. Returns its
  * width. */
 static float mark_rounding(mv_state_scene *s, const mv_state_box *box, mv_box at)
 {
@@ -111,7 +111,7 @@ static void paint_block(mv_state_scene *s, const mv_state_box *box, mv_box at)
         label_box(s, box, at, mv_text_on(fill));
 }
 
-/* Small neighbours together: the height shows how full they are. */
+/* Small neighbours in one box: the height shows how full they are. */
 static void paint_rest(mv_state_scene *s, const mv_state_box *box, mv_box at)
 {
     float used = at.h * (float)((double)(box->allocated + box->pending) / (double)box->bytes);
@@ -153,7 +153,7 @@ static bool is_in_sight(const mv_state_scene *s, mv_box at)
            at.y <= all->y + all->h;
 }
 
-/* Outlines of a group's segments, cut where rows end; segments too small to see have none. */
+/* Outlines of a group's segments, cut where rows end; segments too small to see have no outline. */
 static void outline_segments(mv_state_scene *s, uint32_t group)
 {
     const mv_state_group *g = &s->place.state->groups[group];
@@ -181,7 +181,7 @@ static const char *stream_name(const mv_state_scene *s, mv_stream_id stream)
     const mv_streams *streams = &s->trace->streams;
 
     if (stream.row >= streams->count)
-        return "stream not known";
+        return "unknown stream";
     if (streams->value[stream.row] == 0)
         return "default stream";
     return mv_scene_format(s->scene, "stream 0x%llx",
@@ -214,7 +214,7 @@ static const char *group_name(const mv_state_scene *s, const mv_state_group *gro
     return mv_state_scene_name(s, s->place.state->order[group->segments]);
 }
 
-/* Name and sums of a group; without the largest hole where that does not fit. */
+/* Name and sums of a group; without the largest hole if it does not fit. */
 static const char *head_text(const mv_state_scene *s, uint32_t group, float size)
 {
     const mv_state_group *g = &s->place.state->groups[group];
@@ -273,7 +273,7 @@ static void frame(mv_state_scene *s, mv_box at, bool is_dashed, float width)
                                       .is_dashed = true});
 }
 
-/* A triangle that points down to there, with an edge in the background's colour. */
+/* A triangle that points down to the position, with an edge in the background's colour. */
 static void sign(mv_state_scene *s, float x, float y)
 {
     float high = roundf(SIGN * s->place.scale);
@@ -287,7 +287,7 @@ static void sign(mv_state_scene *s, float x, float y)
                                       .width = 1.5f});
 }
 
-/* Blocks and segments lie in one run of the map each. */
+/* Blocks and segments each lie in a single run of the map. */
 static void paint_mark(mv_state_scene *s, const mv_state_mark *mark)
 {
     bool has_sign = mark->kind == MV_STATE_EVENT || mark->kind == MV_STATE_GONE;
@@ -371,7 +371,7 @@ static void key_blocks(key_column *k)
 
     if (key_line(k, "empty: free", &at))
         rect(s, at, (mv_shape){.fill = s->theme->plot, .stroke = s->theme->faint_text, .width = 1});
-    if (s->seen.pending && key_line(k, "freed, a stream may use it", &at)) {
+    if (s->seen.pending && key_line(k, "freed; a stream may use it", &at)) {
         rect(s, at, plain);
         rect(s, at, (mv_shape){.is_hatched = true, .stroke = s->theme->hatch});
     }
@@ -380,7 +380,7 @@ static void key_blocks(key_column *k)
         rect(s, (mv_box){at.x + at.w * 0.7f, at.y, at.w * 0.3f, at.h},
              (mv_shape){.fill = rounding_shade});
     }
-    if (s->seen.rest && key_line(k, "small blocks, as high as full", &at))
+    if (s->seen.rest && key_line(k, "small blocks: height shows how full", &at))
         rect(s, (mv_box){at.x, at.y + at.h * 0.4f, at.w, at.h * 0.6f}, plain);
 }
 
@@ -443,14 +443,14 @@ static const char *span_text(const mv_state_scene *s, uint32_t from, uint32_t to
     return mv_scene_format(s->scene, "%s", mv_axis_time(span, span, text));
 }
 
-/* Since when a block is there. */
+/* The age of a block. */
 static const char *age_text(const mv_state_scene *s, uint32_t alloc)
 {
     uint32_t birth = s->lives->allocs.birth[alloc];
     char text[MV_TICK_TEXT];
 
     if (birth == MV_BEFORE)
-        return "there before the first event";
+        return "allocated before the first event";
     if (birth >= s->event)
         return mv_scene_format(s->scene, "allocated by event %s", mv_axis_exact(birth, text));
     return mv_scene_format(s->scene, "allocated by event %s, %s before", mv_axis_exact(birth, text),
@@ -464,7 +464,7 @@ const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box 
     char count[MV_TICK_TEXT];
 
     if (box->count > 1)
-        return mv_scene_format(s->scene, "%s small blocks: %s, of it %s in use\n%s",
+        return mv_scene_format(s->scene, "%s small blocks: %s, %s of it in use\n%s",
                                mv_axis_exact(box->count, count), size_of(s, box->bytes),
                                size_of(s, box->allocated + box->pending),
                                describe_segment(s, box->segment));
@@ -475,7 +475,7 @@ const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box 
                                (unsigned long long)s->map->piece_addr[box->piece],
                                describe_segment(s, box->segment));
     return mv_scene_format(s->scene, "%s%s by %s\n%s requested\n%s\n%s",
-                           box->pending ? "freed, a stream may still use it: " : "",
+                           box->pending ? "freed, but a stream may still use it: " : "",
                            size_of(s, a->block[alloc]), s->label(s->user, alloc),
                            size_of(s, a->requested[alloc]), age_text(s, alloc),
                            mv_state_scene_where(s, box));
@@ -497,7 +497,7 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
         return mv_trace_allocator(trace) ? "nothing is allocated at this moment"
                                          : "nothing is reserved at this moment";
     mv_size_text(size, sums->allocated);
-    if (mv_trace_allocator(trace)) /* which does not say what is reserved */
+    if (mv_trace_allocator(trace)) /* the file has no reserved bytes */
         return mv_scene_format(scene, "%s allocated", size);
     text = mv_scene_format(scene, "%s reserved = %s allocated", mv_size_text(all, sums->reserved),
                            size);
@@ -523,7 +523,7 @@ const char *mv_state_holes_text(mv_scene *scene, const mv_lives *lives, const mv
         text = mv_scene_format(scene, "%s is free, in one hole", mv_size_text(size, sums->free));
     else if (sums->free)
         text = mv_scene_format(scene,
-                               "%s is free: the largest hole has %s, %.0f %% is in smaller ones",
+                               "%s is free: the largest hole has %s, %.0f %% is in smaller holes",
                                mv_size_text(size, sums->free), mv_size_text(hole, largest),
                                100 - 100.0 * (double)largest / (double)sums->free);
     if (sums->rounding)

@@ -1,24 +1,24 @@
-/* The allocator's state as shapes in a box: the one builder of the viewer's pane and of pictures.
+/* The allocator's state as shapes in a box, for both the viewer's pane and pictures.
  *
  *     large pool, default stream · 60.0 MiB in 3 segments: ...
- *     ┌──────────┬────┬▼───────┐┌──────────     a frame and a sign above: the block of the event
+ *     ┌──────────┬────┬▼───────┐┌──────────     a frame and a marker above: the block of the event
  *     │ a        │ b  ┃ c      ┃│ d             colour and label come from the caller
  *     └──────────┴────┴────────┘└──────────
  *
- * Hatched: freed, a stream may still use it. Dark edge: lost to rounding. Empty: free. Grey bars:
- * pieces too small to tell apart, as high as they are full. */
+ * Hatched: freed, but a stream may still use it. Dark edge: lost to rounding. Empty: free. Grey
+ * bars: pieces too small to show separately; the height shows how full they are. */
 #ifndef MV_STATE_SCENE_H
 #define MV_STATE_SCENE_H
 
 #include "viz/pictures/state_place.h"
 #include "viz/scene/palette.h"
 
-/* What a mark says about a range of addresses. */
+/* The meaning of a mark on a range of addresses. */
 typedef enum {
     MV_STATE_HOVER,  /* a thin frame: under the pointer */
     MV_STATE_PINNED, /* a thick frame */
-    MV_STATE_EVENT,  /* a thick frame and a sign above: what the event changed */
-    MV_STATE_GONE    /* the same, dashed: what was there before the event */
+    MV_STATE_EVENT,  /* a thick frame and a marker above: the range that the event changed */
+    MV_STATE_GONE    /* a dashed frame and a marker: the range as it was before the event */
 } mv_state_mark_kind;
 
 typedef struct {
@@ -28,29 +28,29 @@ typedef struct {
 
 enum { MV_STATE_MARKS = 4 };
 
-/* What occurs in a scene, for its key. */
+/* Signs that occur in a scene, for its key. */
 typedef struct {
     bool rest, pending, rounding, event, gone, pinned;
-    uint32_t drawn; /* pieces with a box of their own */
+    uint32_t drawn; /* pieces drawn as separate boxes */
 } mv_state_seen;
 
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_heap_map *map;
-    uint32_t event; /* the moment is after it, or MV_BEFORE */
+    uint32_t event; /* the event before the moment, or MV_BEFORE */
     bool by_address;
     mv_state_place place;
     const mv_theme *theme;
     mv_scene *scene;
     mv_state_mark marks[MV_STATE_MARKS];
 
-    void *user; /* for the functions below */
+    void *user; /* passed to the functions below */
     /* The fill of a block; `is_named`: it may have a label. */
     uint32_t (*colour)(void *user, uint32_t alloc, bool *is_named);
     /* The line that allocated a block; valid until the next call. */
     const char *(*label)(void *user, uint32_t alloc);
-    /* The tip of a box, for pictures that have one for each; NULL: none. */
+    /* The tooltip of a box, for pictures with a tooltip for each box; NULL: none. */
     const char *(*title)(void *user, const mv_state_box *box);
 
     mv_state_seen seen; /* set by painting */
@@ -59,31 +59,30 @@ typedef struct {
 /* Paints the groups, their segments and blocks, and the marks. */
 void mv_state_scene_paint(mv_state_scene *s);
 
-/* What the signs mean that occur: lines of text beside swatches from `y` down, down to `bottom` at
- * most. Returns the y below. */
+/* Explains the signs that occur: lines of text with swatches, from `y` down to `bottom` at most.
+ * Returns the y below them. */
 float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float bottom);
 
-/* What a box is, in lines: its bytes and the line that allocated them; what was requested; since
- * when; where. In the scene's arena. */
+/* The description of a box in lines: its bytes and the line that allocated them; the requested
+ * bytes; its age; its address. In the scene's arena. */
 const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box *box);
 
 /* "at 0x7f... in a segment of 20.0 MiB at 0x7f..., 3.00 MiB of it free", and its pool. */
 const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box);
 
-/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00": of a segment of the
- * map. */
+/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00": the pool of a segment
+ * of the map. */
 const char *mv_state_scene_name(const mv_state_scene *s, uint32_t segment);
 
-/* The segment of the map that has this byte; MV_NO_ROW: none. */
+/* The segment of the map that contains this byte; MV_NO_ROW: none. */
 uint32_t mv_state_segment_at(const mv_heap_map *map, uint64_t addr);
 
 /* "642 MiB reserved = 125 MiB allocated + 221 MiB stranded in used segments + 296 MiB in unused
- * ones", as the report of fragmentation says it; parts that are zero are left out. `whole` is that
- * of mv_state. */
+ * segments", as in the fragmentation report; zero parts are left out. `whole` is mv_state.whole. */
 const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_heap_sums *sums,
                                uint64_t whole);
 
-/* "516 MiB is free: the largest hole has 20.3 MiB, 96 % is in smaller ones · 6.59 MiB is lost to
+/* "516 MiB is free: the largest hole has 20.3 MiB, 96 % is in smaller holes · 6.59 MiB is lost to
  * rounding"; "" when nothing is reserved. */
 const char *mv_state_holes_text(mv_scene *scene, const mv_lives *lives, const mv_heap_sums *sums,
                                 uint64_t largest);

@@ -9,13 +9,13 @@
 
 #define MV_TICK_TEXT MV_COUNT_TEXT
 
-/* A round step, a power of two, so that an axis from 0 to `most` bytes has at most MV_BYTE_TICKS
- * ticks, and at least 5 if `most` is 4 or more. */
+/* A round step (a power of two) for an axis from 0 to `most` bytes: at most MV_BYTE_TICKS ticks,
+ * and at least 5 if `most` is 4 or more. */
 #define MV_BYTE_TICKS 9
 uint64_t mv_axis_byte_step(uint64_t most);
 
-/* The ticks of that axis, starting with 0. Returns their number: adding up steps would wrap near
- * 2^64. */
+/* The ticks of that axis, starting with 0. Returns their number: callers that add up steps would
+ * wrap near 2^64. */
 uint32_t mv_axis_byte_ticks(uint64_t most, uint64_t ticks[MV_BYTE_TICKS]);
 
 /* "0", "512 MiB", "1.5 GiB": exact for multiples of a step from mv_axis_byte_step. */

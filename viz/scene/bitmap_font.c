@@ -2,7 +2,7 @@
 
 enum { FIRST = '!', LAST = '~', ACROSS = 12, CELL = MV_BITMAP_COLUMNS + 1 };
 
-/* The glyphs after those of ASCII. */
+/* Glyphs after the ASCII glyphs. */
 enum { DOT = LAST + 1 - FIRST, ELLIPSIS, BOX };
 
 /* Letters in cells of CELL x MV_BITMAP_ROWS, ACROSS of them side by side: '#' is a dot; the last

@@ -18,7 +18,7 @@ float mv_callouts_distance(mv_box box, mv_point at)
     return hypotf(nearest.x - at.x, nearest.y - at.y);
 }
 
-/* The part of a line inside of an axis' range, as shares of its length; false: none. */
+/* The part of a line inside an axis' range, as shares of its length; false: none. */
 static bool clip(float from, float to, float low, float high, float *begin, float *end)
 {
     float a = (low - from) / (to - from), b = (high - from) / (to - from);
@@ -62,7 +62,7 @@ bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2])
     return mv_callouts_distance(box, at) > 1.6f * gap;
 }
 
-/* Whether a line to the box runs through no text. A mark at the line's begin is its own. */
+/* Whether a line to the box crosses no text. A mark at the beginning of the line belongs to it. */
 static bool is_leader_free(const mv_callouts *callouts, const mv_point line[2])
 {
     for (uint32_t i = 0; i < callouts->count; i++) {
@@ -86,7 +86,7 @@ void mv_callouts_take(mv_callouts *callouts, mv_box box)
         callouts->taken[callouts->count++] = box;
 }
 
-/* Places around a point, row by row, the nearest first: beside it, then up and down. */
+/* Candidate places around a point, row by row, nearest first: next to it, then up and down. */
 static mv_box candidate(mv_point at, mv_callout_size size, uint32_t row, uint32_t place)
 {
     uint32_t rows = (row + 1) / 2, slides = place / 2;
@@ -94,7 +94,7 @@ static mv_box candidate(mv_point at, mv_callout_size size, uint32_t row, uint32_
     float slide = (float)slides * size.w / 4;
     float x = place % 2 ? at.x - size.gap - size.w - slide : at.x + size.gap + slide;
 
-    if (place >= 2 * PLACES) /* over it */
+    if (place >= 2 * PLACES) /* above it */
         x = at.x - size.w / 2;
     return (mv_box){x, at.y - size.rise - up * size.h / 2, size.w, size.h};
 }

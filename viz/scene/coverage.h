@@ -1,19 +1,19 @@
-/* How much of each pixel an area covers, exactly. There are no samples, so no sampling pattern is
- * visible.
+/* The exact share of each pixel that an area covers. There are no samples, so no sampling pattern
+ * is visible.
  *
- * The area is given by its edges, as lines from corner to corner in any order; each closed line
- * adds its winding, and a pixel's coverage is the winding's mean in it, at most one. For areas
- * whose parts wind in the same direction that is their union, as SVG fills them.
+ * The area is defined by its edges, as lines from corner to corner in any order; each closed line
+ * adds its winding, and a pixel's coverage is the winding's mean in it, at most one. If all parts
+ * of an area wind in the same direction, the result is their union, as SVG fills them.
  *
  *     mv_coverage_begin, mv_coverage_edge ..., mv_coverage_take, mv_coverage_edge ...
  *
- * Coordinates are whole numbers of 1/256 pixel and sums are of integers, so the order of edges and
- * the machine make no difference; neither does the clip to what is in it. Lines that are level or
- * upright are exact; the others are cut at the borders of pixels, which moves them by less than
+ * Coordinates are whole numbers of 1/256 pixel and all sums are integers, so the result depends
+ * neither on the order of edges nor on the machine, nor, inside the clip, on the clip. Horizontal
+ * and vertical lines are exact; other lines are cut at pixel borders, which moves them by less than
  * 1/256 pixel.
  *
- * Time: the pixels that edges run through, and for each row those that are covered, and its width
- * in words of 64 pixels. */
+ * Time: the pixels that edges cross, and for each row its covered pixels and its width in words of
+ * 64 pixels. */
 #ifndef MV_COVERAGE_H
 #define MV_COVERAGE_H
 
@@ -21,17 +21,18 @@
 
 #define MV_PIXEL_UNITS 256
 
-/* A pixel that an edge runs through: what the edge adds there and to all pixels to the right. */
+/* A pixel that an edge crosses: the edge's contribution to this pixel and to all pixels to the
+ * right. */
 typedef struct {
     int32_t x;
     int32_t cover; /* height of the edge: MV_PIXEL_UNITS is a whole pixel, down is positive */
     int32_t area;  /* twice the area to the edge's left, of 2 x 256 x 256 */
-    uint32_t next; /* in the same row, + 1; 0: none */
+    uint32_t next; /* next cell of the row, + 1; 0: none */
 } mv_coverage_cell;
 
 typedef struct {
     mv_arena arena;
-    bool failed;      /* memory ran out: what is drawn is incomplete */
+    bool failed;      /* memory ran out: the drawing is incomplete */
     uint32_t columns; /* of the largest clip so far */
     uint32_t rows;
     int32_t left, top, right, bottom; /* pixels; right and bottom are outside */
@@ -44,22 +45,22 @@ typedef struct {
     uint8_t *mask;           /* [columns] */
 } mv_coverage;
 
-/* `coverage` of pixels [x, x + count) of row y: 255 is all of the pixel. None is 0. */
+/* `coverage` of pixels [x, x + count) of row y: 255 is a whole pixel. Never 0. */
 typedef void mv_coverage_take_row(void *to, int32_t x, int32_t y, uint32_t count,
                                   const uint8_t *coverage);
 
-/* For pictures of at most columns x rows pixels. False when memory is out; the release is safe in
- * any case. */
+/* For pictures up to columns x rows pixels. False when out of memory; releasing is safe in any
+ * case. */
 bool mv_coverage_init(mv_coverage *c, mv_budget *budget, uint32_t columns, uint32_t rows);
 void mv_coverage_release(mv_coverage *c);
 
-/* From here on only pixels [left, right) x [top, bottom) count; cut to the size of the picture. */
+/* From now on only pixels [left, right) x [top, bottom) count; clipped to the picture. */
 void mv_coverage_clip(mv_coverage *c, int32_t left, int32_t top, int32_t right, int32_t bottom);
 
 /* A line in units of 1/256 pixel, which may be anywhere within +-2^29. */
 void mv_coverage_edge(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1);
 
-/* Reports the area row by row, and forgets it. */
+/* Reports the area row by row, and clears it. */
 void mv_coverage_take(mv_coverage *c, mv_coverage_take_row *take, void *to);
 
 #endif

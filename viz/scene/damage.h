@@ -1,12 +1,12 @@
-/* Which part of a picture differs from the scene that was drawn before.
+/* Finds the part of a picture that differs from the scene drawn before.
  *
- * The picture is cut into cells of 64 x 64 pixels. A cell's key is made of all shapes that touch
- * it, in drawing order: of what they are, not of where they are kept. Where keys are equal, the
- * pixels are: nothing is drawn there.
+ * The picture is cut into cells of 64 x 64 pixels. A cell's key is a hash of all shapes that touch
+ * it, in drawing order: of their content, not their address. Equal keys mean equal pixels: nothing
+ * is drawn there.
  *
  *     mv_damage_begin, mv_damage_add for each shape ..., mv_damage_end ──► rectangles to draw
  *
- * Time: the shapes with their points, and for each the cells that it touches. */
+ * Time: the shapes with their points, and the cells that each shape touches. */
 #ifndef MV_DAMAGE_H
 #define MV_DAMAGE_H
 
@@ -20,27 +20,27 @@ typedef struct {
     uint32_t width, height; /* pixels */
     uint32_t columns, rows; /* cells */
     uint64_t *now, *before; /* [rows][columns] keys */
-    bool is_known;          /* `before` is what the picture shows */
+    bool is_known;          /* the picture matches `before` */
     uint64_t turn;
     uint32_t count;
-    mv_pixel_rect rects[MV_MOST_DAMAGE]; /* [count] apart from each other */
+    mv_pixel_rect rects[MV_MOST_DAMAGE]; /* [count] disjoint */
 } mv_damage;
 
 void mv_damage_init(mv_damage *damage, mv_budget *budget);
 void mv_damage_release(mv_damage *damage);
 
-/* Begins with the scene's background. Another size makes everything differ. False when memory is
- * out. */
+/* Begins with the scene's background. A different size makes everything differ. False when out of
+ * memory. */
 bool mv_damage_begin(mv_damage *damage, const mv_scene *scene, uint32_t width, uint32_t height);
 
-/* A shape that may change pixels of `box` and no others. Images without a key differ always. */
+/* A shape that may change pixels only inside `box`. Images without a key always differ. */
 void mv_damage_add(mv_damage *damage, const mv_scene *scene, const mv_shape *shape,
                    mv_pixel_rect box);
 
-/* Finds `rects`. What is drawn there makes the picture that of the scene. */
+/* Finds `rects`. Drawing inside them makes the picture match the scene. */
 void mv_damage_end(mv_damage *damage);
 
-/* The picture is not what the last scene made it: the next one is drawn whole. */
+/* The picture no longer matches the last scene: the next scene is drawn completely. */
 void mv_damage_forget(mv_damage *damage);
 
 #endif

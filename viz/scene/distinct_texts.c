@@ -29,7 +29,7 @@ static size_t place_of(const char *label, size_t *colon)
     return 0;
 }
 
-/* As much of the text's first bytes as fits together with `end`, without a blank before it. */
+/* The beginning of the text that fits together with `end`, without a trailing blank. */
 static const char *head_with(mv_scene *scene, const char *text, size_t length, const char *end,
                              float size, float width)
 {
@@ -54,7 +54,7 @@ static const char *head_with(mv_scene *scene, const char *text, size_t length, c
     return mv_scene_format(scene, "%.*s%s", (int)keep, text, end);
 }
 
-/* As much of the end of text[0, length) as fits after an ellipsis and before `end`. */
+/* The end of text[0, length) that fits after an ellipsis and before `end`. */
 static const char *tail_with(mv_scene *scene, const char *text, size_t length, const char *end,
                              float size, float width)
 {
@@ -79,7 +79,7 @@ static const char *tail_with(mv_scene *scene, const char *text, size_t length, c
     return mv_scene_format(scene, ELLIPSIS "%.*s%s", (int)(length - from), text + from, end);
 }
 
-/* Whether names like it differ at their ends. */
+/* Whether names like this one differ at their ends. */
 static bool is_told_by_its_end(const char *text, size_t length)
 {
     size_t plain = strcspn(text, " ");
@@ -87,7 +87,7 @@ static bool is_told_by_its_end(const char *text, size_t length)
     return plain >= length && (strncmp(text, "0x", 2) == 0 || strcspn(text, "./#\\") < length);
 }
 
-/* The label up to `length`, which is at least its file and line when it begins with these. */
+/* The label up to `length`, which includes the file and line if the label begins with them. */
 static const char *cut_to(mv_scene *scene, const char *label, size_t length, float size,
                           float width)
 {
@@ -105,7 +105,7 @@ static const char *cut_to(mv_scene *scene, const char *label, size_t length, flo
     return head_with(scene, label, colon, line, size, width);
 }
 
-/* At most so much of a text that is too wide is looked at. */
+/* At most this much of a text that is too wide is examined. */
 enum { TEXT_MOST = 4096 };
 
 const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width)
@@ -119,7 +119,7 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
 
 /* ---- several ----------------------------------------------------------------------------- */
 
-/* The begin of the word in which the texts differ first. */
+/* The beginning of the first word in which the texts differ. */
 static size_t difference(const char *a, const char *b)
 {
     size_t at = 0;
@@ -132,7 +132,7 @@ static size_t difference(const char *a, const char *b)
     return at;
 }
 
-/* "train.py:62 …norm.py:229 forw…", "…:62 …norm.py:229": the file and line or the line alone, and
+/* "train.py:62 …norm.py:229 forw…", "…:62 …norm.py:229": the file and line, or the line alone, then
  * the label from the difference on. */
 static const char *from_difference(mv_scene *scene, const char *label, size_t from, float size,
                                    float width)

@@ -3,11 +3,11 @@
 #include <assert.h>
 #include <string.h>
 
-/* Blocks have a size of LEAST << i and a header before them; larger ones have mappings of their
- * own. */
+/* Blocks have a size of LEAST << i, after a header; larger blocks have their own mappings. */
 enum { LEAST = 32, HEADER = 16 };
 
-static_assert((uint64_t)LEAST << (MV_FONT_BLOCK_SIZES - 1) == MV_ARENA_LARGE, "the rest is large");
+static_assert((uint64_t)LEAST << (MV_FONT_BLOCK_SIZES - 1) == MV_ARENA_LARGE,
+              "larger blocks are separate mappings");
 
 static uint32_t size_of(uint64_t bytes)
 {

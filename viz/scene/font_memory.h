@@ -1,5 +1,5 @@
-/* Memory of the font library, in an arena: what it takes counts against the budget, and it is known
- * when it got none, which the library itself does not always report. */
+/* Memory for the font library, from an arena: it counts against the budget, and a refused
+ * allocation is recorded, which the library itself does not always report. */
 #ifndef MV_FONT_MEMORY_H
 #define MV_FONT_MEMORY_H
 
@@ -13,7 +13,7 @@ enum { MV_FONT_BLOCK_SIZES = 14 };
 typedef struct {
     struct FT_MemoryRec_ calls; /* for FT_New_Library; it points to this struct, which must stay */
     mv_arena *arena;
-    void *unused[MV_FONT_BLOCK_SIZES]; /* lists of blocks that were given back, by size */
+    void *unused[MV_FONT_BLOCK_SIZES]; /* free lists, by size */
     bool lacked;                       /* a block was refused */
 } mv_font_memory;
 

@@ -1,4 +1,4 @@
-/* How full a segment is, in steps that a legend can name: the one scale of all pictures, pages and
+/* How full a segment is, in steps with names for a legend: one scale for all pictures, pages and
  * panes.
  *
  *     level    0       1             2          3          4
@@ -6,8 +6,8 @@
  *     light    sand    ───────────────────────────────────  deep blue
  *     dark     deep blue ─────────────────────────────────  sand
  *
- * The colours differ in lightness first, so that they can be told apart without red, without green
- * and in print; the fullest always differs most from the background. */
+ * The colours differ mainly in lightness, so that they remain distinct with red-green colour
+ * blindness and in print; the fullest always differs most from the background. */
 #ifndef MV_FULLNESS_SCALE_H
 #define MV_FULLNESS_SCALE_H
 
@@ -24,7 +24,7 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
     return used >= bytes - bytes / 4 ? 4 : 1 + (uint32_t)((double)used / (double)bytes * 4);
 }
 
-/* 0xRRGGBBAA; levels above the last are the last. */
+/* 0xRRGGBBAA; levels above the last count as the last. */
 uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
 
 const char *mv_fullness_name(uint32_t level); /* "50 to 75 % in use" */

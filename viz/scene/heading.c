@@ -39,7 +39,7 @@ const char *mv_heading_moment(mv_scene *scene, const mv_trace *trace, const mv_l
 
     if (events == 0)
         return mv_scene_format(
-            scene, "%s \xc2\xb7 as the snapshot was taken: no events were recorded", device);
+            scene, "%s \xc2\xb7 when the snapshot was taken: no events were recorded", device);
     if (event == MV_BEFORE)
         return mv_scene_format(scene, "%s \xc2\xb7 before the first event", device);
     if (start != MV_NO_TIME && lives->events.time_us[event] != MV_NO_TIME)
@@ -63,7 +63,7 @@ const char *mv_heading_history(const mv_lives *lives)
     }
 }
 
-/* Relative luminance of WCAG 2. */
+/* WCAG 2 relative luminance. */
 static double luminance(uint32_t colour)
 {
     static const double weights[] = {0.0722, 0.7152, 0.2126};

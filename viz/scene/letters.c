@@ -11,7 +11,7 @@ enum {
     PEN_X = 48,
     PEN_Y = 132, /* of its origin there */
     MOST_SIZE = 96,
-    SLOTS = 8192, /* twice what is ever used */
+    SLOTS = 8192, /* twice as many as are ever used */
     SLOT_BITS = 13,
     MOST_MASKS = 8 << 20, /* bytes */
     PHASES = 4
@@ -47,7 +47,7 @@ bool mv_letters_take(const mv_text_style *style)
 
 typedef struct {
     uint8_t *pixels;
-    int32_t left, top, right, bottom; /* of the pixels that are covered */
+    int32_t left, top, right, bottom; /* covered pixels */
 } cell;
 
 static void take_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage)
@@ -61,7 +61,7 @@ static void take_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8
     c->bottom = y >= c->bottom ? y + 1 : c->bottom;
 }
 
-/* False when memory is out: then the letter is left out. */
+/* False when out of memory: the letter is omitted. */
 static bool draw_letter(mv_letters *l, const char *text, const mv_text_style *style, double phase,
                         mv_letter *out)
 {
@@ -109,7 +109,7 @@ static mv_letter *slot_of(mv_letters *l, uint64_t key, double size_x, double siz
     return &l->slots[at];
 }
 
-/* The letter at *text, which is moved after it. */
+/* The letter at *text, which moves past it. */
 static const mv_letter *letter_of(mv_letters *l, const char **text, const mv_text_style *style,
                                   uint32_t phase)
 {

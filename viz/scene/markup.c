@@ -4,7 +4,7 @@
 
 #include "base/utf8.h"
 
-/* What is written in place of a character; NULL: the character. */
+/* The replacement of a character; NULL: the character itself. */
 static const char *escape_of(mv_markup markup, uint32_t c)
 {
     switch (c) {

@@ -6,12 +6,11 @@
 
 typedef enum {
     MV_MARKUP_HTML, /* one line */
-    MV_MARKUP_SVG   /* tabs and ends of lines stay; characters that XML 1.0 forbids go */
+    MV_MARKUP_SVG   /* tabs and line ends stay; characters that XML 1.0 forbids are replaced */
 } mv_markup;
 
-/* Writes the text so that it is text whatever it contains: & < > " (and ' in HTML) become
- * entities; hidden characters (base/utf8.h), characters that XML 1.0 forbids, and bytes that are
- * not UTF-8, become U+FFFD. */
+/* Writes any text as plain text: & < > " (and ' in HTML) become entities; hidden characters
+ * (base/utf8.h), characters that XML 1.0 forbids, and bytes that are not UTF-8, become U+FFFD. */
 void mv_markup_write(mv_sink *sink, mv_markup markup, const char *text);
 
 #endif

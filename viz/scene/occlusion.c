@@ -2,7 +2,7 @@
 
 enum { LEAST_AREA = 8192 };
 
-/* ---- finding them ------------------------------------------------------------------------ */
+/* ---- finding covers ---------------------------------------------------------------------- */
 
 /* The whole pixels that the shape covers; empty when it may hide nothing. */
 static mv_pixel_rect covered_by(const mv_scene *scene, const mv_shape *s, double scale_x,
@@ -43,10 +43,10 @@ void mv_occlusion_add(mv_occlusion *occlusion, const mv_scene *scene, uint32_t s
         occlusion->all[occlusion->count++] = (mv_cover){shape, rect};
 }
 
-/* ---- what they leave --------------------------------------------------------------------- */
+/* ---- the remaining parts ----------------------------------------------------------------- */
 
-/* Keeps of the pieces what is outside of `cover`; returns how many there are then. If there would
- * be too many, some stay whole. */
+/* Keeps the parts of the pieces outside `cover`; returns the new count. If there would be too many,
+ * some stay whole. */
 static uint32_t subtract(mv_pixel_rect *pieces, uint32_t count, mv_pixel_rect cover)
 {
     uint32_t end = count;
@@ -67,7 +67,7 @@ static uint32_t subtract(mv_pixel_rect *pieces, uint32_t count, mv_pixel_rect co
     return count;
 }
 
-/* Drops those that are empty. */
+/* Drops empty pieces. */
 static uint32_t tidy(mv_pixel_rect *pieces, uint32_t count)
 {
     uint32_t kept = 0;

@@ -1,6 +1,6 @@
-/* What hides what: the large opaque rectangles and images of a scene. Drawing in software spends
- * most of a frame on pixels, and a scene paints backgrounds and coarse pictures that later ones
- * cover. */
+/* Finds hidden parts of a scene, covered by its large opaque rectangles and images. Software
+ * drawing spends most of a frame on pixels, and a scene paints backgrounds and coarse pictures that
+ * later shapes cover. */
 #ifndef MV_OCCLUSION_H
 #define MV_OCCLUSION_H
 
@@ -10,18 +10,17 @@
 enum { MV_MOST_COVERS = 64, MV_MOST_PIECES = 64 };
 
 typedef struct {
-    uint32_t shape;     /* of the scene */
+    uint32_t shape;     /* in the scene */
     mv_pixel_rect rect; /* pixels that it covers completely */
 } mv_cover;
 
 typedef struct {
     uint32_t count;
-    mv_cover
-        all[MV_MOST_COVERS]; /* in the order of the scene; only the first ones if there are more */
+    mv_cover all[MV_MOST_COVERS]; /* in scene order; only the first ones if there are more */
 } mv_occlusion;
 
-/* Adds the shape, which is visible in `box`, if it is a cover. Shapes come in the scene's order.
- * scale_x, scale_y: pixels to one of the scene's. */
+/* Adds the shape, which is visible in `box`, if it is a cover. Shapes come in scene order. scale_x,
+ * scale_y: pixels for one pixel of the scene. */
 void mv_occlusion_add(mv_occlusion *occlusion, const mv_scene *scene, uint32_t shape,
                       mv_pixel_rect box, double scale_x, double scale_y);
 

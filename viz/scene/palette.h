@@ -10,8 +10,8 @@ typedef struct {
     uint32_t plot; /* for text on curves */
     uint32_t grid;
     uint32_t text;       /* at least 4.5:1 against background and plot */
-    uint32_t faint_text; /* likewise */
-    uint32_t rest;       /* allocations too small for a shape of their own */
+    uint32_t faint_text; /* at least 4.5:1 against background and plot */
+    uint32_t rest;       /* allocations too small for a separate shape */
     uint32_t unknown;    /* allocations without a stack */
     uint32_t native;     /* allocations whose stack has no frames: threads without Python */
     uint32_t leak;       /* allocations that are part of a leak */
@@ -29,30 +29,30 @@ const mv_theme *mv_theme_of(bool is_dark);
 
 enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
 
-/* Colours that people who see no red or no green can also tell apart (tests/scene/test_palette.c
- * says how well). The first MV_BASE_COLOURS are hues of Okabe and Ito ("Color Universal Design",
- * 2008), without vermillion, which is too close to the colour of a leak. The others are darker and
- * lighter ones near those hues, chosen by a search for the largest minimum distance between all of
- * them, the greys and the leak, as seen with normal vision, without red and without green. */
+/* Colours that remain distinct with red-green colour blindness (tests/scene/test_palette.c measures
+ * it). The first MV_BASE_COLOURS are hues of Okabe and Ito ("Color Universal Design", 2008), except
+ * vermillion, which is too close to the leak colour. The others are darker and lighter shades of
+ * those hues, found by a search for the largest minimum distance between all of them, the greys and
+ * the leak colour, as seen with normal vision, without red and without green. */
 uint32_t mv_site_colour(uint32_t index);
 
-/* The site colour that a hash asks for, or the next that is not in *used (bits): while plain hues
- * are left, one of those, then one of their shades. Adds it to *used. */
+/* The site colour chosen by a hash, or the next one that is not in *used (bits): a plain hue while
+ * any is free, then a shade. Adds it to *used. */
 uint32_t mv_site_hue(uint64_t hash, uint32_t *used);
 
-/* For what is told apart by a hash alone: the site colours, then pale ones. */
+/* For items distinguished by a hash alone: the site colours, then pale ones. */
 enum { MV_HASH_COLOURS = 2 * MV_SITE_COLOURS };
 uint32_t mv_hash_colour(uint64_t hash);
 
-/* Steps of sizes and lifetimes, from dark to light, which people who see no red or no green can
- * also tell apart; the last is for what is never freed. */
+/* Steps of sizes and lifetimes, from dark to light, distinct with red-green colour blindness; the
+ * last is for rows that are never freed. */
 enum { MV_STEP_COLOURS = 7 };
 uint32_t mv_step_colour(uint32_t step);
 
-/* For the many sites that are not in the legend: pale, and unlike the grey of `rest`. */
+/* For the many sites that are not in the legend: pale, and distinct from the grey of `rest`. */
 uint32_t mv_muted_colour(uint32_t index);
 
-/* The colour, an eighth of the way to white. */
+/* The colour, mixed with an eighth of white. */
 uint32_t mv_lighter(uint32_t colour);
 
 #endif

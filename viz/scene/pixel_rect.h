@@ -1,4 +1,4 @@
-/* Rectangles of whole pixels. One without width or height is empty. */
+/* Rectangles of whole pixels. A rectangle without width or height is empty. */
 #ifndef MV_PIXEL_RECT_H
 #define MV_PIXEL_RECT_H
 
@@ -10,10 +10,10 @@ typedef struct {
     int32_t x, y, w, h;
 } mv_pixel_rect;
 
-/* Far outside of any picture: what lies beyond is drawn as if it lay there. */
+/* Far outside of any picture: anything beyond is drawn as if it were here. */
 #define MV_FAR_PIXELS 1000000
 
-/* MV_FAR_PIXELS away at most; 0 for what is not a number. */
+/* Clamped to MV_FAR_PIXELS; 0 for NaN. */
 static inline double mv_within_far(double pixels)
 {
     if (pixels > -MV_FAR_PIXELS && pixels < MV_FAR_PIXELS)
@@ -21,7 +21,7 @@ static inline double mv_within_far(double pixels)
     return pixels > 0 ? MV_FAR_PIXELS : pixels < 0 ? -MV_FAR_PIXELS : 0;
 }
 
-/* The nearest whole pixel, MV_FAR_PIXELS away at most; what is not a number is far left. */
+/* The nearest whole pixel, clamped to MV_FAR_PIXELS; NaN is far left. */
 static inline int32_t mv_nearest_pixel(double pixels)
 {
     if (!(pixels > -MV_FAR_PIXELS))

@@ -5,8 +5,8 @@
 
 #include "base/grow.h"
 
-/* Pictures have large even areas: with no filter and little effort a file is a tenth larger than
- * the smallest possible, and is written in a fraction of the time. */
+/* Pictures have large even areas: without a filter and with little effort a file is a tenth larger
+ * than the smallest possible, but is written in a fraction of the time. */
 enum { EFFORT = 3 };
 
 typedef struct {
@@ -25,7 +25,7 @@ static png_voidp take_memory(png_structp png, png_alloc_size_t bytes)
     return mv_arena_push(&w->arena, bytes, 1);
 }
 
-/* All of it is freed with the arena. */
+/* Does nothing: memory is freed with the arena. */
 static void leave_memory(png_structp png, png_voidp memory)
 {
     (void)png;
@@ -78,7 +78,7 @@ static bool is_opaque(const mv_image *image)
     return true;
 }
 
-/* The pixels of a row without alpha, or with colours that are not multiplied by it. */
+/* The pixels of a row without alpha, or with colours that are not premultiplied. */
 static void convert_row(const uint8_t *from, uint32_t width, bool has_alpha, uint8_t *to)
 {
     for (uint32_t i = 0; i < width; i++, from += 4) {
@@ -90,7 +90,7 @@ static void convert_row(const uint8_t *from, uint32_t width, bool has_alpha, uin
     }
 }
 
-/* False when libpng stopped, which it does only when memory runs out. */
+/* False when libpng stopped, which it does only when out of memory. */
 static bool write_rows(png_structp png, png_infop info, const mv_image *image, uint8_t *row,
                        bool has_alpha)
 {

@@ -15,10 +15,10 @@ struct mv_raster {
     mv_letters letters;
     mv_damage damage;
     mv_coverage cover;
-    mv_rows rows; /* the pixels, and what is painted there */
+    mv_rows rows; /* the pixels, and how to paint them */
     uint32_t box_capacity;
-    mv_pixel_rect *boxes; /* [shapes] where each shape of the scene may change pixels */
-    mv_pixel_rect *clips; /* [shapes] the clip that it is drawn in */
+    mv_pixel_rect *boxes; /* [shapes] box in which each shape of the scene may change pixels */
+    mv_pixel_rect *clips; /* [shapes] clip of each shape */
     uint32_t point_capacity;
     mv_point *points; /* of a stroke */
     mv_occlusion occlusion;
@@ -26,7 +26,7 @@ struct mv_raster {
     double scale_x, scale_y;
 };
 
-/* ---- where shapes are -------------------------------------------------------------------- */
+/* ---- the boxes of shapes ----------------------------------------------------------------- */
 
 static mv_pixel_rect whole_of(const mv_raster *r)
 {
@@ -38,7 +38,7 @@ static mv_text_style style_of(const mv_raster *r, const mv_shape *s)
     return (mv_text_style){s->width, r->scale_x, r->scale_y, s->is_bold};
 }
 
-/* Where a text begins. */
+/* The start of a text. */
 static double text_start(mv_raster *r, const mv_shape *s, double *width)
 {
     mv_text_style style = style_of(r, s);
@@ -51,7 +51,7 @@ static double text_start(mv_raster *r, const mv_shape *s, double *width)
                                         : x - *width / 2;
 }
 
-/* Letters may be wider than the place that they take, and as high as two of their sizes. */
+/* Letters may be wider than their advance, and up to twice their size in height. */
 static mv_pixel_rect text_box(mv_raster *r, const mv_shape *s)
 {
     double width, size_x = s->width * r->scale_x, size_y = s->width * r->scale_y;
@@ -65,7 +65,7 @@ static mv_pixel_rect text_box(mv_raster *r, const mv_shape *s)
                                  mv_nearest_pixel(y + size_y + 2));
 }
 
-/* Around all points, with the stroke and its corners. */
+/* Around all points, including the stroke and its corners. */
 static mv_pixel_rect points_box(const mv_raster *r, const mv_shape *s, uint32_t count)
 {
     const mv_point *at = r->scene->points + s->first;
@@ -136,7 +136,7 @@ static bool is_whole(unit_rect rect)
     return ((rect.left | rect.right | rect.top | rect.bottom) & (MV_PIXEL_UNITS - 1)) == 0;
 }
 
-/* The visible parts of rectangle `i`, which has whole pixels. */
+/* The visible parts of rectangle `i`, which consists of whole pixels. */
 static void fill_whole(mv_raster *r, const mv_shape *s, uint32_t shape, unit_rect rect,
                        mv_pixel_rect clip)
 {
@@ -151,7 +151,7 @@ static void fill_whole(mv_raster *r, const mv_shape *s, uint32_t shape, unit_rec
         mv_rows_fill(&r->rows, pieces[i]);
 }
 
-/* Rectangles of whole pixels need no coverage, if none is blended twice where they overlap. */
+/* Rectangles of whole pixels need no coverage, unless blended rectangles overlap. */
 static void fill_rects(mv_raster *r, const mv_shape *s, uint32_t shape, mv_pixel_rect clip)
 {
     bool is_plain = !s->is_hatched && (s->count == 2 || (s->fill & 0xff) == 0xff);
@@ -171,8 +171,8 @@ static void fill_rects(mv_raster *r, const mv_shape *s, uint32_t shape, mv_pixel
         paint(r, s->is_hatched ? s->stroke : s->fill, s->is_hatched);
 }
 
-/* Whether a strip is made of level steps between whole columns of pixels, as curves over the
- * columns of a picture are. */
+/* Whether a strip consists of level steps between whole pixel columns, like curves over the columns
+ * of a picture. */
 static bool is_stepped(const mv_raster *r, const mv_shape *s)
 {
     const mv_point *p = &r->scene->points[s->first];
@@ -191,7 +191,7 @@ static bool is_stepped(const mv_raster *r, const mv_shape *s)
     return true;
 }
 
-/* Its steps are apart from each other, so each is filled by itself. */
+/* The steps do not overlap, so each is filled separately. */
 static void fill_steps(mv_raster *r, const mv_shape *s, mv_pixel_rect clip)
 {
     const mv_point *p = &r->scene->points[s->first];
@@ -221,7 +221,7 @@ static void fill_polygon(mv_raster *r, const mv_shape *s)
     paint(r, s->is_hatched ? s->stroke : s->fill, s->is_hatched);
 }
 
-/* Each rectangle of a shape has a stroke around it. */
+/* Adds a stroke around each rectangle of a shape. */
 static void add_frames(mv_raster *r, const mv_point *points, uint32_t count,
                        const mv_stroke *stroke)
 {
@@ -232,7 +232,7 @@ static void add_frames(mv_raster *r, const mv_point *points, uint32_t count,
     }
 }
 
-/* The points where they are in the picture; NULL when memory is out. */
+/* The points in the picture; NULL when out of memory. */
 static const mv_point *scaled_points(mv_raster *r, const mv_shape *s)
 {
     if (!mv_room_for(&r->arena, r->points, s->count, r->point_capacity))
@@ -327,7 +327,8 @@ static void draw_shape(mv_raster *r, uint32_t shape, mv_pixel_rect clip)
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-/* Where all shapes are, which of them hide others, and what differs from the last scene. */
+/* Finds the box of each shape, which shapes hide others, and the differences from the last
+ * scene. */
 static bool look(mv_raster *r)
 {
     const mv_scene *scene = r->scene;
@@ -369,7 +370,7 @@ static void draw_part(mv_raster *r, mv_pixel_rect part)
     }
 }
 
-/* Room for the picture and for the shapes. */
+/* Makes room for the picture and for the shapes. */
 static bool make_room(mv_raster *r, uint32_t width, uint32_t height)
 {
     uint32_t shapes = r->scene->shape_count;
@@ -410,7 +411,7 @@ mv_code mv_raster_next(mv_raster *r, const mv_scene *scene, mv_raster_frame *out
 
     *out = (mv_raster_frame){0};
     if (width == 0 || height == 0)
-        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "picture of more than %d pixels to a side",
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "picture of more than %d pixels on a side",
                        MV_IMAGE_MOST);
     r->scene = scene;
     r->scale_x = scene->width > 0 ? width / (double)scene->width : 1;

@@ -4,7 +4,7 @@
 
 #include "viz/scene/stroke.h"
 
-/* As in the back end for SVG. */
+/* As in the SVG back end. */
 const uint8_t mv_hatch[MV_HATCH_PERIOD] = {173, 5, 0, 0, 0, 0, 0, 0, 0, 128};
 
 int32_t mv_unit_of(double pixels, bool is_crisp)
@@ -35,8 +35,8 @@ void mv_rows_resize(mv_rows *rows, mv_arena *arena, uint32_t width, uint32_t hei
     rows->pixels = NULL;
 }
 
-/* Loops over rows of pixels, compiled for wider registers too where the machine has them. All give
- * the same pixels. */
+/* Loops over rows of pixels, also compiled for wider registers where the machine has them. All
+ * versions give the same pixels. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__) && !defined(MV_PLAIN_LOOPS)
 #define MV_WIDE __attribute__((target_clones("avx2", "default")))
@@ -54,7 +54,7 @@ static inline uint32_t times(uint32_t a, uint32_t b)
     return (product + (product >> 8)) >> 8;
 }
 
-/* All four channels of a pixel times b / 255: two at a time, as times() does it. */
+/* All four channels of a pixel times b / 255: two at a time, like times(). */
 static inline uint32_t times_all(uint32_t pixel, uint32_t b)
 {
     uint32_t even = (pixel & 0xff00ff) * b + 0x800080;
@@ -72,7 +72,7 @@ static inline uint32_t blended(uint32_t below, uint32_t colour, uint32_t coverag
     return above + times_all(below, 255 - (above >> 24));
 }
 
-/* An opaque colour: only the order of its bytes changes. */
+/* An opaque colour: only the byte order changes. */
 static inline uint32_t reordered(uint32_t colour, mv_pixel_order order)
 {
     return order == MV_PIXELS_RGBA ? __builtin_bswap32(colour) : colour >> 8 | colour << 24;
@@ -101,7 +101,7 @@ static inline uint32_t *pixel_at(const mv_rows *rows, int32_t x, int32_t y)
     return (uint32_t *)(void *)rows->pixels + (uint64_t)y * rows->width + (uint32_t)x;
 }
 
-/* How many of the values are the same as the first. */
+/* The number of values equal to the first. */
 static uint32_t run_of(const uint8_t *coverage, uint32_t count)
 {
     uint32_t i = 1;
@@ -130,7 +130,7 @@ MV_WIDE static void set_row(uint32_t *at, uint32_t count, uint32_t pixel)
         at[i] = pixel;
 }
 
-/* `above` is multiplied by its alpha, and `rest` is 255 less that alpha. */
+/* `above` is premultiplied, and `rest` is 255 minus its alpha. */
 MV_WIDE static void blend_row(uint32_t *at, uint32_t count, uint32_t above, uint32_t rest)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -237,7 +237,7 @@ static bool is_pixel_for_pixel(const mv_image_place *at)
     return at->step_x == 1 && at->x == floor(at->x);
 }
 
-/* One row, whose first pixel shows the first of `from`. */
+/* One row, whose first pixel shows the first pixel of `from`. */
 MV_WIDE static void copy_row(const uint32_t *from, uint32_t *to, uint32_t count,
                              mv_pixel_order order)
 {

@@ -158,7 +158,7 @@ const char *mv_scene_count(mv_scene *scene, uint64_t count)
 float mv_text_width(const char *text, float size)
 {
     /* Advance widths of DejaVu Sans from ' ' to '~', the widest of the usual sans-serif faces, in
-     * thousandths of the size. */
+     * thousandths of the font size. */
     static const uint16_t widths[] = {
         318,  401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337,
         636,  636, 636, 636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531,
@@ -174,7 +174,8 @@ float mv_text_width(const char *text, float size)
             units += widths[*text++ - ' '];
             continue;
         }
-        units += 1000; /* wide scripts fill a square, and so does the sign for an invalid byte */
+        units +=
+            1000; /* wide scripts fill a square, and so does the replacement for an invalid byte */
         bytes = mv_utf8_length_at(text);
         text += bytes ? bytes : 1;
     }
@@ -193,7 +194,7 @@ static void print_flags(const mv_shape *s, FILE *out)
             s->is_crisp ? " crisp" : "");
 }
 
-/* A line of the output stays one line. */
+/* Keeps each text on one line of the output. */
 static void print_quoted(const char *name, const char *text, FILE *out)
 {
     mv_escaped piece;

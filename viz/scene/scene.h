@@ -1,6 +1,7 @@
 /* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them; tests
  * compare scenes as text. Coordinates are pixels, x to the right and y downwards; back ends may
- * round them to a tenth. Texts may hold any bytes: a back end replaces what it cannot show. */
+ * round them to a tenth. Texts may contain any bytes: a back end replaces characters that it cannot
+ * show. */
 #ifndef MV_SCENE_H
 #define MV_SCENE_H
 
@@ -16,12 +17,12 @@ typedef struct {
     float x, y, w, h;
 } mv_box;
 
-/* Pixels that a scene shows as they are. */
+/* Pixels that a scene shows unchanged. */
 typedef struct {
     uint32_t width, height;
-    const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; alive as long as the scene */
-    uint64_t key;           /* equal keys have equal pixels, so a back end may keep them; 0: none */
-    bool is_opaque;         /* all alphas are 255: what is below need not be drawn */
+    const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; must live as long as the scene */
+    uint64_t key;           /* equal keys mean equal pixels, so a back end may keep them; 0: none */
+    bool is_opaque;         /* all alphas are 255: shapes below need not be drawn */
 } mv_pixels;
 
 typedef enum {
@@ -30,8 +31,8 @@ typedef enum {
     MV_SHAPE_LINE,    /* open, stroked */
     MV_SHAPE_TEXT,    /* one point: on the baseline */
     MV_SHAPE_STRIP,   /* pairs of points, upper and lower edge from left to right: filled between */
-    MV_SHAPE_IMAGE,   /* two points for the place, moved to whole pixels, and two for the part of
-                         `image` that fills it, in pixels of the image (upper left and lower right
+    MV_SHAPE_IMAGE,   /* two points for the place, rounded to whole pixels, and two for the part of
+                         `image` that fills it, in image pixels (upper left and lower right
                          corners); each pixel shows the image's pixel at its middle */
     MV_SHAPE_CLIP     /* two points: the following shapes are clipped to this rectangle; no points:
                          clipping ends */
@@ -46,7 +47,7 @@ typedef struct {
     bool is_bold;
     bool is_dashed;
     bool is_hatched; /* diagonal lines in the colour of `stroke` instead of a fill */
-    bool is_crisp;   /* edges are not smoothed: shapes that meet leave no seam */
+    bool is_crisp;   /* edges are not smoothed: no seam between shapes that meet */
     uint32_t fill;   /* of a text: its colour */
     uint32_t stroke;
     float width;    /* of the stroke; of a text: its size in pixels */
@@ -61,7 +62,7 @@ typedef struct {
     mv_arena *arena;
     float width, height;
     float shown_width, shown_height; /* pixels of the picture, to which the scene is stretched; 0:
-                                        the size of the scene */
+                                        the scene's size */
     uint32_t background;
     bool failed; /* memory ran out; nothing more was added */
 
@@ -74,8 +75,8 @@ typedef struct {
 void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height,
                    uint32_t background);
 
-/* The same for a picture of width x height pixels, at least 1 x 1. If that is less than the layout
- * needs, the scene has at least least_width x least_height and is shown smaller. */
+/* mv_scene_init for a picture of width x height pixels, at least 1 x 1. If the layout needs more,
+ * the scene has at least least_width x least_height and is shown smaller. */
 void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint32_t height,
                          uint32_t least_width, uint32_t least_height, uint32_t background);
 
@@ -85,7 +86,7 @@ void mv_scene_clear(mv_scene *scene, float width, float height, uint32_t backgro
 /* Adds a point for the shape of the next mv_scene_add. */
 void mv_scene_point(mv_scene *scene, float x, float y);
 
-/* Adds the shape, with the points since the last one; its `first` and `count` are set here. */
+/* Adds the shape with all points since the last shape; sets its `first` and `count`. */
 void mv_scene_add(mv_scene *scene, mv_shape shape);
 
 void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill);
@@ -99,24 +100,24 @@ void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colou
 /* `part` of the image, in its pixels, fills `place`. */
 void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_pixels *image);
 
-/* The `i`th of s->count corners of a polygon, or of the outline of a strip. */
+/* Corner `i` of s->count corners of a polygon, or of the outline of a strip. */
 mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i);
 
-/* A formatted text in the scene's arena; "" when memory ran out. */
+/* A formatted text in the scene's arena; "" when out of memory. */
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "1,234", likewise. */
+/* "1,234", in the scene's arena. */
 const char *mv_scene_count(mv_scene *scene, uint64_t count);
 
-/* The approximate width of a text as drawn. It needs no font, and rather overestimates. */
+/* The approximate width of a text when drawn. It needs no font, and tends to overestimate. */
 float mv_text_width(const char *text, float size);
 
-/* The scene as lines of text, for tests and for people who debug layouts. */
+/* Prints the scene as lines of text, for tests and for debugging layouts. */
 void mv_scene_print(const mv_scene *scene, FILE *out);
 
-/* Back end: one self-contained SVG file. Fails when the scene did; a failed write is reported by
- * mv_sink_commit. */
+/* Back end: one self-contained SVG file. Fails if the scene did; mv_sink_commit reports failed
+ * writes. */
 mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
 
 #endif

@@ -31,7 +31,7 @@ static vec across(vec direction)
     return (vec){-direction.y, direction.x};
 }
 
-/* All parts of a stroke wind the same way, so that they are one area where they overlap. */
+/* All parts of a stroke wind in the same direction, so that overlaps form one area. */
 static void add_part(mv_coverage *out, const vec *corners, uint32_t count)
 {
     int32_t x[4], y[4];

@@ -1,5 +1,5 @@
-/* The area of a stroke: what a pen of some width paints along a line. Corners are mitred as in SVG
- * (cut where the tip would extend further than twice the width), ends are cut off straight. */
+/* The area of a stroke: a pen of some width drawn along a line. Corners are mitred as in SVG (cut
+ * where the tip would extend further than twice the width), ends are cut off straight. */
 #ifndef MV_STROKE_H
 #define MV_STROKE_H
 
@@ -16,7 +16,7 @@ typedef struct {
 void mv_stroke_add(mv_coverage *out, const mv_point *points, uint32_t count,
                    const mv_stroke *stroke);
 
-/* The nearest unit of mv_coverage, MV_FAR_PIXELS away at most; 0 for NaN. */
+/* The nearest mv_coverage unit, clamped to MV_FAR_PIXELS; 0 for NaN. */
 int32_t mv_stroke_unit(double pixels);
 
 #endif

@@ -10,12 +10,12 @@
 typedef struct {
     mv_sink *sink;
     const mv_scene *scene;
-    uint32_t clips;   /* made so far: their numbers are their names */
+    uint32_t clips;   /* clips made so far; also the name of the last one */
     bool is_clipping; /* a group is open */
 } svg;
 
-/* Coordinates are written in tenths of a pixel, as differences: rounding errors do not add up, and
- * a step of a curve takes four or five bytes. */
+/* Writes coordinates in tenths of a pixel, as differences: rounding errors do not add up, and a
+ * step of a curve takes four or five bytes. */
 static int32_t tenths_of(float pixels)
 {
     return (int32_t)lround(mv_within_far(pixels) * 10);
@@ -155,7 +155,7 @@ static void write_shape(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
     mv_sink_printf(sink, "</title></path>\n");
 }
 
-/* A window on the image: what is outside of the part is clipped. */
+/* A window on the image: everything outside the part is clipped. */
 static mv_code write_image(svg *w, const mv_shape *s, mv_err *err)
 {
     const mv_point *p = &w->scene->points[s->first];
@@ -200,7 +200,7 @@ static void write_clip(svg *w, const mv_shape *s)
     mv_sink_printf(w->sink, "\"/></clipPath>\n<g clip-path=\"url(#clip%u)\">\n", w->clips++);
 }
 
-/* The hatch takes the colour of the first shape that asks for one: a scene has only one kind. */
+/* The hatch takes the colour of the first hatched shape: a scene has only one kind. */
 static void write_hatch(mv_sink *sink, const mv_scene *scene)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++)

@@ -16,7 +16,7 @@
 #include "viz/scene/font_memory.h"
 #include "viz/scene/stroke.h"
 
-/* What a release brings, from the program's folder; Debian; Debian; Fedora; Arch. */
+/* Paths: installed with a release, relative to the program; Debian; Debian; Fedora; Arch. */
 static const struct {
     const char *regular, *bold;
 } places[] = {
@@ -33,7 +33,7 @@ static const struct {
 enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* text size in pixels at which a dot is one pixel */ };
 
 struct mv_font {
-    mv_font_memory memory; /* of the library */
+    mv_font_memory memory; /* for the library */
     FT_Library library;
     FT_Face regular, bold; /* NULL: the bitmap font; bold may be the same face as regular */
 };
@@ -49,7 +49,7 @@ static bool open_face(mv_font *font, const char *place, FT_Face *face)
     }
     if (FT_New_Face(font->library, place, 0, face) == 0 && FT_IS_SCALABLE(*face))
         return true;
-    *face = NULL; /* the library closes what it opened */
+    *face = NULL; /* closes a font that the library opened */
     return false;
 }
 
@@ -184,8 +184,8 @@ static FT_Face face_at(mv_font *font, const mv_text_style *style)
     return FT_Set_Char_Size(face, (FT_F26Dot6)width, (FT_F26Dot6)height, 72, 72) ? NULL : face;
 }
 
-/* Widths are those of the design, so that a text is as wide as the layout assumed; only heights are
- * fitted to the grid of pixels, which keeps letters crisp. */
+/* Widths are the designed widths, so that a text is as wide as the layout assumed; only heights are
+ * fitted to the pixel grid, which keeps letters crisp. */
 enum { LOAD = FT_LOAD_TARGET_LIGHT | FT_LOAD_NO_BITMAP };
 
 static double advance_of(FT_Face face, FT_UInt glyph)
@@ -238,7 +238,7 @@ static void draw_bitmap(uint32_t character, double x, double y, double w, double
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Draws if there is an `out`; returns the width. */
+/* Draws if `out` is set; returns the width. */
 static double set_text(mv_font *font, const char *text, const mv_text_style *style, double x,
                        double y, mv_coverage *out)
 {

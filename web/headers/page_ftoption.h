@@ -1,5 +1,4 @@
-/* What the page has of FreeType: outlines of TrueType, fitted to rows of pixels by its own rules.
- */
+/* FreeType options for the page: TrueType outlines, fitted to pixel rows by the autohinter. */
 #include <freetype/config/ftoption.h>
 
 #undef FT_CONFIG_OPTION_ENVIRONMENT_PROPERTIES

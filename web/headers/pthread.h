@@ -1,6 +1,6 @@
-/* POSIX threads where there is one thread: none can be started (system/thread.c), and a lock has
- * nothing to keep apart. Code that starts threads works without them when that fails. wasi-libc has
- * the types. */
+/* POSIX threads with a single thread: no thread can be started (system/thread.c), and locks do
+ * nothing. Code that starts threads works without them when that fails. wasi-libc defines the
+ * types. */
 #ifndef MV_WEB_PTHREAD_H
 #define MV_WEB_PTHREAD_H
 
@@ -57,7 +57,7 @@ static inline int pthread_cond_destroy(pthread_cond_t *cond)
     return 0;
 }
 
-/* Never called: only threads of our own wait. */
+/* Never called: only our own threads wait. */
 static inline int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock)
 {
     (void)cond, (void)lock;

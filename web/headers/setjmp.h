@@ -1,5 +1,5 @@
-/* FreeType jumps out of the check of a damaged font. The page has its own two fonts, which are
- * whole: the jump ends the work of the page. */
+/* FreeType jumps out when its check finds a damaged font. The page contains only its own two fonts,
+ * which are valid: a jump aborts the page. */
 #ifndef MV_WEB_SETJMP_H
 #define MV_WEB_SETJMP_H
 

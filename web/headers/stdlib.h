@@ -1,4 +1,4 @@
-/* What wasi-libc leaves out. */
+/* Functions missing from wasi-libc. */
 #ifndef MV_WEB_STDLIB_H
 #define MV_WEB_STDLIB_H
 

@@ -1,6 +1,6 @@
-/* parse/symbols/demangle.c where nothing can jump out of libiberty: what does not fit is left out,
- * and a name that never ends (a short symbol can mean an endless text) ends the work of the page.
- */
+/* parse/symbols/demangle.c for systems where nothing can jump out of libiberty: text that does not
+ * fit is dropped, and a name that never ends (a short symbol can mean an endless text) aborts the
+ * page. */
 #include "parse/symbols/demangle.h"
 
 #include <libiberty/demangle.h>

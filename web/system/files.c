@@ -9,7 +9,7 @@ enum { FILES = 1100 };
 
 static mv_file files[FILES], fonts[MV_PAGE_FONTS];
 
-/* Whether the browser could write the bytes there. */
+/* Whether the browser could copy the bytes there. */
 __attribute__((import_module("page"), import_name("read"))) extern bool
 page_read(uint32_t number, double at, void *to, uint32_t count);
 
@@ -27,7 +27,7 @@ mv_file *mv_file_find(const char *name)
         const mv_page_font *font = &mv_page_fonts[i];
         if (strcmp(font->path + 1, name) != 0)
             continue;
-        fonts[i].bytes = (uint8_t *)font->bytes; /* no one writes to it */
+        fonts[i].bytes = (uint8_t *)font->bytes; /* never written to */
         fonts[i].length = font->length;
         return &fonts[i];
     }

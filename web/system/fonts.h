@@ -1,5 +1,5 @@
-/* The fonts of the page, as files where the rasteriser looks for them (viz/scene/text_raster.c).
- * web/make_fonts.py makes the table, out of the system's own. */
+/* The page's fonts, as files at the paths that the rasteriser searches (viz/scene/text_raster.c).
+ * web/make_fonts.py generates the table from system fonts. */
 #ifndef MV_WEB_FONTS_H
 #define MV_WEB_FONTS_H
 

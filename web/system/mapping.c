@@ -1,4 +1,4 @@
-/* A file of a page is not in memory: it is read. */
+/* A page's files are not in memory: they are read. */
 #include "parse/source/mapping.h"
 
 bool mv_mapping_open(int fd, uint64_t bytes, mv_mapping *out)

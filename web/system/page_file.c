@@ -1,4 +1,4 @@
-/* Nothing is beside a page; it has its own source, which JavaScript puts among the files. */
+/* There are no files next to a page; its own source is one of its files, added by JavaScript. */
 #include "view/page/page_file.h"
 
 #include "base/beside.h"
@@ -24,7 +24,8 @@ mv_code mv_page_file_read(mv_arena *arena, mv_span *page, mv_err *err)
     uint32_t got;
 
     if (!file)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "a page of memviz serve writes no pages");
+        return mv_fail(err, MV_IO, MV_NO_OFFSET,
+                       "pages cannot be written from a page of memviz serve");
     if (!bytes || !mv_file_read(file, 0, bytes, (uint32_t)file->length, &got))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
     *page = (mv_span){bytes, got};

@@ -1,5 +1,5 @@
-/* Pages out of WebAssembly's one memory, which only grows. What is given back is kept in a list, by
- * address, and given out again; new memory of the browser is zero, and costs nothing until it is
+/* Pages from WebAssembly's single memory, which can only grow. Freed pages are kept in a list,
+ * sorted by address, and reused; new browser memory is zero, and costs nothing until it is
  * touched. */
 #include "base/pages.h"
 
@@ -17,7 +17,7 @@ struct run {
 };
 
 static run *first_free;
-static char *fresh, *fresh_end; /* memory that no one has touched */
+static char *fresh, *fresh_end; /* memory never touched */
 
 static bool grow_fresh(uint64_t bytes)
 {
@@ -29,8 +29,7 @@ static bool grow_fresh(uint64_t bytes)
         at = __builtin_wasm_memory_grow(0, pages = wanted);
     if (at == SIZE_MAX)
         return false;
-    /* The C library may have taken memory meanwhile: then the rest before it is left to the list.
-     */
+    /* The C library may have taken memory in between: the rest before it goes to the list. */
     if ((char *)(at * WASM_PAGE) != fresh_end) {
         if (fresh_end > fresh)
             mv_pages_unmap(fresh, (uint64_t)(fresh_end - fresh));
@@ -40,7 +39,7 @@ static bool grow_fresh(uint64_t bytes)
     return true;
 }
 
-/* The lowest free run that is long enough, without its zeros; NULL: there is none. */
+/* The lowest free run that is long enough, not zeroed; NULL: there is none. */
 static void *take_free(uint64_t bytes)
 {
     for (run **at = &first_free; *at; at = &(*at)->next) {

@@ -1,4 +1,4 @@
-/* PNG files by zlib alone: no filter, like viz/scene/png.c. */
+/* PNG files with zlib alone: without filters, like viz/scene/png.c. */
 #include "viz/scene/png.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ static void put_u32(uint8_t *to, uint32_t value)
         to[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* Frames `length` bytes that are at to + 8 already; returns where the next chunk goes. */
+/* Adds the frame of a chunk around `length` bytes that are already at to + 8; returns the position
+ * of the next chunk. */
 static uint8_t *close_chunk(uint8_t *to, const char *type, uint32_t length)
 {
     put_u32(to, length);
@@ -23,7 +24,7 @@ static uint8_t *close_chunk(uint8_t *to, const char *type, uint32_t length)
     return to + CHUNK_FRAME + length;
 }
 
-/* Rows of a filter byte and pixels, whose colours are no longer multiplied by alpha. */
+/* Rows of a filter byte and pixels, with colours converted from premultiplied alpha. */
 static void convert_rows(const mv_image *image, uint8_t *to)
 {
     const uint8_t *from = image->pixels;

@@ -1,4 +1,4 @@
-/* The core of a page runs in one thread. */
+/* The page's core runs in one thread. */
 #include "base/processors.h"
 
 uint32_t mv_processors(void)

@@ -1,4 +1,4 @@
-/* The files of a page have no path but their name. */
+/* A page's files have no path, only a name. */
 #include <stdlib.h>
 
 char *realpath(const char *path, char *out)

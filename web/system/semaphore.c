@@ -1,4 +1,4 @@
-/* Semaphores where no thread waits: see pthread.h. */
+/* Semaphores without waiting threads: see pthread.h. */
 #include <semaphore.h>
 
 int sem_init(sem_t *s, int is_shared, unsigned value)

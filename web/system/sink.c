@@ -1,5 +1,5 @@
-/* An output file is written under its own name, since no one else sees the files of a page. One
- * that failed is removed. */
+/* An output file is written under its final name, since no one else sees a page's files. A failed
+ * output is removed. */
 #include "parse/source/sink.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* What wasi-libc asks of its system (wasi/api.h), answered here instead of in JavaScript. A
- * function that is not here is one that memviz does not need: the linker would name it. */
+/* The system functions required by wasi-libc (wasi/api.h), implemented here instead of in
+ * JavaScript. Functions missing here are not needed by memviz: the linker would name them. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ typedef struct {
 
 static descriptor opened[DESCRIPTORS];
 
-/* The clock and the end of the program are the browser's. */
+/* The browser provides the clock and ends the program. */
 __attribute__((import_module("page"), import_name("now"))) extern double page_now(void);
 __attribute__((import_module("page"), import_name("stop"))) extern void page_stop(int status);
 
@@ -240,7 +240,7 @@ void __wasi_proc_exit(__wasi_exitcode_t status)
     __builtin_trap();
 }
 
-/* ---- what a page does not have: other folders, links, times of files, waiting -------------- */
+/* ---- not available in a page: other folders, links, times of files, waiting ----------------- */
 
 __wasi_errno_t __wasi_fd_pread(__wasi_fd_t fd, const __wasi_iovec_t *to, size_t count,
                                __wasi_filesize_t at, __wasi_size_t *out)
