@@ -45,7 +45,8 @@ static bool choose(const mv_cli *cli, write_fn **write)
         return !plain || *write;
     }
     if (mv_text_has_ending(path, ".pickle") || mv_text_has_ending(path, ".pkl"))
-        mv_complain_usage("convert", "%s: pickles are only read; write .bin or .msgpack", path);
+        mv_complain_usage("convert",
+                          "%s: pickles can be read but not written; write .bin or .msgpack", path);
     else
         mv_complain_usage("convert", "%s: the name must end in .bin, .msgpack or .html", path);
     return false;
@@ -198,12 +199,12 @@ static void warn_of_losses(mv_cli *cli, const mv_trace *trace)
     const struct {
         uint32_t rows;
         const char *what;
-    } lost[] = {{count_shared_calls(&cli->scratch, trace), "allocator calls of several rows"},
+    } lost[] = {{count_shared_calls(&cli->scratch, trace), "allocator calls with several rows"},
                 {trace->api_calls.count, "API calls"},
-                {trace->heap_calls.count, "calls of heaps"},
+                {trace->heap_calls.count, "heap calls"},
                 {trace->samples.count, "samples"},
                 {trace->facts.count, "facts"},
-                {count_doubts(trace), "notes of events that are damaged or missing"}};
+                {count_doubts(trace), "notes about damaged or missing events"}};
     char list[300];
     size_t length = 0;
 
@@ -223,7 +224,7 @@ int mv_cmd_convert(mv_cli *cli)
     written w = {0};
 
     if (cli->options.files == 2 && cli->options.output)
-        return mv_complain_usage("convert", "OUT is named twice: %s, and %s by -o",
+        return mv_complain_usage("convert", "OUT is given twice: %s, and %s with -o",
                                  cli->options.file[1], cli->options.output);
     if (cli->options.files == 1 && !cli->options.output)
         return mv_complain_usage("convert", "expected IN OUT");

@@ -367,9 +367,10 @@ static void put_verdict(const diff_report *c)
     column = mv_prose_part(c->out, 0, 2, "%s",
                            is_same ? "no change" : mv_size_change_text(delta, c->delta));
     mv_out_style(c->out, MV_STYLE_NONE);
-    column = mv_prose_part(c->out, column, 2, " %s at %s%s%s",
-                           is_same ? "in allocated memory" : "allocated", mv_at_words(c->cli),
-                           is_open(c, ALLOCATED) ? ", as far as is known" : "", row ? ":" : "");
+    column =
+        mv_prose_part(c->out, column, 2, " %s at %s%s%s",
+                      is_same ? "in allocated memory" : "allocated", mv_at_words(c->cli),
+                      is_open(c, ALLOCATED) ? ", as far as the files show" : "", row ? ":" : "");
     if (!row) {
         mv_out_char(c->out, '\n');
         return;
@@ -413,8 +414,8 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
 {
     if (!mv_at_is_peak(c->cli) || (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
         return "";
-    return is_need_known(c) ? ", beyond what was ever needed at once"
-                            : ", beyond what the events show to be needed at once";
+    return is_need_known(c) ? ", beyond the most ever needed at once"
+                            : ", beyond the most that the events show needed at once";
 }
 
 /* A file of another tool does not say what was reserved. */
@@ -440,7 +441,7 @@ static void put_reserved(const diff_report *c)
     mv_out_char(c->out, ' ');
     mv_prose_put(c->out, 10, 2, "%sreserved%s%s%s: %s before, %s after", change == 0 ? "in " : "",
                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
-                 is_open(c, RESERVED) ? ", as far as is known" : "",
+                 is_open(c, RESERVED) ? ", as far as the files show" : "",
                  mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
     while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
         said |= 1u << part;
@@ -459,7 +460,7 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
         snprintf(at, sizeof at, ", device %u, %s", pair->device[s],
                  mv_at_text(moment, &c->trace[s], &pair->sides.moment[s]));
     else
-        snprintf(at, sizeof at, " has no memory of device %u%s", pair->device[1 - s],
+        snprintf(at, sizeof at, " has no memory on device %u%s", pair->device[1 - s],
                  is_side_lacking(c, pair, s) ? ", and no history" : "");
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
     if (!mv_trace_allocator(&c->trace[s]))
@@ -523,15 +524,15 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
     mv_size_text(most, bound);
     if (c->lacked[s] != MV_NO_DEVICE)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s has no memory of device %u, and no history of it: whether %s memory grew "
-                      "by more than %s is unknown",
+                      "%s has no memory on device %u, and no history: whether %s memory grew by "
+                      "more than %s is unknown",
                       c->name[s], c->lacked[s], what, most);
     else if (over || under)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s: %s more %s as far as is known, but %s: it may be %s than %s",
+                      "%s: %s more %s as far as the files show, but %s: it may be %s than %s",
                       c->name[under ? s : 1 - s], is, what,
-                      under ? "what was before the trace is not"
-                            : "the events do not tell when all of it was freed",
+                      under ? "memory from before the trace is unknown"
+                            : "the events do not show when all of it was freed",
                       is_above ? "less" : "more", most);
     else if (is_above)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
@@ -592,7 +593,7 @@ static int put_picture(diff_report *c)
     mv_code code;
 
     if (c->count != 1)
-        return mv_complain_of(NULL, "%s", "a picture is of one device: choose it with --device");
+        return mv_complain_of(NULL, "%s", "a picture shows one device: choose it with --device");
     code = draw(c, &scene, &err);
     if (code == MV_OK)
         code = is_written_as(c->cli, ".png")

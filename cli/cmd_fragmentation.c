@@ -364,7 +364,7 @@ static const char *about_moment(const mv_fragmentation *f)
     if (!f->chosen)
         return "";
     if (f->failed)
-        return ", when most was reserved or asked for";
+        return ", when most was reserved or requested";
     return f->bytes.reserved == f->demand.taken ? ", when most was reserved"
                                                 : ", when most was in use";
 }

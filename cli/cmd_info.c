@@ -490,7 +490,7 @@ static void put_history(const facts *f)
         if (f->devices[i].history == f->history)
             why = f->devices[i].history_why;
     if (f->history == MV_HISTORY_NONE && is_of_calls(f->trace))
-        why = "PyTorch's allocator made no event; the levels have what others did";
+        why = "PyTorch's allocator made no events; the levels show other allocators";
     else if (!mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
         why = mv_level_lack(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
     put_label(f->out, "history");
@@ -607,10 +607,11 @@ static void put_rounding(const facts *f)
         return;
     put_label(f->out, "rounding");
     if (r.blocks > 0)
-        snprintf(fits, sizeof fits, "; fits %u of %u blocks, CUDA's rule %u", r.npu_fits, r.blocks,
-                 r.cuda_fits);
-    mv_prose_put(f->out, LABEL, LABEL, "torch_npu's: requests and %u bytes, up to %u%s", MV_NPU_PAD,
-                 MV_MIN_BLOCK, fits);
+        snprintf(fits, sizeof fits, "; matches %u of %u blocks, CUDA's rule %u", r.npu_fits,
+                 r.blocks, r.cuda_fits);
+    mv_prose_put(f->out, LABEL, LABEL,
+                 "torch_npu's: %u bytes more than requested, rounded up to a multiple of %u%s",
+                 MV_NPU_PAD, MV_MIN_BLOCK, fits);
 }
 
 static void put_writer(const facts *f)
@@ -680,11 +681,11 @@ static void put_tool_facts(const facts *f)
         {"pid", "process", ""},
         {"jax_version", "JAX", ""},
         {"clock_set_back", "set back",
-         " (how often the clock was set back; time is counted on from where it was)"},
-        {MV_FACT_BUFFERS, "buffers", " are in the file; those of one stack are one block here"},
-        {MV_FACT_EXECUTABLES, "executables", " are in the file (compiled programs)"},
-        {MV_FACT_UNSIZED_EXECUTABLES, "", " of them have a size that the file does not say"},
-        {MV_FACT_CPU_DEVICE, "CPU", " is the number of its first device"}};
+         " (number of times; the time continues from its earlier value)"},
+        {MV_FACT_BUFFERS, "buffers", " in the file; buffers with one stack are one block here"},
+        {MV_FACT_EXECUTABLES, "executables", " in the file (compiled programs)"},
+        {MV_FACT_UNSIZED_EXECUTABLES, "", " of them without a size in the file"},
+        {MV_FACT_CPU_DEVICE, "CPU", " is the number of the first CPU device"}};
 
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *value = mv_fact_find(f->trace, rows[i].key);

@@ -238,11 +238,11 @@ static void put_beside(const ledger_report *r, const mv_ledger *ledger)
         mv_prose_put(out, 2, 4, "%s", ledger->residue);
     }
     if (ledger->host.count > 0)
-        mv_out_format(out, "  pinned memory of the host: %s in %llu allocation%s\n",
+        mv_out_format(out, "  pinned host memory: %s in %llu allocation%s\n",
                       mv_size_text(size, ledger->host.bytes),
                       (unsigned long long)ledger->host.count, mv_plural(ledger->host.count));
     if (ledger->foreign.bytes > 0)
-        mv_out_format(out, "  memory of other processes that is open here: %s\n",
+        mv_out_format(out, "  memory opened from other processes: %s\n",
                       mv_size_text(size, ledger->foreign.bytes));
 }
 
@@ -332,7 +332,7 @@ static int put_report(const ledger_report *r)
         return MV_EXIT_DONE;
     put_damage(r);
     if (r->count == 0)
-        mv_out_text(r->out, "nothing is known of any device\n");
+        mv_out_text(r->out, "no data about any device\n");
     for (uint32_t i = 0; i < r->count; i++) {
         if (i > 0)
             mv_out_char(r->out, '\n');
@@ -444,8 +444,7 @@ static int find_devices(ledger_report *r)
     int64_t only = r->cli->options.device;
 
     if (only != MV_ALL_DEVICES && (only >= 64 || !(devices >> only & 1)))
-        return mv_complain_of(mv_input_name(r->cli), "nothing is known of device %lld",
-                              (long long)only);
+        return mv_complain_of(mv_input_name(r->cli), "no data about device %lld", (long long)only);
     for (uint32_t i = 0; i < 64; i++) {
         if (!(devices >> i & 1) || (only != MV_ALL_DEVICES && only != i))
             continue;

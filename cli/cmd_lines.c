@@ -64,7 +64,7 @@ static void warn_of_source(const line_report *r, mv_frame_id frame)
 
     if (r->source && mv_source_text_tells(r->source, r->trace, frame, why, sizeof why))
         mv_complain_of(mv_string_text(r->trace, r->trace->frames.file[frame.row]),
-                       "the source is of another version: %s", why);
+                       "the source is another version: %s", why);
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */

@@ -45,10 +45,10 @@ static mv_code read_all(mv_arena *arena, int file, mv_span *out, mv_err *err)
     if (fstat(file, &st) != 0)
         return fail(err, "the report");
     if (st.st_size > MOST_BYTES)
-        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "the report has more than 1 GiB");
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "the report is larger than 1 GiB");
     bytes = mv_push_array(arena, uint8_t, (uint64_t)st.st_size + 1);
     if (!bytes)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the report has %lld bytes",
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the report is %lld bytes long",
                        (long long)st.st_size);
     while (length < (uint64_t)st.st_size) {
         got = pread(file, bytes + length, (size_t)st.st_size - length, (off_t)length);

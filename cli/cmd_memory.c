@@ -368,7 +368,8 @@ static int put_tree(mv_cli *cli)
 
     r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (r.is_grouped && cli->options.filter)
-        return mv_complain_usage("memory", "--by adds up all that is allocated: without --filter");
+        return mv_complain_usage(
+            "memory", "--by groups all allocated bytes: it cannot be combined with --filter");
     status = find_all(&r);
     if (status == MV_EXIT_DONE && mv_table_is_wanted(cli))
         status = mv_table_put(cli, &r);
@@ -387,11 +388,11 @@ int mv_cmd_memory(mv_cli *cli)
                                                                  : MV_OPTION_COUNT;
 
     if (!o->output && odd != MV_OPTION_COUNT)
-        return mv_complain_usage("memory", "--%s is for pictures: say where with -o X.svg",
+        return mv_complain_usage("memory", "--%s applies to pictures: name one with -o X.svg",
                                  mv_option_table[odd].name);
     if (o->output && (mv_option_given(o, MV_HAS(DEPTH) | MV_HAS(LIMIT) | MV_HAS(BY)) ||
                       (o->table && !mv_table_has(&mv_report_pictures, o->table))))
-        return mv_complain_usage(
-            "memory", "--by, --depth, --limit and tables are for the text: leave -o out");
+        return mv_complain_usage("memory", "--by, --depth, --limit and tables apply to text "
+                                           "output: they cannot be combined with -o");
     return o->output ? mv_picture_run(cli, MV_PICTURE_STACKS, NULL) : put_tree(cli);
 }

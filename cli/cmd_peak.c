@@ -423,7 +423,7 @@ static void put_verdict(const peak_report *r, const device_peak *d)
     bool is_peak = d->has_peak && strcmp(at, "peak") == 0;
     const char *moment = d->is_held ? " held when the file was written"
                          : is_peak && d->least > found->peak
-                             ? " allocated at the highest moment of the events"
+                             ? " allocated at the highest point of the events"
                          : is_peak ? " allocated at the peak"
                                    : " allocated";
     char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], place[MV_PLACE_TEXT];

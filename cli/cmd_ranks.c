@@ -346,24 +346,24 @@ static void judge_gate(ranks_report *r)
                           mv_size_text(size, s->leaked_bytes));
         else if (s->verdict == MV_VERDICT_UNKNOWN)
             mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
-                          "%s: unknown whether it leaks; memviz leaks says why", name);
+                          "%s: unknown whether it leaks; see memviz leaks", name);
         if (s->ooms)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %llu request%s failed", name,
                           (unsigned long long)s->ooms, s->ooms == 1 ? "" : "s");
         else if (s->lacks_failures)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                          "%s: the file does not say whether a request failed", name);
+                          "%s: the file does not record whether a request failed", name);
         else if (s->history != MV_HISTORY_COMPLETE)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                          "%s: no request failed in what was recorded: history %s", name,
-                          mv_history_name(s->history));
+                          "%s: no request failed in the recorded events, but the history is %s",
+                          name, mv_history_name(s->history));
         snprintf(why, sizeof why, "history %s", mv_history_name(s->history));
-        doubt = s->history == MV_HISTORY_COMPLETE ? "memviz stats says why" : why;
+        doubt = s->history == MV_HISTORY_COMPLETE ? "see memviz stats" : why;
         snprintf(what, sizeof what, "%s: peak allocated", name);
         mv_gate_judge_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->allocated, doubt, what);
         snprintf(what, sizeof what, "%s: peak reserved", name);
         if (s->reserved == MV_BOUND_EXACT && s->lacks_reserved)
-            doubt = "the file does not say what was taken from the device";
+            doubt = "the file does not record what was taken from the device";
         mv_gate_judge_bytes(gates, MV_GATE_RESERVED, s->peak_reserved,
                             s->lacks_reserved ? s->reserved | MV_BOUND_LEAST : s->reserved, doubt,
                             what);

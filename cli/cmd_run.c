@@ -63,8 +63,8 @@ static void put_file(void *user, const mv_recording_file *f)
     case MV_RECORDING_EMPTY:
         if (!has_said_why(r, f->file->pid))
             mv_complain_of(NULL,
-                           "nothing was recorded of process %u: its file is empty (no space, or "
-                           "emptied by someone)",
+                           "process %u recorded nothing: its file is empty (no space, or another "
+                           "program truncated it)",
                            f->file->pid);
         break;
     case MV_RECORDING_RUNNING:
@@ -73,7 +73,7 @@ static void put_file(void *user, const mv_recording_file *f)
         break;
     case MV_RECORDING_FAILED:
         mv_complain(f->file->result, &f->err);
-        mv_complain_of(NULL, "the recording was left as it is: %s", f->file->path);
+        mv_complain_of(NULL, "the recording was left unchanged: %s", f->file->path);
         break;
     }
 }
@@ -122,17 +122,16 @@ static void put_failures(const run *r, uint32_t failed)
         shown++;
         if (error == MV_STATUS_FILTERED)
             mv_complain_of(NULL,
-                           "nothing was recorded of process %u: it has a filter on system calls "
-                           "(seccomp) since before its first event",
+                           "process %u recorded nothing: it had a system call filter (seccomp) "
+                           "before its first event",
                            pid);
         else
             mv_complain_of(NULL,
-                           "nothing was recorded of process %u: it could not make a file in "
-                           "%.*s: %s",
+                           "process %u recorded nothing: it could not create a file in %.*s: %s",
                            pid, length, folder, strerror(error));
     }
     if (failed > shown)
-        mv_complain_of(NULL, "nothing was recorded of %u more process%s", failed - shown,
+        mv_complain_of(NULL, "%u more process%s recorded nothing", failed - shown,
                        failed - shown == 1 ? "" : "es");
 }
 
@@ -156,10 +155,9 @@ static void explain_nothing(const run *r, mv_run_counts counts)
                              "environment, another user or root, a static or setuid program)");
     else
         mv_complain_of(NULL,
-                       "nothing was recorded: no CUDA call and no allocation of PyTorch%s was "
-                       "seen in the %u program%s that could say so (those in other containers "
-                       "cannot%s)",
-                       cpu ? "" : " on a GPU", counts.loaded, counts.loaded == 1 ? "" : "s",
+                       "nothing was recorded: no CUDA call and no PyTorch allocation%s was seen in "
+                       "the %u process%s that reported (processes in other containers cannot%s)",
+                       cpu ? "" : " on a GPU", counts.loaded, counts.loaded == 1 ? "" : "es",
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
@@ -179,7 +177,7 @@ static void collect(run *r)
         return;
     }
     if (r->refused > MOST_FAILURES)
-        mv_complain_of(NULL, "%u more files were ignored, too", r->refused - MOST_FAILURES);
+        mv_complain_of(NULL, "%u more files were ignored too", r->refused - MOST_FAILURES);
     counts = mv_run_status_counts(&r->recording.status);
     if (counts.failed)
         put_failures(r, counts.failed);

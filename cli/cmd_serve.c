@@ -58,7 +58,7 @@ static mv_code open_site(mv_cli *cli, mv_serve_site *site, served *s, mv_err *er
 
     site->budget = &cli->budget;
     if (!make_token(site->token))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "this machine has no random numbers");
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "the system returned no random numbers");
     if (gethostname(site->host, sizeof site->host - 1) != 0)
         snprintf(site->host, sizeof site->host, "localhost");
     if (mv_page_file_read(&cli->arena, &page, err) != MV_OK ||
@@ -127,7 +127,7 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
         snprintf(s.ssh, sizeof s.ssh, "ssh -L %u:127.0.0.1:%u %s", s.port, s.port, site->host);
         if (s.files == 0 && !mv_option_given(&cli->options, MV_HAS(QUIET)))
             mv_complain_of(cli->options.file[0],
-                           "no snapshot is there; the page lists those that come");
+                           "no snapshots yet; the page lists new ones as they appear");
         status = report(cli, &s);
         if (status == MV_EXIT_DONE && !cli->out.sink.failed) /* else none has the address */
             sigwait(ends, &signal);

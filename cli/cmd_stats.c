@@ -241,12 +241,12 @@ static void put_requests(mv_out *out, const device_stats *d)
     if (!d->has_requests)
         return;
     if (d->retries)
-        snprintf(slow, sizeof slow, ", which took %s of cache to be freed",
+        snprintf(slow, sizeof slow, " after freeing %s of cache",
                  mv_size_text(released, d->released));
     mv_out_text(out, "  ");
     mv_prose_put(out, 2, 4, "requests: %s failed, %s served on retry%s%s",
                  mv_count_text(failed, d->failed), mv_count_text(retries, d->retries), slow,
-                 d->history == MV_HISTORY_COMPLETE ? "" : " (in the events that were kept)");
+                 d->history == MV_HISTORY_COMPLETE ? "" : " (in the recorded events)");
 }
 
 static void put_device(const survey *s, const device_stats *stats)

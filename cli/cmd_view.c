@@ -157,7 +157,7 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
     }
     special = mv_session_special_file(session);
     if (special < session->file_count) {
-        mv_complain_of(path, "not opened: %s is no file on a disk", session->files[special]);
+        mv_complain_of(path, "not opened: %s is not a file on disk", session->files[special]);
         return false;
     }
     opts->start.session = session;
@@ -250,23 +250,21 @@ int mv_cmd_view(mv_cli *cli)
                  mv_option_given(o, MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
                                         MV_HAS(DEVICE) | MV_HAS(VIEW) | MV_HAS(THEME) |
                                         MV_HAS(STATE) | MV_HAS(SCALE))))
-        return mv_complain_usage("view", "a session says which files are shown, and how: it goes "
-                                         "with neither");
+        return mv_complain_usage("view", "a session sets the files and the view: it cannot be "
+                                         "combined with them");
     for (int i = 0; o->files > 1 && i < o->files; i++)
         if (strcmp(o->file[i], "-") == 0 || is_session(o->file[i]))
-            return mv_complain_usage("view", "%s is read alone",
+            return mv_complain_usage("view", "%s must be the only file",
                                      strcmp(o->file[i], "-") == 0 ? "standard input" : "a session");
     if (!read_session(cli, path, &opts, &session))
         return MV_EXIT_FAILED;
     if (mv_option_given(o, MV_HAS(HEADLESS))) {
         if (opts.file_count == 0 && !o->script)
-            return mv_complain_usage(
-                "view", "expected FILE: with --headless no file can be dropped on the window");
+            return mv_complain_usage("view", "expected FILE with --headless");
         if (!mv_option_given(o, MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH)))
-            return mv_complain_usage("view", "--headless shows nothing: say what it is for with "
-                                             "--shot X.png, --script or --bench");
+            return mv_complain_usage("view", "--headless needs --shot X.png, --script or --bench");
         if (o->shot && !mv_text_has_ending(o->shot, ".png"))
-            return mv_complain_usage("view", "--shot %s: a PNG is written: name it .png", o->shot);
+            return mv_complain_usage("view", "--shot %s: the name must end in .png", o->shot);
         return play(cli, &opts);
     }
     if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(SCRIPT) | MV_HAS(JSON)))

@@ -41,9 +41,9 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
     char met[64] = "";
 
     if (run->fits && tells_failures(t, run) && t->recorded_ooms == 1)
-        snprintf(met, sizeof met, ": the failed request is met");
+        snprintf(met, sizeof met, ": the failed request succeeds");
     else if (run->fits && tells_failures(t, run))
-        snprintf(met, sizeof met, ": all %u failed requests are met", t->recorded_ooms);
+        snprintf(met, sizeof met, ": all %u failed requests succeed", t->recorded_ooms);
     snprintf(text, 600, "%s%s%s", *run->conf ? run->conf : "''",
              run->is_recorded ? " (as recorded)" : "", met);
     return text;
@@ -211,8 +211,9 @@ static void put_recorded(const whatif_report *r, const mv_whatif *w)
     mv_out_text(r->out, "  ");
     mv_size_text(limit, t->limit);
     if (t->limit_source == MV_LIMIT_REFUSALS)
-        mv_prose_put(r->out, 2, 4,
-                     "within %s, the most that the recorded run got (--capacity says more)", limit);
+        mv_prose_put(
+            r->out, 2, 4,
+            "within %s, the most that the recorded run got (--capacity sets another limit)", limit);
     else if (t->self.counts.ooms)
         mv_prose_put(r->out, 2, 4, "within %s, %llu request%s", limit,
                      (unsigned long long)t->self.counts.ooms,

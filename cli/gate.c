@@ -68,8 +68,8 @@ static bool refuse_word(const char *word, const char *command, uint32_t allowed,
 {
     char words[160];
 
-    snprintf(why, size, "--fail-on %s: not something that %s finds; expected one of: %s", word,
-             command, mv_gates_text(allowed, words, sizeof words));
+    snprintf(why, size, "--fail-on %s: not a gate of %s; expected one of: %s", word, command,
+             mv_gates_text(allowed, words, sizeof words));
     return false;
 }
 
@@ -94,8 +94,8 @@ static bool read_word(const char *word, const char *command, uint32_t allowed, m
         return refuse_word(word, command, allowed, why, size);
     if (gates_table[gate].has_bound && (!sign || !sign[1])) {
         snprintf(why, size,
-                 "--fail-on %s: the bound is missing; quote it, since the shell takes > for a "
-                 "file: --fail-on '%s>70GiB'",
+                 "--fail-on %s: the bound is missing; quote the gate, because the shell treats > "
+                 "as redirection: --fail-on '%s>70GiB'",
                  word, gates_table[gate].word);
         return false;
     }
@@ -204,7 +204,7 @@ void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
                       found->verdict, mv_size_text(size, found->ooms[0].requested));
     else if (recorder->lacks_failures)
         mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                      "%s: %s does not say whether a request failed", place, recorder->writer);
+                      "%s: %s does not record whether a request failed", place, recorder->writer);
     else if (!found->is_known)
         mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "%s: %s: %s", place, found->verdict,
                       found->why);
@@ -233,7 +233,7 @@ static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_allocator(trace))
         return NULL;
-    snprintf(out, DOUBT, "%s does not say what was taken from the device",
+    snprintf(out, DOUBT, "%s does not record what was taken from the device",
              mv_recorder_of(trace)->writer);
     return out;
 }

@@ -32,7 +32,7 @@
     X(LEAK, "leak", false, "memory grows with every step")                     \
     X(FRAGMENTED, "fragmented", false, "far more is reserved than was needed") \
     X(OOM, "oom", false, "a request for memory failed")                        \
-    X(UNKNOWN, "unknown", false, "the report cannot know its verdict")         \
+    X(UNKNOWN, "unknown", false, "the verdict is unknown")                     \
     X(PEAK, "peak", true, "allocated memory peaks above BYTES")                \
     X(RESERVED, "reserved", true, "reserved memory peaks above BYTES")         \
     X(DELTA, "delta", true, "allocated memory grew by more than BYTES")

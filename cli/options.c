@@ -24,7 +24,7 @@ static const struct {
     const char *help, *words; /* NULL: the same */
 } elsewhere[] = {
     {MV_OPTION_FRAMES, MV_OPTION_BENCH,
-     "frames of stacks to show: user (default) or all; with --bench how many to play", NULL},
+     "frames of stacks to show: user (default) or all; with --bench the number to play", NULL},
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
     {MV_OPTION_BY, MV_OPTION_BY, NULL,
@@ -384,7 +384,7 @@ static void explain(int result, uint64_t allowed, char **argv, char *why, uint32
 static const char *bounds_of(mv_option_id id)
 {
     return readers[id].kind == IS_SIZE
-               ? " with a unit, such as 80GiB; a number alone is bytes, from 1048576 on"
+               ? " with a unit, such as 80GiB; a plain number is bytes, at least 1048576"
            : id == MV_OPTION_DEVICE ? ", such as 0"
            : id == MV_OPTION_LIMIT  ? ", such as 20; 0 is all"
            : id == MV_OPTION_SIZE   ? ", each from 1 to 16384"

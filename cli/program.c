@@ -161,8 +161,8 @@ static int run_in_output(mv_cli *cli)
 /* Whether --from, --to and --at are well formed, without looking at a file. */
 static bool check_places(const mv_command *command, const mv_options *o)
 {
-    static const char window[] = "'%s' is not a valid %s: an event number, time (1.5s) or "
-                                 "annotation (@NAME)";
+    static const char window[] =
+        "'%s' is not a valid %s: expected an event number, time (1.5s) or annotation (@NAME)";
 
     if (o->from && !mv_position_is_valid(o->from))
         mv_complain_usage(command->name, window, o->from, "--from");
@@ -182,13 +182,13 @@ static bool check_tables(const mv_command *command, const mv_options *o)
 
     if (!mv_option_given(o, MV_HAS(CSV)))
         if ((command->options & MV_HAS(CSV)) && mv_option_given(o, MV_HAS(TABLE)))
-            mv_complain_usage(command->name, "--table is for --csv");
+            mv_complain_usage(command->name, "--table needs --csv");
         else
             return true;
     else if (mv_option_given(o, MV_HAS(JSON)))
-        mv_complain_usage(command->name, "--csv and --json exclude each other");
+        mv_complain_usage(command->name, "--csv and --json cannot be combined");
     else if (o->table && !mv_table_has(command->report, o->table))
-        mv_complain_usage(command->name, "no table '%s'; there are: %s", o->table,
+        mv_complain_usage(command->name, "no table '%s'; expected one of: %s", o->table,
                           mv_table_paths(command->report, tables));
     else
         return true;
@@ -233,7 +233,7 @@ static void refuse_file(const mv_command *command, const char *file)
 {
     if (command->report && command->most_files == 1)
         mv_complain_usage(command->name,
-                          "%s takes one file, not '%s' as well: memviz FILE... and memviz ranks "
+                          "%s takes one file, so '%s' is too many: memviz FILE... and memviz ranks "
                           "FILE... take several",
                           command->name, file);
     else
@@ -316,7 +316,7 @@ static int refuse(const char *word)
     mv_nearest nearest = {0};
 
     if (!*word)
-        return mv_complain_usage(NULL, "expected a command or a file, not an empty word");
+        return mv_complain_usage(NULL, "expected a command or a file, not an empty argument");
     if (*word == '-')
         return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
     for (const mv_command *c = mv_commands; c->name; c++) {

@@ -110,9 +110,9 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code == MV_OK && adds_up(cli->command))
         mv_sums_check(trace, &err);
     if (err.code == MV_OK && !is_for(cli->command, trace))
-        mv_fail(&err, MV_ABSENT, MV_NO_OFFSET, "%s is about %s, and this file is of %s",
+        mv_fail(&err, MV_ABSENT, MV_NO_OFFSET, "%s needs %s; this file is from %s",
                 cli->command->name,
-                cli->command->run == mv_cmd_ledger ? "calls of CUDA (memviz run records them)"
+                cli->command->run == mv_cmd_ledger ? "CUDA calls (memviz run records them)"
                                                    : "PyTorch's allocator",
                 mv_recorder_of(trace)->allocator);
     if (err.code != MV_OK)

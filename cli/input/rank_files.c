@@ -60,7 +60,7 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const 
     }
     if (file->count == 0)
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
-                       "no device has events or memory of PyTorch");
+                       "no device has PyTorch events or memory");
     return MV_OK;
 }
 
@@ -97,7 +97,7 @@ static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work
         return read_trace(file, source, work, options);
     if (options->from || options->to)
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
-                       "a summary is of a whole run: --from and --to do not apply");
+                       "a summary covers a whole run: --from and --to do not apply");
     code = mv_source_rest(source, &bytes, &file->err);
     if (code != MV_OK)
         return code;

@@ -116,7 +116,7 @@ static bool take_string(reading *r, mv_span *out)
         end = memchr(end + 1, '"', (size_t)(r->text.data + r->text.length - end - 1));
     }
     if (!end)
-        return fail(r, "a text without an end");
+        return fail(r, "an unterminated string");
     to = mv_push_array(r->arena, uint8_t, (uint64_t)(end - from) + 1);
     if (!to)
         return mv_fail(r->err, MV_NOMEM, MV_NO_OFFSET, "JSON"), false;
@@ -132,7 +132,7 @@ static bool take_string(reading *r, mv_span *out)
             bytes = 0;
         }
         if (bytes == 0)
-            return fail(r, "a text with what JSON does not have");
+            return fail(r, "a string with bytes that JSON does not allow");
         length += bytes;
     }
     r->at = (uint64_t)(end - r->text.data) + 1;
@@ -202,7 +202,7 @@ static bool take_children(reading *r, mv_json *parent, const char *close)
         last = &(*last)->next;
         skip_space(r);
     } while (skip(r, ","));
-    return skip(r, close) || fail(r, "a list without an end");
+    return skip(r, close) || fail(r, "an unterminated list");
 }
 
 static bool take_list(reading *r, mv_json *value)

@@ -68,13 +68,12 @@ static void put_error(mv_out *out, const mv_json *id, int code, const char *mess
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 static const char INSTRUCTIONS[] =
-    "memviz reads snapshots of GPU memory: files of torch.cuda.memory._dump_snapshot(), captures "
-    "of "
-    "memviz run. Begin with triage, which "
+    "memviz reads GPU memory snapshots: files written by torch.cuda.memory._dump_snapshot(), "
+    "captures of memviz run. Begin with triage, which "
     "names the reports that matter. Every tool takes "
-    "the path of a snapshot. Options that answers name, such as --limit or --at, are arguments: "
-    "limit, at. Long answers are cut and say how to ask for the rest. The tool terms explains "
-    "words.";
+    "the path of a snapshot. Options named in answers, such as --limit or --at, are arguments: "
+    "limit, at. Long answers are cut, with a note on how to request the rest. The tool terms "
+    "explains words.";
 
 static void initialize(request *r)
 {
@@ -116,7 +115,7 @@ static void call_tool(request *r)
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!tool) {
-        snprintf(why, sizeof why, "no tool '%.60s'; tools/list has them all",
+        snprintf(why, sizeof why, "no tool '%.60s'; tools/list lists all tools",
                  name && name->kind == MV_JSON_STRING ? (const char *)name->text.data : "");
         put_error(r->out, r->id, BAD_PARAMS, why);
     } else if (mv_mcp_call(r->mcp, r->arena, tool, mv_json_member(r->params, "arguments"), &result,
@@ -157,7 +156,7 @@ static void answer(mv_mcp *mcp, mv_arena *arena, const mv_json *message, mv_out 
     if (!mv_json_is(mv_json_member(message, "jsonrpc"), "2.0") || !method ||
         method->kind != MV_JSON_STRING || !r.id ||
         (r.id->kind != MV_JSON_STRING && r.id->kind != MV_JSON_NUMBER)) {
-        put_error(out, r.id, NO_REQUEST, "not a request of JSON-RPC 2.0");
+        put_error(out, r.id, NO_REQUEST, "not a JSON-RPC 2.0 request");
         return;
     }
     for (size_t i = 0; i < METHODS; i++)
@@ -226,6 +225,6 @@ void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out)
 
 void mv_mcp_refuse_long(mv_out *out)
 {
-    put_error(out, NULL, NO_REQUEST, "a request has at most 4 MiB");
+    put_error(out, NULL, NO_REQUEST, "a request may not exceed 4 MiB");
     mv_out_char(out, '\n');
 }

@@ -42,7 +42,7 @@ static const mv_mcp_tool tools[] = {
      .command = "help",
      .word = "terms",
      .arguments = "[TERM]",
-     .about = "What the words of the reports mean: all of them, or one."},
+     .about = "Explains the words in the reports: all of them, or one."},
     {.name = "picture", .command = "trace_plot", .is_picture = true},
     {.name = "flame_graph", .command = "memory", .lacks = MV_HAS(BY), .is_picture = true},
 };
@@ -165,12 +165,13 @@ static void put_schema(mv_out *out, const mv_mcp_tool *tool)
         if (options & UINT64_C(1) << i)
             put_option(out, tool, (mv_option_id)i);
     if (!tool->is_picture)
-        mv_out_format(out,
-                      ",\"offset\":{\"type\":\"integer\",\"description\":\"first line of the "
-                      "answer to give: for the rest of one that was cut\"},\"max_bytes\":{\"type\":"
-                      "\"integer\",\"description\":\"most bytes of text, from %d to %d (default: "
-                      "%d)\"}",
-                      MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, MV_MCP_TEXT);
+        mv_out_format(
+            out,
+            ",\"offset\":{\"type\":\"integer\",\"description\":\"first line of the answer to "
+            "return, to continue an answer that was cut\"},\"max_bytes\":{\"type\":"
+            "\"integer\",\"description\":\"most bytes of text, from %d to %d (default: "
+            "%d)\"}",
+            MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, MV_MCP_TEXT);
     mv_out_words(out, "},\"required\":[");
     rest = arguments_of(tool);
     before = "";
@@ -244,7 +245,7 @@ static const char *text_of(call *c, const mv_json *value, const char *name)
 
     if (is_text && strlen((const char *)value->text.data) == value->text.length)
         return (const char *)value->text.data;
-    refuse(c, "%s: expected a text or a number", name);
+    refuse(c, "%s: expected a string or a number", name);
     return NULL;
 }
 
@@ -341,7 +342,7 @@ static void take_operand(call *c, const operand *o, const mv_json *value)
     for (const mv_json *v = is_list ? value->child : value; v && !c->why; v = v->next) {
         text = text_of(c, v, o->name);
         if (text && strcmp(text, "-") == 0)
-            refuse(c, "%s: standard input has the requests: name a file", o->name);
+            refuse(c, "%s: standard input carries the requests: name a file", o->name);
         else if (text)
             add_word(c, mv_arena_text(c->arena, text, strlen(text)));
         if (!is_list)
@@ -413,8 +414,8 @@ static const char *cut(call *c, mv_span text, mv_span *shown)
                                (unsigned long long)first, (unsigned long long)lines - 1,
                                (unsigned long long)lines);
     return mv_arena_printf(c->arena,
-                           "[lines %llu to %llu of %llu; for more ask again with offset %llu, or "
-                           "ask for less: limit, from and to, device, table]",
+                           "[lines %llu to %llu of %llu; for more call again with offset %llu, or "
+                           "request less: limit, from and to, device, table]",
                            (unsigned long long)first, (unsigned long long)line - 1,
                            (unsigned long long)lines, (unsigned long long)line);
 }
@@ -451,9 +452,10 @@ static void shape(call *c, const mv_mcp_ran *ran, mv_mcp_result *out)
     } else if (c->is_json && ran->out.length > c->max_bytes) {
         out->is_error = true;
         out->note = mv_arena_printf(
-            c->arena, "the JSON has %llu bytes: ask for less by limit, device or table, or with %s",
+            c->arena,
+            "the JSON is %llu bytes long: request less with limit, device or table, or use %s",
             (unsigned long long)ran->out.length,
-            ran->out.length > MV_MCP_TEXT_MOST ? "offset as text" : "max_bytes");
+            ran->out.length > MV_MCP_TEXT_MOST ? "text with offset" : "max_bytes");
     } else {
         out->note = cut(c, ran->out, &out->text);
         if (messages.length)

@@ -162,7 +162,7 @@ static const char *path_beside(mv_cli *cli)
 
     if (strcmp(file, "-") == 0) {
         mv_complain_usage(cli->command->name,
-                          "standard input has no name: say where with -o X.html");
+                          "standard input has no name: name the output with -o X.html");
         return NULL;
     }
     named = mv_arena_push(&cli->arena, size, 1);
@@ -205,7 +205,7 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending)
     if (is_taken && d->format == &folded)
         mv_complain_usage(command, "--json and the stacks cannot both go to standard output");
     else if (is_taken || !d->format)
-        mv_complain_usage(command, "%s: only %s.svg, .png and .html are written", d->path,
+        mv_complain_usage(command, "%s: the name must end in %s.svg, .png or .html", d->path,
                           d->picture->flame ? ".folded, " : "");
     else
         return true;

@@ -69,7 +69,8 @@ static mv_code search(mv_drawing *d, const mv_lives *lives, const mv_place *plac
         return MV_OK;
     if (snprintf(s->now.search, sizeof s->now.search, "%s%s", o->filter ? o->filter : "", size) >=
         (int)sizeof s->now.search)
-        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "--filter is longer than the page's search, %d",
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET,
+                       "--filter is too long for the page's search (at most %d bytes)",
                        MV_SEARCH_TEXT - 1);
     mv_session_give(s, &s->now.search);
     GIVE(s, now.show, o->filter ? MV_SHOW_ISOLATE : MV_SHOW_HIGHLIGHT);
@@ -129,7 +130,7 @@ mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *pag
         page->most_events = o->most_events ? o->most_events : UINT64_MAX;
     if (mv_viewer_page_write(&cli->scratch, trace, page, sink, &found, err) == MV_OK &&
         found.words && !mv_option_given(o, MV_HAS(QUIET)))
-        mv_complain_of(path, "%s (--most-events 0: none)", found.words);
+        mv_complain_of(path, "%s (--most-events 0: keep all)", found.words);
     if (gap)
         *gap = found;
     return err->code;

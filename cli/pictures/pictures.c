@@ -192,15 +192,15 @@ static bool check_usage(mv_drawing *d, const char *ending)
     const char *command = d->cli->command->name;
 
     if (!d->picture->is_of_moment && d->cli->options.at) {
-        mv_complain_usage(command, "--at names a moment, and this view shows a window of time: see "
-                                   "--from, --to and --view state");
+        mv_complain_usage(command, "--at names a moment, but this view shows a time range: use "
+                                   "--from and --to, or --view state");
         return false;
     }
     if (!mv_picture_choose_format(d, ending) || !mv_filter_option_read(d->cli, &d->filter))
         return false;
     if (d->picture->shows_segments && (d->filter.has_leaks || d->filter.has_categories)) {
-        mv_complain_usage(command, "--filter: leak and cat: name blocks, and this view shows "
-                                   "segments: see --view state");
+        mv_complain_usage(command, "--filter: leak and cat: select blocks, but this view shows "
+                                   "segments: use --view state");
         return false;
     }
     return true;

@@ -222,8 +222,8 @@ static void put_records(mv_out *out, const mv_trace *trace)
 {
     put_label(out, "records");
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
-                 "%llu: blocks, frees, failures, CUDA calls and marks, each once; among events a "
-                 "free is two, as asked for and as completed",
+                 "%llu: blocks, frees, failures, CUDA calls and marks, each once; a free is two "
+                 "events, requested and completed",
                  (unsigned long long)mv_recorded_count(trace));
 }
 
@@ -244,7 +244,7 @@ static void put_stacks(mv_out *out, const mv_trace *trace)
     put_fact(out, trace, "; missing: ", "stacks_off");
     put_fact(out, trace, "; files without symbols here: ", "symbols_missing");
     if (mv_fact_find(trace, "symbols_elsewhere"))
-        mv_out_text(out, ", since it was recorded on another machine: convert it there, or here "
+        mv_out_text(out, ", because it was recorded on another machine: convert it there, or here "
                          "with --symbols");
     mv_out_char(out, '\n');
 }
@@ -298,9 +298,8 @@ static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
     if (heaps.lone_frees) {
         put_label(out, heaps.count ? "" : "heaps");
-        mv_out_format(out, "%llu %s in no heap\n", (unsigned long long)heaps.lone_frees,
-                      heaps.lone_frees == 1 ? "free of an address that is"
-                                            : "frees of addresses that are");
+        mv_out_format(out, "%llu %s outside all heaps\n", (unsigned long long)heaps.lone_frees,
+                      heaps.lone_frees == 1 ? "free of an address" : "frees of addresses");
     }
 }
 
@@ -327,11 +326,10 @@ static void put_losses(mv_out *out, const mv_trace *trace)
 
 void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device)
 {
-    mv_prose_put(
-        out, 0, 2, "device %u: no events, no memory%s", device,
-        trace->api_calls.count
-            ? " of PyTorch's caching allocator; memviz ledger shows what CUDA was asked for"
-            : "");
+    mv_prose_put(out, 0, 2, "device %u: no events, no memory%s", device,
+                 trace->api_calls.count
+                     ? " in PyTorch's caching allocator; memviz ledger shows requests to CUDA"
+                     : "");
 }
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
@@ -354,7 +352,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     put_heaps(out, scratch, trace);
     if (trace->samples.count) {
         put_label(out, "samples");
-        mv_out_format(out, "%u of the devices' used memory\n", trace->samples.count);
+        mv_out_format(out, "%u of device memory in use\n", trace->samples.count);
     }
     put_losses(out, trace);
 }

@@ -55,7 +55,7 @@ static void end_text(mv_serve_site *site, mv_serve_answer *out, char **bytes, si
     is_whole = fclose(site->out.sink.file) == 0 && !site->out.sink.failed;
     if (!is_whole) {
         free(*bytes);
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
         return;
     }
     out->bytes = (mv_span){(const uint8_t *)*bytes, *length};
@@ -86,7 +86,7 @@ static void answer_list(mv_serve_site *site, mv_serve_answer *out)
     mv_arena_init(&arena, site->budget);
     if (mv_shelf_look(site->shelf, &arena, &list, &err) != MV_OK ||
         !begin_text(site, &bytes, &length)) {
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
     } else {
         out->type = "application/json";
         mv_out_words(&site->out, "{\"host\":");
@@ -109,7 +109,7 @@ static void answer_progress(mv_serve_site *site, double progress, mv_serve_answe
     char *bytes;
 
     if (!begin_text(site, &bytes, &length)) {
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
         return;
     }
     out->status = 202;
@@ -125,7 +125,7 @@ static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *ou
     char *bytes;
 
     if (!begin_text(site, &bytes, &length)) {
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
         return;
     }
     say(out, 422, "");
@@ -190,7 +190,7 @@ static void answer_file(mv_serve_site *site, const mv_serve_request *request,
         mv_shelf_original(site->shelf, ask->file, ask->version, &file);
     switch (file.state) {
     case MV_SHELF_ABSENT:
-        say(out, 410, "the file is not there any more\n");
+        say(out, 410, "the file no longer exists\n");
         break;
     case MV_SHELF_STALE:
         say(out, 409, "the file has changed since it was listed\n");
@@ -219,7 +219,7 @@ static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serv
         return;
     }
     if (ask.status == 405) {
-        say(out, 405, "only GET and HEAD\n");
+        say(out, 405, "only GET and HEAD are allowed\n");
         add_header(out, "Allow", "GET, HEAD");
         return;
     }

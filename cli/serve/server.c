@@ -56,7 +56,7 @@ static mv_code load(mv_server *server, mv_err *err)
     if (is_whole)
         return MV_OK;
     return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                   "serve needs libmicrohttpd (%s): apt-get install libmicrohttpd12, or see "
+                   "serve needs libmicrohttpd (%s): apt-get install libmicrohttpd12, or use memviz "
                    "convert IN OUT.html",
                    library);
 }

@@ -72,7 +72,7 @@ Test(convert, calls_that_the_plain_form_loses_are_told)
     cr_expect_not_null(strstr(r.err, "memviz: x.msgpack: PyTorch's dict has no place for "), "%s",
                        r.err);
     cr_expect_not_null(
-        strstr(r.err, " allocator calls of several rows; without --plain they are kept\n"), "%s",
+        strstr(r.err, " allocator calls with several rows; without --plain they are kept\n"), "%s",
         r.err);
     r = mvt_sh("$MEMVIZ convert -q --plain $SNAPS/oom.pickle x.msgpack;"
                "$MEMVIZ convert --plain x.msgpack y.msgpack >/dev/null;"
@@ -86,7 +86,7 @@ Test(convert, doubts_that_the_plain_form_loses_are_told)
     mvt_run r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
 
     cr_expect_eq(r.status, 0);
-    cr_expect(strstr(r.err, ", 4 notes of events that are damaged or missing; without --plain"),
+    cr_expect(strstr(r.err, ", 4 notes about damaged or missing events; without --plain"),
               "%s", r.err);
 }
 

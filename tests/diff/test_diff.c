@@ -462,14 +462,14 @@ LongTest(diff, a_side_without_memory_of_the_device_is_no_known_zero)
     mvt_run run;
 
     snprintf(files, sizeof files, "gpt_train.pickle %s", idle);
-    expect_gate(4, "has no memory of device 0, and no history of it", files);
+    expect_gate(4, "has no memory on device 0, and no history: whether", files);
     run = mvt_sh("cd $SNAPS; $MEMVIZ diff %s | tr -s '\n ' '  '", files);
     cr_expect(strstr(run.out, "at the peak, as far as is known"), "%s", run.out);
-    cr_expect(strstr(run.out, "has no memory of device 0, and no history"), "%s", run.out);
+    cr_expect(strstr(run.out, "has no memory on device 0, and no history"), "%s", run.out);
     snprintf(files, sizeof files, "%s gpt_train.pickle --fail-on 'delta>1MiB'", idle);
-    expect_gate(4, "has no memory of device 0", files);
+    expect_gate(4, "has no memory on device 0", files);
     snprintf(files, sizeof files, "%s %s", idle, idle);
-    expect_gate(4, "has no memory of device 0", files);
+    expect_gate(4, "has no memory on device 0", files);
     /* At the end the file lists what there is. */
     snprintf(files, sizeof files, "gpt_train.pickle %s --at end", idle);
     expect_gate(0, "", files);

@@ -107,7 +107,7 @@ Test(page, a_filter_longer_than_the_search_is_refused)
                        "$(printf '%%02048d' 0); test $? = 1 && test ! -e x.html");
 
     cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect_not_null(strstr(r.err, "--filter is longer than the page's search, 2047"));
+    cr_expect_not_null(strstr(r.err, "--filter is too long for the page's search (at most 2047 bytes)"));
 }
 
 Test(page, reports_what_it_holds)

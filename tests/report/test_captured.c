@@ -115,7 +115,7 @@ Test(captured, info_says_what_was_captured_and_lost)
                "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete",
                "heaps         pool: 3 allocations, 2.00 MiB held, 2.00 MiB at the peak\n",
                "1 free of a block that it did not have, 1 block allocated where\n",
-               "1 free of an address that is in no heap");
+               "1 free of an address outside all heaps");
 }
 
 /* "history none" alone was all that was said of a program without PyTorch. */
@@ -223,14 +223,14 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
     cr_expect(
         strstr(
             r.err,
-            " allocator calls of several rows, 3 API calls, 5 calls of heaps, 13 facts; without"),
+            " allocator calls with several rows, 3 API calls, 5 heap calls, 13 facts; without"),
         "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
     r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA
                "/corpus/reports/calls_without_end.bin x.msgpack");
     cr_expect_eq(r.status, 0, "numbers of calls are no rows: %s", r.err);
     r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
-    cr_expect(strstr(r.err, "no place for 3 API calls, 60 calls of heaps, 15 samples, 12 facts;"),
+    cr_expect(strstr(r.err, "no place for 3 API calls, 60 heap calls, 15 samples, 12 facts;"),
               "%s", r.err);
     r = mvt_sh("$MEMVIZ convert -q --plain %s x.msgpack", path);
     cr_expect_str_eq(r.err, "");

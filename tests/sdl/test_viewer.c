@@ -163,7 +163,7 @@ LongTest(viewer, wrong_options_are_refused)
                   "gpt_train.pickle: no device 7; the file has 1");
     check_refusal("$MEMVIZ view --scale 9 x", 2, "--scale 9: expected FACTOR");
     check_refusal("$MEMVIZ view --mem lots x", 2, "--mem lots: expected SIZE");
-    check_refusal("$MEMVIZ view - x", 2, "standard input is read alone");
+    check_refusal("$MEMVIZ view - x", 2, "standard input must be the only file");
     check_refusal("$MEMVIZ view --headless --shot /nowhere/x.png $SNAPS/gpt_train.pickle", 1,
                   "/nowhere/x.png");
 }
