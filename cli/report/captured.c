@@ -352,7 +352,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     put_heaps(out, scratch, trace);
     if (trace->samples.count) {
         put_label(out, "samples");
-        mv_out_format(out, "%u of device memory in use\n", trace->samples.count);
+        mv_out_format(out, "%u (device memory in use)\n", trace->samples.count);
     }
     put_losses(out, trace);
 }

@@ -389,7 +389,7 @@ Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
            "ls",
            0,
            "memviz: process N recorded nothing: its file is empty (no space, "
-           "or emptied by someone)\n5\n");
+           "or another program truncated it)\n5\n");
 }
 
 /* It was killed when it had its space and before it wrote anything; one that has more is kept. */
@@ -400,7 +400,7 @@ Test(run, a_file_without_anything_is_removed)
            "sed 's/process [0-9]*/process N/'; ls",
            0,
            "memviz: process N recorded nothing: its file is empty (no space, "
-           "or emptied by someone)\n");
+           "or another program truncated it)\n");
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
            "dd if=/dev/zero of=$f bs=64k count=1 conv=notrunc 2>/dev/null; done' 2>/dev/null; "
            "ls | sed 's/a.bin.*live/left/'",
