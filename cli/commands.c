@@ -505,7 +505,7 @@ const mv_command mv_commands[] = {
         .summary = "an MCP server (Model Context Protocol): the reports for agents",
         .help =
             "Answers requests of the Model Context Protocol on standard input and output, until\n"
-            "the input ends: one tool for each report, one for pictures. Clients start it; paths\n"
+            "the input ends: one tool for each report, two for pictures. Clients start it; paths\n"
             "are relative to the folder in which it was started. Nothing is written.\n",
         .example = "memviz mcp\n",
     },
