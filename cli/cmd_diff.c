@@ -1,4 +1,4 @@
-/* memviz diff: what changed between two snapshots, the line that did most of it first. */
+/* memviz diff: the difference between two snapshots, the line with the largest share first. */
 #include <stdio.h>
 
 #include "analyze/code/labels.h"
@@ -22,13 +22,13 @@
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
-/* Rows in text when --limit says nothing; lines beside them. */
+/* Rows in text without --limit; other lines of the list. */
 #define TEXT_ROWS   10
 #define OTHER_LINES 18
 
 enum { ALLOCATED, RESERVED };
 
-/* A device of one file beside a device of the other; either may be MV_NO_DEVICE. */
+/* A device of one file paired with a device of the other; either may be MV_NO_DEVICE. */
 typedef struct {
     uint32_t device[2];
     mv_diff_sides sides;
@@ -46,8 +46,8 @@ typedef struct {
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
-    mv_bound bound[2][2];    /* of [before, after] as to [ALLOCATED, RESERVED] */
-    uint32_t lacked[2]; /* the first device of which [before, after] shows nothing; MV_NO_DEVICE */
+    mv_bound bound[2][2];    /* of [before, after] for [ALLOCATED, RESERVED] */
+    uint32_t lacked[2];      /* the first device without data in [before, after]; MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
 
@@ -58,9 +58,9 @@ static uint64_t magnitude(int64_t delta)
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
 }
 
-/* Whether nothing is known of a side that has no memory of the device. It never had any if the
- * history of another device in its file is complete, since all of them are recorded at once. At the
- * end the file lists all memory that there is. */
+/* Whether a side without memory on the device is unknown. It never had any if the history of
+ * another device in its file is complete, because all devices are recorded together. At the end the
+ * file lists all memory. */
 static bool is_side_lacking(const diff_report *c, const device_pair *pair, int s)
 {
     const char *at = c->cli->options.at;
@@ -73,8 +73,8 @@ static bool is_side_lacking(const diff_report *c, const device_pair *pair, int s
     return true;
 }
 
-/* Whether there may have been a higher peak on a side before its first event, or at all where
- * nothing is known. The peak of a window (--from) is the window's. */
+/* Whether a side may have had a higher peak before its first event, or at all if it is unknown. The
+ * peak of a window (--from) is the window's own. */
 static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
 {
     const mv_lives *lives = pair->sides.lives[s];
@@ -94,7 +94,7 @@ static bool is_open(const diff_report *c, int measure)
     return is_open || (c->bound[0][measure] | c->bound[1][measure]) != MV_BOUND_EXACT;
 }
 
-/* The side whose stack a row shows: after, unless it is gone there. */
+/* The side whose stack a row shows: after, unless the row is gone there. */
 static int side_of(const mv_diff_row *row)
 {
     return row->bytes[1] != 0;
@@ -107,7 +107,7 @@ static const char *label_of(const diff_report *c, const mv_diff_row *row, int si
                             size);
 }
 
-/* Whether a row names a line that its reader can act on. */
+/* Whether a row names a line that the reader can act on. */
 static bool is_named(const diff_report *c, const mv_diff_row *row)
 {
     int s = side_of(row);
@@ -117,8 +117,8 @@ static bool is_named(const diff_report *c, const mv_diff_row *row)
     return frame.row != MV_NO_ROW && kinds[frame.row] <= MV_FRAME_PACKAGE;
 }
 
-/* The line that answers for the change: the one that changed most in its direction, but a line
- * that can be acted on goes before one that cannot, if it did half as much. */
+/* The line responsible for the change: the one that changed most in its direction; a line that can
+ * be acted on is preferred if its change is at least half as large. */
 static const mv_diff_row *main_row(const diff_report *c)
 {
     const mv_diff_row *main = NULL, *named = NULL;
@@ -138,7 +138,7 @@ static const mv_diff_row *main_row(const diff_report *c)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Labels of the lines that are shown. */
+/* Labels of the shown lines. */
 static const char **labels_of(const diff_report *c, const mv_diff *found)
 {
     uint32_t count = found->lines < c->limit ? found->lines : (uint32_t)c->limit;
@@ -155,7 +155,7 @@ static const char **labels_of(const diff_report *c, const mv_diff *found)
     return rows ? mv_labels_find(&c->cli->scratch, rows, count, false) : NULL;
 }
 
-/* `name`, and where the line was before, if that is not where it is now. */
+/* `name`, with the line's earlier position if it moved. */
 static const char *moved_label(const diff_report *c, const mv_diff_row *row, const char *name,
                                char both[1040])
 {
@@ -181,7 +181,7 @@ static mv_value history_value(mv_history_kind history)
                                        : mv_value_text(mv_history_name(history));
 }
 
-/* In text, nothing is a dash. */
+/* In text, zero is a dash. */
 static mv_value bytes_value(uint64_t bytes)
 {
     return mv_value_shown(mv_value_u64(bytes), bytes ? NULL : "-");
@@ -380,7 +380,7 @@ static void put_verdict(const diff_report *c)
                  row->stack[side_of(row)], c->cli->options.all_frames, 6);
 }
 
-/* Parts of one size are in the order of the list. */
+/* Parts of equal size keep the order of the list. */
 static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
 {
     uint32_t best = MV_RESERVED_PARTS;
@@ -396,7 +396,7 @@ static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
     return best;
 }
 
-/* Whether all that was needed before the peak is in the events that are compared. */
+/* Whether the compared events contain the whole need before the peak. */
 static bool is_need_known(const diff_report *c)
 {
     bool is_known = true;
@@ -409,7 +409,7 @@ static bool is_need_known(const diff_report *c)
     return is_known;
 }
 
-/* What the parts that are more than the need are measured by. */
+/* The base of the parts that exceed the need. */
 static const char *beyond_text(const diff_report *c, uint32_t part)
 {
     if (!mv_at_is_peak(c->cli) || (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
@@ -418,13 +418,13 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
                             : ", beyond the most that the events show needed at once";
 }
 
-/* A file of another tool does not say what was reserved. */
+/* A file from another tool does not record reserved memory. */
 static bool knows_reserved(const diff_report *c)
 {
     return !mv_trace_allocator(&c->trace[0]) && !mv_trace_allocator(&c->trace[1]);
 }
 
-/* By how much reserved memory changed, and why: the rows add up to it. */
+/* The change of reserved memory, and its causes: the rows add up to it. */
 static void put_reserved(const diff_report *c)
 {
     const mv_reserved *r = c->reserved;
@@ -509,8 +509,8 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
-/* What --fail-on asked for: growth. Where `before` may have been more than is known, or `after`
- * less, growth may be less; the reverse, and it may be more. */
+/* The growth gates of --fail-on. If `before` may be too low, or `after` too high, the growth may be
+ * smaller; in the opposite case it may be larger. */
 static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
                          const char *what)
 {
@@ -540,7 +540,7 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
 
 /* ---- as a picture ------------------------------------------------------------------------ */
 
-/* The file that -o names has that ending, and the report is not wanted as a table. */
+/* Whether -o names a file with that suffix, and the report is not requested as a table. */
 static bool is_written_as(const mv_cli *cli, const char *ending)
 {
     return cli->options.output && !mv_table_is_wanted(cli) &&
@@ -699,7 +699,7 @@ static mv_code find_bounds(diff_report *c, const device_pair *pair, int s, mv_er
     return MV_OK;
 }
 
-/* The moment of reserved memory, and what of the side is known for sure. */
+/* The moment of reserved memory, and the certainty of the side's figures. */
 static bool find_reserved(diff_report *c, device_pair *pair, int s)
 {
     bool is_peak = mv_at_is_peak(c->cli);

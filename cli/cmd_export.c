@@ -32,7 +32,7 @@ typedef struct {
 
 /* ---- usage ------------------------------------------------------------------------------- */
 
-/* False, with a message, when nothing says what to write. */
+/* False, with a message, if no format is given. */
 static bool choose_format(exporting *x)
 {
     const mv_options *o = &x->cli->options;

@@ -33,8 +33,7 @@ static void put_indented(mv_out *out, const char *text)
 
 enum { LEFT = 26 }; /* where explanations begin */
 
-/* "  -n, --limit N           print at most N rows". A left side that is too long has a line of its
- * own. */
+/* " -n, --limit N print at most N rows". A left side that is too long gets its own line. */
 static void put_row(mv_out *out, const char *left, const char *text)
 {
     size_t length = strlen(left);
@@ -115,7 +114,7 @@ static void put_gates(mv_out *out, uint32_t gates)
     mv_prose_put(out, 2, 2, "Quote a gate with a '>': --fail-on 'peak>70GiB,known'.");
 }
 
-/* What --csv prints, and --table can name. */
+/* The tables that --csv prints, and --table can name. */
 static void put_tables(mv_out *out, const mv_table *report)
 {
     char tables[MV_TABLE_PATHS];

@@ -1,4 +1,4 @@
-/* memviz info: what a file is and what it holds. */
+/* memviz info: format, devices, history and oddities of a file. */
 #include <stdio.h>
 #include <time.h>
 
@@ -29,13 +29,13 @@ typedef struct {
     uint64_t reserved, allocated; /* in the final heap */
     mv_history_kind history;
     const char *history_why;
-    uint32_t ring; /* events of the buffer that was full; 0: none */
+    uint32_t ring; /* events in the full buffer; 0: not full */
 } device_facts;
 
-/* What --at @NAME can name. */
+/* An annotation that --at @NAME can name. */
 typedef struct {
     mv_string_id name;
-    uint32_t count; /* of its starts, or marks */
+    uint32_t count; /* its starts, or marks */
 } named_place;
 
 typedef struct {
@@ -191,7 +191,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     const facts *f = all;
 
     (void)one;
-    if (mv_trace_allocator(f->trace)) /* the file does not say what was reserved */
+    if (mv_trace_allocator(f->trace)) /* the file does not record reserved memory */
         mv_rows_head(rows, "reserved", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
@@ -268,8 +268,8 @@ static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     }
 }
 
-/* Entries of one nested table are next to each other in the file, so each table is opened and
- * closed once. Keys come from the file, so they are escaped like other strings of it. */
+/* Entries of one nested table are adjacent in the file, so each table is opened and closed once.
+ * Keys come from the file, so they are escaped like its other strings. */
 static void put_json_settings(mv_rows *rows, const void *all, const void *one)
 {
     const mv_trace *trace = ((const facts *)all)->trace;
@@ -362,7 +362,8 @@ static void list_places(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table place_table = {MV_TABLE(PLACE_FIELDS, list_places)};
 
-/* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys tell them. */
+/* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys identify
+ * them. */
 static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
 {
     static const char name[] = "PyTorch ";
@@ -420,7 +421,7 @@ const mv_table mv_report_info = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 /* ---- text -------------------------------------------------------------------------------- */
 
 enum { NAMES_SHOWN = 8 };
-enum { LABEL = 16 }; /* where what follows a label begins */
+enum { LABEL = 16 }; /* column after a label */
 
 static void put_label(mv_out *out, const char *label)
 {
@@ -476,7 +477,7 @@ static void put_recorded(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%s, %.6f s", date, ((double)last - (double)first) / 1e6);
 }
 
-/* Whether reports are about calls or heaps, since PyTorch has done nothing. */
+/* Whether reports use calls or heaps, because PyTorch did nothing. */
 static bool is_of_calls(const mv_trace *trace)
 {
     return mv_level_has(trace, MV_LEVEL_DEFAULT) && mv_level_default(trace) != MV_LEVEL_PYTORCH;
@@ -498,7 +499,7 @@ static void put_history(const facts *f)
                  why ? why : "");
 }
 
-/* Where there is more than PyTorch's blocks: what --level may say. */
+/* If there is more than PyTorch's blocks: the values of --level. */
 static void put_levels(const facts *f)
 {
     mv_level_list levels = mv_levels_of(f->trace);
@@ -567,7 +568,7 @@ static void put_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     mv_out_char(out, '\n');
 }
 
-/* Entries of nested tables that are zero, which means off, are shown by --json only. */
+/* Zero entries of nested tables, which mean off, are shown only by --json. */
 static void put_settings(const facts *f)
 {
     const mv_settings *s = &f->trace->settings;
@@ -627,7 +628,7 @@ static void put_writer(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%s", writer);
 }
 
-/* What XLA's allocators say of themselves, by device. */
+/* Limits and peaks recorded by XLA's allocators, by device. */
 static void put_limits(const facts *f)
 {
     static const struct {
@@ -654,7 +655,7 @@ static void put_limits(const facts *f)
         }
 }
 
-/* Of a log of another tool: which of its requests failed, and how --at names them. */
+/* Failed requests in a log from another tool, and how --at names them. */
 static void put_failures(const facts *f)
 {
     const char *value = mv_fact_find(f->trace, "failures");
@@ -671,7 +672,7 @@ static void put_failures(const facts *f)
                  "%s of its requests; memviz peak --at oom shows who held memory%s", value, last);
 }
 
-/* What a file of another tool says beside its events. */
+/* Facts in a file from another tool, other than its events. */
 static void put_tool_facts(const facts *f)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* memviz run: runs a program under the shim and writes what was recorded to files. */
+/* memviz run: runs a program under the shim and writes its recording to files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,13 +11,14 @@
 #include "record/launch.h"
 #include "record/recording.h"
 
-enum { MOST_FAILURES = 8 }; /* that have a line each */
+enum { MOST_FAILURES = 8 }; /* that get a line each */
 
 typedef struct {
     mv_cli *cli;
     mv_recording recording;
     mv_progress progress;
-    uint32_t refused; /* files: anyone who can write to the folder can make as many as he likes */
+    uint32_t
+        refused; /* files: any user who can write to the folder can create any number of them */
     bool is_quiet;
 } run;
 
@@ -33,7 +34,7 @@ static void put_result(const char *path, const mv_finalised *result)
                        result->stopped, path);
 }
 
-/* Whether the process itself says why it has no recording. */
+/* Whether the process itself reported why it has no recording. */
 static bool has_said_why(const run *r, uint32_t process)
 {
     uint32_t pid;
@@ -107,7 +108,7 @@ static const char *folder_of(const run *r, int *length)
     return live;
 }
 
-/* Processes that had something to record and could not make their file. */
+/* Processes that had events to record but could not create their file. */
 static void put_failures(const run *r, uint32_t failed)
 {
     uint32_t pid, shown = 0;
@@ -135,7 +136,7 @@ static void put_failures(const run *r, uint32_t failed)
                        failed - shown == 1 ? "" : "es");
 }
 
-/* No process could, or had to, say why. */
+/* No process reported a reason. */
 static void explain_nothing(const run *r, mv_run_counts counts)
 {
     const char *why = mv_launch_obstacle(r->cli->options.file[0]), *folder;
@@ -161,7 +162,7 @@ static void explain_nothing(const run *r, mv_run_counts counts)
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
-/* Failures here are only messages: the exit status is always that of the program. */
+/* Failures here only print messages: the exit status is always the program's. */
 static void collect(run *r)
 {
     mv_recording_watch watch = {

@@ -51,8 +51,8 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
         .renderer = o->renderer};
 }
 
-/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL when there
- * is no such file. */
+/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL if the
+ * file does not exist. */
 static const char *read_keys(mv_cli *cli)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -68,7 +68,7 @@ static const char *read_keys(mv_cli *cli)
                                                                       : NULL;
 }
 
-/* An error of the viewer itself is a whole sentence: no file name is put before it. */
+/* An error of the viewer itself is a whole sentence: it gets no file name prefix. */
 static int complain(const char *file, const mv_err *err)
 {
     if (file || err->code != MV_IO)
@@ -124,7 +124,8 @@ static bool is_session(const char *file)
     return strcmp(file, "-") != 0 && mv_text_file_begins(file, MV_SESSION_BEGINS);
 }
 
-/* The session that is opened: that of --session, or the only FILE when it is one. NULL: none. */
+/* The session to open: the argument of --session, or the only FILE if it is a session. NULL:
+ * none. */
 static const char *session_of(const mv_options *o)
 {
     if (o->session)
@@ -132,8 +133,8 @@ static const char *session_of(const mv_options *o)
     return o->files == 1 && is_session(o->file[0]) ? o->file[0] : NULL;
 }
 
-/* Reads the session at `path`, or --state, into `session`, and lets the viewer begin with it;
- * false, with a message, when it is none. */
+/* Reads the session at `path`, or --state, into `session`, as the viewer's initial state; false,
+ * with a message, if it is invalid. */
 static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv_session *session)
 {
     const mv_options *o = &cli->options;
@@ -166,7 +167,7 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
     return true;
 }
 
-/* Text of the script of --script; false, with a message, when it cannot be read. */
+/* The text of --script; false, with a message, if it cannot be read. */
 static bool read_script(mv_cli *cli, const char **text)
 {
     mv_err err = {.offset = MV_NO_OFFSET};

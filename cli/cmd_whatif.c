@@ -1,4 +1,4 @@
-/* memviz whatif: what other allocator settings would have done to this run. */
+/* memviz whatif: the effect of other allocator settings on this run. */
 #include <stdio.h>
 
 #include "analyze/advice/whatif.h"
@@ -21,21 +21,21 @@ typedef struct {
     mv_sites sites;
     uint32_t first, end; /* devices */
     mv_whatif *found;    /* [end - first] */
-    mv_whatif sum;       /* of all of them */
+    mv_whatif sum;       /* of all devices */
     uint64_t limit;
 } whatif_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Whether the replay tells that a run meets the requests that failed: within a limit that is given,
- * or that refuses them under the recorded settings. */
+/* Whether the replay shows that a run serves the requests that failed: within a given limit, or one
+ * that refuses them under the recorded settings. */
 static bool tells_failures(const mv_trials *t, const mv_trial *run)
 {
     return run->result.recorded_ooms > 0 &&
            (t->limit_source == MV_LIMIT_GIVEN || mv_trials_tell_failures(t));
 }
 
-/* How a run's settings read in the table. */
+/* The settings of a run as shown in the table. */
 static const char *settings_text(const mv_trials *t, const mv_trial *run, char text[600])
 {
     char met[64] = "";
@@ -108,7 +108,7 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
-/* What the report has of one device, and of all together. */
+/* The report for one device, and for all together. */
 #define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                            \
     MEMBER("fidelity.recorded_segment_events", t->fidelity.segment_events)            \
     MEMBER("fidelity.matched", t->fidelity.segment_matched)                           \

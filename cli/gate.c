@@ -227,8 +227,8 @@ void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *fou
 
 enum { DOUBT = 120 };
 
-/* Why the bytes that are reserved are unknown: the file is of another tool, which does not say what
- * its allocator took from the device. NULL: they are known. */
+/* Why the reserved bytes are unknown: a file from another tool does not record the memory that its
+ * allocator took from the device. NULL: they are known. */
 static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_allocator(trace))

@@ -100,7 +100,7 @@ typedef struct {
 
 extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
-/* What it means, and its words, for a command that takes the options in `allowed`. */
+/* The help and the words of an option, for a command that accepts the options in `allowed`. */
 const char *mv_option_help(mv_option_id id, uint64_t allowed);
 const char *mv_option_words(mv_option_id id, uint64_t allowed);
 
@@ -141,7 +141,7 @@ typedef enum {
     MV_EXPORT_COUNT
 } mv_export_format;
 
-/* The words of --by, in their order; from LINE on in the order of mv_group_by. */
+/* The words of --by, in order; from LINE on in the order of mv_group_by. */
 typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 9 } mv_by_word;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
@@ -183,10 +183,10 @@ typedef struct {
     mv_export_format format; /* meaningful when given */
     const char *table;       /* NULL when not given */
     uint64_t max_memory;     /* 0 when not given */
-    int files;               /* what is left of the command line */
+    int files;               /* the remaining arguments */
     char **file;             /* [files] */
-    int named_files;         /* the same before folders were opened, for commands that do that */
-    char **named_file;       /* [named_files] */
+    int named_files;   /* the arguments before folders were expanded, for commands that do that */
+    char **named_file; /* [named_files] */
 } mv_options;
 
 static inline bool mv_option_given(const mv_options *options, uint64_t bits)
@@ -195,11 +195,11 @@ static inline bool mv_option_given(const mv_options *options, uint64_t bits)
 }
 
 /* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
- * but not --limit=5, -n5 or --json. What is unknown takes none. */
+ * but not --limit=5, -n5 or --json. Unknown options take no argument. */
 bool mv_option_takes_next(const char *word);
 
-/* Reads argv[1] and on (argv[0] is the command's name), of the options in `allowed`. False with
- * a sentence in `why` when the usage is wrong. Reorders argv. */
+/* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong
+ * usage returns false with a sentence in `why`. Reorders argv. */
 bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size);
 

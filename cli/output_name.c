@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/complain.h"
 
-/* The ending, of those that promise something, that the name has; NULL: another. */
+/* The suffix of the name, if it implies a format; NULL: another. */
 static const char *promise_of(const char *name)
 {
     static const char *const endings[] = {".json", ".csv", ".html", ".svg", ".png", ".folded"};
@@ -16,7 +16,7 @@ static const char *promise_of(const char *name)
     return NULL;
 }
 
-/* --json or --csv, as the ending of a name; NULL: neither was given. */
+/* --json or --csv, as a suffix; NULL: neither is given. */
 static const char *table_ending(const mv_options *o)
 {
     return mv_option_given(o, MV_HAS(JSON))  ? ".json"

@@ -22,7 +22,7 @@ static bool adds_up(const mv_command *command)
     return command->run != mv_cmd_dump && command->run != mv_cmd_convert;
 }
 
-/* A level that was not asked for is told. */
+/* Reports a level that was not requested. */
 static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *err)
 {
     mv_level level = mv_level_default(trace);
@@ -48,7 +48,7 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
                        mv_level_about(cli->level), cli->level);
 }
 
-/* Commands about the segments and settings of PyTorch's allocator; ledger: about calls of CUDA. */
+/* Commands for the segments and settings of PyTorch's allocator; ledger: for CUDA calls. */
 static bool is_for(const mv_command *command, const mv_trace *trace)
 {
     return !mv_trace_allocator(trace) ||
@@ -66,7 +66,7 @@ bool mv_input_is_file(const mv_cli *cli, const char *path)
     return true;
 }
 
-/* The file as it is. */
+/* The unchanged file. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
 {

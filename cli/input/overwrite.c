@@ -8,7 +8,7 @@ static bool writes_last(const mv_command *command, const mv_options *o)
     return command->writes_last && o->files == command->most_files;
 }
 
-/* The input that is the same file as `output`, by whatever name; NULL: none is. */
+/* The input that is the same file as `output`, under any name; NULL: none. */
 static const char *input_of(const mv_command *command, const mv_options *o, const char *output)
 {
     const char *const texts[] = {o->rules, o->script};

@@ -143,7 +143,7 @@ static void read_one(void *user, uint32_t i)
     read_file(&j->files->files[i], j->budget, j->options);
 }
 
-/* A file that found too little memory beside others may fit into all that is left. */
+/* A file that ran out of memory while others were read may fit into the whole remaining memory. */
 static void read_again_alone(const job *j)
 {
     for (uint32_t i = 0; i < j->files->count; i++) {
@@ -172,7 +172,7 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
     mv_side_by_side(out->count, threads, read_one, &j);
     if (threads > 1)
         read_again_alone(&j);
-    cli->budget.lacked = lacked; /* each file that lacks memory says so itself */
+    cli->budget.lacked = lacked; /* each file that runs out of memory reports it itself */
     for (uint32_t i = 0; i < out->count; i++) {
         mv_rank_file *file = &out->files[i];
         if (file->err.code != MV_OK)

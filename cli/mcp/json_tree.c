@@ -42,7 +42,7 @@ static bool skip(reading *r, const char *word)
 
 /* ---- strings ----------------------------------------------------------------------------- */
 
-/* The four digits at the cursor; -1: there are not so many. */
+/* The four hex digits at the cursor; -1: fewer than four. */
 static int32_t take_hex(reading *r)
 {
     int32_t code = 0;
@@ -59,7 +59,7 @@ static int32_t take_hex(reading *r)
     return code;
 }
 
-/* One or two \uXXXX, after the first \u. -1: no character. */
+/* One or two \uXXXX, after the first \u. -1: not a character. */
 static int32_t take_code(reading *r)
 {
     int32_t high = take_hex(r), low;
@@ -83,7 +83,7 @@ static uint32_t put_code(uint8_t *to, int32_t code)
     return tails + 1;
 }
 
-/* What is after a backslash, as UTF-8. 0: nothing that JSON has. */
+/* The character after a backslash, as UTF-8. 0: not a JSON escape. */
 static uint32_t take_escape(reading *r, uint8_t *to)
 {
     static const char from[] = "\"\\/bfnrt", is[] = "\"\\/\b\f\n\r\t";
@@ -98,8 +98,8 @@ static uint32_t take_escape(reading *r, uint8_t *to)
     return code < 0 ? 0 : put_code(to, code);
 }
 
-/* The string at the cursor, which is at its first quote. No escape is shorter than what it means.
- */
+/* The string at the cursor, which is at its first quote. No escape is shorter than its
+ * character. */
 static bool take_string(reading *r, mv_span *out)
 {
     const uint8_t *from = r->text.data + r->at + 1;

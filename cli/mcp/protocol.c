@@ -46,7 +46,7 @@ static void begin(mv_out *out, const mv_json *id, const char *member)
     mv_out_words(out, "\":");
 }
 
-/* The message may repeat what was asked. */
+/* The message may repeat text from the request. */
 static void put_error(mv_out *out, const mv_json *id, int code, const char *message)
 {
     char tamed[MV_ERR_TEXT + 40];
@@ -63,8 +63,8 @@ static void put_error(mv_out *out, const mv_json *id, int code, const char *mess
 
 /* ---- methods ----------------------------------------------------------------------------- */
 
-/* Newest first: the first is offered to clients that ask for one that is not here. What this server
- * does is the same in all. */
+/* Newest first: the first is offered to clients that request an unknown version. The server behaves
+ * the same in all of them. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 static const char INSTRUCTIONS[] =
@@ -139,7 +139,7 @@ static const struct {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* Not notifications, nor answers to requests, which this server never makes. */
+/* Neither notifications nor answers to requests, which this server never sends. */
 static bool wants_answer(const mv_json *message)
 {
     if (mv_json_member(message, "method"))
@@ -168,7 +168,7 @@ static void answer(mv_mcp *mcp, mv_arena *arena, const mv_json *message, mv_out 
     put_error(out, r.id, NO_METHOD, why);
 }
 
-/* With memory of its own: a line may have a hundred thousand messages. */
+/* With its own memory: a line may contain a hundred thousand messages. */
 static void answer_one(mv_mcp *mcp, const mv_json *message, mv_out *out)
 {
     mv_arena arena;
@@ -178,7 +178,7 @@ static void answer_one(mv_mcp *mcp, const mv_json *message, mv_out *out)
     mv_arena_release(&arena);
 }
 
-/* The answers to several messages in one line. */
+/* The answers to several messages on one line. */
 static uint32_t answer_all(mv_mcp *mcp, const mv_json *messages, mv_out *out)
 {
     uint32_t answered = 0;

@@ -1,4 +1,4 @@
-/* What a page opens on, and how much is in it. */
+/* The initial view of a page, and the amount of data in it. */
 #include <stdio.h>
 
 #include "analyze/filter/isolate.h"
@@ -8,14 +8,14 @@
 #include "view/panes/flames.h"
 #include "viz/core/segment_rows.h"
 
-/* How much of the page is the flame graph, if that was asked for. */
+/* The share of the flame graph on the page, if it was requested. */
 #define FLAME_SHARE 0.62
 
-/* Gives a member the value, and lets the session have it. */
+/* Sets a member and marks it as given in the session. */
 #define GIVE(session, member, ...) \
     ((session)->member = (__VA_ARGS__), mv_session_give(session, &(session)->member))
 
-/* The viewer has the devices that are used, in order. */
+/* The viewer lists only used devices, in order. */
 static uint32_t row_of(const mv_trace *trace, uint32_t device)
 {
     uint32_t row = 0;
@@ -50,7 +50,7 @@ static mv_code least_of_top(mv_drawing *d, const mv_lives *lives, const mv_place
     return MV_OK;
 }
 
-/* --filter and --top are the search: what it leaves is alone, or in colour. */
+/* --filter and --top become the search: its hits alone, or in color. */
 static mv_code search(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                       mv_err *err)
 {

@@ -8,7 +8,7 @@
 
 /* ---- gathering --------------------------------------------------------------------------- */
 
-/* Has no rows when memory runs out. */
+/* Empty if memory runs out. */
 static mv_captured_libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -52,7 +52,7 @@ static bool is_loss(const mv_trace *trace, uint32_t fact)
     return strncmp(mv_string_text(trace, trace->facts.key[fact]), "lost_", 5) == 0;
 }
 
-/* Else the last counts of what was lost may be missing. */
+/* Otherwise the last loss counts may be missing. */
 static bool has_ended(const mv_trace *trace)
 {
     return mv_fact_find(trace, "end_us") != NULL;
@@ -80,7 +80,7 @@ mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace)
     return captured;
 }
 
-/* The number that a text is; null when it is none. */
+/* The value of a decimal text; null if it is not a number. */
 static mv_value number_of(const char *text)
 {
     uint64_t number;
@@ -184,7 +184,7 @@ static void put_label(mv_out *out, const char *label)
     mv_out_text(out, "  ");
 }
 
-/* Prints `before` and the value; nothing when the file has no such fact. */
+/* Prints `before` and the value; nothing if the file does not contain the fact. */
 static void put_fact(mv_out *out, const mv_trace *trace, const char *before, const char *key)
 {
     const char *value = mv_fact_find(trace, key);
@@ -303,7 +303,7 @@ static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
 }
 
-/* The losses that the shim counted. Events that are missing by their numbers are a note instead. */
+/* The losses that the shim counted. Events missing by their numbers are a note instead. */
 static void put_losses(mv_out *out, const mv_trace *trace)
 {
     bool first = true;

@@ -38,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static void add_header(mv_serve_answer *ou
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
-/* Begins a body that is written with site->out. False: no memory. */
+/* Begins a body that is written with site->out. False: out of memory. */
 static bool begin_text(mv_serve_site *site, char **bytes, size_t *length)
 {
     *bytes = NULL;
@@ -118,7 +118,7 @@ static void answer_progress(mv_serve_site *site, double progress, mv_serve_answe
     end_text(site, out, &bytes, &length);
 }
 
-/* One line of why a file cannot be sent. */
+/* One line with the reason why a file cannot be sent. */
 static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *out)
 {
     size_t length;
@@ -136,8 +136,8 @@ static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *ou
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* The name that a download gets (RFC 8187): every byte but letters, digits and a few signs as %NN.
- */
+/* The file name of a download (RFC 8187): every byte except letters, digits and a few signs as
+ * %NN. */
 static void name_download(mv_serve_answer *out, const char *path)
 {
     static const char kept[] = "._-";
@@ -241,8 +241,8 @@ static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serv
     }
 }
 
-/* The page says itself what it may do (web/make_page.py), except for this one: a frame is what
- * a page has no word on. What is no page may do nothing, should a browser show it as one. */
+/* The page contains its own policy (web/make_page.py), except for framing, which a page cannot
+ * restrict. Other contents are denied everything, in case a browser shows them as a page. */
 void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
                           mv_serve_answer *out)
 {
