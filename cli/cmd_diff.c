@@ -47,7 +47,7 @@ typedef struct {
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
     mv_bound bound[2][2];    /* of [before, after] for [ALLOCATED, RESERVED] */
-    uint32_t lacked[2];      /* the first device without data in [before, after]; MV_NO_DEVICE */
+    uint32_t lacked[2];      /* the first device without data [before, after], or MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
 

@@ -79,7 +79,7 @@ struct mv_command {
     const char *pictures;          /* other suffixes of -o for its report, or NULL */
     bool writes_last;              /* the last file is written, not read */
     bool takes_folders;            /* a folder means the snapshots in it */
-    bool confines_itself;          /* it needs more until its files are open */
+    bool confines_itself;          /* it keeps more rights until its files are open */
     bool starts_program;           /* SIGPIPE is left as it was, for that program */
     const struct mv_table *report; /* what --json and --csv print; NULL: neither */
     const char *arguments;         /* "FILE" */

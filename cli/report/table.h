@@ -58,8 +58,8 @@ void mv_rows_list_lists(mv_rows *rows, const void *all, const void *one);
 /* Whether the rows are for text: some rows are only in text. */
 bool mv_rows_are_text(const mv_rows *rows);
 
-/* Before the first row: gives the field with that key, or without a key but with that heading,
- * another text heading, or with NULL no column. */
+/* Before the first row: changes the text heading of the field with that key, or without a key of
+ * the field with that heading; NULL removes its column. */
 void mv_rows_head(mv_rows *rows, const char *key, const char *heading);
 
 /* For mv_table.json: the output. */

@@ -51,7 +51,7 @@ LongTest(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ", 2, NULL, "expected a command"},
         {"$MEMVIZ tarce x", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ frobnicate x", 2, NULL, "no command 'frobnicate'"},
-        {"$MEMVIZ ''", 2, NULL, "not an empty word"},
+        {"$MEMVIZ ''", 2, NULL, "not an empty argument"},
         {"$MEMVIZ --jsn", 2, NULL, "expected a command or a file before '--jsn'"},
         {"$MEMVIZ trace", 2, NULL, "memviz: trace: expected FILE"},
         {"$MEMVIZ trace a b", 2, NULL, "trace takes one file, so 'b' is too many: memviz FILE..."},
@@ -85,7 +85,7 @@ LongTest(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ trace --max-memory 4Q a", 2, NULL, "--max-memory 4Q: expected SIZE"},
         {"$MEMVIZ trace --max-memory 0 a", 2, NULL, "--max-memory 0: expected SIZE"},
         {"$MEMVIZ whatif --capacity 80 a", 2, NULL, "--capacity 80: expected BYTES with a unit"},
-        {"$MEMVIZ peak --target 1048575 a", 2, NULL, "a number alone is bytes, from 1048576 on"},
+        {"$MEMVIZ peak --target 1048575 a", 2, NULL, "a plain number is bytes, at least 1048576"},
         {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
     };

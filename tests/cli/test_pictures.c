@@ -71,7 +71,7 @@ LongTest(pictures, other_endings_are_refused)
             continue;
         }
         cr_expect_eq(unnamed.status, 2);
-        cr_expect(strstr(unnamed.err, "say where with -o X.html"), "%s", unnamed.err);
+        cr_expect(strstr(unnamed.err, "name the output with -o X.html"), "%s", unnamed.err);
     }
 }
 

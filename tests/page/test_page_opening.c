@@ -134,7 +134,7 @@ Test(page, wrong_options_are_wrong_usage)
         {"trace_plot --at peak $SNAPS/oom.pickle -o x.html", "--at names a moment", 2},
         {"segment_plot --view segments --at peak $SNAPS/oom.pickle", "--at names a moment", 2},
         {"segment_plot - <$SNAPS/oom.pickle", "standard input has no name", 2},
-        {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: name blocks", 2},
+        {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: select blocks", 2},
         {"trace_plot --filter 'size>' $SNAPS/oom.pickle", "--filter: ", 2},
         {"memory --at noon $SNAPS/oom.pickle -o x.html", "'noon' is not a valid --at", 2},
         {"segments --from 7 --to 7 $SNAPS/oom.pickle -o no/x.html", "", 1},

@@ -426,7 +426,7 @@ Test(other_files, a_million_buffers_are_counted)
     cr_expect_eq(trace.notes[MV_NOTE_FILE_NOTE].count, 0);
     cr_expect(strstr(run.out, "the file has 2097159 buffers"), "%s", run.out);
     run = mvt_sh("$MEMVIZ info %s/tools/million.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "2097159 are in the file"), "%s", run.out);
+    cr_expect(strstr(run.out, "2097159 in the file"), "%s", run.out);
 }
 
 /* ---- RMM --------------------------------------------------------------------------------- */
