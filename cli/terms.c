@@ -43,9 +43,8 @@ const mv_term mv_terms[] = {
     {"event",
      "One line of the recorded history: an allocation, a free, a segment added or released, "
      "or a request that failed. Events are numbered from 0."},
-    {"expandable",
-     "A segment that grows instead of being added anew: the allocator reserves a range "
-     "of addresses and maps memory into it (expandable_segments:True)."},
+    {"expandable", "A segment that can grow: the allocator reserves a range of addresses and maps "
+                   "memory into it, instead of adding segments (expandable_segments:True)."},
     {"floor", "The least memory that is allocated within a step. A floor that rises from step to "
               "step shows a leak."},
     {"forecast",

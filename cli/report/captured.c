@@ -63,7 +63,7 @@ static const char *ending_of(const mv_trace *trace)
 {
     if (mv_fact_find(trace, "stopped"))
         return "stopped early";
-    return has_ended(trace) ? "in order" : "killed, or still running";
+    return has_ended(trace) ? "normally" : "killed, or still running";
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */

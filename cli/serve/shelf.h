@@ -3,7 +3,7 @@
  * changes with the file. A thread builds each file's container on the first request and caches it,
  * within a bound; the least recently requested containers are evicted first.
  *
- * Everything except that thread belongs to one other thread at a time. */
+ * Apart from that thread, only one thread at a time may use the shelf. */
     #ifndef MV_SHELF_H *#define MV_SHELF * / _H
 
 #include "base/arena.h"

@@ -531,7 +531,7 @@ Test(session, a_wrong_one_that_is_dropped_changes_nothing)
     static const char *const wrong[] = {HEAD "cursr 5\nend\n", HEAD "path a\n", HEAD "end\n",
                                         "memviz session 2\nend\n", HEAD "path -\nend\n"};
     static const char *const why[] = {"byte 17: nothing has the name cursr", "missing",
-                                      "names no file", "first line", "not a file on disk"};
+                                      "names no file", "first line", "no file on a disk"};
     mv_view *view = changed_view();
     const char *before = text_of(view);
 
