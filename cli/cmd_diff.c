@@ -47,7 +47,7 @@ typedef struct {
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
     mv_bound bound[2][2];    /* of [before, after] for [ALLOCATED, RESERVED] */
-    uint32_t lacked[2];      /* the first device without data [before, after], or MV_NO_DEVICE */
+    uint32_t missing[2];     /* the first device without data [before, after], or MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
 
@@ -61,7 +61,7 @@ static uint64_t magnitude(int64_t delta)
 /* Whether a side without memory on the device is unknown. It never had any if the history of
  * another device in its file is complete, because all devices are recorded together. At the end the
  * file lists all memory. */
-static bool is_side_lacking(const diff_report *c, const device_pair *pair, int s)
+static bool is_side_unknown(const diff_report *c, const device_pair *pair, int s)
 {
     const char *at = c->cli->options.at;
 
@@ -80,7 +80,7 @@ static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
     const mv_lives *lives = pair->sides.lives[s];
 
     if (!lives)
-        return is_side_lacking(c, pair, s);
+        return is_side_unknown(c, pair, s);
     return lives->history != MV_HISTORY_COMPLETE && mv_at_is_peak(c->cli) &&
            pair->sides.reserved[s].window.first == 0;
 }
@@ -461,7 +461,7 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
                  mv_at_text(moment, &c->trace[s], &pair->sides.moment[s]));
     else
         snprintf(at, sizeof at, " has no memory on device %u%s", pair->device[1 - s],
-                 is_side_lacking(c, pair, s) ? ", and no history" : "");
+                 is_side_unknown(c, pair, s) ? ", and no history" : "");
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
     if (!mv_trace_allocator(&c->trace[s]))
         snprintf(held, sizeof held, ", %9s reserved",
@@ -522,11 +522,11 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
     bool over = c->bound[1 - s][measure] & MV_BOUND_MOST;
     mv_size_text(is, grown);
     mv_size_text(most, bound);
-    if (c->lacked[s] != MV_NO_DEVICE)
+    if (c->missing[s] != MV_NO_DEVICE)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
                       "%s has no memory on device %u, and no history: whether %s memory grew by "
                       "more than %s is unknown",
-                      c->name[s], c->lacked[s], what, most);
+                      c->name[s], c->missing[s], what, most);
     else if (over || under)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
                       "%s: %s more %s as far as the files show, but %s: it may be %s than %s",
@@ -760,10 +760,10 @@ static bool find_pair(diff_report *c, device_pair *pair)
 static void find_lacks(diff_report *c)
 {
     for (int s = 0; s < 2; s++) {
-        c->lacked[s] = c->count == 0 ? 0 : MV_NO_DEVICE;
+        c->missing[s] = c->count == 0 ? 0 : MV_NO_DEVICE;
         for (uint32_t p = c->count; p-- > 0;)
-            if (is_side_lacking(c, &c->pairs[p], s))
-                c->lacked[s] = c->pairs[p].device[1 - s];
+            if (is_side_unknown(c, &c->pairs[p], s))
+                c->missing[s] = c->pairs[p].device[1 - s];
     }
 }
 

@@ -195,7 +195,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
         mv_rows_head(rows, "reserved", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
-        if (mv_rows_are_text(rows) && !mv_device_is_told(f->trace, f->first, f->end, d->device))
+        if (mv_rows_are_text(rows) && !mv_device_is_reported(f->trace, f->first, f->end, d->device))
             continue;
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }

@@ -227,7 +227,7 @@ static void put_moment(const ledger_report *r, const mv_ledger *ledger)
 }
 
 /* Memory outside all sums. */
-static void put_beside(const ledger_report *r, const mv_ledger *ledger)
+static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
 {
     char size[MV_SIZE_TEXT];
     mv_out *out = r->out;
@@ -340,7 +340,7 @@ static int put_report(const ledger_report *r)
         put_moment(r, &r->devices[i].at);
         mv_table_print(r->cli, &row_table, r, &r->devices[i].at, "\n");
         put_story(r, &r->devices[i].series);
-        put_beside(r, &r->devices[i].at);
+        put_outside_sums(r, &r->devices[i].at);
     }
     return MV_EXIT_DONE;
 }

@@ -62,7 +62,7 @@ static void warn_of_source(const line_report *r, mv_frame_id frame)
 {
     char why[200];
 
-    if (r->source && mv_source_text_tells(r->source, r->trace, frame, why, sizeof why))
+    if (r->source && mv_source_text_report(r->source, r->trace, frame, why, sizeof why))
         mv_complain_of(mv_string_text(r->trace, r->trace->frames.file[frame.row]),
                        "the source is another version: %s", why);
 }

@@ -293,7 +293,7 @@ static void put_text_report(const tree_report *r)
     bool follows = false;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        if (!mv_device_is_told(d->trace, d->first, d->end, r->devices[i].device))
+        if (!mv_device_is_reported(d->trace, d->first, d->end, r->devices[i].device))
             continue;
         if (follows)
             mv_out_char(&r->cli->out, '\n');

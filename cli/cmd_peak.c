@@ -683,7 +683,7 @@ static void put_text_report(peak_report *r)
     leave_room(r);
 
     for (uint32_t i = 0; i < r->count; i++) {
-        if (!mv_device_is_told(r->trace, r->first, r->end, r->devices[i].device))
+        if (!mv_device_is_reported(r->trace, r->first, r->end, r->devices[i].device))
             continue;
         if (follows)
             mv_out_char(r->out, '\n');

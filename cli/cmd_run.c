@@ -35,7 +35,7 @@ static void put_result(const char *path, const mv_finalised *result)
 }
 
 /* Whether the process itself reported why it has no recording. */
-static bool has_said_why(const run *r, uint32_t process)
+static bool has_reported_reason(const run *r, uint32_t process)
 {
     uint32_t pid;
     int32_t error;
@@ -62,7 +62,7 @@ static void put_file(void *user, const mv_recording_file *f)
         mv_complain_of(NULL, "ignored, because %s: %s", f->file->refused, f->file->path);
         break;
     case MV_RECORDING_EMPTY:
-        if (!has_said_why(r, f->file->pid))
+        if (!has_reported_reason(r, f->file->pid))
             mv_complain_of(NULL,
                            "process %u recorded nothing: its file is empty (no space, or another "
                            "program truncated it)",

@@ -393,7 +393,7 @@ static void put_text(const survey *s)
     bool follows = false;
 
     for (uint32_t i = s->first; i < s->end; i++) {
-        if (!mv_device_is_told(s->trace, s->first, s->end, i))
+        if (!mv_device_is_reported(s->trace, s->first, s->end, i))
             continue;
         if (follows)
             mv_out_char(out, '\n');

@@ -503,7 +503,8 @@ static bool has_events(const listing *l)
 static int put_text(const listing *l)
 {
     for (uint32_t device = l->first; device < l->end; device++)
-        if (mv_device_is_told(l->trace, l->first, l->end, device) && !put_device(l, NULL, device))
+        if (mv_device_is_reported(l->trace, l->first, l->end, device) &&
+            !put_device(l, NULL, device))
             return MV_EXIT_FAILED;
     mv_idle_put_others(l->out, l->trace, l->first, l->end, false);
     if (!has_events(l))

@@ -535,7 +535,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     }
     mv_triage_release(&triage);
     if (err->code == MV_OK)
-        mv_input_tell_damage(cli, f->path, &read.notes[MV_NOTE_DAMAGED]);
+        mv_input_report_damage(cli, f->path, &read.notes[MV_NOTE_DAMAGED]);
     return err->code;
 }
 

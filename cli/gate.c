@@ -135,17 +135,17 @@ bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_g
 void mv_gate_next(mv_gates *gates, const char *file)
 {
     gates->file = file;
-    memset(gates->told, 0, sizeof gates->told);
+    memset(gates->printed, 0, sizeof gates->printed);
 }
 
 static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *reason,
                  const char *more)
 {
-    uint32_t before = gates->told[false] | (is_unknown ? gates->told[true] : 0);
+    uint32_t before = gates->printed[false] | (is_unknown ? gates->printed[true] : 0);
 
     if (before & (1u << gate))
         return;
-    gates->told[is_unknown] |= 1u << gate;
+    gates->printed[is_unknown] |= 1u << gate;
     *(is_unknown ? &gates->is_unknown : &gates->is_found) = true;
     mv_complain_of(gates->file, "--fail-on %s: %s%s", gates_table[gate].word, reason, more);
 }

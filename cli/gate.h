@@ -48,7 +48,7 @@ typedef enum {
 
 typedef struct {
     const char *file;              /* its name in messages; NULL: none */
-    uint32_t told[2];              /* MV_GATES bits: printed for this file, met and unknown */
+    uint32_t printed[2];           /* MV_GATES bits: printed for this file, met and unknown */
     uint32_t asked;                /* MV_GATES bits */
     uint64_t bound[MV_GATE_COUNT]; /* bytes, for gates with a bound */
     bool known;                    /* an unknown answer passes */

@@ -9,7 +9,7 @@
 #include "parse/model/trace.h"
 
 /* Whether a report on the devices [first, end) speaks of this one. O(devices * segments). */
-bool mv_device_is_told(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);
+bool mv_device_is_reported(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);
 
 /* How many of them are in use. */
 uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end);

@@ -87,7 +87,7 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     return err->code;
 }
 
-void mv_input_tell_damage(const mv_cli *cli, const char *path, const mv_note *damaged)
+void mv_input_report_damage(const mv_cli *cli, const char *path, const mv_note *damaged)
 {
     if (damaged->count > 0 && !mv_option_given(&cli->options, MV_HAS(QUIET)))
         mv_complain_of(path, "damaged parts of the file were skipped (%s)", damaged->first);
@@ -118,7 +118,7 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code != MV_OK)
         mv_complain(path, &err);
     else if (cli->command->run != mv_cmd_info) /* which reports all notes */
-        mv_input_tell_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
+        mv_input_report_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
     return err.code == MV_OK;
 }
 

@@ -23,7 +23,7 @@ bool mv_input_is_file(const mv_cli *cli, const char *path);
 /* Prints on standard error that parts of the file were skipped, unless none was or --quiet is
  * given: the missing part may matter for the report. Called by the functions that print
  * messages. */
-void mv_input_tell_damage(const mv_cli *cli, const char *path, const mv_note *damaged);
+void mv_input_report_damage(const mv_cli *cli, const char *path, const mv_note *damaged);
 
 /* The first damaged part of the file that was skipped; NULL: none. */
 const char *mv_input_damage(const mv_trace *trace);

@@ -178,7 +178,7 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
         if (file->err.code != MV_OK)
             out->failed++;
         else
-            mv_input_tell_damage(cli, file->path, &file->damaged);
+            mv_input_report_damage(cli, file->path, &file->damaged);
     }
     return true;
 }

@@ -206,8 +206,8 @@ bool mv_source_text_differs(mv_source_text *source, const mv_trace *trace, mv_fr
     return true;
 }
 
-bool mv_source_text_tells(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
-                          char *why, size_t size)
+bool mv_source_text_report(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
+                           char *why, size_t size)
 {
     mv_source_file *file;
 

@@ -35,7 +35,7 @@ bool mv_source_text_differs(mv_source_text *source, const mv_trace *trace, mv_fr
                             char *why, size_t size);
 
 /* As above, but only once for each file: false if the user was already warned. */
-bool mv_source_text_tells(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
-                          char *why, size_t size);
+bool mv_source_text_report(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
+                           char *why, size_t size);
 
 #endif
