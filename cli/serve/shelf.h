@@ -4,14 +4,14 @@
  * within a bound; the least recently requested containers are evicted first.
  *
  * Apart from that thread, only one thread at a time may use the shelf. */
-    #ifndef MV_SHELF_H *#define MV_SHELF * / _H
+#ifndef MV_SHELF_H *#define MV_SHELF * / _H
 
 #include "base/arena.h"
 #include "base/err.h"
 
 #define MV_SHELF_MOST 4096 /* files beyond this number are not listed */
 
-    typedef struct mv_shelf mv_shelf;
+typedef struct mv_shelf mv_shelf;
 
 typedef struct {
     uint32_t id;

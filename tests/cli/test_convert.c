@@ -86,8 +86,8 @@ Test(convert, doubts_that_the_plain_form_loses_are_told)
     mvt_run r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
 
     cr_expect_eq(r.status, 0);
-    cr_expect(strstr(r.err, ", 4 notes about damaged or missing events; without --plain"),
-              "%s", r.err);
+    cr_expect(strstr(r.err, ", 4 notes about damaged or missing events; without --plain"), "%s",
+              r.err);
 }
 
 Test(convert, names_that_say_no_format_are_refused)

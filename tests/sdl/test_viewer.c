@@ -154,7 +154,8 @@ LongTest(viewer, wrong_options_are_refused)
                   1, "memviz: cut: byte ");
     check_refusal("$MEMVIZ view --headless", 2, "expected FILE");
     check_refusal("$MEMVIZ view --headless $SNAPS/graphs.pickle", 2, "needs --shot X.png");
-    check_refusal("$MEMVIZ view --headless --shot x.jpg $SNAPS/graphs.pickle", 2, "must end in .png");
+    check_refusal("$MEMVIZ view --headless --shot x.jpg $SNAPS/graphs.pickle", 2,
+                  "must end in .png");
     check_refusal("$MEMVIZ view --bench panzoom x", 2, "need --headless");
     check_refusal("$MEMVIZ view --headless --bench walk x", 2, "one of: panzoom");
     check_refusal("$MEMVIZ view --headless --bench panzoom --frames 0 x", 2, "--frames 0");
