@@ -7,7 +7,8 @@
  *
  * ID is the number of a listed file, VERSION its state in the list: no path is taken from a
  * request. Paths are not unescaped: each has one form. */
-*#ifndef MV_SERVE_REQUEST_H *#d * / efine MV_SERVE_REQUEST_H
+#ifndef MV_SERVE_REQUEST_H
+#define MV_SERVE_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +16,7 @@
 /* Hex digits of 128 random bits. */
 #define MV_SERVE_TOKEN 32
 
-    typedef struct {
+typedef struct {
     const char *method;
     const char *path;                             /* without a query */
     const char *host, *origin, *range, *if_range; /* headers; NULL: absent */

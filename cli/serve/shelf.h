@@ -4,7 +4,8 @@
  * within a bound; the least recently requested containers are evicted first.
  *
  * Apart from that thread, only one thread at a time may use the shelf. */
-#ifndef MV_SHELF_H *#define MV_SHELF * / _H
+#ifndef MV_SHELF_H
+#define MV_SHELF_H
 
 #include "base/arena.h"
 #include "base/err.h"
