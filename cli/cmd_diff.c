@@ -415,7 +415,7 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
     if (!mv_at_is_peak(c->cli) || (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
         return "";
     return is_need_known(c) ? ", beyond the most ever needed at once"
-                            : ", beyond the most that the events show needed at once";
+                            : ", beyond the largest need in the events";
 }
 
 /* A file from another tool does not record reserved memory. */

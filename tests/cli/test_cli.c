@@ -266,7 +266,7 @@ LongTest(cli, help_fits_the_terminal)
 Test(cli, help_is_about_the_command)
 {
     cr_expect_null(strstr(mvt_here("$MEMVIZ help peak").out, "--bench"));
-    cr_expect(strstr(mvt_here("$MEMVIZ help view").out, "many to play"));
+    cr_expect(strstr(mvt_here("$MEMVIZ help view").out, "number to play"));
     cr_expect_null(strstr(mvt_here("$MEMVIZ help trace_plot").out, "annotation, forward"));
     cr_expect_null(strstr(mvt_here("$MEMVIZ help lines").out, "by use"));
     cr_expect(strstr(mvt_here("$MEMVIZ help leaks").out, "\n  leak  "));

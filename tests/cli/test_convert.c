@@ -95,8 +95,8 @@ Test(convert, names_that_say_no_format_are_refused)
     static const struct {
         const char *arguments, *why;
     } all[] = {
-        {"$SNAPS/oom.pickle x.pickle", "pickles are only read"},
-        {"$SNAPS/oom.pickle x.pkl", "pickles are only read"},
+        {"$SNAPS/oom.pickle x.pickle", "pickles can be read but not written"},
+        {"$SNAPS/oom.pickle x.pkl", "pickles can be read but not written"},
         {"$SNAPS/oom.pickle x.json", "must end in .bin, .msgpack or .html"},
         {"$SNAPS/oom.pickle .bin", "must end in .bin, .msgpack or .html"},
         {"$SNAPS/oom.pickle -", "must end in .bin, .msgpack or .html"},

@@ -359,7 +359,7 @@ LongTest(diff, fail_on_grown_gives_status_1)
 LongTest(diff, a_peak_that_may_have_been_earlier_says_so)
 {
     static const char known[] = "as far as the files show", doubt[] = "true peak may be earlier",
-                      ever[] = "most ever needed", shown[] = "the events show needed";
+                      ever[] = "most ever needed", shown[] = "largest need in the events";
     static const struct {
         const char *arguments;
         const char *wanted[3], *unwanted[3];
