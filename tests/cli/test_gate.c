@@ -225,10 +225,10 @@ LongTest(gate, what_other_tools_do_not_write_is_not_known)
          "peak reserved at least 84.0 MiB; whether it was above 50.0 GiB is unknown: RMM's log"},
         {3, "--fail-on 'reserved>50MiB,known' " TOOLS "rmm_steps.csv", "84.0 MiB, above 50.0 MiB"},
         {0, "--fail-on 'peak>85MiB' " TOOLS "rmm_steps.csv", ""},
-        {4, "stats --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not say"},
-        {4, "peak --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not say"},
+        {4, "stats --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not record"},
+        {4, "peak --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not record"},
         {4, "diff --fail-on 'reserved>0' " TOOLS "rmm_steps.csv " TOOLS "rmm_colons.csv",
-         "does not say"},
+         "does not record"},
         {0}};
 
     check(cases);

@@ -133,7 +133,7 @@ Test(flame, wrong_options_are_wrong_usage)
         int status;
     } all[] = {
         {"$MEMVIZ segments - <$SNAPS/oom.pickle", "name the output with -o X.html", 2},
-        {"$MEMVIZ memory --size 9x9 $SNAPS/oom.pickle", "say where with -o", 2},
+        {"$MEMVIZ memory --size 9x9 $SNAPS/oom.pickle", "name one with -o", 2},
         {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle",
          "the name must end in .folded, .svg, .png or .html", 2},
         {"$MEMVIZ segments -o .html $SNAPS/oom.pickle",
