@@ -55,8 +55,8 @@ const mv_command mv_commands[] = {
         .help =
             "Shows the format, the devices, how much of the history the file covers (complete,\n"
             "late, truncated, none, and why), the allocator's settings, and anything odd in the\n"
-            "file. For a capture also its process, how it ended, which libraries called CUDA,\n"
-            "and what was lost.\n",
+            "file. For a capture also its process, how it ended, the libraries that called CUDA,\n"
+            "and the losses.\n",
         .example = "memviz info train.pickle\n"
                    "memviz info --json train.pickle | jq .history\n",
     },
@@ -290,7 +290,7 @@ const mv_command mv_commands[] = {
         .help =
             "For a capture (memviz run): the memory that PyTorch, NCCL, cuBLAS and all other\n"
             "libraries requested from CUDA and still held, by library and API; an estimate of the\n"
-            "CUDA context and the loaded code; and what remains unexplained. The rows add up to\n"
+            "CUDA context and the loaded code; and the unexplained rest. The rows add up to\n"
             "what the device shows as used, at each of its samples. The moment is the sample with "
             "the\n"
             "highest use unless --at names another.\n",

@@ -36,7 +36,7 @@ const mv_term mv_terms[] = {
      "block lived and which code allocated it."},
     {"clean",
      "As a verdict of leaks: enough was recorded, and no line keeps memory step after step."},
-    {"confidence", "How sure memviz is that a finding is a leak, from 0.5 to 1."},
+    {"confidence", "The certainty that a finding is a leak, from 0.5 to 1."},
     {"culprit", "The frame of a stack that you can act on: the innermost one in your own code, if "
                 "there is one."},
     {"device", "One GPU, by its number in the process."},
@@ -70,8 +70,9 @@ const mv_term mv_terms[] = {
     {"lower-bound",
      "The real figure may be higher, because the history is incomplete. It is marked "
      "with >=."},
-    {"marginal", "How far the peak would fall without the memory of one site. It is less than the "
-                 "bytes of the site if another moment then becomes the peak."},
+    {"marginal",
+     "The amount by which the peak would fall without the memory of one site. It is less than the "
+     "bytes of the site if another moment then becomes the peak."},
     {"moment",
      "A point of the trace between two events: the peak, the end, an event number, a time "
      "or the beginning of an annotation (--at)."},

@@ -256,7 +256,7 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     char size[MV_SIZE_TEXT];
 
     put_label(out, "API calls");
-    mv_out_format(out, "%u, of which %u failed\n", trace->api_calls.count, all.failed);
+    mv_out_format(out, "%u, %u failed\n", trace->api_calls.count, all.failed);
     for (uint32_t i = 0; i < all.count && i < SHOWN; i++) {
         const mv_captured_library *l = &all.rows[i];
         const char *path = mv_string_text(trace, l->library), *slash = strrchr(path, '/');

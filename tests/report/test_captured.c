@@ -110,7 +110,7 @@ Test(captured, info_says_what_was_captured_and_lost)
 {
     EXPECT_OUT("info", "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended:\n",
                "stacks        python, Python 3.8.10", "device 1 is the CPU",
-               "API calls     3, of which 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
+               "API calls     3, 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
                "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete",
                "heaps         pool: 3 allocations, 2.00 MiB held, 2.00 MiB at the peak\n",
                "1 free of a block that it did not have, 1 block allocated where\n",
