@@ -215,7 +215,7 @@ const mv_command mv_commands[] = {
             "Whether the allocator took far more memory than the run ever used at once; where the\n"
             "free memory is; which lines pin it; why segments were added although memory was\n"
             "free; and which setting helps. Each setting is replayed, and its gain is the figure\n"
-            "that whatif shows. Where most of the memory was freed but waits for a stream: who "
+            "that whatif shows. If most of the memory was freed but waits for a stream: who "
             "freed\n"
             "it. The moment is the peak of reserved memory unless --at names another.\n",
         .example = "memviz fragmentation train.pickle\n"
