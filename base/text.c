@@ -68,3 +68,11 @@ bool mv_text_append(char *text, uint64_t size, const char *format, ...)
     va_end(args);
     return fits;
 }
+
+const char *mv_devices_text(char text[MV_DEVICES_TEXT], uint32_t devices)
+{
+    if (devices < 2)
+        return devices ? "device 0 alone" : "no device";
+    snprintf(text, MV_DEVICES_TEXT, "devices 0 %s %u", devices == 2 ? "and" : "to", devices - 1);
+    return text;
+}

@@ -421,7 +421,7 @@ static const char *beyond_text(const diff_report *c, uint32_t part)
 /* A file from another tool does not record reserved memory. */
 static bool knows_reserved(const diff_report *c)
 {
-    return !mv_trace_allocator(&c->trace[0]) && !mv_trace_allocator(&c->trace[1]);
+    return !mv_trace_lacks_reserved(&c->trace[0]) && !mv_trace_lacks_reserved(&c->trace[1]);
 }
 
 /* The change of reserved memory, and its causes: the rows add up to it. */
@@ -463,7 +463,7 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
         snprintf(at, sizeof at, " has no memory on device %u%s", pair->device[1 - s],
                  is_side_unknown(c, pair, s) ? ", and no history" : "");
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
-    if (!mv_trace_allocator(&c->trace[s]))
+    if (!mv_trace_lacks_reserved(&c->trace[s]))
         snprintf(held, sizeof held, ", %9s reserved",
                  mv_size_text(reserved, pair->found.level[s].reserved));
     mv_prose_put(c->out, 10, 10, "%9s allocated%s; %s%s",
@@ -652,8 +652,9 @@ static bool pair_asked(diff_report *c, uint32_t device)
 {
     for (int s = 0; s < 2; s++)
         if (device >= mv_trace_devices(&c->trace[s])) {
-            mv_complain_of(c->name[s], "no device %u; the file has %u", device,
-                           mv_trace_devices(&c->trace[s]));
+            char contained[MV_DEVICES_TEXT];
+            mv_complain_of(c->name[s], "no device %u; the file contains %s", device,
+                           mv_devices_text(contained, mv_trace_devices(&c->trace[s])));
             return false;
         }
     c->pairs[c->count++].device[1] = device;

@@ -172,8 +172,9 @@ void mv_help_overview(mv_out *out)
     mv_prose_put(
         out, 0, 0,
         "FILE is a PyTorch snapshot pickle (torch.cuda.memory._dump_snapshot), msgpack, "
-        "a memviz .bin, or a file from another tool: RMM's CSV log, XLA's *.xplane.pb, JAX's "
-        "memory.prof. It may be compressed with gzip or zstd; - is standard input. "
+        "a memviz .bin, a torch.profiler trace with profile_memory=True (*.json), or a file from "
+        "another tool: RMM's CSV log, XLA's *.xplane.pb, JAX's memory.prof. It may be compressed "
+        "with gzip or zstd; - is standard input. "
         "Results go to standard output, everything else to standard error. Exit status: 0 "
         "done, 1 failed, 2 wrong usage, 3 a gate of --fail-on is met, 4 that is unknown.");
 }

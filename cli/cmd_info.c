@@ -191,8 +191,10 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     const facts *f = all;
 
     (void)one;
-    if (mv_trace_allocator(f->trace)) /* the file does not record reserved memory */
+    if (mv_trace_lacks_reserved(f->trace)) /* the file does not record reserved memory */
         mv_rows_head(rows, "reserved", NULL);
+    else if (mv_trace_allocator(f->trace))
+        mv_rows_head(rows, "segments", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
         if (mv_rows_are_text(rows) && !mv_device_is_reported(f->trace, f->first, f->end, d->device))
@@ -681,6 +683,8 @@ static void put_tool_facts(const facts *f)
         {"host", "host", ""},
         {"pid", "process", ""},
         {"jax_version", "JAX", ""},
+        {"rank", "rank", ""},
+        {"world_size", "ranks", ""},
         {"clock_set_back", "set back",
          " (number of times; the time continues from its earlier value)"},
         {MV_FACT_BUFFERS, "buffers", " in the file; buffers with one stack are one block here"},

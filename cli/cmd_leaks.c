@@ -5,6 +5,7 @@
 #include "analyze/code/labels.h"
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
+#include "analyze/leaks/pile_words.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/lives_window.h"
 #include "base/size.h"
@@ -179,6 +180,39 @@ static void list_older(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table older_table = {MV_TABLE(OLDER_FIELDS, list_older)};
 
+#define PILE_FIELDS(COLUMN, MEMBER, LIST)                                \
+    MEMBER("device", device)                                             \
+    MEMBER("bytes", pile->bytes)                                         \
+    MEMBER("blocks", pile->blocks)                                       \
+    MEMBER("at_peak", pile->at_peak)                                     \
+    MEMBER("peak", pile->peak)                                           \
+    MEMBER("lines", pile->lines)                                         \
+    MEMBER("times", pile->times)                                         \
+    MEMBER("steps.least", pile->least_steps)                             \
+    MEMBER("steps.most", pile->most_steps)                               \
+    MEMBER("cause", mv_pile_cause_name(pile->cause))                     \
+    MEMBER("evidence", pile->evidence)                                   \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, pile->stack)) \
+    MEMBER("frames", mv_value_frames(r->trace, pile->stack))             \
+    MEMBER("freed_at", mv_value_frames(r->trace, pile->freed_at))        \
+    MEMBER("advice", pile->advice)
+
+static void list_piles(mv_rows *rows, const void *all, const void *one)
+{
+    const leak_report *r = all;
+
+    (void)one;
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_leaks *found = &r->found[device - r->first];
+        for (uint32_t i = 0; i < found->pile_count && i < r->limit; i++) {
+            const mv_pile *pile = &found->piles[i];
+            MV_ROWS_ADD(rows, PILE_FIELDS);
+        }
+    }
+}
+
+static const mv_table pile_table = {MV_TABLE(PILE_FIELDS, list_piles)};
+
 #define DRIVER_FIELDS(COLUMN, MEMBER, LIST)                   \
     MEMBER("device", device)                                  \
     MEMBER("verdict", mv_leak_verdict_name(grown->verdict))   \
@@ -271,6 +305,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("driver", &driver_table, mv_value_rows(NULL))     \
     LIST("retained", &retained_table, mv_value_rows(NULL)) \
     LIST("older", &older_table, mv_value_rows(NULL))       \
+    LIST("piles", &pile_table, mv_value_rows(NULL))        \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
@@ -367,6 +402,35 @@ static void put_driver(const leak_report *r, uint32_t device, const mv_driver_gr
     mv_out_char(out, '\n');
 }
 
+/* What piles up and goes all at once: no leak, but part of the peak. */
+static void put_pile(const leak_report *r, uint32_t device, const mv_pile *pile)
+{
+    mv_out *out = r->out;
+    char label[512], bytes[MV_SIZE_TEXT], text[200], lines[32] = "";
+
+    if (pile->lines > 1)
+        snprintf(lines, sizeof lines, ", made by %u lines", pile->lines);
+    mv_culprit_label(r->trace, r->kinds, pile->stack, label, sizeof label);
+    mv_out_style(out, MV_STYLE_YELLOW);
+    mv_out_text(out, pile->cause == MV_PILE_OF_CYCLES ? "GARBAGE  " : "PILES UP  ");
+    if (mv_devices_in_use(r->trace, r->first, r->end) > 1)
+        mv_out_format(out, "device %u: ", device);
+    mv_out_style(out, MV_STYLE_BOLD);
+    mv_prose_put_cut(out, mv_prose_room(out, 50), label);
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_format(out, ": up to %s\n  in %u block%s%s\n  ", mv_size_text(bytes, pile->bytes),
+                  pile->blocks, mv_plural(pile->blocks), lines);
+    mv_prose_put(out, 2, 4, "%s", mv_pile_text(pile, text, sizeof text));
+    mv_out_text(out, "  ");
+    mv_prose_put(out, 2, 4, "%s: %s", mv_pile_cause_name(pile->cause), pile->evidence);
+    mv_out_style(out, MV_STYLE_YELLOW);
+    mv_out_text(out, "  -> ");
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_prose_put(out, 5, 5, "%s", pile->advice);
+    mv_stack_put(out, r->trace, r->kinds, pile->stack, r->cli->options.all_frames, 6);
+    mv_out_char(out, '\n');
+}
+
 static void put_steps(mv_out *out, const mv_steps *steps)
 {
     if (steps->source == MV_STEPS_NONE)
@@ -459,6 +523,9 @@ static void put_device(const void *all, uint32_t device)
     mv_rows_put_hidden(r->out, found->count, r->limit);
     if (found->driver && found->driver->verdict == MV_VERDICT_LEAK)
         put_driver(r, device, found->driver);
+    for (uint32_t i = 0; i < found->pile_count && i < r->limit; i++)
+        put_pile(r, device, &found->piles[i]);
+    mv_rows_put_hidden(r->out, found->pile_count, r->limit);
     put_summary(r, device, found);
     mv_table_print(r->cli, &retained_table, r, &device, "\n");
     mv_table_print(r->cli, &older_table, r, &device, "\n");

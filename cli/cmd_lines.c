@@ -49,8 +49,10 @@ static const char **labels_of(const line_report *r, const mv_lines *found, uint3
     const char **groups;
 
     if (!r->is_grouped)
-        return mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->lines, count, mv_line,
-                            peak);
+        return mv_labels_operators(
+            &r->cli->scratch, r->trace,
+            mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->lines, count, mv_line, peak),
+            found->lines, count, sizeof(mv_line), offsetof(mv_line, tag));
     groups = mv_push_array(&r->cli->scratch, const char *, count);
     for (uint32_t i = 0; groups && i < count; i++)
         groups[i] = found->lines[i].group;
@@ -115,6 +117,8 @@ static void set_cells(const mv_lines *found, const mv_line *line, line_cells *ou
                                                                   : mv_value_i64(f->line[row]))  \
     MEMBER("function",                                                                           \
            mv_value_string(r->trace, row == MV_NO_ROW ? MV_NO_STRING : f->function[row]))        \
+    MEMBER("op", mv_value_known(r->trace, r->trace->tags.op[line->tag.row]))                     \
+    MEMBER("shapes", mv_value_known(r->trace, r->trace->tags.shapes[line->tag.row]))             \
     MEMBER("culprit", line->group ? mv_value_text(line->group)                                   \
                                   : mv_value_culprit(r->trace, r->kinds, line->stack))           \
     COLUMN("label", "line", 7, MV_UNIT_TEXT | MV_UNIT_NAME, 0,                                   \

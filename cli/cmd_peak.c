@@ -85,7 +85,10 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found,
                                 .stack = found->sites[i].stack,
                                 .key = found->sites[i].category,
                                 .bytes = found->sites[i].bytes};
-    return rows ? mv_labels_find(&r->cli->scratch, rows, count, true) : NULL;
+    return mv_labels_operators(&r->cli->scratch, r->trace,
+                               rows ? mv_labels_find(&r->cli->scratch, rows, count, true) : NULL,
+                               found->sites, count, sizeof *found->sites,
+                               offsetof(mv_peak_site, tag));
 }
 
 /* The number of sites in the table. */
@@ -132,6 +135,8 @@ static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
            mv_value_share(site->bytes, whole))                                                  \
     COLUMN("category", "category", 5, MV_UNIT_TEXT, 10, found->categories.name[site->category]) \
     MEMBER("annotation", mv_value_string(r->trace, site->annotation))                           \
+    MEMBER("op", mv_value_known(r->trace, r->trace->tags.op[site->tag.row]))                    \
+    MEMBER("shapes", mv_value_known(r->trace, r->trace->tags.shapes[site->tag.row]))            \
     COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, site->marginal)   \
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, site->stack))                        \
     COLUMN("label", "by", 6, MV_UNIT_TEXT, 0,                                                   \
@@ -459,7 +464,7 @@ static void put_levels(const peak_report *r, const device_peak *d)
 
     if (d->has_peak && found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
-    if (!mv_trace_allocator(r->trace)) /* else it is unknown */
+    if (!mv_trace_lacks_reserved(r->trace)) /* else it is unknown */
         snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active%s%s",

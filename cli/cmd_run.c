@@ -1,6 +1,7 @@
 /* memviz run: runs a program under the shim and writes its recording to files. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/numbers.h"
 #include "base/size.h"
@@ -77,6 +78,18 @@ static void put_file(void *user, const mv_recording_file *f)
         mv_complain_of(NULL, "the recording was left unchanged: %s", f->file->path);
         break;
     }
+}
+
+/* An mv_recording_watch.goes_on. */
+static void put_left(void *user, uint32_t pid)
+{
+    const run *r = user;
+
+    mv_complain_of(
+        NULL,
+        "process %u continues, and has recorded nothing so far; what it records from now "
+        "on stays in %s.%u.live, which commands read as it is",
+        pid, r->recording.names.live, pid);
 }
 
 /* An mv_finalise_watch.phase. */
@@ -167,6 +180,7 @@ static void collect(run *r)
 {
     mv_recording_watch watch = {
         .file = put_file,
+        .goes_on = r->is_quiet ? NULL : put_left,
         .finalise = {.phase = show_phase, .progress = show_progress, .user = r},
         .user = r};
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -186,6 +200,37 @@ static void collect(run *r)
         explain_nothing(r, counts);
 }
 
+/* Files that are no programs, as the shell sees them: says how they are run. */
+static bool has_said_how(const char *name, int status)
+{
+    const char *dot = strrchr(name, '.');
+    bool is_file = access(name, F_OK) == 0;
+
+    if (!is_file || (status != MV_LAUNCH_NOT_FOUND && status != MV_LAUNCH_CANNOT_RUN))
+        return false;
+    if (dot && strcmp(dot, ".py") == 0)
+        mv_complain_of(name, "this file is not a program on its own: memviz run -- python %s",
+                       name);
+    else if (status == MV_LAUNCH_NOT_FOUND && !strchr(name, '/'))
+        mv_complain_of(name, "no program on the PATH has that name; the file here is ./%s", name);
+    else
+        return false;
+    return true;
+}
+
+/* The program is what counts: a recording would need more numbers of files than there are. */
+static int run_plainly(char *const *argv)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    int status;
+
+    mv_complain_of(NULL, "nothing is recorded: the limit on open files (ulimit -n) is too low for "
+                         "that; the program runs without");
+    status = mv_launch_plainly(argv, &err);
+    mv_complain(NULL, &err);
+    return status;
+}
+
 int mv_cmd_run(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
@@ -198,11 +243,13 @@ int mv_cmd_run(mv_cli *cli)
     mv_err err = {.offset = MV_NO_OFFSET};
     int status = MV_EXIT_FAILED;
 
+    if (!mv_launch_has_room())
+        return run_plainly(o->file);
     if (mv_recording_open(&r.recording, &cli->arena, o->output, &err) != MV_OK)
         return mv_complain(NULL, &err);
     if (mv_recording_run(&r.recording, &program, &status, &err) == MV_OK)
         collect(&r);
-    else
+    else if (!has_said_how(o->file[0], status))
         mv_complain(NULL, &err);
     mv_recording_close(&r.recording);
     return status;

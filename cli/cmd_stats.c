@@ -198,7 +198,7 @@ static void list_levels(mv_rows *rows, const void *all, const void *one)
          t->peak.requested_event},
         {"reserved", now->reserved, peak->reserved, audit->peak.reserved, t->peak.reserved_event},
     };
-    bool is_unsaid = mv_trace_allocator(trace); /* what is reserved */
+    bool is_unsaid = mv_trace_lacks_reserved(trace); /* what is reserved */
     mv_events e = mv_trace_events(trace, t->device);
     int64_t start = mv_position_start_us(trace);
     char text[MV_BOUND_TEXT], time[40];
@@ -256,7 +256,7 @@ static void put_device(const survey *s, const device_stats *stats)
     mv_out *out = &cli->out;
     const mv_totals *t = &stats->totals;
     const char *least = mv_bound_sign(t->audit.total);
-    char allocated[MV_SIZE_TEXT], freed[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
+    char allocated[MV_SIZE_TEXT], freed[MV_SIZE_TEXT], place[MV_PLACE_TEXT], segments[48] = "";
 
     if (mv_trace_events(trace, t->device).count == 0 && t->current.segments == 0) {
         mv_captured_put_idle(out, trace, t->device);
@@ -273,15 +273,16 @@ static void put_device(const survey *s, const device_stats *stats)
                      stats->history_why);
     mv_table_print(cli, &level_table, s, t, "");
     mv_out_text(out, "  ");
-    mv_prose_put(out, 2, 4,
-                 "%s%s allocated in all, %s%s freed; now %llu segment%s, %llu allocation%s", least,
+    if (!mv_trace_allocator(trace) || mv_trace_lacks_reserved(trace)) /* else not in the file */
+        snprintf(segments, sizeof segments, "%llu segment%s, ",
+                 (unsigned long long)t->current.segments, mv_plural(t->current.segments));
+    mv_prose_put(out, 2, 4, "%s%s allocated in all, %s%s freed; now %s%llu allocation%s", least,
                  mv_size_text(allocated, t->total.allocated), least,
-                 mv_size_text(freed, t->total.freed), (unsigned long long)t->current.segments,
-                 mv_plural(t->current.segments), (unsigned long long)t->current.allocations,
-                 mv_plural(t->current.allocations));
+                 mv_size_text(freed, t->total.freed), segments,
+                 (unsigned long long)t->current.allocations, mv_plural(t->current.allocations));
     put_requests(out, stats);
     mv_rest_put(cli, &stats->rest);
-    if (mv_level_reserves(trace)) /* else there are no pools */
+    if (mv_level_reserves(trace) && !mv_trace_allocator(trace)) /* else there are no pools */
         mv_table_print(cli, &pool_table, s, t, "\n");
     put_audit(out, &t->audit);
 }

@@ -229,6 +229,9 @@ static void put_tag(const listing *l, mv_tag_id tag, uint32_t room)
 
     if (tag.row == MV_PLAIN_TAG.row || room < LEAST_TAG)
         return;
+    if (mv_string_span(l->trace, t->op[tag.row]).length)
+        mv_prose_add(text, TAGS, "  %s %s", mv_string_text(l->trace, t->op[tag.row]),
+                     mv_string_text(l->trace, t->shapes[tag.row]));
     add_remark(l, "  [", t->user_metadata[tag.row], text);
     if (strcmp(mv_string_text(l->trace, compiled), "N/A") != 0)
         add_remark(l, "  [compiled: ", compiled, text);
@@ -337,11 +340,6 @@ static mv_value stack_number(const listing *l, mv_stack_id stack)
     return mv_value_u64(*row);
 }
 
-static mv_value tag_text(const listing *l, mv_string_id text)
-{
-    return mv_value_if(text.row != MV_NO_ROW, mv_value_string(l->trace, text));
-}
-
 static mv_value tag_pool(const listing *l, mv_pool_id pool)
 {
     if (pool.row == MV_NO_ROW)
@@ -349,22 +347,24 @@ static mv_value tag_pool(const listing *l, mv_pool_id pool)
     return mv_value_pair(l->trace->pools.a[pool.row], l->trace->pools.b[pool.row]);
 }
 
-#define EVENT_FIELDS(COLUMN, MEMBER, LIST)                                         \
-    MEMBER("device", mv_value_u64(device))                                         \
-    MEMBER("event", mv_value_u64(i))                                               \
-    MEMBER("action", mv_value_text(mv_event_action(l->trace, e, i)))               \
-    MEMBER("addr", mv_value_bytes(is_oom ? MV_NO_BYTES : e->addr[i]))              \
-    MEMBER("device_free", mv_value_if(is_oom, mv_value_bytes(e->addr[i])))         \
-    MEMBER("version", mv_value_if(is_block_event(e->action[i]),                    \
-                                  mv_value_u64(version_of(versions, e->addr[i])))) \
-    MEMBER("size", mv_value_u64(e->size[i]))                                       \
-    MEMBER("stream", mv_value_u64(l->trace->streams.value[e->stream[i].row]))      \
-    MEMBER("time_us", mv_value_time(e->time_us[i]))                                \
-    MEMBER("stack", stack_number(l, e->stack[i]))                                  \
-    MEMBER("compile_context", tag_text(l, tags->compile_context[tag]))             \
-    MEMBER("user_metadata", tag_text(l, tags->user_metadata[tag]))                 \
-    MEMBER("internal_metadata", tag_text(l, tags->internal_metadata[tag]))         \
-    MEMBER("category", tag_text(l, tags->category[tag]))                           \
+#define EVENT_FIELDS(COLUMN, MEMBER, LIST)                                              \
+    MEMBER("device", mv_value_u64(device))                                              \
+    MEMBER("event", mv_value_u64(i))                                                    \
+    MEMBER("action", mv_value_text(mv_event_action(l->trace, e, i)))                    \
+    MEMBER("addr", mv_value_bytes(is_oom ? MV_NO_BYTES : e->addr[i]))                   \
+    MEMBER("device_free", mv_value_if(is_oom, mv_value_bytes(e->addr[i])))              \
+    MEMBER("version", mv_value_if(is_block_event(e->action[i]),                         \
+                                  mv_value_u64(version_of(versions, e->addr[i]))))      \
+    MEMBER("size", mv_value_u64(e->size[i]))                                            \
+    MEMBER("stream", mv_value_u64(l->trace->streams.value[e->stream[i].row]))           \
+    MEMBER("time_us", mv_value_time(e->time_us[i]))                                     \
+    MEMBER("stack", stack_number(l, e->stack[i]))                                       \
+    MEMBER("compile_context", mv_value_known(l->trace, tags->compile_context[tag]))     \
+    MEMBER("user_metadata", mv_value_known(l->trace, tags->user_metadata[tag]))         \
+    MEMBER("internal_metadata", mv_value_known(l->trace, tags->internal_metadata[tag])) \
+    MEMBER("category", mv_value_known(l->trace, tags->category[tag]))                   \
+    MEMBER("op", mv_value_known(l->trace, tags->op[tag]))                               \
+    MEMBER("shapes", mv_value_known(l->trace, tags->shapes[tag]))                       \
     MEMBER("pool_id", tag_pool(l, tags->pool[tag]))
 
 static void add_event(const listing *l, mv_rows *rows, uint32_t device, const mv_events *e,

@@ -376,7 +376,7 @@ static device_row row_of(const mv_trace *trace, const mv_triage_device *d, uint3
                       .allocated = audit->peak.allocated,
                       .reserved = audit->peak.reserved,
                       .is_of_host = mv_level_is_host(trace->origin.level),
-                      .is_of_other = mv_trace_allocator(trace),
+                      .is_of_other = mv_trace_lacks_reserved(trace),
                       .used = d->has_ledger ? d->ledger.used : MV_NO_BYTES,
                       .total = d->has_ledger ? d->ledger.total : MV_NO_BYTES,
                       .history = mv_history_name(d->lives.history)};
@@ -508,13 +508,14 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
         .read = &read, .trace = &trace, .with_others = !cli->options.level, .end = UINT32_MAX};
     mv_triage triage;
     uint32_t devices;
+    char contained[MV_DEVICES_TEXT];
 
     if (mv_input_read_levels(cli, arena, f->path, &read, &trace, err) != MV_OK)
         return err->code;
     devices = mv_trace_devices(&trace);
     if (cli->options.device >= devices)
-        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file has %u",
-                       (long long)cli->options.device, devices);
+        return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file contains %s",
+                       (long long)cli->options.device, mv_devices_text(contained, devices));
     if (cli->options.device != MV_ALL_DEVICES) {
         ask.end = (ask.first = (uint32_t)cli->options.device) + 1;
         devices = 1;

@@ -35,6 +35,12 @@ static bool tells_failures(const mv_trials *t, const mv_trial *run)
            (t->limit_source == MV_LIMIT_GIVEN || mv_trials_tell_failures(t));
 }
 
+/* Whether more requests fail than in the recorded run: then a lower peak is not a saving. */
+static bool fails_more(const mv_trials *t, const mv_trial *run)
+{
+    return run->result.counts.ooms > t->recorded_ooms;
+}
+
 /* The settings of a run as shown in the table. */
 static const char *settings_text(const mv_trials *t, const mv_trial *run, char text[600])
 {
@@ -58,7 +64,8 @@ static const char *settings_text(const mv_trials *t, const mv_trial *run, char t
            s->counts.segment_allocs)                                                               \
     COLUMN("segment_frees", "freed", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.segment_frees) \
     COLUMN("oom_events", "failed", 7, MV_UNIT_COUNT, 0, s->counts.ooms)                            \
-    COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9, run->saves)                                      \
+    COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9,                                                  \
+           mv_value_shown(mv_value_i64(run->saves), fails_more(&w->trials, run) ? "-" : NULL))     \
     COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.retries)           \
     MEMBER("first_oom_event", mv_value_event(s->first_oom))                                        \
     MEMBER("avoids_recorded_oom", tells_failures(&w->trials, run) ? mv_value_bool(run->fits)       \

@@ -231,9 +231,19 @@ enum { DOUBT = 120 };
  * allocator took from the device. NULL: they are known. */
 static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
-    if (!mv_trace_allocator(trace))
+    if (!mv_trace_lacks_reserved(trace))
         return NULL;
     snprintf(out, DOUBT, "%s does not record what was taken from the device",
+             mv_recorder_of(trace)->writer);
+    return out;
+}
+
+/* Likewise of the segments. */
+static const char *segments_doubt(const mv_trace *trace, char out[DOUBT])
+{
+    if (!mv_trace_allocator(trace) || reserved_doubt(trace, out))
+        return mv_trace_allocator(trace) ? out : NULL;
+    snprintf(out, DOUBT, "%s does not say which segments there were",
              mv_recorder_of(trace)->writer);
     return out;
 }
@@ -254,7 +264,7 @@ void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_
     char doubt[DOUBT], place[MV_PLACE_TEXT];
 
     mv_level_place(trace, device, place);
-    if (reserved_doubt(trace, doubt))
+    if (segments_doubt(trace, doubt))
         mv_gate_judge(gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW, "%s: %s", place, doubt);
     else if (found->fragmented || !found->is_known)
         mv_gate_judge(gates, MV_GATE_FRAGMENTED,

@@ -313,11 +313,14 @@ static bool has_word(const char *list, const char *word)
 static int refuse(const char *word)
 {
     mv_nearest nearest = {0};
+    struct stat st;
 
     if (!*word)
         return mv_complain_usage(NULL, "expected a command or a file, not an empty argument");
     if (*word == '-')
         return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
+    if (lstat(word, &st) == 0 && S_ISLNK(st.st_mode))
+        return mv_complain_of(word, "this is a link to a file that is not there");
     for (const mv_command *c = mv_commands; c->name; c++) {
         if (has_word(c->also_tried, word))
             return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, c->name);

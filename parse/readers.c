@@ -3,10 +3,15 @@
 #include "parse/model/build.h"
 
 const mv_reader mv_readers[] = {
-    {"pickle", mv_pickle_probe, mv_pickle_read},  {"msgpack", mv_msgpack_probe, mv_msgpack_read},
-    {"bin", mv_snapshot_probe, mv_snapshot_read}, {"html", mv_page_probe, mv_page_read},
-    {"rmm", mv_rmm_probe, mv_rmm_read},           {"pprof", mv_pprof_probe, mv_pprof_read},
-    {"xplane", mv_xspace_probe, mv_xspace_read},  {NULL, NULL, NULL},
+    {"pickle", mv_pickle_probe, mv_pickle_read},
+    {"msgpack", mv_msgpack_probe, mv_msgpack_read},
+    {"bin", mv_snapshot_probe, mv_snapshot_read},
+    {"html", mv_page_probe, mv_page_read},
+    {"rmm", mv_rmm_probe, mv_rmm_read},
+    {"pprof", mv_pprof_probe, mv_pprof_read},
+    {"xplane", mv_xspace_probe, mv_xspace_read},
+    {"kineto", mv_kineto_probe, mv_kineto_read},
+    {NULL, NULL, NULL},
 };
 
 enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
@@ -15,6 +20,10 @@ enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
     {                                         \
         at, sizeof(literal) - 1, literal, why \
     }
+
+#define MV_IS_PYTHON                                                                          \
+    "this is a Python program, not a snapshot; to record what it does: memviz run -- python " \
+    "SCRIPT"
 
 /* What else is given in place of a snapshot; the first row that fits counts. */
 static const struct {
@@ -44,6 +53,15 @@ static const struct {
          "this is an SQLite database (of nsys, or of memviz export?); give the snapshot itself"),
     LOOK(8, "{\"",
          "these are tensors (safetensors), not a memory snapshot; give the file of _dump_snapshot"),
+    LOOK(0, "import ", MV_IS_PYTHON),
+    LOOK(0, "from ", MV_IS_PYTHON),
+    LOOK(0, "#!",
+         "this is a script, not a snapshot; to record what it does: memviz run -- ./SCRIPT"),
+    LOOK(0,
+         "\x7f"
+         "ELF",
+         "this is a program or a library, not a snapshot; to record what it does: memviz run -- "
+         "./PROGRAM"),
     LOOK(257, "ustar", "this is a tar archive; unpack it and give the snapshot in it"),
     LOOK(0, "\xef\xbb\xbf\x80",
          "this is a pickle after a byte order mark: text was written where "
@@ -68,7 +86,7 @@ static mv_code refuse(mv_span head, mv_err *err)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
     return mv_fail(err, MV_FORMAT, 0, "%s",
                    "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
-                   "a memviz .bin, nor a file of RMM, XLA or JAX");
+                   "a memviz .bin, a trace of torch.profiler, nor a file of RMM, XLA or JAX");
 }
 
 /* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is

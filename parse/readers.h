@@ -68,6 +68,11 @@ bool mv_page_probe(mv_span head);
 mv_code mv_page_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                      mv_err *err);
 
+/* A trace of torch.profiler, JSON (docs/kineto.md). */
+bool mv_kineto_probe(mv_span head);
+mv_code mv_kineto_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                       mv_err *err);
+
 /* Files of other tools (docs/other-files.md): RMM's log, XLA's profile, JAX's memory profile. */
 bool mv_rmm_probe(mv_span head);
 mv_code mv_rmm_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,

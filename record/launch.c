@@ -30,6 +30,7 @@ enum {
     MOST_SILENT = 16,     /* of other users, who have connected and said nothing yet */
     MOST_SCRIPTS = 6,     /* that are each other's interpreters, with the last; Linux has five */
     MOST_PARENTS = 256,   /* between the program and one of its processes */
+    MOST_FILES = 6, /* the folder, the page, signals, the socket, a pipe until it has started */
     LONGEST_MS = 1000,
     TELLING_MS = 100 /* between connecting and sending */
 };
@@ -260,6 +261,12 @@ static void set_filters(void)
     set_text("MEMVIZ_FILTERS", count);
 }
 
+/* That a shell gives when exec failed. */
+static int status_of(int why)
+{
+    return why == ENOENT || why == ENOTDIR ? MV_LAUNCH_NOT_FOUND : MV_LAUNCH_CANNOT_RUN;
+}
+
 /* Runs in the child; does not return. If exec fails, the reason is written to the pipe; a
  * successful exec closes it. */
 static void become(const mv_launch *launch, const kept_signals *kept, const char *sampler, int pipe)
@@ -285,7 +292,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     why = errno;
     if (write(pipe, &why, sizeof why) != sizeof why)
         _exit(MV_LAUNCH_CANNOT_RUN);
-    _exit(why == ENOENT || why == ENOTDIR ? MV_LAUNCH_NOT_FOUND : MV_LAUNCH_CANNOT_RUN);
+    _exit(status_of(why));
 }
 
 /* Waits until the program runs. Returns 0, or the errno when it could not be started. */
@@ -517,11 +524,32 @@ static mv_code start(const mv_launch *launch, const kept_signals *kept, const ch
     close(ends[1]);
     if (*child > 0 && (why = await_start(ends[0])) != 0) {
         waitpid(*child, NULL, 0);
-        *status = why == ENOENT || why == ENOTDIR ? MV_LAUNCH_NOT_FOUND : MV_LAUNCH_CANNOT_RUN;
+        *status = status_of(why);
     }
     close(ends[0]);
     return why ? mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", launch->argv[0], strerror(why))
                : MV_OK;
+}
+
+bool mv_launch_has_room(void)
+{
+    int files[MOST_FILES], count = 0;
+
+    while (count < MOST_FILES && (files[count] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+        count++;
+    for (int i = 0; i < count; i++)
+        close(files[i]);
+    return count == MOST_FILES;
+}
+
+int mv_launch_plainly(char *const *argv, mv_err *err)
+{
+    int why;
+
+    execvp(argv[0], argv);
+    why = errno;
+    mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", argv[0], strerror(why));
+    return status_of(why);
 }
 
 /* A signal that came too late to be forwarded, such as the terminal's SIGINT that ended the

@@ -34,6 +34,13 @@ enum { MV_LAUNCH_CANNOT_RUN = 126, MV_LAUNCH_NOT_FOUND = 127, MV_LAUNCH_SIGNAL =
  * that ended it. Fails, with the status that a shell would give, when it could not be started. */
 mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err);
 
+/* Whether as many files can be opened as a recording needs at once. */
+bool mv_launch_has_room(void);
+
+/* Becomes the program, which is not recorded. Returns only when it could not be started, with the
+ * status that a shell would give. */
+int mv_launch_plainly(char *const *argv, mv_err *err);
+
 /* Where the shim is: $MEMVIZ_SHIM; else in this program's folder, in a build's ../capture, or where
  * it was installed (../lib/memviz unless CMAKE_INSTALL_LIBDIR says otherwise). Fails when there is
  * none, or when LD_PRELOAD cannot name its path. */

@@ -236,7 +236,9 @@ static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
     return is_changed;
 }
 
-static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
+/* The time is that of the answer: a question waits while the driver works, such as to give 100 GiB
+ * back, and what is in use afterwards is the answer. */
+static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
 {
     mv_nvml_device *d = &nvml->devices[device];
     mv_nvml_series *series = series_of(nvml, device, 0);
@@ -247,13 +249,15 @@ static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
         return false;
     /* In the newer call `used` does not include what the driver reserves, but `total` does. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
+        *now = now_us();
         d->total = two.total - (two.reserved < two.total ? two.reserved : 0);
-        return add_point(series, now, two.used);
+        return add_point(series, *now, two.used);
     }
     if (nvml->calls->memory_1(d->handle, &one) != SUCCESS)
         return false;
+    *now = now_us();
     d->total = one.total;
-    return add_point(series, now, one.used);
+    return add_point(series, *now, one.used);
 }
 
 static bool is_among(const process *found, unsigned count, uint32_t pid)
@@ -305,7 +309,7 @@ bool mv_nvml_sample(mv_nvml *nvml)
         return false;
     for (uint32_t i = 0; i < nvml->device_count; i++) {
         int64_t now = now_us();
-        is_changed |= sample_device(nvml, i, now);
+        is_changed |= sample_device(nvml, i, &now);
         is_changed |= sample_processes(nvml, i, now);
     }
     nvml->rounds++;

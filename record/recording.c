@@ -1,15 +1,18 @@
 #include "record/recording.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/numbers.h"
 #include "record/launch.h"
 
 /* Between two samples: soon while the use changes, later while it does not. */
-enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000 };
+enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000, PAUSE_MS = 50 };
+enum { MOST_LEFT = 8 }; /* processes that are told of */
 
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err)
 {
@@ -26,14 +29,14 @@ void mv_recording_close(mv_recording *r)
     mv_run_names_close(&r->names);
 }
 
+typedef enum { NOT_OF_RUN, OF_RUN, MAY_BE_OF_RUN } membership;
+
 /* Whether a process was started by this run: from the environment that it began with. One that
  * keeps that from us (another user's, not dumpable), or has none in the middle of an exec, may be.
- * In a container the library may tell numbers of processes that are not here, or are others here.
  */
-static bool is_of_run(void *user, uint32_t pid)
+static membership membership_of(const mv_recording *r, uint32_t pid)
 {
     static const char name[] = "MEMVIZ_STATUS=";
-    const mv_recording *r = user;
     char path[32], *word = NULL;
     size_t room = 0;
     bool is_found = false, is_empty = true;
@@ -42,15 +45,22 @@ static bool is_of_run(void *user, uint32_t pid)
     snprintf(path, sizeof path, "/proc/%u/environ", pid);
     words = r->status.page ? fopen(path, "re") : NULL;
     if (!words)
-        return !r->status.page || errno != ENOENT;
+        return !r->status.page || errno != ENOENT ? MAY_BE_OF_RUN : NOT_OF_RUN;
     errno = 0;
     for (; !is_found && getdelim(&word, &room, 0, words) > 0; is_empty = false)
         is_found = strncmp(word, name, sizeof name - 1) == 0 &&
                    strcmp(word + sizeof name - 1, r->status.where) == 0;
-    is_found |= is_empty || errno != 0;
+    is_empty |= errno != 0;
     free(word);
     fclose(words);
-    return is_found;
+    return is_found ? OF_RUN : is_empty ? MAY_BE_OF_RUN : NOT_OF_RUN;
+}
+
+/* In a container the library may tell numbers of processes that are not here, or are others here.
+ */
+static bool is_of_run(void *user, uint32_t pid)
+{
+    return membership_of(user, pid) != NOT_OF_RUN;
 }
 
 /* NVML is loaded only after the program has started: loading takes a while and must not delay it.
@@ -103,14 +113,57 @@ static bool is_any_running(const mv_run_file *files, uint32_t count)
 /* Worker processes may end a little later than the program that started them. */
 static mv_code list_files(mv_recording *r, mv_run_file **files, uint32_t *count, mv_err *err)
 {
-    const struct timespec pause = {.tv_nsec = 50 * 1000000};
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
 
-    for (int waited = 0;; waited += 50) {
+    for (int waited = 0;; waited += PAUSE_MS) {
         mv_code code = mv_run_names_list(r->arena, &r->names, files, count, err);
         if (code != MV_OK || waited >= PATIENCE_MS || !is_any_running(*files, *count))
             return code;
         nanosleep(&pause, NULL);
     }
+}
+
+static bool has_file(const mv_run_file *files, uint32_t count, uint32_t pid)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (files[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Processes of the run that still run, and have no file. */
+static uint32_t find_left(const mv_recording *r, const mv_run_file *files, uint32_t count,
+                          uint32_t left[MOST_LEFT])
+{
+    DIR *processes = r->status.page ? opendir("/proc") : NULL;
+    struct dirent *entry;
+    uint32_t found = 0;
+    uint64_t pid;
+
+    while (processes && found < MOST_LEFT && (entry = readdir(processes)))
+        if (mv_number_read(entry->d_name, &pid) && pid <= INT32_MAX &&
+            membership_of(r, (uint32_t)pid) == OF_RUN && !has_file(files, count, (uint32_t)pid))
+            left[found++] = (uint32_t)pid;
+    if (processes)
+        closedir(processes);
+    return found;
+}
+
+/* Those that end with the program may end a little later. */
+static void tell_of_left(const mv_recording *r, const mv_recording_watch *watch,
+                         const mv_run_file *files, uint32_t count)
+{
+    uint32_t left[MOST_LEFT], found = 0;
+
+    for (int waited = 0; waited <= PATIENCE_MS; waited += PAUSE_MS) {
+        const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
+        found = find_left(r, files, count, left);
+        if (!found)
+            return;
+        nanosleep(&pause, NULL);
+    }
+    for (uint32_t i = 0; i < found; i++)
+        watch->goes_on(watch->user, left[i]);
 }
 
 static mv_recording_outcome complete(mv_recording *r, const mv_finalise_watch *watch,
@@ -147,5 +200,7 @@ mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, u
         file.outcome = complete(r, &watch->finalise, &file);
         watch->file(watch->user, &file);
     }
+    if (watch->goes_on)
+        tell_of_left(r, watch, files, *count);
     return MV_OK;
 }

@@ -48,6 +48,9 @@ typedef struct {
 /* What a caller shows while files are completed. */
 typedef struct {
     void (*file)(void *user, const mv_recording_file *file); /* called once for each; not NULL */
+    /* Called for processes that go on without a file, such as daemons; NULL: they are not looked
+     * for. What they record later stays in live files. */
+    void (*goes_on)(void *user, uint32_t pid);
     mv_finalise_watch finalise;
     void *user;
 } mv_recording_watch;

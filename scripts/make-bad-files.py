@@ -579,6 +579,25 @@ def make_rmm():
     bad("other_columns", "FORMAT", "csv", b"Thread,Time,Action,Size\n")
 
 
+def kineto_memory(pid=1, addr=b'"Addr":1024,'):
+    return b'{"name":"[memory]","pid":%d,"tid":1,"ts":1,"args":{"Bytes":512,%s"Device Type":1,"Device Id":0}}' % (pid, addr)
+
+
+def make_kineto():
+    whole = b'{"traceEvents":[' + kineto_memory() + b"]}"
+    bad("events_without_an_end", "TRUNCATED", "json", whole[:-2])
+    bad("cut_in_a_key", "TRUNCATED", "json", whole[:40])
+    bad("no_colon", "CORRUPT", "json", whole.replace(b'"tid":', b'"tid" '))
+    bad("no_value", "CORRUPT", "json", whole.replace(b'"tid":1', b'"tid":'))
+    bad("text_that_is_not_quoted", "CORRUPT", "json", whole.replace(b'"tid"', b"tid"))
+    bad("zeros_between_values", "CORRUPT", "json", whole.replace(b",", b"\0,"))
+    bad("no_list_of_events", "FORMAT", "json", b'{"schemaVersion": 1, "metadata": [1, 2]}')
+    bad("two_processes", "FORMAT", "json", b"[" + kineto_memory() + b"," + kineto_memory(2, b'"Addr":4096,') + b"]")
+    bad("no_memory", "ABSENT", "json", b'{"traceEvents":[{"name":"aten::mm","cat":"cpu_op"}]}')
+    bad("memory_without_address", "ABSENT", "json", b'{"traceEvents":[' + kineto_memory(addr=b"") + b"]}")
+    bad("trace_cut_in_half", "DECOMPRESS", "json.gz", gzipped(whole * 20)[:60])
+
+
 # ---------------------------------------------------------------------------------------------
 
 
@@ -592,6 +611,7 @@ def main():
     make_pprof()
     make_xplane()
     make_rmm()
+    make_kineto()
     os.makedirs(BAD, exist_ok=True)
     for old in os.listdir(BAD):
         os.remove(os.path.join(BAD, old))

@@ -9,6 +9,7 @@ A recording cannot be made again here; what is left of it is what the program re
 """
 
 import gzip
+import json
 import os
 import sys
 
@@ -462,6 +463,158 @@ def make_odd_pprof():
     write_pprof("million.prof", jax, buffers)
 
 
+# ---- torch.profiler -----------------------------------------------------------------------------
+
+MIB = 1 << 20
+BF16 = "c10::BFloat16"
+
+
+class Kineto:
+    """A program whose memory torch.profiler records; an allocator that takes segments of 20 MiB."""
+
+    def __init__(self, device=0, kind=1, held=100 * MIB, reserved=160 * MIB, stacks=True, pid=4711):
+        self.device, self.kind, self.stacks, self.pid, self.held = device, kind, stacks, pid, held
+        self.total = {kind: held, 0: 0}
+        self.reserved, self.now, self.next, self.events = reserved, 1414456661000123, 0x7F0000000000, []
+
+    def event(self, **members):
+        self.events.append(members)
+        return members
+
+    def tick(self, ns=1250):
+        self.now += ns
+        return self.now
+
+    def time(self, ns):
+        return float("%d.%03d" % divmod(ns, 1000))
+
+    def within(self, category, name, inside, tid=None, args=None):
+        """An event around what `inside` does."""
+        if category == "python_function" and not self.stacks:
+            inside()
+            return
+        e = self.event(ph="X", cat=category, name=name, pid=self.pid, tid=tid or self.pid)
+        begin = self.tick()
+        e.update(ts=self.time(begin), args=dict(args or {}, **{"Ev Idx": len(self.events)}))
+        inside()
+        e["dur"] = self.time(self.tick() - begin)
+
+    def line(self, name, inside):
+        self.within("python_function", name, inside)
+
+    def op(self, name, dims, inside, types=None, tid=None):
+        types = types or [BF16 if d else "Scalar" for d in dims]
+        self.within("cpu_op", name, inside, tid, {"External id": len(self.events), "Input type": types, "Input Dims": dims})
+
+    def memory(self, name, size, addr, kind, tid):
+        args = {"Total Reserved": self.reserved if kind else 0, "Total Allocated": self.total[kind], "Bytes": size}
+        args.update({} if addr is None else {"Addr": addr})
+        args.update({"Device Id": self.device if kind else -1, "Device Type": kind, "Ev Idx": len(self.events)})
+        self.event(ph="i", cat="cpu_instant_event", s="t", name=name, pid=self.pid, tid=tid or self.pid,
+                   ts=self.time(self.tick()), args=args)
+
+    def alloc(self, size, kind=None, tid=None):
+        kind = self.kind if kind is None else kind
+        addr, self.next = self.next, self.next + (size + 511) // 512 * 512
+        self.total[kind] += size
+        while kind and self.reserved < self.total[kind]:
+            self.reserved += 20 * MIB
+        self.memory("[memory]", size, addr, kind, tid)
+        return addr, size, kind
+
+    def free(self, block, tid=None):
+        addr, size, kind = block
+        self.total[kind] -= size
+        self.memory("[memory]", -size, addr, kind, tid)
+
+    def fail(self, size):
+        self.memory("[OutOfMemory]", size, None, self.kind, None)
+
+    def json(self, **members):
+        whole = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "a GPU", "totalGlobalMem": 80 << 30}]}
+        whole.update(members)
+        whole.update(displayTimeUnit="ms", baseTimeNanoseconds=1757000000000000000)
+        other = [{"ph": "M", "name": "process_name", "pid": self.pid, "tid": 0, "ts": 1.0, "args": {"name": "python"}},
+                 {"ph": "X", "cat": "kernel", "name": "void \"k\"<c10::BFloat16>(int)\\\u00e9", "pid": 0, "tid": 7,
+                  "ts": self.time(self.now), "dur": 2.5, "args": {"grid": [1, 2, 3], "External id": 1}},
+                 {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": self.time(self.now)}]
+        whole["traceEvents"] = other + self.events
+        return whole
+
+
+def train(k, steps, keep=1 * MIB):
+    """Steps of a training that keeps `keep` bytes at one line of each; a block of 8 MiB is from before."""
+    thread = k.pid + 190
+    for step in range(3, 3 + steps):
+        blocks = []
+
+        def forward():
+            def linear():
+                k.op("aten::linear", [[4096, 1024], [4096, 1024], [4096]], lambda: k.op(
+                    "aten::addmm", [[4096], [4096, 1024], [1024, 4096], [], []], lambda: blocks.append(k.alloc(32 * MIB))))
+            k.line("nn.Module: Linear_0", lambda: k.line("torch/nn/modules/linear.py(114): forward", linear))
+
+        def batch():
+            k.op("aten::empty", [[]], lambda: blocks.append(k.alloc(4096, 0)))
+            k.op("aten::to", [[64, 512], [], []], lambda: blocks.append(k.alloc(262144)), ["long int", "Scalar", ""])
+
+        def log():
+            k.op("aten::zeros", [[], []], lambda: k.op("aten::empty", [[], []], lambda: k.alloc(keep)))
+
+        def backward():
+            inner = lambda: k.op("aten::mm", [[4096, 4096], [4096, 1024]], lambda: blocks.append(k.alloc(8 * MIB, tid=thread)), tid=thread)
+            node = lambda: k.op("AddmmBackward0", [[4096, 4096]], inner, tid=thread)
+            k.op("autograd::engine::evaluate_function: AddmmBackward0", [[4096, 4096]], node, tid=thread)
+
+        def body():
+            k.line("train.py(31): batch", batch)
+            k.line("train.py(62): forward", forward)
+            k.line("<built-in method run_backward of torch._C._EngineBase object at 0x7f33>", backward)
+            if keep:
+                k.line("train.py(70): log", log)
+            if step == 3 and k.held:
+                k.free((0x7E0000000000, 8 * MIB, k.kind))
+            for block in blocks:
+                k.free(block)
+            if step == 4:
+                k.reserved = (k.total[k.kind] + 20 * MIB - 1) // (20 * MIB) * 20 * MIB  # empty_cache()
+
+        k.line("train.py(90): <module>", lambda: k.within("user_annotation", "ProfilerStep#%d" % step, body))
+
+
+def pretty(whole):
+    return json.dumps(whole, indent=2).encode() + b"\n"
+
+
+def make_kineto():
+    k = Kineto()
+    train(k, 6)
+    whole = k.json(with_stack=1, profile_memory=1)
+    write("tools/profiler.json.gz", gzip.compress(pretty(whole), mtime=0))
+    k = Kineto(device=3, kind=6, stacks=False)
+    k.within("user_annotation", "capture_32_FULL", lambda: train(k, 2, 0))
+    k.op("aten::empty", [[], [], []], lambda: k.fail(64 << 30))
+    ranks = {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [{"pg_name": "0", "ranks": [0]}]}
+    write("tools/profiler_rank3.json", json.dumps(k.json(distributedInfo=ranks)).encode())
+    k = Kineto(held=0, reserved=0)
+    train(k, 1)
+    small = k.json()
+    write("corpus/kineto/small", json.dumps(small).encode())
+    write("corpus/kineto/pretty", pretty(small)[: 1 << 14])
+    write("corpus/kineto/list", json.dumps([e for e in small["traceEvents"] if "args" in e], sort_keys=True).encode())
+    k = Kineto()
+    train(k, 6)
+    lost = k.json()
+    gone = [i for i, e in enumerate(lost["traceEvents"]) if e.get("name") == "[memory]" and e["args"]["Device Type"]]
+    for i in (gone[9], gone[23], gone[40]):
+        lost["traceEvents"][i] = {}
+    write("tools/profiler_gaps.json.gz", gzip.compress(json.dumps(lost).encode(), mtime=0))
+    write("corpus/kineto/odd", b"""[{"name":"[memory]","cat":"x","pid":"1","tid":2,"ts":1.5e3,"args":{"Bytes":512,"Addr":"7","Device Type":1}},
+{"ph":"X","cat":"Operator","name":"ProfilerStep#1","pid":1,"tid":2,"ts":1,"dur":-1},{"name":"\\ud83d\\ude00\\u00e9\\n","cat":"cpu_op",
+"pid":1,"tid":2,"ts":1,"dur":9,"args":{"Input Dims":[[[1,2],[3]],[2 , 3],[],""],"Input type":["TensorList","float","",7]}},
+{"name":"[OutOfMemory]","pid":1,"tid":2,"ts":2,"args":{"Bytes":9,"Device Type":0,"Device Id":-1}},7,"x",null,[[]],{"a":NaN}]""")
+
+
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[1] == "--xplane":
         cut_xplane(sys.argv[2])
@@ -474,5 +627,6 @@ if __name__ == "__main__":
         make_lossy()
         make_pprof()
         make_odd_pprof()
+        make_kineto()
     else:
         sys.exit(__doc__)

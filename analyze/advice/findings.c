@@ -5,6 +5,7 @@
 #include "analyze/code/labels.h"
 #include "analyze/leaks/driver_growth.h"
 #include "analyze/leaks/leak_words.h"
+#include "analyze/leaks/pile_words.h"
 #include "analyze/peak/peak_words.h"
 #include "base/numbers.h"
 #include "base/size.h"
@@ -209,6 +210,42 @@ static void add_driver(gathering *g, const mv_driver_growth *grown)
     add(g, f);
 }
 
+static void add_pile(gathering *g, const mv_pile *pile, uint32_t more)
+{
+    bool is_garbage = pile->cause == MV_PILE_OF_CYCLES;
+    mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, is_garbage ? "garbage" : "piles_up",
+                           pile->at_peak);
+    char text[200];
+
+    f.is_aside = true;
+    blame(g, &f, pile->stack);
+    f.title = mv_say(&g->words, "%s: up to %s of %s", f.culprit, size_of(g, pile->bytes),
+                     is_garbage ? "garbage" : "garbage, or of a list");
+    f.text = mv_say(&g->words, "%s; %s", f.title, mv_pile_text(pile, text, sizeof text));
+    if (more)
+        f.text = mv_say(&g->words, "%s; %s more", f.text, number_of(g, more));
+    f.what = mv_say(&g->words, "%s; %s", text, pile->evidence);
+    f.advice = pile->advice;
+    add(g, f);
+}
+
+/* What piles up, of which the largest speaks. What one place of the program frees is a list, most
+ * likely: `memviz leaks` has it. */
+static void add_piles(gathering *g)
+{
+    const mv_leaks *found = g->of->leaks;
+    const mv_pile *first = NULL;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < found->pile_count; i++)
+        if (found->piles[i].proof != MV_PILE_ONE_PLACE) {
+            first = first ? first : &found->piles[i];
+            count++;
+        }
+    if (first)
+        add_pile(g, first, count - 1);
+}
+
 static void add_leaks(gathering *g)
 {
     const mv_leaks *found = g->of->leaks;
@@ -223,6 +260,7 @@ static void add_leaks(gathering *g)
                  mv_say(&g->words, "%u more leak%s", found->count - MV_MOST_FINDINGS,
                         mv_plural(found->count - MV_MOST_FINDINGS)),
                  "memviz leaks lists them all");
+    add_piles(g);
 }
 
 /* ---- fragmentation ----------------------------------------------------------------------- */
@@ -585,7 +623,7 @@ static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *ou
     *g = (gathering){.words.arena = arena,
                      .of = reports,
                      .out = out,
-                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 18};
+                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 19};
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g->capacity)};
     return out->rows ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
 }

@@ -66,6 +66,7 @@ typedef struct {
     mv_finding_kind kind;
     mv_report report;    /* which says it */
     const char *verdict; /* in one word, for scripts: "leak", "clean", "unknown" */
+    bool is_aside;       /* no verdict of the report: a line of its own in the first look */
     const char *text;    /* the verdict as one plain sentence with its bytes, without a full stop */
     uint64_t bytes;      /* that it is about */
     const char *title;   /* "100 MiB asked for, capacity" */

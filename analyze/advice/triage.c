@@ -143,7 +143,8 @@ static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
         const mv_finding *f = &d->findings.rows[i];
-        if (f->report == report && *f->verdict && (report != MV_REPORT_OOM || d->has_ooms))
+        if (f->report == report && *f->verdict && !f->is_aside &&
+            (report != MV_REPORT_OOM || d->has_ooms))
             return f;
     }
     return NULL;
@@ -185,6 +186,17 @@ static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, m
     if (count > 1)
         row.text = mv_say(words, "%s; %s more", row.text, mv_count_text(more, count - 1));
     t->rows[t->count++] = row;
+}
+
+/* What is no verdict, but worth a line. */
+static void add_asides(mv_triage *t, const mv_triage_device *d)
+{
+    for (uint32_t i = 0; i < d->findings.count; i++) {
+        const mv_finding *f = &d->findings.rows[i];
+        if (f->is_aside)
+            t->rows[t->count++] = (mv_triage_row){
+                .device = d->device, .finding = f, .text = f->text, .bytes = f->bytes};
+    }
 }
 
 /* As the findings of one device; equal ones in the order of devices. */
@@ -436,7 +448,7 @@ static mv_code judge(const inquiry *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_telling words = {.arena = &t->arena};
-    uint64_t most = (uint64_t)t->device_count * MV_REPORT_COUNT + t->other_count + 1;
+    uint64_t most = (uint64_t)t->device_count * (MV_REPORT_COUNT + 1) + t->other_count + 1;
 
     t->rows = mv_push_array(&t->arena, mv_triage_row, most + 1);
     if (!t->rows)
@@ -448,6 +460,7 @@ static mv_code judge(const inquiry *q, mv_err *err)
             return err->code;
         for (uint32_t report = 0; report < MV_REPORT_COUNT; report++)
             add_row(t, d, (mv_report)report, &words);
+        add_asides(t, d);
     }
     if (add_others(q, &words, err) != MV_OK || add_rounding(q, &words, err) != MV_OK)
         return err->code;

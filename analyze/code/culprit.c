@@ -197,6 +197,71 @@ static mv_frame_kind kind_of_jax(const char *file)
                                                                      : MV_FRAME_USER;
 }
 
+/* Names of files in traces of torch.profiler begin below the folder that Python found them in
+ * (docs/kineto.md), so that neither "lib/python3" nor "site-packages" is in them: these parts of
+ * Python's own library and these packages are known by name. */
+static const char *const python_parts[] = {
+    "_pytest",        "abc.py",        "ast.py",       "asyncio",
+    "bdb.py",         "cProfile.py",   "codeop.py",    "collections",
+    "concurrent",     "contextlib.py", "copy.py",      "ctypes",
+    "dataclasses.py", "enum.py",       "functools.py", "importlib",
+    "inspect.py",     "json",          "logging",      "multiprocessing",
+    "numbers.py",     "operator.py",   "os.py",        "pickle.py",
+    "queue.py",       "random.py",     "re",           "re.py",
+    "runpy.py",       "selectors.py",  "socket.py",    "socketserver.py",
+    "statistics.py",  "tempfile.py",   "threading.py", "traceback.py",
+    "types.py",       "typing.py",     "unittest",     "warnings.py",
+    "weakref.py"};
+static const char *const known_packages[] = {"IPython",
+                                             "accelerate",
+                                             "aiter",
+                                             "apex",
+                                             "bitsandbytes",
+                                             "deepspeed",
+                                             "diffusers",
+                                             "flash_attn",
+                                             "huggingface_hub",
+                                             "ipykernel",
+                                             "ipywidgets",
+                                             "lightning",
+                                             "megatron",
+                                             "numpy",
+                                             "peft",
+                                             "pydantic",
+                                             "pytest",
+                                             "pytorch_lightning",
+                                             "ray",
+                                             "safetensors",
+                                             "sentence_transformers",
+                                             "sglang",
+                                             "timm",
+                                             "torchaudio",
+                                             "torchrec",
+                                             "torchtext",
+                                             "torchvision",
+                                             "tqdm",
+                                             "transformer_engine",
+                                             "transformers",
+                                             "triton_kernels",
+                                             "trl",
+                                             "unsloth",
+                                             "verl",
+                                             "vllm",
+                                             "xformers"};
+
+static mv_frame_kind kind_of_profiled(const char *file)
+{
+    path_part first = part_at(file);
+
+    if (*file == '<' || /* "<string>": how multiprocessing starts a program */
+        text_in(first.text, first.length, python_parts, LENGTH(python_parts)) ||
+        text_in(first.text, first.length, framework_packages, LENGTH(framework_packages)))
+        return MV_FRAME_FRAMEWORK;
+    return text_in(first.text, first.length, known_packages, LENGTH(known_packages))
+               ? MV_FRAME_PACKAGE
+               : kind_of_path(file);
+}
+
 static mv_frame_kind kind_of_native(mv_native_kind native)
 {
     if (native == MV_NATIVE_NODE || native == MV_NATIVE_OWN_PATH || native == MV_NATIVE_OWN_NAME)
@@ -218,6 +283,8 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
         return MV_FRAME_FRAMEWORK;
     if (trace->origin.level && strcmp(trace->origin.level, "xla") == 0)
         return kind_of_jax(file);
+    if (trace->origin.level && strcmp(trace->origin.level, "pytorch") == 0)
+        return kind_of_profiled(file);
     return kind_of_path(file);
 }
 

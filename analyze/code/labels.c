@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "base/sort.h"
+#include "base/text.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -377,4 +378,29 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
         memcpy(&labelled[i].bytes, row + bytes, sizeof labelled[i].bytes);
     }
     return labelled ? mv_labels_find(arena, labelled, count, false) : NULL;
+}
+
+static const char *with_operator(mv_arena *arena, const mv_trace *trace, const char *label,
+                                 mv_tag_id tag)
+{
+    const char *op = mv_string_text(trace, trace->tags.op[tag.row]);
+    const char *shapes = mv_string_text(trace, trace->tags.shapes[tag.row]);
+
+    if (strcmp(op, label) == 0)
+        return *shapes ? mv_arena_printf(arena, "%s %s", label, shapes) : label;
+    return mv_arena_printf(arena, "%s \xc2\xb7 %s%s%s", label, op, *shapes ? " " : "", shapes);
+}
+
+const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
+                                 const void *rows, uint32_t count, size_t size, size_t tag)
+{
+    for (uint32_t i = 0; labels && i < count; i++) {
+        const mv_tag_id *of = (const void *)((const char *)rows + i * size + tag);
+        if (trace->tags.op[of->row].row == MV_NO_ROW)
+            continue;
+        labels[i] = with_operator(arena, trace, labels[i], *of);
+        if (!labels[i])
+            return NULL;
+    }
+    return labels;
 }

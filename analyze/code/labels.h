@@ -43,4 +43,10 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
                                const void *rows, uint32_t count, size_t size, size_t stack,
                                size_t bytes);
 
+/* Adds to each label the operator of its row's tag, and what that got, where they are known:
+ * "train.py:62 forward · aten::addmm [64,10] bf16". `labels` may be NULL, as when memory was out;
+ * NULL when it is out now. `tag` is the offset of an mv_tag_id in a row. */
+const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
+                                 const void *rows, uint32_t count, size_t size, size_t tag);
+
 #endif

@@ -34,6 +34,8 @@ static const char *const dispatch_files[] = {"core/boxing", "/Register", "/Redis
 static const char *const helper_names[] = {"at::detail::",
                                            "at::TensorIterator",
                                            "at::TensorBase",
+                                           "aten::empty", /* operators, in traces of the profiler */
+                                           "aten::resize_",
                                            "at::Tensor",
                                            "at::meta::",
                                            "at::structured_",
@@ -282,13 +284,19 @@ static const char *readable(const char *function, char room[MOST_NAME])
 
 /* ---- nodes of the backward pass ---------------------------------------------------------- */
 
-/* "AddmmBackward0" in torch::autograd::generated::AddmmBackward0::apply; "MyOp" in
- * torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by their name. */
+/* "AddmmBackward0" in torch::autograd::generated::AddmmBackward0::apply, and alone, as the profiler
+ * has it; "MyOp" in torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by their
+ * name.
+ */
 static bool is_node(words name, words *node)
 {
     static const char apply[] = "::apply", custom[] = "CppNode<";
     size_t end, start, depth = 0;
 
+    if (words_have(name, "Backward") && !memchr(name.text, ':', name.length)) {
+        *node = name;
+        return true;
+    }
     if (name.length < sizeof apply ||
         memcmp(name.text + name.length - (sizeof apply - 1), apply, sizeof apply - 1) != 0)
         return false;
@@ -454,7 +462,8 @@ mv_native_kind mv_native_kind_of(const char *file, const char *function)
     mv_native_kind noise;
     words node;
 
-    if (is_node(s.name, &node))
+    /* a function of C++ has arguments, the profiler's name of a node has none */
+    if (is_node(s.name, &node) && !(s.has_args && node.length == s.name.length))
         return MV_NATIVE_NODE;
     if (is_engine(whole(name)) || is_engine(s.name))
         return MV_NATIVE_ENGINE;

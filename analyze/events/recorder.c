@@ -92,12 +92,29 @@ static const mv_recorder jax = {
     .drop = DROP_ARRAYS,
 };
 
+static const mv_recorder profiler = {
+    .allocator = "PyTorch's allocator",
+    .about = "blocks of PyTorch's caching allocator",
+    .writer = "torch.profiler",
+    .nothing = "torch.profiler writes some with profile_memory=True.",
+    .call = "torch.profiler.profile()",
+    EVENTS("use torch.profiler.profile(profile_memory=True)"),
+    .begin = "to see who holds what was there before, start torch.profiler.profile() before the "
+             "first allocation",
+    .more =
+        "to keep all events, profile the threads that allocate: torch.profiler.profile() before "
+        "they start",
+    STACKS("use torch.profiler.profile(profile_memory=True, with_stack=True)"),
+    .steps = "call step() of the profiler after each step",
+    .drop = DROP_TENSORS,
+};
+
 const mv_recorder *mv_recorder_named(const char *name)
 {
     static const struct {
         const char *name;
         const mv_recorder *recorder;
-    } others[] = {{"rmm", &rmm}, {"xla", &xla}, {"jax", &jax}};
+    } others[] = {{"rmm", &rmm}, {"xla", &xla}, {"jax", &jax}, {"pytorch", &profiler}};
 
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i].name) == 0)

@@ -12,20 +12,6 @@ typedef struct {
     mv_waiting *out;
 } waiting_search;
 
-/* The stack of the event that freed a row; MV_NO_STACK: there is none of its own. */
-static mv_stack_id freeing_stack(const mv_lives *lives, uint32_t row)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-    uint32_t event = a->freed[row];
-    mv_stack_id stack;
-
-    if (mv_alloc_was_pending(lives, row) || event >= lives->events.count ||
-        lives->alloc_of[event] != row)
-        return MV_NO_STACK;
-    stack = lives->events.stack[event];
-    return stack.row == MV_EMPTY_STACK.row || stack.row == a->stack[row].row ? MV_NO_STACK : stack;
-}
-
 static void count_stream(waiting_search *w, uint32_t row, uint64_t bytes)
 {
     mv_stream_id stream = mv_alloc_stream(w->lives, row);
@@ -43,7 +29,7 @@ static void count_stream(waiting_search *w, uint32_t row, uint64_t bytes)
 static void add_block(waiting_search *w, uint32_t row)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
-    mv_stack_id stack = freeing_stack(w->lives, row);
+    mv_stack_id stack = mv_alloc_freeing_stack(w->lives, row);
     bool is_free = stack.row != MV_NO_STACK.row;
     uint32_t group, *at;
     mv_waiting_line *line;

@@ -1,6 +1,6 @@
 #include "analyze/leaks/growing_line.h"
 
-#include "base/sort.h"
+#include "analyze/leaks/group_changes.h"
 
 /* A line must hold more at the floors of so many whole steps, without a fall, and in this share of
  * them. Conversations that are closed in the end have been seen to last 9 and 30 turns; those of 30
@@ -11,39 +11,26 @@
 /* Blocks that were part of fewer floors than this are of the request under way. */
 #define FLOORS_OF_REQUEST 2
 
-/* What the blocks of a group ask for at the floor of a bin, more or less than at the one before. */
-typedef struct {
-    uint32_t group, bin;
-    int64_t bytes;
-} change;
-
-static change *list_changes(mv_leak_state *w, uint64_t *older, uint32_t *count)
+/* What the blocks of each group that are older than the request under way ask for at the last
+ * floor. NULL when memory is out. */
+static uint64_t *older_of_groups(const mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
+    uint64_t *older = mv_push_array(w->scratch, uint64_t, w->sites.groups);
     uint32_t last = w->floor.bins - 2;
-    change *list = mv_push_array(w->scratch, change, 2 * (uint64_t)a->count);
 
-    *count = 0;
-    for (uint32_t i = 0; list && i < a->count; i++) {
+    for (uint32_t i = 0; older && i < a->count; i++) {
         uint32_t from = a->birth[i] == MV_BEFORE ? 0 : mv_floor_bin(&w->floor, a->birth[i]);
-        uint32_t end = mv_floor_bin(&w->floor, a->freed[i]);
-        uint32_t group = w->sites.group[mv_site_of(&w->sites, a->stack[i])];
 
-        if (from >= end)
-            continue;
-        list[(*count)++] = (change){group, from, (int64_t)a->requested[i]};
-        list[(*count)++] = (change){group, end, -(int64_t)a->requested[i]};
-        if (end > last && from + FLOORS_OF_REQUEST <= last)
-            older[group] += a->requested[i];
+        if (from + FLOORS_OF_REQUEST <= last && mv_floor_bin(&w->floor, a->freed[i]) > last)
+            older[w->sites.group[mv_site_of(&w->sites, a->stack[i])]] += a->requested[i];
     }
-    if (list)
-        mv_sort_rows(w->scratch, list, *count, MV_RISING(change, group), MV_RISING(change, bin));
-    return list;
+    return older;
 }
 
 /* Whether changes[from] to changes[to - 1], which are of one group, are growth; sets how much it is
  * a step. */
-static bool judge(const mv_leak_state *w, const change *list, uint32_t from, uint32_t to,
+static bool judge(const mv_leak_state *w, const mv_group_change *list, uint32_t from, uint32_t to,
                   uint64_t older, mv_growing_line *out)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), last = w->floor.bins - 2, rises = 0;
@@ -68,16 +55,17 @@ static bool judge(const mv_leak_state *w, const change *list, uint32_t from, uin
 
 bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *count)
 {
-    uint64_t *older = mv_push_array(w->scratch, uint64_t, w->sites.groups);
-    change *list;
+    const mv_group_change *list;
+    const uint64_t *older;
     uint32_t changes;
 
     *count = 0;
     if (w->floor.bins < LEAST_RISES + 2)
         return true;
-    list = older ? list_changes(w, older, &changes) : NULL;
+    older = older_of_groups(w);
+    list = mv_group_changes(w, w->lives->allocs.requested, NULL, &changes);
     *lines = mv_push_array(w->scratch, mv_growing_line, w->sites.groups);
-    if (!list || !*lines)
+    if (!older || !list || !*lines)
         return false;
     for (uint32_t i = 0, end; i < changes; i = end) {
         for (end = i + 1; end < changes && list[end].group == list[i].group;)

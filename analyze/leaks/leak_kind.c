@@ -146,7 +146,7 @@ mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_sta
         return MV_LEAK_HEAP;
     if (calling_library(trace, stack))
         return MV_LEAK_CUDA_CALLS;
-    if (signs->has_bursts)
+    if (signs->has_bulks)
         return MV_LEAK_CYCLE;
     if (signs->private_pools >= POOLS_OF_CAPTURES)
         return MV_LEAK_PRIVATE_POOL;

@@ -23,7 +23,7 @@ typedef struct {
     uint32_t kept_by_modules; /* blocks per step that modules without hooks leave, in all leaks */
     uint64_t largest_block;   /* bytes asked for */
     bool has_backward;        /* a backward pass ran while it grew */
-    bool has_bursts;          /* blocks of several steps were freed at one moment */
+    bool has_bulks;           /* blocks of several steps were freed at one moment */
     uint32_t private_pools;   /* memory pools, other than the default one, that hold its blocks */
 } mv_leak_signs;
 

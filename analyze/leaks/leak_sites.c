@@ -7,6 +7,7 @@
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/net_growth.h"
 #include "base/sort.h"
+#include "base/text.h"
 
 /* One in this many sizes must recur. Otherwise the site is a cache that gets an entry for each
  * shape. */
@@ -18,6 +19,32 @@
 static bool is_candidate(const mv_site_use *use)
 {
     return use->alive >= 2;
+}
+
+bool mv_leak_floor_rises(mv_leak_state *w, const char *what)
+{
+    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    mv_floor rest = w->floor;
+    bool rose = w->out->floor.rises;
+    int64_t explained = 0;
+
+    if (!least)
+        return false;
+    rest.least = least;
+    for (uint32_t b = 0; b < w->floor.bins; b++) {
+        explained += w->explained[b];
+        least[b] = w->floor.least[b] - (uint64_t)explained;
+    }
+    if (!mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
+                        &w->out->floor.rises))
+        return false;
+    if (rose && w->explains_more) {
+        w->explains_more = false;
+        w->rises_by =
+            w->rises_by ? mv_arena_printf(w->arena, "%s, and %s", w->rises_by, what) : what;
+        return w->rises_by != NULL;
+    }
+    return true;
 }
 
 void mv_leak_sites_count(mv_leak_state *w)
@@ -200,6 +227,18 @@ static bool is_nameless(const mv_leak_state *w, uint32_t site)
     return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
 }
 
+/* Whether all that a site keeps may be freed all at once, as before: it has not waited twice as
+ * long as ever, or the garbage collector did it, which comes when it likes. */
+static bool may_be_freed_at_once(const mv_leak_state *w, uint32_t s)
+{
+    const mv_bulks *b = &w->bulks[w->sites.group[s]];
+    uint32_t count = b->times > 0 ? find_kept(w, &w->uses[s]) : 0;
+    uint32_t waits = w->out->steps.count - mv_steps_bin(&w->out->steps, b->last_event);
+
+    return count > 0 && w->lives->allocs.birth[w->kept[0]] > b->youngest &&
+           (b->of_collector || waits <= 2 * (uint64_t)b->most_steps);
+}
+
 static void judge_births(mv_leak_state *w, uint32_t s)
 {
     mv_site_use *use = &w->uses[s];
@@ -218,6 +257,9 @@ static void judge_births(mv_leak_state *w, uint32_t s)
     } else if (is_nameless(w, s)) {
         w->is_nameless = true;
         use->growth.kind = MV_GROWTH_NONE;
+    } else if (may_be_freed_at_once(w, s)) {
+        w->is_doubtful = true;
+        use->growth.kind = MV_GROWTH_MAYBE;
     } else if (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1)) {
         /* The steps are a loop of lines that calls no module. If the sizes differ, the loop may go
          * over parameters; if each step keeps several blocks, over layers that are not modules. */
@@ -261,30 +303,15 @@ static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
     return true;
 }
 
-/* Whether the floor still rises to the end without the state of optimizers, which has an end: that
- * of the parameters. */
+/* The state of optimizers has an end, that of the parameters: no rise of the floor. */
 static bool floor_without_state(mv_leak_state *w, const uint16_t *marks)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
-    uint64_t *least = mv_push_array(w->scratch, uint64_t, w->floor.bins);
-    int64_t *more = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1), state = 0;
-    mv_floor rest = w->floor;
 
-    rest.least = least;
-    if (!least || !more)
-        return false;
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        if (!makes_state(w, marks, a->stack[i]))
-            continue;
-        more[mv_floor_bin(&w->floor, a->birth[i])] += (int64_t)a->block[i];
-        more[mv_floor_bin(&w->floor, a->freed[i])] -= (int64_t)a->block[i];
-    }
-    for (uint32_t b = 0; b < w->floor.bins; b++) {
-        state += more[b];
-        least[b] = w->floor.least[b] - (uint64_t)state;
-    }
-    return mv_floor_trend(w->scratch, &rest, mv_growth_first_bin(w->out->steps.count),
-                          &w->out->floor.rises);
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        if (makes_state(w, marks, a->stack[i]))
+            mv_leak_explain(w, i);
+    return mv_leak_floor_rises(w, "the state of optimizers");
 }
 
 /* Withdraws the sites that allocate optimizer state if the parameters explain it. */

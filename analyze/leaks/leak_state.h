@@ -30,6 +30,15 @@ typedef struct {
     uint32_t bin;
 } mv_sized_block;
 
+/* How often blocks of a line that came from several steps were freed all at once (piles.h). */
+typedef struct {
+    uint32_t times;
+    uint32_t last_event; /* of the last time */
+    uint32_t youngest;   /* birth of the youngest block that was freed then: others were in use */
+    uint32_t most_steps; /* the longest time from one to the next */
+    bool of_collector;   /* the garbage collector did it */
+} mv_bulks;
+
 typedef struct {
     mv_arena *arena;   /* of the result */
     mv_arena *scratch; /* released at the end */
@@ -45,6 +54,11 @@ typedef struct {
     uint32_t alive_blocks; /* of all sites, including those from before the trace */
     mv_outer outer;
     mv_floor floor;
+    mv_bulks *bulks;        /* [sites.groups] */
+    int64_t *explained;     /* [floor.bins + 1] changes of what the floor holds but need not keep */
+    uint8_t *is_explained;  /* [allocs.count] 1: the block is part of `explained` */
+    const char *rises_by;   /* what has been explained of a floor that rose; NULL: nothing */
+    bool explains_more;     /* something has, since it was looked at */
     uint8_t *of_own_thread; /* [sites.count] own_threads.h */
     bool is_doubtful;       /* some site may grow, but the evidence is not sufficient */
     bool is_nameless;       /* blocks without a stack grow */
@@ -55,6 +69,24 @@ static inline mv_site_use *mv_leak_use_of(const mv_leak_state *w, uint32_t row)
 {
     return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
 }
+
+/* The bytes of a block are no rise of the floors at which it is alive. */
+static inline void mv_leak_explain(mv_leak_state *w, uint32_t row)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint32_t from = a->birth[row] == MV_BEFORE ? 0 : mv_floor_bin(&w->floor, a->birth[row]);
+
+    if (w->is_explained[row])
+        return;
+    w->is_explained[row] = 1;
+    w->explains_more = from < w->floor.bins || w->explains_more;
+    w->explained[from] += (int64_t)a->block[row];
+    w->explained[mv_floor_bin(&w->floor, a->freed[row])] -= (int64_t)a->block[row];
+}
+
+/* Sets w->out->floor.rises by what is left of the floor. Where it rose before, and something has
+ * been explained since, that is `what`. False when memory is out. */
+bool mv_leak_floor_rises(mv_leak_state *w, const char *what);
 
 /* Counts what each site left alive and freed. */
 void mv_leak_sites_count(mv_leak_state *w);

@@ -11,8 +11,10 @@
 #include "analyze/leaks/leak_kind.h"
 #include "analyze/leaks/leak_signs.h"
 #include "analyze/leaks/leak_state.h"
+#include "analyze/leaks/made_once.h"
 #include "analyze/leaks/older.h"
 #include "analyze/leaks/own_threads.h"
+#include "analyze/leaks/piles.h"
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
 #include "base/sort.h"
@@ -129,6 +131,7 @@ static bool explain(mv_leak_state *w, const uint32_t *leak_of)
         mv_leak *leak = &w->out->leaks[k];
 
         signs[k].kept_by_modules = kept;
+        signs[k].has_bulks = w->bulks[w->sites.group[mv_site_of(&w->sites, leak->stack)]].times > 0;
         leak->lines = 1;
         leak->kind = w->uses[mv_site_of(&w->sites, leak->stack)].is_growing_block
                          ? MV_LEAK_GROWING_BLOCK
@@ -433,6 +436,14 @@ static bool is_unsure(const mv_leak_state *w)
     return w->lives->events.count > 0 && mv_fact_find(w->trace, MV_FACT_UNSURE);
 }
 
+static const char *why_clean(mv_leak_state *w)
+{
+    static const char why[] = "no line keeps memory step after step";
+
+    return w->rises_by ? mv_arena_printf(w->arena, "%s; the floor rises by %s", why, w->rises_by)
+                       : why;
+}
+
 static void decide(mv_leak_state *w, const no_growth *o)
 {
     mv_leaks *out = w->out;
@@ -471,7 +482,7 @@ static void decide(mv_leak_state *w, const no_growth *o)
         set_unknown(out, "the floor rises", mv_floor_risen_why(w),
                     "record on, since a cache that fills has an end");
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
-        set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step", "");
+        set_verdict(out, MV_VERDICT_CLEAN, why_clean(w), "");
     else
         decide_without_steps(w, o);
 }
@@ -495,7 +506,9 @@ static bool measure_floor(mv_leak_state *w, mv_err *err)
         w->out->floor = (mv_leak_floor){.first = w->floor.least[first],
                                         .last = w->floor.least[steps->count - 1],
                                         .steps = steps->count - first};
-    return mv_floor_trend(w->scratch, &w->floor, first, &w->out->floor.rises);
+    w->explained = mv_push_array(w->scratch, int64_t, (uint64_t)w->floor.bins + 1);
+    w->is_explained = mv_push_array(w->scratch, uint8_t, w->lives->allocs.count);
+    return w->explained && w->is_explained && mv_leak_floor_rises(w, NULL);
 }
 
 static bool find(mv_leak_state *w, mv_err *err)
@@ -508,6 +521,8 @@ static bool find(mv_leak_state *w, mv_err *err)
         !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
         return false;
     mv_leak_sites_count(w);
+    if (!mv_piles_find(w) || (w->out->floor.rises && !mv_made_once_explain(w)))
+        return false;
     if (w->out->steps.count > 0 && !is_unsure(w) && !mv_leak_sites_judge(w))
         return false;
     add_retained(w);

@@ -82,6 +82,41 @@ typedef struct {
     mv_stack_id stack;   /* of the site with the most bytes; MV_NO_STACK: not recorded */
 } mv_older;
 
+/* Why blocks that piled up over several steps were freed at one moment. */
+typedef enum {
+    MV_PILE_OF_CYCLES, /* Python's garbage collector did it: reference cycles held them */
+    MV_PILE_UNKNOWN    /* it, or a list that is emptied */
+} mv_pile_cause;
+
+/* What shows it. Those of MV_PILE_OF_CYCLES first. */
+typedef enum {
+    MV_PILE_BY_COLLECTOR, /* the collector is on the stacks of the frees */
+    MV_PILE_IN_PASSING,   /* lines freed them that run in most steps, and free some in few */
+    MV_PILE_ANYWHERE,     /* at three places of the program or more */
+    MV_PILE_ONE_PLACE,    /* at one place, or two */
+    MV_PILE_NO_PLACE      /* the stacks of the frees were not recorded */
+} mv_pile_proof;
+
+/* Blocks that pile up over several steps and are freed all at once (piles.h): no leak, but part of
+ * the peak. A block waits from the end of its step to its free. */
+typedef struct {
+    uint64_t bytes;                   /* that waited at one moment, at the most */
+    uint32_t blocks;                  /* at that moment */
+    uint64_t at_peak;                 /* bytes of it at the peak of what is allocated, */
+    uint64_t peak;                    /* which is so high */
+    uint32_t lines;                   /* that they come from */
+    uint32_t times;                   /* that they were freed at once */
+    uint32_t least_steps, most_steps; /* from one of these times to the next */
+    uint32_t places;                  /* where they were freed */
+    mv_pile_cause cause;
+    mv_pile_proof proof;
+    mv_stack_id stack;    /* of the site with the most bytes; MV_NO_STACK: not recorded */
+    mv_stack_id freed_at; /* of one of the frees, the last time; MV_NO_STACK: not recorded */
+    const char *every;    /* "all at once every 40 steps, 7 times" */
+    const char *evidence; /* half a sentence: what shows the cause */
+    const char *advice;   /* one sentence */
+} mv_pile;
+
 /* The least allocated in the first whole step after the warm-up and in the last whole step
  * (analyze/steps/step_floor.h). */
 typedef struct {
@@ -107,7 +142,9 @@ typedef struct {
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */
     uint32_t older_count;
-    mv_older *older;    /* [older_count] most bytes first; leaked blocks, too */
+    mv_older *older; /* [older_count] most bytes first; leaked blocks, too */
+    uint32_t pile_count;
+    mv_pile *piles;     /* [pile_count] most bytes at the peak first */
     uint8_t *is_leaked; /* [lives.allocs.count] 1: the allocation is part of a leak */
     uint64_t live_bytes;
     uint64_t leaked_bytes;

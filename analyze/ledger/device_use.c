@@ -204,15 +204,39 @@ static void place_samples(mv_device_use *use, const place *places, uint8_t *ways
     }
 }
 
-/* A program that was ended, or ends without a word, loses its memory without calls. */
-static void leave_out_end(const mv_trace *trace, mv_device_use *use, const place *places)
+static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
 {
-    uint32_t calls = trace->api_calls.count;
+    return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
+}
 
-    for (uint32_t k = use->count; k-- > 1 && places[k].at.calls == calls;)
-        if (use->used[k] < places[k].at.held && use->used[k - 1] >= places[k - 1].at.held &&
-            places[k].at.held == places[k - 1].at.held)
-            use->count = k;
+/* The number of calls up to the last one that got memory of the device. */
+static uint32_t last_gets(const mv_holdings *h)
+{
+    const mv_api_calls *c = &h->trace->api_calls;
+    uint32_t i = c->count;
+
+    while (i > 0 &&
+           !(mv_is_device_alloc(c->action[i - 1]) && c->result[i - 1] == 0 && is_of(h, c, i - 1)))
+        i--;
+    return i;
+}
+
+/* A program that was ended, or ends without a word, loses its memory without calls; one that ends
+ * in order has its contexts taken down by the driver, before it gives back what it holds. Such a
+ * sample is the last: less is in use than calls held, or than before, and no call since explains
+ * that. */
+static void leave_out_end(const mv_holdings *h, mv_device_use *use, const place *places)
+{
+    uint32_t gets = last_gets(h);
+
+    for (uint32_t k = use->count; k-- > 1 && places[k].at.calls >= gets;) {
+        const cut *is = &places[k].at, *was = &places[k - 1].at;
+        bool is_short = use->used[k] < is->held && use->used[k - 1] >= was->held;
+        bool has_fallen = is->calls == was->calls && use->used[k] + ROUNDING < use->used[k - 1];
+        if (is->held != was->held || !(is_short || has_fallen))
+            break;
+        use->count = k;
+    }
 }
 
 /* ---- context and code ----------------------------------------------------------------------- */
@@ -222,11 +246,6 @@ static bool makes_context(const mv_api_calls *c, uint32_t call)
 {
     return c->result[call] == 0 &&
            (c->action[call] == MV_API_CONTEXT_CREATE || c->action[call] == MV_API_LOAD);
-}
-
-static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
-{
-    return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
 }
 
 /* The growth up to sample k goes to the context. */
@@ -295,7 +314,7 @@ mv_code mv_device_use_find(mv_arena *arena, mv_holdings *h, mv_device_use *out, 
     ways = mv_push_array(arena, uint8_t, ((uint64_t)out->count + 1) * CUTS);
     if (!places || !ways || !find_places(h, out, places))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
-    leave_out_end(h->trace, out, places);
+    leave_out_end(h, out, places);
     place_samples(out, places, ways);
     if (h->trace->notes[MV_NOTE_LOST_CALLS].count == 0)
         find_context(h, out);

@@ -144,7 +144,8 @@ bool mv_level_reserves(const mv_trace *trace)
 {
     const char *level = trace->origin.level;
 
-    return !level || strcmp(level, names[MV_LEVEL_ALL]) == 0;
+    return !level || strcmp(level, names[MV_LEVEL_ALL]) == 0 ||
+           (strcmp(level, names[MV_LEVEL_PYTORCH]) == 0 && !mv_trace_lacks_reserved(trace));
 }
 
 const char *mv_level_held(const mv_trace *trace)

@@ -69,8 +69,8 @@ mv_level_list mv_levels_of(const mv_trace *trace);
 /* What a level of that name is about, in a few words. */
 const char *mv_level_about(const char *name);
 
-/* Whether a trace has an allocator that reserves more than it gives out: PyTorch's. On the other
- * levels every block fills its segment. */
+/* Whether a trace has an allocator that reserves more than it gives out: PyTorch's, in its
+ * snapshots and in its profiler's traces. On the other levels every block fills its segment. */
 bool mv_level_reserves(const mv_trace *trace);
 
 /* The noun for what is held at the trace's level: "allocated" by PyTorch, "held by calls of CUDA"

@@ -46,6 +46,21 @@ static inline bool mv_alloc_is_active(const mv_lives *lives, uint32_t row, uint3
     return mv_alive_spans(a->birth[row], a->completed[row], event);
 }
 
+/* The stack of the event that freed a row; MV_NO_STACK: there is none of its own. Without one
+ * PyTorch writes that of the allocation. */
+static inline mv_stack_id mv_alloc_freeing_stack(const mv_lives *lives, uint32_t row)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t event = a->freed[row];
+    mv_stack_id stack;
+
+    if (mv_alloc_was_pending(lives, row) || event >= lives->events.count ||
+        lives->alloc_of[event] != row)
+        return MV_NO_STACK;
+    stack = lives->events.stack[event];
+    return stack.row == MV_EMPTY_STACK.row || stack.row == a->stack[row].row ? MV_NO_STACK : stack;
+}
+
 static inline bool mv_segment_is_held(const mv_lives *lives, uint32_t row, uint32_t event)
 {
     const mv_segment_lives *s = &lives->segments;

@@ -210,6 +210,14 @@ static inline mv_stream_id mv_alloc_stream(const mv_lives *lives, uint32_t alloc
                                            : (mv_stream_id){MV_NO_ROW};
 }
 
+/* The tag of its event; the plain one for an allocation from before the first event. */
+static inline mv_tag_id mv_alloc_tag(const mv_lives *lives, uint32_t alloc)
+{
+    uint32_t birth = lives->allocs.birth[alloc];
+
+    return birth < lives->events.count ? lives->events.tag[birth] : MV_PLAIN_TAG;
+}
+
 /* The pool of its segment; MV_NO_POOL when the file does not tell. */
 static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t alloc)
 {

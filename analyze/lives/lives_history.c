@@ -264,10 +264,11 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
                "what was allocated before the first event has stacks, so there were older ones");
 }
 
-/* A log of another allocator's calls alone shows what was there before by its frees. */
+/* A log of another allocator's calls alone shows what was there before by its frees; PyTorch's
+ * profiler has totals. */
 static const char *why_empty(const mv_lives_sweep *r)
 {
-    if (!mv_trace_allocator(r->trace) ||
+    if (!mv_trace_lacks_reserved(r->trace) ||
         mv_fact_of_device(r->trace, MV_FACT_PEAK, r->lives->device) > 0)
         return "the heap was empty before the first event";
     return "no block from before the first event was freed; others of that time cannot be seen";

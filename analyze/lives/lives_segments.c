@@ -245,6 +245,33 @@ static void guess_kinds(mv_segment_lives *s)
             s->kind[i] = s->size[i] <= MV_SMALL_SEGMENT ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
 }
 
+static bool is_at(const mv_events *e, uint32_t event, mv_action action, int64_t time_us)
+{
+    return event < e->count && e->action[event] == action && e->time_us[event] == time_us;
+}
+
+/* In traces of PyTorch's profiler bytes pass from what is reserved beyond the blocks to a block's
+ * own segment, and back (parse/tools/block_log.h). That is one moment: what is reserved is
+ * nothing else in between. */
+static void join_passed_bytes(mv_lives_sweep *r)
+{
+    mv_segment_lives *s = &r->lives->segments;
+    const mv_events *e = &r->ev;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t birth = s->birth[i], death = s->death[i];
+        if (death < e->count && e->action[death] == MV_ACTION_SEGMENT_UNMAP &&
+            is_at(e, death + 1, MV_ACTION_SEGMENT_ALLOC, e->time_us[death]))
+            s->death[i] = death + 1;
+        if (birth == 0 || birth >= e->count || e->action[birth] != MV_ACTION_SEGMENT_MAP)
+            continue;
+        if (is_at(e, birth - 1, MV_ACTION_SEGMENT_FREE, e->time_us[birth]))
+            s->birth[i] = birth - 1;
+        else if (is_at(e, birth + 1, MV_ACTION_SEGMENT_ALLOC, e->time_us[birth]))
+            s->birth[i] = birth + 1;
+    }
+}
+
 void mv_lives_settle_segments(mv_lives_sweep *r)
 {
     const mv_rankset *starts = &r->held.starts;
@@ -257,4 +284,6 @@ void mv_lives_settle_segments(mv_lives_sweep *r)
     }
     inherit_from_kin(r);
     guess_kinds(&r->lives->segments);
+    if (mv_trace_allocator(r->trace) && !mv_trace_lacks_reserved(r->trace))
+        join_passed_bytes(r);
 }

@@ -116,6 +116,10 @@ static void apply(line_search *p, const mv_level_step *step)
     p->bytes[index] += block;
     line->total += block;
     line->allocations++;
+    if (block > line->largest) {
+        line->largest = block;
+        line->tag = mv_alloc_tag(p->lives, step->row);
+    }
     if (p->bytes[index] > line->peak) {
         line->peak = p->bytes[index];
         line->peak_event = step->event;

@@ -25,6 +25,8 @@ typedef struct {
     uint32_t peak_event; /* the first event after which they did; MV_BEFORE: before the first */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
+    uint64_t largest;     /* bytes of the largest of them */
+    mv_tag_id tag;        /* of that one: its operator, and what it got */
     bool is_least;        /* sizes of some of its blocks are lower bounds (mv_alloc_lives.inexact),
                            * and so are its bytes */
     const char *group;    /* name of its group, in mv_lines_by; else NULL */

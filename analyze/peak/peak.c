@@ -103,22 +103,27 @@ static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *si
     uint32_t count = t->alive.count, parts = t->out->curve.parts;
     share *stacks = mv_push_array(scratch, share, count);
     share *ranges = mv_push_array(scratch, share, count);
+    share *tags = mv_push_array(scratch, share, count);
     uint32_t *stack = mv_push_array(scratch, uint32_t, parts);
     uint32_t *range = mv_push_array(scratch, uint32_t, parts);
+    uint32_t *tag = mv_push_array(scratch, uint32_t, parts);
 
-    if (!stacks || !ranges || !stack || !range)
+    if (!stacks || !ranges || !tags || !stack || !range || !tag)
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row = t->alive.row[i];
         stacks[i] = (share){t->out->part_of[row], a->stack[row].row, a->block[row]};
         ranges[i] = (share){t->out->part_of[row], t->annotation[i].row, a->block[row]};
+        tags[i] = (share){t->out->part_of[row], mv_alloc_tag(t->lives, row).row, a->block[row]};
     }
     find_most(scratch, stacks, count, stack);
     find_most(scratch, ranges, count, range);
+    find_most(scratch, tags, count, tag);
     for (uint32_t p = 0; p < parts; p++)
         if (site_of_part[p]) {
             t->out->sites[site_of_part[p] - 1].stack.row = stack[p];
             t->out->sites[site_of_part[p] - 1].annotation.row = range[p];
+            t->out->sites[site_of_part[p] - 1].tag.row = tag[p];
         }
     return true;
 }

@@ -25,6 +25,7 @@ typedef struct {
     mv_stack_id stack;       /* the stack with most of the bytes */
     mv_string_id annotation; /* the range in which most of the bytes were allocated, or
                               * MV_NO_STRING */
+    mv_tag_id tag;           /* of most of the bytes: their operator, and what it got */
 } mv_peak_site;
 
 typedef struct {

@@ -346,7 +346,7 @@ mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device,
 
     *out = (mv_summary){.name = name,
                         .device = device,
-                        .lacks_reserved = mv_trace_allocator(trace),
+                        .lacks_reserved = mv_trace_lacks_reserved(trace),
                         .lacks_failures = mv_recorder_of(trace)->lacks_failures,
                         .leak_stack = MV_NO_STACK};
     mv_arena_init(&scratch, arena->budget);

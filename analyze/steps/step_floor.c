@@ -19,13 +19,11 @@
  * line that allocates in each part has been repeated several times within either third. */
 #define PARTS 8
 
-/* The bytes that each event adds to what is allocated. *before is what was allocated before the
- * first event. */
-static int64_t *changes_of(mv_arena *scratch, const mv_lives *lives, int64_t *before)
+int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before)
 {
     const mv_alloc_lives *a = &lives->allocs;
     uint32_t events = lives->events.count;
-    int64_t *change = mv_push_array(scratch, int64_t, events);
+    int64_t *change = mv_push_array(arena, int64_t, events);
 
     *before = 0;
     for (uint32_t i = 0; change && i < a->count; i++) {
@@ -63,7 +61,7 @@ mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *st
     out->most = mv_push_array(arena, uint64_t, out->bins);
     out->moment = mv_push_array(arena, uint32_t, out->bins);
     mv_arena_init(&scratch, arena->budget);
-    change = changes_of(&scratch, lives, &level);
+    change = mv_level_changes(&scratch, lives, &level);
     if (!out->least || !out->most || !out->moment || !change) {
         mv_arena_release(&scratch);
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the floor of %u steps", steps->count);
@@ -294,7 +292,7 @@ static bool a_line_recurs(mv_arena *scratch, const mv_lives *lives, const mv_out
 bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer, bool *out)
 {
     uint32_t events = lives->events.count;
-    int64_t level, *change = changes_of(scratch, lives, &level);
+    int64_t level, *change = mv_level_changes(scratch, lives, &level);
 
     *out = false;
     if (!change)

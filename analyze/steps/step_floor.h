@@ -13,6 +13,10 @@
 #include "analyze/steps/steps.h"
 #include "base/search.h"
 
+/* The bytes that each event adds to what is allocated: [events.count]. *before is what was
+ * allocated before the first event. NULL when memory is out. O(events + allocations). */
+int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before);
+
 /* Bins are those of steps.h. Bins 1 to bins - 2 are whole steps. */
 typedef struct {
     uint32_t bins;    /* steps.count + 1 */

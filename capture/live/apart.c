@@ -1,7 +1,10 @@
 #include "capture/live/apart.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 /* As vfork's child it is on the stack of its caller, who waits until it ends; but it is a thread:
  * no child that anyone could wait for. Of CLONE_FILES it has nothing. */
@@ -47,14 +50,32 @@ static inline __attribute__((always_inline)) void end_here(void)
 }
 #endif
 
-__attribute__((noinline)) bool mv_apart(void (*act)(void *), void *with)
+__attribute__((noinline)) bool mv_apart(mv_apart_fn *act, void *with)
 {
     long made = clone_here();
 
     if (made == 0) {
-        act(with);
+        act(with, true);
         end_here();
         __builtin_unreachable();
     }
     return made > 0;
+}
+
+void mv_apart_or_here(mv_apart_fn *act, void *with)
+{
+    if (!mv_apart(act, with))
+        act(with, false);
+}
+
+/* A table that is a copy may be full, but none of its numbers is missed. */
+int mv_apart_open(const char *path, int flags, bool is_apart)
+{
+    long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
+
+    if (fd < 0 && errno == EMFILE && is_apart) {
+        syscall(SYS_close, STDIN_FILENO);
+        fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
+    }
+    return fd < 0 ? -errno : (int)fd;
 }

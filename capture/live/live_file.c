@@ -25,26 +25,13 @@ typedef struct {
     uint64_t at, bytes;
     void *memory; /* what was mapped */
     int error;
-    bool creates, is_apart;
+    bool creates;
 } job;
 
 static bool is_ours(const mv_live_file *file, int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
-}
-
-/* A table that is a copy may be full, but none of its numbers is missed. */
-static int open_raw(const job *j, int more)
-{
-    int flags = O_RDWR | O_APPEND | O_CLOEXEC | more;
-    long fd = syscall(SYS_openat, AT_FDCWD, j->file->path, flags, 0600);
-
-    if (fd < 0 && errno == EMFILE && j->is_apart) {
-        syscall(SYS_close, STDIN_FILENO);
-        fd = syscall(SYS_openat, AT_FDCWD, j->file->path, flags, 0600);
-    }
-    return fd < 0 ? -errno : (int)fd;
 }
 
 /* A write beyond the limit would also raise SIGXFSZ. */
@@ -114,10 +101,15 @@ static int map(job *j, int fd)
     return ESTALE;
 }
 
-static int create(const job *j)
+static int open_it(const job *j, int more, bool is_apart)
+{
+    return mv_apart_open(j->file->path, O_RDWR | O_APPEND | more, is_apart);
+}
+
+static int create(const job *j, bool is_apart)
 {
     struct stat st;
-    int fd = open_raw(j, O_CREAT | O_EXCL);
+    int fd = open_it(j, O_CREAT | O_EXCL, is_apart);
 
     if (fd < 0 || fstat(fd, &st) != 0)
         return fd;
@@ -126,10 +118,12 @@ static int create(const job *j)
     return fd;
 }
 
-static void work(void *with)
+/* Where no thread can be apart, this one is as careful as it can be. */
+static void work(void *with, bool is_apart)
 {
     job *j = with;
-    int fd = j->creates ? create(j) : open_raw(j, O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    int fd =
+        j->creates ? create(j, is_apart) : open_it(j, O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, is_apart);
 
     if (fd < 0)
         j->error = -fd;
@@ -137,19 +131,8 @@ static void work(void *with)
         j->error = ENOENT;
     else
         j->error = j->creates ? 0 : map(j, fd);
-    if (fd >= 0 && (j->is_apart || is_ours(j->file, fd)))
+    if (fd >= 0 && (is_apart || is_ours(j->file, fd)))
         syscall(SYS_close, fd);
-}
-
-/* Where no thread can be apart, this one is as careful as it can be. */
-static int done(job *j)
-{
-    j->is_apart = true;
-    if (mv_apart(work, j))
-        return j->error;
-    j->is_apart = false;
-    work(j);
-    return j->error;
 }
 
 int mv_live_file_open(mv_live_file *file)
@@ -157,7 +140,8 @@ int mv_live_file_open(mv_live_file *file)
     job j = {.file = file, .creates = true};
 
     mv_live_file_forget(file);
-    return done(&j);
+    mv_apart_or_here(work, &j);
+    return j.error;
 }
 
 static uint64_t step_at(const mv_live_file *file, uint64_t at)
@@ -174,7 +158,8 @@ static uint64_t step_at(const mv_live_file *file, uint64_t at)
 static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uint64_t bytes)
 {
     *j = (job){.file = file, .at = seen ? seen->end : 0, .bytes = bytes};
-    return done(j);
+    mv_apart_or_here(work, j);
+    return j->error;
 }
 
 /* Puts a window in place of the one that was `seen`, with that many bytes taken. False: another

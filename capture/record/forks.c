@@ -107,8 +107,7 @@ bool mv_forks_was_whole(void)
 
 /* ---- around a fork ---- */
 
-/* Whether this is the only thread; false when that cannot be known. */
-static bool is_alone(void)
+bool mv_forks_is_alone(void)
 {
     struct stat st;
     return !mv_is_confined() && stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
@@ -138,7 +137,7 @@ static void before_fork(void)
     int kept = errno;
 
     fork_state.is_forking = true;
-    fork_state.is_alone = is_alone();
+    fork_state.is_alone = mv_forks_is_alone();
     atomic_fetch_add(&mv_forks.forking, 1);
     wait_for(MV_SECTION_LOADER);
     fork_state.is_whole = wait_for(MV_SECTION_C10) && fork_state.depth[MV_SECTION_C10] == 0;

@@ -59,6 +59,9 @@ void mv_forks_leave(mv_section section);
 /* This thread has left a hook by a jump, or ends: it is not reading the loader's list any more. */
 void mv_forks_abandon(void);
 
+/* Whether this is the only thread of the process; false when that cannot be known. */
+bool mv_forks_is_alone(void);
+
 /* Whether this thread is in that section. */
 bool mv_forks_is_inside(mv_section section);
 

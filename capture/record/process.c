@@ -147,7 +147,7 @@ static void prepare(void)
         madvise(&mv_wiped, sizeof mv_wiped, MADV_WIPEONFORK);
     pthread_atfork(NULL, NULL, forked);
     mv_forks_watch();
-    mv_status_begin(getenv("MEMVIZ_STATUS"));
+    mv_status_begin(getenv("MEMVIZ_STATUS"), false);
     mv_process.has_thread_end = pthread_key_create(&mv_process.thread_end, mv_thread_end) == 0;
 }
 
@@ -206,7 +206,7 @@ static void tell_of_filter(void)
 
     if (!atomic_compare_exchange_strong(&mv_wiped.state, &filtered, MV_RECORDING_STOPPED))
         return;
-    mv_status_begin(getenv("MEMVIZ_STATUS"));
+    mv_status_begin(getenv("MEMVIZ_STATUS"), true);
     mv_status_opened(MV_STATUS_FILTERED);
 }
 

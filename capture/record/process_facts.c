@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "capture/live/apart.h"
 #include "capture/live/leb128.h"
 #include "capture/record/process.h"
 #include "capture/record/thread_state.h"
@@ -112,15 +114,24 @@ static void put_names_of_process(void)
         put_text("cwd", facts.text, FOR_THE_END);
 }
 
-/* Reads a file of /proc into facts.text; the number of bytes, or -1. */
-static long read_text(const char *path)
+/* Reads the command line into facts.text; the number of bytes, or -1. */
+static void read_command(void *with, bool is_apart)
 {
-    long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    long count = fd < 0 ? -1 : syscall(SYS_read, fd, facts.text, sizeof facts.text - 1);
+    int fd = mv_apart_open("/proc/self/cmdline", O_RDONLY, is_apart);
 
+    *(long *)with = fd < 0 ? -1 : syscall(SYS_read, fd, facts.text, sizeof facts.text - 1);
     if (fd >= 0)
         syscall(SYS_close, fd);
-    return count;
+}
+
+/* A thread apart would be a call that a filter may not know. So the number is looked at again: who
+ * has given it away has closed the file with that. */
+static void close_here(int fd, const struct stat *opened)
+{
+    struct stat now;
+
+    if (fstat(fd, &now) == 0 && now.st_dev == opened->st_dev && now.st_ino == opened->st_ino)
+        syscall(SYS_close, fd);
 }
 
 /* The file is read piece by piece: a user can be in thousands of groups. */
@@ -129,12 +140,15 @@ bool mv_facts_has_filter(uint32_t allowed)
     static const char key[] = "\nSeccomp_filters:\t";
     enum { MOST_LINE = 64 };
     char text[512];
-    long fd = allowed == UINT32_MAX
-                  ? -1
-                  : syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+    int fd = allowed == UINT32_MAX
+                 ? -1
+                 : (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+    struct stat opened = {0};
     size_t length = 0;
     const char *at = NULL;
 
+    if (fd >= 0)
+        fstat(fd, &opened);
     while (fd >= 0) {
         long count = syscall(SYS_read, fd, text + length, sizeof text - 1 - length);
         length += count > 0 ? (size_t)count : 0;
@@ -148,15 +162,16 @@ bool mv_facts_has_filter(uint32_t allowed)
         }
     }
     if (fd >= 0)
-        syscall(SYS_close, fd);
+        close_here(fd, &opened);
     return at && strtoul(at + sizeof key - 1, NULL, 10) > allowed;
 }
 
 /* The words of the command line, with a space between them. */
 static void put_command(void)
 {
-    long count = read_text("/proc/self/cmdline");
+    long count = -1;
 
+    mv_apart_or_here(read_command, &count); /* the lock of opening blocks signals */
     while (count > 0 && facts.text[count - 1] == 0)
         count--;
     for (long i = 0; i < count; i++)

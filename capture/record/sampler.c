@@ -1,7 +1,6 @@
 #include "capture/record/sampler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -14,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/live/apart.h"
 #include "capture/record/process.h"
+#include "capture/record/signals.h"
 #include "capture/wire_status.h"
 
 enum {
@@ -22,11 +23,7 @@ enum {
     END_MS = 10000,
     PAUSE_US = 100000, /* between two samples that are asked for because of refusals */
     OUT_OF_MEMORY = 2, /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
-    /* The kernel starts with a table of 64 descriptors; growing it takes some milliseconds in a
-     * program with threads. So the shim has one of the last eighth of these, or of those that the
-     * program may have. */
-    READY_FDS = 64,
-    SHARE = 8
+    MOST_COPIES = 4096 /* descriptors that are closed before; looking at one takes 50 ns */
 };
 
 static atomic_uint_fast64_t seen_devices; /* bit i: device i was in use */
@@ -42,68 +39,66 @@ static bool makes_device_memory(mv_api_action action)
     return makers >> action & 1;
 }
 
-/* Moves a descriptor to a high number, if the program may have one; else it stays where it is.
- * Programs rely on getting low numbers, and some use those that they have closed. It never stays at
- * that of a standard stream, where the program would read it or print into it: then it is closed,
- * and the result is -1. */
-static int raised(int low)
+/* What is asked of the launcher. */
+typedef struct {
+    const mv_status_told *told; /* NULL: a sample */
+    int most_ms;                /* how long to wait until it hangs up */
+} question;
+
+/* For threads that are apart alone. None of the copies is needed: another thread that closes a
+ * descriptor while this one waits is to close the last one. */
+static void close_copies(void)
 {
     struct rlimit limit;
-    int high = -1;
+    int most = MOST_COPIES;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        int most = limit.rlim_cur < READY_FDS ? (int)limit.rlim_cur : READY_FDS;
-        high = fcntl(low, F_DUPFD_CLOEXEC, most - (most + SHARE - 1) / SHARE);
-    }
-    if (high < 0 && low > STDERR_FILENO)
-        return low;
-    syscall(SYS_close, low);
-    return high;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < MOST_COPIES)
+        most = (int)limit.rlim_cur;
+    for (int i = 0; i < most; i++)
+        syscall(SYS_close, i);
 }
 
-/* A connection to the launcher; -1: none. libc's connect, poll, write and close are cancellation
- * points. */
-static int connected(void)
+/* libc's connect, poll, write and close are cancellation points. */
+static void put_question(void *with, bool is_apart)
 {
+    const question *q = with;
+    struct timespec wait = {q->most_ms / 1000, q->most_ms % 1000 * 1000000L};
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    const char *name = mv_process.settings.sampler;
-    size_t length = strlen(name);
-    int link;
+    size_t length = strlen(mv_process.settings.sampler);
+    struct pollfd link = {0};
 
-    if (length == 0 || mv_is_confined())
-        return -1;
-    memcpy(to.sun_path + 1, name, length);
-    link = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    link = link < 0 ? link : raised(link);
-    if (link < 0 ||
-        syscall(SYS_connect, link, &to, offsetof(struct sockaddr_un, sun_path) + 1 + length) == 0)
-        return link;
-    syscall(SYS_close, link);
-    return -1;
+    (void)is_apart; /* mv_apart alone calls it */
+    close_copies();
+    memcpy(to.sun_path + 1, mv_process.settings.sampler, length);
+    link.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (link.fd < 0 ||
+        syscall(SYS_connect, link.fd, &to, offsetof(struct sockaddr_un, sun_path) + 1 + length))
+        return;
+    if (q->told)
+        syscall(SYS_sendto, link.fd, q->told, sizeof *q->told, MSG_NOSIGNAL, NULL, 0);
+    if (q->most_ms > 0)
+        syscall(SYS_ppoll, &link, 1, &wait, NULL, 0);
 }
 
-/* Waits until the launcher hangs up; not at all with 0. */
+static void put_apart(question q)
+{
+    mv_signals signals;
+
+    if (!mv_process.settings.sampler[0] || mv_is_confined())
+        return;
+    signals = mv_signals_block();
+    mv_apart(put_question, &q);
+    mv_signals_restore(signals);
+}
+
 static void ask(int most_ms)
 {
-    struct timespec wait = {most_ms / 1000, most_ms % 1000 * 1000000L};
-    struct pollfd link = {.fd = connected()};
-
-    if (link.fd < 0)
-        return;
-    if (most_ms > 0)
-        syscall(SYS_ppoll, &link, 1, &wait, NULL, 0);
-    syscall(SYS_close, link.fd);
+    put_apart((question){.most_ms = most_ms});
 }
 
 void mv_sampler_tell(int error)
 {
-    mv_status_told told = {MV_STATUS_MARK, error};
-    int link = connected();
-
-    if (link < 0)
-        return;
-    syscall(SYS_sendto, link, &told, sizeof told, MSG_NOSIGNAL, NULL, 0);
-    syscall(SYS_close, link);
+    put_apart((question){.told = &(mv_status_told){MV_STATUS_MARK, error}});
 }
 
 /* Children of a fork inherit the handler, but not the device. */

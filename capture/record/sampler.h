@@ -5,9 +5,11 @@
  *     the end, and that of a context         likewise: what is in use goes then
  *
  * The launcher listens on a socket that $MEMVIZ_SAMPLER names (abstract, of this machine); it takes
- * a sample for whoever connects, and then hangs up. Without one nothing happens. Nothing is sent,
- * and no descriptor stays open. The wait is a poll under no lock, outside of CUDA; with a launcher
- * that is stopped it ends after a second, at the end after ten. */
+ * a sample for whoever connects, and then hangs up. Without one nothing happens. The socket is that
+ * of a thread with descriptors of its own (live/apart.h): the program has none of it, and nothing
+ * is asked where there can be no such thread. The wait is under no lock, outside of CUDA, and with
+ * all signals blocked; with a launcher that is stopped it ends after a second, at the end after
+ * ten. */
 #ifndef MV_SAMPLER_H
 #define MV_SAMPLER_H
 

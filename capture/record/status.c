@@ -10,7 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/live/apart.h"
 #include "capture/live/confined.h"
+#include "capture/record/forks.h"
 #include "capture/record/sampler.h"
 #include "capture/wire_status.h"
 
@@ -35,37 +37,49 @@ static bool is_launchers(int fd, uint64_t word)
            found == word;
 }
 
-static void map(const char *path, uint64_t word)
+typedef struct {
+    char path[MV_STATUS_PATH];
+    uint64_t word;
+    void *memory; /* what was mapped, or MAP_FAILED */
+} search;
+
+static void map(void *with, bool is_apart)
 {
+    search *s = with;
     struct stat st;
-    void *memory;
-    int fd = stat(path, &st) == 0 && is_nameless(&st)
-                 ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+    int fd = stat(s->path, &st) == 0 && is_nameless(&st)
+                 ? mv_apart_open(s->path, O_RDWR | O_NONBLOCK, is_apart)
                  : -1;
 
     if (fd < 0)
         return;
-    memory = is_launchers(fd, word)
-                 ? mmap(NULL, MV_STATUS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                 : MAP_FAILED;
+    s->memory = mmap(NULL, MV_STATUS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (s->memory != MAP_FAILED && !is_launchers(fd, s->word)) {
+        munmap(s->memory, MV_STATUS_BYTES);
+        s->memory = MAP_FAILED;
+    }
     syscall(SYS_close, fd);
-    if (memory == MAP_FAILED)
-        return;
-    page = memory;
-    atomic_fetch_add(&page->loaded, 1);
 }
 
-void mv_status_begin(const char *where)
+void mv_status_begin(const char *where, bool is_filtered)
 {
     const char *colon = where ? strrchr(where, ':') : NULL;
-    char path[MV_STATUS_PATH];
     size_t length = colon ? (size_t)(colon - where) : 0;
+    search s = {.memory = MAP_FAILED};
 
-    if (page || !length || length >= sizeof path)
+    if (page || !length || length >= sizeof s.path)
         return;
-    memcpy(path, where, length);
-    path[length] = 0;
-    map(path, strtoull(colon + 1, NULL, 16));
+    memcpy(s.path, where, length);
+    s.word = strtoull(colon + 1, NULL, 16);
+    /* Alone it is nearly always: the shim is loaded with the program. */
+    if (is_filtered || mv_forks_is_alone())
+        map(&s, false);
+    else
+        mv_apart_or_here(map, &s);
+    if (s.memory == MAP_FAILED)
+        return;
+    page = s.memory;
+    atomic_fetch_add(&page->loaded, 1);
 }
 
 /* A process with a filter makes no call here that the loader does not make. */

@@ -2,9 +2,12 @@
 #ifndef MV_STATUS_H
 #define MV_STATUS_H
 
+#include <stdbool.h>
+
 /* Maps the launcher's page, if it is there and was not mapped before. `where` is $MEMVIZ_STATUS,
- * and may be NULL. */
-void mv_status_begin(const char *where);
+ * and may be NULL. All signals are blocked, unless a filter is there, which allows the loader's
+ * calls alone. */
+void mv_status_begin(const char *where, bool is_filtered);
 
 /* The first event has come: 0 when the recording was begun, else an errno number or
  * MV_STATUS_FILTERED. */

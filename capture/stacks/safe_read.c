@@ -1,6 +1,8 @@
 #include "capture/stacks/safe_read.h"
 
+#include "capture/live/apart.h"
 #include "capture/live/confined.h"
+#include "capture/record/signals.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -8,18 +10,34 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Sandboxes refuse process_vm_readv, even on the own process. libc's calls would be points at which
- * a thread can be canceled. */
-static bool peek_by_file(uint64_t address, void *out, size_t bytes)
+typedef struct {
+    uint64_t address;
+    void *out;
+    size_t bytes;
+    bool is_read;
+} peek;
+
+/* libc's calls would be points at which a thread can be canceled. */
+static void read_file(void *with, bool is_apart)
 {
-    long file = syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    long got;
+    peek *p = with;
+    int file = mv_apart_open("/proc/self/mem", O_RDONLY, is_apart);
 
     if (file < 0)
-        return false;
-    got = syscall(SYS_pread64, file, out, bytes, (off_t)address);
+        return;
+    p->is_read = syscall(SYS_pread64, file, p->out, p->bytes, (off_t)p->address) == (long)p->bytes;
     syscall(SYS_close, file);
-    return got == (long)bytes;
+}
+
+/* Sandboxes refuse process_vm_readv, even on the own process. */
+static bool peek_by_file(uint64_t address, void *out, size_t bytes)
+{
+    peek p = {address, out, bytes, false};
+    mv_signals signals = mv_signals_block();
+
+    mv_apart_or_here(read_file, &p);
+    mv_signals_restore(signals);
+    return p.is_read;
 }
 
 bool mv_peek(uint64_t address, void *out, size_t bytes)

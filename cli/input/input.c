@@ -5,6 +5,7 @@
 #include "analyze/events/recorder.h"
 #include "analyze/levels/levels.h"
 #include "analyze/lives/position.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/kept_files.h"
 #include "cli/progress.h"
@@ -54,6 +55,19 @@ static bool is_for(const mv_command *command, const mv_trace *trace)
     return !mv_trace_allocator(trace) ||
            (command->run != mv_cmd_whatif && command->run != mv_cmd_fragmentation &&
             command->run != mv_cmd_oom && command->run != mv_cmd_ledger);
+}
+
+static void refuse_for(const mv_command *command, const mv_trace *trace, mv_err *err)
+{
+    const mv_recorder *recorder = mv_recorder_of(trace);
+    bool is_of_other = mv_trace_lacks_reserved(trace);
+
+    mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s needs %s; this file is from %s", command->name,
+            command->run == mv_cmd_ledger ? "CUDA calls (memviz run records them)"
+            : is_of_other                 ? "PyTorch's allocator"
+                                          : "segments and settings of PyTorch's allocator "
+                                            "(torch.cuda.memory._dump_snapshot() writes them)",
+            is_of_other ? recorder->allocator : recorder->writer);
 }
 
 bool mv_input_is_file(const mv_cli *cli, const char *path)
@@ -110,11 +124,7 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code == MV_OK && adds_up(cli->command))
         mv_sums_check(trace, &err);
     if (err.code == MV_OK && !is_for(cli->command, trace))
-        mv_fail(&err, MV_ABSENT, MV_NO_OFFSET, "%s needs %s; this file is from %s",
-                cli->command->name,
-                cli->command->run == mv_cmd_ledger ? "CUDA calls (memviz run records them)"
-                                                   : "PyTorch's allocator",
-                mv_recorder_of(trace)->allocator);
+        refuse_for(cli->command, trace, &err);
     if (err.code != MV_OK)
         mv_complain(path, &err);
     else if (cli->command->run != mv_cmd_info) /* which reports all notes */
@@ -145,14 +155,15 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace)
 bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end)
 {
     uint32_t count = mv_trace_devices(trace);
+    char contained[MV_DEVICES_TEXT];
 
     *first = 0;
     *end = count;
     if (cli->options.device == MV_ALL_DEVICES)
         return true;
     if (cli->options.device >= count) {
-        mv_complain_of(mv_input_name(cli), "no device %lld; the file has %u",
-                       (long long)cli->options.device, count);
+        mv_complain_of(mv_input_name(cli), "no device %lld; the file contains %s",
+                       (long long)cli->options.device, mv_devices_text(contained, count));
         return false;
     }
     *first = (uint32_t)cli->options.device;

@@ -2,6 +2,7 @@
 
 #include "analyze/ranks/summary_bytes.h"
 #include "base/side_by_side.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "parse/model/sums.h"
@@ -18,12 +19,15 @@ typedef struct {
 static mv_code keep_named(mv_rank_file *file, int64_t device)
 {
     uint32_t kept = 0;
+    char contained[MV_DEVICES_TEXT];
 
     for (uint32_t i = 0; i < file->count; i++)
         if (device == MV_ALL_DEVICES || file->summaries[i].device == device)
             file->summaries[kept++] = file->summaries[i];
     if (kept == 0 && file->count > 0)
-        return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET, "no device %lld", (long long)device);
+        return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET, "no device %lld; the file contains %s",
+                       (long long)device,
+                       mv_devices_text(contained, file->summaries[file->count - 1].device + 1));
     file->count = kept;
     return MV_OK;
 }

@@ -257,6 +257,12 @@ static inline mv_value mv_value_if(bool is_there, mv_value value)
     return is_there ? value : mv_value_of(MV_VALUE_ABSENT);
 }
 
+/* The text; absent for MV_NO_STRING. */
+static inline mv_value mv_value_known(const mv_trace *trace, mv_string_id id)
+{
+    return mv_value_if(id.row != MV_NO_ROW, mv_value_string(trace, id));
+}
+
 /* ---- fields and tables ------------------------------------------------------------------- */
 
 typedef struct {

@@ -122,6 +122,28 @@ static struct MHD_Response *response_of(const mv_server *server, const mv_serve_
     return response;
 }
 
+/* The length of what is asked for, query included, which answer_request gets as *state. */
+static void *measure(void *user, const char *asked, struct MHD_Connection *connection)
+{
+    (void)user, (void)connection;
+    return (void *)strlen(asked); // NOLINT: a number
+}
+
+/* What has a NUL in it looks like something that ends there. It and the version lie in one buffer,
+ * the line of the request, with blanks between them of which one is a NUL now; where they do not,
+ * nothing is known. */
+static bool is_whole(const char *path, size_t length, const char *version)
+{
+    uintptr_t from = (uintptr_t)path + length, to = (uintptr_t)version;
+
+    if (to <= from || to - from > BYTES_OF_CONNECTION)
+        return true;
+    for (const char *at = path + length + 1; at < version; at++)
+        if (*at != ' ')
+            return false;
+    return true;
+}
+
 static enum MHD_Result answer_request(void *user, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *upload, size_t *upload_bytes, void **state)
@@ -129,7 +151,7 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *connect
     const mv_server *server = user;
 #define HEADER(name) server->lookup_connection_value(connection, MHD_HEADER_KIND, name)
     mv_serve_request request = {.method = method,
-                                .path = path,
+                                .path = is_whole(path, (size_t)*state, version) ? path : "",
                                 .host = HEADER("Host"),
                                 .origin = HEADER("Origin"),
                                 .range = HEADER("Range"),
@@ -139,7 +161,7 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *connect
     struct MHD_Response *response;
     enum MHD_Result result;
 
-    (void)version, (void)upload, (void)upload_bytes, (void)state;
+    (void)upload, (void)upload_bytes;
     mv_serve_answer_make(server->site, &request, &answer);
     response = response_of(server, &answer);
     if (!response)
@@ -235,8 +257,8 @@ mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err)
         MHD_OPTION_LISTEN_SOCKET, server->listening, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SECONDS_OF_SILENCE,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)BYTES_OF_CONNECTION,
-        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_EXTERNAL_LOGGER, take_breath,
-        NULL, MHD_OPTION_END);
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_escapes, NULL, MHD_OPTION_URI_LOG_CALLBACK, measure,
+        NULL, MHD_OPTION_EXTERNAL_LOGGER, take_breath, NULL, MHD_OPTION_END);
     return server->daemon ? MV_OK : mv_fail(err, MV_IO, MV_NO_OFFSET, "libmicrohttpd cannot start");
 }
 

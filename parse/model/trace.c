@@ -110,9 +110,9 @@ const char *mv_kind_code_name(mv_kind kind, uint8_t code)
 
 const char *mv_format_name(mv_format format)
 {
-    static const char *const names[] = {"none", "pickle", "msgpack", "msgpack",
-                                        "bin",  "rmm",    "xplane",  "pprof"};
-    return names[format <= MV_FORMAT_PPROF ? format : MV_FORMAT_NONE];
+    static const char *const names[] = {"none", "pickle", "msgpack", "msgpack", "bin",
+                                        "rmm",  "xplane", "pprof",   "kineto"};
+    return names[format <= MV_FORMAT_KINETO ? format : MV_FORMAT_NONE];
 }
 
 const char *mv_note_name(mv_note_code code)
@@ -244,11 +244,18 @@ bool mv_trace_may_be_captured(const mv_trace *trace)
 
 const char *mv_trace_allocator(const mv_trace *trace)
 {
-    static const char *const known[] = {"rmm", "xla", "jax"};
+    static const char *const known[] = {"rmm", "xla", "jax", "pytorch"};
     const char *name = mv_fact_find(trace, MV_FACT_ALLOCATOR);
 
     for (unsigned i = 0; name && i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0)
             return known[i];
     return NULL;
+}
+
+bool mv_trace_lacks_reserved(const mv_trace *trace)
+{
+    const char *allocator = mv_trace_allocator(trace);
+
+    return allocator && strcmp(allocator, "pytorch") != 0;
 }

@@ -145,7 +145,11 @@ typedef struct {
       .msgpack = "forward_stack")                                                                 \
     X(T, 7, cpp, STACK, MV_NO_ROW, "cpp_frames (PyTorch 2.0), as text frames", .is_rare = true,   \
       .msgpack = "cpp_stack")                                                                     \
-    X(T, 8, pool, POOL, MV_NO_ROW, "pool_id, since PyTorch 2.12", .is_rare = true)
+    X(T, 8, pool, POOL, MV_NO_ROW, "pool_id, since PyTorch 2.12", .is_rare = true)                \
+    X(T, 9, op, STRING, MV_NO_ROW, "operator that the event is of, by the profiler",              \
+      .is_rare = true, .since = "0.2")                                                            \
+    X(T, 10, shapes, STRING, MV_NO_ROW, "what the operator got: \"[64,10] bf16\"",                \
+      .is_rare = true, .since = "0.2")
 typedef struct {
     uint32_t count;
     MV_TAG_COLUMNS(MV_COLUMN_MEMBER, )
@@ -495,7 +499,8 @@ typedef enum {
     MV_FORMAT_BIN,
     MV_FORMAT_RMM,    /* the log of RMM, CSV */
     MV_FORMAT_XPLANE, /* XLA's profile */
-    MV_FORMAT_PPROF   /* JAX's device memory profile */
+    MV_FORMAT_PPROF,  /* JAX's device memory profile */
+    MV_FORMAT_KINETO  /* a trace of torch.profiler */
 } mv_format;
 
 /* Where the trace came from. Not part of what `convert` keeps. */
@@ -643,10 +648,15 @@ static inline bool mv_trace_lacks_heap(const mv_trace *trace)
     return trace->notes[MV_NOTE_NO_HEAP].count > 0 && trace->segments.count == 0;
 }
 
-/* The allocator whose blocks a file of another tool has: "rmm", "xla", "jax" (docs/other-files.md).
- * Then each block fills a segment of its own. NULL for PyTorch's allocator, and for captures. */
+/* The allocator whose blocks a file of another tool has: "rmm", "xla", "jax" (docs/other-files.md),
+ * or "pytorch" for a trace of its profiler (docs/kineto.md). Then each block fills a segment of its
+ * own. NULL for PyTorch's snapshots, and for captures. */
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);
+
+/* Whether the file does not say how much its allocator had reserved: reserved and allocated are the
+ * same in the model then. Of other tools' files those of PyTorch's profiler say it. */
+bool mv_trace_lacks_reserved(const mv_trace *trace);
 
 /* Facts of a file of XLA for each device, whose number is at the end: the most that its allocator
  * had allocated at once, and the same when that was before the first event. */

@@ -132,7 +132,7 @@ static uint32_t event_pairs(const mv_tags *t, const mv_events *e, uint32_t i, ui
            has_string(t->compile_context[tag]) + has_string(t->user_metadata[tag]) +
            has_string(t->internal_metadata[tag]) + (t->pool[tag].row != MV_NO_ROW) +
            has_stack(e->stack[i]) + has_stack(t->forward[tag]) + has_stack(t->cpp[tag]) +
-           has_string(t->category[tag]);
+           has_string(t->category[tag]) + has_string(t->op[tag]) + has_string(t->shapes[tag]);
 }
 
 static void pack_event(mv_packing *w, const mv_events *e, uint32_t i)
@@ -161,6 +161,8 @@ static void pack_event(mv_packing *w, const mv_events *e, uint32_t i)
     pack_lines(w, "forward_frames", t->forward[tag]);
     pack_lines(w, "cpp_frames", t->cpp[tag]);
     pack_string(w, "category", t->category[tag]);
+    pack_string(w, "op", t->op[tag]);
+    pack_string(w, "shapes", t->shapes[tag]);
 }
 
 static void pack_events(mv_packing *w, const mv_events *e)

@@ -15,6 +15,10 @@
 #define PAD           32
 #define STORED_BUFFER (128u << 10)
 
+/* Of zeros that cost no disk, but each reader's time. Recordings that memviz writes have holes of
+ * 64 MiB at most, where space is reserved for what comes next. */
+#define MOST_HOLES (1u << 30)
+
 typedef enum { PLAIN, GZIP, ZSTD } compression;
 
 struct mv_source_state {
@@ -317,6 +321,31 @@ static int open_any(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Bytes of a file that were never written, up to MOST_HOLES and a hole; 0 where the file system
+ * cannot tell. */
+static uint64_t holes_of(int fd, off_t bytes)
+{
+    uint64_t holes = 0;
+#ifdef SEEK_HOLE
+    off_t here = lseek(fd, 0, SEEK_CUR), at = 0;
+
+    while (here >= 0 && at < bytes && holes <= MOST_HOLES) {
+        off_t hole = lseek(fd, at, SEEK_HOLE);
+        if (hole < 0 || hole >= bytes)
+            break;
+        at = lseek(fd, hole, SEEK_DATA);
+        if (at < 0)
+            at = bytes;
+        holes += (uint64_t)(at - hole);
+    }
+    if (here >= 0)
+        lseek(fd, here, SEEK_SET);
+#else
+    (void)fd, (void)bytes;
+#endif
+    return holes;
+}
+
 static mv_code open_by(int (*opens)(const char *), mv_arena *arena, const char *path,
                        mv_source *source, mv_err *err)
 {
@@ -328,13 +357,19 @@ static mv_code open_by(int (*opens)(const char *), mv_arena *arena, const char *
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input");
     s->fd = opens(path);
     if (s->fd < 0)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s",
-                       s->fd == NOT_REGULAR ? "not a regular file" : strerror(errno));
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s%s",
+                       s->fd == NOT_REGULAR ? "not a regular file" : strerror(errno),
+                       strstr(path, "://") ? ": memviz reads files; download it first" : "");
     source->state = s;
     if (fstat(s->fd, &st) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
     if (S_ISDIR(st.st_mode))
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(EISDIR));
+    if (S_ISREG(st.st_mode) && holes_of(s->fd, st.st_size) > MOST_HOLES)
+        return mv_fail(
+            err, MV_IO, MV_NO_OFFSET,
+            "more than 1 GiB of it was never written (holes): is a download or a copy of "
+            "it unfinished?");
     s->stored = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : UINT64_MAX;
     return start(arena, source, s, err);
 }

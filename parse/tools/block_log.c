@@ -3,6 +3,7 @@
 #include "base/grow.h"
 #include "base/numbers.h"
 #include "base/sort.h"
+#include "parse/model/sums.h"
 #include "parse/tools/block_balance.h"
 
 enum { MOST_SKEW_US = 1000000 }; /* times of threads are put in order within this */
@@ -29,6 +30,7 @@ static mv_event_row row_of(mv_block_log *log, const mv_block_entry *entry)
 
     row.addr = entry->addr;
     row.stream = mv_build_stream(log->build, entry->stream);
+    row.tag = entry->tag;
     row.time_us = ordered_us(log, entry->time_us);
     row.stack = entry->stack;
     row.call = entry->stack.row == MV_NO_ROW || entry->stack.row == MV_EMPTY_STACK.row
@@ -94,7 +96,7 @@ static bool place_made(mv_block_log *log, mv_block *blocks, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         if (!blocks[i].is_made)
             continue;
-        if (blocks[i].bytes > UINT64_MAX - log->next_address)
+        if (blocks[i].bytes > MV_BLOCK_LOG_CACHE - log->next_address)
             return false;
         blocks[i].addr = log->next_address;
         log->next_address += blocks[i].bytes;
@@ -120,6 +122,7 @@ static void write_action(mv_block_log *log, const mv_block_balance *found,
     if (!action->is_own) {
         entry.stack = MV_NO_STACK;
         entry.stream = 0;
+        entry.tag = MV_PLAIN_TAG;
     }
     if (action->kind == MV_BLOCK_ACTION_ALLOC)
         write_alloc(log, &entry);
@@ -127,19 +130,99 @@ static void write_action(mv_block_log *log, const mv_block_balance *found,
         write_free(log, &entry);
 }
 
+/* ---- what is reserved ---------------------------------------------------------------------- */
+
+/* What is reserved beyond all blocks after an entry; MV_NO_BYTES: it does not tell. */
+static uint64_t cached_after(const mv_block_entry *e)
+{
+    if (!e->has_reserved || !e->has_total || e->reserved >= MV_SUM_LIMIT ||
+        e->total >= MV_SUM_LIMIT || e->bytes >= MV_SUM_LIMIT)
+        return MV_NO_BYTES;
+    return e->reserved > e->total ? e->reserved - e->total : 0;
+}
+
+/* Before the first entry that tells it as much was reserved as after it, so that there were more or
+ * fewer bytes beyond the blocks by what the entry itself took or gave; but nothing, where nothing
+ * was allocated. */
+static void begin_cache(mv_block_log *log)
+{
+    const mv_block_step *s = log->steps, *end = s + log->step_count;
+
+    log->cached = 0;
+    while (s < end && cached_after(&s->entry) == MV_NO_BYTES)
+        s++;
+    if (s == end || (s->kind == MV_BLOCK_STEP_ALLOC && s->entry.total == s->entry.bytes))
+        return;
+    log->cached = cached_after(&s->entry);
+    if (s->kind == MV_BLOCK_STEP_ALLOC)
+        log->cached += s->entry.bytes;
+    else if (s->kind == MV_BLOCK_STEP_FREE)
+        log->cached -= log->cached < s->entry.bytes ? log->cached : s->entry.bytes;
+}
+
+/* Makes the bytes beyond the blocks so many; MV_NO_BYTES: as many as they are. */
+static void set_cache(mv_block_log *log, int64_t time_us, uint64_t cached)
+{
+    bool is_more = cached > log->cached;
+    uint64_t low = is_more ? log->cached : cached;
+    mv_block_entry entry = {.time_us = time_us, .addr = MV_BLOCK_LOG_CACHE + low};
+    mv_event_row row;
+
+    entry.stack = MV_NO_STACK;
+    if (cached == log->cached || cached == MV_NO_BYTES)
+        return;
+    row = row_of(log, &entry);
+    add(log, &row, is_more ? MV_ACTION_SEGMENT_MAP : MV_ACTION_SEGMENT_UNMAP,
+        is_more ? cached - low : log->cached - low);
+    log->cached = cached;
+}
+
+/* What an entry led to. The segments never add up to more than what is reserved before or after it:
+ * bytes go before blocks come, and come after blocks went. Once its own block is there, they add up
+ * to what it tells. */
+static uint64_t write_step(mv_block_log *log, const mv_block_balance *found, uint32_t at,
+                           uint64_t next)
+{
+    int64_t time_us = log->steps[at].entry.time_us;
+    uint64_t cached = cached_after(&log->steps[at].entry);
+
+    if (cached < log->cached)
+        set_cache(log, time_us, cached);
+    for (; next < found->action_count && found->actions[next].at == at; next++) {
+        const mv_block_action *action = &found->actions[next];
+        if (action->is_own && action->kind == MV_BLOCK_ACTION_ALLOC)
+            set_cache(log, time_us, cached);
+        write_action(log, found, action);
+    }
+    set_cache(log, time_us, cached);
+    return next;
+}
+
+static void hold_cache(mv_block_log *log)
+{
+    mv_block_entry rest = {.addr = MV_BLOCK_LOG_CACHE, .bytes = log->cached};
+
+    rest.stack = MV_NO_STACK;
+    if (log->cached > 0)
+        hold(log, &rest, 0, MV_NO_CALL);
+}
+
 /* Writes the list whose entries are there. */
 static void write_list(mv_block_log *log)
 {
     mv_arena own;
     mv_block_balance found;
+    uint64_t next = 0;
 
     if (log->step_count == 0 || log->failed)
         return;
     mv_arena_init(&own, log->scratch->budget);
     log->failed |= !mv_block_balance_find(&own, log->build, log->steps, log->step_count, &found) ||
                    !place_made(log, found.blocks, found.count);
-    for (uint64_t i = 0; !log->failed && i < found.action_count && log->build->code == MV_OK; i++)
-        write_action(log, &found, &found.actions[i]);
+    begin_cache(log);
+    for (uint32_t i = 0; !log->failed && i < log->step_count && log->build->code == MV_OK; i++)
+        next = write_step(log, &found, i, next);
+    hold_cache(log);
     for (uint32_t i = 0; !log->failed && i < found.count; i++) {
         mv_block *b = &found.blocks[i];
         mv_block_entry entry = {.addr = b->addr, .bytes = b->bytes, .stack = MV_NO_STACK};
@@ -212,10 +295,35 @@ void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t
     mv_build_segment(build, &segment);
 }
 
+/* The segment of what is reserved beyond the blocks. */
+static void add_cache(mv_build *b, const mv_live_holding *h)
+{
+    mv_segment_row segment = MV_SEGMENT_ROW;
+    mv_block_row block = MV_BLOCK_ROW;
+
+    block.address = segment.address = h->addr;
+    block.size = segment.total_size = h->size;
+    block.state = MV_BLOCK_INACTIVE;
+    segment.device = (int32_t)h->list;
+    segment.stream = mv_build_stream(b, 0);
+    segment.kind = MV_SEGMENT_LARGE;
+    segment.pool = MV_DEFAULT_POOL;
+    segment.requested = 0;
+    segment.is_expandable = 1;
+    segment.first_block = b->trace->blocks.count;
+    segment.blocks = 1;
+    mv_build_block(b, &block);
+    mv_build_segment(b, &segment);
+}
+
 static void add_final(mv_build *b, const mv_live_holding *h)
 {
     uint64_t requested = h->order ? b->events.size[h->order - 1] : h->size, stream = 0;
 
+    if (h->addr >= MV_BLOCK_LOG_CACHE && h->list != MV_BLOCK_LOG_HOST && !h->order) {
+        add_cache(b, h);
+        return;
+    }
     if (h->order)
         stream = b->trace->streams.value[b->events.stream[h->order - 1].row];
     mv_block_log_final(b, h->list == MV_BLOCK_LOG_HOST ? -1 : (int32_t)h->list, h->addr, h->size,

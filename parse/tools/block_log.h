@@ -1,7 +1,8 @@
 /* From the log of an allocator that tells of its blocks alone to the rows of a trace: RMM's log,
  * XLA's profile (docs/other-files.md).
  *
- * What such an allocator took from the device is not known, so each block is a segment of its own:
+ * Which bytes such an allocator took from the device is not known, so each block is a segment of
+ * its own:
  *
  *     mv_block_log_begin(&log, ...)        once
  *     mv_block_log_device(&log, 0)         for each device, then for MV_BLOCK_LOG_HOST
@@ -29,6 +30,10 @@
 /* Blocks without an address have one from here on, as levels have (analyze/levels). */
 #define MV_BLOCK_LOG_ADDRESS ((uint64_t)1 << 62)
 
+/* What the allocator has reserved beyond its blocks begins here, where entries tell it: one segment
+ * that grows and shrinks (SEGMENT_MAP, SEGMENT_UNMAP), so that all segments add up to that. */
+#define MV_BLOCK_LOG_CACHE ((uint64_t)1 << 63)
+
 typedef struct {
     int64_t time_us;
     uint64_t addr;
@@ -39,6 +44,9 @@ typedef struct {
     uint32_t allocator; /* from 0 on, where a list has several */
     bool has_total;
     uint64_t total; /* what the allocator had allocated after the event, as the log says */
+    bool has_reserved;
+    uint64_t reserved; /* what it had taken from the device then */
+    mv_tag_id tag;
 } mv_block_entry;
 
 /* An entry as it is kept. */
@@ -55,6 +63,7 @@ typedef struct {
     mv_live_holdings held; /* `order` is the event of the ALLOC, plus 1; 0: before the first */
     uint32_t list;
     uint32_t devices; /* one more than the largest */
+    uint64_t cached;  /* bytes that the list has reserved beyond its blocks */
     int64_t last_us;
     uint64_t next_address;
     mv_block_step *steps; /* [count] of the list */

@@ -41,6 +41,8 @@
     X(FORWARD_FRAMES, "forward_frames")             \
     X(CPP_FRAMES, "cpp_frames")                     \
     X(CATEGORY, "category")                         \
+    X(OP, "op")                                     \
+    X(SHAPES, "shapes")                             \
     X(NAME, "name")                                 \
     X(FILENAME, "filename")                         \
     X(LINE, "line")                                 \

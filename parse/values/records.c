@@ -167,6 +167,10 @@ static bool event_field(mv_machine *m, const mv_value *key, const mv_value *v, v
         return take_text(m, word, v, &tag->internal_metadata);
     case MV_WORD_CATEGORY:
         return take_text(m, word, v, &tag->category);
+    case MV_WORD_OP:
+        return take_text(m, word, v, &tag->op);
+    case MV_WORD_SHAPES:
+        return take_text(m, word, v, &tag->shapes);
     case MV_WORD_POOL_ID:
         return take_pool(m, word, v, &tag->pool);
     case MV_WORD_FORWARD_FRAMES:

@@ -14,6 +14,8 @@ NATIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
 class Error(RuntimeError):
     """What memviz could not do, in one line."""
 
+    __module__ = "memviz"  # the name that tracebacks have
+
 
 def program() -> str:
     """The path of the program: $MEMVIZ_PROGRAM, else the one that came with this package, else the

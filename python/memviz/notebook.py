@@ -9,7 +9,7 @@ import tempfile
 from typing import Any, NoReturn, Optional
 
 from .page import shell_of_notebook, show
-from .native import run
+from .native import Error, run
 from .recording import record
 
 
@@ -60,9 +60,14 @@ def load(shell: Any) -> None:
     def memviz(line: str, cell: Optional[str] = None) -> None:
         """%%memviz [-o FILE] [--max-entries N] [--stacks python|all|none] [--height PIXELS]: records
         the cell and shows its memory. %memviz ARGUMENTS: runs the program memviz."""
-        if cell is None:
-            run_line(line)
-        else:
-            record_cell(shell, line, cell)
+        from IPython.core.error import UsageError
+
+        try:
+            if cell is None:
+                run_line(line)
+            else:
+                record_cell(shell, line, cell)
+        except Error as why:  # without a traceback
+            raise UsageError(f"{'%memviz' if cell is None else '%%memviz'}: {why}") from None
 
     shell.register_magic_function(memviz, "line_cell", "memviz")

@@ -7,7 +7,7 @@ import sys
 from typing import Any, List, Optional
 
 from . import marks
-from .native import Path, shown
+from .native import Error, Path, shown
 from .torch_memory import History, snapshot, torch_with_cuda
 
 MOST_OOM_SNAPSHOTS = 10  # of one recording: programs that look for a batch size run out of memory often
@@ -43,7 +43,10 @@ class record(contextlib.ContextDecorator):
         return re.sub("%([prh%])", lambda found: words[found[1]], self.name)
 
     def __enter__(self) -> "record":
-        torch = torch_with_cuda("memviz.record")
+        try:
+            torch = torch_with_cuda("memviz.record")
+        except Error as why:
+            raise why.with_traceback(None) from None  # how we found out tells the user nothing
         history = History(self.max_entries, self.stacks)
         history.start()
         self.histories.append(history)

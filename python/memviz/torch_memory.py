@@ -1,5 +1,6 @@
 """PyTorch's recorder and its snapshots."""
 
+import importlib
 import inspect
 import os
 import pickle
@@ -11,13 +12,23 @@ from .native import Error, Path
 
 
 def torch_with_cuda(what: str) -> Any:
-    """The module torch, if the program has imported it and sees a device."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        raise Error(f"{what}: torch is not imported, so there is no memory of PyTorch to look at")
+    """The module torch, which is imported if the program has not done so, if it sees a device."""
+    torch = sys.modules.get("torch") or imported(what)
     if not torch.cuda.is_available():
         raise Error(f"{what}: PyTorch {torch.__version__} sees no CUDA device here")
     return torch
+
+
+def imported(what: str) -> Any:
+    try:
+        return importlib.import_module("torch")
+    except ModuleNotFoundError as why:
+        if why.name != "torch":
+            raise Error(f"{what}: PyTorch cannot be imported: {why}") from None
+        raise Error(f"{what}: PyTorch (torch) is not installed for {sys.executable}: use the Python that trains, or "
+                    "install PyTorch; a program without PyTorch is recorded by: memviz run -- CMD") from None
+    except Exception as why:  # such as a library of CUDA that is missing
+        raise Error(f"{what}: PyTorch cannot be imported: {' '.join(str(why).split())}") from None
 
 
 def snapshot(path: Path) -> str:

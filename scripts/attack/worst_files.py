@@ -638,6 +638,50 @@ def xplane_lost(n):
     return "pb", xplane_of(b"GPU_0_bfc", ((1 << 40) + 511 * i for i in range(n // 2))), n
 
 
+def kineto(lines):
+    return "json", b"[" + b",".join(lines) + b"]"
+
+
+def kineto_range(name, begin, length, category=b"cpu_op", more=b""):
+    return b'{"cat":"%s","name":"%s","pid":1,"tid":1,"ts":%d,"dur":%d%s}' % (category, name, begin, length, more)
+
+
+def kineto_alloc(i, when, total):
+    return (b'{"name":"[memory]","pid":1,"tid":1,"ts":%d,"args":{"Bytes":512,"Addr":%d,"Total Allocated":%d,"Total Reserved":%d,'
+            b'"Device Type":1,"Device Id":0}}') % (when, BASE + 512 * i, total, total + 4096 * (i % 3))
+
+
+@shape
+def kineto_deep(n):
+    """Operators within one another, and blocks within all of them."""
+    k = n // 2
+    ranges = [kineto_range(b"op %d" % i, i, 10 * n - i) for i in range(k)]
+    return (*kineto(ranges + [kineto_alloc(i, k + i, 512 * (i + 1)) for i in range(k)]), n)
+
+
+@shape
+def kineto_ended(n):
+    """A block within a range that begins after half of the others, which have ended below it."""
+    k = n // 2
+    ranges = [kineto_range(b"op", i, 2 * n if i % 2 else 1) for i in range(k)]
+    return (*kineto(ranges + [kineto_alloc(i, k + i, 512 * (i + 1)) for i in range(k)]), n)
+
+
+@shape
+def kineto_texts(n):
+    """Each operator has a name and shapes of its own."""
+    k = n // 2
+    shapes = [b',"args":{"Input Dims":[[%d,%d]],"Input type":["float"]}' % (i, i) for i in range(k)]
+    ranges = [kineto_range(b"op %d" % i, 2 * i, 2, more=shapes[i]) for i in range(k)]
+    return (*kineto(ranges + [kineto_alloc(i, 2 * i + 1, 512 * (i + 1)) for i in range(k)]), n)
+
+
+@shape
+def kineto_brackets(n):
+    """A value that is nested as deep as the file is long."""
+    return "json", b'{"a":' + b"[" * (10 * n) + b"]" * (10 * n) + b',"traceEvents":[' + kineto_alloc(0, 1, 512) + b"]}", n
+
+
 # ---- what is small for a device, and asked for each time ------------------------------------------
 
 

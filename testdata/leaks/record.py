@@ -507,6 +507,91 @@ def serving(save):
     save()
 
 
+def small_steps(count, after):
+    """Training in few events: what each step makes goes to `after`."""
+    import torch
+    model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 512)).to(DEVICE)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for i in range(count):
+        out = model(torch.randn(64, 256, device=DEVICE))
+        loss = out.square().mean()
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+        after(i, out.detach(), loss.detach())
+
+
+class Record:
+    """Refers to itself: only the garbage collector frees it."""
+    def __init__(self, out):
+        self.out = out.repeat(4, 1)
+        self.me = self
+
+
+def garbage(save, stacks="python", count=240):
+    """Cycles that Python's collector frees when it likes: no leak. With a low threshold, so that it runs a few times."""
+    record(stacks); gc.set_threshold(60, 5, 1)
+    small_steps(count, lambda i, out, loss: Record(out))
+    save()
+
+
+def garbage_native(save):
+    garbage(save, "all", 60)
+
+
+def garbage_by_hand(save):
+    """gc.collect() frees them at one line, as a list is emptied."""
+    record()
+    small_steps(100, lambda i, out, loss: (Record(out), i % 20 == 19 and gc.collect()))
+    save()
+
+
+class Log:
+    """Averages what it is given, when it is full."""
+    def __init__(self):
+        self.kept = []
+
+    def log(self, tensor):
+        self.kept.append(tensor)
+        if len(self.kept) >= 37:
+            self.flush()
+
+    def flush(self):
+        mean = sum(t.mean() for t in self.kept)
+        self.kept.clear()
+        return mean.item()
+
+
+def emptied_lists(save):
+    """A log that is called at three lines and emptied in one function; outputs that are kept for 25 steps."""
+    import torch
+    record(); log = Log(); outputs = []; torch.manual_seed(1); chance = torch.rand(150).tolist()
+
+    def after(i, out, loss):
+        outputs.append(out)
+        log.log(loss)
+        if chance[i] < 0.5:
+            log.log(out.mean())
+        log.log(out.var())
+        if i % 25 == 24:
+            torch.stack(outputs).mean().item()
+            outputs.clear()
+    small_steps(150, after)
+    save()
+
+
+def episodes(save):
+    """Each episode's results are kept until its end; no two are of one length."""
+    import torch
+    record()
+    model = torch.nn.Linear(64, 8).to(DEVICE); optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for length in [23, 41, 17, 38, 29, 52, 13, 35]:
+        kept = []
+        for _ in range(length):
+            kept.append(model(torch.randn(512, 64, device=DEVICE)).log_softmax(1)[:, 0])
+        loss = -torch.stack(kept).sum()
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+    save()
+
+
 # What cannot be told from the recording alone.
 UNDECIDED = ["functional_layers", "pass_by_cells", "same_input", "set_up_only", "captures_by_shape", "own_generate"]
 
@@ -515,7 +600,7 @@ SCENARIOS = [two_leaks, each_seventh, varying_logits, eval_outputs, eval_to_cpu,
              hf_clean, hf_logits, hf_generate, lightning_losses, build_only, set_up_lists, set_up_only, replay_buffer,
              filled_buffer, unfrozen_layers, first_epoch_cache, cat_in_training, captures_kept, captures_by_shape,
              pass_by_cells, micro_batches, own_generate, predictions, validation_outputs, same_input, functional_layers,
-             serving]
+             serving, garbage, garbage_native, garbage_by_hand, emptied_lists, episodes]
 
 
 def neutral(snapshot):
@@ -544,6 +629,7 @@ def saver(out, name):
     """What a scenario calls, while it still holds what it holds, with the text of each leaking line."""
     def save(*leaking):
         import torch
+        gc.disable()  # what is counted below is what the snapshot has
         torch.cuda.synchronize()
         with open(f"{out}/{name}.pickle", "wb") as file:
             pickle.dump(neutral(torch.cuda.memory._snapshot()), file)

@@ -2,6 +2,7 @@
  * files are left. $MARKING (tests/programs/marking.c) is recorded by its marks. */
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tests/fixture/fixture_program.h"
 
 /* Tells the process that `leave` left to end, and waits until it has. */
@@ -46,6 +47,14 @@ Test(run, a_program_that_cannot_be_started_has_a_shells_status)
 {
     expect_err("$MEMVIZ run -- no-such-program", 127, "no-such-program: No such file");
     expect_err("$MEMVIZ run ./no/such/program", 127, "No such file");
+    expect_err("touch t.py; $MEMVIZ run t.py", 127,
+               "t.py: this file is not a program on its own: "
+               "memviz run -- python t.py\n");
+    expect_err("touch t.py; $MEMVIZ run ./t.py", 126, "memviz run -- python ./t.py\n");
+    expect_err("touch prog; $MEMVIZ run prog", 127,
+               "prog: no program on the PATH has that name; "
+               "the file here is ./prog\n");
+    expect_err("touch prog; $MEMVIZ run ./prog", 126, "./prog: Permission denied");
     expect_err("$MEMVIZ run /etc/passwd", 126, "Permission denied");
     expect_err("$MEMVIZ run /", 126, "/: ");
     expect_err("$MEMVIZ run", 2, "expected");
@@ -380,6 +389,23 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
 }
 
+/* What a daemon records once the program has ended stays in its live file. */
+Test(run, a_process_that_goes_on_without_a_file_is_named)
+{
+    mvt_run run = run_sh(
+        "$MEMVIZ run -o a.bin -- sh -c '{ until [ -e enough ]; do sleep 0.05; done; $MARKING mark "
+        "later; touch done; } </dev/null >/dev/null 2>&1 & exit 7'; echo $?; touch enough; "
+        "until [ -e done ]; do sleep 0.05; done; ls | sed 's/[.].*live/.live/'");
+
+    cr_expect(strstr(run.out, "7\na.live\ndone\nenough\n") == run.out, "%s", run.out);
+    cr_expect(strstr(run.err,
+                     " continues, and has recorded nothing so far; what it records from now "
+                     "on stays in "),
+              "%s", run.err);
+    run = run_sh("$MEMVIZ run -o b.bin -- sh -c '$MARKING mark x & wait'");
+    cr_expect_null(strstr(run.err, "continues"), "%s", run.err);
+}
+
 /* ---- no space, modes --------------------------------------------------------------------- */
 
 Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
@@ -390,6 +416,20 @@ Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
            0,
            "memviz: process N recorded nothing: its file is empty (no space, "
            "or another program truncated it)\n5\n");
+}
+
+Test(run, a_program_with_few_open_files_runs_without_being_recorded)
+{
+    static const char said[] = "nothing is recorded: the limit on open files (ulimit -n)";
+
+    for (int files = 4; files < 9; files++)
+        expect_err(mv_arena_printf(mvt_memory(),
+                                   "ulimit -n %d; $MEMVIZ run -o a.bin $MARKING mark x exit 5",
+                                   files),
+                   5, said);
+    expect_err("ulimit -n 5; $MEMVIZ run no-such-program", 127, "no-such-program: No such file");
+    expect("ulimit -n 32; $MEMVIZ run -q -o a.bin $MARKING mark x exit 5; echo $?; ls", 0,
+           "5\na.bin\n");
 }
 
 /* It was killed when it had its space and before it wrote anything; one that has more is kept. */

@@ -14,11 +14,13 @@ enum { CUTS = 25 };
 /* Windows of a recording begin and end at so many places; shorter ones than this are left out. */
 enum { WINDOWS = 12, LEAST_EVENTS = 100 };
 
-/* Buffers that fill for a while are growth until they are full: a recording that ends before that
- * is called a leak. */
+/* Buffers that fill for a while are growth until they are full, and what piles up is until it is
+ * freed for the first time: a recording that ends before that is called a leak. */
 static bool fills_for_a_while(const char *name)
 {
-    static const char *const names[] = {"filled_buffer", "first_epoch_cache", "replay_buffer"};
+    static const char *const names[] = {"filled_buffer",  "first_epoch_cache", "replay_buffer",
+                                        "emptied_lists",  "episodes",          "garbage",
+                                        "garbage_native", "garbage_by_hand"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

@@ -8,6 +8,7 @@ enum { SEEDS = 100 };
 
 typedef struct {
     uint32_t runs, missed, false_lines, wrong_blocks, wrong_steps, unknown;
+    uint32_t without_reason; /* unknown, though no cache got an entry for long */
 } score;
 
 static bool names_line(const mv_trace *trace, const mv_leaks *found, const char *line)
@@ -37,6 +38,8 @@ static void judge(const mv_trace *trace, const mv_leaks *found, const mvt_traini
 
     s->runs++;
     s->unknown += found->verdict == MV_VERDICT_UNKNOWN;
+    s->without_reason += found->verdict == MV_VERDICT_UNKNOWN && leak == MVT_LEAK_NONE &&
+                         3 * truth->latest_entry < 2 * truth->steps;
     s->wrong_steps += found->steps.count != truth->steps &&
                       found->steps.count + 1 != truth->steps; /* an unfinished last step */
     for (uint32_t i = 0; i < lines; i++)
@@ -79,7 +82,7 @@ static score run_all(mvt_leak leak)
 
 /* What may go wrong in so many runs out of a hundred. The false lines that remain are caches that
  * got an entry of a new shape in each of a run's few steps; undecided are those of healthy runs
- * that still get new shapes at the end. */
+ * whose caches still get new shapes in the last third of the steps. */
 static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_t unknown)
 {
     score s = run_all(leak);
@@ -95,11 +98,12 @@ static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines, uint32_
     cr_expect_leq(100 * s.wrong_steps, 2 * s.runs, "%u of %u count steps wrongly", s.wrong_steps,
                   s.runs);
     cr_expect_leq(100 * s.unknown, unknown * s.runs, "%u of %u undecided", s.unknown, s.runs);
+    cr_expect_eq(s.without_reason, 0, "%u undecided without a cache that fills", s.without_reason);
 }
 
 Test(leaks_random, healthy_training_is_clean)
 {
-    expect(MVT_LEAK_NONE, 0, 2, 15);
+    expect(MVT_LEAK_NONE, 0, 2, 10);
 }
 
 LongTest(leaks_random, kept_losses_are_found)

@@ -172,6 +172,59 @@ Test(ledger_series, first_peak_and_end_are_those_of_the_process)
     cr_assert_eq(mv_ledger_series_at(&s, 0), 0);
 }
 
+/* The driver takes a context down before the program gives back what it holds, and no call says so.
+ * `after`: what is there besides a last sample that has fallen. */
+typedef enum { NOTHING, A_LEVEL, A_CALL, A_LATER_CALL } after_the_fall;
+
+static uint32_t samples_of(uint64_t fallen, after_the_fall after)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_sample(c, .used = 1000 * MIB, .process = 0);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .handle = 7);
+    mvt_sample(c, .used = 1500 * MIB, .process = 500 * MIB);
+    mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = 200 * MIB);
+    mvt_sample(c, .used = 1700 * MIB, .process = 700 * MIB);
+    if (after == A_CALL)
+        mvt_call(c, MV_API_UNLOAD, .handle = 9);
+    mvt_sample(c, .used = 1700 * MIB - fallen, .process = 700 * MIB - fallen);
+    if (after == A_LEVEL)
+        mvt_sample(c, .used = 1700 * MIB - fallen, .process = 700 * MIB - fallen);
+    if (after == A_LATER_CALL)
+        mvt_call(c, MV_API_ALLOC, .addr = 1 << 30, .size = MIB);
+    else
+        mvt_call(c, MV_API_FREE, .addr = 1 << 20);
+    mvt_sample(c, .used = 1000 * MIB, .process = 0);
+    return series_of(c).count;
+}
+
+Test(ledger_series, a_sample_while_the_driver_ends_the_process_is_none)
+{
+    cr_expect_eq(samples_of(92 * MIB, NOTHING), 3, "of the context");
+    cr_expect_eq(samples_of(600 * MIB, NOTHING), 3, "more than calls held");
+    cr_expect_eq(samples_of(600 * MIB, A_CALL), 3);
+    cr_expect_eq(samples_of(2 * MIB, NOTHING), 4, "rounding");
+    cr_expect_eq(samples_of(92 * MIB, A_CALL), 4, "a call may have given it back");
+    cr_expect_eq(samples_of(92 * MIB, A_LEVEL), 5, "it lasts");
+    cr_expect_eq(samples_of(92 * MIB, A_LATER_CALL), 4, "the program continues");
+}
+
+/* Nor is any in what was recorded of JAX, Numba and others. */
+LongTest(ledger_series, no_sample_of_a_capture_lacks_what_calls_held)
+{
+    static const char *const names[] = {"cupy",   "jax",         "numba",       "plain_handle",
+                                        "loader", "nccl_leak.0", "plain_graph", "two_devices"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        cJSON *report =
+            mvt_json_here(0, "$MEMVIZ ledger --json " MV_TESTDATA "/captures/%s.bin", names[i]);
+        cJSON *device, *sample;
+        cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices"))
+            cJSON_ArrayForEach(sample, cJSON_GetObjectItem(device, "samples")) cr_expect_geq(
+                mvt_json_number(sample, "unexplained"), -(double)(2 * MIB), "%s", names[i]);
+    }
+}
+
 /* ---- the command ------------------------------------------------------------------------- */
 
 static const char *file_of(mvt_calls *c)

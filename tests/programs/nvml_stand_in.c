@@ -4,12 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct {
     unsigned long long used[2], own[2];
     unsigned pid;                /* of the process that uses `own`; 0: none is named */
     unsigned long long reserved; /* by the driver; 0: an old library, which does not tell */
     unsigned differ, divided;    /* models are different; the second device has slices */
+    long long answered_us;       /* when it told of memory last: later than it was asked */
 } stand_in;
 
 stand_in nvml_stand_in;
@@ -82,12 +84,31 @@ int nvmlDeviceGetMigMode(void *handle, unsigned *now, unsigned *later)
     return 0;
 }
 
+static long long now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* The next microsecond. */
+static void answer(void)
+{
+    long long asked = now_us();
+
+    do
+        nvml_stand_in.answered_us = now_us();
+    while (nvml_stand_in.answered_us == asked);
+}
+
 /* total, free, used */
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
 {
     info[0] = 1000;
     info[2] = nvml_stand_in.used[index_of(handle)];
     info[1] = info[0] - info[2];
+    answer();
     return 0;
 }
 
@@ -100,6 +121,7 @@ int nvmlDeviceGetMemoryInfo_v2(void *handle, unsigned long long *info)
     info[2] = nvml_stand_in.reserved;
     info[4] = nvml_stand_in.used[index_of(handle)];
     info[3] = info[1] - info[2] - info[4];
+    answer();
     return 0;
 }
 

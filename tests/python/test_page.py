@@ -157,6 +157,13 @@ class Magic(unittest.TestCase):
         self.assertIn("UsageError: %%memviz: unrecognized arguments: --no-such", said.stderr + said.stdout)
         self.assertEqual(self.torch.recordings, [])
 
+    def test_a_python_without_torch_says_what_is_missing_in_a_line(self):
+        with mock.patch.dict(sys.modules, torch=None):
+            said = self.run_cell("%%memviz\npass")
+        said = said.stderr + said.stdout
+        self.assertIn("UsageError: %%memviz: memviz.record: PyTorch (torch) is not installed for ", said)
+        self.assertNotIn("Traceback", said)
+
 
 if __name__ == "__main__":
     named.main()

@@ -63,11 +63,9 @@ class Snapshot(Case):
         notes = {note["code"]: note for note in memviz.report("info", self.path("x.msgpack"))["notes"]}
         self.assertEqual(notes["unknown_key"]["count"], 2)
 
-    def test_without_torch_or_a_device_it_says_so(self):
+    def test_without_a_device_it_says_so(self):
         torch_stand_in.install(has_cuda=False)
         self.assertRaisesRegex(memviz.Error, "2.11.0 sees no CUDA device", memviz.snapshot, self.path("x"))
-        del sys.modules["torch"]
-        self.assertRaisesRegex(memviz.Error, "torch is not imported", memviz.snapshot, self.path("x"))
         self.assertEqual(self.names(), [])
 
 
@@ -210,6 +208,47 @@ class Record(Case):
         self.torch.cuda.memory._record_memory_history = lambda enabled, record_context=True: None
         with self.assertRaisesRegex(memviz.Error, "2.11.0 is too old"):
             memviz.record(self.path("x.msgpack")).__enter__()
+
+
+# A module that is a name alone cannot be imported: as where PyTorch is not installed.
+MISSING = """
+import sys, memviz
+sys.path.insert(0, sys.argv[1])
+if not sys.path[0]:
+    sys.modules["torch"] = None
+with memviz.record("x"):
+    pass
+"""
+
+
+class NoTorch(unittest.TestCase):
+    def said(self, folder=""):
+        done = subprocess.run([sys.executable, "-c", MISSING, folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              universal_newlines=True)
+        self.assertEqual(done.returncode, 1)
+        return done.stderr
+
+    def test_it_says_what_is_missing_and_what_to_do(self):
+        said = self.said()
+        self.assertEqual((said.count("Traceback"), said.count("File ")), (1, 2))  # of the program, and of record()
+        self.assertEqual(said.splitlines()[-1], "memviz.Error: memviz.record: PyTorch (torch) is not installed for "
+                         f"{sys.executable}: use the Python that trains, or install PyTorch; a program without PyTorch "
+                         "is recorded by: memviz run -- CMD")
+
+    def test_one_that_cannot_be_imported_says_why(self):
+        for text, why in (("raise OSError('''libcudart.so.12: cannot open\n  file''')", "libcudart.so.12: cannot open file"),
+                          ("import no_such_module", "No module named 'no_such_module'")):
+            with tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, "torch.py"), "w") as module:
+                    module.write(text)
+                self.assertEqual(self.said(folder).splitlines()[-1],
+                                 f"memviz.Error: memviz.record: PyTorch cannot be imported: {why}")
+
+    def test_what_the_program_has_not_imported_yet_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "torch.py"), "w") as module:
+                module.write("__version__ = '2.0'\nclass cuda:\n    is_available = staticmethod(lambda: False)\n")
+            self.assertIn("memviz.record: PyTorch 2.0 sees no CUDA device here", self.said(folder))
 
 
 REAL = """

@@ -10,6 +10,7 @@ typedef struct {
     unsigned pid;
     unsigned long long reserved;
     unsigned differ, divided;
+    long long answered_us;
 } stand_in;
 
 enum { PID = 4242, BOTH = 3 };
@@ -88,6 +89,19 @@ Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
 }
 
 /* What programs can use, so that total less used is what cudaMemGetInfo says is free. */
+/* The driver answers when it has done what it is doing, and as of then. */
+Test(nvml, the_time_of_a_sample_is_that_of_the_answer)
+{
+    mv_samples samples;
+
+    for (int i = 0; i < 2; i++) {
+        state->reserved = i ? 50 : 0;
+        sample(100 + i, PID, 60);
+        samples = samples_of(PID, "1", 1);
+        cr_expect_geq(samples.time_us[samples.count - 1], state->answered_us);
+    }
+}
+
 Test(nvml, what_the_driver_reserves_is_not_of_the_total)
 {
     mv_samples s;

@@ -145,7 +145,7 @@ static void drop(victim *v)
 
 typedef struct {
     uint64_t next[VICTIM_SLOTS]; /* events that were found */
-    size_t files, stopped, ended;
+    size_t files, stopped, ended, commands;
     uint64_t gaps; /* numbers that no event has */
     uint64_t lost_stacks, lost_space;
     size_t event_bytes;
@@ -228,6 +228,7 @@ static void expect_file(found *f, const char *path, bool has_stacks)
     f->files++;
     f->stopped += live_decode_fact(&d, "stopped") != NULL;
     f->ended += live_decode_fact(&d, "end_us") != NULL;
+    f->commands += live_decode_fact(&d, "command") != NULL;
     f->lost_stacks += number_in(&d, "lost_stacks");
     f->lost_space += number_in(&d, "lost_space");
     for (size_t i = 0; i < d.event_count; i++)
@@ -290,6 +291,7 @@ static void expect_mode(const char *mode, size_t files)
 
     expect_all(&v, &f);
     cr_assert_eq(f.files, files, "%zu files", f.files);
+    cr_assert_eq(f.commands, files, "facts that are read from files of the kernel");
     cr_assert_eq(f.stopped, 0);
     drop(&v);
 }

@@ -88,10 +88,10 @@ Test(sampler, a_sample_is_asked_for_when_memory_is_refused)
     cr_assert_eq(count_askers("FAKE_FAIL=cudaMalloc", true), 3);
 }
 
-/* Whether a process has a socket at a low number; one that this process has, too, was inherited. */
-static bool has_low_socket(pid_t pid)
+/* Whether a process has a socket; one that this process has, too, was inherited. */
+static bool has_socket(pid_t pid)
 {
-    for (int n = 3; n < 50; n++) {
+    for (int n = 0; n < 1024; n++) {
         char path[64], target[128] = "", own[128] = "";
         snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, n);
         (void)!readlink(path, target, sizeof target - 1);
@@ -103,9 +103,9 @@ static bool has_low_socket(pid_t pid)
     return false;
 }
 
-/* CUDA's driver writes to its own numbers even when the program has closed all descriptors: what
- * the shim opens then must not get them. */
-Test(sampler, the_socket_takes_no_low_number)
+/* Another thread of the program may close any number or take it for a file of its own, and CUDA's
+ * driver writes to its own when the program has closed all: so the socket has none. */
+Test(sampler, the_program_has_no_number_of_the_socket)
 {
     char name[40];
     int listener = listen_at(name), asker;
@@ -117,7 +117,7 @@ Test(sampler, the_socket_takes_no_low_number)
         asker = next_asker(listener, child);
         cr_assert_geq(asker, 0);
         cr_assert_eq(getsockopt(asker, SOL_SOCKET, SO_PEERCRED, &who, &size), 0);
-        cr_expect_not(has_low_socket(who.pid), "asker %d", i);
+        cr_expect_not(has_socket(who.pid), "asker %d", i);
         close(asker);
     }
     cr_assert_lt(next_asker(listener, child), 0);

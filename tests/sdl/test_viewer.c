@@ -161,7 +161,7 @@ LongTest(viewer, wrong_options_are_refused)
     check_refusal("$MEMVIZ view --headless --bench panzoom --frames 0 x", 2, "--frames 0");
     check_refusal("$MEMVIZ view --headless --script missing.vzs x", 1, "missing.vzs: ");
     check_refusal("$MEMVIZ view --headless --device 7 --shot x.png $SNAPS/gpt_train.pickle", 1,
-                  "gpt_train.pickle: no device 7; the file has 1");
+                  "gpt_train.pickle: no device 7; the file contains device 0 alone");
     check_refusal("$MEMVIZ view --scale 9 x", 2, "--scale 9: expected FACTOR");
     check_refusal("$MEMVIZ view --mem lots x", 2, "--mem lots: expected SIZE");
     check_refusal("$MEMVIZ view - x", 2, "standard input must be the only file");

@@ -476,6 +476,29 @@ Test(serve, what_is_no_http_does_no_harm, .timeout = 250)
     }
 }
 
+/* A query is no part of the path; what follows a NUL is. */
+Test(serve, a_path_does_not_end_at_a_nul, .timeout = 250)
+{
+    mvt_server server = mvt_serve(mvt_serve_folder(), "$SNAPS/gpt_train.pickle");
+    static const struct {
+        const char *after;
+        size_t length;
+        unsigned status;
+    } all[] = {{"", 0, 200},     {"?x=1", 4, 200}, {"\0", 1, 404},
+               {"\0?x", 3, 404}, {"\0x", 2, 404},  {"?\0x", 3, 404}};
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        char line[512];
+        int length = snprintf(line, sizeof line, "GET %s/", server.base);
+
+        memcpy(line + length, all[i].after, all[i].length);
+        length += (int)all[i].length;
+        length += snprintf(line + length, sizeof line - (size_t)length,
+                           " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        cr_expect_eq(mvt_send(&server, line, (size_t)length).status, all[i].status, "%u", i);
+    }
+}
+
 /* ---- the end ----------------------------------------------------------------------------- */
 
 Test(serve, interrupts_end_it_in_order)

@@ -1,4 +1,5 @@
 /* Where bytes come from: files and pipes, and how much of them is read. */
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,48 @@ LongTest(source, a_user_may_name_a_pipe)
         cr_expect_eq(run.status, 0, "%s: %s", commands[i], run.err);
         cr_expect_str_empty(run.err, "%s: %s", commands[i], run.err);
     }
+}
+
+/* A .bin of a header, and `bytes` of nothing; a byte in the middle. */
+static const char *sparse_file(off_t bytes)
+{
+    const char *path = mvt_temp_file((mv_span){(const uint8_t *)"\xc1MVS", 4});
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool is_made = pwrite(fd, "x", 1, bytes / 2) == 1 && ftruncate(fd, bytes) == 0;
+
+    close(fd);
+    if (!is_made)
+        mvt_skip("no files of that size here");
+    return path;
+}
+
+/* It would be read for minutes, and have its size in memory. A recording has holes, too. */
+Test(source, a_file_of_holes_is_not_read, .timeout = 200)
+{
+    mv_source source;
+
+    cr_expect_eq(mv_source_open(mvt_memory(), sparse_file((off_t)1 << 40), &source, mvt_err()),
+                 MV_IO);
+    cr_expect(strstr(mvt_err()->detail, "never written (holes)"), "%s", mvt_err()->detail);
+    mv_source_close(&source);
+    mvt_ok(mv_source_open(mvt_memory(), sparse_file((off_t)1 << 30), &source, mvt_err()));
+    cr_expect(mv_source_need(&source, 4) && memcmp(source.at, "\xc1MVS", 4) == 0);
+    mv_source_close(&source);
+}
+
+/* Whoever does not want it any more ends the budget. */
+Test(source, reading_ends_when_its_memory_does, .timeout = 200)
+{
+    mv_arena *arena = mvt_arena_of(16 * MIB);
+    mv_source source;
+    uint64_t left;
+    bool are_zero;
+
+    mvt_ok(mv_source_open(arena, "/dev/zero", &source, mvt_err()));
+    cr_expect(mv_source_need(&source, MIB));
+    arena->budget->limit = 0;
+    cr_expect_eq(mv_source_drain(&source, &left, &are_zero, mvt_err()), MV_NOMEM);
+    mv_source_close(&source);
 }
 
 /* An empty frame of zstd, then one with content. */

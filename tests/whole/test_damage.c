@@ -205,4 +205,5 @@ LongTest(damage, profiles_are_refused_or_sound)
 {
     cr_assert_leq(break_everywhere("xplane/small"), 2);
     cr_assert_eq(break_everywhere("pprof/tpu"), 0);
+    cr_assert_eq(break_everywhere("kineto/small"), 0);
 }

@@ -17,7 +17,8 @@
 
 bool mv_is_snapshot_name(const char *name)
 {
-    static const char *const endings[] = {".pickle", ".pkl", ".msgpack", ".bin", ".xplane.pb"};
+    static const char *const endings[] = {".pickle", ".pkl",       ".msgpack",
+                                          ".bin",    ".xplane.pb", ".pt.trace.json"};
     static const char *const packed[] = {".zst", ".gz"};
     size_t length = strlen(name);
 

@@ -4,6 +4,7 @@
 
 #include "analyze/filter/site_words.h"
 #include "analyze/totals/moment.h"
+#include "base/text.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 
@@ -223,7 +224,7 @@ static void begin(mv_view *view, const mv_document_device *device)
     mv_chrome *c = view->chrome;
     const mv_view_start *s = &c->start;
     mv_window window = start_window(view, device);
-    char why[MV_WHY];
+    char why[MV_WHY], contained[MV_DEVICES_TEXT];
 
     set_window(view, window.first, window.end);
     if (s->at)
@@ -232,8 +233,8 @@ static void begin(mv_view *view, const mv_document_device *device)
         mv_search_set(view, s->filter);
     mv_view_write(view)->main = s->main;
     if (s->device != MV_NO_ROW && s->device != device->device) {
-        snprintf(why, sizeof why, "no device %u; the file has %u", s->device,
-                 mv_view_document(view)->device_count);
+        snprintf(why, sizeof why, "no device %u; the file contains %s", s->device,
+                 mv_devices_text(contained, mv_view_document(view)->device_count));
         say_start(view, why);
     }
 }

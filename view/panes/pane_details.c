@@ -215,6 +215,8 @@ static void put_tags(details_frame *p)
                  !p->history                           ? waiting
                  : p->history->within.row == MV_NO_ROW ? "no annotation"
                                                        : mv_string_text(t, p->history->within));
+    put_fact(p, "operator", mv_string_text(t, tags->op[tag.row]));
+    put_fact(p, "shapes", mv_string_text(t, tags->shapes[tag.row]));
     put_fact(p, "metadata", mv_string_text(t, tags->user_metadata[tag.row]));
     region = mv_string_text(t, tags->compile_context[tag.row]);
     put_fact(p, "compiled in", strcmp(region, "N/A") == 0 ? "" : region);

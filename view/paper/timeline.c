@@ -225,7 +225,7 @@ static void add_use(mv_view *view, mv_paper_heading *out)
     uint64_t used = most_used(view, reserved);
     char most[MV_SIZE_TEXT], part[MV_SIZE_TEXT];
 
-    if (mv_trace_allocator(&mv_view_document(view)->trace)) { /* which does not say it */
+    if (mv_trace_lacks_reserved(&mv_view_document(view)->trace)) { /* which does not say it */
         mv_paper_add_verdict(out,
                              mv_scene_format(&view->ui.scene, "%s was allocated at the peak",
                                              mv_size_text(part, used)),

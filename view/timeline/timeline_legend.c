@@ -440,7 +440,8 @@ static void paint_keys(mv_plot *p, mv_box *box)
     const char *reserved = p->trace->origin.level ? "reserved" : "reserved by PyTorch";
     const char *held = has_reserve ? "allocated: in use" : mv_level_held(p->trace);
 
-    if (p->of_segments && mv_trace_allocator(p->trace)) { /* which does not say what is reserved */
+    if (p->of_segments &&
+        mv_trace_lacks_reserved(p->trace)) { /* which does not say what is reserved */
         mv_plot_key_line(p, box, theme->outline, false, held);
     } else if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, reserved);

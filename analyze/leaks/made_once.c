@@ -1,0 +1,45 @@
+#include "analyze/leaks/made_once.h"
+
+#include "analyze/leaks/group_changes.h"
+
+/* A line whose blocks held more than ever before in so many steps does not grow: a leak needs six.
+ */
+#define MOST_RISES 2
+
+/* In how many bins changes[from] to changes[to - 1], of one group, come to more than ever before.
+ */
+static uint32_t count_rises(const mv_leak_state *w, const mv_group_change *list, uint32_t from,
+                            uint32_t to)
+{
+    uint32_t first = mv_growth_first_bin(w->out->steps.count), rises = 0;
+    int64_t held = 0, most = 0;
+
+    for (uint32_t i = from, end; i < to && list[i].bin + 1 < w->floor.bins; i = end) {
+        for (end = i; end < to && list[end].bin == list[i].bin; end++)
+            held += list[end].bytes;
+        rises += held > most && list[i].bin > first;
+        most = held > most ? held : most;
+    }
+    return rises;
+}
+
+bool mv_made_once_explain(mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.groups);
+    uint32_t count;
+    const mv_group_change *list =
+        grows ? mv_group_changes(w, a->block, w->is_explained, &count) : NULL;
+
+    if (!list)
+        return false;
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && list[end].group == list[i].group;)
+            end++;
+        grows[list[i].group] = count_rises(w, list, i, end) > MOST_RISES;
+    }
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!grows[w->sites.group[mv_site_of(&w->sites, a->stack[i])]])
+            mv_leak_explain(w, i);
+    return mv_leak_floor_rises(w, "what lines made once or twice");
+}

@@ -1,0 +1,17 @@
+/* Sentences about what piles up (piles.h). */
+#ifndef MV_PILE_WORDS_H
+#define MV_PILE_WORDS_H
+
+#include "analyze/leaks/leaks.h"
+
+/* Sets every, evidence and advice, in `arena`. `kinds` from mv_frame_kinds. False when memory is
+ * out. */
+bool mv_pile_tell(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_pile *pile);
+
+/* "at the peak 780 MiB of 3.00 GiB, 25 %; freed all at once every 40 steps, 7 times". Cut to fit;
+ * returns `out`. */
+const char *mv_pile_text(const mv_pile *pile, char *out, size_t size);
+
+const char *mv_pile_cause_name(mv_pile_cause cause); /* "reference_cycle", "unknown" */
+
+#endif

@@ -1,0 +1,563 @@
+#include "analyze/leaks/piles.h"
+
+#include <string.h>
+
+#include "analyze/leaks/pile_words.h"
+#include "analyze/lives/alive.h"
+#include "base/search.h"
+#include "base/sort.h"
+
+/* So many blocks of a line, from so many steps, are freed at once. */
+#define BULK_BLOCKS 4
+#define BULK_STEPS  3
+
+/* A list is emptied at one place of a program, or at two. */
+#define PLACES_OF_COLLECTOR 3
+
+/* What may be a list of the program's is told of where it once was this share of the peak. */
+#define SHARE_WORTH_TELLING 0.05
+
+/* A block that was freed in a later step than that of its birth. */
+typedef struct {
+    uint32_t group;
+    uint32_t gap;       /* how many allocations came before its free; MV_NEVER: it was in no bulk */
+    uint32_t row, born; /* of allocs; the bin */
+} old_block;
+
+/* The bulks of one group. */
+typedef struct {
+    uint32_t group, pile;
+    uint32_t bulks, of_collector; /* those that the collector did */
+    uint32_t in_passing;          /* times that lines freed some in passing, in bulks or not */
+    uint32_t with_stack;          /* bulks whose frees have stacks */
+    uint32_t places;
+    uint32_t last_gap, last_event; /* of the last bulk */
+    uint32_t youngest;             /* birth of the youngest block in it */
+    uint32_t least_steps, most_steps;
+    uint64_t bins, span; /* bins of births, and all bins, since the bulk before, added up */
+    uint64_t bytes;
+    mv_pile_cause cause;
+    mv_pile_proof proof;
+    mv_stack_id freed_at;
+} group_bulks;
+
+typedef struct {
+    mv_leak_state *w;
+    const uint32_t *births; /* events of those born in the trace */
+    uint32_t born;
+    mv_frame_id *leaf; /* [stacks] the innermost Python frame, or MV_NO_FRAME */
+    uint8_t *collects; /* [stacks] 1: the collector is on the stack */
+    uint32_t *bins_of; /* [frames] bins in which it is the leaf of an allocation */
+    uint32_t count;
+    old_block *blocks;
+    uint64_t *places; /* buffer for the places of one group */
+    uint32_t groups;
+    group_bulks *of;      /* [groups] */
+    uint32_t *emptied;    /* [sites.groups] `youngest` of those that are emptied again and again;
+                           * MV_NEVER: another */
+    uint32_t *at_group;   /* [sites.groups] row of `of`; MV_NO_ROW: none */
+    uint64_t *site_bytes; /* [sites.count] of blocks in bulks */
+    uint64_t peak;
+    uint32_t peak_event;
+} search;
+
+/* ---- the collector ----------------------------------------------------------------------- */
+
+/* Functions of CPython's garbage collector, which symbolizers also name for what has no name
+ * beside them; and Python's that run it. */
+static bool is_collector(const char *function)
+{
+    static const char *const names[] = {"gc_collect", "PyGC_", "PyObject_GC_", "_Py_RunGC",
+                                        "garbage"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strstr(function, names[i]))
+            return true;
+    return false;
+}
+
+/* The innermost Python frame. */
+static mv_frame_id python_leaf(const search *s, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(s->w->trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (s->w->sites.kinds[frames[i].row] <= MV_FRAME_FRAMEWORK)
+            return frames[i];
+    return MV_NO_FRAME;
+}
+
+static mv_frame_id leaf_of(const search *s, mv_stack_id stack)
+{
+    return stack.row < s->w->trace->stacks.count ? s->leaf[stack.row] : MV_NO_FRAME;
+}
+
+/* Whether the collector is below the innermost Python frame, or is that frame. */
+static bool has_collector(const search *s, const uint8_t *is_of_it, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(s->w->trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_of_it[frames[i].row])
+            return true;
+        if (frames[i].row == s->leaf[stack.row].row)
+            break;
+    }
+    return false;
+}
+
+/* Fills leaf and collects. */
+static bool look_at_stacks(search *s)
+{
+    const mv_trace *trace = s->w->trace;
+    uint8_t *is_of_it = mv_push_array(s->w->scratch, uint8_t, trace->frames.count);
+
+    s->leaf = mv_push_array(s->w->scratch, mv_frame_id, trace->stacks.count);
+    s->collects = mv_push_array(s->w->scratch, uint8_t, trace->stacks.count);
+    if (!is_of_it || !s->leaf || !s->collects)
+        return false;
+    for (uint32_t f = 0; f < trace->frames.count; f++)
+        is_of_it[f] = is_collector(mv_string_text(trace, trace->frames.function[f]));
+    for (uint32_t k = 0; k < trace->stacks.count; k++) {
+        s->leaf[k] = python_leaf(s, (mv_stack_id){k});
+        s->collects[k] = has_collector(s, is_of_it, (mv_stack_id){k});
+    }
+    return true;
+}
+
+/* Fills bins_of. */
+static bool count_bins(search *s)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+    uint32_t frames = s->w->trace->frames.count;
+    uint32_t *latest = mv_push_array(s->w->scratch, uint32_t, frames);
+
+    s->bins_of = mv_push_array(s->w->scratch, uint32_t, frames);
+    if (!latest || !s->bins_of)
+        return false;
+    for (uint32_t i = a->preexisting, bin = 0; i < a->count; i++) {
+        mv_frame_id leaf = leaf_of(s, a->stack[i]);
+
+        while (bin < s->w->out->steps.count && s->w->out->steps.at[bin] <= a->birth[i])
+            bin++;
+        if (leaf.row == MV_NO_ROW || (s->bins_of[leaf.row] > 0 && latest[leaf.row] == bin))
+            continue;
+        latest[leaf.row] = bin;
+        s->bins_of[leaf.row]++;
+    }
+    return true;
+}
+
+/* What the stack of a block's free shows. A line that allocates in most steps runs in them: what it
+ * frees seldom it does not free by itself, unless the blocks are its own. */
+static mv_pile_proof proof_of(const search *s, uint32_t row, mv_stack_id stack)
+{
+    mv_frame_id leaf = leaf_of(s, stack);
+
+    if (stack.row >= s->w->trace->stacks.count)
+        return MV_PILE_NO_PLACE;
+    if (s->collects[stack.row])
+        return MV_PILE_BY_COLLECTOR;
+    if (leaf.row != MV_NO_ROW && 2 * (uint64_t)s->bins_of[leaf.row] > s->w->out->steps.count &&
+        leaf.row != leaf_of(s, s->w->lives->allocs.stack[row]).row)
+        return MV_PILE_IN_PASSING;
+    return MV_PILE_ONE_PLACE;
+}
+
+/* Where a block was freed: the function, or without a stack the lines before and after. */
+static uint64_t place_of(const search *s, const old_block *b, mv_stack_id stack)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+    uint32_t next = a->preexisting + b->gap, before, after;
+    mv_frame_id leaf = leaf_of(s, stack);
+
+    if (leaf.row != MV_NO_ROW)
+        return (uint64_t)s->w->trace->frames.file[leaf.row].row << 32 |
+               s->w->trace->frames.function[leaf.row].row;
+    before = mv_site_of(&s->w->sites, a->stack[next - 1]);
+    after = next < a->count ? mv_site_of(&s->w->sites, a->stack[next]) : MV_NO_ROW;
+    return (uint64_t)before << 32 | after;
+}
+
+/* ---- bulks ------------------------------------------------------------------------------- */
+
+static bool list_old(search *s)
+{
+    mv_leak_state *w = s->w;
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const mv_steps *steps = &w->out->steps;
+
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t bin = 0;
+
+        s->count = 0;
+        for (uint32_t i = a->preexisting; i < a->count; i++) {
+            while (bin < steps->count && steps->at[bin] <= a->birth[i])
+                bin++;
+            if (a->freed[i] == MV_NEVER || bin == steps->count || a->freed[i] < steps->at[bin])
+                continue;
+            if (pass > 0)
+                s->blocks[s->count] = (old_block){
+                    w->sites.group[mv_site_of(&w->sites, a->stack[i])],
+                    (uint32_t)mv_lower_bound_u32(s->births, s->born, a->freed[i]), i, bin};
+            s->count++;
+        }
+        if (pass == 0)
+            s->blocks = mv_push_array(w->scratch, old_block, s->count);
+        if (!s->blocks)
+            return false;
+    }
+    mv_sort_rows(w->scratch, s->blocks, s->count, MV_RISING(old_block, group),
+                 MV_RISING(old_block, gap));
+    return true;
+}
+
+/* Of blocks[from] to blocks[to - 1], which one gap freed, in order of birth. */
+static void add_bulk(search *s, uint32_t from, uint32_t to, group_bulks *g)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+    const mv_steps *steps = &s->w->out->steps;
+    const old_block *b = &s->blocks[from + (to - from) / 2];
+    uint32_t bin = mv_steps_bin(steps, a->freed[b->row]), collected = 0, bins = 0;
+    uint32_t before = g->bulks ? mv_steps_bin(steps, g->last_event) : s->blocks[from].born;
+
+    for (uint32_t i = from; i < to; i++) {
+        mv_stack_id stack = mv_alloc_freeing_stack(s->w->lives, s->blocks[i].row);
+        mv_pile_proof proof = proof_of(s, s->blocks[i].row, stack);
+
+        bins += i == from || s->blocks[i].born != s->blocks[i - 1].born;
+        collected += proof <= MV_PILE_IN_PASSING;
+        g->bytes += a->block[s->blocks[i].row];
+        s->site_bytes[mv_site_of(&s->w->sites, a->stack[s->blocks[i].row])] +=
+            a->block[s->blocks[i].row];
+        if (proof <= MV_PILE_IN_PASSING && proof < g->proof)
+            g->proof = proof;
+    }
+    g->freed_at = mv_alloc_freeing_stack(s->w->lives, b->row);
+    g->with_stack += g->freed_at.row != MV_NO_ROW;
+    g->of_collector += 2 * collected > to - from;
+    s->places[g->bulks] = place_of(s, b, g->freed_at);
+    if (g->bulks < 2 || bin - before < g->least_steps)
+        g->least_steps = bin - before;
+    if (g->bulks < 2 || bin - before > g->most_steps)
+        g->most_steps = bin - before;
+    if (g->bulks > 0) {
+        g->bins += bins;
+        g->span += bin - before;
+    }
+    g->bulks++;
+    g->last_gap = b->gap;
+    g->last_event = a->freed[s->blocks[to - 1].row];
+    g->youngest = a->birth[s->blocks[to - 1].row];
+}
+
+static uint32_t count_places(search *s, uint32_t bulks)
+{
+    uint32_t count = 0;
+
+    mv_sort_rows(s->w->scratch, s->places, bulks, MV_RISING_VALUES(uint64_t));
+    for (uint32_t i = 0; i < bulks; i++)
+        count += i == 0 || s->places[i] != s->places[i - 1];
+    return count;
+}
+
+/* Whether a line freed blocks in passing: the middle one of blocks[from] to blocks[to - 1]. */
+static bool is_in_passing(const search *s, uint32_t from, uint32_t to)
+{
+    uint32_t row = s->blocks[from + (to - from) / 2].row;
+
+    return proof_of(s, row, mv_alloc_freeing_stack(s->w->lives, row)) == MV_PILE_IN_PASSING;
+}
+
+/* Sets cause and proof; false: it is nothing to tell of. */
+static bool judge(search *s, group_bulks *g)
+{
+    bool has_stacks = 2 * g->with_stack > g->bulks;
+
+    g->places = count_places(s, g->bulks);
+    g->cause = MV_PILE_OF_CYCLES;
+    if (2 * g->of_collector > g->bulks &&
+        (g->proof == MV_PILE_BY_COLLECTOR || 2 * g->in_passing <= s->w->out->steps.count))
+        return true;
+    if (g->places >= PLACES_OF_COLLECTOR && (has_stacks || 2 * g->places >= g->bulks)) {
+        g->proof = MV_PILE_ANYWHERE;
+        return true;
+    }
+    g->cause = MV_PILE_UNKNOWN;
+    g->proof = has_stacks ? MV_PILE_ONE_PLACE : MV_PILE_NO_PLACE;
+    return g->bulks > 1 && 2 * g->bins >= g->span;
+}
+
+/* What a line gives back in bulks, and did not wait for longer than once before, is no rise of the
+ * floor. */
+static void explain(search *s, uint32_t from, uint32_t to, const group_bulks *g)
+{
+    const mv_steps *steps = &s->w->out->steps;
+
+    if (g->bulks < 2 || steps->count - mv_steps_bin(steps, g->last_event) > g->most_steps)
+        return;
+    for (uint32_t i = from; i < to; i++)
+        if (s->blocks[i].gap != MV_NEVER)
+            mv_leak_explain(s->w, s->blocks[i].row);
+    s->emptied[g->group] = g->youngest;
+}
+
+/* The same for what is alive. */
+static bool explain_alive(search *s)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t group = s->w->sites.group[mv_site_of(&s->w->sites, a->stack[i])];
+
+        if (a->freed[i] == MV_NEVER && s->emptied[group] != MV_NEVER &&
+            a->birth[i] > s->emptied[group])
+            mv_leak_explain(s->w, i);
+    }
+    return mv_leak_floor_rises(s->w, "what is freed all at once again and again");
+}
+
+/* Finds the bulks of blocks[from] to blocks[to - 1], which are of one group. Blocks that are in
+ * none lose their gap. */
+static void look_at_group(search *s, uint32_t from, uint32_t to)
+{
+    group_bulks g = {.group = s->blocks[from].group, .proof = MV_PILE_NO_PLACE};
+
+    for (uint32_t i = from, end; i < to; i = end) {
+        for (end = i + 1; end < to && s->blocks[end].gap == s->blocks[i].gap;)
+            end++;
+        g.in_passing += is_in_passing(s, i, end);
+        if (end - i >= BULK_BLOCKS && s->blocks[end - 1].born - s->blocks[i].born + 1 >= BULK_STEPS)
+            add_bulk(s, i, end, &g);
+        else
+            for (uint32_t k = i; k < end; k++)
+                s->blocks[k].gap = MV_NEVER;
+    }
+    explain(s, from, to, &g);
+    if (g.bulks == 0)
+        return;
+    if (judge(s, &g))
+        s->of[s->groups++] = g;
+    s->w->bulks[g.group] =
+        (mv_bulks){g.bulks, g.last_event, g.youngest, g.most_steps, g.cause == MV_PILE_OF_CYCLES};
+}
+
+static bool find_bulks(search *s)
+{
+    mv_leak_state *w = s->w;
+
+    s->places = mv_push_array(w->scratch, uint64_t, s->count / BULK_BLOCKS + 1);
+    s->of = mv_push_array(w->scratch, group_bulks, s->count / BULK_BLOCKS + 1);
+    s->site_bytes = mv_push_array(w->scratch, uint64_t, w->sites.count);
+    s->emptied = mv_push_array(w->scratch, uint32_t, w->sites.groups);
+    if (!s->places || !s->of || !s->site_bytes || !s->emptied || !look_at_stacks(s) ||
+        !count_bins(s))
+        return false;
+    for (uint32_t g = 0; g < w->sites.groups; g++)
+        s->emptied[g] = MV_NEVER;
+    for (uint32_t i = 0, end; i < s->count; i = end) {
+        for (end = i + 1; end < s->count && s->blocks[end].group == s->blocks[i].group;)
+            end++;
+        look_at_group(s, i, end);
+    }
+    return !w->out->floor.rises || explain_alive(s);
+}
+
+/* ---- piles ------------------------------------------------------------------------------- */
+
+/* Lines whose last bulk was the same are one pile. Fills its row from that of most bytes. */
+static bool make_piles(search *s)
+{
+    mv_leaks *out = s->w->out;
+
+    s->at_group = mv_push_array(s->w->scratch, uint32_t, s->w->sites.groups);
+    out->piles = mv_push_array(s->w->arena, mv_pile, s->groups);
+    if (!s->at_group || !out->piles)
+        return false;
+    for (uint32_t g = 0; g < s->w->sites.groups; g++)
+        s->at_group[g] = MV_NO_ROW;
+    mv_sort_rows(s->w->scratch, s->of, s->groups, MV_RISING(group_bulks, cause),
+                 MV_RISING(group_bulks, last_gap), MV_FALLING(group_bulks, bytes));
+    for (uint32_t i = 0; i < s->groups; i++) {
+        group_bulks *g = &s->of[i];
+        bool is_new =
+            i == 0 || g->cause != s->of[i - 1].cause || g->last_gap != s->of[i - 1].last_gap;
+
+        if (is_new)
+            out->piles[out->pile_count++] = (mv_pile){.cause = g->cause,
+                                                      .proof = g->proof,
+                                                      .times = g->bulks,
+                                                      .places = g->places,
+                                                      .least_steps = g->least_steps,
+                                                      .most_steps = g->most_steps,
+                                                      .freed_at = g->freed_at};
+        g->pile = out->pile_count - 1;
+        out->piles[g->pile].lines++;
+        s->at_group[g->group] = i;
+    }
+    return true;
+}
+
+/* The stack of a pile is that of its first line's site with most bytes. */
+static void name_piles(search *s)
+{
+    const mv_sites *sites = &s->w->sites;
+
+    for (uint32_t i = 0; i < s->groups; i++)
+        if (i == 0 || s->of[i].pile != s->of[i - 1].pile)
+            s->w->out->piles[s->of[i].pile].stack = MV_NO_STACK;
+    for (uint32_t k = 0; k < sites->count; k++) {
+        uint32_t at = s->at_group[sites->group[k]];
+        mv_pile *pile;
+
+        if (at == MV_NO_ROW || (at > 0 && s->of[at].pile == s->of[at - 1].pile))
+            continue;
+        pile = &s->w->out->piles[s->of[at].pile];
+        if (s->site_bytes[k] > pile->bytes) {
+            pile->bytes = s->site_bytes[k];
+            pile->stack = sites->stack[k];
+        }
+    }
+}
+
+/* What waits: more or less from an event on. */
+typedef struct {
+    uint32_t pile, event;
+    int64_t bytes;
+    int32_t blocks;
+} change;
+
+/* A block waits from the end of its step to the bulk that frees it, or to the end of the trace
+ * where it was born after the last bulk of its line. */
+static change *list_waiting(search *s, uint32_t *count)
+{
+    const mv_alloc_lives *a = &s->w->lives->allocs;
+    const mv_steps *steps = &s->w->out->steps;
+    change *list =
+        mv_push_array(s->w->scratch, change, 2 * (uint64_t)s->count + s->w->alive_blocks);
+
+    *count = 0;
+    for (uint32_t i = 0; list && i < s->count; i++) {
+        const old_block *b = &s->blocks[i];
+        uint32_t at = s->at_group[b->group];
+
+        if (b->gap == MV_NEVER || at == MV_NO_ROW)
+            continue;
+        list[(*count)++] =
+            (change){s->of[at].pile, steps->at[b->born], (int64_t)a->block[b->row], 1};
+        list[(*count)++] =
+            (change){s->of[at].pile, a->freed[b->row], -(int64_t)a->block[b->row], -1};
+    }
+    for (uint32_t i = a->preexisting; list && i < a->count; i++) {
+        uint32_t at, bin;
+
+        if (a->freed[i] != MV_NEVER)
+            continue;
+        at = s->at_group[s->w->sites.group[mv_site_of(&s->w->sites, a->stack[i])]];
+        bin = mv_steps_bin(steps, a->birth[i]);
+        if (at != MV_NO_ROW && a->birth[i] > s->of[at].youngest && bin < steps->count)
+            list[(*count)++] = (change){s->of[at].pile, steps->at[bin], (int64_t)a->block[i], 1};
+    }
+    if (list)
+        mv_sort_rows(s->w->scratch, list, *count, MV_RISING(change, pile),
+                     MV_RISING(change, event));
+    return list;
+}
+
+/* Sets how much waits at the most, and at the peak. */
+static bool measure_piles(search *s)
+{
+    uint32_t count;
+    const change *list = list_waiting(s, &count);
+
+    for (uint32_t i = 0, end; list && i < count; i = end) {
+        mv_pile *pile = &s->w->out->piles[list[i].pile];
+        int64_t bytes = 0, blocks = 0;
+
+        pile->bytes = 0;
+        for (end = i; end < count && list[end].pile == list[i].pile; end++) {
+            bytes += list[end].bytes;
+            blocks += list[end].blocks;
+            if (bytes > 0 && (uint64_t)bytes > pile->bytes) {
+                pile->bytes = (uint64_t)bytes;
+                pile->blocks = (uint32_t)blocks;
+            }
+            if (list[end].event <= s->peak_event)
+                pile->at_peak = (uint64_t)bytes;
+        }
+    }
+    return list != NULL;
+}
+
+static bool find_peak(search *s)
+{
+    int64_t level, *more = mv_level_changes(s->w->scratch, s->w->lives, &level), most = level;
+
+    s->peak_event = 0;
+    for (uint32_t e = 0; more && e < s->w->lives->events.count; e++) {
+        level += more[e];
+        if (level > most) {
+            most = level;
+            s->peak_event = e;
+        }
+    }
+    s->peak = most > 0 ? (uint64_t)most : 0;
+    return more != NULL;
+}
+
+static bool is_worth_telling(const mv_pile *pile)
+{
+    return pile->cause == MV_PILE_OF_CYCLES ||
+           (double)pile->bytes >= SHARE_WORTH_TELLING * (double)pile->peak;
+}
+
+static bool finish(search *s)
+{
+    mv_leaks *out = s->w->out;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < out->pile_count; i++) {
+        mv_pile *pile = &out->piles[i];
+
+        pile->peak = s->peak;
+        if (!is_worth_telling(pile))
+            continue;
+        if (!mv_pile_tell(s->w->arena, s->w->trace, s->w->sites.kinds, pile))
+            return false;
+        out->piles[count++] = *pile;
+    }
+    out->pile_count = count;
+    mv_sort_rows(s->w->scratch, out->piles, count, MV_FALLING(mv_pile, at_peak),
+                 MV_FALLING(mv_pile, bytes), MV_RISING(mv_pile, stack.row));
+    return true;
+}
+
+static bool shows_python(const mv_leak_state *w)
+{
+    for (uint32_t f = 0; f < w->trace->frames.count; f++)
+        if (w->sites.kinds[f] <= MV_FRAME_FRAMEWORK)
+            return true;
+    return false;
+}
+
+bool mv_piles_find(mv_leak_state *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    search s = {.w = w, .births = a->birth + a->preexisting, .born = a->count - a->preexisting};
+
+    w->bulks = mv_push_array(w->scratch, mv_bulks, w->sites.groups);
+    if (!w->bulks)
+        return false;
+    if (w->out->steps.count == 0)
+        return true;
+    if (!list_old(&s) || !find_bulks(&s))
+        return false;
+    if (s.groups == 0 || mv_trace_allocator(w->trace) || !shows_python(w))
+        return true;
+    if (!make_piles(&s) || !find_peak(&s))
+        return false;
+    name_piles(&s);
+    return measure_piles(&s) && finish(&s);
+}

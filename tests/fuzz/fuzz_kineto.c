@@ -1,0 +1,9 @@
+/* libFuzzer target: any bytes as a trace of torch.profiler. */
+#include "tests/fixture/soundness.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return mvt_one_input(data, size, mv_kineto_read);
+}

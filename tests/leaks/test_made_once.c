@@ -1,0 +1,57 @@
+/* What lines make once raises the floor several times, and is no trend; one line that does so is.
+ */
+#include "analyze/leaks/leaks.h"
+
+#include "tests/fixture/fixture.h"
+
+enum { STEPS = 60 };
+
+/* In each seventh step a block is made that stays: by `lines` lines in turn. */
+static mv_leaks run(uint32_t lines)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t next = 0x40000000;
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_leaks found;
+    char stack[64];
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = "main:/w/a.py:1");
+    for (uint32_t step = 0; step < STEPS; step++) {
+        snprintf(stack, sizeof stack, "ProfilerStep#%u", step);
+        mvt_annotate(t, stack, true, 0);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = MIB, .stack = "work:/w/a.py:9;main:/w/a.py:2");
+        mvt_free(t, .addr = 0x20000000);
+        if (step % 7 == 3) {
+            snprintf(stack, sizeof stack, "make:/w/b.py:%u;main:/w/a.py:3", step / 7 % lines);
+            mvt_alloc(t, .addr = next, .bytes = MIB + step / 7 * 512, .stack = stack);
+            next += 2 * MIB;
+        }
+    }
+    mvt_final_heap(t);
+    trace = mvt_done(t);
+    lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
+    cr_expect_eq(found.floor.last - found.floor.first, 8 * MIB + 28 * 512);
+    return found;
+}
+
+Test(made_once, by_many_lines_is_no_trend)
+{
+    mv_leaks eight = run(8);
+
+    cr_expect_eq(eight.verdict, MV_VERDICT_CLEAN);
+    cr_expect_str_eq(eight.why,
+                     "no line keeps memory step after step; the floor rises by what lines "
+                     "made once or twice");
+    cr_expect_eq(run(4).verdict, MV_VERDICT_CLEAN); /* each line twice */
+}
+
+Test(made_once, by_one_line_or_more_often_is_a_trend)
+{
+    mv_leaks often = run(2), one = run(1);
+
+    cr_expect_eq(often.verdict, MV_VERDICT_UNKNOWN, "%s", often.why);
+    cr_expect(often.floor.rises);
+    cr_expect_neq(one.verdict, MV_VERDICT_CLEAN, "%s", one.why);
+}

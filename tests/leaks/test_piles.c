@@ -1,0 +1,395 @@
+/* What piles up over several steps and is freed all at once: garbage where the frees show Python's
+ * collector; lists, caches and windows are none. */
+#include "analyze/leaks/piles.h"
+
+#include "analyze/code/culprit.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/in_process.h"
+
+#define TORCH  "/v/lib/python3.12/site-packages/torch/"
+#define LOOP   "train:/w/train.py:20"
+#define MODULE "_call_impl:" TORCH "nn/modules/module.py:1790;" LOOP
+#define RELU \
+    "relu:" TORCH "nn/functional.py:1723;forward:" TORCH "nn/modules/activation.py:143;" MODULE
+#define PROJECT "project:/w/model.py:14;" LOOP
+#define LINEAR  "forward:" TORCH "nn/modules/linear.py:134;" MODULE
+
+enum { STEPS = 200, MOST = 512 };
+
+/* How a run of STEPS steps frees the blocks of MIB bytes that each of its steps makes. */
+typedef struct {
+    const char *name;
+    const char *frees[4]; /* the stacks of the frees, in turn; NULL: not recorded */
+    uint32_t after[4];    /* steps from one time to the next, in turn */
+    uint32_t window;      /* one is freed for each new one, once there are so many */
+    uint32_t first, each; /* made in steps with step % each < first; 0: in all */
+    uint32_t rest;        /* MiB that the run holds beside */
+    uint32_t most_times;  /* 0: no limit */
+    uint32_t places;      /* between so many allocations of a step in turn */
+    /* What is found. */
+    uint32_t piles;
+    mv_pile_cause cause;
+    mv_pile_proof proof;
+    uint32_t least, most; /* steps */
+    uint32_t blocks;
+} habit;
+
+typedef struct {
+    mvt_trace *t;
+    const habit *h;
+    uint64_t next, live[MOST];
+    uint32_t count, since, times;
+} run;
+
+static void free_all(run *r)
+{
+    const habit *h = r->h;
+    uint32_t turns = h->after[3] ? 4 : h->after[2] ? 3 : h->after[1] ? 2 : 1, ways = 0;
+
+    if (h->after[0] == 0 || r->since < h->after[r->times % turns] ||
+        (h->most_times > 0 && r->times == h->most_times))
+        return;
+    while (ways < 4 && h->frees[ways])
+        ways++;
+    for (uint32_t i = 0; i < r->count; i++)
+        mvt_free(r->t, .addr = r->live[i], .stack = ways ? h->frees[r->times % ways] : NULL);
+    r->count = r->since = 0;
+    r->times++;
+}
+
+static void work(run *r)
+{
+    static const char *const lines[] = {LINEAR, RELU, PROJECT};
+    uint32_t places = r->h->places ? r->h->places : 1;
+
+    for (uint32_t k = 0; k < 3; k++) {
+        mvt_alloc(r->t, .addr = 0x20000000 + k * MIB, .bytes = MIB, .stack = lines[k]);
+        if (k + 1 == 1 + r->times % places)
+            free_all(r);
+    }
+    for (uint32_t k = 0; k < 3; k++)
+        mvt_free(r->t, .addr = 0x20000000 + k * MIB);
+}
+
+static void make(run *r, uint32_t step)
+{
+    const habit *h = r->h;
+
+    if (h->each > 0 && step % h->each >= h->first)
+        return;
+    mvt_alloc(r->t, .addr = r->next, .bytes = MIB, .stack = "__init__:/w/layer.py:31;" LOOP);
+    r->live[r->count++] = r->next;
+    r->next += MIB;
+    if (h->window > 0 && r->count > h->window) {
+        mvt_free(r->t, .addr = r->live[0]);
+        memmove(r->live, r->live + 1, --r->count * sizeof *r->live);
+    }
+}
+
+static mvt_trace *write(const habit *h)
+{
+    run r = {.t = mvt_new(), .h = h, .next = 0x40000000};
+    char name[32];
+
+    mvt_segment_alloc(r.t, .addr = 0x10000000, .bytes = (uint64_t)1 << 34, .stack = LOOP);
+    mvt_alloc(r.t, .addr = (uint64_t)1 << 33, .bytes = (1 + h->rest) * MIB,
+              .stack = "load:/w/train.py:5");
+    for (uint32_t step = 0; step < STEPS; step++) {
+        snprintf(name, sizeof name, "ProfilerStep#%u", step);
+        mvt_annotate(r.t, name, true, 0);
+        make(&r, step);
+        r.since++;
+        work(&r);
+    }
+    mvt_final_heap(r.t);
+    return r.t;
+}
+
+static mv_leaks leaks_of(const mv_trace *trace)
+{
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
+    mv_leaks found;
+
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &found, mvt_err()));
+    return found;
+}
+
+static void expect(const habit *h)
+{
+    mv_leaks found = leaks_of(mvt_done(write(h)));
+    const mv_pile *pile = found.piles;
+
+    cr_expect_neq(found.verdict, MV_VERDICT_LEAK, "%s", h->name);
+    cr_assert_eq(found.pile_count, h->piles, "%s: %u", h->name, found.pile_count);
+    if (h->piles == 0)
+        return;
+    cr_expect_eq(pile->cause, h->cause, "%s: %s", h->name, pile->evidence);
+    cr_expect_eq(pile->proof, h->proof, "%s: %s", h->name, pile->evidence);
+    cr_expect_eq(pile->least_steps, h->least, "%s: %u", h->name, pile->least_steps);
+    cr_expect_eq(pile->most_steps, h->most, "%s: %u", h->name, pile->most_steps);
+    cr_expect_eq(pile->blocks, h->blocks, "%s: %u", h->name, pile->blocks);
+    cr_expect_eq(pile->bytes, h->blocks * MIB, "%s", h->name);
+    cr_expect_leq(pile->at_peak, pile->bytes, "%s", h->name);
+    cr_expect_geq(pile->at_peak + 4 * MIB, pile->bytes, "%s: %llu", h->name,
+                  (unsigned long long)pile->at_peak);
+    cr_expect(*pile->advice && *pile->every);
+}
+
+/* A block waits from the step after that of its birth on, so the one of the last step is not
+ * counted. */
+Test(piles, what_the_collector_frees_is_garbage)
+{
+    static const habit habits[] = {
+        {"native stacks",
+         {"delete_garbage::0;gc_collect_main::0;" LOOP},
+         {40},
+         .piles = 1,
+         .cause = MV_PILE_OF_CYCLES,
+         .proof = MV_PILE_BY_COLLECTOR,
+         .least = 40,
+         .most = 40,
+         .blocks = 39},
+        {"neighbours' names",
+         {"THPVariable_clear(THPVariable*):python_variable.cpp:0;"
+          "PyObject_GC_Del::0;PyObject_GC_Del::0;" LOOP},
+         {40},
+         .piles = 1,
+         .cause = MV_PILE_OF_CYCLES,
+         .proof = MV_PILE_BY_COLLECTOR,
+         .least = 40,
+         .most = 40,
+         .blocks = 39},
+        {"a function that collects",
+         {"garbage_collection_cuda:/v/lib/python3.12/site-packages/"
+          "lightning/memory.py:80;" LOOP},
+         {20},
+         .piles = 1,
+         .cause = MV_PILE_OF_CYCLES,
+         .proof = MV_PILE_BY_COLLECTOR,
+         .least = 20,
+         .most = 20,
+         .blocks = 19},
+        {"generations, at lines that run in each step",
+         {RELU, LINEAR},
+         {53, 31, 90},
+         .piles = 1,
+         .cause = MV_PILE_OF_CYCLES,
+         .proof = MV_PILE_IN_PASSING,
+         .least = 31,
+         .most = 90,
+         .blocks = 89},
+        {"three functions",
+         {"a:/w/a.py:1;" LOOP, "b:/w/a.py:9;" LOOP, "c:/w/c.py:1;" LOOP},
+         {30, 41},
+         .piles = 1,
+         .cause = MV_PILE_OF_CYCLES,
+         .proof = MV_PILE_ANYWHERE,
+         .least = 30,
+         .most = 41,
+         .blocks = 40},
+        {"three places without stacks",
+         {NULL},
+         {37, 44, 52},
+         .places = 3,
+         .piles = 1,
+         .cause = MV_PILE_OF_CYCLES,
+         .proof = MV_PILE_ANYWHERE,
+         .least = 37,
+         .most = 52,
+         .blocks = 51},
+    };
+
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        expect(&habits[i]);
+}
+
+Test(piles, what_may_be_a_list_is_not_called_garbage)
+{
+    static const habit habits[] = {
+        {"no stacks of frees",
+         {NULL},
+         {40},
+         .piles = 1,
+         .cause = MV_PILE_UNKNOWN,
+         .proof = MV_PILE_NO_PLACE,
+         .least = 40,
+         .most = 40,
+         .blocks = 39},
+        {"a list for a log",
+         {"flush:/w/log.py:7;" LOOP},
+         {50},
+         .piles = 1,
+         .cause = MV_PILE_UNKNOWN,
+         .proof = MV_PILE_ONE_PLACE,
+         .least = 50,
+         .most = 50,
+         .blocks = 49},
+        {"episodes of any length",
+         {LOOP},
+         {23, 41, 17},
+         .piles = 1,
+         .cause = MV_PILE_UNKNOWN,
+         .proof = MV_PILE_ONE_PLACE,
+         .least = 17,
+         .most = 41,
+         .blocks = 40},
+        {"a log that is called at three lines",
+         {"flush:/w/log.py:7;a:/w/a.py:1;" LOOP, "flush:/w/log.py:7;b:/w/a.py:9;" LOOP,
+          "flush:/w/log.py:7;c:/w/c.py:1;" LOOP},
+         {20},
+         .piles = 1,
+         .cause = MV_PILE_UNKNOWN,
+         .proof = MV_PILE_ONE_PLACE,
+         .least = 20,
+         .most = 20,
+         .blocks = 19},
+        {"gradients",
+         {"zero_grad:" TORCH "nn/modules/module.py:2900;" LOOP},
+         {20},
+         .piles = 1,
+         .cause = MV_PILE_UNKNOWN,
+         .proof = MV_PILE_ONE_PLACE,
+         .least = 20,
+         .most = 20,
+         .blocks = 19},
+        {"a state that its own line resets",
+         {"__init__:/w/layer.py:31;reset:/w/train.py:9"},
+         {20},
+         .piles = 1,
+         .cause = MV_PILE_UNKNOWN,
+         .proof = MV_PILE_ONE_PLACE,
+         .least = 20,
+         .most = 20,
+         .blocks = 19},
+        {"more than a twentieth of the peak",
+         {LOOP},
+         {20},
+         .rest = 340,
+         .piles = 1,
+         .cause = MV_PILE_UNKNOWN,
+         .proof = MV_PILE_ONE_PLACE,
+         .least = 20,
+         .most = 20,
+         .blocks = 19},
+        {"less than a twentieth", {LOOP}, {20}, .rest = 380},
+    };
+
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        expect(&habits[i]);
+}
+
+Test(piles, what_does_not_pile_up_is_none)
+{
+    static const habit habits[] = {
+        {"a window", .window = 30},
+        {"a replay buffer that is full", .window = 120},
+        {"an evaluation's outputs", {LOOP}, {40}, .first = 12, .each = 40},
+        {"micro-batches", .frees = {LOOP}, .after = {3}},
+        {"freed once, at the end", .frees = {LOOP}, .after = {STEPS}},
+    };
+
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++)
+        expect(&habits[i]);
+}
+
+/* What waits longer than ever before may never be given back, but only after twice as long is it a
+ * leak; unless the collector frees it, which comes when it likes. */
+Test(piles, what_is_no_longer_emptied_is_not_clean)
+{
+    static const struct {
+        habit habit;
+        mv_leak_verdict verdict;
+    } cases[] = {
+        {{.frees = {LOOP}, .after = {80}, .most_times = 1}, MV_VERDICT_UNKNOWN},
+        {{.frees = {LOOP}, .after = {20}, .most_times = 2}, MV_VERDICT_LEAK},
+        {{.frees = {RELU}, .after = {20}, .most_times = 2}, MV_VERDICT_UNKNOWN},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_leaks found = leaks_of(mvt_done(write(&cases[i].habit)));
+
+        cr_expect_eq(found.verdict, cases[i].verdict, "%zu: %s", i, found.why);
+    }
+}
+
+/* Recorded with Python 3.12's collector, and what looks like it. */
+Test(piles, real_collections_are_garbage_and_real_lists_are_not)
+{
+    static const struct {
+        const char *name, *line;
+        mv_pile_proof proof; /* MV_PILE_NO_PLACE: nothing is garbage */
+    } cases[] = {
+        {"garbage", "record.py:525 __init__", MV_PILE_IN_PASSING},
+        {"garbage_native", "record.py:525 __init__", MV_PILE_BY_COLLECTOR},
+        {"garbage_by_hand", NULL, MV_PILE_NO_PLACE},
+        {"emptied_lists", NULL, MV_PILE_NO_PLACE},
+        {"episodes", NULL, MV_PILE_NO_PLACE},
+        {"replay_buffer", NULL, MV_PILE_NO_PLACE},
+        {"habits", NULL, MV_PILE_NO_PLACE},
+        {"prefetch", NULL, MV_PILE_NO_PLACE},
+        {"serving", NULL, MV_PILE_NO_PLACE},
+        {"micro_batches", NULL, MV_PILE_NO_PLACE},
+        {"validation_outputs", NULL, MV_PILE_NO_PLACE},
+    };
+    char path[64], label[160];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_trace trace;
+        mv_leaks found;
+        uint32_t garbage = 0;
+
+        snprintf(path, sizeof path, "../leaks/%s", cases[i].name);
+        trace = mvt_load(mvt_memory(), path);
+        found = leaks_of(&trace);
+        for (uint32_t k = 0; k < found.pile_count; k++)
+            garbage += found.piles[k].cause == MV_PILE_OF_CYCLES;
+        cr_assert_eq(garbage, cases[i].line != NULL, "%s: %u", cases[i].name, garbage);
+        if (!cases[i].line)
+            continue;
+        cr_expect_eq(found.piles[0].proof, cases[i].proof, "%s", cases[i].name);
+        cr_expect_str_eq(mv_culprit_label(&trace, NULL, found.piles[0].stack, label, sizeof label),
+                         cases[i].line);
+    }
+}
+
+/* The rows of a report of the program on a run: with this member; NULL: there is none. */
+static const cJSON *row_of(const char *words, const habit *h, const char *list, const char *member,
+                           const char *value)
+{
+    mvt_ran r;
+    const cJSON *row;
+
+    mvt_folder_put("f", mvt_pickle_bytes(write(h), false));
+    r = mvt_program(words, NULL);
+    cr_assert_eq(r.status, 0, "%s", (const char *)r.err.data);
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(mvt_json_of((const char *)r.out.data), list))
+    {
+        if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(row, member)), value) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* Garbage is a line of its own in the first look, beside the verdict on leaks; a list of the
+ * program's is not. */
+Test(piles, the_first_look_tells_of_garbage)
+{
+    static const habit garbage = {.frees = {RELU}, .after = {40}}, unknown = {.after = {40}},
+                       list = {.frees = {LOOP}, .after = {40}};
+    const cJSON *row = row_of("--json f", &garbage, "findings", "verdict", "garbage");
+
+    cr_assert_not_null(row);
+    cr_expect_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(row, "report")), "leaks");
+    cr_expect_eq(cJSON_GetObjectItem(row, "bytes")->valuedouble, 38.0 * MIB);
+    cr_expect_not_null(
+        strstr(cJSON_GetStringValue(cJSON_GetObjectItem(row, "text")), "every 40 steps"));
+    cr_expect_not_null(row_of("--json f", &garbage, "findings", "verdict", "clean"));
+    cr_expect_not_null(row_of("--json f", &unknown, "findings", "verdict", "piles_up"));
+    cr_expect_null(row_of("--json f", &list, "findings", "verdict", "piles_up"));
+    cr_expect_null(row_of("--json f", &list, "findings", "verdict", "garbage"));
+    row = row_of("leaks --json f", &list, "piles", "cause", "unknown");
+    cr_assert_not_null(row);
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(row, "freed_at")), 1);
+    cr_expect_eq(cJSON_GetObjectItem(cJSON_GetObjectItem(row, "steps"), "most")->valuedouble, 40);
+}

@@ -1,0 +1,130 @@
+/* docs/json.md describes every field of the JSON of every report, and no field that there is not:
+ * the tables that reports are printed from are compared with the page's rows. */
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/report/table.h"
+#include "tests/fixture/fixture.h"
+
+enum { MOST_FIELDS = 512, MOST_TABLES = 64 };
+
+typedef struct {
+    const char *path[MOST_FIELDS];
+    const mv_table *met[MOST_TABLES];
+    uint32_t count, tables;
+} fields;
+
+static void add(fields *to, const char *path)
+{
+    cr_assert_lt(to->count, MOST_FIELDS, "%s", path);
+    to->path[to->count++] = path;
+}
+
+/* "at.*" is all of an object. */
+static bool is_of(const char *path, const char *described)
+{
+    size_t length = strlen(described);
+
+    return described[length - 1] == '*' ? strncmp(path, described, length - 1) == 0
+                                        : strcmp(path, described) == 0;
+}
+
+static bool is_met(fields *in, const mv_table *table)
+{
+    for (uint32_t i = 0; i < in->tables; i++)
+        if (in->met[i] == table)
+            return true;
+    cr_assert_lt(in->tables, MOST_TABLES);
+    in->met[in->tables++] = table;
+    return false;
+}
+
+/* Paths as jq has them: sites[].bytes. What a table writes by itself, or under names out of the
+ * file, is one field, and so is a table that was met before. */
+static void list_fields(const mv_table *table, const char *before, fields *out)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        const mv_field *field = &table->fields[i];
+        const mv_table *of = field->table;
+        const char *path;
+        if (!field->key)
+            continue;
+        path = mv_arena_printf(mvt_memory(), "%s%s", before, field->key);
+        if (!of || of->json || of->shape == MV_SHAPE_MAP)
+            add(out, path);
+        else if (of->shape == MV_SHAPE_VALUES || is_met(out, of))
+            add(out, mv_arena_printf(mvt_memory(), "%s[]", path));
+        else
+            list_fields(of, mv_arena_printf(mvt_memory(), "%s[].", path), out);
+    }
+}
+
+/* The names in backquotes of the first cells of the tables between two places of the page. */
+static void list_described(const char *at, const char *end, fields *out)
+{
+    for (const char *line = at; line < end; line = strchr(line, '\n') + 1) {
+        const char *cell_end = *line == '|' ? strstr(line + 1, " | ") : NULL;
+        const char *open = cell_end ? memchr(line, '`', (size_t)(cell_end - line)) : NULL;
+        while (open) {
+            const char *close = strchr(open + 1, '`');
+            cr_assert(close && close < cell_end, "%.60s", line);
+            add(out, mv_arena_text(mvt_memory(), open + 1, (uint64_t)(close - open - 1)));
+            open = memchr(close + 1, '`', (size_t)(cell_end - close - 1));
+        }
+    }
+}
+
+/* The section whose heading, a list of commands, has that name. */
+static bool find_section(const char *page, const char *name, const char **at, const char **end)
+{
+    const char *heading = page;
+    size_t length = strlen(name);
+
+    while ((heading = strstr(heading, "\n## "))) {
+        const char *line_end = strchr(heading + 1, '\n');
+        for (const char *word = strstr(heading, name); word && word < line_end;
+             word = strstr(word + 1, name))
+            if ((word[-1] == ' ' || word[-1] == '`') && strchr(" ,`\n", word[length])) {
+                *at = line_end + 1;
+                *end = strstr(line_end, "\n## ");
+                *end = *end ? *end + 1 : line_end + strlen(line_end);
+                return true;
+            }
+        heading = line_end;
+    }
+    return false;
+}
+
+static void compare(const char *page, const mv_command *command)
+{
+    fields printed = {0}, described = {0};
+    const char *at, *end;
+
+    list_fields(command->report, "", &printed);
+    if (!find_section(page, command->name, &at, &end)) {
+        cr_expect(false, "docs/json.md has no section of %s", command->name);
+        at = end = page;
+    }
+    list_described(at, end, &described);
+    for (uint32_t i = 0; i < printed.count; i++) {
+        bool is = false;
+        for (uint32_t k = 0; k < described.count && !is; k++)
+            is = is_of(printed.path[i], described.path[k]);
+        cr_expect(is, "docs/json.md: %s prints %s, which is missing", command->name,
+                  printed.path[i]);
+    }
+    for (uint32_t k = 0; k < described.count; k++) {
+        bool is = false;
+        for (uint32_t i = 0; i < printed.count && !is; i++)
+            is = is_of(printed.path[i], described.path[k]);
+        cr_expect(is, "docs/json.md: %s does not print %s", command->name, described.path[k]);
+    }
+}
+
+Test(json_page, describes_every_field_of_every_report)
+{
+    const char *page = mvt_text(MV_SOURCE_DIR "/docs/json.md");
+
+    for (const mv_command *command = mv_commands; command->name; command++)
+        if (command->report)
+            compare(page, command);
+}
