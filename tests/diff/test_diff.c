@@ -486,5 +486,5 @@ Test(diff, an_idle_device_beside_a_complete_history_had_nothing)
     cr_expect(strstr(run.out, "gpt_train.pickle has no memory on device 1 "), "%s", run.out);
     cr_expect(!strstr(run.out, "as far as the files show"), "%s", run.out);
     expect_gate(0, "", "two_devices.pickle mlp_train.pickle");
-    expect_gate(4, "ring.pickle has no memory of device 1", "two_devices.pickle ring.pickle");
+    expect_gate(4, "ring.pickle has no memory on device 1", "two_devices.pickle ring.pickle");
 }
