@@ -1,5 +1,5 @@
-/* memviz completion: what shells need to complete a command line, from the tables of commands,
- * options and terms. */
+/* memviz completion: completion scripts for shells, from the tables of commands, options and
+ * terms. */
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/report/table.h"
@@ -27,7 +27,7 @@ static bool takes_words(const mv_command *c)
     return c->run == mv_cmd_completion;
 }
 
-/* What a file without a command means. */
+/* Completions for a file without a command. */
 static const mv_command *first_look(void)
 {
     return mv_command_find("triage");
@@ -35,8 +35,8 @@ static const mv_command *first_look(void)
 
 enum { MOST_WORDS = MV_TABLE_PATHS };
 
-/* What the option's argument can be in this command: words with a space between, made in `buffer`
- * where the option's own list is not the command's. NULL: anything. */
+/* The words that complete the option's argument in this command, separated by spaces; built in
+ * `buffer` if they differ from the option's own list. NULL: anything. */
 static const char *words_of(const mv_command *c, mv_option_id id, char buffer[MOST_WORDS])
 {
     char *to = buffer;
@@ -96,7 +96,7 @@ static void put_quoted_words(mv_out *out, const char *words)
     }
 }
 
-/* Those of `options` that take an argument, letters first: "-o|--output|--color". */
+/* The options in `options` that take an argument, letters first: "-o|--output|--color". */
 static void put_with_argument(mv_out *out, uint64_t options, const char *between)
 {
     const char *separator = "";
@@ -140,8 +140,8 @@ static void put_bash_values(mv_out *out, const mv_command *c)
     mv_out_text(out, "        esac ;;\n");
 }
 
-/* The pattern of a command's names. Returns the command whose options follow: `c`, or for NULL the
- * first look, for what is no command's name. */
+/* The pattern of a command's names. Returns the command whose options follow: `c`, or for NULL (a
+ * word that is not a command) the first look. */
 static const mv_command *begin_case(mv_out *out, const mv_command *c)
 {
     mv_out_text(out, "    ");
@@ -218,7 +218,7 @@ static void put_bash_program(mv_out *out, const mv_command *c)
 }
 
 /* The names of annotations in the first file on the command line, for --at @NAME, or of its levels.
- * They come from the file: no shell may take one for anything but text. */
+ * They come from the file: a shell must treat them only as text. */
 #define NAMES_OF_FILE(table)                                          \
     "memviz info -q --csv --table " table " \"$file\" 2>/dev/null | " \
     "tr -d '\\r' | sed '1d; s/^[0-9]*,//; s/^\"\\(.*\\)\"$/\\1/; s/\"\"/\"/g'"
@@ -228,8 +228,8 @@ static bool takes_names_of_file(mv_option_id id)
     return id == MV_OPTION_AT || id == MV_OPTION_FROM || id == MV_OPTION_TO;
 }
 
-/* They are put into the line that the user is about to run, so the shell's words are quoted here:
- * what bash does by itself, for names of files, leaves backquotes alone. */
+/* They are inserted into the line that the user is about to run, so the shell's words are quoted
+ * here: bash's own quoting of file names does not escape backquotes. */
 static void put_bash_names(mv_out *out)
 {
     mv_out_text(out, "_memviz_names()\n{\n"
@@ -247,8 +247,8 @@ static void put_bash_names(mv_out *out)
                                                              "}\n");
 }
 
-/* bash takes '@' for a word of its own, unless the user has told it not to; what it replaces begins
- * with the '@' either way. */
+/* bash treats '@' as a separate word unless configured otherwise; the replaced text begins with the
+ * '@' in both cases. */
 static void put_bash_annotations(mv_out *out)
 {
     mv_out_text(
@@ -446,7 +446,7 @@ static void put_fish_text(mv_out *out, const char *text)
     mv_out_char(out, '\'');
 }
 
-/* `c` NULL: where no command is named, for the first look. */
+/* `c` NULL: without a command, for the first look. */
 static void put_fish_option(mv_out *out, const mv_command *c, mv_option_id id)
 {
     const mv_option *o = &mv_option_table[id];

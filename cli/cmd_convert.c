@@ -17,20 +17,20 @@ typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_writ
 static const struct {
     const char *ending;
     write_fn *write;       /* NULL: a page */
-    write_fn *write_plain; /* with --plain; NULL: there is no such form */
+    write_fn *write_plain; /* with --plain; NULL: not supported */
 } formats[] = {
     {".bin", mv_snapshot_write, NULL},
     {".msgpack", mv_compact_write, mv_plain_write},
     {".html", NULL, NULL},
 };
 
-/* OUT, which is the second argument, or that of -o. */
+/* OUT: the second argument, or the argument of -o. */
 static const char *out_of(const mv_cli *cli)
 {
     return cli->options.output ? cli->options.output : cli->options.file[1];
 }
 
-/* The writer that OUT's ending asks for; false, with a message, when there is none. */
+/* The writer for OUT's suffix; false, with a message, if there is none. */
 static bool choose(const mv_cli *cli, write_fn **write)
 {
     const char *path = out_of(cli);
@@ -45,7 +45,8 @@ static bool choose(const mv_cli *cli, write_fn **write)
         return !plain || *write;
     }
     if (mv_text_has_ending(path, ".pickle") || mv_text_has_ending(path, ".pkl"))
-        mv_complain_usage("convert", "%s: pickles are only read; write .bin or .msgpack", path);
+        mv_complain_usage("convert",
+                          "%s: pickles can be read but not written; write .bin or .msgpack", path);
     else
         mv_complain_usage("convert", "%s: the name must end in .bin, .msgpack or .html", path);
     return false;
@@ -74,7 +75,7 @@ static mv_code write_page(mv_cli *cli, const mv_trace *trace, const mv_write_opt
 typedef struct {
     const char *path;
     uint64_t events, bytes_in, bytes_out; /* events: in the trace */
-    mv_page_gap gap;                      /* what of them is not in OUT */
+    mv_page_gap gap;                      /* events missing from OUT */
 } written;
 
 static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, written *w)
@@ -157,8 +158,8 @@ static void take_calls(call_list *l, const uint32_t *call, uint32_t count)
             l->call[l->count++] = call[i];
 }
 
-/* Calls that more than one row is of, whatever their numbers. The plain form spells the stack of
- * each row, so that a reader cannot know. */
+/* Calls with more than one row, regardless of their numbers. The plain form writes out the stack of
+ * each row, so a reader cannot recover the calls. */
 static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
 {
     call_list list = {0};
@@ -183,7 +184,7 @@ static uint32_t count_shared_calls(mv_arena *scratch, const mv_trace *trace)
     return shared;
 }
 
-/* Without them, reports take what is left of the events for all of them. */
+/* Without these notes, reports would take the remaining events for the whole history. */
 static uint32_t count_doubts(const mv_trace *trace)
 {
     uint64_t count = trace->notes[MV_NOTE_LOST_EVENTS].count;
@@ -191,19 +192,18 @@ static uint32_t count_doubts(const mv_trace *trace)
     return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
 
-/* PyTorch's dict has no place for calls, and for some of what captures and files of other tools
- * have. */
+/* PyTorch's dict cannot store calls, and some data of captures and files from other tools. */
 static void warn_of_losses(mv_cli *cli, const mv_trace *trace)
 {
     const struct {
         uint32_t rows;
         const char *what;
-    } lost[] = {{count_shared_calls(&cli->scratch, trace), "allocator calls of several rows"},
+    } lost[] = {{count_shared_calls(&cli->scratch, trace), "allocator calls with several rows"},
                 {trace->api_calls.count, "API calls"},
-                {trace->heap_calls.count, "calls of heaps"},
+                {trace->heap_calls.count, "heap calls"},
                 {trace->samples.count, "samples"},
                 {trace->facts.count, "facts"},
-                {count_doubts(trace), "notes of events that are damaged or missing"}};
+                {count_doubts(trace), "notes about damaged or missing events"}};
     char list[300];
     size_t length = 0;
 
@@ -223,7 +223,7 @@ int mv_cmd_convert(mv_cli *cli)
     written w = {0};
 
     if (cli->options.files == 2 && cli->options.output)
-        return mv_complain_usage("convert", "OUT is named twice: %s, and %s by -o",
+        return mv_complain_usage("convert", "OUT is given twice: %s, and %s with -o",
                                  cli->options.file[1], cli->options.output);
     if (cli->options.files == 1 && !cli->options.output)
         return mv_complain_usage("convert", "expected IN OUT");

@@ -1,4 +1,4 @@
-/* memviz diff: what changed between two snapshots, the line that did most of it first. */
+/* memviz diff: the difference between two snapshots, the line with the largest share first. */
 #include <stdio.h>
 
 #include "analyze/code/labels.h"
@@ -22,13 +22,13 @@
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
-/* Rows in text when --limit says nothing; lines beside them. */
+/* Rows in text without --limit; other lines of the list. */
 #define TEXT_ROWS   10
 #define OTHER_LINES 18
 
 enum { ALLOCATED, RESERVED };
 
-/* A device of one file beside a device of the other; either may be MV_NO_DEVICE. */
+/* A device of one file paired with a device of the other; either may be MV_NO_DEVICE. */
 typedef struct {
     uint32_t device[2];
     mv_diff_sides sides;
@@ -46,8 +46,8 @@ typedef struct {
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
     mv_reserved reserved[2]; /* likewise */
-    mv_bound bound[2][2];    /* of [before, after] as to [ALLOCATED, RESERVED] */
-    uint32_t lacked[2]; /* the first device of which [before, after] shows nothing; MV_NO_DEVICE */
+    mv_bound bound[2][2];    /* of [before, after] for [ALLOCATED, RESERVED] */
+    uint32_t missing[2];     /* the first device without data [before, after], or MV_NO_DEVICE */
     uint64_t limit;
 } diff_report;
 
@@ -58,10 +58,10 @@ static uint64_t magnitude(int64_t delta)
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
 }
 
-/* Whether nothing is known of a side that has no memory of the device. It never had any if the
- * history of another device in its file is complete, since all of them are recorded at once. At the
- * end the file lists all memory that there is. */
-static bool is_side_lacking(const diff_report *c, const device_pair *pair, int s)
+/* Whether a side without memory on the device is unknown. It never had any if the history of
+ * another device in its file is complete, because all devices are recorded together. At the end the
+ * file lists all memory. */
+static bool is_side_unknown(const diff_report *c, const device_pair *pair, int s)
 {
     const char *at = c->cli->options.at;
 
@@ -73,14 +73,14 @@ static bool is_side_lacking(const diff_report *c, const device_pair *pair, int s
     return true;
 }
 
-/* Whether there may have been a higher peak on a side before its first event, or at all where
- * nothing is known. The peak of a window (--from) is the window's. */
+/* Whether a side may have had a higher peak before its first event, or at all if it is unknown. The
+ * peak of a window (--from) is the window's own. */
 static bool is_side_open(const diff_report *c, const device_pair *pair, int s)
 {
     const mv_lives *lives = pair->sides.lives[s];
 
     if (!lives)
-        return is_side_lacking(c, pair, s);
+        return is_side_unknown(c, pair, s);
     return lives->history != MV_HISTORY_COMPLETE && mv_at_is_peak(c->cli) &&
            pair->sides.reserved[s].window.first == 0;
 }
@@ -94,7 +94,7 @@ static bool is_open(const diff_report *c, int measure)
     return is_open || (c->bound[0][measure] | c->bound[1][measure]) != MV_BOUND_EXACT;
 }
 
-/* The side whose stack a row shows: after, unless it is gone there. */
+/* The side whose stack a row shows: after, unless the row is gone there. */
 static int side_of(const mv_diff_row *row)
 {
     return row->bytes[1] != 0;
@@ -107,7 +107,7 @@ static const char *label_of(const diff_report *c, const mv_diff_row *row, int si
                             size);
 }
 
-/* Whether a row names a line that its reader can act on. */
+/* Whether a row names a line that the reader can act on. */
 static bool is_named(const diff_report *c, const mv_diff_row *row)
 {
     int s = side_of(row);
@@ -117,8 +117,8 @@ static bool is_named(const diff_report *c, const mv_diff_row *row)
     return frame.row != MV_NO_ROW && kinds[frame.row] <= MV_FRAME_PACKAGE;
 }
 
-/* The line that answers for the change: the one that changed most in its direction, but a line
- * that can be acted on goes before one that cannot, if it did half as much. */
+/* The line responsible for the change: the one that changed most in its direction; a line that can
+ * be acted on is preferred if its change is at least half as large. */
 static const mv_diff_row *main_row(const diff_report *c)
 {
     const mv_diff_row *main = NULL, *named = NULL;
@@ -138,7 +138,7 @@ static const mv_diff_row *main_row(const diff_report *c)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Labels of the lines that are shown. */
+/* Labels of the shown lines. */
 static const char **labels_of(const diff_report *c, const mv_diff *found)
 {
     uint32_t count = found->lines < c->limit ? found->lines : (uint32_t)c->limit;
@@ -155,7 +155,7 @@ static const char **labels_of(const diff_report *c, const mv_diff *found)
     return rows ? mv_labels_find(&c->cli->scratch, rows, count, false) : NULL;
 }
 
-/* `name`, and where the line was before, if that is not where it is now. */
+/* `name`, with the line's earlier position if it moved. */
 static const char *moved_label(const diff_report *c, const mv_diff_row *row, const char *name,
                                char both[1040])
 {
@@ -181,7 +181,7 @@ static mv_value history_value(mv_history_kind history)
                                        : mv_value_text(mv_history_name(history));
 }
 
-/* In text, nothing is a dash. */
+/* In text, zero is a dash. */
 static mv_value bytes_value(uint64_t bytes)
 {
     return mv_value_shown(mv_value_u64(bytes), bytes ? NULL : "-");
@@ -367,9 +367,10 @@ static void put_verdict(const diff_report *c)
     column = mv_prose_part(c->out, 0, 2, "%s",
                            is_same ? "no change" : mv_size_change_text(delta, c->delta));
     mv_out_style(c->out, MV_STYLE_NONE);
-    column = mv_prose_part(c->out, column, 2, " %s at %s%s%s",
-                           is_same ? "in allocated memory" : "allocated", mv_at_words(c->cli),
-                           is_open(c, ALLOCATED) ? ", as far as is known" : "", row ? ":" : "");
+    column =
+        mv_prose_part(c->out, column, 2, " %s at %s%s%s",
+                      is_same ? "in allocated memory" : "allocated", mv_at_words(c->cli),
+                      is_open(c, ALLOCATED) ? ", as far as the files show" : "", row ? ":" : "");
     if (!row) {
         mv_out_char(c->out, '\n');
         return;
@@ -379,7 +380,7 @@ static void put_verdict(const diff_report *c)
                  row->stack[side_of(row)], c->cli->options.all_frames, 6);
 }
 
-/* Parts of one size are in the order of the list. */
+/* Parts of equal size keep the order of the list. */
 static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
 {
     uint32_t best = MV_RESERVED_PARTS;
@@ -395,7 +396,7 @@ static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
     return best;
 }
 
-/* Whether all that was needed before the peak is in the events that are compared. */
+/* Whether the compared events contain the whole need before the peak. */
 static bool is_need_known(const diff_report *c)
 {
     bool is_known = true;
@@ -408,22 +409,22 @@ static bool is_need_known(const diff_report *c)
     return is_known;
 }
 
-/* What the parts that are more than the need are measured by. */
+/* The base of the parts that exceed the need. */
 static const char *beyond_text(const diff_report *c, uint32_t part)
 {
     if (!mv_at_is_peak(c->cli) || (part != MV_RESERVED_HOLES && part != MV_RESERVED_UNUSED))
         return "";
-    return is_need_known(c) ? ", beyond what was ever needed at once"
-                            : ", beyond what the events show to be needed at once";
+    return is_need_known(c) ? ", beyond the most ever needed at once"
+                            : ", beyond the largest need in the events";
 }
 
-/* A file of another tool does not say what was reserved. */
+/* A file from another tool does not record reserved memory. */
 static bool knows_reserved(const diff_report *c)
 {
     return !mv_trace_lacks_reserved(&c->trace[0]) && !mv_trace_lacks_reserved(&c->trace[1]);
 }
 
-/* By how much reserved memory changed, and why: the rows add up to it. */
+/* The change of reserved memory, and its causes: the rows add up to it. */
 static void put_reserved(const diff_report *c)
 {
     const mv_reserved *r = c->reserved;
@@ -440,7 +441,7 @@ static void put_reserved(const diff_report *c)
     mv_out_char(c->out, ' ');
     mv_prose_put(c->out, 10, 2, "%sreserved%s%s%s: %s before, %s after", change == 0 ? "in " : "",
                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
-                 is_open(c, RESERVED) ? ", as far as is known" : "",
+                 is_open(c, RESERVED) ? ", as far as the files show" : "",
                  mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
     while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
         said |= 1u << part;
@@ -459,8 +460,8 @@ static void put_side(const diff_report *c, const device_pair *pair, int s)
         snprintf(at, sizeof at, ", device %u, %s", pair->device[s],
                  mv_at_text(moment, &c->trace[s], &pair->sides.moment[s]));
     else
-        snprintf(at, sizeof at, " has no memory of device %u%s", pair->device[1 - s],
-                 is_side_lacking(c, pair, s) ? ", and no history" : "");
+        snprintf(at, sizeof at, " has no memory on device %u%s", pair->device[1 - s],
+                 is_side_unknown(c, pair, s) ? ", and no history" : "");
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
     if (!mv_trace_lacks_reserved(&c->trace[s]))
         snprintf(held, sizeof held, ", %9s reserved",
@@ -508,8 +509,8 @@ static void put_pair(const diff_report *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
-/* What --fail-on asked for: growth. Where `before` may have been more than is known, or `after`
- * less, growth may be less; the reverse, and it may be more. */
+/* The growth gates of --fail-on. If `before` may be too low, or `after` too high, the growth may be
+ * smaller; in the opposite case it may be larger. */
 static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
                          const char *what)
 {
@@ -521,17 +522,17 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
     bool over = c->bound[1 - s][measure] & MV_BOUND_MOST;
     mv_size_text(is, grown);
     mv_size_text(most, bound);
-    if (c->lacked[s] != MV_NO_DEVICE)
+    if (c->missing[s] != MV_NO_DEVICE)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s has no memory of device %u, and no history of it: whether %s memory grew "
-                      "by more than %s is unknown",
-                      c->name[s], c->lacked[s], what, most);
+                      "%s has no memory on device %u, and no history: whether %s memory grew by "
+                      "more than %s is unknown",
+                      c->name[s], c->missing[s], what, most);
     else if (over || under)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
-                      "%s: %s more %s as far as is known, but %s: it may be %s than %s",
+                      "%s: %s more %s as far as the files show, but %s: it may be %s than %s",
                       c->name[under ? s : 1 - s], is, what,
-                      under ? "what was before the trace is not"
-                            : "the events do not tell when all of it was freed",
+                      under ? "memory from before the trace is unknown"
+                            : "the events do not show when all of it was freed",
                       is_above ? "less" : "more", most);
     else if (is_above)
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
@@ -539,7 +540,7 @@ static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t bef
 
 /* ---- as a picture ------------------------------------------------------------------------ */
 
-/* The file that -o names has that ending, and the report is not wanted as a table. */
+/* Whether -o names a file with that suffix, and the report is not requested as a table. */
 static bool is_written_as(const mv_cli *cli, const char *ending)
 {
     return cli->options.output && !mv_table_is_wanted(cli) &&
@@ -592,7 +593,7 @@ static int put_picture(diff_report *c)
     mv_code code;
 
     if (c->count != 1)
-        return mv_complain_of(NULL, "%s", "a picture is of one device: choose it with --device");
+        return mv_complain_of(NULL, "%s", "a picture shows one device: choose it with --device");
     code = draw(c, &scene, &err);
     if (code == MV_OK)
         code = is_written_as(c->cli, ".png")
@@ -699,7 +700,7 @@ static mv_code find_bounds(diff_report *c, const device_pair *pair, int s, mv_er
     return MV_OK;
 }
 
-/* The moment of reserved memory, and what of the side is known for sure. */
+/* The moment of reserved memory, and the certainty of the side's figures. */
 static bool find_reserved(diff_report *c, device_pair *pair, int s)
 {
     bool is_peak = mv_at_is_peak(c->cli);
@@ -760,10 +761,10 @@ static bool find_pair(diff_report *c, device_pair *pair)
 static void find_lacks(diff_report *c)
 {
     for (int s = 0; s < 2; s++) {
-        c->lacked[s] = c->count == 0 ? 0 : MV_NO_DEVICE;
+        c->missing[s] = c->count == 0 ? 0 : MV_NO_DEVICE;
         for (uint32_t p = c->count; p-- > 0;)
-            if (is_side_lacking(c, &c->pairs[p], s))
-                c->lacked[s] = c->pairs[p].device[1 - s];
+            if (is_side_unknown(c, &c->pairs[p], s))
+                c->missing[s] = c->pairs[p].device[1 - s];
     }
 }
 

@@ -1,5 +1,5 @@
-/* memviz dump: the whole model as text. What belongs to the container (format, sizes, its notes) is
- * left to `info`. */
+/* memviz dump: the whole model as text. The container's own data (format, sizes, notes) is shown by
+ * `info`. */
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/report/chunk_list.h"

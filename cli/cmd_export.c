@@ -32,7 +32,7 @@ typedef struct {
 
 /* ---- usage ------------------------------------------------------------------------------- */
 
-/* False, with a message, when nothing says what to write. */
+/* False, with a message, if no format is given. */
 static bool choose_format(exporting *x)
 {
     const mv_options *o = &x->cli->options;
@@ -46,7 +46,7 @@ static bool choose_format(exporting *x)
             return true;
         }
     }
-    mv_complain_usage("export", "%s: say what to write with --format", o->output);
+    mv_complain_usage("export", "%s: name the output format with --format", o->output);
     return false;
 }
 
@@ -56,19 +56,20 @@ static bool check_usage(exporting *x)
     bool is_at_moment;
 
     if (!o->output) {
-        mv_complain_usage("export", "say where with -o OUT (-o - is standard output)");
+        mv_complain_usage("export", "name the output with -o OUT (-o - is standard output)");
         return false;
     }
     if (!choose_format(x))
         return false;
     is_at_moment = x->format == MV_EXPORT_SPEEDSCOPE || x->format == MV_EXPORT_FOLDED;
     if (o->table && x->format != MV_EXPORT_CSV) {
-        mv_complain_usage("export", "--table is for csv");
+        mv_complain_usage("export", "--table applies to csv only");
         return false;
     }
     if (o->at && !is_at_moment) {
-        mv_complain_usage("export", "--at is for speedscope and folded; the others have all "
-                                    "moments");
+        mv_complain_usage(
+            "export",
+            "--at applies to speedscope and folded; the other formats contain all moments");
         return false;
     }
     if (strcmp(o->output, "-") == 0 && mv_option_given(o, MV_HAS(JSON))) {

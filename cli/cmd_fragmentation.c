@@ -1,4 +1,4 @@
-/* memviz fragmentation: reserved beyond what is used: how much, why, and who pins it. */
+/* memviz fragmentation: memory reserved but not used: how much, why, and who pins it. */
 #include <stdio.h>
 
 #include "analyze/code/culprit.h"
@@ -17,8 +17,8 @@
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 
-/* Rows of each list in text when --limit says nothing, of healthy devices fewer; lines beside
- * the lists. */
+/* Rows of each list in text without --limit, fewer for healthy devices; other lines of the
+ * lists. */
 #define TEXT_ROWS   8
 #define OK_ROWS     3
 #define OTHER_LINES 16
@@ -30,12 +30,12 @@ typedef struct {
     mv_sites sites;
     uint32_t first, end;     /* devices */
     mv_lives *lives;         /* [end - first] */
-    mv_fragmentation *found; /* [end - first], and one more of zeros */
+    mv_fragmentation *found; /* [end - first], plus a zero entry */
     uint64_t limit;
 } fragmentation_report;
 
-/* The device that speaks for the file: a fragmented one before others, then one that waits, then
- * the one with most bytes beyond the need, then most reserved. */
+/* The device that represents the file: a fragmented one first, then one that waits, then the one
+ * with most bytes beyond the need, then the most reserved. */
 static uint32_t worst_device(const fragmentation_report *r)
 {
     uint32_t worst = 0;
@@ -181,7 +181,7 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
-/* In text, where they are the verdict. */
+/* In text, in place of the verdict. */
 #define WAITING_FIELDS(COLUMN, MEMBER, LIST)                                      \
     COLUMN("bytes", "waiting", 1, MV_UNIT_BYTES, 9, line->bytes)                  \
     COLUMN("blocks", "blocks", 2, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, line->blocks) \
@@ -216,7 +216,7 @@ static const mv_table waiting_table = {MV_TABLE(WAITING_FIELDS, list_waiting)};
     MEMBER("waiting.blocks", f->waiting.blocks) \
     LIST("waiting.freed_at", &waiting_table, mv_value_rows(&f->waiting))
 
-/* How far the replay of settings can be trusted; null where there was nothing to try. */
+/* How far the replay of settings can be trusted; null if no settings were tried. */
 #define REPLAY_FIELDS(MEMBER)                                               \
     MEMBER("replay.trust", f->is_replayed || f->not_replayed                \
                                ? mv_value_text(mv_trust_name(f->trust))     \
@@ -358,13 +358,13 @@ static void put_verdict(const fragmentation_report *r, uint32_t index)
     mv_prose_put(r->out, 2, 2, "%s", f->why);
 }
 
-/* What is said of a moment that was not asked for. */
+/* The description of a moment that --at did not choose. */
 static const char *about_moment(const mv_fragmentation *f)
 {
     if (!f->chosen)
         return "";
     if (f->failed)
-        return ", when most was reserved or asked for";
+        return ", when most was reserved or requested";
     return f->bytes.reserved == f->demand.taken ? ", when most was reserved"
                                                 : ", when most was allocated";
 }
@@ -387,7 +387,7 @@ static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
                  mv_size_text(size[5], f->largest), mv_size_text(size[6], f->bytes.rounding));
 }
 
-/* What was tried in vain, or could not be; and how far it can be trusted. */
+/* Settings that did not help or could not be tried, and how far the replay can be trusted. */
 static void put_note(const fragmentation_report *r, const char *note)
 {
     if (!*note)
@@ -433,7 +433,7 @@ static void put_device(const void *all, uint32_t device)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* What --fail-on asked for. */
+/* Checks the --fail-on gates. */
 static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
 {
     const mv_fragmentation *f = &r->found[index];
@@ -446,7 +446,7 @@ static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
     return MV_OK;
 }
 
-/* False when a message is out already, or with an error. */
+/* False if a message was already printed, or with an error. */
 static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
 {
     mv_lives *lives = &r->lives[index];

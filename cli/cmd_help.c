@@ -33,8 +33,7 @@ static void put_indented(mv_out *out, const char *text)
 
 enum { LEFT = 26 }; /* where explanations begin */
 
-/* "  -n, --limit N           print at most N rows". A left side that is too long has a line of its
- * own. */
+/* " -n, --limit N print at most N rows". A left side that is too long gets its own line. */
 static void put_row(mv_out *out, const char *left, const char *text)
 {
     size_t length = strlen(left);
@@ -95,7 +94,7 @@ static void put_gates(mv_out *out, uint32_t gates)
 {
     char left[64];
 
-    heading(out, "What --fail-on can name");
+    heading(out, "Gates of --fail-on");
     for (uint32_t i = 0; i < MV_GATE_COUNT; i++) {
         if (!(gates & (1u << i)))
             continue;
@@ -106,22 +105,22 @@ static void put_gates(mv_out *out, uint32_t gates)
     if (mv_gates_without_bound(gates))
         put_row(out, "any",
                 mv_gates_without_bound(gates) == gates ? "any of these"
-                                                       : "any of these, except those with BYTES");
+                                                       : "any of these without BYTES");
     mv_out_text(out, "  ");
     mv_prose_put(out, 2, 2,
-                 "The exit status is 3 when it is found, and 4 when that cannot be known; ',known' "
-                 "after a gate lets that pass.");
+                 "The exit status is 3 if a gate is met, and 4 if that is unknown; ',known' after "
+                 "a gate lets an unknown pass.");
     mv_out_text(out, "  ");
     mv_prose_put(out, 2, 2, "Quote a gate with a '>': --fail-on 'peak>70GiB,known'.");
 }
 
-/* What --csv prints, and --table can name. */
+/* The tables that --csv prints, and --table can name. */
 static void put_tables(mv_out *out, const mv_table *report)
 {
     char tables[MV_TABLE_PATHS];
 
     heading(out, "Tables of --csv");
-    mv_out_format(out, "  %s, unless --table names another one:\n  ", mv_table_main(report));
+    mv_out_format(out, "  %s, unless --table names another:\n  ", mv_table_main(report));
     mv_prose_put(out, 2, 2, "%s", mv_table_paths(report, tables));
 }
 
@@ -157,10 +156,10 @@ void mv_help_overview(mv_out *out)
 
     mv_out_text(out, "memviz: GPU memory snapshots of PyTorch, offline\n");
     heading(out, "Usage");
-    mv_out_text(out, "  memviz FILE                  what is wrong, at a glance\n"
+    mv_out_text(out, "  memviz FILE                  an overview: what is wrong\n"
                      "  memviz COMMAND [OPTION...] FILE\n"
-                     "  memviz help COMMAND          what a command does, with an example\n"
-                     "  memviz help terms            what the words in the reports mean\n");
+                     "  memviz help COMMAND          explain a command, with an example\n"
+                     "  memviz help terms            explain the words in the reports\n");
     for (uint32_t group = 0; group < MV_COMMAND_GROUP_COUNT; group++) {
         heading(out, titles[group]);
         for (const mv_command *c = mv_commands; c->name; c++)
@@ -173,11 +172,11 @@ void mv_help_overview(mv_out *out)
     mv_prose_put(
         out, 0, 0,
         "FILE is a PyTorch snapshot pickle (torch.cuda.memory._dump_snapshot), msgpack, "
-        "a memviz .bin, a trace of torch.profiler with profile_memory=True (*.json), or a file of "
+        "a memviz .bin, a torch.profiler trace with profile_memory=True (*.json), or a file from "
         "another tool: RMM's CSV log, XLA's *.xplane.pb, JAX's memory.prof. It may be compressed "
         "with gzip or zstd; - is standard input. "
         "Results go to standard output, everything else to standard error. Exit status: 0 "
-        "done, 1 failed, 2 wrong usage, 3 --fail-on found something, 4 it could not know.");
+        "done, 1 failed, 2 wrong usage, 3 a gate of --fail-on is met, 4 that is unknown.");
 }
 
 static int complain_of(const char *kind, const char *name, const mv_nearest *nearest)
@@ -211,8 +210,7 @@ static int explain_command(mv_out *out, const char *name)
         return MV_EXIT_DONE;
     }
     if (access(name, F_OK) == 0)
-        return mv_complain_usage(NULL, "'%s' is a file: memviz %s says what is wrong in it", name,
-                                 name);
+        return mv_complain_usage(NULL, "'%s' is a file, not a command: try memviz %s", name, name);
     if (mv_term_find(name))
         return explain_term(out, name);
     for (const mv_command *c = mv_commands; c->name; c++)

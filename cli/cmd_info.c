@@ -1,4 +1,4 @@
-/* memviz info: what a file is and what it holds. */
+/* memviz info: format, devices, history and oddities of a file. */
 #include <stdio.h>
 #include <time.h>
 
@@ -29,13 +29,13 @@ typedef struct {
     uint64_t reserved, allocated; /* in the final heap */
     mv_history_kind history;
     const char *history_why;
-    uint32_t ring; /* events of the buffer that was full; 0: none */
+    uint32_t ring; /* events in the full buffer; 0: not full */
 } device_facts;
 
-/* What --at @NAME can name. */
+/* An annotation that --at @NAME can name. */
 typedef struct {
     mv_string_id name;
-    uint32_t count; /* of its starts, or marks */
+    uint32_t count; /* its starts, or marks */
 } named_place;
 
 typedef struct {
@@ -191,13 +191,13 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
     const facts *f = all;
 
     (void)one;
-    if (mv_trace_lacks_reserved(f->trace)) /* the file does not say what was reserved */
+    if (mv_trace_lacks_reserved(f->trace)) /* the file does not record reserved memory */
         mv_rows_head(rows, "reserved", NULL);
     else if (mv_trace_allocator(f->trace))
         mv_rows_head(rows, "segments", NULL);
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
-        if (mv_rows_are_text(rows) && !mv_device_is_told(f->trace, f->first, f->end, d->device))
+        if (mv_rows_are_text(rows) && !mv_device_is_reported(f->trace, f->first, f->end, d->device))
             continue;
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
@@ -270,8 +270,8 @@ static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     }
 }
 
-/* Entries of one nested table are next to each other in the file, so each table is opened and
- * closed once. Keys come from the file, so they are escaped like other strings of it. */
+/* Entries of one nested table are adjacent in the file, so each table is opened and closed once.
+ * Keys come from the file, so they are escaped like its other strings. */
 static void put_json_settings(mv_rows *rows, const void *all, const void *one)
 {
     const mv_trace *trace = ((const facts *)all)->trace;
@@ -364,7 +364,8 @@ static void list_places(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table place_table = {MV_TABLE(PLACE_FIELDS, list_places)};
 
-/* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys tell them. */
+/* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys identify
+ * them. */
 static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
 {
     static const char name[] = "PyTorch ";
@@ -422,7 +423,7 @@ const mv_table mv_report_info = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 /* ---- text -------------------------------------------------------------------------------- */
 
 enum { NAMES_SHOWN = 8 };
-enum { LABEL = 16 }; /* where what follows a label begins */
+enum { LABEL = 16 }; /* column after a label */
 
 static void put_label(mv_out *out, const char *label)
 {
@@ -478,7 +479,7 @@ static void put_recorded(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%s, %.6f s", date, ((double)last - (double)first) / 1e6);
 }
 
-/* Whether reports are about calls or heaps, since PyTorch has done nothing. */
+/* Whether reports use calls or heaps, because PyTorch did nothing. */
 static bool is_of_calls(const mv_trace *trace)
 {
     return mv_level_has(trace, MV_LEVEL_DEFAULT) && mv_level_default(trace) != MV_LEVEL_PYTORCH;
@@ -492,7 +493,7 @@ static void put_history(const facts *f)
         if (f->devices[i].history == f->history)
             why = f->devices[i].history_why;
     if (f->history == MV_HISTORY_NONE && is_of_calls(f->trace))
-        why = "PyTorch's allocator made no event; the levels have what others did";
+        why = "PyTorch's allocator made no events; the levels show other allocators";
     else if (!mv_level_has(f->trace, MV_LEVEL_PYTORCH)) /* other levels may have events */
         why = mv_level_lack(mv_trace_allocator(f->trace) ? MV_LEVEL_ALL : MV_LEVEL_PYTORCH);
     put_label(f->out, "history");
@@ -500,7 +501,7 @@ static void put_history(const facts *f)
                  why ? why : "");
 }
 
-/* Where there is more than PyTorch's blocks: what --level may say. */
+/* If there is more than PyTorch's blocks: the values of --level. */
 static void put_levels(const facts *f)
 {
     mv_level_list levels = mv_levels_of(f->trace);
@@ -569,7 +570,7 @@ static void put_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     mv_out_char(out, '\n');
 }
 
-/* Entries of nested tables that are zero, which means off, are shown by --json only. */
+/* Zero entries of nested tables, which mean off, are shown only by --json. */
 static void put_settings(const facts *f)
 {
     const mv_settings *s = &f->trace->settings;
@@ -609,10 +610,11 @@ static void put_rounding(const facts *f)
         return;
     put_label(f->out, "rounding");
     if (r.blocks > 0)
-        snprintf(fits, sizeof fits, "; fits %u of %u blocks, CUDA's rule %u", r.npu_fits, r.blocks,
-                 r.cuda_fits);
-    mv_prose_put(f->out, LABEL, LABEL, "torch_npu's: requests and %u bytes, up to %u%s", MV_NPU_PAD,
-                 MV_MIN_BLOCK, fits);
+        snprintf(fits, sizeof fits, "; matches %u of %u blocks, CUDA's rule %u", r.npu_fits,
+                 r.blocks, r.cuda_fits);
+    mv_prose_put(f->out, LABEL, LABEL,
+                 "torch_npu's: %u bytes more than requested, rounded up to a multiple of %u%s",
+                 MV_NPU_PAD, MV_MIN_BLOCK, fits);
 }
 
 static void put_writer(const facts *f)
@@ -628,7 +630,7 @@ static void put_writer(const facts *f)
     mv_prose_put(f->out, LABEL, LABEL, "%s", writer);
 }
 
-/* What XLA's allocators say of themselves, by device. */
+/* Limits and peaks recorded by XLA's allocators, by device. */
 static void put_limits(const facts *f)
 {
     static const struct {
@@ -655,7 +657,7 @@ static void put_limits(const facts *f)
         }
 }
 
-/* Of a log of another tool: which of its requests failed, and how --at names them. */
+/* Failed requests in a log from another tool, and how --at names them. */
 static void put_failures(const facts *f)
 {
     const char *value = mv_fact_find(f->trace, "failures");
@@ -672,7 +674,7 @@ static void put_failures(const facts *f)
                  "%s of its requests; memviz peak --at oom shows who held memory%s", value, last);
 }
 
-/* What a file of another tool says beside its events. */
+/* Facts in a file from another tool, other than its events. */
 static void put_tool_facts(const facts *f)
 {
     static const struct {
@@ -684,11 +686,11 @@ static void put_tool_facts(const facts *f)
         {"rank", "rank", ""},
         {"world_size", "ranks", ""},
         {"clock_set_back", "set back",
-         " (how often the clock was set back; time is counted on from where it was)"},
-        {MV_FACT_BUFFERS, "buffers", " are in the file; those of one stack are one block here"},
-        {MV_FACT_EXECUTABLES, "executables", " are in the file (compiled programs)"},
-        {MV_FACT_UNSIZED_EXECUTABLES, "", " of them have a size that the file does not say"},
-        {MV_FACT_CPU_DEVICE, "CPU", " is the number of its first device"}};
+         " (number of times; the time continues from its earlier value)"},
+        {MV_FACT_BUFFERS, "buffers", " in the file; buffers with one stack are one block here"},
+        {MV_FACT_EXECUTABLES, "executables", " in the file (compiled programs)"},
+        {MV_FACT_UNSIZED_EXECUTABLES, "", " of them without a size in the file"},
+        {MV_FACT_CPU_DEVICE, "CPU", " is the number of the first CPU device"}};
 
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *value = mv_fact_find(f->trace, rows[i].key);

@@ -1,4 +1,4 @@
-/* memviz ledger: where all memory of a device went, whoever asked for it. */
+/* memviz ledger: where all memory of a device went, for every requester. */
 #include <stdio.h>
 
 #include "analyze/code/culprit.h"
@@ -15,7 +15,7 @@
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
 
-/* Rows in text when --limit says nothing, lines beside them; names in the first line. */
+/* Rows in text without --limit, other lines; names in the first line. */
 enum { TEXT_ROWS = 15, OTHER_LINES = 8, SHORT_TEXT = 40 };
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
-    mv_trace named;       /* its events and times are those of other reports: --at names them */
+    mv_trace named;       /* its events and times as in other reports: --at names them */
     const uint8_t *kinds; /* of frames */
     int64_t start_us;
     device_ledger *devices; /* [count] */
@@ -35,7 +35,7 @@ typedef struct {
     uint64_t limit;
 } ledger_report;
 
-/* Times count from where other reports count them, so that --at takes them. */
+/* Times count from the same start as in other reports, so that --at accepts them. */
 static int64_t start_of(const ledger_report *r)
 {
     const mv_trace *trace = r->trace;
@@ -97,7 +97,7 @@ static const mv_table row_table = {MV_TABLE(ROW_FIELDS, list_rows)};
     MEMBER("framework", series->libraries[i].is_framework) \
     MEMBER("bytes", by[i])
 
-/* A point of a series; its number cannot be told from the point alone. */
+/* A point of a series; a separate function because its number cannot be derived from the point. */
 typedef struct {
     const mv_ledger_series *series;
     uint32_t point;
@@ -117,7 +117,7 @@ static void list_libraries(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 
-/* Some are lost in damaged parts of the file. */
+/* Some calls are lost in damaged parts of the file. */
 static bool lacks_calls(const ledger_report *r)
 {
     return r->trace->notes[MV_NOTE_LOST_CALLS].count > 0;
@@ -226,8 +226,8 @@ static void put_moment(const ledger_report *r, const mv_ledger *ledger)
     }
 }
 
-/* What is in no sum. */
-static void put_beside(const ledger_report *r, const mv_ledger *ledger)
+/* Memory outside all sums. */
+static void put_outside_sums(const ledger_report *r, const mv_ledger *ledger)
 {
     char size[MV_SIZE_TEXT];
     mv_out *out = r->out;
@@ -238,11 +238,11 @@ static void put_beside(const ledger_report *r, const mv_ledger *ledger)
         mv_prose_put(out, 2, 4, "%s", ledger->residue);
     }
     if (ledger->host.count > 0)
-        mv_out_format(out, "  pinned memory of the host: %s in %llu allocation%s\n",
+        mv_out_format(out, "  pinned host memory: %s in %llu allocation%s\n",
                       mv_size_text(size, ledger->host.bytes),
                       (unsigned long long)ledger->host.count, mv_plural(ledger->host.count));
     if (ledger->foreign.bytes > 0)
-        mv_out_format(out, "  memory of other processes that is open here: %s\n",
+        mv_out_format(out, "  memory opened from other processes: %s\n",
                       mv_size_text(size, ledger->foreign.bytes));
 }
 
@@ -300,7 +300,7 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 
-/* Nothing of a use that is seen but once. */
+/* Nothing for a use that was sampled only once. */
 static void put_story(const ledger_report *r, const mv_ledger_series *series)
 {
     ledger_story story = {r, series, {series->first, series->peak, series->end}};
@@ -332,7 +332,7 @@ static int put_report(const ledger_report *r)
         return MV_EXIT_DONE;
     put_damage(r);
     if (r->count == 0)
-        mv_out_text(r->out, "nothing is known of any device\n");
+        mv_out_text(r->out, "no data about any device\n");
     for (uint32_t i = 0; i < r->count; i++) {
         if (i > 0)
             mv_out_char(r->out, '\n');
@@ -340,14 +340,14 @@ static int put_report(const ledger_report *r)
         put_moment(r, &r->devices[i].at);
         mv_table_print(r->cli, &row_table, r, &r->devices[i].at, "\n");
         put_story(r, &r->devices[i].series);
-        put_beside(r, &r->devices[i].at);
+        put_outside_sums(r, &r->devices[i].at);
     }
     return MV_EXIT_DONE;
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The last thing that was recorded. */
+/* The last recorded event. */
 static int64_t last_of(const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -360,7 +360,7 @@ static int64_t last_of(const mv_trace *trace)
     return last;
 }
 
-/* A call that was refused, where the level is of CUDA's calls. */
+/* A refused call, on a level of CUDA calls. */
 static bool read_refused(const ledger_report *r, uint32_t device, const char *at, int64_t *time_us,
                          char *why, uint32_t why_size)
 {
@@ -374,7 +374,7 @@ static bool read_refused(const ledger_report *r, uint32_t device, const char *at
     return true;
 }
 
-/* A time, an annotation, an event of a level of CUDA's calls, or one of these that was refused. */
+/* A time, an annotation, an event of a level of CUDA calls, or a refused call. */
 static bool read_time_at(const ledger_report *r, uint32_t device, const char *at,
                          mv_ledger_ask *ask)
 {
@@ -444,8 +444,7 @@ static int find_devices(ledger_report *r)
     int64_t only = r->cli->options.device;
 
     if (only != MV_ALL_DEVICES && (only >= 64 || !(devices >> only & 1)))
-        return mv_complain_of(mv_input_name(r->cli), "nothing is known of device %lld",
-                              (long long)only);
+        return mv_complain_of(mv_input_name(r->cli), "no data about device %lld", (long long)only);
     for (uint32_t i = 0; i < 64; i++) {
         if (!(devices >> i & 1) || (only != MV_ALL_DEVICES && only != i))
             continue;

@@ -17,7 +17,7 @@
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
 
-/* Rows in text when --limit says nothing, and characters of source beside them. */
+/* Rows in text without --limit, and characters of source next to them. */
 #define TEXT_ROWS   20
 #define SOURCE_MOST 72
 
@@ -59,14 +59,14 @@ static const char **labels_of(const line_report *r, const mv_lines *found, uint3
     return groups;
 }
 
-/* A file that is shown beside the lines, but is not what ran. */
+/* A source file shown next to the lines that is not the version that ran. */
 static void warn_of_source(const line_report *r, mv_frame_id frame)
 {
     char why[200];
 
-    if (r->source && mv_source_text_tells(r->source, r->trace, frame, why, sizeof why))
+    if (r->source && mv_source_text_report(r->source, r->trace, frame, why, sizeof why))
         mv_complain_of(mv_string_text(r->trace, r->trace->frames.file[frame.row]),
-                       "the source is of another version: %s", why);
+                       "the source is another version: %s", why);
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
     return cell;
 }
 
-/* The figures of a line: a lower bound is marked, and nothing is said where no event tells. */
+/* The figures of a line: lower bounds are marked, and figures without an event are omitted. */
 typedef struct {
     mv_value peak, total, live, allocations, active, reserved;
     char text[6][MV_BOUND_TEXT];
@@ -148,7 +148,7 @@ static void list_device(mv_rows *rows, const line_report *r, uint32_t device)
 
     if (!r->source)
         mv_rows_head(rows, "source", NULL);
-    if (mv_trace_allocator(r->trace)) /* the file does not say what was reserved */
+    if (mv_trace_allocator(r->trace)) /* the file does not record reserved memory */
         mv_rows_head(rows, "reserved_bytes", NULL);
     if (r->is_grouped)
         mv_rows_head(rows, "label", mv_group_by_name(mv_by_what(r->cli)));

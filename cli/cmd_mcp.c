@@ -1,4 +1,4 @@
-/* memviz mcp: a server of the Model Context Protocol on standard input and output. */
+/* memviz mcp: a Model Context Protocol server on standard input and output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,15 +15,15 @@
 #include "cli/mcp/protocol.h"
 #include "cli/program.h"
 
-/* Most bytes of a report, or a picture, that are looked at. */
+/* Size limit of a report, or a picture. */
 #define MOST_BYTES (1u << 30)
 
 typedef struct {
     mv_cli *cli;
     mv_kept_files kept;
     FILE *in;        /* the client */
-    int said, moans; /* in place of standard output and error while a command runs */
-    int picture;     /* that of this run */
+    int said, moans; /* replace standard output and error while a command runs */
+    int picture;     /* exit status of that run */
     int out, errors; /* copies of standard output and error */
 } server;
 
@@ -45,10 +45,10 @@ static mv_code read_all(mv_arena *arena, int file, mv_span *out, mv_err *err)
     if (fstat(file, &st) != 0)
         return fail(err, "the report");
     if (st.st_size > MOST_BYTES)
-        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "the report has more than 1 GiB");
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "the report is larger than 1 GiB");
     bytes = mv_push_array(arena, uint8_t, (uint64_t)st.st_size + 1);
     if (!bytes)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the report has %lld bytes",
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the report is %lld bytes long",
                        (long long)st.st_size);
     while (length < (uint64_t)st.st_size) {
         got = pread(file, bytes + length, (size_t)st.st_size - length, (off_t)length);
@@ -65,7 +65,7 @@ static bool empty(int file)
     return ftruncate(file, 0) == 0 && lseek(file, 0, SEEK_SET) == 0;
 }
 
-/* Pipes and devices could be waited for without end. */
+/* Reading pipes and devices could block forever. */
 static const char *odd_file(char **words, int count)
 {
     struct stat st;
@@ -79,7 +79,7 @@ static const char *odd_file(char **words, int count)
     return NULL;
 }
 
-/* Both outputs go to files while the program runs, so nothing of it reaches the client unread. */
+/* Both outputs go to files while the program runs, so none of it reaches the client unread. */
 static int run_quietly(server *s, char **words, int count)
 {
     int status;
@@ -116,7 +116,7 @@ static mv_code run_words(server *s, mv_arena *arena, char **words, int count, bo
     out->status = run_quietly(s, all, used);
     if (read_all(arena, s->moans, &out->messages, err) != MV_OK)
         return err->code;
-    if (wants_picture && out->status != MV_EXIT_DONE) /* a part of one may be there */
+    if (wants_picture && out->status != MV_EXIT_DONE) /* the file may be partial */
         return MV_OK;
     return read_all(arena, wants_picture ? s->picture : s->said, &out->out, err);
 }
@@ -150,8 +150,8 @@ static int next_byte(FILE *in)
     return c;
 }
 
-/* The next line without its end, which is NUL; *is_long: it is longer than requests may be, and
- * passed over. False at the end of the input. */
+/* The next line without its end, terminated by NUL; *is_long: it exceeds the request limit and was
+ * skipped. False at the end of the input. */
 static bool next_line(server *s, char *line, size_t *length, bool *is_long)
 {
     int c;
@@ -181,21 +181,21 @@ static int serve(server *s, char *line)
         else if (length > 0)
             mv_mcp_answer(&mcp, (mv_span){(const uint8_t *)line, length}, out);
         mv_out_flush(out);
-        if (out->sink.failed) /* the client is gone, or a disk is full */
+        if (out->sink.failed) /* the client is gone, or the disk is full */
             return mv_complain_of(NULL, "standard output: %s", strerror(out->sink.why));
     }
     return ferror(s->in) ? mv_complain_of(NULL, "standard input: %s", strerror(errno))
                          : MV_EXIT_DONE;
 }
 
-/* Reports have the width of their lines, wherever the server was started. */
+/* Reports have a fixed line width, wherever the server was started. */
 static void forget_terminal(void)
 {
     unsetenv("COLUMNS");
     unsetenv("LINES");
 }
 
-/* A file without a name. -1: there is no room for one. */
+/* An unnamed file. -1: no space for one. */
 static int nameless(void)
 {
     FILE *file = tmpfile();

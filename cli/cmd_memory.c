@@ -22,8 +22,8 @@
 enum {
     TEXT_ROWS = 30,
     OTHER_LINES = 8,
-    SMALL = 100, /* text leaves out what is less than a hundredth, unless --limit asks for it */
-    MOST_INDENT = 12, /* deeper rows begin in the same column */
+    SMALL = 100,      /* text omits rows below 1% unless --limit requests them */
+    MOST_INDENT = 12, /* deeper rows start in the same column */
     FIGURES = 28,     /* columns of a line before the stack */
     LINE = 1024,
     ROW = LINE + 2 * MOST_INDENT
@@ -34,13 +34,13 @@ typedef struct {
     mv_moment at;
     mv_flame_tree tree;
     mv_grouped grouped;  /* --by */
-    mv_device_rest rest; /* what the whole device has beside */
+    mv_device_rest rest; /* the rest of the whole device */
     mv_doubts doubts;
 } device_tree;
 
 typedef struct {
     mv_cli *cli;
-    mv_drawing drawing; /* --filter, --top and the frames, as in the flame graph */
+    mv_drawing drawing; /* --filter, --top and the frames, as in flame graphs */
     uint32_t count;
     device_tree *devices; /* [count] */
     uint64_t limit;
@@ -49,7 +49,7 @@ typedef struct {
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* A node of the tree, or in text a chain of them: each the only one below the one before, with all
+/* A node of the tree, or in text a chain of nodes: each the only child of the one before, with all
  * of its bytes. */
 typedef struct {
     uint32_t first, last;
@@ -71,8 +71,8 @@ static bool is_of_torch(const tree_report *r, const mv_flame_node *node)
            r->drawing.sites.kinds[node->frame.row] == MV_FRAME_FRAMEWORK;
 }
 
-/* Whether a chain is nothing but how torch gets from one line to others: all of its bytes are below
- * it, and these lines say more. */
+/* Whether a chain contains only torch's internal path between lines: all of its bytes are below it,
+ * and the lines there are more useful. */
 static bool is_passage(const tree_report *r, const mv_flame_tree *tree, uint32_t first,
                        uint32_t last)
 {
@@ -90,8 +90,8 @@ static bool is_passage(const tree_report *r, const mv_flame_tree *tree, uint32_t
     return below == n[last].bytes;
 }
 
-/* The rows, callers before what they call; NULL when memory is out. In text chains are one row, and
- * passages none. */
+/* The rows, callers before callees; NULL if memory runs out. In text a chain is one row, and
+ * internal paths are omitted. */
 static tree_row *rows_of(const tree_report *r, const mv_flame_tree *tree, bool is_text,
                          uint32_t *count)
 {
@@ -110,7 +110,8 @@ static tree_row *rows_of(const tree_report *r, const mv_flame_tree *tree, bool i
             depth[node] = depth[last] + 1;
             continue;
         }
-        /* Up to a node that has a sibling. The chain's first node has the sibling of all of it. */
+        /* Up to a node with a sibling. The chain's first node has the sibling of the whole
+         * chain. */
         for (node = last; node && !tree->nodes[node].next;)
             node = tree->nodes[node].parent;
         if (!node)
@@ -121,8 +122,7 @@ static tree_row *rows_of(const tree_report *r, const mv_flame_tree *tree, bool i
     return depth ? rows : NULL;
 }
 
-/* What a row has to hold to be shown: so much that at most `limit` rows do, and in text without
- * --limit a hundredth. */
+/* The least bytes of a shown row: at most `limit` rows have them; in text without --limit 1%. */
 static uint64_t least_bytes(const tree_report *r, const mv_flame_tree *tree, const tree_row *rows,
                             uint32_t count, bool is_text)
 {
@@ -142,8 +142,8 @@ static uint64_t least_bytes(const tree_report *r, const mv_flame_tree *tree, con
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The lines of a chain, in at most `room` characters: of a long one the first and the last two, or
- * the last alone. Torch's own are left out where there are others. */
+/* The lines of a chain, in at most `room` characters: of a long chain the first and the last two,
+ * or the last alone. Torch's own lines are omitted if there are others. */
 static void tell_chain(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
                        uint32_t room, char *text, size_t size)
 {
@@ -168,7 +168,7 @@ static void tell_chain(const tree_report *r, const mv_flame_tree *tree, const tr
         snprintf(text, size, "%s", last);
 }
 
-/* A row's lines after two blanks for each level: fewer where the name would not fit. */
+/* A row's lines after two blanks for each level: fewer if the name would not fit. */
 static void tell_row(const tree_report *r, const mv_flame_tree *tree, const tree_row *row,
                      char text[ROW])
 {
@@ -190,7 +190,7 @@ static void tell_row(const tree_report *r, const mv_flame_tree *tree, const tree
     MEMBER("depth", at[i].depth)                                                      \
     COLUMN("frame", "by", 4, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(node->label), text))
 
-/* Keeps the rows that are shown; returns how many there are to show. */
+/* Keeps the shown rows; returns their number. */
 static uint32_t choose(const tree_report *r, const mv_flame_tree *tree, tree_row *rows,
                        uint32_t *count, bool is_text)
 {
@@ -293,7 +293,7 @@ static void put_text_report(const tree_report *r)
     bool follows = false;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        if (!mv_device_is_told(d->trace, d->first, d->end, r->devices[i].device))
+        if (!mv_device_is_reported(d->trace, d->first, d->end, r->devices[i].device))
             continue;
         if (follows)
             mv_out_char(&r->cli->out, '\n');
@@ -368,7 +368,8 @@ static int put_tree(mv_cli *cli)
 
     r.is_grouped = mv_option_given(&cli->options, MV_HAS(BY));
     if (r.is_grouped && cli->options.filter)
-        return mv_complain_usage("memory", "--by adds up all that is allocated: without --filter");
+        return mv_complain_usage(
+            "memory", "--by groups all allocated bytes: it cannot be combined with --filter");
     status = find_all(&r);
     if (status == MV_EXIT_DONE && mv_table_is_wanted(cli))
         status = mv_table_put(cli, &r);
@@ -387,11 +388,11 @@ int mv_cmd_memory(mv_cli *cli)
                                                                  : MV_OPTION_COUNT;
 
     if (!o->output && odd != MV_OPTION_COUNT)
-        return mv_complain_usage("memory", "--%s is for pictures: say where with -o X.svg",
+        return mv_complain_usage("memory", "--%s applies to pictures: name one with -o X.svg",
                                  mv_option_table[odd].name);
     if (o->output && (mv_option_given(o, MV_HAS(DEPTH) | MV_HAS(LIMIT) | MV_HAS(BY)) ||
                       (o->table && !mv_table_has(&mv_report_pictures, o->table))))
-        return mv_complain_usage(
-            "memory", "--by, --depth, --limit and tables are for the text: leave -o out");
+        return mv_complain_usage("memory", "--by, --depth, --limit and tables apply to text "
+                                           "output: they cannot be combined with -o");
     return o->output ? mv_picture_run(cli, MV_PICTURE_STACKS, NULL) : put_tree(cli);
 }

@@ -429,7 +429,7 @@ int mv_cmd_oom(mv_cli *cli)
     if (mv_table_is_wanted(cli))
         return mv_gate_status(&cli->gates, mv_table_put(cli, &r));
     for (uint32_t i = r.first; i < r.end; i++)
-        if (mv_device_is_told(&trace, r.first, r.end, i))
+        if (mv_device_is_reported(&trace, r.first, r.end, i))
             put_device(&r, i - r.first);
     mv_idle_put_others(r.out, &trace, r.first, r.end, false);
     return mv_gate_status(&cli->gates, MV_EXIT_DONE);

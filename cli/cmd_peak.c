@@ -24,7 +24,7 @@
 #include "cli/report/table.h"
 #include "parse/source/text_file.h"
 
-/* Rows of the table of sites in text when --limit says nothing; lines beside it. */
+/* Rows of the site table in text without --limit; other lines. */
 #define TEXT_ROWS   12
 #define OTHER_LINES 11
 #define SPLIT_ROWS  4
@@ -33,9 +33,9 @@
 
 typedef struct {
     uint32_t device;
-    uint64_t least; /* the peak is at least this, as the allocator says; 0: it says nothing */
+    uint64_t least; /* lower bound of the peak from the allocator; 0: none */
     bool has_peak;  /* false: a file of one moment */
-    bool is_held;   /* likewise, and it is about the moment when the file was written */
+    bool is_held;   /* likewise, for the moment when the file was written */
     mv_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
@@ -63,7 +63,7 @@ static bool is_idle(const peak_report *r, const device_peak *d)
     return mv_trace_events(r->trace, d->device).count == 0 && d->found.at.bytes.reserved == 0;
 }
 
-/* The device that a single answer is about: the one that holds most. */
+/* The device for the single top-level answer: the one that holds most. */
 static const device_peak *fullest(const peak_report *r)
 {
     const device_peak *most = &r->devices[0];
@@ -74,7 +74,7 @@ static const device_peak *fullest(const peak_report *r)
     return most;
 }
 
-/* Labels of the first `count` sites; a site is told from others by its category, too. */
+/* Labels of the first `count` sites; the category also distinguishes sites. */
 static const char **labels_of(const peak_report *r, const mv_attribution *found, uint32_t count)
 {
     mv_labelled *rows = mv_push_array(&r->cli->scratch, mv_labelled, count);
@@ -91,7 +91,7 @@ static const char **labels_of(const peak_report *r, const mv_attribution *found,
                                offsetof(mv_peak_site, tag));
 }
 
-/* How many sites the table shows. */
+/* The number of sites in the table. */
 static uint32_t shown_of(const peak_report *r, const mv_attribution *found)
 {
     return found->count < r->limit ? found->count : (uint32_t)r->limit;
@@ -99,7 +99,7 @@ static uint32_t shown_of(const peak_report *r, const mv_attribution *found)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The layers of a site, which each of them names: a table of them is complete by itself. */
+/* The layers of a site; each repeats the site's label, so the table is complete by itself. */
 typedef struct {
     const mv_site_layers *split;
     const mv_layer_loop *loop;
@@ -146,7 +146,7 @@ static const mv_table layer_table = {MV_TABLE(LAYER_FIELDS, list_layers)};
     MEMBER("loop.calls", loop ? loop->count : 0)                                                \
     LIST("layers", &layer_table, mv_value_rows(&split))
 
-/* The loop that a site is in, with the label of its line; NULL: it is in none. */
+/* The loop that contains a site, with the label of its line; NULL: none. */
 static const mv_layer_loop *loop_of(const peak_report *r, const device_peak *d, uint32_t site,
                                     char line[LINE_TEXT])
 {
@@ -224,7 +224,7 @@ static void tell_layers(const mv_site_layers *split, uint32_t calls, layer_texts
     tell_bytes(split, out->each, sizeof out->each);
 }
 
-/* For text alone: JSON has them in each site. */
+/* Only for text: JSON contains them in each site. */
 #define SPLIT_FIELDS(COLUMN, MEMBER, LIST)                                \
     COLUMN(NULL, "calls", 1, MV_UNIT_COUNT, 0, texts.calls)               \
     COLUMN(NULL, "blocks each", 2, MV_UNIT_COUNT, 0, texts.blocks)        \
@@ -233,7 +233,7 @@ static void tell_layers(const mv_site_layers *split, uint32_t calls, layer_texts
     COLUMN(NULL, "by", 5, MV_UNIT_TEXT, 0,                                \
            mv_value_label(labels, i, r->trace, r->kinds, site->stack))
 
-/* How many sites that are shown are told by layer: those that hold most, unless all are shown. */
+/* How many shown sites are split by layer: those that hold most, unless all are shown. */
 static uint32_t split_rows(const peak_report *r, const device_peak *d)
 {
     uint32_t count = 0;
@@ -329,14 +329,14 @@ static void list_target_sites(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_target_sites)};
 
-/* What the report has of the device that speaks for all, and of each. */
+/* The report for the device at the top level, and for each device. */
 #define MOMENT_FIELDS(COLUMN, MEMBER, LIST)                 \
     MV_AT_FIELDS(MEMBER, "at.", &found->at)                 \
     MEMBER("peak.event", mv_value_event(found->peak_event)) \
     MEMBER("peak.allocated", found->peak)                   \
     LIST("sites", &site_table, mv_value_rows(d))
 
-/* Null: as far as recorded, which is not to say that it does, or does not. */
+/* Null: as far as recorded; neither reached nor missed. */
 static mv_value reaches_value(const mv_peak_target *t)
 {
     return t->is_known ? mv_value_bool(t->reaches) : mv_value_of(MV_VALUE_NULL);
@@ -404,9 +404,9 @@ const mv_table mv_report_peak = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* What tells the largest site from all others, also from those that the table does not show: its
- * label, with its category where another site has the same. The share is that of the site, not of
- * all that its line holds. */
+/* The text that distinguishes the largest site from all others, also from sites outside the table:
+ * its label, with its category if another site has the same label. The share is the site's, not the
+ * share of its whole line. */
 static const char *largest_label(const peak_report *r, const mv_attribution *found)
 {
     const char **labels = labels_of(r, found, found->count);
@@ -428,7 +428,7 @@ static void put_verdict(const peak_report *r, const device_peak *d)
     bool is_peak = d->has_peak && strcmp(at, "peak") == 0;
     const char *moment = d->is_held ? " held when the file was written"
                          : is_peak && d->least > found->peak
-                             ? " allocated at the highest moment of the events"
+                             ? " allocated at the highest point of the events"
                          : is_peak ? " allocated at the peak"
                                    : " allocated";
     char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], place[MV_PLACE_TEXT];
@@ -464,7 +464,7 @@ static void put_levels(const peak_report *r, const device_peak *d)
 
     if (d->has_peak && found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
-    if (!mv_trace_lacks_reserved(r->trace)) /* else it is not known */
+    if (!mv_trace_lacks_reserved(r->trace)) /* else it is unknown */
         snprintf(held, sizeof held, ", %s reserved", mv_size_text(reserved, l->reserved));
     mv_out_text(r->out, "  ");
     mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active%s%s",
@@ -473,7 +473,7 @@ static void put_levels(const peak_report *r, const device_peak *d)
                  lower);
 }
 
-/* Indices of the categories that hold something, most first; their number is returned. */
+/* Indices of the categories in use, most bytes first; returns their number. */
 static uint32_t sort_categories(const mv_attribution *found, uint32_t *order)
 {
     uint32_t count = 0;
@@ -586,7 +586,7 @@ static bool load_rules(peak_report *r)
     return true;
 }
 
-/* What --fail-on asked for, of the window. */
+/* Checks the --fail-on gates, in the window. */
 static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window window,
                            mv_totals *totals, uint64_t peak, mv_err *err)
 {
@@ -605,7 +605,7 @@ static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window wind
     return MV_OK;
 }
 
-/* What needs to know how exact the peak is: --target and --fail-on. */
+/* Options that need the exactness of the peak: --target and --fail-on. */
 static mv_code find_answers(peak_report *r, const mv_lives *lives, mv_window window, device_peak *d,
                             mv_err *err)
 {
@@ -668,7 +668,7 @@ static bool find_device(peak_report *r, uint32_t device, device_peak *d)
     return err.code == MV_OK;
 }
 
-/* A screen has fewer sites where there are layers to show. */
+/* The screen shows fewer sites if there are layers to show. */
 static void leave_room(peak_report *r)
 {
     uint32_t most = 0;
@@ -688,7 +688,7 @@ static void put_text_report(peak_report *r)
     leave_room(r);
 
     for (uint32_t i = 0; i < r->count; i++) {
-        if (!mv_device_is_told(r->trace, r->first, r->end, r->devices[i].device))
+        if (!mv_device_is_reported(r->trace, r->first, r->end, r->devices[i].device))
             continue;
         if (follows)
             mv_out_char(r->out, '\n');

@@ -11,7 +11,7 @@
 #include "cli/report/stack_text.h"
 #include "cli/report/table.h"
 
-/* Rows of the table in text when --limit says nothing; lines beside it. */
+/* Rows of the table in text without --limit; other lines. */
 #define TEXT_ROWS   32
 #define OTHER_LINES 7
 
@@ -22,12 +22,12 @@ typedef struct {
     mv_rank_files files;
     uint32_t count;
     const mv_summary **ranks; /* [count] */
-    mv_ranks found;           /* meaningful with a rank at least */
+    mv_ranks found;           /* only valid with at least one rank */
 } ranks_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Where a rank leaves what most do, in words. */
+/* Where a rank diverges from most ranks, in words. */
 static const char *parting_text(const ranks_report *r, uint32_t rank, char text[96])
 {
     const mv_divergence *apart = &r->found.apart[rank];
@@ -105,7 +105,7 @@ static void add_broken(mv_rows *rows, const mv_rank_file *file)
     mv_rows_add_some(rows, sizeof values / sizeof *values, values);
 }
 
-/* Text speaks of files that could not be read below the table. */
+/* Text reports unreadable files below the table. */
 static void list_ranks(mv_rows *rows, const void *all, const void *one)
 {
     const ranks_report *r = all;
@@ -153,10 +153,10 @@ static void list_outliers(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table outlier_table = {MV_TABLE(OUTLIER_FIELDS, list_outliers)};
 
-/* One side of a divergence: what the rank does there, if its summary says it. */
+/* One side of a divergence: the rank's allocation there, if its summary contains it. */
 typedef struct {
     const mv_summary *rank;
-    const mv_summary_point *point; /* NULL: it does not */
+    const mv_summary_point *point; /* NULL: it does not contain it */
     mv_stack_id stack;
 } rank_allocation;
 
@@ -277,7 +277,7 @@ static void put_doing(const ranks_report *r, const char *name, const rank_alloca
         mv_stack_put(r->out, side->rank->code, kinds, side->stack, r->cli->options.all_frames, 8);
 }
 
-/* Where both are at one line, their labels have the callers that differ. */
+/* If both are at one line, their labels contain the callers that differ. */
 static void put_sides(const ranks_report *r, const uint32_t rank[2], uint64_t allocation)
 {
     rank_allocation sides[2] = {0};
@@ -291,7 +291,7 @@ static void put_sides(const ranks_report *r, const uint32_t rank[2], uint64_t al
                                 .stack = sides[i].stack};
     }
     if (!sides[0].point || !sides[1].point || sides[0].point->key == sides[1].point->key)
-        rows[1].key = 1; /* there is no other caller */
+        rows[1].key = 1; /* there is no different caller */
     labels =
         rows[0].kinds && rows[1].kinds ? mv_labels_find(&r->cli->scratch, rows, 2, false) : NULL;
     for (uint32_t i = 0; i < 2; i++)
@@ -330,7 +330,7 @@ static mv_code line_up(ranks_report *r, mv_err *err)
     return mv_ranks_compare(&r->cli->arena, r->ranks, r->count, &r->found, err);
 }
 
-/* What --fail-on asked for, of every rank. */
+/* Checks the --fail-on gates, for every rank. */
 static void judge_gate(ranks_report *r)
 {
     mv_gates *gates = &r->cli->gates;
@@ -346,24 +346,24 @@ static void judge_gate(ranks_report *r)
                           mv_size_text(size, s->leaked_bytes));
         else if (s->verdict == MV_VERDICT_UNKNOWN)
             mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
-                          "%s: unknown whether it leaks; memviz leaks says why", name);
+                          "%s: unknown whether it leaks; see memviz leaks", name);
         if (s->ooms)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %llu request%s failed", name,
                           (unsigned long long)s->ooms, s->ooms == 1 ? "" : "s");
         else if (s->lacks_failures)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                          "%s: the file does not say whether a request failed", name);
+                          "%s: the file does not record whether a request failed", name);
         else if (s->history != MV_HISTORY_COMPLETE)
             mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                          "%s: no request failed in what was recorded: history %s", name,
-                          mv_history_name(s->history));
+                          "%s: no request failed in the recorded events, but the history is %s",
+                          name, mv_history_name(s->history));
         snprintf(why, sizeof why, "history %s", mv_history_name(s->history));
-        doubt = s->history == MV_HISTORY_COMPLETE ? "memviz stats says why" : why;
+        doubt = s->history == MV_HISTORY_COMPLETE ? "see memviz stats" : why;
         snprintf(what, sizeof what, "%s: peak allocated", name);
         mv_gate_judge_bytes(gates, MV_GATE_PEAK, s->peak_allocated, s->allocated, doubt, what);
         snprintf(what, sizeof what, "%s: peak reserved", name);
         if (s->reserved == MV_BOUND_EXACT && s->lacks_reserved)
-            doubt = "the file does not say what was taken from the device";
+            doubt = "the file does not record what was taken from the device";
         mv_gate_judge_bytes(gates, MV_GATE_RESERVED, s->peak_reserved,
                             s->lacks_reserved ? s->reserved | MV_BOUND_LEAST : s->reserved, doubt,
                             what);

@@ -1,4 +1,4 @@
-/* memviz run: runs a program under the shim and writes what was recorded to files. */
+/* memviz run: runs a program under the shim and writes its recording to files. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,13 +12,14 @@
 #include "record/launch.h"
 #include "record/recording.h"
 
-enum { MOST_FAILURES = 8 }; /* that have a line each */
+enum { MOST_FAILURES = 8 }; /* that get a line each */
 
 typedef struct {
     mv_cli *cli;
     mv_recording recording;
     mv_progress progress;
-    uint32_t refused; /* files: anyone who can write to the folder can make as many as he likes */
+    uint32_t
+        refused; /* files: any user who can write to the folder can create any number of them */
     bool is_quiet;
 } run;
 
@@ -34,8 +35,8 @@ static void put_result(const char *path, const mv_finalised *result)
                        result->stopped, path);
 }
 
-/* Whether the process itself says why it has no recording. */
-static bool has_said_why(const run *r, uint32_t process)
+/* Whether the process itself reported why it has no recording. */
+static bool has_reported_reason(const run *r, uint32_t process)
 {
     uint32_t pid;
     int32_t error;
@@ -62,10 +63,10 @@ static void put_file(void *user, const mv_recording_file *f)
         mv_complain_of(NULL, "ignored, because %s: %s", f->file->refused, f->file->path);
         break;
     case MV_RECORDING_EMPTY:
-        if (!has_said_why(r, f->file->pid))
+        if (!has_reported_reason(r, f->file->pid))
             mv_complain_of(NULL,
-                           "nothing was recorded of process %u: its file is empty (no space, or "
-                           "emptied by someone)",
+                           "process %u recorded nothing: its file is empty (no space, or another "
+                           "program truncated it)",
                            f->file->pid);
         break;
     case MV_RECORDING_RUNNING:
@@ -74,7 +75,7 @@ static void put_file(void *user, const mv_recording_file *f)
         break;
     case MV_RECORDING_FAILED:
         mv_complain(f->file->result, &f->err);
-        mv_complain_of(NULL, "the recording was left as it is: %s", f->file->path);
+        mv_complain_of(NULL, "the recording was left unchanged: %s", f->file->path);
         break;
     }
 }
@@ -120,7 +121,7 @@ static const char *folder_of(const run *r, int *length)
     return live;
 }
 
-/* Processes that had something to record and could not make their file. */
+/* Processes that had events to record but could not create their file. */
 static void put_failures(const run *r, uint32_t failed)
 {
     uint32_t pid, shown = 0;
@@ -135,21 +136,20 @@ static void put_failures(const run *r, uint32_t failed)
         shown++;
         if (error == MV_STATUS_FILTERED)
             mv_complain_of(NULL,
-                           "nothing was recorded of process %u: it has a filter on system calls "
-                           "(seccomp) since before its first event",
+                           "process %u recorded nothing: it had a system call filter (seccomp) "
+                           "before its first event",
                            pid);
         else
             mv_complain_of(NULL,
-                           "nothing was recorded of process %u: it could not make a file in "
-                           "%.*s: %s",
+                           "process %u recorded nothing: it could not create a file in %.*s: %s",
                            pid, length, folder, strerror(error));
     }
     if (failed > shown)
-        mv_complain_of(NULL, "nothing was recorded of %u more process%s", failed - shown,
+        mv_complain_of(NULL, "%u more process%s recorded nothing", failed - shown,
                        failed - shown == 1 ? "" : "es");
 }
 
-/* No process could, or had to, say why. */
+/* No process reported a reason. */
 static void explain_nothing(const run *r, mv_run_counts counts)
 {
     const char *why = mv_launch_obstacle(r->cli->options.file[0]), *folder;
@@ -169,14 +169,13 @@ static void explain_nothing(const run *r, mv_run_counts counts)
                              "environment, another user or root, a static or setuid program)");
     else
         mv_complain_of(NULL,
-                       "nothing was recorded: no CUDA call and no allocation of PyTorch%s was "
-                       "seen in the %u program%s that could say so (those in other containers "
-                       "cannot%s)",
-                       cpu ? "" : " on a GPU", counts.loaded, counts.loaded == 1 ? "" : "s",
+                       "nothing was recorded: no CUDA call and no PyTorch allocation%s was seen in "
+                       "the %u process%s that reported (processes in other containers cannot%s)",
+                       cpu ? "" : " on a GPU", counts.loaded, counts.loaded == 1 ? "" : "es",
                        cpu ? "" : "; tensors on the CPU are recorded with --cpu");
 }
 
-/* Failures here are only messages: the exit status is always that of the program. */
+/* Failures here only print messages: the exit status is always the program's. */
 static void collect(run *r)
 {
     mv_recording_watch watch = {
@@ -193,7 +192,7 @@ static void collect(run *r)
         return;
     }
     if (r->refused > MOST_FAILURES)
-        mv_complain_of(NULL, "%u more files were ignored, too", r->refused - MOST_FAILURES);
+        mv_complain_of(NULL, "%u more files were ignored too", r->refused - MOST_FAILURES);
     counts = mv_run_status_counts(&r->recording.status);
     if (counts.failed)
         put_failures(r, counts.failed);

@@ -58,7 +58,7 @@ static mv_code open_site(mv_cli *cli, mv_serve_site *site, served *s, mv_err *er
 
     site->budget = &cli->budget;
     if (!make_token(site->token))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "this machine has no random numbers");
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "the system returned no random numbers");
     if (gethostname(site->host, sizeof site->host - 1) != 0)
         snprintf(site->host, sizeof site->host, "localhost");
     if (mv_page_file_read(&cli->arena, &page, err) != MV_OK ||
@@ -97,8 +97,8 @@ static int report(mv_cli *cli, const served *s)
 
 /* ---- until it is ended ------------------------------------------------------------------- */
 
-/* The signals that end it, blocked in every thread; not one that was ignored from the start, as
- * nohup and a shell's & do. */
+/* The signals that end it, blocked in every thread; except signals ignored from the start, as with
+ * nohup and a shell's &. */
 static void block_ends(sigset_t *ends, sigset_t *before)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -119,7 +119,7 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
 
     if (mv_server_open(&cli->arena, &s.port, &server, err) != MV_OK)
         return MV_EXIT_FAILED;
-    /* Before there is a thread, and before a file is looked at. */
+    /* Before any thread starts, and before any file is read. */
     if (cli->confine)
         cli->confine(cli);
     if (open_site(cli, site, &s, err) == MV_OK && mv_server_start(server, site, err) == MV_OK) {
@@ -127,9 +127,10 @@ static int run(mv_cli *cli, mv_serve_site *site, const sigset_t *ends, mv_err *e
         snprintf(s.ssh, sizeof s.ssh, "ssh -L %u:127.0.0.1:%u %s", s.port, s.port, site->host);
         if (s.files == 0 && !mv_option_given(&cli->options, MV_HAS(QUIET)))
             mv_complain_of(cli->options.file[0],
-                           "no snapshot is there; the page lists those that come");
+                           "no snapshots yet; the page lists new ones as they appear");
         status = report(cli, &s);
-        if (status == MV_EXIT_DONE && !cli->out.sink.failed) /* else none has the address */
+        if (status == MV_EXIT_DONE &&
+            !cli->out.sink.failed) /* otherwise no client has the address */
             sigwait(ends, &signal);
     }
     mv_server_stop(server);
@@ -149,7 +150,7 @@ int mv_cmd_serve(mv_cli *cli)
     site = mv_push_struct(&cli->arena, mv_serve_site);
     if (!site)
         return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
-    /* A browser that goes away is no reason to end. */
+    /* A browser that disconnects must not end the server. */
     signal(SIGPIPE, SIG_IGN);
     block_ends(&ends, &before);
     status = run(cli, site, &ends, &err);

@@ -1,4 +1,4 @@
-/* memviz stats: totals now and at their peaks, per device and pool, and how far to trust them. */
+/* memviz stats: totals now and at their peaks, by device and pool, and how far to trust them. */
 #include <stdio.h>
 
 #include "analyze/levels/levels.h"
@@ -21,10 +21,10 @@ typedef struct {
     mv_totals totals;
     mv_history_kind history;
     const char *history_why;
-    mv_device_rest rest; /* at the peak of reserved */
-    bool has_requests;   /* the trace is of PyTorch's allocator, with events: */
+    mv_device_rest rest; /* at the reserved peak */
+    bool has_requests;   /* a trace of PyTorch's allocator with events: */
     uint32_t failed;     /* requests, the events of memory_stats()["num_ooms"] */
-    uint32_t retries;    /* those that were served after cached memory had been given back */
+    uint32_t retries;    /* requests that succeeded after cached memory had been released */
     uint64_t released;   /* so many bytes */
 } device_stats;
 
@@ -34,7 +34,7 @@ typedef struct {
     uint32_t first, end; /* devices */
     uint32_t count;
     device_stats *devices; /* [count] */
-    device_stats host;     /* of its level; empty without pinned memory in the file */
+    device_stats host;     /* its level; empty if the file contains no pinned memory */
     uint64_t limit;        /* pools of a device in text */
 } survey;
 
@@ -141,7 +141,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
-/* Pinned memory; null when the file has nothing about it. */
+/* Pinned memory; null if the file contains none. */
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                        \
     LIST("devices", &device_table, mv_value_rows(NULL))                                            \
     MEMBER("host.current.allocated",                                                               \
@@ -169,7 +169,7 @@ static void list_report(mv_rows *rows, const void *all, const void *one)
 
 const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices"};
 
-/* The levels of a device, in text alone. */
+/* The levels of a device, only in text. */
 #define LEVEL_ROW_FIELDS(COLUMN, MEMBER, LIST)                                    \
     COLUMN(NULL, "", 1, MV_UNIT_TEXT, 9, mv_value_text(levels[i].name))           \
     COLUMN(NULL, "current", 2, MV_UNIT_BYTES, 9, mv_value_u64(levels[i].current)) \
@@ -233,7 +233,7 @@ static void put_audit(mv_out *out, const mv_audit *audit)
     }
 }
 
-/* What memory_summary() has as "cudaMalloc retries" and "CUDA OOMs". */
+/* Equivalent to "cudaMalloc retries" and "CUDA OOMs" of memory_summary(). */
 static void put_requests(mv_out *out, const device_stats *d)
 {
     char failed[MV_COUNT_TEXT], retries[MV_COUNT_TEXT], released[MV_SIZE_TEXT], slow[96] = "";
@@ -241,12 +241,12 @@ static void put_requests(mv_out *out, const device_stats *d)
     if (!d->has_requests)
         return;
     if (d->retries)
-        snprintf(slow, sizeof slow, ", which took %s of cache to be freed",
+        snprintf(slow, sizeof slow, " after freeing %s of cache",
                  mv_size_text(released, d->released));
     mv_out_text(out, "  ");
     mv_prose_put(out, 2, 4, "requests: %s failed, %s served on retry%s%s",
                  mv_count_text(failed, d->failed), mv_count_text(retries, d->retries), slow,
-                 d->history == MV_HISTORY_COMPLETE ? "" : " (in the events that were kept)");
+                 d->history == MV_HISTORY_COMPLETE ? "" : " (in the recorded events)");
 }
 
 static void put_device(const survey *s, const device_stats *stats)
@@ -342,7 +342,7 @@ static mv_code find_requests(mv_arena *arena, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* The lives of a device are large, and not needed once its totals are known. */
+/* The lifetimes of a device are large, and not needed once its totals are known. */
 static mv_code find_totals(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
                            mv_err *err)
 {
@@ -375,8 +375,7 @@ static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, 
     return code == MV_OK ? find_rest(cli, trace, stats, err) : code;
 }
 
-/* Pinned memory, as the level of the host has it. The frames and stacks of that level are the
- * trace's own. */
+/* Pinned memory, from the host level. The frames and stacks of that level are the trace's own. */
 static mv_code find_host(survey *s, mv_err *err)
 {
     mv_trace host = *s->trace;
@@ -395,7 +394,7 @@ static void put_text(const survey *s)
     bool follows = false;
 
     for (uint32_t i = s->first; i < s->end; i++) {
-        if (!mv_device_is_told(s->trace, s->first, s->end, i))
+        if (!mv_device_is_reported(s->trace, s->first, s->end, i))
             continue;
         if (follows)
             mv_out_char(out, '\n');

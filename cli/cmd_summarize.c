@@ -1,4 +1,4 @@
-/* memviz summarize: snapshots as one small file that `ranks` takes in their place. */
+/* memviz summarize: snapshots as one small file that `ranks` reads in their place. */
 #include <stdio.h>
 
 #include "analyze/ranks/summary_bytes.h"

@@ -19,11 +19,11 @@
 
 #define TERMINAL_ROWS 50
 
-/* What changes while events are listed. */
+/* State that changes while events are listed. */
 typedef struct {
-    uint64_t events, hidden; /* listed; left out by --limit */
+    uint64_t events, hidden; /* counts omitted events too (--limit) */
     uint32_t stacks;         /* of `listing.stacks` */
-    bool has_failed;         /* the message is out */
+    bool has_failed;         /* a message was already printed */
 } progress;
 
 typedef struct {
@@ -34,19 +34,19 @@ typedef struct {
     int64_t start_us;
     uint64_t limit;       /* most events */
     const uint8_t *kinds; /* of frames */
-    const char **label;   /* [stacks.count] made on first use */
+    const char **label;   /* [stacks.count] built on first use */
     uint32_t *stack_row;  /* [stacks.count] position among the report's stacks, or MV_NO_ROW */
     mv_stack_id *stacks;  /* [so_far->stacks] in the order of those positions */
     progress *so_far;
-    bool has_seconds, has_address, has_stream; /* columns of text that the terminal has room for */
+    bool has_seconds, has_address, has_stream; /* columns of text that fit the terminal */
     int width_of_event, width_of_time, width_of_stream;
-    uint32_t room; /* characters of the last one */
+    uint32_t room; /* width of the last column */
 } listing;
 
 enum {
     TIME = 32,
     STREAM_TEXT = 24,
-    WHERE = 28, /* characters that the last column should have */
+    WHERE = 28, /* desired width of the last column */
     TAGS = 1024,
     LEAST_TAG = 12
 };
@@ -57,7 +57,7 @@ static bool is_block_event(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_ANNOTATE;
 }
 
-/* Allocations at `addr` so far: 0x7f00#3 is the third one; 0: none within the trace. */
+/* Allocations at `addr` so far: 0x7f00#3 is the third; 0: none within the trace. */
 static uint32_t version_of(const mv_map *versions, uint64_t addr)
 {
     uint32_t version = mv_map_find(versions, addr);
@@ -96,7 +96,7 @@ static void put_left(mv_out *out, const char *text, int width)
     mv_out_spaces(out, width - (int64_t)length);
 }
 
-/* An action that memviz does not know is printed as the file names it. */
+/* An unknown action is printed with its name in the file. */
 static void put_action(mv_out *out, const char *name, int width)
 {
     int64_t left = width - (int64_t)mv_prose_width(name);
@@ -138,7 +138,7 @@ static void widen(int *width, const char *text, int space)
     *width = needed > *width ? needed : *width;
 }
 
-/* As wide as what is in them, with a space before or after it. */
+/* As wide as their contents, with a space before or after. */
 static void find_widths(listing *l)
 {
     char text[TIME], digits[24] = "";
@@ -165,7 +165,7 @@ static void find_widths(listing *l)
         widen(&l->width_of_stream, stream_text(digits, l->trace->streams.value[i]), 2);
 }
 
-/* What matters least goes first: the stream, the address, the time. */
+/* The least important column is dropped first: the stream, the address, the time. */
 static void find_columns(listing *l)
 {
     uint32_t columns = l->out->columns ? l->out->columns : UINT32_MAX;
@@ -220,7 +220,7 @@ static void add_remark(const listing *l, const char *before, mv_string_id id, ch
         mv_prose_add(text, TAGS, "%s%s]", before, mv_string_text(l->trace, id));
 }
 
-/* In what is left of the line. */
+/* In the rest of the line. */
 static void put_tag(const listing *l, mv_tag_id tag, uint32_t room)
 {
     const mv_tags *t = &l->trace->tags;
@@ -377,8 +377,8 @@ static void add_event(const listing *l, mv_rows *rows, uint32_t device, const mv
     MV_ROWS_ADD(rows, EVENT_FIELDS);
 }
 
-/* The events of one device; to text without `rows`. For events before the window only the uses of
- * each address are counted. False, with a message, when it fails. */
+/* The events of one device; to text if `rows` is NULL. For events before the window only the uses
+ * of each address are counted. False, with a message, on failure. */
 static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);
@@ -435,7 +435,7 @@ static const mv_table event_table = {MV_TABLE(EVENT_FIELDS, list_events), .shape
     MEMBER("stack", mv_value_u64(i))       \
     MEMBER("frames", mv_value_frames(l->trace, l->stacks[i]))
 
-/* Numbers the stacks as list_events does, for a table of stacks alone. */
+/* Numbers the stacks like list_events, for a table of stacks alone. */
 static void number_stacks(const listing *l, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);
@@ -461,7 +461,7 @@ static void list_stacks(mv_rows *rows, const void *all, const void *one)
         MV_ROWS_ADD(rows, STACK_FIELDS);
 }
 
-/* A stack a line, each the array of its frames. */
+/* One line per stack, each an array of its frames. */
 static void put_json_stacks(mv_rows *rows, const void *all, const void *one)
 {
     const listing *l = all;
@@ -503,7 +503,8 @@ static bool has_events(const listing *l)
 static int put_text(const listing *l)
 {
     for (uint32_t device = l->first; device < l->end; device++)
-        if (mv_device_is_told(l->trace, l->first, l->end, device) && !put_device(l, NULL, device))
+        if (mv_device_is_reported(l->trace, l->first, l->end, device) &&
+            !put_device(l, NULL, device))
             return MV_EXIT_FAILED;
     mv_idle_put_others(l->out, l->trace, l->first, l->end, false);
     if (!has_events(l))

@@ -1,4 +1,4 @@
-/* memviz FILE: what it is, how full the device got, and the verdict of every report. */
+/* memviz FILE: overview: how full the device got, and the verdict of every report. */
 #include <stdio.h>
 
 #include "analyze/advice/recording.h"
@@ -17,24 +17,24 @@
 #include "cli/report/rows.h"
 #include "cli/report/table.h"
 
-/* Verdicts in text when --limit says nothing; where their sentences begin. */
+/* Verdicts in text without --limit; column of their sentences. */
 enum { TEXT_ROWS = 7, INDENT = 15 };
 
-/* What is kept of a device when its file's memory is given back. */
+/* The data kept for a device after its file's memory is freed. */
 typedef struct {
     uint32_t file, device;
     char place[MV_PLACE_TEXT]; /* "device 0" */
     mv_levels peak;
     mv_bound allocated, reserved; /* of `peak` */
     bool is_of_host;
-    bool is_of_other;     /* another tool's file: what is reserved is not known */
-    uint64_t capacity;    /* that PyTorch can get; MV_NO_BYTES: not known */
-    uint64_t below;       /* what was refused; MV_NO_BYTES: not known, or `capacity` is exact */
-    bool by_failure;      /* a failed request tells `capacity` */
+    bool is_of_other;     /* another tool's file: reserved memory is unknown */
+    uint64_t capacity;    /* available to PyTorch; MV_NO_BYTES: unknown */
+    uint64_t below;       /* refused bytes; MV_NO_BYTES: unknown, or `capacity` is exact */
+    bool by_failure;      /* `capacity` comes from a failed request */
     bool at_least;        /* it is a lower bound */
-    uint64_t used, total; /* of the device; MV_NO_BYTES: not known */
+    uint64_t used, total; /* of the device; MV_NO_BYTES: unknown */
     const char *history;
-    const char *worst; /* what its first verdict is about: "LEAK" */
+    const char *worst; /* the label of its first verdict: "LEAK" */
 } device_row;
 
 typedef struct {
@@ -47,15 +47,15 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    const char *name;           /* as short as tells it from the others */
+    const char *name;           /* the shortest unique name among the files */
     const char *what;           /* "capture" */
     const char *damaged;        /* the first damaged part that was skipped; NULL: none */
     const char *format, *level; /* level NULL: that of PyTorch's allocator */
-    uint64_t bytes;             /* of the file; MV_NO_BYTES: not known */
+    uint64_t bytes;             /* of the file; MV_NO_BYTES: unknown */
     uint64_t events;
     uint64_t errors;                /* about memory, in a text; 0: it is a snapshot */
     uint32_t devices, idle;         /* in use, and not */
-    int64_t time_us;                /* from the first event to the last; MV_NO_TIME: not known */
+    int64_t time_us;                /* from the first event to the last; MV_NO_TIME: unknown */
     mv_recording_contents contents; /* without devices in use */
 } file_row;
 
@@ -193,7 +193,7 @@ static void put_damage(const triage_report *r, const file_row *f)
 }
 
 /* ", 10 % of the 2.83 GiB that it can get". A limit of the process lies between bounds, and may
- * have been lowered after the peak: there is no share of it. */
+ * have been lowered after the peak: then no share is printed. */
 static void say_capacity(const device_row *d, char rest[400])
 {
     char size[2][MV_SIZE_TEXT], share[MV_SIZE_TEXT];
@@ -214,8 +214,8 @@ static void say_capacity(const device_row *d, char rest[400])
                      mv_percent_text(share, d->peak.reserved, d->capacity), size[0]);
 }
 
-/* "257 MiB allocated and 290 MiB reserved at most"; of the host "8.00 MiB pinned", and of another
- * tool's file, which does not say what was reserved, "8.00 MiB allocated". */
+/* "257 MiB allocated and 290 MiB reserved at most"; for the host "8.00 MiB pinned", and for another
+ * tool's file, which does not record reserved memory, "8.00 MiB allocated". */
 static void say_peak(const device_row *d, char rest[400])
 {
     char size[2][MV_SIZE_TEXT];
@@ -328,14 +328,14 @@ static void put_text(const triage_report *r)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Whether it has to be said which device a verdict is about; the host is none. */
+/* Whether a verdict must name its device; the host is not a device. */
 static bool names_device(const mv_triage *t, const mv_triage_row *row)
 {
     return !mv_level_is_host(row->level) &&
            (t->device_count > 1 || (t->device_count == 1 && row->device != t->devices[0].device));
 }
 
-/* Everything of PyTorch's allocator, or of another level where that was asked for. */
+/* All reports for PyTorch's allocator, or for the level in --level. */
 static const char *options_of(const triage_report *r, const mv_triage *t, const mv_triage_row *row)
 {
     mv_report report = row->finding->report;
@@ -352,8 +352,8 @@ static const char *options_of(const triage_report *r, const mv_triage *t, const 
                            level && *which ? " " : "", which);
 }
 
-/* A limit of the process is only known by what was reserved and what was refused; what was refused
- * bounds no limit that was raised later. */
+/* A limit of the process is known only from reserved memory and refused requests; a refusal does
+ * not bound a limit that was raised later. */
 static void find_capacity(const mv_triage_device *d, device_row *row)
 {
     const mv_oom_outlook *limit = d->has_ooms ? mv_ooms_last_limit(&d->ooms) : NULL;
@@ -410,7 +410,7 @@ static bool keep_verdict(triage_report *r, const mv_triage *t, const mv_triage_r
     return to->text && to->level && to->command;
 }
 
-/* What the report says of a file, copied: then its memory can be given back. */
+/* The report on a file, copied: then the file's memory can be freed. */
 static mv_code keep(triage_report *r, const mv_trace *trace, const mv_triage *t, uint32_t file,
                     mv_err *err)
 {
@@ -443,7 +443,7 @@ static const char *where_of(const mv_triage_other *o, char text[80])
     return text;
 }
 
-/* Leaks that were found speak before doubts. */
+/* Found leaks take precedence over unknown verdicts. */
 static void judge_leaks(mv_gates *gates, const mv_trace *trace, const mv_triage *t)
 {
     char where[80];
@@ -477,7 +477,7 @@ static void judge_gates(mv_gates *gates, const mv_trace *trace, const mv_triage 
     }
 }
 
-/* `to` keeps what it says. */
+/* `to` keeps its own verdict. */
 static void describe(mv_arena *to, file_row *f, const mv_trace *read, const mv_trace *trace)
 {
     const char *damaged = mv_input_damage(read);
@@ -570,7 +570,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
         devices = 1;
     }
     describe(&cli->arena, f, &read, &trace);
-    /* The name of a heap is the file's, whose arena ends before the report. */
+    /* The name of a heap is in the file's arena, which ends before the report. */
     if (trace.origin.level)
         f->level = mv_arena_text(&cli->arena, trace.origin.level, strlen(trace.origin.level));
     cli->level = f->level ? f->level : mv_level_name(MV_LEVEL_PYTORCH);
@@ -585,7 +585,7 @@ static mv_code look_at(triage_report *r, uint32_t file, mv_arena *arena, mv_err 
     }
     mv_triage_release(&triage);
     if (err->code == MV_OK)
-        mv_input_tell_damage(cli, f->path, &read.notes[MV_NOTE_DAMAGED]);
+        mv_input_report_damage(cli, f->path, &read.notes[MV_NOTE_DAMAGED]);
     return err->code;
 }
 

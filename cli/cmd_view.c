@@ -51,8 +51,8 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
         .renderer = o->renderer};
 }
 
-/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL when there
- * is no such file. */
+/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL if the
+ * file does not exist. */
 static const char *read_keys(mv_cli *cli)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -68,7 +68,7 @@ static const char *read_keys(mv_cli *cli)
                                                                       : NULL;
 }
 
-/* An error of the viewer itself is a whole sentence: no file name is put before it. */
+/* An error of the viewer itself is a whole sentence: it gets no file name prefix. */
 static int complain(const char *file, const mv_err *err)
 {
     if (file || err->code != MV_IO)
@@ -124,7 +124,8 @@ static bool is_session(const char *file)
     return strcmp(file, "-") != 0 && mv_text_file_begins(file, MV_SESSION_BEGINS);
 }
 
-/* The session that is opened: that of --session, or the only FILE when it is one. NULL: none. */
+/* The session to open: the argument of --session, or the only FILE if it is a session. NULL:
+ * none. */
 static const char *session_of(const mv_options *o)
 {
     if (o->session)
@@ -132,8 +133,8 @@ static const char *session_of(const mv_options *o)
     return o->files == 1 && is_session(o->file[0]) ? o->file[0] : NULL;
 }
 
-/* Reads the session at `path`, or --state, into `session`, and lets the viewer begin with it;
- * false, with a message, when it is none. */
+/* Reads the session at `path`, or --state, into `session`, as the viewer's initial state; false,
+ * with a message, if it is invalid. */
 static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv_session *session)
 {
     const mv_options *o = &cli->options;
@@ -157,7 +158,7 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
     }
     special = mv_session_special_file(session);
     if (special < session->file_count) {
-        mv_complain_of(path, "not opened: %s is no file on a disk", session->files[special]);
+        mv_complain_of(path, "not opened: %s is not a file on disk", session->files[special]);
         return false;
     }
     opts->start.session = session;
@@ -166,7 +167,7 @@ static bool read_session(mv_cli *cli, const char *path, mv_viewer_opts *opts, mv
     return true;
 }
 
-/* Text of the script of --script; false, with a message, when it cannot be read. */
+/* The text of --script; false, with a message, if it cannot be read. */
 static bool read_script(mv_cli *cli, const char **text)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -250,23 +251,21 @@ int mv_cmd_view(mv_cli *cli)
                  mv_option_given(o, MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
                                         MV_HAS(DEVICE) | MV_HAS(VIEW) | MV_HAS(THEME) |
                                         MV_HAS(STATE) | MV_HAS(SCALE))))
-        return mv_complain_usage("view", "a session says which files are shown, and how: it goes "
-                                         "with neither");
+        return mv_complain_usage("view", "a session sets the files and the view: it cannot be "
+                                         "combined with them");
     for (int i = 0; o->files > 1 && i < o->files; i++)
         if (strcmp(o->file[i], "-") == 0 || is_session(o->file[i]))
-            return mv_complain_usage("view", "%s is read alone",
+            return mv_complain_usage("view", "%s must be the only file",
                                      strcmp(o->file[i], "-") == 0 ? "standard input" : "a session");
     if (!read_session(cli, path, &opts, &session))
         return MV_EXIT_FAILED;
     if (mv_option_given(o, MV_HAS(HEADLESS))) {
         if (opts.file_count == 0 && !o->script)
-            return mv_complain_usage(
-                "view", "expected FILE: with --headless no file can be dropped on the window");
+            return mv_complain_usage("view", "expected FILE with --headless");
         if (!mv_option_given(o, MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH)))
-            return mv_complain_usage("view", "--headless shows nothing: say what it is for with "
-                                             "--shot X.png, --script or --bench");
+            return mv_complain_usage("view", "--headless needs --shot X.png, --script or --bench");
         if (o->shot && !mv_text_has_ending(o->shot, ".png"))
-            return mv_complain_usage("view", "--shot %s: a PNG is written: name it .png", o->shot);
+            return mv_complain_usage("view", "--shot %s: the name must end in .png", o->shot);
         return play(cli, &opts);
     }
     if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(SCRIPT) | MV_HAS(JSON)))

@@ -1,4 +1,4 @@
-/* memviz whatif: what other allocator settings would have done to this run. */
+/* memviz whatif: the effect of other allocator settings on this run. */
 #include <stdio.h>
 
 #include "analyze/advice/whatif.h"
@@ -21,35 +21,35 @@ typedef struct {
     mv_sites sites;
     uint32_t first, end; /* devices */
     mv_whatif *found;    /* [end - first] */
-    mv_whatif sum;       /* of all of them */
+    mv_whatif sum;       /* of all devices */
     uint64_t limit;
 } whatif_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* Whether the replay tells that a run meets the requests that failed: within a limit that is given,
- * or that refuses them under the recorded settings. */
+/* Whether the replay shows that a run serves the requests that failed: within a given limit, or one
+ * that refuses them under the recorded settings. */
 static bool tells_failures(const mv_trials *t, const mv_trial *run)
 {
     return run->result.recorded_ooms > 0 &&
            (t->limit_source == MV_LIMIT_GIVEN || mv_trials_tell_failures(t));
 }
 
-/* Whether more requests fail than in the recorded run: a lower peak is then no saving. */
+/* Whether more requests fail than in the recorded run: then a lower peak is not a saving. */
 static bool fails_more(const mv_trials *t, const mv_trial *run)
 {
     return run->result.counts.ooms > t->recorded_ooms;
 }
 
-/* How a run's settings read in the table. */
+/* The settings of a run as shown in the table. */
 static const char *settings_text(const mv_trials *t, const mv_trial *run, char text[600])
 {
     char met[64] = "";
 
     if (run->fits && tells_failures(t, run) && t->recorded_ooms == 1)
-        snprintf(met, sizeof met, ": the failed request is met");
+        snprintf(met, sizeof met, ": the failed request succeeds");
     else if (run->fits && tells_failures(t, run))
-        snprintf(met, sizeof met, ": all %u failed requests are met", t->recorded_ooms);
+        snprintf(met, sizeof met, ": all %u failed requests succeed", t->recorded_ooms);
     snprintf(text, 600, "%s%s%s", *run->conf ? run->conf : "''",
              run->is_recorded ? " (as recorded)" : "", met);
     return text;
@@ -115,7 +115,7 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
-/* What the report has of one device, and of all together. */
+/* The report for one device, and for all together. */
 #define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                            \
     MEMBER("fidelity.recorded_segment_events", t->fidelity.segment_events)            \
     MEMBER("fidelity.matched", t->fidelity.segment_matched)                           \
@@ -218,8 +218,9 @@ static void put_recorded(const whatif_report *r, const mv_whatif *w)
     mv_out_text(r->out, "  ");
     mv_size_text(limit, t->limit);
     if (t->limit_source == MV_LIMIT_REFUSALS)
-        mv_prose_put(r->out, 2, 4,
-                     "within %s, the most that the recorded run got (--capacity says more)", limit);
+        mv_prose_put(
+            r->out, 2, 4,
+            "within %s, the most that the recorded run got (--capacity sets another limit)", limit);
     else if (t->self.counts.ooms)
         mv_prose_put(r->out, 2, 4, "within %s, %llu request%s", limit,
                      (unsigned long long)t->self.counts.ooms,

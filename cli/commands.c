@@ -24,16 +24,19 @@ const mv_command mv_commands[] = {
         .most_files = INT_MAX,
         .takes_folders = true,
         .arguments = "FILE|FOLDER...",
-        .summary = "what a file is, and the verdict of every report on it",
+        .summary = "an overview of a file: the verdict of every report",
         .help =
-            "The first look at a file; its name can be left out: memviz FILE. One screen: what\n"
-            "the file is, how full the device got, and the verdicts of all reports, the\n"
-            "weightiest first: out of memory, leaks, fragmentation, who holds the device's\n"
-            "memory, what other settings would have saved, who holds the peak, what is not\n"
-            "known. Below each is the command that tells more. Several files and folders: the\n"
-            "weightiest of all. In a folder, what is named *.pickle, *.msgpack or *.bin and "
-            "cannot\n"
-            "be read is told, and the exit status is 1.\n",
+            "The first look at a file, and the default command: memviz FILE. One screen: what the\n"
+            "file is, how full the device got, and the verdicts of all reports, the most serious\n"
+            "first: out of memory, leaks, fragmentation, who holds the device's memory, savings "
+            "with\n"
+            "other settings, who holds the peak, missing data. Each verdict names the command "
+            "with\n"
+            "the details. For several files and folders: the most serious verdicts of all of "
+            "them.\n"
+            "In a folder, a file named *.pickle, *.msgpack or *.bin that cannot be read is "
+            "reported,\n"
+            "and the exit status is 1.\n",
         .example = "memviz train.pickle\n"
                    "memviz triage --json train.pickle | jq '.findings[0].text'\n"
                    "memviz --fail-on any,known train.pickle\n"
@@ -48,12 +51,12 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "what a file is and what it holds",
+        .summary = "format, devices and history of a file",
         .help =
             "Shows the format, the devices, how much of the history the file covers (complete,\n"
             "late, truncated, none, and why), the allocator's settings, and anything odd in the\n"
-            "file. For a capture also its process, how it ended, which libraries called CUDA,\n"
-            "and what was lost.\n",
+            "file. For a capture also its process, how it ended, the libraries that called CUDA,\n"
+            "and the losses.\n",
         .example = "memviz info train.pickle\n"
                    "memviz info --json train.pickle | jq .history\n",
     },
@@ -68,13 +71,16 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "totals now and at their peaks, per device and pool",
-        .help = "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
-                "requests\n"
-                "that failed or were served only after cache had been freed. The audit\n"
-                "says whether they are exact to the byte. A peak that is only a lower bound is\n"
-                "marked with >=, an upper bound with <=, one that may be either with ~. --limit\n"
-                "limits the pools shown for each device.\n",
+        .summary = "totals now and at their peaks, by device and pool",
+        .help =
+            "The figures of torch.cuda.memory_summary(), for each device and pool, with the "
+            "requests\n"
+            "that failed or succeeded only after cache had been freed. The audit shows whether "
+            "they\n"
+            "are exact to the byte. A peak that is only a lower bound is marked with >=, an upper\n"
+            "bound with <=, a bound in either direction with ~. --limit limits the pools shown "
+            "for\n"
+            "each device.\n",
         .example = "memviz stats train.pickle\n"
                    "memviz stats --json --device 0 train.pickle | jq '.devices[0].peak'\n",
     },
@@ -88,11 +94,11 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "the events as readable lines",
-        .help =
-            "One line for each event: its number, seconds since the start, what happened, the\n"
-            "address (#3 is the third allocation there; #0 was made before the trace), size,\n"
-            "stream and the line of your code. On a terminal 50 events are shown; --limit changes\n"
-            "that.\n",
+        .help = "One line for each event: its number, seconds since the start, the action, the "
+                "address\n"
+                "(#3 is the third allocation there; #0 was made before the trace), size, stream "
+                "and the\n"
+                "line of your code. On a terminal 50 events are shown; --limit changes that.\n",
         .example = "memviz trace --from 1.5s --limit 20 train.pickle\n"
                    "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
     },
@@ -107,7 +113,7 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "what grows and is never freed",
+        .summary = "memory that grows and is never freed",
         .help =
             "For each leak: the line of your code to look at, the bytes it gains in each step, "
             "and\n"
@@ -130,7 +136,7 @@ const mv_command mv_commands[] = {
         .most_files = 2,
         .pictures = ".svg, .png, .folded",
         .arguments = "BEFORE AFTER",
-        .summary = "what changed between two snapshots",
+        .summary = "the difference between two snapshots",
         .help =
             "Which lines of code hold more memory than before, less, for the first time or no\n"
             "longer. The runs are compared at their peaks; --at names another moment. Lines are\n"
@@ -138,7 +144,8 @@ const mv_command mv_commands[] = {
             "rows add up to the difference exactly. Reserved memory is compared at its own peak,\n"
             "and its difference is split into need, rounding, streams and pools, holes, and\n"
             "unused segments. -o X.svg or X.png draws the difference as a flame graph instead;\n"
-            "X.folded takes each stack with its bytes before and after, for flame graph tools.\n",
+            "X.folded contains each stack with its bytes before and after, for flame graph "
+            "tools.\n",
         .example = "memviz diff before.pickle after.pickle\n"
                    "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n"
                    "memviz diff before.pickle after.pickle -o change.svg\n",
@@ -163,10 +170,10 @@ const mv_command mv_commands[] = {
             "less\n"
             "than the site's bytes if another moment then becomes the peak. --target names the\n"
             "fewest sites without which the peak fits. --frames shows the stacks. --by groups by\n"
-            "other facts in the file: names of tensors and metadata, annotations, the line of the\n"
-            "forward pass that a block of the backward pass belongs to, compiled regions, nodes\n"
-            "of torch.fx, layers; on --level cuda or all, libraries. Sites within a loop over\n"
-            "modules are told by layer, too.\n",
+            "other facts in the file: names of tensors and metadata, annotations, forward line of "
+            "a\n"
+            "backward block, compiled regions, torch.fx nodes, layers; on --level cuda or all,\n"
+            "libraries. Sites within a loop over modules are split by layer.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
                    "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
@@ -181,14 +188,14 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "a line profile: what each line of your code allocates and holds",
+        .summary = "a line profile: bytes allocated and held by each line of code",
         .help =
             "For each line of your code: the most bytes that it held at once (peak), the bytes\n"
             "that it allocated in all (total), and the bytes that it still holds at the end\n"
             "(live). active and reserved are the device's highest totals right after an\n"
             "allocation of that line. --source shows the line itself if the file is on this\n"
-            "machine, and warns if it is another version of the file. --by groups by other\n"
-            "facts than lines, as in peak.\n",
+            "machine, and warns if the file is another version. --by groups by other facts than\n"
+            "lines, as in peak.\n",
         .example = "memviz lines train.pickle\n"
                    "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
     },
@@ -203,14 +210,14 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "reserved beyond what is used: how much, why, who pins it",
+        .summary = "memory reserved but not used: how much, why, who pins it",
         .help =
             "Whether the allocator took far more memory than the run ever used at once; where the\n"
             "free memory is; which lines pin it; why segments were added although memory was\n"
-            "free; and which setting helps. Each setting was replayed, and its gain is the one\n"
-            "that whatif shows. Where most of it was freed but waits for a stream: who freed\n"
-            "it. The moment is that of the most reserved memory unless --at names\n"
-            "another.\n",
+            "free; and which setting helps. Each setting is replayed, and its gain is the figure\n"
+            "that whatif shows. If most of the memory was freed but waits for a stream: who "
+            "freed\n"
+            "it. The moment is the peak of reserved memory unless --at names another.\n",
         .example = "memviz fragmentation train.pickle\n"
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
     },
@@ -230,14 +237,16 @@ const mv_command mv_commands[] = {
         .summary = "live bytes by stack: a tree, or a flame graph",
         .help =
             "The bytes that are allocated at the end, or at the moment of --at, by call stack: a\n"
-            "tree, callers above what they call, without what is less than a hundredth. Calls in\n"
-            "a row are one line. --limit, --depth and --frames show more or less of it. --by adds\n"
-            "the bytes up by other facts instead: library (who called CUDA, on --level cuda or\n"
-            "all), line, annotation and others, as in peak.\n"
+            "tree, callers above callees, without branches below 1%. Calls in a row share a line.\n"
+            "--limit, --depth and --frames show more or less of it. --by groups the bytes by "
+            "other\n"
+            "facts instead: library (who called CUDA, on --level cuda or all), line, annotation "
+            "and\n"
+            "others, as in peak.\n"
             "-o X.svg or X.png draws a flame graph, the largest on the left. X.html is the\n"
-            "viewer as a page, with the trace inside. X.folded gets folded stacks, for\n"
+            "viewer as a page, with the trace inside. X.folded contains folded stacks, for\n"
             "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"
-            "the bytes. The lines add up to what is allocated.\n",
+            "the bytes. The lines add up to the allocated bytes.\n",
         .example = "memviz memory --at peak train.pickle\n"
                    "memviz memory --at peak train.pickle -o peak.svg\n"
                    "memviz memory --at peak train.pickle -o peak.html\n"
@@ -260,8 +269,9 @@ const mv_command mv_commands[] = {
         .help = "Draws a flame graph to -o X.html, X.svg or X.png, else to FILE.html, or writes "
                 "folded\n"
                 "stacks to -o X.folded: segment, pool, stream, whether the bytes are allocated, "
-                "waiting for a\n"
-                "stream or free, then the frames, outermost first. The lines add up to what is\n"
+                "waiting\n"
+                "for a stream or free, then the frames, outermost first. The lines add up to the "
+                "bytes\n"
                 "reserved at the end, or at the moment of --at.\n",
         .example = "memviz segments train.pickle -o segments.svg\n"
                    "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
@@ -276,12 +286,13 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "where all device memory went, PyTorch's and others'",
+        .summary = "where all device memory went, in PyTorch and elsewhere",
         .help =
             "For a capture (memviz run): the memory that PyTorch, NCCL, cuBLAS and all other\n"
             "libraries requested from CUDA and still held, by library and API; an estimate of the\n"
-            "CUDA context and the loaded code; and what remains unexplained. The rows add up to\n"
-            "what the device shows as used, at each of its samples. The moment is that of the\n"
+            "CUDA context and the loaded code; and the unexplained rest. The rows add up to\n"
+            "what the device shows as used, at each of its samples. The moment is the sample with "
+            "the\n"
             "highest use unless --at names another.\n",
         .example = "memviz ledger train.bin\n"
                    "memviz ledger --json --at end train.bin | jq '.devices[0].unexplained'\n",
@@ -298,7 +309,7 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE|TEXT",
-        .summary = "why each out-of-memory happened, and what would have helped",
+        .summary = "causes of out-of-memory errors, and what would have helped",
         .help =
             "For each request that failed: its size, what the device and the cache had, and the\n"
             "verdict: capacity, fragmentation, stream_or_pool, pending_free, outside_pytorch or\n"
@@ -306,9 +317,10 @@ const mv_command mv_commands[] = {
             "Then what the step would still have requested, the lines that pin or hold the\n"
             "memory, and the smallest change with which the request would have succeeded. A\n"
             "setting is advised only if a replay with it served the request. For a capture also\n"
-            "the calls that the device refused; of a program without PyTorch only these, with the\n"
+            "the calls that the device refused; for a program without PyTorch only these, with "
+            "the\n"
             "verdict capacity, outside or unknown.\n"
-            "Without a snapshot: give the text of the error, or a log with it (- is standard\n"
+            "Without a snapshot: give the text of the error, a log that contains it (- is standard\n"
             "input), or the table of torch.cuda.memory_summary(). The figures in it are added up,\n"
             "and the verdict is limit, capacity or outside_pytorch where they prove it.\n",
         .example = "memviz oom train.pickle\n"
@@ -327,7 +339,7 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "what other PYTORCH_CUDA_ALLOC_CONF settings would have done",
+        .summary = "the effect of other PYTORCH_CUDA_ALLOC_CONF settings",
         .help =
             "Replays the trace on a simulation of PyTorch's allocator: how much memory each "
             "--conf\n"
@@ -357,7 +369,8 @@ const mv_command mv_commands[] = {
         .help =
             "One row for each rank (or device of a file): its peaks, leak verdict, steps, and\n"
             "where it first differs from most ranks. Then which ranks are outliers, and why. A\n"
-            "file that cannot be read gets a row that says so, and the exit status is 1. FILE can\n"
+            "file that cannot be read gets a row with the reason, and the exit status is 1. FILE "
+            "can\n"
             "be a summary written by memviz summarize.\n",
         .example = "memviz ranks rank*.pickle\n"
                    "memviz ranks --json *.summary | jq .outliers\n",
@@ -374,9 +387,8 @@ const mv_command mv_commands[] = {
         .takes_folders = true,
         .arguments = "FILE...",
         .summary = "a small file that ranks reads instead of a snapshot",
-        .help =
-            "Writes only what memviz ranks needs of each snapshot. Several files, also summaries,\n"
-            "become one. It is written to -o X.summary, else to FILE.summary.\n",
+        .help = "Writes only what memviz ranks needs from each snapshot, to -o X.summary, else to\n"
+                "FILE.summary. Several files, also summaries, become one.\n",
         .example = "memviz summarize rank7.pickle -o rank7.summary\n"
                    "memviz summarize node1.summary node2.summary -o all.summary\n",
     },
@@ -393,18 +405,18 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the memory timeline as a picture",
         .help =
-            "Who held memory when: allocated bytes stacked by allocation, the reserved line above\n"
+            "Memory over time: allocated bytes stacked by allocation, the reserved line above\n"
             "them, the peak, and the call sites that hold most. It is written to -o X.html, X.svg\n"
             "or X.png, else to FILE.html, and the path is printed. X.html is one file that needs\n"
-            "only a browser: the viewer and all reports, with the trace inside, but for the "
-            "blocks\n"
-            "that hold least of a very long one (--most-events); it opens on\n"
-            "--from and --to, and --filter and --top are its search. In X.svg and X.png each\n"
-            "device has a panel of the --size, one below the other; idle devices are left out.\n"
+            "only a browser: the viewer and all reports, with the trace inside. A page of a very\n"
+            "long trace omits the blocks that hold least (--most-events). It opens on --from and\n"
+            "--to, and --filter and --top are its search. In X.svg and X.png each device has a\n"
+            "panel of --size, one below the other; idle devices are omitted.\n"
             "-o - writes SVG to standard output. --view pools draws each memory pool separately;\n"
             "--view segments and --view state draw what segment_plot draws. --filter draws only\n"
-            "what matches, and says how much of the peak it is. --top N draws the N largest one\n"
-            "by one, and all others as one grey band.\n"
+            "what matches, and shows its share of the peak. --top N draws the N largest one by "
+            "one,\n"
+            "and all others as one grey band.\n"
             "On a terminal with a display, without -o, it is shown in the viewer's window.\n",
         .example = "memviz trace_plot train.pickle\n"
                    "memviz trace_plot train.pickle -o timeline.svg\n"
@@ -457,9 +469,10 @@ const mv_command mv_commands[] = {
             "without a mouse. It opens on --level, --from, --to, --at, --filter,\n"
             "--device and --view; several files are lanes, side by side. Ctrl+S saves a\n"
             "session, --session opens it again; Ctrl+Shift+C copies a command line that shows\n"
-            "the same, with the rest of it in --state. --headless draws without\n"
-            "a window: --script runs a session from a file (docs/viewer.md), --shot writes a PNG,\n"
-            "and --bench times frames. SDL 2.0.20 or newer must be installed.\n",
+            "the same, with everything else in --state. --headless draws without a window: "
+            "--script\n"
+            "runs a session from a file (docs/viewer.md), --shot writes a PNG, and --bench times\n"
+            "frames. It needs SDL 2.0.20 or newer.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
                    "memviz view --session leak.session\n"
@@ -478,13 +491,13 @@ const mv_command mv_commands[] = {
         .arguments = "FILE|FOLDER...",
         .summary = "the viewer in the browser of another machine, over SSH",
         .help =
-            "Sends the viewer's page and the snapshots over HTTP, on 127.0.0.1 alone, until\n"
-            "Ctrl+C. It prints the address, which no one can guess, and the ssh -L line with "
-            "which\n"
-            "your own machine reaches it. Folders are listed; of several files choose one, or "
-            "some\n"
-            "ranks, or two to compare. Each file is sent as a .bin, which is far smaller than a\n"
-            "pickle, and made when it is asked for. Nothing is written.\n",
+            "Serves the viewer's page and the snapshots over HTTP, on 127.0.0.1 only, until\n"
+            "Ctrl+C. It prints the address, which cannot be guessed, and the ssh -L command with\n"
+            "which your own machine reaches it. Folders are listed; of several files choose one, "
+            "or\n"
+            "some ranks, or two to compare. Each file is sent as a .bin, far smaller than a "
+            "pickle\n"
+            "and made on request. Nothing is written.\n",
         .example = "memviz serve train.pickle\n"
                    "memviz serve --port 8100 /scratch/run7\n",
     },
@@ -494,11 +507,11 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_mcp,
         .confines_itself = true,
         .arguments = "",
-        .summary = "a server of the reports for agents (Model Context Protocol)",
+        .summary = "an MCP server (Model Context Protocol): the reports for agents",
         .help =
             "Answers requests of the Model Context Protocol on standard input and output, until\n"
-            "the input ends: a tool for each report, one for pictures. A client starts it; paths\n"
-            "are relative to the folder that it is started in. Nothing is written.\n",
+            "the input ends: one tool for each report, two for pictures. Clients start it; paths\n"
+            "are relative to the folder in which it was started. Nothing is written.\n",
         .example = "memviz mcp\n",
     },
     {
@@ -536,16 +549,17 @@ const mv_command mv_commands[] = {
         .arguments = "IN OUT | IN -o OUT",
         .summary = "write a snapshot in another format",
         .help =
-            "The ending of OUT chooses the format. .bin is memviz's own container, small and\n"
+            "The suffix of OUT chooses the format. .bin is memviz's own container, small and\n"
             "quick to open. .msgpack is msgpack with stack tables, or with --plain PyTorch's\n"
             "own dict, as msgpack.packb(pickle.load(f)) writes it. .html is the viewer and all\n"
-            "reports as one page for any browser, with the snapshot inside, but for the blocks\n"
-            "that hold least of a very long one (--most-events). Nothing that memviz models is\n"
-            "lost otherwise, except by --plain: PyTorch's dict does not say which events are of\n"
-            "one allocator call, which oom, whatif and fragmentation ask for, and has no notes\n"
-            "and nothing of what captures know besides. A live file from another machine is read\n"
-            "without the names in its native stacks; with --symbols its libraries are searched\n"
-            "for on this machine.\n",
+            "reports as one page for any browser, with the snapshot inside; a page of a very long\n"
+            "trace omits the blocks that hold least (--most-events). Otherwise nothing that "
+            "memviz\n"
+            "models is lost, except with --plain: PyTorch's dict contains no notes, no data of\n"
+            "captures, and not which events belong to one allocator call, which oom, whatif and\n"
+            "fragmentation need. A live file from another machine is read without the names in "
+            "its\n"
+            "native stacks; with --symbols its libraries are searched for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"
                    "memviz convert --plain train.bin train.msgpack\n"
                    "memviz convert train.pickle train.html\n",
@@ -571,7 +585,7 @@ const mv_command mv_commands[] = {
             "  folded      who holds memory, as folded stacks           flamegraph.pl\n"
             "  csv         one table, chosen by --table\n"
             "  sqlite      all tables, for sqlite3 and pandas\n"
-            "Without --format the ending of OUT decides: .perfetto-trace or .pftrace, .json\n"
+            "Without --format the suffix of OUT decides: .perfetto-trace or .pftrace, .json\n"
             "(speedscope), .folded, .csv, .sqlite or .db.\n",
         .example = "memviz export train.pickle -o train.perfetto-trace\n"
                    "memviz export --at peak train.pickle -o peak.speedscope.json\n"
@@ -588,7 +602,7 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "every row of a file as text, for debugging files",
         .help = "The whole snapshot as lines that do not depend on the file's format: equal dumps\n"
-                "mean equal snapshots. --calls adds which rows come from the same allocator call,\n"
+                "mean equal snapshots. --calls adds which rows belong to the same allocator call,\n"
                 "which plain msgpack cannot store. --chunks lists the chunks of a .bin instead.\n",
         .example = "memviz dump train.bin | less\n"
                    "diff <(memviz dump a.pickle) <(memviz dump a.bin)\n",
@@ -601,7 +615,7 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "bash|zsh|fish",
-        .summary = "a script that completes memviz's command line",
+        .summary = "a shell script that completes memviz's command line",
         .help = "Prints the completion script for a shell.\n",
         .example = "source <(memviz completion bash)\n"
                    "memviz completion fish -o ~/.config/fish/completions/memviz.fish\n",
@@ -612,7 +626,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_help,
         .most_files = 2,
         .arguments = "[COMMAND | terms [TERM]]",
-        .summary = "what the commands do, and what their words mean",
+        .summary = "explain the commands and the terms in reports",
         .help = "Lists the commands, or explains one. help terms explains the words that the\n"
                 "reports use, or one of them.\n",
         .example = "memviz help trace\n"

@@ -1,5 +1,5 @@
-/* The commands of memviz: one table, which dispatch, --help, completion and the tests read.
- * To add one: write cmd_NAME.c and add a row in commands.c. */
+/* The commands of memviz: one table, read by dispatch, --help, completion and the tests. To add
+ * one: write cmd_NAME.c and add a row in commands.c. */
 #ifndef MV_COMMANDS_H
 #define MV_COMMANDS_H
 
@@ -13,11 +13,11 @@ enum {
     MV_EXIT_DONE = 0,
     MV_EXIT_FAILED = 1,
     MV_EXIT_USAGE = 2,
-    MV_EXIT_FOUND = 3,  /* --fail-on found what it names */
-    MV_EXIT_UNKNOWN = 4 /* it found nothing, but could not know everything */
+    MV_EXIT_FOUND = 3,  /* a gate of --fail-on is met */
+    MV_EXIT_UNKNOWN = 4 /* no gate is met, but an answer is unknown */
 };
 
-/* Whether there is a report with that status. */
+/* Whether a report was written with that status. */
 static inline bool mv_exit_has_report(int status)
 {
     return status != MV_EXIT_FAILED && status != MV_EXIT_USAGE;
@@ -29,7 +29,7 @@ struct mv_kept_files; /* cli/input/kept_files.h */
 
 typedef struct mv_cli mv_cli;
 
-/* Takes from the process what the command does not need once its files are known
+/* Drops the rights that the command does not need once its files are known
  * (cli/confine/places.h). */
 typedef void mv_confine_fn(const mv_cli *cli);
 
@@ -38,21 +38,20 @@ struct mv_cli {
     const mv_command *command;
     mv_options options;
     mv_budget budget;
-    mv_arena arena;          /* the trace and what is found in it */
-    mv_arena scratch;        /* temporary; both draw on the budget */
-    mv_out out;              /* open while the command runs */
-    mv_gates gates;          /* those of --fail-on, and their answers */
-    const char *level;       /* of memory that the report is about; NULL: it takes none */
-    const mv_trace *as_read; /* of other levels than pytorch: the trace as it was read; else NULL */
-    int64_t start_us;        /* of these: from which times count */
-    mv_error_texts
-        *errors; /* of a text that is given in place of a snapshot; NULL: that is refused */
+    mv_arena arena;             /* the trace and the results */
+    mv_arena scratch;           /* temporary; both draw on the budget */
+    mv_out out;                 /* open while the command runs */
+    mv_gates gates;             /* the gates of --fail-on, and their answers */
+    const char *level;          /* level of the reported memory; NULL: the command has no levels */
+    const mv_trace *as_read;    /* on levels other than pytorch: the original trace; else NULL */
+    int64_t start_us;           /* start time of these */
+    mv_error_texts *errors;     /* of a text given in place of a snapshot; NULL: rejected */
     struct mv_kept_files *kept; /* files that earlier commands have read, or NULL */
-    bool keeps_report;      /* the report is written even if the exit status is that of a failure */
-    mv_confine_fn *confine; /* NULL: the process does other things, too */
+    bool keeps_report;          /* the report is written even if the exit status is a failure */
+    mv_confine_fn *confine;     /* NULL: the process does other things too */
 };
 
-/* Under which heading the overview has a command. */
+/* The heading for a command in the overview. */
 #define MV_COMMAND_GROUP_LIST(X)               \
     X(FIRST, "Start here")                     \
     X(REPORTS, "Questions about one snapshot") \
@@ -73,23 +72,22 @@ struct mv_command {
     const char *name;
     const char *alias; /* another name, or NULL */
     mv_command_group group;
-    const char *also_tried;  /* words that people try for it, with a space between; or NULL */
-    int (*run)(mv_cli *cli); /* returns the exit status; has printed its messages */
-    uint64_t options;        /* MV_HAS bits beside the common ones */
+    const char *also_tried;  /* words that people try for it, separated by spaces; or NULL */
+    int (*run)(mv_cli *cli); /* returns the exit status; prints its messages */
+    uint64_t options;        /* MV_HAS bits in addition to the common ones */
     int least_files, most_files;
-    uint32_t gates;                /* MV_GATES bits: what --fail-on can name, if it is an option */
+    uint32_t gates;                /* MV_GATES bits: the gates of --fail-on, if it is an option */
     bool writes_file;              /* -o names another file than the report */
-    const char *pictures;          /* endings of -o that its report has too, or NULL */
+    const char *pictures;          /* other suffixes of -o for its report, or NULL */
     bool writes_last;              /* the last file is written, not read */
     bool takes_folders;            /* a folder means the snapshots in it */
-    bool confines_itself;          /* it needs more until its files are open */
+    bool confines_itself;          /* it keeps more rights until its files are open */
     bool starts_program;           /* SIGPIPE is left as it was, for that program */
-    const struct mv_table *report; /* what --json and --csv print; NULL: it has neither */
+    const struct mv_table *report; /* what --json and --csv print; NULL: neither */
     const char *arguments;         /* "FILE" */
     const char *summary;           /* for the list of commands */
-    const char *help;              /* lines end with \n and are wrapped anew, but for those that
-                                    * begin with blanks */
-    const char *example;           /* command lines, each ends with \n */
+    const char *help; /* lines end with \n and are rewrapped, except those that begin with blanks */
+    const char *example; /* command lines, each ends with \n */
 };
 
 extern const mv_command mv_commands[]; /* ends with a NULL name */
@@ -134,7 +132,7 @@ int mv_cmd_version(mv_cli *cli);
 int mv_cmd_completion(mv_cli *cli);
 
 /* Whether mv_cmd_view shows a plot instead of writing it: memviz runs on a terminal with a display,
- * and neither -o nor another option asks for a file. */
+ * and neither -o nor another option requests a file. */
 bool mv_view_is_wanted(const mv_cli *cli);
 
 /* The screens of `memviz --help` and `memviz help COMMAND`. */

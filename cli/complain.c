@@ -9,8 +9,8 @@
 
 #define LINE 4600 /* a path, a sentence */
 
-/* The whole line in one write, so that lines of several processes do not mix; what came from the
- * command line or a file must not steer the terminal. */
+/* The whole line in one write, so that lines of several processes do not mix; text from the command
+ * line or a file must not control the terminal. */
 static void put_line(char *line)
 {
     size_t length;

@@ -68,8 +68,8 @@ static bool refuse_word(const char *word, const char *command, uint32_t allowed,
 {
     char words[160];
 
-    snprintf(why, size, "--fail-on %s: not something that %s finds; expected one of: %s", word,
-             command, mv_gates_text(allowed, words, sizeof words));
+    snprintf(why, size, "--fail-on %s: not a gate of %s; expected one of: %s", word, command,
+             mv_gates_text(allowed, words, sizeof words));
     return false;
 }
 
@@ -94,8 +94,8 @@ static bool read_word(const char *word, const char *command, uint32_t allowed, m
         return refuse_word(word, command, allowed, why, size);
     if (gates_table[gate].has_bound && (!sign || !sign[1])) {
         snprintf(why, size,
-                 "--fail-on %s: the bound is missing; quote it, since the shell takes > for a "
-                 "file: --fail-on '%s>70GiB'",
+                 "--fail-on %s: the bound is missing; quote the gate, because the shell treats > "
+                 "as redirection: --fail-on '%s>70GiB'",
                  word, gates_table[gate].word);
         return false;
     }
@@ -135,17 +135,17 @@ bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_g
 void mv_gate_next(mv_gates *gates, const char *file)
 {
     gates->file = file;
-    memset(gates->told, 0, sizeof gates->told);
+    memset(gates->printed, 0, sizeof gates->printed);
 }
 
 static void fail(mv_gates *gates, mv_gate gate, bool is_unknown, const char *reason,
                  const char *more)
 {
-    uint32_t before = gates->told[false] | (is_unknown ? gates->told[true] : 0);
+    uint32_t before = gates->printed[false] | (is_unknown ? gates->printed[true] : 0);
 
     if (before & (1u << gate))
         return;
-    gates->told[is_unknown] |= 1u << gate;
+    gates->printed[is_unknown] |= 1u << gate;
     *(is_unknown ? &gates->is_unknown : &gates->is_found) = true;
     mv_complain_of(gates->file, "--fail-on %s: %s%s", gates_table[gate].word, reason, more);
 }
@@ -204,7 +204,7 @@ void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
                       found->verdict, mv_size_text(size, found->ooms[0].requested));
     else if (recorder->lacks_failures)
         mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                      "%s: %s does not say whether a request failed", place, recorder->writer);
+                      "%s: %s does not record whether a request failed", place, recorder->writer);
     else if (!found->is_known)
         mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "%s: %s: %s", place, found->verdict,
                       found->why);
@@ -227,13 +227,13 @@ void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *fou
 
 enum { DOUBT = 120 };
 
-/* Why the bytes that are reserved are unknown: the file is of another tool, which does not say what
- * its allocator took from the device. NULL: they are known. */
+/* Why the reserved bytes are unknown: a file from another tool does not record the memory that its
+ * allocator took from the device. NULL: they are known. */
 static const char *reserved_doubt(const mv_trace *trace, char out[DOUBT])
 {
     if (!mv_trace_lacks_reserved(trace))
         return NULL;
-    snprintf(out, DOUBT, "%s does not say what was taken from the device",
+    snprintf(out, DOUBT, "%s does not record what was taken from the device",
              mv_recorder_of(trace)->writer);
     return out;
 }

@@ -1,21 +1,21 @@
-/* Gates: with --fail-on the exit status says whether a report found something, for builds.
+/* Gates: with --fail-on the exit status shows whether a report found a problem, for CI.
  *
- *     --fail-on leak            exit with 3 when there is one
- *     --fail-on 'peak>70GiB'    when the peak is above
+ *     --fail-on leak            exit with 3 if there is one
+ *     --fail-on 'peak>70GiB'    if the peak is above
  *     --fail-on leak,unknown    several
- *     --fail-on any,known       what is found, but not what is unknown
+ *     --fail-on any,known       all gates; unknown answers pass
  *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` the
  *                               exit status is 4
  *
- * A command names its gates in its row of the table of commands, and tells each what was found:
+ * A command names its gates in its row of the command table, and answers each of them:
  *
- *     mv_gate_judge(cli, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
- *     return mv_gate_status(cli, status);
+ *     mv_gate_judge(&cli->gates, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
+ *     return mv_gate_status(&cli->gates, status);
  *
- * Gates that --fail-on did not name are ignored. Of each file, or rank of `ranks`, the first reason
- * of each gate that fails is printed as one line on standard error; where the first device's answer
- * is unknown and another one's fails, both are. The exit status is 3 when anything was found, else
- * 4 when anything is unknown. */
+ * Gates that --fail-on did not name are ignored. For each file, or rank of `ranks`, the first
+ * reason of each failing gate is printed as one line on standard error; if the answer is unknown
+ * for the first device and fails for another, both are printed. The exit status is 3 if any gate is
+ * met, else 4 if any answer is unknown. */
 #ifndef MV_GATE_H
 #define MV_GATE_H
 
@@ -27,12 +27,12 @@
 #include "analyze/oom/oom.h"
 #include "analyze/totals/totals.h"
 
-/* id, word, whether a bound follows, what it finds */
+/* id, word, whether a bound follows, meaning */
 #define MV_GATE_LIST(X)                                                        \
     X(LEAK, "leak", false, "memory grows with every step")                     \
     X(FRAGMENTED, "fragmented", false, "far more is reserved than was needed") \
     X(OOM, "oom", false, "a request for memory failed")                        \
-    X(UNKNOWN, "unknown", false, "the report cannot know its verdict")         \
+    X(UNKNOWN, "unknown", false, "the verdict is unknown")                     \
     X(PEAK, "peak", true, "allocated memory peaks above BYTES")                \
     X(RESERVED, "reserved", true, "reserved memory peaks above BYTES")         \
     X(DELTA, "delta", true, "allocated memory grew by more than BYTES")
@@ -48,11 +48,11 @@ typedef enum {
 
 typedef struct {
     const char *file;              /* its name in messages; NULL: none */
-    uint32_t told[2];              /* MV_GATES bits: of this file, what is found and unknown */
+    uint32_t printed[2];           /* MV_GATES bits: printed for this file, met and unknown */
     uint32_t asked;                /* MV_GATES bits */
-    uint64_t bound[MV_GATE_COUNT]; /* bytes, of those that have one */
-    bool known;                    /* what cannot be known passes */
-    bool any;                      /* `any` was named: with `known` it is all gates but `unknown` */
+    uint64_t bound[MV_GATE_COUNT]; /* bytes, for gates with a bound */
+    bool known;                    /* an unknown answer passes */
+    bool any;                      /* `any` was named: with `known` all gates except `unknown` */
     bool is_found, is_unknown;     /* of any file */
 } mv_gates;
 
@@ -63,7 +63,7 @@ typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answ
 bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_gates *out,
                    char *why, uint32_t why_size);
 
-/* The gates in `allowed` that need no bound: those that `any` means. */
+/* The gates in `allowed` without a bound: the meaning of `any`. */
 uint32_t mv_gates_without_bound(uint32_t allowed);
 
 /* "memory grows with every step". The meaning of `reserved` depends on the gates in `allowed`. */
@@ -72,20 +72,21 @@ const char *mv_gate_meaning(mv_gate gate, uint32_t allowed);
 /* "leak unknown any" */
 const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
 
-/* The answers from here on are those of another file or rank. Messages begin with `file`; NULL:
- * they name it themselves. */
+/* Later answers belong to another file or rank. Messages begin with `file`; NULL: they name it
+ * themselves. */
 void mv_gate_next(mv_gates *gates, const char *file);
 
 /* Gives one gate its answer for one device, and the reason as a sentence. */
 void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same for a gate with a bound: `what` was `bytes`, or so `is` said; then `doubt` says why. */
+/* Answers a gate with a bound: `what` was `bytes`, up to the direction `is`; `doubt` is the reason
+ * of an inexact figure. */
 void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, mv_bound is,
                          const char *doubt, const char *what);
 
-/* The gates `oom`, `leak` and `fragmented` of one device, or of memory that `where` names. Files of
- * other tools know nothing of segments, and most of them nothing of requests that failed. */
+/* The gates `oom`, `leak` and `fragmented` of one device, or of the memory named by `where`. Files
+ * from other tools contain no segments, and most of them no failed requests. */
 void mv_gate_judge_ooms(mv_gates *gates, const mv_trace *trace, uint32_t device,
                         const mv_ooms *found);
 void mv_gate_judge_leaks(mv_gates *gates, const char *where, const mv_leaks *found);
@@ -95,12 +96,12 @@ void mv_gate_judge_fragmentation(mv_gates *gates, const mv_trace *trace, uint32_
 /* The gates `peak` and `reserved` of one device. */
 void mv_gate_judge_totals(mv_gates *gates, const mv_trace *trace, const mv_totals *totals);
 
-/* Where none of the devices [first, end) is in use, no gate that is asked can know: the file may be
- * of another process, or of a moment before the work. */
+/* If none of the devices [first, end) is in use, the answer of every requested gate is unknown: the
+ * file may be of another process, or of a moment before the work. */
 void mv_gate_judge_idle(mv_gates *gates, const mv_trace *trace, uint32_t first, uint32_t end);
 
-/* Whether the file says what was reserved; else it tells the gate `reserved` why not, with the
- * file's name. */
+/* Whether the file records reserved memory; else answers the gate `reserved` with the reason and
+ * the file's name. */
 bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *name);
 
 /* The exit status of a report that ended with `status`. */

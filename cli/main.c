@@ -3,9 +3,9 @@
 #include "cli/confine/places.h"
 #include "cli/program.h"
 
-/* Standard descriptors that are closed get what cannot be read or written that way: else a file of
- * ours would take their number, and what is printed would go into it. Programs that are started
- * have them closed, as they were. */
+/* Closed standard descriptors are replaced by descriptors that fail to read or write: otherwise a
+ * file opened later would get their number, and printed text would go into it. Started programs get
+ * them closed, as before. */
 static void fill_numbers(void)
 {
     for (int number = 0; number <= 2; number++)

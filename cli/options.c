@@ -18,17 +18,19 @@ const mv_option mv_option_table[MV_OPTION_COUNT] = {
 #undef MV_OPTION_ROW
 };
 
-/* Options that mean something else where another one is, too; the first row that fits. */
+/* Options with a different meaning if another option is allowed too; the first matching row
+ * applies. */
 static const struct {
     mv_option_id id, where;
     const char *help, *words; /* NULL: the same */
 } elsewhere[] = {
     {MV_OPTION_FRAMES, MV_OPTION_BENCH,
-     "frames of stacks to show: user (default) or all; with --bench how many to play", NULL},
+     "frames of stacks to show: user (default) or all; with --bench the number to play", NULL},
     {MV_OPTION_BY, MV_OPTION_VIEW, "color segments over time by use (default) or by line",
      "use line"},
     {MV_OPTION_BY, MV_OPTION_BY, NULL,
-     "line metadata annotation forward compile fx layer library"}, /* in all that draw no use */
+     "line metadata annotation forward compile fx layer library"}, /* in all commands that draw no
+                                                                      segments by use */
     {MV_OPTION_TABLE, MV_OPTION_FORMAT,
      "the table to write as CSV: allocations (default), events, segments, ...", NULL},
 };
@@ -53,7 +55,7 @@ const char *mv_option_words(mv_option_id id, uint64_t allowed)
     return mv_option_table[id].words;
 }
 
-/* Bytes from which on a size may be a number alone. */
+/* Sizes from this many bytes on may be plain numbers. */
 #define LEAST_WITHOUT_UNIT (UINT64_C(1) << 20)
 
 /* getopt_long returns these, or a letter. */
@@ -71,7 +73,7 @@ static void make_tables(uint64_t allowed, getopt_tables *t)
     *t = (getopt_tables){0};
     if (allowed & MV_STOP_AT_WORD)
         t->shorts[at++] = '+';
-    t->shorts[at++] = ':'; /* a missing argument is told from an unknown option */
+    t->shorts[at++] = ':'; /* distinguishes a missing argument from an unknown option */
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
         if (!(allowed & (UINT64_C(1) << i)))
@@ -134,7 +136,7 @@ static bool take_scale(mv_options *o, const char *text)
     return mv_number_read_double(text, &o->scale) && o->scale >= 0.5 && o->scale <= 4;
 }
 
-/* Which frames of stacks; where there is something to time, also how many frames of pictures. */
+/* Which frames of stacks; with --bench also the number of frames to play. */
 static bool take_frames(mv_options *o, const char *text)
 {
     uint64_t number;
@@ -179,16 +181,16 @@ static bool take_conf(mv_options *o, const char *text)
     return true;
 }
 
-/* A table that export knows, or one of a report, which knows its own. */
+/* A table of export, or a table of a report, which checks the name itself. */
 static bool take_table(mv_options *o, const char *text)
 {
     o->table = text;
     return (o->allowed & MV_HAS(CSV)) ? *text != 0 : word_index(MV_OPTION_TABLE, text) >= 0;
 }
 
-/* How an option's argument is read, and into which member. */
+/* How an option's argument is parsed, and the member that stores it. */
 typedef enum {
-    IS_FLAG,      /* there is none, or nothing of it is kept */
+    IS_FLAG,      /* no argument, or it is not stored */
     IS_TEXT,      /* const char *, not empty */
     IS_ANY_TEXT,  /* const char * */
     IS_WORD,      /* int: which of the option's words */
@@ -201,7 +203,7 @@ typedef enum {
 typedef struct {
     argument_kind kind;
     size_t member;        /* its offset in mv_options */
-    uint64_t least, most; /* a number has a most, a size a least */
+    uint64_t least, most; /* maximum of a number, minimum of a size */
     bool (*take)(mv_options *o, const char *text);
 } argument_reader;
 
@@ -227,7 +229,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_FORMAT] = {.kind = IS_WORD, INTO(format)},
     [MV_OPTION_TABLE] = {.kind = IS_OTHER, .take = take_table},
     [MV_OPTION_FILTER] = {.kind = IS_ANY_TEXT,
-                          INTO(filter)}, /* read where it is used: it has messages of its own */
+                          INTO(filter)}, /* parsed where it is used, with specific messages */
     [MV_OPTION_TOP] = {.kind = IS_OTHER, .take = take_top},
     [MV_OPTION_AT] = {.kind = IS_TEXT, INTO(at)},
     [MV_OPTION_RULES] = {.kind = IS_TEXT, INTO(rules)},
@@ -240,7 +242,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_STATE] = {.kind = IS_TEXT, INTO(state)},
     [MV_OPTION_SHOT] = {.kind = IS_TEXT, INTO(shot)},
     [MV_OPTION_BENCH] = {.kind = IS_WORD_TEXT, INTO(bench)},
-    [MV_OPTION_RENDERER] = {.kind = IS_TEXT, INTO(renderer)}, /* SDL knows which there are */
+    [MV_OPTION_RENDERER] = {.kind = IS_TEXT, INTO(renderer)}, /* SDL checks the name */
     [MV_OPTION_SCALE] = {.kind = IS_OTHER, .take = take_scale},
     [MV_OPTION_MEM] = {.kind = IS_SIZE, INTO(mem), .least = 1},
     [MV_OPTION_PORT] = {.kind = IS_NUMBER, INTO(port), .most = UINT16_MAX},
@@ -248,7 +250,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };
 
-/* A small number without a unit is a slip: no device, and no report, has 80 bytes. */
+/* A small number without a unit is a mistake: no device, and no report, has 80 bytes. */
 static bool lacks_unit(const char *text, uint64_t bytes)
 {
     return bytes > 0 && bytes < LEAST_WITHOUT_UNIT &&
@@ -315,7 +317,7 @@ bool mv_option_takes_next(const char *word)
     return takes;
 }
 
-/* Whether the word on the command line is a known option that this command has no use for. */
+/* Whether the word on the command line is a known option that this command does not accept. */
 static bool is_elsewhere(const char *name)
 {
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
@@ -324,7 +326,7 @@ static bool is_elsewhere(const char *name)
     return false;
 }
 
-/* What other tools, and other commands, call an option that this command has; NULL: nothing. */
+/* An option of this command under its name in other tools or commands; NULL: none. */
 static const char *meant_by(const char *name, uint64_t allowed)
 {
     static const struct {
@@ -380,11 +382,11 @@ static void explain(int result, uint64_t allowed, char **argv, char *why, uint32
         explain_unknown(allowed, word, why, size);
 }
 
-/* What a number or a size has to be, if its name does not say it. */
+/* The expected kind of number or size, if the option's name does not show it. */
 static const char *bounds_of(mv_option_id id)
 {
     return readers[id].kind == IS_SIZE
-               ? " with a unit, such as 80GiB; a number alone is bytes, from 1048576 on"
+               ? " with a unit, such as 80GiB; a plain number is bytes, at least 1048576"
            : id == MV_OPTION_DEVICE ? ", such as 0"
            : id == MV_OPTION_LIMIT  ? ", such as 20; 0 is all"
            : id == MV_OPTION_SIZE   ? ", each from 1 to 16384"

@@ -14,7 +14,7 @@
     X(CSV, "csv", 0, NULL, NULL, "print one table of the report as CSV; --table names it")         \
     X(DEVICE, "device", 'd', "N", NULL, "only this device")                                        \
     X(LEVEL, "level", 0, "LEVEL", "pytorch cuda host all",                                         \
-      "memory of: pytorch (default), cuda, host, all, or a heap that the program named")           \
+      "memory of: pytorch (default), cuda, host, all, or a heap registered by the program")        \
     X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                              \
     X(DEPTH, "depth", 0, "N", NULL, "show at most N levels of the tree")                           \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
@@ -26,11 +26,10 @@
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
       "show source lines from DIR, or with auto from the recorded paths")                          \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames of stacks to show: user (default) or all") \
-    X(FAIL_ON, "fail-on", 0, "WHAT", NULL,                                                         \
-      "exit with 3 if the report finds it, 4 if it cannot tell")                                   \
+    X(FAIL_ON, "fail-on", 0, "WHAT", NULL, "exit with 3 if the gate is met, 4 if that is unknown") \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, without stack tables")  \
     X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
-      "search here for the libraries of a live file from another machine")                         \
+      "search this machine for the libraries of a live file from another")                         \
     X(CALLS, "calls", 0, NULL, NULL, "also print which rows come from the same allocator call")    \
     X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, even damaged ones")     \
     X(STACKS, "stacks", 0, "WHICH", "none python native all",                                      \
@@ -38,13 +37,13 @@
     X(CPU, "cpu", 0, NULL, NULL, "also record tensors on the CPU")                                 \
     X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
     X(NVTX_ALL, "nvtx-all", 0, NULL, NULL,                                                         \
-      "record XLA's ranges too; JAX's own profiler does not see them then")                        \
-    X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory that the allocator can take, such as 80GiB") \
+      "record XLA's ranges too; JAX's own profiler then misses them")                              \
+    X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory available to the allocator, such as 80GiB")  \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
-      "what a picture shows: active memory, segments or pools over time, or the state of a "       \
+      "contents of a picture: active memory, segments or pools over time, or the state at a "      \
       "moment")                                                                                    \
     X(FILTER, "filter", 0, "EXPR", NULL,                                                           \
       "show only what matches: text, /regex/, size>64M, life<10, stream:0, pool:1,0, "             \
@@ -52,39 +51,37 @@
       "leak, cat:optimizer; several must all match, - negates")                                    \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(MOST_EVENTS, "most-events", 0, "N", NULL,                                                    \
-      "leave blocks that hold little out of pages of more events; 0: none (default: 6000000)")     \
+      "in pages of more events, omit blocks that hold little; 0: omit none (default: 6000000)")    \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
     X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
-    X(SESSION, "session", 0, "FILE", NULL, "open what a saved session has, and where it was")      \
+    X(SESSION, "session", 0, "FILE", NULL, "open a saved session: its files and its view")         \
     X(STATE, "state", 0, "TEXT", NULL,                                                             \
-      "members of a session to begin with, with ; between: 'colour category; tab tables'")         \
-    X(SHOT, "shot", 0, "FILE", NULL, "write what is shown to FILE, a PNG, and exit")               \
+      "session members to begin with, separated by ;: 'colour category; tab tables'")              \
+    X(SHOT, "shot", 0, "FILE", NULL, "write the view to FILE, a PNG, and exit")                    \
     X(BENCH, "bench", 0, "WHICH", "panzoom", "play a fixed path of inputs and time the frames")    \
     X(RENDERER, "renderer", 0, "NAME", "software opengl opengles2",                                \
       "the SDL driver that draws the window (default: the GPU, if it is faster)")                  \
-    X(SCALE, "scale", 0, "FACTOR", NULL,                                                           \
-      "size of letters, from 0.5 to 4 (default: the display's)")                                   \
-    X(MEM, "mem", 0, "SIZE", NULL, "most memory for pictures that are kept (default: 64M)")        \
+    X(SCALE, "scale", 0, "FACTOR", NULL, "text size, from 0.5 to 4 (default: the display's)")      \
+    X(MEM, "mem", 0, "SIZE", NULL, "memory limit for cached pictures (default: 64M)")              \
     X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx layer library",        \
       "group rows by line (default), metadata, annotation, forward, compile, fx, layer, library")  \
     X(TITLE, "title", 0, "TEXT", NULL, "title of a picture (default: the file's name)")            \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
-      "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
+      "output format: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations api_calls heap_calls samples " \
       "facts",                                                                                     \
       "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \
-    X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE; its ending must match what is written") \
+    X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE; its suffix must match the output")      \
     X(NO_PAGER, "no-pager", 0, NULL, NULL, "never show long output in a pager")                    \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
       "colored text: auto (default), always, never")                                               \
     X(MAX_MEMORY, "max-memory", 0, "SIZE", NULL,                                                   \
-      "most memory to use, such as 4G (default: by the files' size, at most 3/4 of the "           \
-      "machine's)")                                                                                \
-    X(HELP, "help", 'h', NULL, NULL, "what the command does, with an example")
+      "memory limit, such as 4G (default: by file size, at most 3/4 of the machine's memory)")     \
+    X(HELP, "help", 'h', NULL, NULL, "explain the command, with an example")
 
 typedef enum {
 #define MV_OPTION_ENUM(id, name, letter, argument, words, help) MV_OPTION_##id,
@@ -103,7 +100,7 @@ typedef struct {
 
 extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
-/* What it means, and its words, for a command that takes the options in `allowed`. */
+/* The help and the words of an option, for a command that accepts the options in `allowed`. */
 const char *mv_option_help(mv_option_id id, uint64_t allowed);
 const char *mv_option_words(mv_option_id id, uint64_t allowed);
 
@@ -144,7 +141,7 @@ typedef enum {
     MV_EXPORT_COUNT
 } mv_export_format;
 
-/* The words of --by, in their order; from LINE on in the order of mv_group_by. */
+/* The words of --by, in order; from LINE on in the order of mv_group_by. */
 typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 9 } mv_by_word;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
@@ -186,10 +183,10 @@ typedef struct {
     mv_export_format format; /* meaningful when given */
     const char *table;       /* NULL when not given */
     uint64_t max_memory;     /* 0 when not given */
-    int files;               /* what is left of the command line */
+    int files;               /* the remaining arguments */
     char **file;             /* [files] */
-    int named_files;         /* the same before folders were opened, for commands that do that */
-    char **named_file;       /* [named_files] */
+    int named_files;   /* the arguments before folders were expanded, for commands that do that */
+    char **named_file; /* [named_files] */
 } mv_options;
 
 static inline bool mv_option_given(const mv_options *options, uint64_t bits)
@@ -198,11 +195,11 @@ static inline bool mv_option_given(const mv_options *options, uint64_t bits)
 }
 
 /* Whether a word that begins with '-' is an option whose argument is the next word: --limit, -n,
- * but not --limit=5, -n5 or --json. What is unknown takes none. */
+ * but not --limit=5, -n5 or --json. Unknown options take no argument. */
 bool mv_option_takes_next(const char *word);
 
-/* Reads argv[1] and on (argv[0] is the command's name), of the options in `allowed`. False with
- * a sentence in `why` when the usage is wrong. Reorders argv. */
+/* Parses the arguments after argv[0], the command's name, with the options in `allowed`. On wrong
+ * usage returns false with a sentence in `why`. Reorders argv. */
 bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size);
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/complain.h"
 
-/* The ending, of those that promise something, that the name has; NULL: another. */
+/* The suffix of the name, if it implies a format; NULL: another. */
 static const char *promise_of(const char *name)
 {
     static const char *const endings[] = {".json", ".csv", ".html", ".svg", ".png", ".folded"};
@@ -16,7 +16,7 @@ static const char *promise_of(const char *name)
     return NULL;
 }
 
-/* --json or --csv, as the ending of a name; NULL: neither was given. */
+/* --json or --csv, as a suffix; NULL: neither is given. */
 static const char *table_ending(const mv_options *o)
 {
     return mv_option_given(o, MV_HAS(JSON))  ? ".json"
@@ -34,12 +34,12 @@ bool mv_output_name_fits(const mv_command *command, const mv_options *o)
         (!table && pictures && strstr(pictures, promise)))
         return true;
     if (table)
-        mv_complain_usage(command->name, "%s: --%s is written, which %s is no name for", o->output,
-                          table + 1, promise);
+        mv_complain_usage(command->name, "%s: the output is --%s, which does not match %s",
+                          o->output, table + 1, promise);
     else if (is_table && (command->options & MV_HAS(JSON)))
         mv_complain_usage(command->name, "%s: add --%s", o->output, promise + 1);
     else
-        mv_complain_usage(command->name, "%s: %s writes %s; text goes to another name", o->output,
-                          command->name, pictures ? pictures : "no pictures");
+        mv_complain_usage(command->name, "%s: %s writes %s; choose another name for text",
+                          o->output, command->name, pictures ? pictures : "no pictures");
     return false;
 }

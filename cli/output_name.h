@@ -1,13 +1,12 @@
-/* The name of a report's file: an ending that promises something else than what is written misleads
- * whoever opens it. */
+/* The name of a report's file: a suffix that does not match the contents misleads its readers. */
 #ifndef MV_OUTPUT_NAME_H
 #define MV_OUTPUT_NAME_H
 
 #include "cli/commands.h"
 
-/* Whether -o, if it was given, names a file as the command writes it: a report is no page, picture
- * or folded stacks unless the command says so, .json with --json alone, and .csv with --csv.
- * Commands that write a file of their own choose by its name themselves. False: with a message. */
+/* Whether the name in -o, if given, matches the output: a report is not a page, picture or folded
+ * stacks unless the command supports that, .json needs --json, and .csv needs --csv. Commands that
+ * write other files choose the format by the name themselves. False: with a message. */
 bool mv_output_name_fits(const mv_command *command, const mv_options *options);
 
 #endif

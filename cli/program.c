@@ -20,9 +20,9 @@
 #include "cli/report/table.h"
 #include "cli/report/terminal.h"
 
-/* Without --max-memory the limit is three quarters of the machine's memory, and at most what files
- * of that size can need. No report needs 4 KiB for each byte of a file, but a crafted file with
- * compressed or constant rows can ask for more. */
+/* Without --max-memory the limit is three quarters of the machine's memory, and at most the need of
+ * files of that size. No report needs 4 KiB for each byte of a file, but a crafted file with
+ * compressed or constant rows can request more. */
 #define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
 #define MEMORY_OF_BYTE    4096
 #define MEMORY_OF_PIXEL   16
@@ -36,7 +36,7 @@ static bool may_open_more(const mv_command *command, const mv_options *o)
     return may_show && !o->output && !mv_option_given(o, MV_HAS(HEADLESS));
 }
 
-/* The bytes of all inputs; UINT64_MAX when that cannot be known before they are read. */
+/* The bytes of all inputs; UINT64_MAX if unknown before they are read. */
 static uint64_t input_bytes(const mv_command *command, const mv_options *options)
 {
     int files = command->run == mv_cmd_convert ? 1 : options->files; /* the second is OUT */
@@ -68,7 +68,7 @@ static uint64_t default_memory(const mv_options *options, uint64_t bytes)
     return input < machine ? input : machine;
 }
 
-/* An mv_cli contains a buffer of 64 KiB, too much for a small stack; there is only one. */
+/* An mv_cli contains a buffer of 64 KiB, too large for a small stack; there is only one. */
 static mv_cli *cli_new(const mv_command *command, const mv_options *options,
                        struct mv_kept_files *kept)
 {
@@ -109,9 +109,8 @@ static bool wants_pager(const mv_cli *cli)
            strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO);
 }
 
-/* A report or a picture is whole, or a failure: a part of it may lack what asked for memory in
- * vain. Those that run on after that (a window, a server, a recorded program) see to it
- * themselves. */
+/* Out of memory fails the whole report or picture: parts of it could be missing. Commands that
+ * continue after that (a window, a server, a recorded program) handle it themselves. */
 static bool lacks_memory(const mv_cli *cli)
 {
     const mv_command *c = cli->command;
@@ -161,8 +160,8 @@ static int run_in_output(mv_cli *cli)
 /* Whether --from, --to and --at are well formed, without looking at a file. */
 static bool check_places(const mv_command *command, const mv_options *o)
 {
-    static const char window[] = "'%s' is not a valid %s: an event number, time (1.5s) or "
-                                 "annotation (@NAME)";
+    static const char window[] =
+        "'%s' is not a valid %s: expected an event number, time (1.5s) or annotation (@NAME)";
 
     if (o->from && !mv_position_is_valid(o->from))
         mv_complain_usage(command->name, window, o->from, "--from");
@@ -175,27 +174,27 @@ static bool check_places(const mv_command *command, const mv_options *o)
     return false;
 }
 
-/* Whether --json, --csv and --table go together, and with the report. */
+/* Whether --json, --csv and --table can be combined, also with the report. */
 static bool check_tables(const mv_command *command, const mv_options *o)
 {
     char tables[MV_TABLE_PATHS];
 
     if (!mv_option_given(o, MV_HAS(CSV)))
         if ((command->options & MV_HAS(CSV)) && mv_option_given(o, MV_HAS(TABLE)))
-            mv_complain_usage(command->name, "--table is for --csv");
+            mv_complain_usage(command->name, "--table needs --csv");
         else
             return true;
     else if (mv_option_given(o, MV_HAS(JSON)))
-        mv_complain_usage(command->name, "--csv and --json exclude each other");
+        mv_complain_usage(command->name, "--csv and --json cannot be combined");
     else if (o->table && !mv_table_has(command->report, o->table))
-        mv_complain_usage(command->name, "no table '%s'; there are: %s", o->table,
+        mv_complain_usage(command->name, "no table '%s'; expected one of: %s", o->table,
                           mv_table_paths(command->report, tables));
     else
         return true;
     return false;
 }
 
-/* Whether a folder is named for the snapshot that a report is about; then a message was printed. */
+/* Whether a folder is named in place of a report's snapshot; then prints a message. */
 static bool names_folder(const mv_command *command, const mv_options *o)
 {
     int files = command->report && command->run != mv_cmd_serve ? o->files : 0;
@@ -212,7 +211,7 @@ static bool names_folder(const mv_command *command, const mv_options *o)
     return false;
 }
 
-/* Takes the snapshots in folders for these. False, with a message, when there are none. */
+/* Replaces folders by the snapshots in them. False, with a message, if there are none. */
 static bool open_folders(const mv_command *command, mv_options *o, mv_arena *arena)
 {
     bool or_summary = command->run == mv_cmd_ranks || command->run == mv_cmd_summarize;
@@ -228,19 +227,19 @@ static bool open_folders(const mv_command *command, mv_options *o, mv_arena *are
     return false;
 }
 
-/* One file more than the command takes. */
+/* More files than the command accepts. */
 static void refuse_file(const mv_command *command, const char *file)
 {
     if (command->report && command->most_files == 1)
         mv_complain_usage(command->name,
-                          "%s takes one file, not '%s' as well: memviz FILE... and memviz ranks "
+                          "%s takes one file, so '%s' is too many: memviz FILE... and memviz ranks "
                           "FILE... take several",
                           command->name, file);
     else
         mv_complain_usage(command->name, "unexpected argument '%s'", file);
 }
 
-/* False, with a message, when the options are not what the command takes. */
+/* False, with a message, if the options do not fit the command. */
 static bool check_options(const mv_command *command, const mv_options *o, mv_gates *gates)
 {
     char why[400];
@@ -300,7 +299,7 @@ static int run_command(const mv_command *command, int argc, char **argv, struct 
     return status;
 }
 
-/* Whether `list`, words with a space between, has the word. */
+/* Whether `list`, words separated by spaces, contains the word. */
 static bool has_word(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -317,7 +316,7 @@ static int refuse(const char *word)
     struct stat st;
 
     if (!*word)
-        return mv_complain_usage(NULL, "expected a command or a file, not an empty word");
+        return mv_complain_usage(NULL, "expected a command or a file, not an empty argument");
     if (*word == '-')
         return mv_complain_usage(NULL, "expected a command or a file before '%s'", word);
     if (lstat(word, &st) == 0 && S_ISLNK(st.st_mode))
@@ -339,8 +338,8 @@ static bool is_there(const char *path)
     return strcmp(path, "-") == 0 || stat(path, &st) == 0;
 }
 
-/* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. What
- * follows "--" is no option. */
+/* The next word from `at` on that is neither an option nor the argument of one; `argc`: none. Words
+ * after "--" are not options. */
 static int next_word(int at, int argc, char **argv)
 {
     bool is_end = false;
@@ -352,8 +351,8 @@ static int next_word(int at, int argc, char **argv)
     return at < argc ? at : argc;
 }
 
-/* Options before a command are that command's: it is moved before them. What follows "--" is no
- * command. */
+/* Options before a command belong to it: they are moved after it. Words after "--" are not
+ * commands. */
 static const mv_command *find_command(int word, char **argv)
 {
     char *name = argv[word];
@@ -366,8 +365,8 @@ static const mv_command *find_command(int word, char **argv)
     return command;
 }
 
-/* `memviz FILE` is `memviz triage FILE`. No command has a dot or a slash: that is a file, though it
- * may be missing. */
+/* `memviz FILE` is `memviz triage FILE`. No command contains a dot or a slash: such a word is a
+ * file, even if it is missing. */
 static int look_first(int word, int argc, char **argv, struct mv_kept_files *kept,
                       mv_confine_fn *confine)
 {

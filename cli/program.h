@@ -1,5 +1,5 @@
-/* The program: from the command line to a command. It prints its messages, frees what it took and
- * does not exit, so a process can run it again: mcp does, the page, and fuzz targets. */
+/* The program: from the command line to a command. It prints its messages, frees its resources and
+ * does not exit, so a process can run it again, as mcp, the page and fuzz targets do. */
 #ifndef MV_PROGRAM_H
 #define MV_PROGRAM_H
 
@@ -7,11 +7,11 @@
 
 struct mv_kept_files; /* cli/input/kept_files.h */
 
-/* Runs the command line argv[1] and on, whose words it may reorder, and returns the exit status.
- * `kept` has files that earlier commands have read; NULL: there are none. */
+/* Runs the command line from argv[1] on, whose words it may reorder, and returns the exit status.
+ * `kept` contains files that earlier commands have read; NULL: none. */
 int mv_program(int argc, char **argv, struct mv_kept_files *kept);
 
-/* The same for a process that does nothing else: commands that read files are confined by it. */
+/* Runs the program in a process that does nothing else: commands that read files confine it. */
 int mv_program_alone(int argc, char **argv, mv_confine_fn *confine);
 
 #endif

@@ -9,7 +9,7 @@
 const mv_term mv_terms[] = {
     {"active", "Bytes of blocks that are allocated, or freed but still waiting for a stream. The "
                "allocator cannot use them for another request."},
-    {"address", "A place in the memory of a device. An address is used many times: 0x7f00#3 is the "
+    {"address", "A location in device memory. An address is reused many times: 0x7f00#3 is the "
                 "third allocation there within the trace."},
     {"age", "The number of events since the oldest of the blocks was allocated."},
     {"allocated", "Bytes of blocks that the program holds: requested bytes, rounded up as the "
@@ -18,79 +18,76 @@ const mv_term mv_terms[] = {
     {"annotation",
      "A named range of the program, such as record_function or ProfilerStep. @NAME is "
      "the moment at which it begins."},
-    {"apart", "In ranks: by how much a peak differs from that of the reference rank."},
-    {"audit", "The check of the figures against the final heap in the file. It says whether they "
-              "are exact to the byte."},
+    {"apart", "In ranks: the difference between a peak and the peak of the reference rank."},
+    {"audit", "The check of the figures against the final heap in the file: whether they are exact "
+              "to the byte."},
     {"beside", "In fragmentation and oom: the bytes of the blocks that are next to free memory and "
                "pin it."},
     {"block", "A range of a segment that holds one allocation, or is free."},
-    {"calls", "In ledger and memory: how often CUDA was asked. In whatif: how often device memory "
-              "was asked for."},
-    {"capacity", "The most memory that the allocator can take: that of the device, or less if the "
-                 "process has a limit. As a verdict of oom: the program needed more than that."},
-    {"capture",
-     "A file that memviz run recorded. It has the calls of CUDA by all libraries, while a "
-     "snapshot of PyTorch has only PyTorch's own memory."},
+    {"calls", "In ledger and memory: the number of CUDA calls. In whatif: the number of requests "
+              "for device memory."},
+    {"capacity", "The most memory that the allocator can take: the device's memory, or less if the "
+                 "process has a limit. As a verdict of oom: the program needed more."},
+    {"capture", "A file that memviz run recorded. It contains the CUDA calls of all libraries; a "
+                "PyTorch snapshot contains only PyTorch's own memory."},
     {"category",
-     "What a block is for: parameter, gradient, optimizer_state, activation, temporary, "
+     "The purpose of a block: parameter, gradient, optimizer_state, activation, temporary, "
      "input, workspace, communication, executable or unknown. memviz infers it from when a "
      "block lived and which code allocated it."},
-    {"clean", "As a verdict of leaks: enough was recorded to tell, and no line keeps memory step "
-              "after step."},
-    {"confidence", "How sure memviz is that a finding is a leak, from 0.5 to 1."},
+    {"clean",
+     "As a verdict of leaks: enough was recorded, and no line keeps memory step after step."},
+    {"confidence", "The certainty that a finding is a leak, from 0.5 to 1."},
     {"culprit", "The frame of a stack that you can act on: the innermost one in your own code, if "
                 "there is one."},
     {"device", "One GPU, by its number in the process."},
     {"event",
      "One line of the recorded history: an allocation, a free, a segment added or released, "
      "or a request that failed. Events are numbered from 0."},
-    {"expandable",
-     "A segment that grows instead of being added anew: the allocator reserves a range "
-     "of addresses and maps memory into it (expandable_segments:True)."},
+    {"expandable", "A segment that can grow: the allocator reserves a range of addresses and maps "
+                   "memory into it, instead of adding segments (expandable_segments:True)."},
     {"floor", "The least memory that is allocated within a step. A floor that rises from step to "
               "step shows a leak."},
-    {"forecast", "In oom: what the step that failed was about to hold at its peak, by what an "
-                 "earlier step held."},
+    {"forecast",
+     "In oom: the expected peak of the step that failed, estimated from an earlier step."},
     {"fragmentation", "Reserved memory that is free, but in pieces that are too small or in the "
                       "wrong place for the requests of the program."},
     {"fragmented", "As a verdict of fragmentation: much more is reserved than the program needs."},
     {"frame", "One line of a stack: file, line and function."},
     {"gate",
-     "A condition of --fail-on. If a gate is met, the exit status is 3; if only its answer is "
-     "unknown, 4."},
-    {"heap",
-     "The blocks of an allocator that the program told memviz of, such as CuPy's pool "
-     "(memviz.h); --level NAME is about them. Elsewhere: all segments and blocks of a device."},
+     "A condition of --fail-on. The exit status is 3 if a gate is met, and 4 if that is unknown."},
+    {"heap", "The blocks of an allocator that the program registered (memviz.h), such as CuPy's "
+             "pool; --level NAME selects them. Elsewhere: all segments and blocks of a device."},
     {"history",
      "The events of a file. It is complete (from an empty heap on), late (recording began "
      "when memory was in use), truncated (the oldest events were overwritten) or none."},
     {"hole", "Free bytes between blocks of a segment that is in use."},
-    {"late", "A history that began when memory was in use. What was allocated before has no stack, "
-             "and its figures are lower bounds."},
+    {"late", "A history that began when memory was already in use. Earlier allocations have no "
+             "stack, and the figures are lower bounds."},
     {"leak", "Memory of one line of code that grows with every step and is never freed."},
-    {"level", "Which memory a report is about (--level): PyTorch's blocks, what calls of CUDA got, "
-              "pinned memory of the host, all of the device, or a heap."},
+    {"level", "The memory a report covers (--level): PyTorch's blocks, memory from CUDA calls, "
+              "pinned host memory, the whole device, or a heap."},
     {"live", "In lines: the bytes that a line still holds at the end."},
     {"lower-bound",
      "The real figure may be higher, because the history is incomplete. It is marked "
      "with >=."},
-    {"marginal", "How far the peak would fall without the memory of one site. It is less than the "
-                 "bytes of the site if another moment then becomes the peak."},
+    {"marginal",
+     "The amount by which the peak would fall without the memory of one site. It is less than the "
+     "bytes of the site if another moment then becomes the peak."},
     {"moment",
      "A point of the trace between two events: the peak, the end, an event number, a time "
      "or the beginning of an annotation (--at)."},
     {"ok", "As a verdict of fragmentation: little is reserved beyond what the program needs."},
-    {"outside_pytorch", "As a verdict of oom and ledger: memory that others than PyTorch's "
-                        "allocator took, in this process or another."},
+    {"outside_pytorch", "As a verdict of oom and ledger: memory not taken by PyTorch's allocator, "
+                        "in this process or another."},
     {"peak", "The moment at which most bytes are allocated. reserved-peak is the moment at which "
              "most bytes are reserved."},
     {"pending", "Bytes of blocks that were freed but are not yet free, because another stream may "
                 "still use them."},
     {"pending_free",
      "As a verdict of oom: enough memory was freed, but a stream might still use it."},
-    {"pinned", "A segment is pinned by blocks that are in use: PyTorch cannot return it to the "
-               "device. Pinned host memory is something else: memory of the host that the GPU can "
-               "read directly."},
+    {"pinned",
+     "A segment is pinned by blocks that are in use: PyTorch cannot return it to the "
+     "device. Pinned host memory is something else: host memory that the GPU can read directly."},
     {"pool",
      "Segments that share their free blocks. (0, 0) is the default pool; CUDA graphs and "
      "torch.cuda.MemPool have their own. Each pool has separate segments for small requests (up to "
@@ -98,26 +95,25 @@ const mv_term mv_terms[] = {
     {"rank", "One process of a distributed job, by its number."},
     {"replay", "A simulation of PyTorch's allocator that repeats the recorded requests, with the "
                "same or with other settings."},
-    {"requested", "Bytes as the program asked for them, before the allocator rounds them up."},
+    {"requested", "Bytes as the program requested them, before the allocator rounds up."},
     {"reserved", "Bytes that PyTorch has taken from the device: all segments, in use or free."},
-    {"residual", "The allocated bytes of the final heap minus those that follow from the events. 0 "
-                 "means that the events explain the heap exactly."},
+    {"residual", "The allocated bytes of the final heap minus the allocated bytes computed from "
+                 "the events. 0 means that the events explain the heap exactly."},
     {"retained", "Memory that is alive at the end without being a leak: it does not grow with the "
                  "steps."},
     {"retries", "Requests that succeeded only after PyTorch had returned cached memory to the "
                 "device."},
-    {"rounding", "The bytes by which blocks are larger than the requests that they serve."},
-    {"saves", "In whatif: by how much the peak of reserved memory falls with the settings; a minus "
-              "means that it rises."},
+    {"rounding", "The bytes by which blocks exceed the requests that they serve."},
+    {"saves", "In whatif: the reduction of the reserved peak with the settings; a minus means that "
+              "it rises."},
     {"segment", "A range of memory that PyTorch took from the device with one call. It contains "
                 "blocks."},
     {"site", "A place in the code that allocates: all stacks with the same culprit."},
     {"snapshot", "The file that torch.cuda.memory._dump_snapshot() writes: the heap at one moment, "
                  "and the events before it if recording was on."},
     {"stack", "The frames of the call that requested an allocation, innermost first."},
-    {"step",
-     "One iteration of a training loop. Steps are taken from marks such as ProfilerStep, or "
-     "inferred from what repeats in the allocations."},
+    {"step", "One iteration of a training loop. Steps come from marks such as ProfilerStep, or are "
+             "inferred from the pattern of allocations."},
     {"stranded", "Free bytes in segments that are in use: PyTorch cannot return them to the device "
                  "while blocks next to them are alive."},
     {"stream",
@@ -125,26 +121,25 @@ const mv_term mv_terms[] = {
      "another."},
     {"stream_or_pool",
      "As a verdict of oom: enough memory was free, but for another stream or another pool."},
-    {"suspect", "In oom: the cause that the moment of the failure shows, before the steps and a "
-                "replay prove it. Beside the verdict unknown it is all that is known."},
+    {"suspect", "In oom: the likely cause from the state at the failure alone, not confirmed by "
+                "the steps and a replay. With the verdict unknown nothing more is known."},
     {"temporary", "As a category: a block that is freed soon after it was allocated, within the "
                   "same call or step."},
     {"truncated", "A history whose oldest events were overwritten, since the recorder keeps "
                   "max_entries of them."},
-    {"trust", "How far the figures of a replay can be believed: exact, high, fair, low or none, by "
-              "how much of the recorded run it reproduces."},
-    {"unexplained", "In ledger: memory that the device shows as used and that no recorded call "
-                    "accounts for."},
+    {"trust", "How reliable the figures of a replay are: exact, high, fair, low or none, according "
+              "to how much of the recorded run it reproduces."},
+    {"unexplained",
+     "In ledger: memory that the device shows as used but no recorded call accounts for."},
     {"unknown",
-     "As a verdict: the file does not contain what the answer needs. The report says what is "
-     "missing and how to get it. As a category: what a block is for cannot be told."},
+     "As a verdict: the file does not contain what the answer needs. The report names what is "
+     "missing and how to get it. As a category: the purpose of a block could not be determined."},
     {"unused", "Segments without a block that is in use. PyTorch can return them to the device."},
     {"verdict",
      "The answer of a report in one word. It is unknown if the file does not contain what "
      "the answer needs."},
-    {"waiting",
-     "As a verdict of fragmentation: most of what is reserved and not allocated was freed, "
-     "but another stream may still use it."},
+    {"waiting", "As a verdict of fragmentation: most of the memory that is reserved but not "
+                "allocated was freed, but another stream may still use it."},
     {"window", "The events from --from to --to; without them the whole trace."},
     {0}};
 

@@ -1,6 +1,5 @@
-/* The words that the reports use: one table for `memviz help terms`, completion and
- * docs/glossary.md, which MV_BLESS=1 test_terms writes.
- * To add one: a row in terms.c, in alphabetical order. */
+/* The words in the reports: one table for `memviz help terms`, completion and docs/glossary.md,
+ * which MV_BLESS=1 test_terms writes. To add one: a row in terms.c, in alphabetical order. */
 #ifndef MV_TERMS_H
 #define MV_TERMS_H
 
@@ -13,7 +12,7 @@ typedef struct {
 
 extern const mv_term mv_terms[]; /* ends with a NULL name */
 
-/* NULL when there is none with this name. */
+/* NULL if there is none with this name. */
 const mv_term *mv_term_find(const char *name);
 
 /* Prints one term, or all of them. */

@@ -116,14 +116,14 @@ def scene_numba():
 def scene_rmm():
     """RMM's pool under a resource of callbacks, with RMM's own statistics below it."""
     import rmm
-    from heap_rmm import told
+    from heap_rmm import registered
 
     def keep_array():
         kept.append(rmm.DeviceBuffer(size=KEPT))
 
     pool = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1 << 28)
     counted = rmm.mr.StatisticsResourceAdaptor(pool)
-    rmm.mr.set_current_device_resource(told(counted))
+    rmm.mr.set_current_device_resource(registered(counted))
     kept = []
     for _ in range(STEPS):
         a, b = rmm.DeviceBuffer(size=1 << 20), rmm.DeviceBuffer(size=3 << 20)

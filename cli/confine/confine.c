@@ -16,9 +16,9 @@
 
 /* ---- places: Landlock -------------------------------------------------------------------- */
 
-/* As <linux/landlock.h> has them, which older systems lack or have fewer of. */
+/* Copied from <linux/landlock.h>, which is missing or incomplete on older systems. */
 enum {
-    CREATE_RULESET = 444, /* the same number on every processor, as all from 424 on */
+    CREATE_RULESET = 444, /* the same number on every processor, as for all calls from 424 on */
     ADD_RULE = 445,
     RESTRICT_SELF = 446,
     ASK_VERSION = 1,
@@ -30,7 +30,7 @@ enum {
 #define FS_REMOVE_FILE (UINT64_C(1) << 5)
 #define FS_MAKE_REG    (UINT64_C(1) << 8)
 #define FS_TO_MAKE_SYM \
-    (((UINT64_C(1) << 13) - 1) & ~UINT64_C(0xd)) /* all of the first version that write */
+    (((UINT64_C(1) << 13) - 1) & ~UINT64_C(0xd)) /* all writing rights of the first version */
 #define FS_REFER     (UINT64_C(1) << 13)         /* version 2 */
 #define FS_TRUNCATE  (UINT64_C(1) << 14)         /* version 3 */
 #define FS_IOCTL_DEV (UINT64_C(1) << 15)         /* version 5 */
@@ -54,7 +54,7 @@ static void allow(mv_confinement *c, const char *path, uint64_t rights)
     int fd = open(path, O_PATH | O_CLOEXEC);
 
     if (fd < 0)
-        return; /* whoever wants to write there fails as without us */
+        return; /* programs that write there fail as without memviz */
     if (c->count == MV_CONFINE_PLACES) {
         c->writes_anywhere = true;
         close(fd);
@@ -74,7 +74,7 @@ void mv_confine_allow_nameless(mv_confinement *c, const char *folder)
     allow(c, folder, FS_WRITE_FILE);
 }
 
-/* In the folder that the path's last name is in. */
+/* In the folder of the path's last name. */
 static void allow_in_parent(mv_confinement *c, const char *path, uint64_t rights)
 {
     const char *slash = strrchr(path, '/');
@@ -98,7 +98,7 @@ void mv_confine_allow_output(mv_confinement *c, const char *path)
         allow_in_parent(c, path, FOLDER_RIGHTS);
 }
 
-/* What this kernel knows of; 0: no Landlock. */
+/* The Landlock version of this kernel; 0: no Landlock. */
 static long version_of_landlock(void)
 {
     return syscall(CREATE_RULESET, NULL, (size_t)0, ASK_VERSION);
@@ -139,7 +139,7 @@ static void restrict_places(const mv_confinement *c)
 
 /* ---- calls: seccomp ---------------------------------------------------------------------- */
 
-/* What a report never does, but for calls that are looked at more closely below. */
+/* Calls that reports never make, except for calls that are checked in detail below. */
 static const uint16_t refused[] = {
     /* other programs and processes */
     SYS_execve,
@@ -227,7 +227,7 @@ static const uint16_t refused[] = {
     SYS_setdomainname,
     SYS_syslog,
     SYS_vhangup,
-    /* owners, modes, attributes and times of files by name: Landlock knows none of these */
+    /* owners, modes, attributes and times of files by name: not covered by Landlock */
     SYS_fchmodat,
     452 /* fchmodat2 */,
     SYS_fanotify_init,
@@ -282,8 +282,8 @@ static const uint16_t refused[] = {
 
 enum { CLONE3 = 435, FLAG_OF_THREADS = 0x00010000 };
 
-/* What is left of calls that can do much. Not F_SETOWN, F_SETSIG and F_SETLEASE: by them the kernel
- * sends signals, to any process of the user. */
+/* The restricted forms of powerful calls. Not F_SETOWN, F_SETSIG and F_SETLEASE: with them the
+ * kernel sends signals, to any process of the user. */
 static const uint32_t ioctls[] = {TCGETS, 0x802c542a /* TCGETS2 */, TIOCGWINSZ};
 static const uint32_t fcntls[] = {
     F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,     F_GETFL,      F_SETFL,     F_GETLK,
@@ -321,7 +321,7 @@ static void refuse(filter *f, uint32_t call, int error)
     end(f, ANSWER((uint32_t)error));
 }
 
-/* The call with one of so many values of an argument, and with no other. */
+/* The call with one of these values of an argument, and no other. */
 static void allow_only(filter *f, uint32_t call, unsigned argument, const uint32_t *value,
                        uint8_t count)
 {
@@ -345,7 +345,8 @@ static void make_filter(filter *f)
     end(f, ANSWER(EPERM));
     for (size_t i = 0; i < REFUSED_COUNT; i++)
         refuse(f, refused[i], EPERM);
-    /* Its flags are in memory, which a filter does not see: threads are made by the older call. */
+    /* Its flags are in memory, which a filter cannot read: threads are created with the older
+     * call. */
     refuse(f, CLONE3, ENOSYS);
     add(f, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
     load(f, ARGUMENT(0));

@@ -13,7 +13,7 @@ static bool is_plot(const mv_cli *cli)
     return cli->command->run == mv_cmd_trace_plot || cli->command->run == mv_cmd_segment_plot;
 }
 
-/* A picture or a summary without -o goes beside its file. */
+/* A picture or a summary without -o is written next to its file. */
 static bool is_written_beside(const mv_cli *cli)
 {
     return !cli->options.output && (is_plot(cli) || cli->command->run == mv_cmd_segments ||
@@ -25,7 +25,7 @@ static bool is_headless(const mv_cli *cli)
     return cli->command->run == mv_cmd_view && mv_option_given(&cli->options, MV_HAS(HEADLESS));
 }
 
-/* Valgrind does some of what is refused, in the process itself. */
+/* Valgrind makes some of the refused calls in the process itself. */
 static bool is_wanted(const mv_cli *cli)
 {
     const char *asked = getenv("MEMVIZ_CONFINE"), *preloaded = getenv("LD_PRELOAD");
@@ -45,7 +45,7 @@ static void allow_beside(mv_confinement *c, const char *file)
         mv_confine_allow_output(c, path);
 }
 
-/* Pictures of a viewer without a window, and what one keeps from run to run. */
+/* Pictures of a viewer without a window, and its files kept between runs. */
 static void allow_headless(mv_confinement *c, const mv_options *o)
 {
     const char *temporary = getenv("TMPDIR");

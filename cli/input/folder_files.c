@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "parse/readers.h"
 
-/* Stored bytes that are looked at: what has no 64 bytes of content in them is no snapshot. */
+/* Stored bytes that are examined: a file without 64 bytes of content in them is not a snapshot. */
 #define MOST_LOOKED_AT (1u << 20)
 
 typedef struct {
@@ -48,7 +48,7 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary)
     return is;
 }
 
-/* Whether the name promises a snapshot, or one that is compressed, or a summary of some. */
+/* Whether the name is the name of a snapshot, compressed or not, or of a summary file. */
 static bool is_named_as_snapshot(const char *name, bool or_summary)
 {
     static const char *const endings[] = {".pickle", ".msgpack", ".bin"};
@@ -64,8 +64,8 @@ static bool is_named_as_snapshot(const char *name, bool or_summary)
     return or_summary && mv_text_has_ending(name, ".summary");
 }
 
-/* A file that promises a snapshot is handed to the reader whatever it contains: a gate must not
- * pass because a rank was not read. */
+/* A file with a snapshot's name is passed to the reader whatever it contains: a gate must not pass
+ * because a rank was not read. */
 static bool is_wanted(const list *l, const char *name, const char *path)
 {
     struct stat st;

@@ -11,7 +11,7 @@ uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end)
     return count;
 }
 
-bool mv_device_is_told(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device)
+bool mv_device_is_reported(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device)
 {
     if (mv_device_is_used(trace, device))
         return true;
@@ -38,7 +38,7 @@ void mv_devices_put(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t
     bool follows = false;
 
     for (uint32_t device = first; device < end; device++) {
-        if (!mv_device_is_told(trace, first, end, device))
+        if (!mv_device_is_reported(trace, first, end, device))
             continue;
         if (follows)
             mv_out_char(out, '\n');

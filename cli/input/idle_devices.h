@@ -9,18 +9,18 @@
 #include "parse/model/trace.h"
 
 /* Whether a report on the devices [first, end) speaks of this one. O(devices * segments). */
-bool mv_device_is_told(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);
+bool mv_device_is_reported(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);
 
 /* How many of them are in use. */
 uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end);
 
-/* "7 other devices are idle", where there are such, after a blank line if `is_apart`; or that the
- * file has no device. */
+/* "7 other devices are idle", if there are any, after a blank line if `is_apart`; or that the file
+ * has no device. */
 void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
                         bool is_apart);
 
-/* Calls `put` for each device that a text report speaks of, an empty line between two, and ends
- * with the number of idle ones. */
+/* Calls `put` for each device in a text report, with an empty line between two, and ends with the
+ * number of idle ones. */
 void mv_devices_put(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
                     void (*put)(const void *all, uint32_t device), const void *all);
 

@@ -23,7 +23,7 @@ static bool adds_up(const mv_command *command)
     return command->run != mv_cmd_dump && command->run != mv_cmd_convert;
 }
 
-/* A level that was not asked for is told. */
+/* Reports a level that was not requested. */
 static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *err)
 {
     mv_level level = mv_level_default(trace);
@@ -49,7 +49,7 @@ static void take_level(mv_cli *cli, const char *path, mv_trace *trace, mv_err *e
                        mv_level_about(cli->level), cli->level);
 }
 
-/* Commands about the segments and settings of PyTorch's allocator; ledger: about calls of CUDA. */
+/* Commands for the segments and settings of PyTorch's allocator; ledger: for CUDA calls. */
 static bool is_for(const mv_command *command, const mv_trace *trace)
 {
     return !mv_trace_allocator(trace) ||
@@ -62,8 +62,8 @@ static void refuse_for(const mv_command *command, const mv_trace *trace, mv_err 
     const mv_recorder *recorder = mv_recorder_of(trace);
     bool is_of_other = mv_trace_lacks_reserved(trace);
 
-    mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s is about %s, and this file is of %s", command->name,
-            command->run == mv_cmd_ledger ? "calls of CUDA (memviz run records them)"
+    mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s needs %s; this file is from %s", command->name,
+            command->run == mv_cmd_ledger ? "CUDA calls (memviz run records them)"
             : is_of_other                 ? "PyTorch's allocator"
                                           : "segments and settings of PyTorch's allocator "
                                             "(torch.cuda.memory._dump_snapshot() writes them)",
@@ -80,7 +80,7 @@ bool mv_input_is_file(const mv_cli *cli, const char *path)
     return true;
 }
 
-/* The file as it is. */
+/* The unchanged file. */
 static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trace *trace,
                          mv_err *err)
 {
@@ -103,7 +103,7 @@ static mv_code read_file(mv_cli *cli, mv_arena *arena, const char *path, mv_trac
     return err->code;
 }
 
-void mv_input_tell_damage(const mv_cli *cli, const char *path, const mv_note *damaged)
+void mv_input_report_damage(const mv_cli *cli, const char *path, const mv_note *damaged)
 {
     if (damaged->count > 0 && !mv_option_given(&cli->options, MV_HAS(QUIET)))
         mv_complain_of(path, "damaged parts of the file were skipped (%s)", damaged->first);
@@ -132,7 +132,7 @@ bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
     if (err.code != MV_OK)
         mv_complain(path, &err);
     else if (cli->command->run != mv_cmd_info) /* which reports all notes */
-        mv_input_tell_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
+        mv_input_report_damage(cli, path, &trace->notes[MV_NOTE_DAMAGED]);
     return err.code == MV_OK;
 }
 

@@ -16,7 +16,7 @@ typedef struct {
     mv_budget budget;
     mv_arena arena;
     mv_trace trace;
-    uint64_t used; /* when it was asked for */
+    uint64_t used; /* time of the last request */
 } mv_kept_file;
 
 /* All zero: empty. */
@@ -25,8 +25,8 @@ typedef struct mv_kept_files {
     uint64_t uses;
 } mv_kept_files;
 
-/* The trace of a file, as mv_trace_read gives it: kept, or read now with at most `limit` bytes in
- * the place of the one that was not asked for longest. */
+/* The trace of a file, as from mv_trace_read: cached, or read now with at most `limit` bytes in
+ * place of the least recently used one. */
 mv_code mv_kept_files_read(mv_kept_files *kept, const char *path, uint64_t limit,
                            const mv_read_opts *opts, mv_trace *out, mv_err *err);
 

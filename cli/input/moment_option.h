@@ -1,4 +1,4 @@
-/* The moment that --at names: found, printed, as fields of a report. */
+/* The moment named by --at: found, printed, as fields of a report. */
 #ifndef MV_MOMENT_OPTION_H
 #define MV_MOMENT_OPTION_H
 
@@ -15,14 +15,14 @@ bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const m
                    const char *otherwise, mv_moment *out);
 
 /* Whether --at names an event (by number, or as an out-of-memory event) that this device does not
- * have, but another device does. Then a report on several devices leaves this one out. */
+ * have, but another device does. Then a report on several devices skips this one. */
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
 
-/* Whether --at names a peak, as it does where it is not given: then reserved memory is looked at at
- * its own. */
+/* Whether --at names a peak, as it does by default: then reserved memory is reported at its own
+ * peak. */
 bool mv_at_is_peak(const mv_cli *cli);
 
-/* What --at names, in words: "the peak", "the end", else its text. */
+/* The moment of --at, in words: "the peak", "the end", else its text. */
 const char *mv_at_words(const mv_cli *cli);
 
 /* "before the first event", "event 812", "event 812 (1.234 s)". */

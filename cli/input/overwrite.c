@@ -8,7 +8,7 @@ static bool writes_last(const mv_command *command, const mv_options *o)
     return command->writes_last && o->files == command->most_files;
 }
 
-/* The input that is the same file as `output`, by whatever name; NULL: none is. */
+/* The input that is the same file as `output`, under any name; NULL: none. */
 static const char *input_of(const mv_command *command, const mv_options *o, const char *output)
 {
     const char *const texts[] = {o->rules, o->script};
@@ -30,14 +30,13 @@ static bool refuse(const mv_command *command, const mv_options *o, const char *o
     if (!input)
         return false;
     if (strcmp(output, "-") == 0)
-        mv_complain_usage(command->name, "standard output is %s, which is read", input);
+        mv_complain_usage(command->name, "standard output is %s, an input file", input);
     else if (strcmp(input, output) == 0)
-        mv_complain_usage(command->name, "%s is the input: name another file to write", output);
+        mv_complain_usage(command->name, "%s is the input: name another output file", output);
     else
         mv_complain_usage(command->name,
-                          "%s is the input %s under another name: name another file "
-                          "to write",
-                          output, input);
+                          "%s is the input %s under another name: name another output file", output,
+                          input);
     return true;
 }
 

@@ -64,7 +64,7 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const 
     }
     if (file->count == 0)
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
-                       "no device has events or memory of PyTorch");
+                       "no device has PyTorch events or memory");
     return MV_OK;
 }
 
@@ -101,7 +101,7 @@ static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work
         return read_trace(file, source, work, options);
     if (options->from || options->to)
         return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
-                       "a summary is of a whole run: --from and --to do not apply");
+                       "a summary covers a whole run: --from and --to do not apply");
     code = mv_source_rest(source, &bytes, &file->err);
     if (code != MV_OK)
         return code;
@@ -147,7 +147,7 @@ static void read_one(void *user, uint32_t i)
     read_file(&j->files->files[i], j->budget, j->options);
 }
 
-/* A file that found too little memory beside others may fit into all that is left. */
+/* A file that ran out of memory while others were read may fit into the whole remaining memory. */
 static void read_again_alone(const job *j)
 {
     for (uint32_t i = 0; i < j->files->count; i++) {
@@ -176,13 +176,13 @@ bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
     mv_side_by_side(out->count, threads, read_one, &j);
     if (threads > 1)
         read_again_alone(&j);
-    cli->budget.lacked = lacked; /* each file that lacks memory says so itself */
+    cli->budget.lacked = lacked; /* each file that runs out of memory reports it itself */
     for (uint32_t i = 0; i < out->count; i++) {
         mv_rank_file *file = &out->files[i];
         if (file->err.code != MV_OK)
             out->failed++;
         else
-            mv_input_tell_damage(cli, file->path, &file->damaged);
+            mv_input_report_damage(cli, file->path, &file->damaged);
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* The files of `ranks` and `summarize`, read side by side into summaries. */
+/* The files of `ranks` and `summarize`, read in parallel into summaries. */
 #ifndef MV_RANK_FILES_H
 #define MV_RANK_FILES_H
 
@@ -23,12 +23,12 @@ typedef struct {
     uint32_t failed;     /* files that could not be read */
 } mv_rank_files;
 
-/* Reads all files of the command line, several at once. What it takes to read them, and all
- * summaries that are kept, are of the command's memory together. A file for which too little was
- * left while others were read is read again alone. A file that cannot be read does not affect
- * the others: its `err` says why; the caller prints it. Damaged parts are told. --device keeps one
- * device of each file. False, with a message, when there is no memory to start with.
- * mv_rank_files_release must be called in any case. */
+/* Reads all files of the command line, several at once. Reading and all summaries share the
+ * command's memory limit. A file that ran out of memory while others were read is read again
+ * alone. A file that cannot be read does not affect the others: its `err` contains the reason;
+ * the caller prints it. Damaged parts are reported. --device keeps one device of each file.
+ * False, with a message, if there is no memory to start with. mv_rank_files_release must be
+ * called in any case. */
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out);
 void mv_rank_files_release(mv_rank_files *files);
 

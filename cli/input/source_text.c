@@ -127,8 +127,8 @@ mv_span mv_source_text_line(mv_source_text *source, const mv_trace *trace, mv_fr
 
 /* ---- other versions ---------------------------------------------------------------------- */
 
-/* The place in a Python file: the indentation of the function that is searched for, and whether the
- * last line read is within it. */
+/* The position in a Python file: the indentation of the wanted function, and whether the last line
+ * read is within it. */
 typedef struct {
     const char *function;
     uint64_t indent;
@@ -206,8 +206,8 @@ bool mv_source_text_differs(mv_source_text *source, const mv_trace *trace, mv_fr
     return true;
 }
 
-bool mv_source_text_tells(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
-                          char *why, size_t size)
+bool mv_source_text_report(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
+                           char *why, size_t size)
 {
     mv_source_file *file;
 

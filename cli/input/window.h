@@ -1,4 +1,4 @@
-/* The part of a trace that --from and --to leave. */
+/* The part of a trace selected by --from and --to. */
 #ifndef MV_WINDOW_H
 #define MV_WINDOW_H
 

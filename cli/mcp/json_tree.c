@@ -42,7 +42,7 @@ static bool skip(reading *r, const char *word)
 
 /* ---- strings ----------------------------------------------------------------------------- */
 
-/* The four digits at the cursor; -1: there are not so many. */
+/* The four hex digits at the cursor; -1: fewer than four. */
 static int32_t take_hex(reading *r)
 {
     int32_t code = 0;
@@ -59,7 +59,7 @@ static int32_t take_hex(reading *r)
     return code;
 }
 
-/* One or two \uXXXX, after the first \u. -1: no character. */
+/* One or two \uXXXX, after the first \u. -1: not a character. */
 static int32_t take_code(reading *r)
 {
     int32_t high = take_hex(r), low;
@@ -83,7 +83,7 @@ static uint32_t put_code(uint8_t *to, int32_t code)
     return tails + 1;
 }
 
-/* What is after a backslash, as UTF-8. 0: nothing that JSON has. */
+/* The character after a backslash, as UTF-8. 0: not a JSON escape. */
 static uint32_t take_escape(reading *r, uint8_t *to)
 {
     static const char from[] = "\"\\/bfnrt", is[] = "\"\\/\b\f\n\r\t";
@@ -98,8 +98,8 @@ static uint32_t take_escape(reading *r, uint8_t *to)
     return code < 0 ? 0 : put_code(to, code);
 }
 
-/* The string at the cursor, which is at its first quote. No escape is shorter than what it means.
- */
+/* The string at the cursor, which is at its first quote. No escape is shorter than its
+ * character. */
 static bool take_string(reading *r, mv_span *out)
 {
     const uint8_t *from = r->text.data + r->at + 1;
@@ -116,7 +116,7 @@ static bool take_string(reading *r, mv_span *out)
         end = memchr(end + 1, '"', (size_t)(r->text.data + r->text.length - end - 1));
     }
     if (!end)
-        return fail(r, "a text without an end");
+        return fail(r, "an unterminated string");
     to = mv_push_array(r->arena, uint8_t, (uint64_t)(end - from) + 1);
     if (!to)
         return mv_fail(r->err, MV_NOMEM, MV_NO_OFFSET, "JSON"), false;
@@ -132,7 +132,7 @@ static bool take_string(reading *r, mv_span *out)
             bytes = 0;
         }
         if (bytes == 0)
-            return fail(r, "a text with what JSON does not have");
+            return fail(r, "a string with bytes that JSON does not allow");
         length += bytes;
     }
     r->at = (uint64_t)(end - r->text.data) + 1;
@@ -202,7 +202,7 @@ static bool take_children(reading *r, mv_json *parent, const char *close)
         last = &(*last)->next;
         skip_space(r);
     } while (skip(r, ","));
-    return skip(r, close) || fail(r, "a list without an end");
+    return skip(r, close) || fail(r, "an unterminated list");
 }
 
 static bool take_list(reading *r, mv_json *value)

@@ -32,14 +32,14 @@ typedef struct mv_json {
     struct mv_json *next;  /* of the same ARRAY or OBJECT */
 } mv_json;
 
-/* Everything lives in `arena`. NULL when it is not JSON (MV_FORMAT, MV_DEPTH; the offset says
- * where) or memory is out. */
+/* Everything lives in `arena`. NULL if it is not JSON (MV_FORMAT, MV_DEPTH; the offset shows where)
+ * or memory runs out. */
 const mv_json *mv_json_read(mv_arena *arena, mv_span text, mv_err *err);
 
-/* NULL when `object` is NULL, no object, or has no such member. */
+/* NULL if `object` is NULL, not an object, or has no such member. */
 const mv_json *mv_json_member(const mv_json *object, const char *key);
 
-/* Whether it is that string. */
+/* Whether the value is that string. */
 bool mv_json_is(const mv_json *value, const char *text);
 
 #endif

@@ -46,7 +46,7 @@ static void begin(mv_out *out, const mv_json *id, const char *member)
     mv_out_words(out, "\":");
 }
 
-/* The message may repeat what was asked. */
+/* The message may repeat text from the request. */
 static void put_error(mv_out *out, const mv_json *id, int code, const char *message)
 {
     char tamed[MV_ERR_TEXT + 40];
@@ -63,18 +63,17 @@ static void put_error(mv_out *out, const mv_json *id, int code, const char *mess
 
 /* ---- methods ----------------------------------------------------------------------------- */
 
-/* Newest first: the first is offered to clients that ask for one that is not here. What this server
- * does is the same in all. */
+/* Newest first: the first is offered to clients that request an unknown version. The server behaves
+ * the same in all of them. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 static const char INSTRUCTIONS[] =
-    "memviz reads snapshots of GPU memory: files of torch.cuda.memory._dump_snapshot(), captures "
-    "of "
-    "memviz run. Begin with triage, which "
+    "memviz reads GPU memory snapshots: files written by torch.cuda.memory._dump_snapshot(), "
+    "captures of memviz run. Begin with triage, which "
     "names the reports that matter. Every tool takes "
-    "the path of a snapshot. Options that answers name, such as --limit or --at, are arguments: "
-    "limit, at. Long answers are cut and say how to ask for the rest. The tool terms explains "
-    "words.";
+    "the path of a snapshot. Options named in answers, such as --limit or --at, are arguments: "
+    "limit, at. Long answers are cut, with a note on how to request the rest. The tool terms "
+    "explains words.";
 
 static void initialize(request *r)
 {
@@ -116,7 +115,7 @@ static void call_tool(request *r)
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!tool) {
-        snprintf(why, sizeof why, "no tool '%.60s'; tools/list has them all",
+        snprintf(why, sizeof why, "no tool '%.60s'; tools/list lists all tools",
                  name && name->kind == MV_JSON_STRING ? (const char *)name->text.data : "");
         put_error(r->out, r->id, BAD_PARAMS, why);
     } else if (mv_mcp_call(r->mcp, r->arena, tool, mv_json_member(r->params, "arguments"), &result,
@@ -140,7 +139,7 @@ static const struct {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* Not notifications, nor answers to requests, which this server never makes. */
+/* Neither notifications nor answers to requests, which this server never sends. */
 static bool wants_answer(const mv_json *message)
 {
     if (mv_json_member(message, "method"))
@@ -157,7 +156,7 @@ static void answer(mv_mcp *mcp, mv_arena *arena, const mv_json *message, mv_out 
     if (!mv_json_is(mv_json_member(message, "jsonrpc"), "2.0") || !method ||
         method->kind != MV_JSON_STRING || !r.id ||
         (r.id->kind != MV_JSON_STRING && r.id->kind != MV_JSON_NUMBER)) {
-        put_error(out, r.id, NO_REQUEST, "not a request of JSON-RPC 2.0");
+        put_error(out, r.id, NO_REQUEST, "not a JSON-RPC 2.0 request");
         return;
     }
     for (size_t i = 0; i < METHODS; i++)
@@ -169,7 +168,7 @@ static void answer(mv_mcp *mcp, mv_arena *arena, const mv_json *message, mv_out 
     put_error(out, r.id, NO_METHOD, why);
 }
 
-/* With memory of its own: a line may have a hundred thousand messages. */
+/* With its own memory: a line may contain a hundred thousand messages. */
 static void answer_one(mv_mcp *mcp, const mv_json *message, mv_out *out)
 {
     mv_arena arena;
@@ -179,7 +178,7 @@ static void answer_one(mv_mcp *mcp, const mv_json *message, mv_out *out)
     mv_arena_release(&arena);
 }
 
-/* The answers to several messages in one line. */
+/* The answers to several messages on one line. */
 static uint32_t answer_all(mv_mcp *mcp, const mv_json *messages, mv_out *out)
 {
     uint32_t answered = 0;
@@ -226,6 +225,6 @@ void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out)
 
 void mv_mcp_refuse_long(mv_out *out)
 {
-    put_error(out, NULL, NO_REQUEST, "a request has at most 4 MiB");
+    put_error(out, NULL, NO_REQUEST, "a request may not exceed 4 MiB");
     mv_out_char(out, '\n');
 }

@@ -3,37 +3,37 @@
  *     {"jsonrpc":"2.0","id":7,"method":"tools/call",          ->   mv_mcp_answer   ->   a line
  *      "params":{"name":"leaks","arguments":{"file":"train.pickle"}}}
  *
- * Bytes come in and go out; what a tool runs is done by a function that the caller gives, so any
- * bytes can be tried (tests/mcp/test_mcp.c). docs/mcp.md says what clients get. */
+ * Bytes come in and go out; the caller provides the function that runs tools, so tests can feed
+ * arbitrary bytes (tests/mcp/test_mcp.c). docs/mcp.md describes the answers. */
 #ifndef MV_MCP_PROTOCOL_H
 #define MV_MCP_PROTOCOL_H
 
 #include "base/arena.h"
 #include "cli/report/out.h"
 
-/* Longer requests are refused unread. */
+/* Longer requests are rejected unread. */
 #define MV_MCP_LONGEST (4u << 20)
 
-/* What a run of the program gave. The bytes belong to the arena of the run. */
+/* The result of a run of the program. The bytes belong to the arena of the run. */
 typedef struct {
     int status;
     mv_span out;      /* the report, or a picture */
-    mv_span messages; /* what it wrote to standard error */
+    mv_span messages; /* its output on standard error */
 } mv_mcp_ran;
 
 /* Runs the program with `count` words after its own name: "leaks", "--", "train.pickle". With
- * `wants_picture` the run writes a PNG, which is `out`. Fails when there is no way to run it. */
+ * `wants_picture` the run writes a PNG, which is `out`. Fails if it cannot be run. */
 typedef mv_code mv_mcp_run_fn(void *user, mv_arena *arena, char **words, int count,
                               bool wants_picture, mv_mcp_ran *out, mv_err *err);
 
 typedef struct {
     mv_mcp_run_fn *run;
     void *user;
-    mv_budget budget; /* of what answering takes, beside the runs */
+    mv_budget budget; /* memory for answers, in addition to the runs */
 } mv_mcp;
 
-/* Answers one line, without its end: writes one line, or nothing when it asks for no answer. It
- * never fails: what cannot be done is answered with an error. */
+/* Answers one line, without its end: writes one line, or nothing if it needs no answer. It never
+ * fails: errors are answers too. */
 void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out);
 
 /* The answer to a line that is too long to be read. */

@@ -17,9 +17,9 @@ struct mv_mcp_tool {
     const char *command;   /* NULL: none, as in `memviz FILE` */
     const char *word;      /* after the command; or NULL */
     const char *arguments; /* as in mv_command; NULL: those of the command */
-    const char *about;     /* NULL: the command's own help */
+    const char *about;     /* NULL: the command's own help text */
     const char *limit;     /* --limit when none is given; or NULL */
-    uint64_t lacks;        /* MV_HAS bits of what the command takes for its other output alone */
+    uint64_t lacks; /* MV_HAS bits of options that only apply to the command's other output */
     bool is_picture;
 };
 
@@ -42,13 +42,13 @@ static const mv_mcp_tool tools[] = {
      .command = "help",
      .word = "terms",
      .arguments = "[TERM]",
-     .about = "What the words of the reports mean: all of them, or one."},
+     .about = "Explains the words in the reports: all of them, or one."},
     {.name = "picture", .command = "trace_plot", .is_picture = true},
     {.name = "flame_graph", .command = "memory", .lacks = MV_HAS(BY), .is_picture = true},
 };
 enum { TOOLS = sizeof tools / sizeof *tools, MOST_WORDS = 300 };
 
-/* Options that tools take as arguments. The others write files, read other files of the machine,
+/* Options that tools accept as arguments. The others write files, read other files of the machine,
  * or are for terminals. */
 #define REPORT_ARGUMENTS                                                                       \
     (MV_HAS(DEVICE) | MV_HAS(LEVEL) | MV_HAS(LIMIT) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | \
@@ -79,7 +79,7 @@ static uint64_t options_of(const mv_mcp_tool *tool)
 
 #define OPERAND_NAME 32
 
-/* One of the files, or words, that a tool takes. */
+/* A file or word argument of a tool. */
 typedef struct {
     char name[OPERAND_NAME];
     bool is_optional;
@@ -165,12 +165,13 @@ static void put_schema(mv_out *out, const mv_mcp_tool *tool)
         if (options & UINT64_C(1) << i)
             put_option(out, tool, (mv_option_id)i);
     if (!tool->is_picture)
-        mv_out_format(out,
-                      ",\"offset\":{\"type\":\"integer\",\"description\":\"first line of the "
-                      "answer to give: for the rest of one that was cut\"},\"max_bytes\":{\"type\":"
-                      "\"integer\",\"description\":\"most bytes of text, from %d to %d (default: "
-                      "%d)\"}",
-                      MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, MV_MCP_TEXT);
+        mv_out_format(
+            out,
+            ",\"offset\":{\"type\":\"integer\",\"description\":\"first line of the answer to "
+            "return, to continue an answer that was cut\"},\"max_bytes\":{\"type\":"
+            "\"integer\",\"description\":\"most bytes of text, from %d to %d (default: "
+            "%d)\"}",
+            MV_MCP_TEXT_LEAST, MV_MCP_TEXT_MOST, MV_MCP_TEXT);
     mv_out_words(out, "},\"required\":[");
     rest = arguments_of(tool);
     before = "";
@@ -206,7 +207,7 @@ typedef struct {
     int count;
     uint64_t offset, max_bytes;
     bool has_limit, is_json, lacks_memory;
-    const char *why; /* the arguments are wrong; NULL: not so far */
+    const char *why; /* the arguments are wrong; NULL: no error so far */
 } call;
 
 static void refuse(call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -223,7 +224,7 @@ static void refuse(call *c, const char *format, ...)
     va_end(args);
     c->lacks_memory |= !why;
     if (why)
-        mv_utf8_tame(why); /* it repeats what was asked */
+        mv_utf8_tame(why); /* it repeats text from the request */
     c->why = why;
 }
 
@@ -236,15 +237,15 @@ static void add_word(call *c, char *word)
         refuse(c, "too many arguments");
 }
 
-/* The text of a string or a number, for the argument of this name. NULL, and refused: it is no
- * such thing, or holds a NUL. */
+/* The text of a string or a number, for the argument of this name. NULL, and rejected, if it is
+ * neither, or contains a NUL. */
 static const char *text_of(call *c, const mv_json *value, const char *name)
 {
     bool is_text = value->kind == MV_JSON_STRING || value->kind == MV_JSON_NUMBER;
 
     if (is_text && strlen((const char *)value->text.data) == value->text.length)
         return (const char *)value->text.data;
-    refuse(c, "%s: expected a text or a number", name);
+    refuse(c, "%s: expected a string or a number", name);
     return NULL;
 }
 
@@ -290,7 +291,7 @@ static bool is_key(const mv_json *member, const char *key)
            memcmp(member->key.data, key, member->key.length) == 0;
 }
 
-/* "file" for "files": agents give one path so, as to the tools that take but one. */
+/* "file" for "files": agents pass a single path this way, as to the tools with one file. */
 static const char *one_of(const operand *o, char one[OPERAND_NAME])
 {
     snprintf(one, OPERAND_NAME, "%.*s", (int)strlen(o->name) - 1, o->name);
@@ -341,7 +342,7 @@ static void take_operand(call *c, const operand *o, const mv_json *value)
     for (const mv_json *v = is_list ? value->child : value; v && !c->why; v = v->next) {
         text = text_of(c, v, o->name);
         if (text && strcmp(text, "-") == 0)
-            refuse(c, "%s: standard input has the requests: name a file", o->name);
+            refuse(c, "%s: standard input carries the requests: name a file", o->name);
         else if (text)
             add_word(c, mv_arena_text(c->arena, text, strlen(text)));
         if (!is_list)
@@ -375,7 +376,7 @@ static void read_arguments(call *c, const mv_json *arguments)
 
 /* ---- tools/call: from a report to an answer ---------------------------------------------- */
 
-/* The lines from `offset` on that fit, at least one; a line that is longer than all is cut. */
+/* The lines from `offset` on that fit, at least one; a line longer than the limit is cut. */
 static const char *cut(call *c, mv_span text, mv_span *shown)
 {
     const uint8_t *at = text.data, *end = text.data + text.length, *from;
@@ -413,13 +414,13 @@ static const char *cut(call *c, mv_span text, mv_span *shown)
                                (unsigned long long)first, (unsigned long long)lines - 1,
                                (unsigned long long)lines);
     return mv_arena_printf(c->arena,
-                           "[lines %llu to %llu of %llu; for more ask again with offset %llu, or "
-                           "ask for less: limit, from and to, device, table]",
+                           "[lines %llu to %llu of %llu; for more call again with offset %llu, or "
+                           "request less: limit, from and to, device, table]",
                            (unsigned long long)first, (unsigned long long)line - 1,
                            (unsigned long long)lines, (unsigned long long)line);
 }
 
-/* What the program said beside its report: the words after "memviz: ". */
+/* Messages of the program in addition to its report: the words after "memviz: ". */
 static mv_span messages_of(mv_span messages)
 {
     static const char name[] = "memviz: ";
@@ -451,9 +452,10 @@ static void shape(call *c, const mv_mcp_ran *ran, mv_mcp_result *out)
     } else if (c->is_json && ran->out.length > c->max_bytes) {
         out->is_error = true;
         out->note = mv_arena_printf(
-            c->arena, "the JSON has %llu bytes: ask for less by limit, device or table, or with %s",
+            c->arena,
+            "the JSON is %llu bytes long: request less with limit, device or table, or use %s",
             (unsigned long long)ran->out.length,
-            ran->out.length > MV_MCP_TEXT_MOST ? "offset as text" : "max_bytes");
+            ran->out.length > MV_MCP_TEXT_MOST ? "text with offset" : "max_bytes");
     } else {
         out->note = cut(c, ran->out, &out->text);
         if (messages.length)

@@ -1,5 +1,6 @@
-/* The tools of the server: commands of the program, with their options as arguments. What they take
- * is read from the tables of commands and options, so a new option is an argument at once. */
+/* The tools of the server: commands of the program, with their options as arguments. Their
+ * arguments come from the tables of commands and options, so a new option becomes an argument
+ * automatically. */
 #ifndef MV_MCP_TOOLS_H
 #define MV_MCP_TOOLS_H
 
@@ -21,12 +22,12 @@ void mv_mcp_put_tools(mv_out *out);
 
 typedef struct {
     bool is_error;
-    mv_span text;     /* what is shown of the report; or why there is none */
-    const char *note; /* what was left out and how to ask for it; or NULL */
+    mv_span text;     /* the shown part of the report; or the error */
+    const char *note; /* what was omitted and how to request it; or NULL */
     mv_span picture;  /* a PNG; length 0: none */
 } mv_mcp_result;
 
-/* Calls a tool; wrong arguments and failed reports are results too. Fails when memory is out or
+/* Calls a tool; wrong arguments and failed reports are results too. Fails if memory runs out or
  * nothing can be run. Everything lives in `arena`. */
 mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool, const mv_json *arguments,
                     mv_mcp_result *out, mv_err *err);

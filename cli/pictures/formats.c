@@ -11,7 +11,7 @@
 
 /* ---- scenes ------------------------------------------------------------------------------ */
 
-/* Puts a panel below those of the devices before it. */
+/* Places a panel below the panels of the earlier devices. */
 static mv_code append_panel(mv_scene *scene, const mv_scene *panel, mv_err *err)
 {
     float below = scene->height;
@@ -58,7 +58,7 @@ static mv_code write_png(mv_drawing *d, mv_err *err)
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
-/* A page has all of a device, whatever it opens on. */
+/* A page contains everything about a device, whatever it opens on. */
 static void count_page(mv_drawing *d, const mv_lives *lives, const mv_place *place)
 {
     mv_window w = place->window;
@@ -84,7 +84,7 @@ static mv_code write_page(mv_drawing *d, mv_err *err)
     return mv_page_put(d->cli, d->trace, &d->page, d->path, &d->sink, NULL, err);
 }
 
-/* The same picture as in an SVG, with the figures of a page. */
+/* The picture of an SVG, with the figures of a page. */
 static mv_code add_still(mv_drawing *d, const mv_lives *lives, const mv_place *place,
                          mv_arena *work, mv_err *err)
 {
@@ -153,7 +153,7 @@ static const mv_picture_format *format_named(const mv_drawing *d)
     return NULL;
 }
 
-/* FILE.html; NULL, with a message, when there is no such name. */
+/* FILE.html; NULL, with a message, if it cannot be derived. */
 static const char *path_beside(mv_cli *cli)
 {
     const char *file = mv_input_name(cli);
@@ -162,7 +162,7 @@ static const char *path_beside(mv_cli *cli)
 
     if (strcmp(file, "-") == 0) {
         mv_complain_usage(cli->command->name,
-                          "standard input has no name: say where with -o X.html");
+                          "standard input has no name: name the output with -o X.html");
         return NULL;
     }
     named = mv_arena_push(&cli->arena, size, 1);
@@ -205,7 +205,7 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending)
     if (is_taken && d->format == &folded)
         mv_complain_usage(command, "--json and the stacks cannot both go to standard output");
     else if (is_taken || !d->format)
-        mv_complain_usage(command, "%s: only %s.svg, .png and .html are written", d->path,
+        mv_complain_usage(command, "%s: the name must end in %s.svg, .png or .html", d->path,
                           d->picture->flame ? ".folded, " : "");
     else
         return true;

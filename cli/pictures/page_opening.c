@@ -1,4 +1,4 @@
-/* What a page opens on, and how much is in it. */
+/* The initial view of a page, and the amount of data in it. */
 #include <stdio.h>
 
 #include "analyze/filter/isolate.h"
@@ -8,14 +8,14 @@
 #include "view/panes/flames.h"
 #include "viz/core/segment_rows.h"
 
-/* How much of the page is the flame graph, if that was asked for. */
+/* The share of the flame graph on the page, if it was requested. */
 #define FLAME_SHARE 0.62
 
-/* Gives a member the value, and lets the session have it. */
+/* Sets a member and marks it as given in the session. */
 #define GIVE(session, member, ...) \
     ((session)->member = (__VA_ARGS__), mv_session_give(session, &(session)->member))
 
-/* The viewer has the devices that are used, in order. */
+/* The viewer lists only used devices, in order. */
 static uint32_t row_of(const mv_trace *trace, uint32_t device)
 {
     uint32_t row = 0;
@@ -50,7 +50,7 @@ static mv_code least_of_top(mv_drawing *d, const mv_lives *lives, const mv_place
     return MV_OK;
 }
 
-/* --filter and --top are the search: what it leaves is alone, or in colour. */
+/* --filter and --top become the search: its hits alone, or in color. */
 static mv_code search(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                       mv_err *err)
 {
@@ -69,7 +69,8 @@ static mv_code search(mv_drawing *d, const mv_lives *lives, const mv_place *plac
         return MV_OK;
     if (snprintf(s->now.search, sizeof s->now.search, "%s%s", o->filter ? o->filter : "", size) >=
         (int)sizeof s->now.search)
-        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "--filter is longer than the page's search, %d",
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET,
+                       "--filter is too long for the page's search (at most %d bytes)",
                        MV_SEARCH_TEXT - 1);
     mv_session_give(s, &s->now.search);
     GIVE(s, now.show, o->filter ? MV_SHOW_ISOLATE : MV_SHOW_HIGHLIGHT);
@@ -129,7 +130,7 @@ mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *pag
         page->most_events = o->most_events ? o->most_events : UINT64_MAX;
     if (mv_viewer_page_write(&cli->scratch, trace, page, sink, &found, err) == MV_OK &&
         found.words && !mv_option_given(o, MV_HAS(QUIET)))
-        mv_complain_of(path, "%s (--most-events 0: none)", found.words);
+        mv_complain_of(path, "%s (--most-events 0: keep all)", found.words);
     if (gap)
         *gap = found;
     return err->code;

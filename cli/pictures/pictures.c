@@ -63,7 +63,7 @@ mv_code mv_drawing_filter(mv_drawing *d, mv_arena *arena, const mv_lives *lives,
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-/* False, with a message, when memory is out. */
+/* False, with a message, if memory runs out. */
 static bool find_rest(mv_drawing *d, uint32_t device, const mv_moment *at)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -79,7 +79,7 @@ static bool find_rest(mv_drawing *d, uint32_t device, const mv_moment *at)
     return true;
 }
 
-/* False, with a message, when an option names no moment or window of the device. *is_shown is false
+/* False, with a message, if an option names no moment or window of the device. *is_shown is false
  * for a window without events, if the device has events elsewhere. */
 static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bool *is_shown)
 {
@@ -98,7 +98,7 @@ static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bo
     return true;
 }
 
-/* False, with a message, when it fails. What is found in one device is released before the next. */
+/* False, with a message, on failure. Results for one device are released before the next. */
 static bool add_device(mv_drawing *d, uint32_t device)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -138,7 +138,7 @@ static bool add_devices(mv_drawing *d)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* The whole file, or none and a message. */
+/* The complete file, or none and a message. */
 static bool write_file(mv_drawing *d)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -192,15 +192,15 @@ static bool check_usage(mv_drawing *d, const char *ending)
     const char *command = d->cli->command->name;
 
     if (!d->picture->is_of_moment && d->cli->options.at) {
-        mv_complain_usage(command, "--at names a moment, and this view shows a window of time: see "
-                                   "--from, --to and --view state");
+        mv_complain_usage(command, "--at names a moment, but this view shows a time range: use "
+                                   "--from and --to, or --view state");
         return false;
     }
     if (!mv_picture_choose_format(d, ending) || !mv_filter_option_read(d->cli, &d->filter))
         return false;
     if (d->picture->shows_segments && (d->filter.has_leaks || d->filter.has_categories)) {
-        mv_complain_usage(command, "--filter: leak and cat: name blocks, and this view shows "
-                                   "segments: see --view state");
+        mv_complain_usage(command, "--filter: leak and cat: select blocks, but this view shows "
+                                   "segments: use --view state");
         return false;
     }
     return true;

@@ -1,5 +1,5 @@
-/* --by: what a device holds, grouped by what the file says about allocations besides their stack.
- */
+/* --by: memory of a device, grouped by facts in the file about allocations other than their
+ * stack. */
 #ifndef MV_BY_GROUP_H
 #define MV_BY_GROUP_H
 
@@ -13,10 +13,10 @@ typedef struct {
     uint64_t limit; /* rows to list */
 } mv_grouped;
 
-/* What --by groups by; it must have been given. */
+/* The grouping of --by, which must have been given. */
 mv_group_by mv_by_what(const mv_cli *cli);
 
-/* What each group holds after `event`; `limit` of them will be listed. */
+/* The memory of each group after `event`; `limit` of them will be listed. */
 mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const uint8_t *kinds,
                    uint32_t event, uint64_t limit, mv_grouped *out, mv_err *err);
 

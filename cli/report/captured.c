@@ -8,7 +8,7 @@
 
 /* ---- gathering --------------------------------------------------------------------------- */
 
-/* Has no rows when memory runs out. */
+/* Empty if memory runs out. */
 static mv_captured_libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -52,7 +52,7 @@ static bool is_loss(const mv_trace *trace, uint32_t fact)
     return strncmp(mv_string_text(trace, trace->facts.key[fact]), "lost_", 5) == 0;
 }
 
-/* Else the last counts of what was lost may be missing. */
+/* Otherwise the last loss counts may be missing. */
 static bool has_ended(const mv_trace *trace)
 {
     return mv_fact_find(trace, "end_us") != NULL;
@@ -63,7 +63,7 @@ static const char *ending_of(const mv_trace *trace)
 {
     if (mv_fact_find(trace, "stopped"))
         return "stopped early";
-    return has_ended(trace) ? "in order" : "killed, or still running";
+    return has_ended(trace) ? "normally" : "killed, or still running";
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -80,7 +80,7 @@ mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace)
     return captured;
 }
 
-/* The number that a text is; null when it is none. */
+/* The value of a decimal text; null if it is not a number. */
 static mv_value number_of(const char *text)
 {
     uint64_t number;
@@ -184,7 +184,7 @@ static void put_label(mv_out *out, const char *label)
     mv_out_text(out, "  ");
 }
 
-/* Prints `before` and the value; nothing when the file has no such fact. */
+/* Prints `before` and the value; nothing if the file does not contain the fact. */
 static void put_fact(mv_out *out, const mv_trace *trace, const char *before, const char *key)
 {
     const char *value = mv_fact_find(trace, key);
@@ -222,8 +222,8 @@ static void put_records(mv_out *out, const mv_trace *trace)
 {
     put_label(out, "records");
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
-                 "%llu: blocks, frees, failures, CUDA calls and marks, each once; among events a "
-                 "free is two, as asked for and as completed",
+                 "%llu: blocks, frees, failures, CUDA calls and marks, each once; a free is two "
+                 "events, requested and completed",
                  (unsigned long long)mv_recorded_count(trace));
 }
 
@@ -244,7 +244,7 @@ static void put_stacks(mv_out *out, const mv_trace *trace)
     put_fact(out, trace, "; missing: ", "stacks_off");
     put_fact(out, trace, "; files without symbols here: ", "symbols_missing");
     if (mv_fact_find(trace, "symbols_elsewhere"))
-        mv_out_text(out, ", since it was recorded on another machine: convert it there, or here "
+        mv_out_text(out, ", because it was recorded on another machine: convert it there, or here "
                          "with --symbols");
     mv_out_char(out, '\n');
 }
@@ -256,7 +256,7 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     char size[MV_SIZE_TEXT];
 
     put_label(out, "API calls");
-    mv_out_format(out, "%u, of which %u failed\n", trace->api_calls.count, all.failed);
+    mv_out_format(out, "%u, %u failed\n", trace->api_calls.count, all.failed);
     for (uint32_t i = 0; i < all.count && i < SHOWN; i++) {
         const mv_captured_library *l = &all.rows[i];
         const char *path = mv_string_text(trace, l->library), *slash = strrchr(path, '/');
@@ -298,13 +298,12 @@ static void put_heaps(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
     if (heaps.lone_frees) {
         put_label(out, heaps.count ? "" : "heaps");
-        mv_out_format(out, "%llu %s in no heap\n", (unsigned long long)heaps.lone_frees,
-                      heaps.lone_frees == 1 ? "free of an address that is"
-                                            : "frees of addresses that are");
+        mv_out_format(out, "%llu %s outside all heaps\n", (unsigned long long)heaps.lone_frees,
+                      heaps.lone_frees == 1 ? "free of an address" : "frees of addresses");
     }
 }
 
-/* The losses that the shim counted. Events that are missing by their numbers are a note instead. */
+/* The losses that the shim counted. Events missing by their numbers are a note instead. */
 static void put_losses(mv_out *out, const mv_trace *trace)
 {
     bool first = true;
@@ -327,11 +326,10 @@ static void put_losses(mv_out *out, const mv_trace *trace)
 
 void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device)
 {
-    mv_prose_put(
-        out, 0, 2, "device %u: no events, no memory%s", device,
-        trace->api_calls.count
-            ? " of PyTorch's caching allocator; memviz ledger shows what CUDA was asked for"
-            : "");
+    mv_prose_put(out, 0, 2, "device %u: no events, no memory%s", device,
+                 trace->api_calls.count
+                     ? " in PyTorch's caching allocator; memviz ledger shows requests to CUDA"
+                     : "");
 }
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
@@ -354,7 +352,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     put_heaps(out, scratch, trace);
     if (trace->samples.count) {
         put_label(out, "samples");
-        mv_out_format(out, "%u of the devices' used memory\n", trace->samples.count);
+        mv_out_format(out, "%u (device memory in use)\n", trace->samples.count);
     }
     put_losses(out, trace);
 }

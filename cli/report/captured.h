@@ -1,5 +1,4 @@
-/* What a captured file says about its process, and what the capture could not record: a part of
- * `info`. */
+/* Data in a captured file about its process, and about losses of the capture: a part of `info`. */
 #ifndef MV_CAPTURED_H
 #define MV_CAPTURED_H
 
@@ -7,7 +6,7 @@
 #include "cli/report/table.h"
 
 /* The report on a device without events and memory: "device 0: no events, no memory". In a capture
- * it also says where to look for memory that did not go through PyTorch's caching allocator. */
+ * it also points to memory outside PyTorch's caching allocator. */
 void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device);
 
 /* The calls of one library. */
@@ -27,7 +26,7 @@ typedef struct {
     bool is_there;    /* the file is a capture; else all fields are absent */
     uint64_t records; /* mv_recorded_count */
     mv_captured_libraries libraries;
-    mv_heaps heaps; /* of other allocators; none when memory is out */
+    mv_heaps heaps; /* of other allocators; none if memory runs out */
 } mv_captured;
 
 mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace);

@@ -56,8 +56,8 @@ static void put_hash(mv_out *out, const mv_wire_chunk *head, mv_span file, uint6
                       verdict(head->stored_hash == XXH3_64bits(stored, head->stored_bytes)));
 }
 
-/* Prints the chunk at `at` and returns where the next one should be. The length in a chunk's head
- * is not used when the head is damaged. */
+/* Prints the chunk at `at` and returns the position of the next one. The length in a damaged chunk
+ * head is not used. */
 static uint64_t list_chunk(mv_out *out, mv_span file, uint64_t at)
 {
     mv_wire_chunk head;

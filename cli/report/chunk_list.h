@@ -4,9 +4,9 @@
 
 #include "cli/commands.h"
 
-/* Prints one line for the header, for each chunk, for each range that is not a chunk, and for the
- * footer. Does not use the index. Each line says whether the hash is right; damage is reported, not
- * a failure. Returns the exit status. */
+/* Prints one line for the header, for each chunk, for each range outside chunks, and for the
+ * footer. Does not use the index. Each line shows whether the hash matches; damage is reported and
+ * does not fail the command. Returns the exit status. */
 int mv_chunks_list(mv_cli *cli);
 
 #endif

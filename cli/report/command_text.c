@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* Whether a shell takes it as one word, and memviz as a file. */
+/* Whether a shell reads it as one word, and memviz as a file. */
 static bool is_plain(const char *path)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

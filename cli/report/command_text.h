@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 
-/* "memviz leaks --device 1 'my run.pickle'": quoted for a shell where that is needed. `options` is
- * "" or "--device 1"; `command` "" is the first look at a file. NULL when memory is out. */
+/* "memviz leaks --device 1 'my run.pickle'": quoted for a shell if needed. `options` is "" or
+ * "--device 1"; `command` "" is the first look at a file. NULL if memory runs out. */
 const char *mv_command_text(mv_arena *arena, const char *command, const char *options,
                             const char *path);
 

@@ -1,13 +1,13 @@
 /* CSV as it is written: cells of RFC 4180.
  *
- * Text out of a file is safe for a terminal, as mv_out_clean makes it; what a spreadsheet would
- * take for a formula has an apostrophe before it (docs/export.md). */
+ * Text from a file is safe for a terminal, as from mv_out_clean; a text that a spreadsheet would
+ * read as a formula is preceded by an apostrophe (docs/export.md). */
 #ifndef MV_CSV_H
 #define MV_CSV_H
 
 #include "cli/report/out.h"
 
-/* A cell, between double quotes where it must be. */
+/* A cell, between double quotes if needed. */
 void mv_csv_put_text(mv_out *out, mv_span text);
 
 /* A cell in several parts: a double quote before `first`, the parts, a double quote. */

@@ -1,25 +1,26 @@
-/* What the device had in use beyond what a report on --level all adds up: context and code, and
- * what no call explains (analyze/ledger/device_use.h). */
+/* Device memory in use beyond the sum of a report on --level all: context and code, and unexplained
+ * memory (analyze/ledger/device_use.h). */
 #ifndef MV_DEVICE_REST_H
 #define MV_DEVICE_REST_H
 
 #include "analyze/ledger/device_use.h"
 #include "cli/report/table.h"
 
-/* Whether the command is about the whole device. */
+/* Whether the command covers the whole device. */
 bool mv_rest_is_wanted(const mv_cli *cli);
 
-/* Near a time, beside `held` bytes. On other levels there is no such thing, and *out is not set. */
+/* Near a time, compared with `held` bytes. On other levels it does not exist, and *out is not
+ * set. */
 mv_code mv_rest_find(mv_cli *cli, uint32_t device, int64_t time_us, uint64_t held,
                      mv_device_rest *out, mv_err *err);
 
 /* A sentence, indented; nothing on other levels. */
 void mv_rest_put(mv_cli *cli, const mv_device_rest *rest);
 
-/* The sentence; NULL on other levels, and when memory is out. */
+/* The sentence; NULL on other levels, and if memory runs out. */
 const char *mv_rest_text(mv_cli *cli, const mv_device_rest *rest);
 
-/* Its members in JSON: null when no sample is near, and none on other levels. */
+/* Its members in JSON: null if no sample is near, and absent on other levels. */
 #define MV_REST_FIELDS(MEMBER, cli, rest)                                                       \
     MEMBER("device_use.used", !mv_rest_is_wanted(cli)       ? mv_value_of(MV_VALUE_NO_OBJECT)   \
                               : (rest)->used == MV_NO_BYTES ? mv_value_of(MV_VALUE_NULL_OBJECT) \

@@ -1,5 +1,5 @@
-/* What is doubtful about figures that follow from the events, as peak, lines and memory say it:
- * a line of text for each doubt, and three fields of a device. */
+/* Doubts about figures computed from the events, in peak, lines and memory: a line of text for each
+ * doubt, and three fields of a device. */
 #ifndef MV_DOUBTS_H
 #define MV_DOUBTS_H
 
@@ -8,20 +8,20 @@
 
 typedef struct {
     mv_history_kind history;
-    int64_t residual; /* final heap's allocated bytes less those that the events lead to */
+    int64_t residual; /* final heap's allocated bytes minus the sum of the events */
     uint64_t inexact_blocks;
     mv_peak_doubts words;
 } mv_doubts;
 
-/* Fails only when memory is out. */
+/* Fails only if memory runs out. */
 mv_code mv_doubts_find(mv_cli *cli, const mv_lives *lives, mv_doubted about, mv_doubts *out,
                        mv_err *err);
 
 /* The lines, indented; nothing without doubts. */
 void mv_doubts_put(mv_cli *cli, const mv_doubts *doubts);
 
-/* Likewise for a moment in a list: the peak of a window that begins with event `first`, or what
- * --at names. */
+/* Prints the doubts of a moment in a list: the peak of a window that begins with event `first`, or
+ * the moment of --at. */
 void mv_doubts_put_at(mv_cli *cli, const mv_lives *lives, uint32_t event, uint32_t first);
 
 /* Fields of a device (`d` is an mv_doubts *). */

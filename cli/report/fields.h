@@ -24,14 +24,14 @@
  *
  *     static const mv_table site_table = {MV_TABLE(SITE_FIELDS, list_sites)};
  *
- * COLUMN(key, heading, place, unit, width, value) is shown in text too, or without a key there
- * alone: `heading` above the column, columns in the order of their places, each at least `width`
- * wide. MEMBER(key, value) is for JSON and CSV alone. LIST(key, table, value) is a table inside of
- * each row. A value is a number, a truth, a text, or what one of the functions below makes.
+ * COLUMN(key, heading, place, unit, width, value) is also shown in text, or without a key only
+ * there: `heading` above the column, columns in the order of their places, each at least `width`
+ * wide. MEMBER(key, value) is only for JSON and CSV. LIST(key, table, value) is a table nested in
+ * each row. A value is a number, a boolean, a text, or the result of one of the functions below.
  *
  * `key` is the member's name in JSON and the column's name in CSV. Dots make objects: "at.event" is
  * {"at":{"event":...}}; fields of one object follow each other. A report is itself a table, of one
- * row. docs/reports.md has the whole story. */
+ * row. See docs/reports.md. */
 #ifndef MV_FIELDS_H
 #define MV_FIELDS_H
 
@@ -50,12 +50,12 @@ typedef struct mv_rows mv_rows;
 typedef enum {
     MV_VALUE_ABSENT, /* no member; an empty cell */
     MV_VALUE_NULL,
-    MV_VALUE_NO_OBJECT,   /* for the first field of an object: there is no object */
-    MV_VALUE_NULL_OBJECT, /* likewise: the object is null */
+    MV_VALUE_NO_OBJECT,   /* for the first field of an object: the object is absent */
+    MV_VALUE_NULL_OBJECT, /* for the first field of an object: the object is null */
     MV_VALUE_U64,
     MV_VALUE_I64,
     MV_VALUE_REAL,
-    MV_VALUE_SHARE, /* part of a whole: a real; a percentage in text */
+    MV_VALUE_SHARE, /* a fraction: a real; a percentage in text */
     MV_VALUE_BOOL,
     MV_VALUE_TEXT,
     MV_VALUE_TEXTS,   /* ["...", ...] */
@@ -65,10 +65,10 @@ typedef enum {
     MV_VALUE_ROWS     /* for a LIST */
 } mv_value_kind;
 
-/* What a row has in one field. What it points to must outlive the call that adds the row. */
+/* The value of a field in a row. Memory it points to must outlive the call that adds the row. */
 typedef struct {
     mv_value_kind kind;
-    const char *shown; /* the cell in text, where it is not what value and unit say; or NULL */
+    const char *shown; /* the text cell, if it differs from value and unit; or NULL */
     union {
         uint64_t u64;
         int64_t i64;
@@ -90,12 +90,12 @@ typedef struct {
             const uint8_t *kinds;
             mv_stack_id id;
         } stack;
-        const void *one; /* which the table's function gets */
+        const void *one; /* passed to the table's function */
     };
 } mv_value;
 
 /* Members are set one by one, here and in the values of long tables: then compilers build a value
- * where it is needed. trace makes fifteen for each event, and copies were a third of its time. */
+ * in place. trace makes fifteen for each event, and copies took a third of its time. */
 static inline mv_value mv_value_of(mv_value_kind kind)
 {
     mv_value value;
@@ -149,7 +149,7 @@ static inline mv_value mv_value_real(double real)
     return (mv_value){.kind = MV_VALUE_REAL, .real = real};
 }
 
-/* Null, and 0 %, of nothing. */
+/* Null, and 0 %, of zero. */
 static inline mv_value mv_value_share(uint64_t part, uint64_t whole)
 {
     return (mv_value){.kind = MV_VALUE_SHARE, .share = {part, whole}};
@@ -212,7 +212,7 @@ static inline mv_value mv_value_culprit(const mv_trace *trace, const uint8_t *ki
     return (mv_value){.kind = MV_VALUE_CULPRIT, .stack = {trace, kinds, stack}};
 }
 
-/* Row `i` of labels (mv_labels_find); the stack's culprit where memory was out for them. */
+/* Row `i` of labels (mv_labels_find); the stack's culprit if memory ran out for them. */
 static inline mv_value mv_value_label(const char *const *labels, uint32_t i, const mv_trace *trace,
                                       const uint8_t *kinds, mv_stack_id stack)
 {
@@ -233,7 +233,7 @@ static inline mv_value mv_value_rows(const void *one)
     return (mv_value){.kind = MV_VALUE_ROWS, .one = one};
 }
 
-/* `value`, with a text of its own in the text's cell. */
+/* `value`, with a different text in the text cell. */
 static inline mv_value mv_value_shown(mv_value value, const char *shown)
 {
     value.shown = shown;
@@ -242,7 +242,7 @@ static inline mv_value mv_value_shown(mv_value value, const char *shown)
 
 #define MV_BOUND_TEXT (MV_SIZE_TEXT + 4)
 
-/* Bytes; in text marked unless they are exact: ">= 791 MiB". */
+/* Bytes; marked in text unless exact: ">= 791 MiB". */
 static inline mv_value mv_value_bound(uint64_t bytes, mv_bound bound, char text[MV_BOUND_TEXT])
 {
     char size[MV_SIZE_TEXT];
@@ -266,9 +266,9 @@ static inline mv_value mv_value_known(const mv_trace *trace, mv_string_id id)
 /* ---- fields and tables ------------------------------------------------------------------- */
 
 typedef struct {
-    const char *key;     /* NULL: in text alone */
+    const char *key;     /* NULL: only in text */
     const char *heading; /* NULL: not in text */
-    uint8_t place;       /* among the columns of text: the least is the first */
+    uint8_t place;       /* order among the text columns: the lowest is first */
     uint8_t unit;        /* mv_unit */
     uint8_t width;
     const mv_table *table; /* NULL unless it is a LIST */
@@ -276,7 +276,7 @@ typedef struct {
 
 typedef enum {
     MV_SHAPE_OBJECTS, /* a row is an object */
-    MV_SHAPE_LINES,   /* likewise, each on a line of its own: long lists */
+    MV_SHAPE_LINES,   /* a row is an object on a line of its own: long lists */
     MV_SHAPE_VALUES,  /* a row is the value of its only field */
     MV_SHAPE_MAP      /* a row is a member of one object: its two fields are name and value */
 } mv_table_shape;
@@ -290,12 +290,12 @@ struct mv_table {
      * did. */
     void (*list)(mv_rows *rows, const void *all, const void *one);
     mv_table_shape shape; /* in JSON */
-    uint32_t named_by;    /* how many of its first fields say which row it is: in CSV, the tables
-                           * inside of it begin with them. 0 is one */
-    /* In place of `shape`: writes the JSON value itself. */
+    uint32_t named_by;    /* number of leading fields that identify the row: in CSV, nested tables
+                             begin with them. 0 means one */
+    /* Replaces `shape`: writes the JSON value itself. */
     void (*json)(mv_rows *rows, const void *all, const void *one);
-    const char *main; /* if it is a whole report: the path of the table that --csv prints, such as
-                       * "devices.sites"; NULL: the report's own row */
+    const char *main; /* for a whole report: the path of the table that --csv prints, such as
+                         "devices.sites"; NULL: the report's own row */
 };
 
 #define MV_FIELD_COLUMN(key, heading, place, unit, width, value) \
@@ -325,7 +325,7 @@ struct mv_table {
     .fields = MV_FIELDS_OF(FIELDS), .count = sizeof MV_FIELDS_OF(FIELDS) / sizeof(mv_field), \
     .list = (function)
 
-/* Adds a row: the values are made of the variables that the list of fields names. */
+/* Adds a row: the values use the variables that the list of fields names. */
 #define MV_ROWS_ADD(rows, FIELDS) \
     mv_rows_add(rows, (const mv_value[]){FIELDS(MV_VALUE_COLUMN, MV_VALUE_MEMBER, MV_VALUE_LIST)})
 

@@ -1,17 +1,17 @@
-/* JSON as it is written: texts, numbers and stacks. */
+/* JSON output: texts, numbers and stacks. */
 #ifndef MV_JSON_H
 #define MV_JSON_H
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
 
-/* A text as a JSON string that every parser takes: in the manner of base/escape.h. */
+/* A text as a JSON string that every parser accepts: in the style of base/escape.h. */
 void mv_json_put_text(mv_out *out, mv_span text);
 
-/* A number, or null for one that is not finite. */
+/* A number, or null if it is not finite. */
 void mv_json_put_real(mv_out *out, double real);
 
-/* A line's number; 0 where the code has no lines: a line of the contract is never negative. */
+/* A line number; 0 if the code has no lines: line numbers in the contract are never negative. */
 int64_t mv_json_line(const mv_trace *trace, mv_frame_id frame);
 
 /* [{"function":...,"file":...,"line":N}, ...], innermost first. */

@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
     mv_out *out;
     const mv_trace *trace;
-    bool is_line_start;   /* nothing to be separated from */
+    bool is_line_start;   /* no separator yet */
     uint32_t *stack_name; /* [stacks.count] number in the text; MV_NO_ROW: none */
     uint32_t *call;       /* [calls] the numbers of calls that occur, sorted */
     uint32_t *call_name;  /* [calls] likewise */
@@ -256,7 +256,7 @@ static void put_table(dump *d, uint16_t kind, const char *name)
         put_line(d, kind, rows, i, "");
 }
 
-/* A key and a value, as PyTorch has them. */
+/* A key and a value, as in PyTorch. */
 static void put_setting(dump *d, const mv_settings *s, uint32_t i)
 {
     char real[MV_REAL_TEXT];
@@ -299,7 +299,7 @@ static void put_settings(dump *d)
         put_setting(d, s, i);
 }
 
-/* What only captures have. */
+/* Tables of captures only. */
 static void put_captured(dump *d)
 {
     if (d->trace->facts.count)
@@ -312,7 +312,7 @@ static void put_captured(dump *d)
         put_table(d, MV_WIRE_SAMPLES, "samples");
 }
 
-/* Files of all formats have these alike. */
+/* Tables common to files of all formats. */
 static void put_notes(dump *d)
 {
     mv_out_text(d->out, "notes\n");
@@ -329,7 +329,7 @@ static bool is_shown(const mv_table_column *column)
     return !column->is_unshown && column->kind != MV_KIND_FIRST && column->kind != MV_KIND_COUNT;
 }
 
-/* By rank; columns of one rank in the order of the model's list. */
+/* By rank; columns of equal rank in the order of the model's list. */
 static void order_columns(dump *d, const mv_model_table *table)
 {
     shown_columns *shown = &d->shown[table->kind];
@@ -355,7 +355,7 @@ static uint32_t *unnamed(mv_arena *arena, uint32_t count)
     return names;
 }
 
-/* The calls of all rows, as often as they occur; `out` NULL: how many there are. */
+/* The calls of all rows, with repetitions; `out` NULL: only their number. */
 static uint64_t take_calls(const mv_trace *trace, uint32_t *out)
 {
     uint64_t taken = 0;
@@ -374,7 +374,7 @@ static uint64_t take_calls(const mv_trace *trace, uint32_t *out)
     return taken;
 }
 
-/* A small file may number its calls up to 2^32: what this takes is by the rows that there are. */
+/* A small file may number its calls up to 2^32: the memory used depends on the number of rows. */
 static bool name_calls(mv_arena *scratch, dump *d)
 {
     uint64_t rows = take_calls(d->trace, NULL), kept = 0;

@@ -14,7 +14,7 @@ mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
     return mv_sink_open(&out->sink, path ? path : "-", err);
 }
 
-/* Lines of the terminal that the buffer takes: longer ones take several. */
+/* Terminal lines in the buffer: longer lines take several. */
 static uint64_t lines_of(const mv_out *out)
 {
     uint64_t lines = 0, columns = 0;
@@ -34,12 +34,13 @@ static uint64_t lines_of(const mv_out *out)
 static void write_out(mv_out *out, const void *data, uint64_t length)
 {
     if (out->is_paged)
-        fwrite(data, 1, length, out->pager.input); /* which fails when the user has quit */
+        fwrite(data, 1, length, out->pager.input); /* which fails if the user has quit */
     else
         mv_sink_write(&out->sink, data, length);
 }
 
-/* The first time it is decided whether the pager is needed: a line is left for the prompt. */
+/* The first time, it is decided whether the pager is needed: one line is reserved for the
+ * prompt. */
 static void flush(mv_out *out, bool is_last)
 {
     if (!out->is_paged && out->pager.input) {
@@ -163,7 +164,7 @@ static bool is_plain(char c)
     return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
 }
 
-/* Nearly all are plain ASCII, and reports have millions of them. */
+/* Nearly all texts are plain ASCII, and reports contain millions of them. */
 void mv_out_text(mv_out *out, const char *text)
 {
     size_t plain = 0;

@@ -3,8 +3,8 @@
  * Everything is buffered here and numbers are written without printf, since `trace` and `dump`
  * print millions of lines. After a failed write further ones do nothing; closing reports it.
  *
- * With a `pager` nothing is written until it is known whether all of it fits the terminal: if not,
- * the pager gets it. A user who quits that early is no failure. */
+ * With a `pager` nothing is written until it is known whether the whole output fits the terminal:
+ * if not, it goes to the pager. Quitting the pager early is not a failure. */
 #ifndef MV_OUT_H
 #define MV_OUT_H
 
@@ -29,10 +29,10 @@ typedef enum {
 
 typedef struct {
     mv_sink sink;
-    bool color;             /* whether mv_out_style writes anything */
-    uint32_t columns, rows; /* of the terminal; 0: not known */
-    mv_pager pager;         /* for what is longer than the screen */
-    bool is_paged;          /* all that is written goes to it */
+    bool color;             /* whether mv_out_style has an effect */
+    uint32_t columns, rows; /* of the terminal; 0: unknown */
+    mv_pager pager;         /* for output longer than the screen */
+    bool is_paged;          /* receives the whole output */
     uint32_t used;
     char buffer[MV_OUT_BUFFER];
 } mv_out;
@@ -41,27 +41,26 @@ typedef struct {
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err);
 mv_code mv_out_close(mv_out *out, mv_err *err);
 
-/* Writes what is buffered: for whoever reads it while the command runs on. From then on there is no
- * pager. */
+/* Writes the buffer, for readers while the command continues. From then on no pager is used. */
 void mv_out_flush(mv_out *out);
 
-/* A write has failed, or the user has left the pager: what is long need not be made. */
+/* A write has failed, or the user has quit the pager: the rest need not be produced. */
 bool mv_out_is_lost(const mv_out *out);
 
 /* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */
 void mv_out_abort(mv_out *out);
 
-/* As they are: JSON, numbers. What a file says goes through one of the functions below. */
+/* Written unchanged: JSON, numbers. Text from a file goes through one of the functions below. */
 void mv_out_bytes(mv_out *out, const void *data, uint64_t length);
 
-/* A literal: of JSON, where millions are written. */
+/* A literal: for JSON, which contains millions. */
 static inline void mv_out_words(mv_out *out, const char *literal)
 {
     mv_out_bytes(out, literal, strlen(literal));
 }
 
-/* memviz's own sentences, in lines. Should a file's words be in them after all, no control of
- * theirs but line ends and tabs reaches the terminal. */
+/* memviz's own sentences, in lines. If they contain text from a file after all, only line ends and
+ * tabs of its control characters reach the terminal. */
 void mv_out_text(mv_out *out, const char *text);
 void mv_out_char(mv_out *out, char c);
 void mv_out_spaces(mv_out *out, int64_t count);
@@ -73,17 +72,17 @@ void mv_out_format(mv_out *out, const char *format, ...) __attribute__((format(p
 /* Right-aligned in `width` columns. */
 void mv_out_u64_wide(mv_out *out, uint64_t value, int width);
 
-/* Starts a style, or ends it with MV_STYLE_NONE. Nothing without color. */
+/* Starts a style, or ends it with MV_STYLE_NONE. No effect without color. */
 void mv_out_style(mv_out *out, mv_style style);
 
-/* Text out of a file, made harmless in a manner. */
+/* Text from a file, made harmless in the given style. */
 void mv_out_escaped(mv_out *out, mv_span text, mv_escape manner);
 
-/* The manner of a terminal: hidden characters, and bytes that are not UTF-8, become \xNN. */
+/* The style for a terminal: hidden characters, and bytes that are not UTF-8, become \xNN. */
 void mv_out_clean(mv_out *out, mv_span text);
 void mv_out_clean_text(mv_out *out, const char *text);
 
-/* The same between double quotes, with " and \ escaped: no two texts look alike. */
+/* The same between double quotes, with " and \ escaped: different texts never look alike. */
 void mv_out_quoted(mv_out *out, mv_span text);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Whether the first word of a command is a program here. */
+/* Whether the first word of a command is an installed program. */
 static bool is_installed(const char *command)
 {
     size_t length = strcspn(command, " ");

@@ -47,7 +47,7 @@ static bool is_unit(const char *word, size_t length, const char *next)
     return false;
 }
 
-/* Up to where a word reaches that no line may end in. */
+/* The end of the word that no line may end in. */
 static size_t word_length(const char *word)
 {
     size_t length = strcspn(word, " ");
@@ -149,8 +149,8 @@ static void put_ends(mv_out *out, uint32_t room, const char *text, uint32_t widt
     put_last(out, text, width, kept - first);
 }
 
-/* Leaves out the names of functions in "train.py:3 main > util.py:5 make", from the left. If that
- * is not enough it cuts the beginning, since what tells rows apart is often at the end. */
+/* Drops the names of functions in "train.py:3 main > util.py:5 make", from the left. If that is not
+ * enough it cuts the beginning, because the distinguishing part of rows is often at the end. */
 static void put_cut_path(mv_out *out, uint32_t room, const char *text)
 {
     char path[1024];
@@ -176,7 +176,7 @@ static void put_cut_path(mv_out *out, uint32_t room, const char *text)
     }
 }
 
-/* The length of "file.py:62" at the beginning of a text; 0: there is none. */
+/* The length of "file.py:62" at the beginning of a text; 0: none. */
 static size_t place_length(const char *text)
 {
     size_t length = strcspn(text, " "), digits = length;
@@ -189,7 +189,7 @@ static size_t place_length(const char *text)
 /* "file.py:62 a_long_name": the name of the function is cut, then the file's, the line never. */
 static void put_cut_place(mv_out *out, uint32_t room, const char *text, size_t place)
 {
-    enum { LEAST = 7 }; /* of a name that is cut: " ab..cd" */
+    enum { LEAST = 7 }; /* a cut name: " ab..cd" */
     uint32_t width = (uint32_t)mv_utf8_count(text, place), line = 0;
 
     while (text[place - line - 1] != ':')

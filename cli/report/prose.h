@@ -1,4 +1,4 @@
-/* Sentences: broken between words where the terminal ends. */
+/* Sentences: wrapped between words at the terminal's width. */
 #ifndef MV_PROSE_H
 #define MV_PROSE_H
 
@@ -8,42 +8,42 @@
 #define MV_PROSE_COLUMNS 80
 #define MV_PROSE_MOST    100
 
-/* Prints a sentence that begins at column `column`, where the line is now. Further lines begin with
- * `indent` spaces. Ends the line. Text out of a file is safe in it. Cut after 2 KiB. */
+/* Prints a sentence that begins at the current column `column`. Further lines begin with `indent`
+ * spaces. Ends the line. Text from a file is safe in it. Cut after 2 KiB. */
 void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same without ending the line, for sentences of several styles: a part that does not begin
- * with a blank is never torn off the one before. Returns the column after it. */
+/* As above without ending the line, for sentences in several styles: a part that does not begin
+ * with a blank is never separated from the previous one. Returns the column after it. */
 uint32_t mv_prose_part(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Prints a name that ends such a sentence, in one piece: on a line of its own where the rest of
- * this one is too short, and cut, as by mv_prose_put_cut, where the terminal is. Ends the line. */
+/* Prints a name that ends such a sentence, in one piece: on a new line if the rest of this one is
+ * too short, and cut, as by mv_prose_put_cut, if the terminal is. Ends the line. */
 void mv_prose_put_name(mv_out *out, uint32_t column, uint32_t indent, const char *name);
 
 /* Appends to a text in a buffer of `size` bytes; what does not fit is cut. */
 void mv_prose_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Characters of a text: the columns that it takes, near enough. */
+/* Characters of a text: approximately its columns. */
 uint32_t mv_prose_width(const char *text);
 
-/* Columns that are left on a terminal's line after `used` ones; no limit if that is not known. */
+/* Columns left on a terminal's line after `used` ones; no limit if the width is unknown. */
 static inline uint32_t mv_prose_room(const mv_out *out, uint32_t used)
 {
     return out->columns > used ? out->columns - used : UINT32_MAX;
 }
 
-/* Prints at most `room` characters (but at least ".."). A text that does not fit is cut where it
- * matters least, and ".." is there instead:
+/* Prints at most `room` characters (but at least ".."). A text that does not fit is cut at its
+ * least important place, marked with "..":
  *
  *     train.py:62 a_very_l..ed_name     the line always stays; the file's name is cut last
  *     train.py:3 > util.py:5 make       calls: first names go, then the beginning
  *     backward of..ddmmBackward0)       others: the middle */
 void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text);
 
-/* The same for a text whose end matters most. */
+/* The same for a text whose end is its most important part. */
 void mv_prose_put_end(mv_out *out, uint32_t room, const char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the final heap holds otherwise than the events lead to: reports of what is alive say it. */
+/* The difference between the final heap and the events: reports of live memory print it. */
 #ifndef MV_RESIDUAL_H
 #define MV_RESIDUAL_H
 
@@ -7,13 +7,13 @@
 
 typedef struct {
     int64_t bytes;
-    const char *text; /* one line; "" when they agree */
+    const char *text; /* one line; "" if they agree */
 } mv_residual;
 
-/* Fails only when memory is out. */
+/* Fails only if memory runs out. */
 mv_code mv_residual_find(mv_cli *cli, const mv_lives *lives, mv_residual *out, mv_err *err);
 
-/* The line, indented; nothing when they agree. */
+/* The line, indented; nothing if they agree. */
 void mv_residual_put(mv_cli *cli, const mv_residual *residual);
 
 #endif

@@ -1,11 +1,11 @@
 #include "cli/report/rows.h"
 
-/* Lines of a list beside its rows: an empty one, the head, how many rows are hidden. The prompt
- * takes another line of the terminal. */
+/* Other lines of a list: an empty line, the head, the number of hidden rows. The prompt takes
+ * another line of the terminal. */
 #define LIST_LINES 3
 #define LEAST_ROWS 3
 
-/* Rows of each list that the terminal has room for. */
+/* Rows of each list that fit the terminal. */
 static uint64_t rows_that_fit(uint32_t rows, uint32_t lists, uint32_t others)
 {
     uint32_t taken = 1 + others + lists * LIST_LINES;

@@ -40,8 +40,8 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value)
 
 /* ---- widths ------------------------------------------------------------------------------ */
 
-/* Characters that the name, and another last column of text, should have before columns beside them
- * are left out for that; and the least. */
+/* Desired width of the name and of another last text column before spare columns are dropped; and
+ * the minimum. */
 enum { NAME_WANTED = 30, NAME_LEAST = 12, TEXT_WANTED = 16, TEXT_LEAST = 8 };
 
 typedef struct {
@@ -92,7 +92,7 @@ static uint32_t width_of(const mv_sheet *sheet, const layout *l, uint32_t indent
     return width + (shown ? 2 * (shown - 1) : 0);
 }
 
-/* Takes what is too much from a column, but leaves it `least`. Returns what is still too much. */
+/* Takes the excess width from a column, but leaves it `least`. Returns the remaining excess. */
 static uint32_t narrow(layout *l, uint32_t column, uint32_t least, uint32_t too_much)
 {
     uint32_t spare = l->width[column] > least ? l->width[column] - least : 0;
@@ -109,7 +109,7 @@ static uint32_t excess(const mv_sheet *sheet, const layout *l, uint32_t indent, 
     return width > columns ? width - columns : 0;
 }
 
-/* Narrows what can be cut down to these widths. Whether it fits then. */
+/* Narrows the cuttable columns to these widths. Returns whether the sheet then fits. */
 static bool cut(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns, uint32_t text,
                 uint32_t name)
 {
@@ -120,7 +120,7 @@ static bool cut(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t colu
     return narrow(l, l->name, name, too_much) == 0;
 }
 
-/* Whether the columns fit when these two are as wide as they should be. */
+/* Whether the sheet fits if these two columns have their desired widths. */
 static bool fits(const mv_sheet *sheet, const layout *l, uint32_t indent, uint32_t columns)
 {
     layout tried = *l;
@@ -143,7 +143,7 @@ static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t colu
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-/* Whether a row has only empty cells after this one, or columns that are left out. */
+/* Whether all cells of a row after this one are empty or in dropped columns. */
 static bool is_rest_empty(const mv_sheet *sheet, const layout *l, uint64_t row, uint32_t column)
 {
     while (++column < sheet->count)

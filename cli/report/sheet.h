@@ -1,22 +1,21 @@
-/* Sheets: tables of text. Cells are gathered, then printed in columns as wide as they need to be.
- */
+/* Sheets: text tables. Cells are collected, then printed in columns as wide as their contents. */
 #ifndef MV_SHEET_H
 #define MV_SHEET_H
 
 #include "base/arena.h"
 #include "cli/report/out.h"
 
-/* How a column shows its values. */
+/* The format of a column's values. */
 typedef enum {
     MV_UNIT_TEXT,       /* left-aligned; all others right-aligned */
     MV_UNIT_COUNT,      /* also a percentage, an event */
-    MV_UNIT_BYTES,      /* "1.50 MiB"; a negative one has a sign */
+    MV_UNIT_BYTES,      /* "1.50 MiB"; negative values with a sign */
     MV_UNIT_CHANGE,     /* "+1.50 MiB", "-3 B", "0 B" */
     MV_UNIT_KIND = 15,  /* mask of the above */
-    MV_UNIT_SPARE = 16, /* or'ed to one: left out first if the terminal is too narrow */
-    MV_UNIT_END = 32,   /* or'ed to text: its end matters most, so its beginning is cut */
-    MV_UNIT_NAME = 64   /* or'ed to text: it says what the row is of, and is never left out. Without
-                         * one that is the last column if it is text, else the first */
+    MV_UNIT_SPARE = 16, /* flag: dropped first if the terminal is too narrow */
+    MV_UNIT_END = 32,   /* flag for text: the end is most important, so the beginning is cut */
+    MV_UNIT_NAME = 64 /* flag for text: identifies the row, and is never dropped. Default: the last
+                         column if it is text, else the first */
 } mv_unit;
 
 typedef struct {
@@ -35,7 +34,7 @@ typedef struct {
     uint64_t cells;
     uint64_t capacity;
     const char **text; /* [cells] */
-    bool lacks_memory; /* for a cell: the table is not printed */
+    bool lacks_memory; /* no memory for a cell: the table is not printed */
 } mv_sheet;
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count);
@@ -44,10 +43,10 @@ void mv_sheet_span(mv_sheet *sheet, mv_span text);
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
 void mv_sheet_count(mv_sheet *sheet, uint64_t value);
 
-/* Prints each row after `indent` spaces, and a dimmed line of names before them. If the width of
- * the terminal is known no line is longer: spare columns are left out, the last ones first, until
- * the name and a last text have room enough, then these are cut, then other columns are left out.
- * When memory was out, only marks `out`. */
+/* Prints each row after `indent` spaces, and a dimmed line of headings before them. If the width of
+ * the terminal is known no line is longer: spare columns are dropped, the last ones first, until
+ * the name and a last text column are wide enough, then these are cut, then other columns are
+ * dropped. If memory ran out, only marks `out`. */
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
 
 #endif

@@ -5,7 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "cli/report/prose.h"
 
-/* The most frames of the framework in a row that are shown; longer runs are only counted. */
+/* The most consecutive framework frames that are shown; longer runs are only counted. */
 #define SHORT_RUN 1
 
 static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, bool bold,
@@ -38,7 +38,7 @@ void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent)
         put_count(out, frames, "more frames; --json has them", indent);
 }
 
-/* One stack on its way to the text. */
+/* A stack being printed. */
 typedef struct {
     mv_out *out;
     const mv_trace *trace;
@@ -46,7 +46,7 @@ typedef struct {
     uint32_t indent;
     uint32_t lines;
     uint32_t left_out; /* frames after MV_STACK_LINES */
-    uint32_t run;      /* frames of the framework that are not printed yet */
+    uint32_t run;      /* framework frames not printed yet */
     mv_frame_id last;  /* of them */
 } stack_lines;
 

@@ -6,15 +6,15 @@
 #include "parse/model/trace.h"
 
 /* Prints one line for each frame, indented by `indent` spaces, with the culprit in bold. Unless
- * `all` is set, frames that --frames user hides are left out, and runs of the framework's own
- * frames are only counted. Of very deep stacks the first MV_STACK_LINES are printed. `kinds` is
- * from mv_frame_kinds. */
+ * `all` is set, frames that --frames user hides are skipped, and runs of the framework's own frames
+ * are only counted. Only the first MV_STACK_LINES of very deep stacks are printed. `kinds` is from
+ * mv_frame_kinds. */
 void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                   bool all, uint32_t indent);
 
 /* The most lines of a stack: a file can have as many stacks as events, each as deep as the file is
- * long, since a pickle says a list once and then refers to it. The second says how many more frames
- * there are; nothing when there are none. */
+ * long, because a pickle stores a list once and then refers to it. The second function prints the
+ * number of further frames, or nothing. */
 enum { MV_STACK_LINES = 256 };
 void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent);
 

@@ -19,7 +19,7 @@ typedef enum { AS_TEXT, AS_JSON, AS_CSV } medium;
 
 #define MOST_NAME 60
 
-/* The names of the members of long lists as they are written: `,"size":`. */
+/* The names of the members of long lists in their written form: `,"size":`. */
 typedef struct {
     char text[MV_MOST_FIELDS][MOST_NAME + 4];
     uint8_t length[MV_MOST_FIELDS]; /* 0: no member */
@@ -31,24 +31,24 @@ struct mv_rows {
     mv_out *out;
     const mv_table *table;
     const void *all;
-    uint64_t count, taken, limit; /* rows that were added; what mv_rows_take was told */
+    uint64_t count, taken, limit; /* number of added rows; argument of mv_rows_take */
     bool is_top;                  /* the report itself */
     /* in JSON */
-    const member_names *names; /* of MV_SHAPE_LINES without objects in its rows; else NULL */
+    const member_names *names; /* for MV_SHAPE_LINES without objects in its rows; else NULL */
     /* in text */
     mv_sheet *sheet;
-    const char *heading[MV_MOST_FIELDS]; /* of each field; NULL: no column */
-    mv_column columns[MV_SHEET_COLUMNS]; /* those that are shown, and their fields */
+    const char *heading[MV_MOST_FIELDS]; /* of each field; NULL: not a column */
+    mv_column columns[MV_SHEET_COLUMNS]; /* the shown columns, and their fields */
     uint32_t shown[MV_SHEET_COLUMNS];
     /* in CSV */
-    const char *path;       /* from this table to the one that is asked for; empty: this is it */
-    const mv_rows *outer;   /* these rows belong to one of those; NULL: to none */
-    const mv_value *values; /* of the row that is being added */
+    const char *path;       /* from this table to the requested one; empty: this is it */
+    const mv_rows *outer;   /* the parent row of these rows; NULL: none */
+    const mv_value *values; /* of the row being added */
 };
 
 /* ---- objects in rows --------------------------------------------------------------------- */
 
-/* The length of the objects that both keys are in: 3 of "at.event" and "at.time_us". */
+/* The length of the objects common to both keys: 3 for "at.event" and "at.time_us". */
 static size_t common_objects(mv_span a, mv_span b)
 {
     size_t common = 0;
@@ -59,13 +59,13 @@ static size_t common_objects(mv_span a, mv_span b)
     return common;
 }
 
-/* Whether the field is the first of an object, and says that the object is null or absent. */
+/* Whether the field is the first of an object, and marks the object as null or absent. */
 static bool lacks_object(const mv_value *value)
 {
     return value->kind == MV_VALUE_NO_OBJECT || value->kind == MV_VALUE_NULL_OBJECT;
 }
 
-/* Whether a row has the field, and the objects that it is in. */
+/* Whether a row contains the field, and the objects around it. */
 static bool is_there(const mv_table *table, const mv_value *values, uint32_t field)
 {
     const char *key = table->fields[field].key, *dot;
@@ -155,7 +155,7 @@ static void put_json_value(mv_rows *rows, uint32_t field, const mv_value *value)
     }
 }
 
-/* Closes the objects of `before` that `key` is not in, and opens those of its own. */
+/* Closes the objects of `before` that do not contain `key`, and opens the objects of `key`. */
 static void put_key(mv_out *out, mv_span before, mv_span key, const char *separator)
 {
     size_t common = common_objects(before, key);
@@ -175,7 +175,7 @@ static void put_key(mv_out *out, mv_span before, mv_span key, const char *separa
     }
 }
 
-/* The length of the outermost object that `key` opens: 4 of "host.peak.event" after "device". */
+/* The length of the outermost object that `key` opens: 4 for "host.peak.event" after "device". */
 static size_t object_length(mv_span before, mv_span key)
 {
     size_t length = common_objects(before, key);
@@ -185,7 +185,7 @@ static size_t object_length(mv_span before, mv_span key)
     return length;
 }
 
-/* The members of one object, of which `before` is the last so far. */
+/* The members of one object; `before` is the last one so far. */
 static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
                         const char *separator)
 {
@@ -203,7 +203,7 @@ static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
     put_key(rows->out, before, (mv_span){0}, "");
 }
 
-/* False when a row has objects in it: then names depend on values. */
+/* False if a row contains objects: then names depend on values. */
 static bool make_names(const mv_table *table, member_names *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
@@ -292,7 +292,7 @@ static void put_json_report(mv_rows *rows, const mv_cli *cli)
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
-/* The report's own row has a name as a table, too. */
+/* The name of the report's own row as a table. */
 #define OWN_ROW "report"
 
 static bool is_cell(const mv_field *field)
@@ -300,7 +300,7 @@ static bool is_cell(const mv_field *field)
     return field->key && !field->table;
 }
 
-/* The LIST of a table that a path begins with: its field, and the rest of the path. */
+/* The LIST of a table at the beginning of a path: its field, and the rest of the path. */
 static bool take_step(const mv_table *table, const char *path, uint32_t *field, const char **rest)
 {
     for (*field = 0; *field < table->count; ++*field) {
@@ -315,8 +315,8 @@ static bool take_step(const mv_table *table, const char *path, uint32_t *field, 
     return false;
 }
 
-/* How many of a table's first fields are also in the tables inside of it, to say which row these
- * belong to. A report gives its device only, and only to a table that does not have one. */
+/* The number of leading fields of a table repeated in its nested tables, to identify the parent
+ * row. A report repeats only its device, and only in a table without a device of its own. */
 static uint32_t named_by(const mv_table *table, bool is_top, const mv_table *inner)
 {
     const mv_field *first = &table->fields[0];
@@ -404,7 +404,7 @@ static void put_csv_value(mv_out *out, const mv_value *value)
     }
 }
 
-/* The table at the end of a path; NULL: there is none. */
+/* The table at the end of a path; NULL: none. */
 static const mv_table *table_at(const mv_table *report, const char *path)
 {
     uint32_t field;
@@ -417,7 +417,7 @@ static const mv_table *table_at(const mv_table *report, const char *path)
     return report;
 }
 
-/* Whether the report's own row is a table: it may have nothing but lists. */
+/* Whether the report's own row is a table: it may contain only lists. */
 static bool has_own_row(const mv_table *report)
 {
     for (uint32_t i = 0; i < report->count; i++)
@@ -433,7 +433,7 @@ bool mv_table_has(const mv_table *report, const char *path)
     return *path && table_at(report, path);
 }
 
-/* ", devices, devices.sites": the tables inside of `table`, which `path` leads to. */
+/* ", devices, devices.sites": the nested tables of `table`, which `path` leads to. */
 static void append_paths(const mv_table *table, const char *path, char *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
@@ -463,7 +463,7 @@ static void put_csv_names(mv_out *out, const mv_table *table, uint32_t count, ui
             mv_out_format(out, "%s%s", (*columns)++ ? "," : "", table->fields[i].key);
 }
 
-/* The names of the columns: first those of the outer tables. */
+/* The names of the columns, outer tables first. */
 static void put_csv_head(mv_out *out, const mv_table *report, const char *path)
 {
     const mv_table *table = report, *inner;
@@ -521,7 +521,7 @@ static void add_csv(mv_rows *rows, const mv_value *values)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* Columns of text, in the order of their places; equal ones in that of the fields. */
+/* Text columns, in the order of their places; equal places in the order of fields. */
 static void find_columns(mv_rows *rows)
 {
     mv_sheet *sheet = rows->sheet;
@@ -679,7 +679,7 @@ const char *mv_table_main(const mv_table *report)
     return report->main ? report->main : OWN_ROW;
 }
 
-/* What --table names, else the main table; "" for the report's own row. */
+/* The table in --table, else the main table; "" for the report's own row. */
 static const char *path_of(const mv_options *options, const mv_table *report)
 {
     const char *path = options->table ? options->table : mv_table_main(report);

@@ -6,7 +6,7 @@
 
 #include "base/numbers.h"
 
-/* A terminal that is smaller than this is treated as one of this size: nothing could be read. */
+/* A smaller terminal is treated as one of this size: text would be unreadable. */
 #define LEAST_COLUMNS 40
 #define LEAST_ROWS    10
 

@@ -1,4 +1,4 @@
-/* The terminal that results go to. */
+/* The terminal for results. */
 #ifndef MV_TERMINAL_H
 #define MV_TERMINAL_H
 
@@ -8,7 +8,7 @@ typedef struct {
     uint32_t columns, rows; /* 0: not known */
 } mv_terminal;
 
-/* The size in COLUMNS and LINES; else that of the terminal, if standard output is one. */
+/* The size in COLUMNS and LINES; else the terminal's size, if standard output is one. */
 mv_terminal mv_terminal_find(void);
 
 #endif

@@ -38,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static void add_header(mv_serve_answer *ou
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
-/* Begins a body that is written with site->out. False: no memory. */
+/* Begins a body that is written with site->out. False: out of memory. */
 static bool begin_text(mv_serve_site *site, char **bytes, size_t *length)
 {
     *bytes = NULL;
@@ -55,7 +55,7 @@ static void end_text(mv_serve_site *site, mv_serve_answer *out, char **bytes, si
     is_whole = fclose(site->out.sink.file) == 0 && !site->out.sink.failed;
     if (!is_whole) {
         free(*bytes);
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
         return;
     }
     out->bytes = (mv_span){(const uint8_t *)*bytes, *length};
@@ -86,7 +86,7 @@ static void answer_list(mv_serve_site *site, mv_serve_answer *out)
     mv_arena_init(&arena, site->budget);
     if (mv_shelf_look(site->shelf, &arena, &list, &err) != MV_OK ||
         !begin_text(site, &bytes, &length)) {
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
     } else {
         out->type = "application/json";
         mv_out_words(&site->out, "{\"host\":");
@@ -109,7 +109,7 @@ static void answer_progress(mv_serve_site *site, double progress, mv_serve_answe
     char *bytes;
 
     if (!begin_text(site, &bytes, &length)) {
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
         return;
     }
     out->status = 202;
@@ -118,14 +118,14 @@ static void answer_progress(mv_serve_site *site, double progress, mv_serve_answe
     end_text(site, out, &bytes, &length);
 }
 
-/* One line of why a file cannot be sent. */
+/* One line with the reason why a file cannot be sent. */
 static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *out)
 {
     size_t length;
     char *bytes;
 
     if (!begin_text(site, &bytes, &length)) {
-        say(out, 503, "memory is out\n");
+        say(out, 503, "out of memory\n");
         return;
     }
     say(out, 422, "");
@@ -136,8 +136,8 @@ static void answer_why(mv_serve_site *site, const char *why, mv_serve_answer *ou
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-/* The name that a download gets (RFC 8187): every byte but letters, digits and a few signs as %NN.
- */
+/* The file name of a download (RFC 8187): every byte except letters, digits and a few signs as
+ * %NN. */
 static void name_download(mv_serve_answer *out, const char *path)
 {
     static const char kept[] = "._-";
@@ -190,7 +190,7 @@ static void answer_file(mv_serve_site *site, const mv_serve_request *request,
         mv_shelf_original(site->shelf, ask->file, ask->version, &file);
     switch (file.state) {
     case MV_SHELF_ABSENT:
-        say(out, 410, "the file is not there any more\n");
+        say(out, 410, "the file no longer exists\n");
         break;
     case MV_SHELF_STALE:
         say(out, 409, "the file has changed since it was listed\n");
@@ -219,7 +219,7 @@ static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serv
         return;
     }
     if (ask.status == 405) {
-        say(out, 405, "only GET and HEAD\n");
+        say(out, 405, "only GET and HEAD are allowed\n");
         add_header(out, "Allow", "GET, HEAD");
         return;
     }
@@ -241,8 +241,8 @@ static void answer(mv_serve_site *site, const mv_serve_request *request, mv_serv
     }
 }
 
-/* The page says itself what it may do (web/make_page.py), except for this one: a frame is what
- * a page has no word on. What is no page may do nothing, should a browser show it as one. */
+/* The page contains its own policy (web/make_page.py), except for framing, which a page cannot
+ * restrict. Other contents are denied everything, in case a browser shows them as a page. */
 void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
                           mv_serve_answer *out)
 {

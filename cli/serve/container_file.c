@@ -13,7 +13,7 @@
 
 /* ---- a container already ----------------------------------------------------------------- */
 
-/* What a running capture has written is none yet. */
+/* The output of a running capture is not a container yet. */
 static bool is_container(mv_budget *budget, const char *path)
 {
     mv_err ignored = {0};

@@ -7,7 +7,7 @@ mv_code mv_server_open(mv_arena *arena, uint16_t *port, mv_server **out, mv_err 
     *out = NULL;
     return mv_fail(err, MV_IO, MV_NO_OFFSET,
                    "this memviz was built without libmicrohttpd: install libmicrohttpd-dev and "
-                   "build again, or see convert IN OUT.html");
+                   "rebuild, or use memviz convert IN OUT.html");
 }
 
 mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err)

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* As the kernel numbers them. */
+/* Numbered as in the kernel. */
 enum { ESTABLISHED = 1, TIME_WAIT = 6, LISTEN = 10 };
 
 /* ---- the kernel's answer about one connection ---------------------------------------------- */
@@ -27,7 +27,7 @@ typedef struct {
     };
 } reply;
 
-/* Answers are there as soon as a question is sent. */
+/* Answers are available as soon as a question is sent. */
 static bool receive(const mv_peers *peers, reply *r)
 {
     ssize_t got;
@@ -41,7 +41,7 @@ static bool receive(const mv_peers *peers, reply *r)
                                                                          : sizeof r->socket));
 }
 
-/* About the socket at 127.0.0.1:`from` whose other end is `there`:`to`. */
+/* The socket at 127.0.0.1:`from` whose other end is `there`:`to`. */
 static bool ask(mv_peers *peers, uint16_t from, uint32_t there, uint16_t to, reply *r)
 {
     question q = {.head = {.nlmsg_len = sizeof q,
@@ -68,8 +68,8 @@ void mv_peers_open(mv_peers *peers, uint16_t port)
 
     *peers = (mv_peers){.port = port};
     peers->kernel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    /* A kernel that cannot tell of TCP says that there is no such socket: not of one that listens.
-     */
+    /* A kernel without TCP diagnostics reports that the socket does not exist, even for a listening
+     * one. */
     if (!ask(peers, port, INADDR_ANY, 0, &r) || r.head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
         r.socket.idiag_state != LISTEN)
         mv_peers_close(peers);
@@ -90,7 +90,7 @@ mv_peer_state mv_peers_ask(mv_peers *peers, uint16_t from, uint32_t *owner)
         return MV_PEER_UNKNOWN;
     if (r.head.nlmsg_type == NLMSG_ERROR)
         return r.failure.error == -ENOENT ? MV_PEER_GONE : MV_PEER_UNKNOWN;
-    /* In place of a connection that is gone the kernel names who listens on its port. */
+    /* For a closed connection the kernel returns the listener on its port. */
     if (r.socket.idiag_state == LISTEN || r.socket.idiag_state == TIME_WAIT)
         return MV_PEER_GONE;
     *owner = r.socket.idiag_uid;

@@ -5,7 +5,7 @@
 
 /* ---- who asks ---------------------------------------------------------------------------- */
 
-/* In a time that does not depend on where they differ. */
+/* In constant time, wherever they differ. */
 static bool is_token(const char *text, const char *token)
 {
     unsigned char difference = 0;
@@ -33,7 +33,7 @@ static bool is_this_machine(const char *host)
     return false;
 }
 
-/* A page of this machine asks, or a client that is no browser. */
+/* The request comes from a page of this machine, or a client other than a browser. */
 static bool is_own_page(const char *origin)
 {
     static const char scheme[] = "http://";
@@ -44,7 +44,7 @@ static bool is_own_page(const char *origin)
 
 /* ---- what ---------------------------------------------------------------------------------- */
 
-/* A number in its only form, without leading zeros, and what follows it. */
+/* A number in canonical form, without leading zeros, and the rest of the text. */
 static const char *take_number(const char *text, unsigned base, uint64_t most, uint64_t *out)
 {
     static const char digits[] = "0123456789abcdef";

@@ -17,7 +17,7 @@ static mv_span after(mv_span text, const uint8_t *at)
     return (mv_span){at, text.length - (uint64_t)(at - text.data)};
 }
 
-/* The end of the only `word` in the text; NULL: there is none, or more than one. */
+/* The end of the only `word` in the text; NULL: none, or more than one. */
 static const uint8_t *find_one(mv_span text, const char *word)
 {
     const uint8_t *at = find(text, word);
@@ -44,7 +44,7 @@ mv_code mv_served_page_make(mv_arena *arena, mv_span page, mv_span *out, mv_err 
     if (!policy || !place || !end || !script || script < end || place < end ||
         find((mv_span){policy, (uint64_t)(end - policy)}, "connect-src"))
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
-                       "memviz.html is not the page of this program: scripts/web makes it");
+                       "memviz.html is not this version's page: build it with scripts/web");
     copy = mv_arena_push(arena, length, 1);
     if (!copy)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");

@@ -1,5 +1,5 @@
-/* memviz.html as `serve` sends it. By itself the page may connect to nothing; here it may to the
- * address that it came from, and is told so by an element "served" (web/served.js). */
+/* memviz.html as `serve` sends it. The page itself may connect to nothing; the served page may
+ * connect to its own address, and learns that from an element "served" (web/served.js). */
 #ifndef MV_SERVED_PAGE_H
 #define MV_SERVED_PAGE_H
 
@@ -7,8 +7,8 @@
 #include "base/cursor.h"
 #include "base/err.h"
 
-/* MV_FORMAT when the page is not what it has to be: one policy in its head, before any script, that
- * begins with default-src 'none' and says nothing of connections, and one place for a snapshot. */
+/* MV_FORMAT if the page is not as expected: one policy in its head, before any script, that begins
+ * with default-src 'none' and does not mention connections, and one place for a snapshot. */
 mv_code mv_served_page_make(mv_arena *arena, mv_span page, mv_span *out, mv_err *err);
 
 #endif

@@ -17,7 +17,7 @@ enum {
     MOST_CONNECTIONS = 64,
     SECONDS_OF_SILENCE = 30,
     BYTES_OF_CONNECTION = 32 << 10, /* half of them for a request's headers */
-    BYTES_OF_FILE = 64 << 10        /* that are read at once */
+    BYTES_OF_FILE = 64 << 10        /* read at once */
 };
 
 static const char library[] = "libmicrohttpd.so.12";
@@ -56,21 +56,21 @@ static mv_code load(mv_server *server, mv_err *err)
     if (is_whole)
         return MV_OK;
     return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                   "serve needs libmicrohttpd (%s): apt-get install libmicrohttpd12, or see "
+                   "serve needs libmicrohttpd (%s): apt-get install libmicrohttpd12, or use memviz "
                    "convert IN OUT.html",
                    library);
 }
 
 /* ---- requests ---------------------------------------------------------------------------- */
 
-/* A part of a file that is being sent. */
+/* A file range being sent. */
 typedef struct {
     int fd;
     uint64_t first;
 } sent_file;
 
-/* A file that has become shorter meanwhile ends the connection: what was promised cannot be sent.
- * libmicrohttpd's own way, sendfile(2), would wait for the rest, and use all of a processor. */
+/* A file that became shorter during the transfer ends the connection: the promised bytes cannot be
+ * sent. libmicrohttpd's own sendfile(2) would wait for the rest, and use a whole processor. */
 static ssize_t read_file(void *user, uint64_t at, char *bytes, size_t room)
 {
     const sent_file *file = user;
@@ -88,7 +88,7 @@ static void end_file(void *user)
     free(user);
 }
 
-/* Closes the file, now or when it has been sent. */
+/* Closes the file, now or after it was sent. */
 static struct MHD_Response *response_of_file(const mv_server *server, const mv_serve_answer *answer)
 {
     sent_file *file = malloc(sizeof *file);
@@ -177,7 +177,7 @@ static enum MHD_Result answer_request(void *user, struct MHD_Connection *connect
     return result;
 }
 
-/* Others than this user can reach 127.0.0.1: they get no connection, and so take none away. */
+/* Other users can reach 127.0.0.1: their connections are refused, so they cannot use them up. */
 static enum MHD_Result admit(void *user, const struct sockaddr *address, socklen_t length)
 {
     mv_server *server = user;
@@ -189,14 +189,14 @@ static enum MHD_Result admit(void *user, const struct sockaddr *address, socklen
     return mv_peer_is_foreign(&server->peers, &from) ? MHD_NO : MHD_YES;
 }
 
-/* Paths have one form: %2e is no dot. */
+/* Paths have one form: %2e is not a dot. */
 static size_t leave_escapes(void *user, struct MHD_Connection *connection, char *text)
 {
     (void)user, (void)connection;
     return strlen(text);
 }
 
-/* libmicrohttpd asks for memory before each wait, and at once again when there is none. */
+/* libmicrohttpd requests memory before each wait, and again at once if there is none. */
 static void take_breath(void *user, const char *message, va_list args)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -208,7 +208,7 @@ static void take_breath(void *user, const char *message, va_list args)
 
 /* ---- start and stop ---------------------------------------------------------------------- */
 
-/* A listening socket of this machine alone; -1, with errno, when the port cannot be had. */
+/* A listening socket of this machine alone; -1, with errno, if the port is not available. */
 static int listen_here(uint16_t *port)
 {
     struct sockaddr_in address = {
@@ -218,7 +218,7 @@ static int listen_here(uint16_t *port)
 
     if (fd < 0)
         return -1;
-    /* A port of a server that has ended a moment ago can be had again. */
+    /* The port of a server that ended a moment ago can be reused. */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, SOMAXCONN) != 0 ||
         getsockname(fd, (struct sockaddr *)&address, &length) != 0) {

@@ -16,7 +16,7 @@
 #include "cli/input/folder_files.h"
 #include "cli/serve/container_file.h"
 
-enum { MOST_MADE = 256 /* containers: each takes a descriptor */ };
+enum { MOST_MADE = 256 /* containers: each uses a descriptor */ };
 
 typedef enum { NOT_MADE, ASKED, MADE, FAILED } stage;
 
@@ -24,16 +24,16 @@ typedef struct {
     char *path; /* [room] */
     size_t room;
     uint64_t hash; /* of the path */
-    uint32_t next; /* row + 1 of the same place of by_path; 0: none */
+    uint32_t next; /* row + 1 with the same hash in by_path; 0: none */
     uint32_t root; /* the first path of the command line that led to it */
     bool is_named; /* on the command line itself */
-    bool is_there; /* at the last look */
+    bool is_there; /* at the last scan */
     bool is_snapshot;
     uint64_t bytes, version;
     int64_t modified_ms;
     /* Under the lock: */
     stage stage;
-    uint64_t asked;              /* the shelf's clock when it was last asked for */
+    uint64_t asked;              /* the shelf's clock at its last request */
     mv_container_file container; /* of MADE */
     char why[MV_ERR_TEXT + 32];  /* of FAILED */
 } row;
@@ -45,16 +45,16 @@ struct mv_shelf {
     uint32_t path_count;
     row *rows; /* [MV_SHELF_MOST] */
     uint32_t count;
-    uint32_t by_path[MV_SHELF_MOST]; /* row + 1 of the first one there; 0: none */
+    uint32_t by_path[MV_SHELF_MOST]; /* row + 1 of the first entry; 0: none */
     uint32_t left_out;
-    uint32_t next_gone; /* of this look: rows before are no longer asked whether they are free */
+    uint32_t next_gone; /* for this scan: earlier rows are not checked again for being free */
     uint64_t most_kept;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wanted;
     bool ends;                    /* under the lock */
     uint64_t clock;               /* likewise */
-    _Atomic uint32_t thousandths; /* of the conversion that runs */
+    _Atomic uint32_t thousandths; /* of the running conversion */
     _Atomic uint32_t running;     /* its row */
 };
 
@@ -67,7 +67,7 @@ static void drop(row *r)
     r->stage = NOT_MADE;
 }
 
-/* Drops what was asked for longest ago until the rest is within the bounds. */
+/* Evicts the least recently requested containers until the rest is within the bounds. */
 static void keep_bounds(mv_shelf *shelf, const row *newest)
 {
     for (;;) {
@@ -111,7 +111,7 @@ static void explain(const mv_err *err, char *why, size_t size)
     snprintf(why, size, "%s%s", place, mv_err_text(err, text));
 }
 
-/* The row that was asked for first; NULL: none. */
+/* The row with the oldest request; NULL: none. */
 static row *next_asked(mv_shelf *shelf)
 {
     row *first = NULL;
@@ -122,7 +122,7 @@ static row *next_asked(mv_shelf *shelf)
     return first;
 }
 
-/* Under the lock, but for the conversion itself. */
+/* Under the lock, except for the conversion itself. */
 static void make(mv_shelf *shelf, row *r)
 {
     uint64_t version = r->version;
@@ -186,7 +186,7 @@ static void unlink_row(mv_shelf *shelf, const row *r)
         }
 }
 
-/* Whether another file may have the row: this one is gone, and the thread does not need it. */
+/* Whether another file may reuse the row: its file is gone, and the thread does not need it. */
 static bool is_free(mv_shelf *shelf, const row *r)
 {
     struct stat st;
@@ -196,7 +196,7 @@ static bool is_free(mv_shelf *shelf, const row *r)
            (stat(r->path, &st) != 0 || !S_ISREG(st.st_mode));
 }
 
-/* A row for one more file: a new one, else that of a file that is gone. NULL: there is none. */
+/* A row for one more file: a new one, else the row of a deleted file. NULL: none. */
 static row *next_row(mv_shelf *shelf)
 {
     if (shelf->count < MV_SHELF_MOST)
@@ -209,7 +209,7 @@ static row *next_row(mv_shelf *shelf)
     return NULL;
 }
 
-/* Texts are used again, so that names which come and go take no more and more memory. */
+/* Texts are reused, so that changing names do not use more and more memory. */
 static bool set_path(mv_shelf *shelf, row *r, const char *path)
 {
     size_t length = strlen(path), room = 64;
@@ -310,7 +310,7 @@ static void look_into(mv_shelf *shelf, const char *folder, uint32_t root)
     closedir(dir);
 }
 
-/* The folder that all rows are in is no part of their names. */
+/* A folder common to all rows is not part of their names. */
 static void shorten_names(mv_shelf_list *list)
 {
     const char *first = list->count ? list->files[0].name : "";
@@ -337,7 +337,7 @@ static int compare(const void *a, const void *b, const void *context)
     return of_x != of_y ? (of_x < of_y ? -1 : 1) : strverscmp(x->name, y->name);
 }
 
-/* Named files come first: what is in folders may be too many. Under the lock. */
+/* Named files come first: folders may contain too many. Under the lock. */
 static void look_everywhere(mv_shelf *shelf)
 {
     struct stat st;
@@ -377,7 +377,7 @@ mv_code mv_shelf_look(mv_shelf *shelf, mv_arena *arena, mv_shelf_list *out, mv_e
 
 /* ---- one file ---------------------------------------------------------------------------- */
 
-/* The row, if the file is that version now; else NULL, and `out` says why. */
+/* The row, if the file still has that version; else NULL, with the reason in `out`. */
 static row *find_version(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out)
 {
     row *r = id < shelf->count ? &shelf->rows[id] : NULL;

@@ -1,13 +1,13 @@
 """RMM's blocks as a heap: memviz run -- python train.py, then --level rmm.
 
-rmm.mr.set_current_device_resource(told(rmm.mr.get_current_device_resource()))"""
+rmm.mr.set_current_device_resource(registered(rmm.mr.get_current_device_resource()))"""
 
 import memviz
 import rmm
 
 
-def told(resource):
-    """A resource that takes its memory from `resource` and tells memviz."""
+def registered(resource):
+    """A resource that takes its memory from `resource` and registers its blocks with memviz."""
     heap = memviz.heap("rmm")
     if not heap.is_recorded:  # not under memviz run
         return resource

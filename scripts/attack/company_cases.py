@@ -54,7 +54,7 @@ PLAIN, PROCESSES, SIGNALS, THREADS = "Plain", "Processes and ends", "Signals and
 LIMITS, FILTERS, MALLOC, LOADER = "Limits, roots, users", "Filters on system calls", "Allocators", "The loader"
 TOOLS, LANGUAGES, OUTPUT = "Tools around it", "Other languages", "Where the recording goes"
 LIB = "/usr/lib/x86_64-linux-gnu"
-UNSEEN = "nothing was recorded.*: "
+UNSEEN = "(nothing was recorded.*|recorded nothing): "
 
 guest(PLAIN, "calls", "go 2000")
 guest(PLAIN, "no calls at all", "say nothing", why=UNSEEN + "no CUDA call")
@@ -171,16 +171,16 @@ guest(FILTERS, "only what a worker needs, by seccomp", "go 3 worker_filter sysca
 guest(FILTERS, "what a browser leaves to a page", "go 3 renderer_filter threads 10 go 20000", timed=False)
 guest(FILTERS, "a filter, then more than was set aside", "go 3 worker_filter syscall go 1000000", timed=False,
       why="stopped.*filter", complete=False, cheap=False, modes=["all"])
-guest(FILTERS, "a filter, then children", "go 3 kill_on 257 forks 3", timed=False, complete=False, why="nothing was recorded.*filter")
+guest(FILTERS, "a filter, then children", "go 3 kill_on 257 forks 3", timed=False, complete=False, why="recorded nothing.*filter")
 guest(FILTERS, "strict", "go 3 strict go 20000 count exit_strictly", timed=False, complete=False, why="stopped.*not permitted")
 case(FILTERS, "a filter of the program's parent", "{b}/guest kill_on 285 exec_self go+5", timed=False, cheap=True,
-     why="nothing was recorded.*filter", modes=["all"])
+     why="recorded nothing.*filter", modes=["all"])
 SERVICE = "systemd-run -q --wait --pipe -p SystemCallFilter=@system-service "
 case(FILTERS, "a service that the program asks for", SERVICE + "{b}/guest go 5", needs=["/run/systemd/system"],
      why=UNSEEN)
 case(FILTERS, "as a service (SystemCallFilter)",
      "sh -c '" + SERVICE + "$(env | sed -n \"s/^\\(LD_PRELOAD\\|MEMVIZ_[A-Z_]*\\)=.*/-E \\1/p\") {b}/guest go 5'",
-     needs=["/run/systemd/system"], why="nothing was recorded.*filter")
+     needs=["/run/systemd/system"], why="recorded nothing.*filter")
 
 preloaded("jemalloc", LIB + "/libjemalloc.so.2")
 preloaded("tcmalloc", LIB + "/libtcmalloc_minimal.so.4")

@@ -51,13 +51,14 @@ LongTest(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ", 2, NULL, "expected a command"},
         {"$MEMVIZ tarce x", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ frobnicate x", 2, NULL, "no command 'frobnicate'"},
-        {"$MEMVIZ ''", 2, NULL, "not an empty word"},
+        {"$MEMVIZ ''", 2, NULL, "not an empty argument"},
         {"$MEMVIZ --jsn", 2, NULL, "expected a command or a file before '--jsn'"},
         {"$MEMVIZ trace", 2, NULL, "memviz: trace: expected FILE"},
-        {"$MEMVIZ trace a b", 2, NULL, "trace takes one file, not 'b' as well: memviz FILE..."},
+        {"$MEMVIZ trace a b", 2, NULL, "trace takes one file, so 'b' is too many: memviz FILE..."},
         {"$MEMVIZ diff a b c", 2, NULL, "unexpected argument 'c'"},
         {"$MEMVIZ convert a", 2, NULL, "convert: expected IN OUT"},
-        {"$MEMVIZ convert a b.bin -o c.bin", 2, NULL, "OUT is named twice: b.bin, and c.bin by -o"},
+        {"$MEMVIZ convert a b.bin -o c.bin", 2, NULL,
+         "OUT is given twice: b.bin, and c.bin with -o"},
         {"$MEMVIZ trace -o b a -o c", 2, NULL, "trace: -o is given twice: b and c"},
         {"$MEMVIZ trace_plot --top 0 a", 2, NULL, "--top 0: expected N, at least 1"},
         {"$MEMVIZ trace_plot --size 99999x9 a", 2, NULL, "expected WxH, each from 1 to 16384"},
@@ -76,16 +77,17 @@ LongTest(cli, wrong_usage_is_told_in_one_line)
         {"$MEMVIZ trace --device cuda:0 a", 2, NULL, "--device cuda:0: expected N, such as 0"},
         {"$MEMVIZ trace --color sometimes a", 2, NULL, "one of: auto always never"},
         {"$MEMVIZ trace --frames some a", 2, NULL, "one of: user all"},
-        {"$MEMVIZ leaks --fail-on 'peak>1G' a", 2, NULL, "not something that leaks finds"},
-        {"$MEMVIZ trace --from noon a", 2, NULL, "'noon' is not a valid --from: an event number"},
-        {"$MEMVIZ leaks --to -1 a", 2, NULL, "'-1' is not a valid --to: an event number"},
+        {"$MEMVIZ leaks --fail-on 'peak>1G' a", 2, NULL, "not a gate of leaks"},
+        {"$MEMVIZ trace --from noon a", 2, NULL,
+         "'noon' is not a valid --from: expected an event number"},
+        {"$MEMVIZ leaks --to -1 a", 2, NULL, "'-1' is not a valid --to: expected an event number"},
         {"$MEMVIZ peak --at -1 a", 2, NULL, "'-1' is not a valid --at: peak, reserved-peak"},
         {"$MEMVIZ peak --at oom#0 a", 2, NULL, "'oom#0' is not a valid --at"},
         {"$MEMVIZ peak --at @ a", 2, NULL, "'@' is not a valid --at"},
         {"$MEMVIZ trace --max-memory 4Q a", 2, NULL, "--max-memory 4Q: expected SIZE"},
         {"$MEMVIZ trace --max-memory 0 a", 2, NULL, "--max-memory 0: expected SIZE"},
         {"$MEMVIZ whatif --capacity 80 a", 2, NULL, "--capacity 80: expected BYTES with a unit"},
-        {"$MEMVIZ peak --target 1048575 a", 2, NULL, "a number alone is bytes, from 1048576 on"},
+        {"$MEMVIZ peak --target 1048575 a", 2, NULL, "a plain number is bytes, at least 1048576"},
         {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
         {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
     };
@@ -96,14 +98,16 @@ LongTest(cli, output_has_the_ending_of_what_is_written)
 {
     static const expectation wrong[] = {
         {"$MEMVIZ diff a b -o x.html", 2, NULL,
-         "diff: x.html: diff writes .svg, .png, .folded; text goes to another name"},
-        {"$MEMVIZ diff a b --json -o x.svg", 2, NULL, "x.svg: --json is written, which .svg is no"},
+         "diff: x.html: diff writes .svg, .png, .folded; choose another name for text"},
+        {"$MEMVIZ diff a b --json -o x.svg", 2, NULL,
+         "x.svg: the output is --json, which does not match .svg"},
         {"$MEMVIZ peak a -o x.svg", 2, NULL,
-         "peak: x.svg: peak writes no pictures; text goes to another name"},
+         "peak: x.svg: peak writes no pictures; choose another name for text"},
         {"$MEMVIZ dump a -o x.folded", 2, NULL, "x.folded: dump writes no pictures"},
         {"$MEMVIZ peak a -o x.json", 2, NULL, "peak: x.json: add --json"},
         {"$MEMVIZ triage a -o x.csv", 2, NULL, "triage: x.csv: add --csv"},
-        {"$MEMVIZ peak --csv a -o x.json", 2, NULL, "x.json: --csv is written, which .json is no"},
+        {"$MEMVIZ peak --csv a -o x.json", 2, NULL,
+         "x.json: the output is --csv, which does not match .json"},
     };
     static const char *const right[] = {"diff $SNAPS/oom.pickle $SNAPS/oom.pickle -o x.svg",
                                         "peak $SNAPS/oom.pickle -o x.txt",
@@ -270,7 +274,7 @@ LongTest(cli, help_fits_the_terminal)
 Test(cli, help_is_about_the_command)
 {
     cr_expect_null(strstr(mvt_here("$MEMVIZ help peak").out, "--bench"));
-    cr_expect(strstr(mvt_here("$MEMVIZ help view").out, "many to play"));
+    cr_expect(strstr(mvt_here("$MEMVIZ help view").out, "number to play"));
     cr_expect_null(strstr(mvt_here("$MEMVIZ help trace_plot").out, "annotation, forward"));
     cr_expect_null(strstr(mvt_here("$MEMVIZ help lines").out, "by use"));
     cr_expect(strstr(mvt_here("$MEMVIZ help leaks").out, "\n  leak  "));
@@ -432,7 +436,7 @@ LongTest(cli, completed_words_are_taken)
                              option, unit ? (int)(unit - word) : (int)strlen(word), word,
                              c->least_files > 1 ? "c c" : "c");
                 cr_expect(!strstr(t.err, "expected one of") && !strstr(t.err, "no table") &&
-                              !strstr(t.err, "not something"),
+                              !strstr(t.err, "not a gate"),
                           "%s --%s %s: %s", c->name, option, word, t.err);
             }
         }

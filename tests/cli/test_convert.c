@@ -72,7 +72,7 @@ Test(convert, calls_that_the_plain_form_loses_are_told)
     cr_expect_not_null(strstr(r.err, "memviz: x.msgpack: PyTorch's dict has no place for "), "%s",
                        r.err);
     cr_expect_not_null(
-        strstr(r.err, " allocator calls of several rows; without --plain they are kept\n"), "%s",
+        strstr(r.err, " allocator calls with several rows; without --plain they are kept\n"), "%s",
         r.err);
     r = mvt_sh("$MEMVIZ convert -q --plain $SNAPS/oom.pickle x.msgpack;"
                "$MEMVIZ convert --plain x.msgpack y.msgpack >/dev/null;"
@@ -86,8 +86,8 @@ Test(convert, doubts_that_the_plain_form_loses_are_told)
     mvt_run r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/tools/rmm_glued.csv x.msgpack");
 
     cr_expect_eq(r.status, 0);
-    cr_expect(strstr(r.err, ", 4 notes of events that are damaged or missing; without --plain"),
-              "%s", r.err);
+    cr_expect(strstr(r.err, ", 4 notes about damaged or missing events; without --plain"), "%s",
+              r.err);
 }
 
 Test(convert, names_that_say_no_format_are_refused)
@@ -95,8 +95,8 @@ Test(convert, names_that_say_no_format_are_refused)
     static const struct {
         const char *arguments, *why;
     } all[] = {
-        {"$SNAPS/oom.pickle x.pickle", "pickles are only read"},
-        {"$SNAPS/oom.pickle x.pkl", "pickles are only read"},
+        {"$SNAPS/oom.pickle x.pickle", "pickles can be read but not written"},
+        {"$SNAPS/oom.pickle x.pkl", "pickles can be read but not written"},
         {"$SNAPS/oom.pickle x.json", "must end in .bin, .msgpack or .html"},
         {"$SNAPS/oom.pickle .bin", "must end in .bin, .msgpack or .html"},
         {"$SNAPS/oom.pickle -", "must end in .bin, .msgpack or .html"},

@@ -184,7 +184,7 @@ Test(gate, each_file_that_fails_is_named)
           "--fail-on reserved: rmm_colons.csv: peak reserved at least 84.0 MiB"}},
         {4,
          "ranks --fail-on oom ../tools/jax.xplane.pb.gz gpt_train.pickle",
-         {"--fail-on oom: jax.xplane.pb.gz: the file does not say whether a request failed"}},
+         {"--fail-on oom: jax.xplane.pb.gz: the file does not record whether a request failed"}},
     };
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -210,24 +210,25 @@ LongTest(gate, what_other_tools_do_not_write_is_not_known)
 {
     static const gate_case cases[] = {
         {4, "--fail-on oom " TOOLS "jax.xplane.pb.gz",
-         "--fail-on oom: device 0: XLA's profiler does not say whether a request failed"},
+         "--fail-on oom: device 0: XLA's profiler does not record whether a request failed"},
         {0, "--fail-on oom,known " TOOLS "jax.xplane.pb.gz", ""},
         {4, "--fail-on fragmented " TOOLS "jax.xplane.pb.gz",
-         "XLA's profiler does not say what was taken from the device"},
+         "XLA's profiler does not record what was taken from the device"},
         {4, "--fail-on unknown " TOOLS "jax.xplane.pb.gz", "--fail-on unknown: "},
-        {4, "--fail-on oom " TOOLS "jax_memory.prof", "JAX's device memory profile does not say"},
-        {4, "--fail-on fragmented " TOOLS "jax_memory.prof", "does not say what was taken"},
+        {4, "--fail-on oom " TOOLS "jax_memory.prof",
+         "JAX's device memory profile does not record"},
+        {4, "--fail-on fragmented " TOOLS "jax_memory.prof", "does not record what was taken"},
         {3, "--fail-on oom " TOOLS "rmm_steps.csv", "1 request failed, the first of 40.0 GiB"},
-        {4, "--fail-on fragmented " TOOLS "rmm_steps.csv", "does not say what was taken"},
+        {4, "--fail-on fragmented " TOOLS "rmm_steps.csv", "does not record what was taken"},
         {0, "--fail-on fragmented,known " TOOLS "rmm_steps.csv", ""},
         {4, "--fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv",
          "peak reserved at least 84.0 MiB; whether it was above 50.0 GiB is unknown: RMM's log"},
         {3, "--fail-on 'reserved>50MiB,known' " TOOLS "rmm_steps.csv", "84.0 MiB, above 50.0 MiB"},
         {0, "--fail-on 'peak>85MiB' " TOOLS "rmm_steps.csv", ""},
-        {4, "stats --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not say"},
-        {4, "peak --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not say"},
+        {4, "stats --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not record"},
+        {4, "peak --fail-on 'reserved>50GiB' " TOOLS "rmm_steps.csv", "does not record"},
         {4, "diff --fail-on 'reserved>0' " TOOLS "rmm_steps.csv " TOOLS "rmm_colons.csv",
-         "does not say"},
+         "does not record"},
         {0}};
 
     check(cases);
@@ -261,12 +262,12 @@ Test(gate, a_bound_that_is_missing_asks_for_quotes)
 {
     static const gate_case cases[] = {
         {2, "peak --fail-on peak>70GiB $SNAPS/mlp_train.pickle",
-         "--fail-on peak: the bound is missing; quote it"},
+         "--fail-on peak: the bound is missing; quote the gate"},
         {2, "peak --fail-on 'peak>' $SNAPS/mlp_train.pickle", "--fail-on 'peak>70GiB'"},
         {2, "diff --fail-on reserved a b", "--fail-on 'reserved>70GiB'"},
         {2, "peak --fail-on 'peak>much' $SNAPS/mlp_train.pickle", "'much' is not a size"},
         {2, "leaks --fail-on 'leak>1' a", "expected one of: leak unknown any"},
-        {2, "leaks --fail-on fire a", "not something that leaks finds"},
+        {2, "leaks --fail-on fire a", "not a gate of leaks"},
         {2, "leaks --fail-on '' a", "expected one of: leak unknown any"},
         {2, "leaks --fail-on known a", "name a gate before it, such as leak,known"},
         {2, "peak --fail-on any a", "expected one of: peak>BYTES reserved>BYTES"},

@@ -133,9 +133,9 @@ Test(memory, options_of_the_text_and_of_pictures_are_told_apart)
     static const struct {
         const char *arguments, *message;
     } all[] = {
-        {"--depth 2 -o x.svg", "leave -o out"},
-        {"--limit 2 -o x.folded", "leave -o out"},
-        {"--csv --table devices.tree -o x.svg", "leave -o out"},
+        {"--depth 2 -o x.svg", "cannot be combined with -o"},
+        {"--limit 2 -o x.folded", "cannot be combined with -o"},
+        {"--csv --table devices.tree -o x.svg", "cannot be combined with -o"},
         {"--theme dark", "--theme is for pictures"},
         {"--depth x", "--depth x: expected N"},
     };

@@ -62,8 +62,9 @@ LongTest(pictures, other_endings_are_refused)
         mvt_run folded = mvt_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.folded", commands[i]);
         mvt_run unnamed = mvt_sh("$MEMVIZ %s - <$SNAPS/two_devices.pickle", commands[i]);
         cr_expect_eq(pdf.status, 2);
-        cr_expect(strstr(pdf.err, is_flame ? "x.pdf: only .folded, .svg, .png and .html are written"
-                                           : "x.pdf: only .svg, .png and .html are written"),
+        cr_expect(strstr(pdf.err, is_flame
+                                      ? "x.pdf: the name must end in .folded, .svg, .png or .html"
+                                      : "x.pdf: the name must end in .svg, .png or .html"),
                   "%s", pdf.err);
         cr_expect_eq(folded.status, is_flame ? 0 : 2, "%s", commands[i]);
         if (i == MV_PICTURE_STACKS) { /* a tree of text */
@@ -71,7 +72,7 @@ LongTest(pictures, other_endings_are_refused)
             continue;
         }
         cr_expect_eq(unnamed.status, 2);
-        cr_expect(strstr(unnamed.err, "say where with -o X.html"), "%s", unnamed.err);
+        cr_expect(strstr(unnamed.err, "name the output with -o X.html"), "%s", unnamed.err);
     }
 }
 

@@ -317,7 +317,7 @@ Test(run, what_cannot_be_finalised_stays)
                          "echo $?; ls | grep -c live; $MEMVIZ dump *.live | grep -c '^mark.*x'");
 
     cr_assert_str_eq(run.out, "3\n1\n1\n", "%s%s", run.out, run.err);
-    cr_assert_not_null(strstr(run.err, "left as it is"), "%s", run.err);
+    cr_assert_not_null(strstr(run.err, "left unchanged"), "%s", run.err);
 }
 
 Test(run, a_folder_with_a_percent_sign_is_only_a_folder)
@@ -414,8 +414,8 @@ Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
            "'s/process [0-9]*/process N/'; "
            "ls",
            0,
-           "memviz: nothing was recorded of process N: its file is empty (no space, "
-           "or emptied by someone)\n5\n");
+           "memviz: process N recorded nothing: its file is empty (no space, "
+           "or another program truncated it)\n5\n");
 }
 
 Test(run, a_program_with_few_open_files_runs_without_being_recorded)
@@ -439,8 +439,8 @@ Test(run, a_file_without_anything_is_removed)
            "dd if=/dev/zero of=$f bs=64k count=128 conv=notrunc 2>/dev/null; done' 2>&1 | "
            "sed 's/process [0-9]*/process N/'; ls",
            0,
-           "memviz: nothing was recorded of process N: its file is empty (no space, "
-           "or emptied by someone)\n");
+           "memviz: process N recorded nothing: its file is empty (no space, "
+           "or another program truncated it)\n");
     expect("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; for f in $MEMVIZ_OUT.*.live; do "
            "dd if=/dev/zero of=$f bs=64k count=1 conv=notrunc 2>/dev/null; done' 2>/dev/null; "
            "ls | sed 's/a.bin.*live/left/'",

@@ -52,9 +52,9 @@ Test(terms, help_prints_all_or_one)
 
 #define HEAD                                                                   \
     "# Glossary\n\n"                                                           \
-    "The words that the reports use. `memviz help terms` prints them, and\n"   \
-    "`memviz help terms TERM` one of them. This page is made from the table\n" \
-    "in `cli/terms.c`: `MV_BLESS=1 test_terms` writes it.\n\n"                 \
+    "Terms used in the reports. `memviz help terms` prints all of them,\n"     \
+    "`memviz help terms TERM` one. This page is generated from the table in\n" \
+    "`cli/terms.c` by `MV_BLESS=1 test_terms`.\n\n"                            \
     "| term | meaning |\n|---|---|\n"
 
 static char *glossary(void)

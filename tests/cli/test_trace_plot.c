@@ -21,10 +21,10 @@ LongTest(trace_plot, wrong_options_are_wrong_usage)
         const char *arguments, *why;
         int status;
     } all[] = {
-        {"$SNAPS/oom.pickle -o x.gif", "x.gif: only .svg, .png and .html are written", 2},
-        {"$SNAPS/oom.pickle -o .svg", ".svg: only .svg, .png and .html are written", 2},
-        {"--json $SNAPS/oom.pickle -o -", "only .svg, .png and .html are written", 2},
-        {"$SNAPS/oom.pickle -o .html", ".html: only .svg, .png and .html are written", 2},
+        {"$SNAPS/oom.pickle -o x.gif", "x.gif: the name must end in .svg, .png or .html", 2},
+        {"$SNAPS/oom.pickle -o .svg", ".svg: the name must end in .svg, .png or .html", 2},
+        {"--json $SNAPS/oom.pickle -o -", "the name must end in .svg, .png or .html", 2},
+        {"$SNAPS/oom.pickle -o .html", ".html: the name must end in .svg, .png or .html", 2},
         {"--size 0x100 $SNAPS/oom.pickle -o x.png", "--size 0x100: expected WxH", 2},
         {"--size 100 $SNAPS/oom.pickle -o x.png", "--size 100: expected WxH", 2},
         {"--size 100x16385 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},

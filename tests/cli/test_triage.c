@@ -240,7 +240,7 @@ LongTest(triage, what_a_user_would_try)
     expect_said("./graphs.pickle", 0, "\nPEAK ");
     expect_said("-q graphs.pickle", 0, "\nPEAK ");
     expect_said("- <graphs.pickle", 0, "\nPEAK ");
-    expect_said("help graphs.pickle", 2, "memviz graphs.pickle says what is wrong in it");
+    expect_said("help graphs.pickle", 2, "is a file, not a command: try memviz graphs.pickle");
     expect_said("show graphs.pickle", 2, "did you mean 'view'?");
     expect_said("plot graphs.pickle", 2, "did you mean 'trace_plot'?");
     expect_said("graph.pickle", 1, "graph.pickle: No such file or directory");

@@ -358,8 +358,8 @@ LongTest(diff, fail_on_grown_gives_status_1)
 /* The buffer of `ring` held half a step: neither its peak nor its need is the run's. */
 LongTest(diff, a_peak_that_may_have_been_earlier_says_so)
 {
-    static const char known[] = "as far as is known", doubt[] = "true peak may be earlier",
-                      ever[] = "was ever needed", shown[] = "the events show to be needed";
+    static const char known[] = "as far as the files show", doubt[] = "true peak may be earlier",
+                      ever[] = "most ever needed", shown[] = "largest need in the events";
     static const struct {
         const char *arguments;
         const char *wanted[3], *unwanted[3];
@@ -390,7 +390,7 @@ LongTest(diff, a_peak_that_may_have_been_earlier_says_so)
  */
 LongTest(diff, what_is_said_is_as_sure_as_the_gate)
 {
-    static const char known[] = "as far as is known";
+    static const char known[] = "as far as the files show";
     static const struct {
         const char *arguments, *doubt; /* NULL: none */
         int status;
@@ -462,14 +462,14 @@ LongTest(diff, a_side_without_memory_of_the_device_is_no_known_zero)
     mvt_run run;
 
     snprintf(files, sizeof files, "gpt_train.pickle %s", idle);
-    expect_gate(4, "has no memory of device 0, and no history of it", files);
+    expect_gate(4, "has no memory on device 0, and no history: whether", files);
     run = mvt_sh("cd $SNAPS; $MEMVIZ diff %s | tr -s '\n ' '  '", files);
-    cr_expect(strstr(run.out, "at the peak, as far as is known"), "%s", run.out);
-    cr_expect(strstr(run.out, "has no memory of device 0, and no history"), "%s", run.out);
+    cr_expect(strstr(run.out, "at the peak, as far as the files show"), "%s", run.out);
+    cr_expect(strstr(run.out, "has no memory on device 0, and no history"), "%s", run.out);
     snprintf(files, sizeof files, "%s gpt_train.pickle --fail-on 'delta>1MiB'", idle);
-    expect_gate(4, "has no memory of device 0", files);
+    expect_gate(4, "has no memory on device 0", files);
     snprintf(files, sizeof files, "%s %s", idle, idle);
-    expect_gate(4, "has no memory of device 0", files);
+    expect_gate(4, "has no memory on device 0", files);
     /* At the end the file lists what there is. */
     snprintf(files, sizeof files, "gpt_train.pickle %s --at end", idle);
     expect_gate(0, "", files);
@@ -483,8 +483,8 @@ Test(diff, an_idle_device_beside_a_complete_history_had_nothing)
     mvt_run run =
         mvt_sh("cd $SNAPS; $MEMVIZ diff two_devices.pickle gpt_train.pickle | tr -s '\n ' '  '");
 
-    cr_expect(strstr(run.out, "gpt_train.pickle has no memory of device 1 "), "%s", run.out);
-    cr_expect(!strstr(run.out, "as far as is known"), "%s", run.out);
+    cr_expect(strstr(run.out, "gpt_train.pickle has no memory on device 1 "), "%s", run.out);
+    cr_expect(!strstr(run.out, "as far as the files show"), "%s", run.out);
     expect_gate(0, "", "two_devices.pickle mlp_train.pickle");
-    expect_gate(4, "ring.pickle has no memory of device 1", "two_devices.pickle ring.pickle");
+    expect_gate(4, "ring.pickle has no memory on device 1", "two_devices.pickle ring.pickle");
 }

@@ -132,12 +132,12 @@ Test(flame, wrong_options_are_wrong_usage)
         const char *command, *err;
         int status;
     } all[] = {
-        {"$MEMVIZ segments - <$SNAPS/oom.pickle", "say where with -o X.html", 2},
-        {"$MEMVIZ memory --size 9x9 $SNAPS/oom.pickle", "say where with -o", 2},
+        {"$MEMVIZ segments - <$SNAPS/oom.pickle", "name the output with -o X.html", 2},
+        {"$MEMVIZ memory --size 9x9 $SNAPS/oom.pickle", "name one with -o", 2},
         {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle",
-         "only .folded, .svg, .png and .html are written", 2},
+         "the name must end in .folded, .svg, .png or .html", 2},
         {"$MEMVIZ segments -o .html $SNAPS/oom.pickle",
-         "only .folded, .svg, .png and .html are written", 2},
+         "the name must end in .folded, .svg, .png or .html", 2},
         {"$MEMVIZ memory --json -o - $SNAPS/oom.pickle", "cannot both", 2},
         {"echo old >x.folded; $MEMVIZ memory -o x.folded --at noon $SNAPS/oom.pickle; "
          "s=$?; cat x.folded; exit $s",

@@ -101,7 +101,7 @@ Test(folder_files, a_command_that_takes_one_file_says_what_takes_a_folder)
               "%s", r.err);
     r = mvt_sh("$MEMVIZ leaks a.pickle b.pickle");
     cr_expect_eq(r.status, 2);
-    cr_expect(strstr(r.err, "leaks takes one file, not 'b.pickle' as well: memviz FILE... and "
+    cr_expect(strstr(r.err, "leaks takes one file, so 'b.pickle' is too many: memviz FILE... and "
                             "memviz ranks FILE... take several"),
               "%s", r.err);
 }

@@ -179,11 +179,11 @@ Test(mcp, wrong_arguments_are_told_and_nothing_is_run)
     } all[] = {
         {"leaks", "{}", "file: expected the path of a snapshot\n"},
         {"leaks", "[]", "arguments: expected an object\n"},
-        {"leaks", "{\"file\":[\"a\"]}", "file: expected a text or a number\n"},
-        {"leaks", "{\"file\":\"a\\u0000b\"}", "file: expected a text or a number\n"},
-        {"leaks", "{\"file\":\"-\"}", "file: standard input has the requests: name a file\n"},
+        {"leaks", "{\"file\":[\"a\"]}", "file: expected a string or a number\n"},
+        {"leaks", "{\"file\":\"a\\u0000b\"}", "file: expected a string or a number\n"},
+        {"leaks", "{\"file\":\"-\"}", "file: standard input carries the requests: name a file\n"},
         {"leaks", "{\"file\":\"a\",\"output\":\"x\"}", "leaks has no argument 'output'\n"},
-        {"leaks", "{\"file\":\"a\",\"limit\":true}", "limit: expected a text or a number\n"},
+        {"leaks", "{\"file\":\"a\",\"limit\":true}", "limit: expected a string or a number\n"},
         {"peak", "{\"file\":\"a\",\"rules\":\"x\"}", "peak has no argument 'rules'\n"},
         {"peak", "{\"file\":\"a\",\"json\":1}", "json: expected true or false\n"},
         {"peak", "{\"file\":\"a\",\"max_bytes\":1}",
@@ -238,7 +238,7 @@ Test(mcp, json_that_is_too_long_is_refused_whole)
 
     memset(text, '1', 30000);
     cr_expect_not_null(strstr(call(&s, "leaks", "{\"file\":\"a\",\"json\":true}", &is_error),
-                              "the JSON has 30000 bytes: ask for less by limit"));
+                              "the JSON is 30000 bytes long: request less with limit"));
     cr_expect(is_error);
     cr_expect_eq(
         strlen(call(&s, "leaks", "{\"file\":\"a\",\"json\":true,\"max_bytes\":40000}", &is_error)),
@@ -445,7 +445,7 @@ Test(mcp, a_request_of_5_mib_is_refused_and_the_next_one_answered)
     cr_expect_eq(r.status, 0);
     cr_expect_str_eq(r.out,
                      "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,\"message\":\""
-                     "a request has at most 4 MiB\"}}\n"
+                     "a request may not exceed 4 MiB\"}}\n"
                      "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 }
 

@@ -105,7 +105,7 @@ class Bench:
 def tables_of(bench, command):
     """The tables of --csv of a command, from its help."""
     text = bench.run(["help", command])[1].decode()
-    found = re.search(r"another one:\n(.*?)\n\n", text + "\n\n", re.S)
+    found = re.search(r"another:\n(.*?)\n\n", text + "\n\n", re.S)
     return re.findall(r"[a-z_.]+", found[1]) if found else []
 
 

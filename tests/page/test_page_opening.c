@@ -107,7 +107,8 @@ Test(page, a_filter_longer_than_the_search_is_refused)
                        "$(printf '%%02048d' 0); test $? = 1 && test ! -e x.html");
 
     cr_expect_eq(r.status, 0, "%s", r.err);
-    cr_expect_not_null(strstr(r.err, "--filter is longer than the page's search, 2047"));
+    cr_expect_not_null(
+        strstr(r.err, "--filter is too long for the page's search (at most 2047 bytes)"));
 }
 
 Test(page, reports_what_it_holds)
@@ -134,7 +135,8 @@ Test(page, wrong_options_are_wrong_usage)
         {"trace_plot --at peak $SNAPS/oom.pickle -o x.html", "--at names a moment", 2},
         {"segment_plot --view segments --at peak $SNAPS/oom.pickle", "--at names a moment", 2},
         {"segment_plot - <$SNAPS/oom.pickle", "standard input has no name", 2},
-        {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: name blocks", 2},
+        {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: select blocks",
+         2},
         {"trace_plot --filter 'size>' $SNAPS/oom.pickle", "--filter: ", 2},
         {"memory --at noon $SNAPS/oom.pickle -o x.html", "'noon' is not a valid --at", 2},
         {"segments --from 7 --to 7 $SNAPS/oom.pickle -o no/x.html", "", 1},

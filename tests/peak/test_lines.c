@@ -177,7 +177,7 @@ LongTest(lines, source_of_another_version_is_shown_with_a_warning)
     snprintf(command, sizeof command, THAT "cp that.py train.py; %s", lines);
     expect_warning(command, NULL);
     snprintf(command, sizeof command, "cp $SNAPS/train.py .; %s", lines);
-    expect_warning(command, "train.py: the source is of another version: line 62, which ran, is "
+    expect_warning(command, "train.py: the source is another version: line 62, which ran, is "
                             "not in forward()");
     snprintf(command, sizeof command, THAT "head -n 60 that.py >train.py; %s", lines);
     expect_warning(command, "it has 60 lines, and line 75 ran");

@@ -108,14 +108,13 @@ static void expect_out(const char *command, const char *const *lines, size_t cou
 
 Test(captured, info_says_what_was_captured_and_lost)
 {
-    EXPECT_OUT("info",
-               "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended: in\n",
+    EXPECT_OUT("info", "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended:\n",
                "stacks        python, Python 3.8.10", "device 1 is the CPU",
-               "API calls     3, of which 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
+               "API calls     3, 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
                "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete",
                "heaps         pool: 3 allocations, 2.00 MiB held, 2.00 MiB at the peak\n",
                "1 free of a block that it did not have, 1 block allocated where\n",
-               "1 free of an address that is in no heap");
+               "1 free of an address outside all heaps");
 }
 
 /* "history none" alone was all that was said of a program without PyTorch. */
@@ -221,17 +220,16 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
 
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_expect(
-        strstr(
-            r.err,
-            " allocator calls of several rows, 3 API calls, 5 calls of heaps, 13 facts; without"),
+        strstr(r.err,
+               " allocator calls with several rows, 3 API calls, 5 heap calls, 13 facts; without"),
         "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
     r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA
                "/corpus/reports/calls_without_end.bin x.msgpack");
     cr_expect_eq(r.status, 0, "numbers of calls are no rows: %s", r.err);
     r = mvt_sh("$MEMVIZ convert --plain " MV_TESTDATA "/captures/heap_pool.bin x.msgpack");
-    cr_expect(strstr(r.err, "no place for 3 API calls, 60 calls of heaps, 15 samples, 12 facts;"),
-              "%s", r.err);
+    cr_expect(strstr(r.err, "no place for 3 API calls, 60 heap calls, 15 samples, 12 facts;"), "%s",
+              r.err);
     r = mvt_sh("$MEMVIZ convert -q --plain %s x.msgpack", path);
     cr_expect_str_eq(r.err, "");
 }

@@ -190,7 +190,7 @@ LongTest(peak_report, exit_statuses_are_those_of_the_contract)
          "peak allocated 1239841792 B, above 1239841791 B", 3},
         {"$MEMVIZ peak --at end --fail-on 'peak>1GiB' $SNAPS/gpt_train.pickle",
          "peak allocated 1.15 GiB, above 1.00 GiB", 3},
-        {"$MEMVIZ peak --fail-on leak $SNAPS/gpt_train.pickle", "not something that peak finds", 2},
+        {"$MEMVIZ peak --fail-on leak $SNAPS/gpt_train.pickle", "not a gate of peak", 2},
         {"$MEMVIZ peak --target much $SNAPS/gpt_train.pickle", "--target much: expected SIZE", 2},
         {"$MEMVIZ peak --at noon $SNAPS/gpt_train.pickle", "'noon' is not a valid --at", 2},
         {"$MEMVIZ peak --at oom $SNAPS/gpt_train.pickle", "no such out-of-memory event", 1},

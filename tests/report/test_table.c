@@ -379,9 +379,9 @@ Test(table, wrong_usage_of_csv)
     static const struct {
         const char *arguments, *message;
     } all[] = {
-        {"peak --csv --json x", "--csv and --json exclude each other"},
-        {"peak --table sites x", "--table is for --csv"},
-        {"peak --csv --table nope x", "no table 'nope'; there are: report, sites, "},
+        {"peak --csv --json x", "--csv and --json cannot be combined"},
+        {"peak --table sites x", "--table needs --csv"},
+        {"peak --csv --table nope x", "no table 'nope'; expected one of: report, sites, "},
         {"export --csv x", "option --csv does not apply here"},
     };
 

@@ -153,8 +153,9 @@ LongTest(viewer, wrong_options_are_refused)
                   "$MEMVIZ view --headless --shot x.png cut",
                   1, "memviz: cut: byte ");
     check_refusal("$MEMVIZ view --headless", 2, "expected FILE");
-    check_refusal("$MEMVIZ view --headless $SNAPS/graphs.pickle", 2, "say what it is for");
-    check_refusal("$MEMVIZ view --headless --shot x.jpg $SNAPS/graphs.pickle", 2, "name it .png");
+    check_refusal("$MEMVIZ view --headless $SNAPS/graphs.pickle", 2, "needs --shot X.png");
+    check_refusal("$MEMVIZ view --headless --shot x.jpg $SNAPS/graphs.pickle", 2,
+                  "must end in .png");
     check_refusal("$MEMVIZ view --bench panzoom x", 2, "need --headless");
     check_refusal("$MEMVIZ view --headless --bench walk x", 2, "one of: panzoom");
     check_refusal("$MEMVIZ view --headless --bench panzoom --frames 0 x", 2, "--frames 0");
@@ -163,7 +164,7 @@ LongTest(viewer, wrong_options_are_refused)
                   "gpt_train.pickle: no device 7; the file contains device 0 alone");
     check_refusal("$MEMVIZ view --scale 9 x", 2, "--scale 9: expected FACTOR");
     check_refusal("$MEMVIZ view --mem lots x", 2, "--mem lots: expected SIZE");
-    check_refusal("$MEMVIZ view - x", 2, "standard input is read alone");
+    check_refusal("$MEMVIZ view - x", 2, "standard input must be the only file");
     check_refusal("$MEMVIZ view --headless --shot /nowhere/x.png $SNAPS/gpt_train.pickle", 1,
                   "/nowhere/x.png");
 }

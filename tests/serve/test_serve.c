@@ -553,7 +553,8 @@ Test(serve, what_cannot_be_served_is_said)
     expect_err("mkfifo p; $MEMVIZ serve p", 1, "p: neither a file nor a folder");
     expect_err("$MEMVIZ serve --port 65536 .", 2, "--port 65536");
     expect_err("MEMVIZ_PAGE=no.html $MEMVIZ serve .", 1, "no.html: No such file");
-    expect_err("echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1, "is not the page");
+    expect_err("echo x >x.html; MEMVIZ_PAGE=x.html $MEMVIZ serve .", 1,
+               "is not this version's page");
     snprintf(command, sizeof command, "$MEMVIZ serve --port %u .", server.port);
     expect_err(command, 1, "of 127.0.0.1: Address already in use");
     expect_err("echo >libmicrohttpd.so.12; LD_LIBRARY_PATH=. $MEMVIZ serve .", 1,

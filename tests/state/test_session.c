@@ -440,7 +440,7 @@ Test(session, the_program_opens_no_pipe_that_one_names)
                          "$MEMVIZ view --headless --shot x.png --session s");
 
     cr_assert_eq(run.status, 1);
-    cr_assert(strstr(run.err, "p is no file on a disk"), "%s", run.err);
+    cr_assert(strstr(run.err, "p is not a file on disk"), "%s", run.err);
 }
 
 /* The first line tells, not the name; a path that is open already is not read again. */
@@ -463,7 +463,7 @@ LongTest(session, the_program_opens_one_as_a_file)
     run = mvt_sh("printf 'memviz session 1\\nend\\n' > x; $MEMVIZ view --headless --shot y.png x "
                  "$SNAPS/oom.pickle");
     cr_assert_eq(run.status, 2, "%s", run.err);
-    cr_assert(strstr(run.err, "a session is read alone"), "%s", run.err);
+    cr_assert(strstr(run.err, "a session must be the only file"), "%s", run.err);
     run = mvt_sh("printf 'memviz session 2\\nend\\n' > x; $MEMVIZ view --headless --shot y.png x");
     cr_assert_eq(run.status, 1);
     cr_assert(strstr(run.err, "x: byte 0") && strstr(run.err, "first line"), "%s", run.err);

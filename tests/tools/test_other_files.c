@@ -232,7 +232,7 @@ Test(other_files, a_peak_before_the_profile_is_a_bound)
                  MV_TESTDATA);
     cr_expect_eq(run.status, 3);
     cr_expect(strstr(run.out, "4.00 GiB at once"), "%s", run.out);
-    cr_expect(strstr(run.out, "1.00 MiB allocated at the highest moment of the events"), "%s",
+    cr_expect(strstr(run.out, "1.00 MiB allocated at the highest point of the events"), "%s",
               run.out);
     run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --json", MV_TESTDATA);
     cr_expect(strstr(run.out, "\"peak_of_allocator\""), "%s", run.out);
@@ -349,7 +349,7 @@ Test(other_files, executables_of_unknown_size_are_counted)
     cr_expect_eq(totals_of(&trace, &lives).current.bytes.allocated, 14 << 20);
     cr_expect_str_eq(text_of_fact(&trace, MV_FACT_EXECUTABLES), "4");
     cr_expect_str_eq(text_of_fact(&trace, MV_FACT_UNSIZED_EXECUTABLES), "3");
-    cr_expect(strstr(run.out, "3 of them have a size that the file does not say"), "%s", run.out);
+    cr_expect(strstr(run.out, "3 of them without a size in the file"), "%s", run.out);
     run = mvt_sh("$MEMVIZ stats %s/tools/unsized_executables.prof", MV_TESTDATA);
     cr_expect(strstr(run.out, "does not say how large 3 of its executables are"), "%s", run.out);
     run = mvt_sh("$MEMVIZ convert %s/tools/unsized_executables.prof a.bin && $MEMVIZ stats a.bin",
@@ -426,7 +426,7 @@ Test(other_files, a_million_buffers_are_counted)
     cr_expect_eq(trace.notes[MV_NOTE_FILE_NOTE].count, 0);
     cr_expect(strstr(run.out, "the file has 2097159 buffers"), "%s", run.out);
     run = mvt_sh("$MEMVIZ info %s/tools/million.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "2097159 are in the file"), "%s", run.out);
+    cr_expect(strstr(run.out, "2097159 in the file"), "%s", run.out);
 }
 
 /* ---- RMM --------------------------------------------------------------------------------- */
@@ -616,7 +616,7 @@ Test(other_files, commands_name_the_allocator)
     for (int i = 0; i < 3; i++) {
         run = mvt_sh("$MEMVIZ %s %s/tools/jax.xplane.pb.gz", commands[i], MV_TESTDATA);
         cr_expect_eq(run.status, 1);
-        cr_expect(strstr(run.err, "is about PyTorch's allocator, and this file is of XLA's"), "%s",
+        cr_expect(strstr(run.err, "needs PyTorch's allocator; this file is from XLA's"), "%s",
                   run.err);
     }
     run = mvt_sh("$MEMVIZ peak --json %s/tools/rmm_steps.csv", MV_TESTDATA);
