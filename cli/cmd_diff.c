@@ -22,9 +22,7 @@
 #include "view/paper/paper.h"
 #include "viz/scene/png.h"
 
-/* Rows in text without --limit; other lines of the list. */
-#define TEXT_ROWS   10
-#define OTHER_LINES 18
+enum { TEXT_ROWS = 10, OTHER_LINES = 18 }; /* rows in text without --limit; other lines */
 
 enum { ALLOCATED, RESERVED };
 

@@ -320,7 +320,8 @@ const mv_command mv_commands[] = {
             "the calls that the device refused; for a program without PyTorch only these, with "
             "the\n"
             "verdict capacity, outside or unknown.\n"
-            "Without a snapshot: give the text of the error, a log that contains it (- is standard\n"
+            "Without a snapshot: give the text of the error, a log that contains it (- is "
+            "standard\n"
             "input), or the table of torch.cuda.memory_summary(). The figures in it are added up,\n"
             "and the verdict is limit, capacity or outside_pytorch where they prove it.\n",
         .example = "memviz oom train.pickle\n"

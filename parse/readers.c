@@ -86,8 +86,8 @@ static mv_code refuse(mv_span head, mv_err *err)
     if (head.data[0] == 0x80 && head.length > 1)
         return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
     return mv_fail(err, MV_FORMAT, 0, "%s",
-                   "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
-                   "a memviz .bin, a trace of torch.profiler, nor a file of RMM, XLA or JAX");
+                   "neither a PyTorch snapshot (pickle or page of _memory_viz), msgpack, a .bin, "
+                   "a profiler trace, nor a file of RMM, XLA or JAX");
 }
 
 /* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is

@@ -31,7 +31,7 @@ def scene(folder):
             optimizer.step()
             optimizer.zero_grad()
     events = [e for e in profiler.kineto_results.events() if e.name() == "[memory]"]
-    events.sort(key=lambda e: e.start_us())
+    events.sort(key=lambda e: e.start_ns() if hasattr(e, "start_ns") else e.start_us())
     with open(os.path.join(folder, "profiler.json"), "w") as file:
         json.dump([e.nbytes() for e in events], file)
     data = TensorDataset(torch.randn(64, 8))

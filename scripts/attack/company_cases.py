@@ -54,7 +54,7 @@ PLAIN, PROCESSES, SIGNALS, THREADS = "Plain", "Processes and ends", "Signals and
 LIMITS, FILTERS, MALLOC, LOADER = "Limits, roots, users", "Filters on system calls", "Allocators", "The loader"
 TOOLS, LANGUAGES, OUTPUT = "Tools around it", "Other languages", "Where the recording goes"
 LIB = "/usr/lib/x86_64-linux-gnu"
-UNSEEN = "(nothing was recorded.*|recorded nothing): "
+UNSEEN = "(nothing was recorded|recorded nothing): .*"
 
 guest(PLAIN, "calls", "go 2000")
 guest(PLAIN, "no calls at all", "say nothing", why=UNSEEN + "no CUDA call")

@@ -136,7 +136,7 @@ Test(memory, options_of_the_text_and_of_pictures_are_told_apart)
         {"--depth 2 -o x.svg", "cannot be combined with -o"},
         {"--limit 2 -o x.folded", "cannot be combined with -o"},
         {"--csv --table devices.tree -o x.svg", "cannot be combined with -o"},
-        {"--theme dark", "--theme is for pictures"},
+        {"--theme dark", "--theme applies to pictures"},
         {"--depth x", "--depth x: expected N"},
     };
 

@@ -72,6 +72,7 @@ static void expect_command(const char *command, int length, const char *capture)
                        "cp $SNAPS/no_leak_warmup.pickle before.pickle; "
                        "cp train.pickle after.pickle; cp before.pickle rank0.pickle; "
                        "cp train.pickle rank1.pickle; cp %s run.bin; "
+                       "cp " MV_TESTDATA "/errors/example.log error.log; "
                        "memviz() { $MEMVIZ \"$@\"; }; %.*s",
                        capture, length, command);
 
