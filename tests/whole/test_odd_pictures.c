@@ -127,7 +127,7 @@ static const struct {
     {"one_alloc", make_one_alloc, NULL, false, "1 event"},
     {"one_segment", make_one_segment, NULL, false, "reserved 2.00 MiB"},
     {"one_free", make_one_free, NULL, false, "1 event"},
-    {"one_oom", make_one_oom, NULL, false, "out of memory: asked for 80.0 GiB"},
+    {"one_oom", make_one_oom, NULL, false, "out of memory: requested 80.0 GiB"},
     {"state_only", make_state_only, NULL, false, "no events recorded"},
     {"no_stacks", make_no_stacks, NULL, false, "(no stack)"},
     {"zero_sizes", make_zero_sizes, NULL, false, "peak allocated about 2.50 KiB"},
