@@ -130,7 +130,7 @@ static unsigned walk(const char *folder, char *report, size_t size)
     return found;
 }
 
-Test(words, project_speaks_plain_english)
+LongTest(words, project_speaks_plain_english)
 {
     static char report[64 << 10];
     unsigned found = walk(MV_SOURCE_DIR, report, sizeof report);

@@ -165,7 +165,7 @@ static void build(mv_scene *scene, const part *parts)
         add_part(scene, &parts[i]);
 }
 
-Test(raster_next, what_is_kept_of_the_last_picture_makes_no_difference)
+LongTest(raster_next, what_is_kept_of_the_last_picture_makes_no_difference)
 {
     mv_arena *arena = mvt_memory();
     mv_raster *raster = open_raster(MV_PIXELS_RGBA);

@@ -632,7 +632,7 @@ Test(other_files, commands_name_the_allocator)
 
 /* What a tool's allocator took from the device is not in its file: no report says it in words. JSON
  * has the fields of every report. */
-Test(other_files, nothing_is_said_of_what_was_reserved)
+LongTest(other_files, nothing_is_said_of_what_was_reserved)
 {
     static const char *const commands[] = {"triage", "info", "stats", "peak", "lines"};
     static const char *const names[] = {"rmm_steps.csv", "jax.xplane.pb.gz", "jax_memory.prof"};

@@ -139,7 +139,7 @@ static void expect_requests(const char *name)
                  mvt_json_number(stats, "num_alloc_retries"), "%s", name);
 }
 
-Test(totals, requests_that_failed_or_were_retried_are_pytorchs_own_counts)
+LongTest(totals, requests_that_failed_or_were_retried_are_pytorchs_own_counts)
 {
     mvt_each_name(expect_requests);
 }
