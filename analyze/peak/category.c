@@ -473,6 +473,46 @@ static bool mark_workspaces(mv_arena *scratch, category_search *s)
     return true;
 }
 
+/* ---- names ------------------------------------------------------------------------------- */
+
+/* The category of most named bytes of a block; OPEN: no tensor says what it is for. */
+static uint16_t named_category(const category_search *s, uint32_t alloc)
+{
+    static const uint16_t of_role[] = {[MV_TENSOR_PARAMETER] = MV_CATEGORY_PARAMETER,
+                                       [MV_TENSOR_BUFFER] = MV_CATEGORY_PARAMETER,
+                                       [MV_TENSOR_GRADIENT] = MV_CATEGORY_GRADIENT,
+                                       [MV_TENSOR_OPTIMIZER_STATE] = MV_CATEGORY_OPTIMIZER_STATE};
+    const mv_tensor_blocks *t = &s->out->tensors;
+    uint32_t first, count = mv_tensors_in(t, alloc, &first);
+    uint64_t bytes[MV_CATEGORY_COUNT] = {0};
+    uint16_t most = OPEN;
+
+    for (uint32_t i = first; i < first + count; i++) {
+        uint8_t role = s->trace->tensors.role[t->row[i]];
+        uint16_t category;
+        if (role >= sizeof of_role / sizeof *of_role)
+            continue;
+        category = of_role[role];
+        bytes[category] += t->bytes[i];
+        if (most == OPEN || bytes[category] > bytes[most])
+            most = category;
+    }
+    return most;
+}
+
+static void apply_names(category_search *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+
+    for (uint32_t i = 0; s->out->tensors.count && i < a->count; i++) {
+        uint16_t category = named_category(s, i);
+        bool has_rule = s->by_rule && a->stack[i].row != MV_NO_ROW &&
+                        s->by_rule[a->stack[i].row] != OPEN;
+        if (category != OPEN && !has_rule)
+            s->out->of_alloc[i] = category;
+    }
+}
+
 /* ---- all --------------------------------------------------------------------------------- */
 
 static uint16_t first_answer(const category_search *s, uint32_t row)
@@ -563,7 +603,13 @@ mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_live
     *out = (mv_categories){0};
     mv_arena_init(&scratch, arena->budget);
     code = sort_all(arena, &scratch, &s, kinds, err);
-    if (code == MV_OK && !(mark_workspaces(&scratch, &s) && settle_open(&scratch, &s)))
+    if (code == MV_OK)
+        code = mv_tensor_blocks_find(arena, trace, lives, &out->tensors, err);
+    if (code == MV_OK && !mark_workspaces(&scratch, &s))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    if (code == MV_OK)
+        apply_names(&s);
+    if (code == MV_OK && !settle_open(&scratch, &s))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
     mv_arena_release(&scratch);
     return code;

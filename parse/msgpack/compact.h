@@ -33,6 +33,7 @@
     X(HOST_TRACES, "host_traces", MV_WIRE_HOST_EVENTS)          \
     X(ALLOCATOR_SETTINGS, "allocator_settings", 0)              \
     X(ANNOTATIONS, "external_annotations", MV_WIRE_ANNOTATIONS) \
+    X(TENSORS, "tensors", MV_WIRE_TENSORS)                      \
     X(API_CALLS, "api_calls", MV_WIRE_API_CALLS)                \
     X(HEAP_CALLS, "heap_calls", MV_WIRE_HEAP_CALLS)             \
     X(SAMPLES, "samples", MV_WIRE_SAMPLES)                      \

@@ -193,7 +193,8 @@ static void pack_table(mv_packing *w, const mv_model_table *table, uint32_t devi
 /* Not even empty, so that older readers find no key that they do not know. */
 static bool is_left_out(const mv_trace *trace, mv_compact_section section)
 {
-    return section == MV_SECTION_HEAP_CALLS && trace->heap_calls.count == 0;
+    return (section == MV_SECTION_HEAP_CALLS && trace->heap_calls.count == 0) ||
+           (section == MV_SECTION_TENSORS && trace->tensors.count == 0);
 }
 
 static void pack_tables(mv_packing *w)
@@ -202,7 +203,7 @@ static void pack_tables(mv_packing *w)
         MV_SECTION_HISTORY,       MV_SECTION_BLOCKS,        MV_SECTION_SEGMENTS,
         MV_SECTION_HOST_SEGMENTS, MV_SECTION_DEVICE_TRACES, MV_SECTION_HOST_TRACES,
         MV_SECTION_ANNOTATIONS,   MV_SECTION_API_CALLS,     MV_SECTION_HEAP_CALLS,
-        MV_SECTION_SAMPLES,       MV_SECTION_FACTS};
+        MV_SECTION_SAMPLES,       MV_SECTION_FACTS,         MV_SECTION_TENSORS};
 
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         const mv_model_table *table = mv_compact_table(sections[i]);
@@ -234,7 +235,8 @@ static void pack_names(mv_packing *w)
                  {"state", MV_KIND_BLOCK_STATE, MV_BLOCK_UNKNOWN + 1},
                  {"stage", MV_KIND_STAGE, MV_STAGE_MARK + 1},
                  {"api_action", MV_KIND_API_ACTION, MV_API_ACTION_COUNT},
-                 {"heap_action", MV_KIND_HEAP_ACTION, MV_HEAP_ACTION_COUNT}};
+                 {"heap_action", MV_KIND_HEAP_ACTION, MV_HEAP_ACTION_COUNT},
+                 {"role", MV_KIND_TENSOR_ROLE, MV_TENSOR_NAMED + 1}};
 
     pack_section(w, MV_SECTION_NAMES);
     mv_pack_map(w, sizeof lists / sizeof *lists);
@@ -278,7 +280,8 @@ mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_writ
 
     if (mv_packing_init(&w, scratch, trace, opts, sink, err) != MV_OK)
         return err->code;
-    mv_pack_map(&w, MV_SECTION_COUNT - is_left_out(trace, MV_SECTION_HEAP_CALLS));
+    mv_pack_map(&w, MV_SECTION_COUNT - is_left_out(trace, MV_SECTION_HEAP_CALLS) -
+                         is_left_out(trace, MV_SECTION_TENSORS));
     pack_section(&w, MV_SECTION_FORMAT);
     mv_pack_text(&w, MV_COMPACT_FORMAT);
     pack_section(&w, MV_SECTION_VERSION);

@@ -328,11 +328,35 @@ static void pack_annotations(mv_packing *w)
     }
 }
 
+static void pack_tensors(mv_packing *w)
+{
+    const mv_tensors *t = &w->trace->tensors;
+
+    mv_pack_text(w, "memviz_tensors");
+    mv_pack_array(w, t->count);
+    for (uint32_t i = 0; i < t->count; i++) {
+        mv_pack_map(w, 4u + has_string(t->name[i]) + has_string(t->slot[i]) +
+                           has_string(t->shape[i]) + (t->address[i] != MV_NO_BYTES));
+        pack_string(w, "name", t->name[i]);
+        mv_pack_text(w, "role");
+        mv_pack_text(w, mv_tensor_role_name(t->role[i]));
+        pack_string(w, "slot", t->slot[i]);
+        pack_string(w, "shape", t->shape[i]);
+        mv_pack_text(w, "dtype"); /* always there: it tells what the map is */
+        mv_pack_string(w, t->dtype[i]);
+        mv_pack_text(w, "device");
+        mv_pack_int(w, t->device[i]);
+        pack_bytes(w, "address", t->address[i]);
+        mv_pack_text(w, "bytes");
+        mv_pack_uint(w, t->bytes[i]);
+    }
+}
+
 /* A file from torch.cuda.memory_snapshot(). */
 static bool is_list(const mv_trace *t)
 {
     return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&
-           t->settings.count == 0 && t->annotations.count == 0 && t->host_segments.count == 0 &&
+           t->settings.count == 0 && t->annotations.count == 0 && t->tensors.count == 0 && t->host_segments.count == 0 &&
            t->host_events.count == 0;
 }
 
@@ -344,7 +368,7 @@ static void pack_root(mv_packing *w)
     bool host = mv_trace_had_key(t, MV_KEY_HOST);
     bool heap = !mv_trace_lacks_heap(t);
 
-    mv_pack_map(w, 1u + heap + settings + annotations + 2u * host);
+    mv_pack_map(w, 1u + heap + settings + annotations + 2u * host + (t->tensors.count > 0));
     if (heap) {
         mv_pack_text(w, "segments");
         pack_segments(w, &t->segments);
@@ -362,6 +386,8 @@ static void pack_root(mv_packing *w)
         mv_pack_text(w, "host_traces");
         pack_events(w, &t->host_events);
     }
+    if (t->tensors.count > 0)
+        pack_tensors(w);
 }
 
 /* ---- size -------------------------------------------------------------------------------- */

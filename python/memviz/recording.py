@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any, List, Optional
 
-from . import marks
+from . import marks, names as naming
 from .native import Error, Path, shown
 from .torch_memory import History, snapshot, torch_with_cuda
 
@@ -26,14 +26,18 @@ class record(contextlib.ContextDecorator):
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
                  run-oom1.msgpack, run-oom2.msgpack, ... for run.msgpack
+    names        a module, an optimizer, or a list or dict of them: snapshots say which parameter,
+                 gradient, buffer or optimizer state is where, by name, shape and type. A module's
+                 optimizers are found. They are asked when a snapshot is written, and not kept alive
 
     If PyTorch is recording already, as within another record(), its recorder stays as it is."""
 
     def __init__(self, path: Path = "memviz.%p.msgpack", *, max_entries: int = 1_000_000,
-                 stacks: Optional[str] = "python", on_oom: bool = True) -> None:
+                 stacks: Optional[str] = "python", on_oom: bool = True, names: Any = None) -> None:
         self.name = os.fspath(path)
         self.on_oom = on_oom
         self.max_entries, self.stacks = max_entries, stacks
+        self.names = naming.Names(names)
         self.oom_paths: List[str] = []  # snapshots that were written because memory ran out
         self.histories: List[History] = []  # one for each time that it was entered and not left
 
@@ -50,6 +54,7 @@ class record(contextlib.ContextDecorator):
         history = History(self.max_entries, self.stacks)
         history.start()
         self.histories.append(history)
+        naming.sources.append(self.names)
         active.append(self)
         marks.annotating.append(torch.profiler.record_function)
         if self.on_oom:
@@ -66,6 +71,7 @@ class record(contextlib.ContextDecorator):
                 raise
             say(f"{self.path}: {why}")  # the program's own exception is what counts
         finally:
+            naming.sources.remove(self.names)
             self.histories.pop().stop()
 
     def dump_oom(self) -> None:

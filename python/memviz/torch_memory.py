@@ -7,7 +7,7 @@ import pickle
 import sys
 from typing import Any, Optional
 
-from . import compact
+from . import compact, names
 from .native import Error, Path
 
 
@@ -31,12 +31,18 @@ def imported(what: str) -> Any:
         raise Error(f"{what}: PyTorch cannot be imported: {' '.join(str(why).split())}") from None
 
 
-def snapshot(path: Path) -> str:
+def snapshot(path: Path, named: Any = None) -> str:
     """Writes what PyTorch's allocator holds, and its recorded history, to a file. It is compact
     msgpack; a name that ends in .pickle gets PyTorch's own format, which is three times the size.
-    The file is whole or not there. Returns its path."""
+    The file is whole or not there. Returns its path.
+
+    `named` is as names= of memviz.record: tensors of which the file has the names."""
     name = os.fspath(path)
-    data = torch_with_cuda("memviz.snapshot").cuda.memory._snapshot()
+    torch = torch_with_cuda("memviz.snapshot")
+    data = torch.cuda.memory._snapshot()
+    rows = names.rows_of(torch, named)
+    if rows:
+        data[names.KEY] = rows
     part = f"{name}.{os.getpid()}.part"
     try:
         with open(part, "wb") as file:

@@ -21,7 +21,7 @@ Test(model, columns_of_the_first_release_are_all_there)
                  {MV_WIRE_EVENTS, 8},     {MV_WIRE_SEGMENTS, 15},    {MV_WIRE_BLOCKS, 9},
                  {MV_WIRE_HISTORY, 5},    {MV_WIRE_ANNOTATIONS, 4},  {MV_WIRE_SETTINGS, 6},
                  {MV_WIRE_API_CALLS, 11}, {MV_WIRE_SAMPLES, 5},      {MV_WIRE_FACTS, 2},
-                 {MV_WIRE_HEAP_CALLS, 8}};
+                 {MV_WIRE_HEAP_CALLS, 8}, {MV_WIRE_TENSORS, 8}};
 
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
         const mv_model_table *table = mv_table_find(first[i].kind);
@@ -44,7 +44,8 @@ Test(model, rows_of_the_builder_begin_absent)
                 {MV_WIRE_BLOCKS, &MV_BLOCK_ROW},       {MV_WIRE_HISTORY, &MV_HISTORY_ROW},
                 {MV_WIRE_SETTINGS, &MV_SETTING_ROW},   {MV_WIRE_ANNOTATIONS, &MV_ANNOTATION_ROW},
                 {MV_WIRE_API_CALLS, &MV_API_CALL_ROW}, {MV_WIRE_SAMPLES, &MV_SAMPLE_ROW},
-                {MV_WIRE_FACTS, &MV_FACT_ROW},         {MV_WIRE_HEAP_CALLS, &MV_HEAP_CALL_ROW}};
+                {MV_WIRE_FACTS, &MV_FACT_ROW},         {MV_WIRE_HEAP_CALLS, &MV_HEAP_CALL_ROW},
+                {MV_WIRE_TENSORS, &MV_TENSOR_ROW}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const mv_model_table *table = mv_table_find(rows[i].kind);
@@ -211,6 +212,8 @@ static void put_msgpack_tables(FILE *out)
     put_msgpack_section(out, MV_SECTION_BLOCKS, "\n`blocks`:");
     put_msgpack_section(out, MV_SECTION_HISTORY, "\n`history` (PyTorch 1.13 and 2.0 only):");
     put_msgpack_section(out, MV_SECTION_ANNOTATIONS, "\n`external_annotations`:");
+    put_msgpack_section(out, MV_SECTION_TENSORS,
+                        "\n`tensors` (what the program named; missing when there are none):");
     put_msgpack_section(out, MV_SECTION_API_CALLS, "\n`api_calls` (captures only):");
     put_msgpack_section(out, MV_SECTION_HEAP_CALLS,
                         "\n`heap_calls` (captures only; missing when there are none):");
