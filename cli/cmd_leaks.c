@@ -78,23 +78,23 @@ static const mv_leaks *first_of_all(const leak_report *r)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                    \
-    MEMBER("device", device)                                 \
-    MEMBER("bytes", leak->bytes)                             \
-    MEMBER("blocks", leak->blocks)                           \
-    MEMBER("own_threads", leak->own_threads)                 \
-    MEMBER("bytes_per_step", leak->bytes_per_step)           \
-    MEMBER("first_event", leak->first_event)                 \
-    MEMBER("last_event", leak->last_event)                   \
-    MEMBER("confidence", leak->confidence)                   \
-    MEMBER("kind", mv_leak_kind_name(leak->kind))            \
-    MEMBER("evidence", leak->evidence)                       \
-    MEMBER("library", leak->library)                         \
-    MEMBER("lines", leak->lines)                             \
-    MEMBER("culprit", label)                                 \
+#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                                      \
+    MEMBER("device", device)                                                   \
+    MEMBER("bytes", leak->bytes)                                               \
+    MEMBER("blocks", leak->blocks)                                             \
+    MEMBER("own_threads", leak->own_threads)                                   \
+    MEMBER("bytes_per_step", leak->bytes_per_step)                             \
+    MEMBER("first_event", leak->first_event)                                   \
+    MEMBER("last_event", leak->last_event)                                     \
+    MEMBER("confidence", leak->confidence)                                     \
+    MEMBER("kind", mv_leak_kind_name(leak->kind))                              \
+    MEMBER("evidence", leak->evidence)                                         \
+    MEMBER("library", leak->library)                                           \
+    MEMBER("lines", leak->lines)                                               \
+    MEMBER("culprit", label)                                                   \
     MEMBER("op", mv_value_known(r->trace, r->trace->tags.op[tag.row]))         \
     MEMBER("shapes", mv_value_known(r->trace, r->trace->tags.shapes[tag.row])) \
-    MEMBER("frames", mv_value_frames(r->trace, leak->stack)) \
+    MEMBER("frames", mv_value_frames(r->trace, leak->stack))                   \
     MEMBER("advice", leak->advice)
 
 /* The tag of the leak's newest block. */
@@ -272,11 +272,11 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
 #define HELD_FIELDS(MEMBER, held) \
     MEMBER("held_bytes", mv_value_bytes((held)->points ? (held)->bytes : MV_NO_BYTES))
 
-#define HELD_LINE_FIELDS(COLUMN, MEMBER, LIST)                             \
-    MEMBER("device", device)                                               \
-    MEMBER("bytes", line->bytes)                                           \
-    MEMBER("blocks", line->blocks)                                         \
-    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack))   \
+#define HELD_LINE_FIELDS(COLUMN, MEMBER, LIST)                           \
+    MEMBER("device", device)                                             \
+    MEMBER("bytes", line->bytes)                                         \
+    MEMBER("blocks", line->blocks)                                       \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack)) \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
 /* What stays through every low point. */

@@ -236,16 +236,15 @@ static void list_tree(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table tree_table = {MV_TABLE(TREE_FIELDS, list_tree)};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    MEMBER("device", d->device)                                                                 \
-    MV_AT_FIELDS(MEMBER, "at.", &d->at)                                                         \
-    MEMBER("bytes", d->tree.nodes[0].bytes)                                                     \
-    MEMBER("unrecorded", d->tree.unrecorded)                                                    \
-    MV_DOUBT_FIELDS(MEMBER, &d->doubts)                                                         \
-    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                                    \
-    LIST("tree", &tree_table, mv_value_rows(d))                                                 \
-    MEMBER("by",                                                                                \
-           mv_value_if(r->is_grouped || r->by_module, mv_value_text(group_name(r, d))))          \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                   \
+    MEMBER("device", d->device)                                                               \
+    MV_AT_FIELDS(MEMBER, "at.", &d->at)                                                       \
+    MEMBER("bytes", d->tree.nodes[0].bytes)                                                   \
+    MEMBER("unrecorded", d->tree.unrecorded)                                                  \
+    MV_DOUBT_FIELDS(MEMBER, &d->doubts)                                                       \
+    MV_REST_FIELDS(MEMBER, r->cli, &d->rest)                                                  \
+    LIST("tree", &tree_table, mv_value_rows(d))                                               \
+    MEMBER("by", mv_value_if(r->is_grouped || r->by_module, mv_value_text(group_name(r, d)))) \
     LIST("groups", &mv_group_table, mv_value_if(r->is_grouped, mv_value_rows(&d->grouped)))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -286,9 +285,10 @@ static void put_device(const tree_report *r, const device_tree *d)
                  d->at.event == MV_BEFORE ? "" : "after ", mv_at_text(at, r->drawing.trace, &d->at),
                  r->is_grouped || r->by_module ? group_name(r, d) : "stack");
     if (r->by_module && r->drawing.trace->tensors.count == 0)
-        mv_prose_put(&r->cli->out, 0, 2,
-                     "  the file has no names of tensors: memviz.record(\"run.pickle\", names=model) "
-                     "writes them");
+        mv_prose_put(
+            &r->cli->out, 0, 2,
+            "  the file has no names of tensors: memviz.record(\"run.pickle\", names=model) "
+            "writes them");
     mv_rest_put(r->cli, &d->rest);
     mv_doubts_put(r->cli, &d->doubts);
     if (r->is_grouped)

@@ -89,7 +89,8 @@ const mv_command mv_commands[] = {
         .group = MV_COMMAND_GROUP_REPORTS,
         .run = mv_cmd_trace,
         .report = &mv_report_trace,
-        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | MV_HAS(WITH) | RANGE_OPTIONS,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | MV_HAS(WITH) |
+                   RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -98,7 +99,8 @@ const mv_command mv_commands[] = {
                 "address\n"
                 "(#3 is the third allocation there; #0 was made before the trace), size, stream "
                 "and the\n"
-                "line of your code. On a terminal 50 events are shown; --limit changes that. --with adds\n"
+                "line of your code. On a terminal 50 events are shown; --limit changes that. "
+                "--with adds\n"
                 "the operators and shapes of a trace of torch.profiler.\n",
         .example = "memviz trace --from 1.5s --limit 20 train.pickle\n"
                    "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
@@ -120,7 +122,8 @@ const mv_command mv_commands[] = {
             "and\n"
             "what to do. Then: what else is alive at the end without growing, and when the leaks\n"
             "will have filled the device, if its size is known (from an out-of-memory event, a\n"
-            "capture's samples, or --capacity). 10 rows are shown; --limit changes that. --with adds\n"
+            "capture's samples, or --capacity). 10 rows are shown; --limit changes that. --with "
+            "adds\n"
             "the operators and shapes of a trace of torch.profiler.\n",
         .example = "memviz leaks train.pickle\n"
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
@@ -174,7 +177,8 @@ const mv_command mv_commands[] = {
             "fewest sites without which the peak fits. --frames shows the stacks. --by groups by\n"
             "other facts in the file: names of tensors and metadata, annotations, forward line of "
             "a\n"
-            "backward block, compiled regions, torch.fx nodes, layers, modules; on --level cuda or all,\n"
+            "backward block, compiled regions, torch.fx nodes, layers, modules; on --level cuda or "
+            "all,\n"
             "libraries. Sites within a loop over modules are split by layer. Tensors that\n"
             "memviz.record(names=) or memviz.name() named are listed, and their blocks have the\n"
             "category that is known for them. --with adds the operators and shapes of a trace of\n"

@@ -19,8 +19,8 @@
     X(DEPTH, "depth", 0, "N", NULL, "show at most N levels of the tree")                           \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
     X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                      \
-    X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                           \
-      "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                  \
+    X(AT, "at", 0, "WHEN", "peak reserved-peak end oom low",                                       \
+      "moment: peak, reserved-peak, end, oom[#K], low[#K], event number, time, @NAME[#K]")         \
     X(WITH, "with", 0, "FILE", NULL,                                                               \
       "the trace of torch.profiler of the same run: its operators and shapes")                     \
     X(RULES, "rules", 0, "FILE", NULL, "your own categories: each line a regex and a category")    \
@@ -73,7 +73,8 @@
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "output format: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(TABLE, "table", 0, "NAME",                                                                   \
-      "allocations events segments blocks stacks frames annotations tensors api_calls heap_calls samples " \
+      "allocations events segments blocks stacks frames annotations tensors api_calls heap_calls " \
+      "samples "                                                                                   \
       "facts",                                                                                     \
       "the table that --csv prints, one of those below")                                           \
     X(PORT, "port", 0, "N", NULL, "port of this machine to listen on (default: a free one)")       \

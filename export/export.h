@@ -22,7 +22,7 @@ typedef struct {
     mv_series series; /* levels after each event */
     mv_leaks leaks;
     mv_categories categories; /* of the allocations */
-    uint32_t event; /* the event before the requested moment, or MV_BEFORE */
+    uint32_t event;           /* the event before the requested moment, or MV_BEFORE */
 } mv_export_device;
 
 typedef struct {

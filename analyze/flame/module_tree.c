@@ -88,15 +88,14 @@ mv_code mv_module_tree_find(mv_arena *arena, const mv_trace *trace, const mv_liv
                             mv_err *err)
 {
     mv_arena scratch;
-    listing l = {
-        .scratch = &scratch, .trace = trace, .lives = lives, .categories = categories};
+    listing l = {.scratch = &scratch, .trace = trace, .lives = lives, .categories = categories};
     mv_alive alive = {0};
     mv_code code;
 
     mv_arena_init(&scratch, arena->budget);
     code = mv_alive_allocs(&scratch, lives, event, &alive, err);
-    l.paths = mv_push_array(&scratch, mv_flame_path,
-                            (uint64_t)alive.count + categories->tensors.count);
+    l.paths =
+        mv_push_array(&scratch, mv_flame_path, (uint64_t)alive.count + categories->tensors.count);
     l.failed = !l.paths;
     for (uint32_t i = 0; code == MV_OK && !l.failed && i < alive.count; i++)
         add_block(&l, alive.row[i]);

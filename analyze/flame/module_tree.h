@@ -1,13 +1,13 @@
 /* Allocated memory by module, as a directory listing: a level for each part of a tensor's name.
  *
  *     layers.7.up.weight [64,64] f32             all ─┬─ layers ── 7 ─┬─ up ─┬─ weight [64,64] f32
- *     layers.7.up.weight, its gradient                │               │      └─ weight ... · gradient
- *     layers.7.down.weight                            │               └─ down ── ...
- *     a block without a name                          └─ (no name) ── activation
+ *     layers.7.up.weight, its gradient                │               │      └─ weight ... ·
+ * gradient layers.7.down.weight                            │               └─ down ── ... a block
+ * without a name                          └─ (no name) ── activation
  *
  * A block with one tensor counts for it as a whole, with what the allocator rounded up. A block
  * with several counts for each with its own bytes (analyze/peak/tensors.h); the rest of it is a row
- * without a name. The bytes of all rows add up to what is allocated. */
+ * without a name. All rows add up to the allocated bytes. */
 #ifndef MV_MODULE_TREE_H
 #define MV_MODULE_TREE_H
 

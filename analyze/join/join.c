@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct {
     uint32_t count;
-    birth *rows; /* by address, then in order */
+    birth *rows;               /* by address, then in order */
     int64_t first_us, last_us; /* of all events of the device */
 } births;
 
@@ -52,8 +52,7 @@ static bool find_births(mv_arena *scratch, const mv_events *e, births *out)
         out->last_us = e->time_us[i] > out->last_us ? e->time_us[i] : out->last_us;
         /* Blocks that are not in the profiler's trace have addresses of the reader's own. */
         if (e->action[i] == MV_ACTION_ALLOC && e->addr[i] < MV_BLOCK_LOG_ADDRESS)
-            out->rows[out->count++] =
-                (birth){e->addr[i], e->time_us[i], e->size[i], i, MV_NO_ROW};
+            out->rows[out->count++] = (birth){e->addr[i], e->time_us[i], e->size[i], i, MV_NO_ROW};
     }
     if (out->rows)
         mv_sort_rows(scratch, out->rows, out->count, MV_RISING(birth, addr),
@@ -118,8 +117,7 @@ static void take_pair(joining *j, birth *of_snapshot, birth *of_profile)
 {
     int64_t difference = of_profile->time_us - of_snapshot->time_us;
 
-    if (distance(difference, j->out->offset_us) > MV_JOIN_NEAR_US ||
-        of_snapshot->pair != MV_NO_ROW)
+    if (distance(difference, j->out->offset_us) > MV_JOIN_NEAR_US || of_snapshot->pair != MV_NO_ROW)
         return;
     of_snapshot->pair = of_profile->event;
     of_profile->pair = of_snapshot->event;
@@ -158,9 +156,9 @@ static void count_events(joining *j)
         for (uint32_t k = 0; k < p->count; k++) {
             int64_t time_us = p->rows[k].time_us - j->out->offset_us;
             /* At the edges the clocks decide, and they do not agree to the microsecond. */
-            j->out->outside += p->rows[k].pair == MV_NO_ROW &&
-                               (time_us < s->first_us + MV_JOIN_SAME_US ||
-                                time_us > s->last_us - MV_JOIN_SAME_US);
+            j->out->outside +=
+                p->rows[k].pair == MV_NO_ROW &&
+                (time_us < s->first_us + MV_JOIN_SAME_US || time_us > s->last_us - MV_JOIN_SAME_US);
         }
     }
 }
@@ -225,14 +223,13 @@ static mv_code refuse(joining *j, mv_err *err)
                        seconds_between(j));
     if (within == 0 || o->matched * 100 < within * MV_JOIN_LEAST_MATCHED)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
-                       "it is of another run, or of another rank: %" PRIu64 " of its %" PRIu64
-                       " allocations in the snapshot's time are in the snapshot",
-                       o->matched, within);
+                       "it is of another run or rank: of its %" PRIu64 " allocations within the "
+                       "snapshot's time %" PRIu64 " are in the snapshot",
+                       within, o->matched);
     if (same * 100 < o->matched * MV_JOIN_LEAST_SAME)
         return mv_fail(err, MV_FORMAT, MV_NO_OFFSET,
-                       "it is of another rank, or of another run: its allocations are those of "
-                       "the snapshot, but at other times (%" PRIu64 " of %" PRIu64
-                       " within %d us of each other)",
+                       "it is of another run or rank: its allocations are at the snapshot's "
+                       "addresses at other times (%" PRIu64 " of %" PRIu64 " within %d us)",
                        same, o->matched, MV_JOIN_SAME_US);
     return MV_OK;
 }
@@ -318,8 +315,8 @@ static bool add_tags(mv_arena *arena, joining *j, const retag *rows, uint64_t co
         !mv_table_copy(arena, mv_table_find(MV_WIRE_TAGS), &j->trace->tags, count, &tags))
         return false;
     for (uint64_t i = 0; i < count; i++) {
-        bool is_new = i == 0 || rows[i].ours != rows[i - 1].ours ||
-                      rows[i].theirs != rows[i - 1].theirs;
+        bool is_new =
+            i == 0 || rows[i].ours != rows[i - 1].ours || rows[i].theirs != rows[i - 1].theirs;
         if (is_new) {
             for (uint8_t c = 0; c < mv_table_find(MV_WIRE_TAGS)->column_count; c++) {
                 uint32_t *values = mv_column_of(&tags, &mv_table_find(MV_WIRE_TAGS)->columns[c]);

@@ -319,8 +319,8 @@ bool mv_failure_moment_read(mv_budget *budget, const mv_trace *trace, uint32_t d
     if (mv_moment_is_low(at, &low)) {
         window = mv_window_cut(window, mv_trace_events(trace, device).count);
         *out = (mv_moment_ask){.window = window};
-        return mv_low_point_read(budget, trace, device, low, window.first, window.end,
-                                 &out->event, why, why_size);
+        return mv_low_point_read(budget, trace, device, low, window.first, window.end, &out->event,
+                                 why, why_size);
     }
     if (mv_moment_read(trace, device, at, window, out, why, why_size))
         return true;

@@ -13,9 +13,8 @@
 
 enum { LABEL = 512 };
 
-static const char *const by_names[MV_BY_COUNT] = {"line",    "metadata", "annotation", "forward",
-                                                  "compile", "fx",       "layer",      "library",
-                                                  "module"};
+static const char *const by_names[MV_BY_COUNT] = {
+    "line", "metadata", "annotation", "forward", "compile", "fx", "layer", "library", "module"};
 
 static const char *const no_names[MV_BY_COUNT] = {
     "(no stack)",     "(no metadata)", "(outside of annotations)",  "(no stack)",

@@ -109,8 +109,7 @@ static bool count_bytes(mv_arena *scratch, placed *rows, uint32_t count)
     for (uint32_t i = 0; stack && i < count; i++) {
         bool is_last = i + 1 == count || rows[i + 1].alloc != rows[i].alloc;
         stack[depth++] = i;
-        count_until(rows, stack, &depth, rows[i].start,
-                    is_last ? UINT64_MAX : rows[i + 1].start);
+        count_until(rows, stack, &depth, rows[i].start, is_last ? UINT64_MAX : rows[i + 1].start);
         depth = is_last ? 0 : depth;
     }
     return stack != NULL;

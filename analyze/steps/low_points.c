@@ -43,8 +43,9 @@ static bool pick(const mv_low_points *points, uint64_t number, uint32_t first, u
     if (seen > 0 && number == 0)
         return true;
     if (seen == 0)
-        snprintf(why, why_size, "no low points: the run has no whole steps (memviz leaks says "
-                                "which steps it has)");
+        snprintf(why, why_size,
+                 "no low points: the run has no whole steps (memviz leaks says "
+                 "which steps it has)");
     else
         snprintf(why, why_size, "no such low point: low#%" PRIu64 "; the last one is low#%" PRIu64,
                  number, seen);
@@ -52,8 +53,7 @@ static bool pick(const mv_low_points *points, uint64_t number, uint32_t first, u
 }
 
 bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device, uint64_t number,
-                       uint32_t first, uint32_t end, uint32_t *event, char *why,
-                       uint32_t why_size)
+                       uint32_t first, uint32_t end, uint32_t *event, char *why, uint32_t why_size)
 {
     mv_low_points points;
     mv_err err = {0};

@@ -27,8 +27,7 @@ mv_code mv_low_points_find(mv_arena *arena, const mv_lives *lives, const mv_step
 /* The event of `low` (number 0) or `low#K` on a device, among the low points within the events from
  * `first` to before `end`. False with a sentence in `why` when there is none. */
 bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device, uint64_t number,
-                       uint32_t first, uint32_t end, uint32_t *event, char *why,
-                       uint32_t why_size);
+                       uint32_t first, uint32_t end, uint32_t *event, char *why, uint32_t why_size);
 
 /* A line of code that holds memory at every low point. */
 typedef struct {

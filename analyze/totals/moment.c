@@ -54,8 +54,9 @@ bool mv_moment_is_valid(const char *at)
 {
     uint64_t low;
 
-    return mv_moment_is_low(at, &low) || strcmp(at, "end") == 0 || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0 ||
-           mv_moment_oom_number(at) > 0 || mv_position_is_valid(at);
+    return mv_moment_is_low(at, &low) || strcmp(at, "end") == 0 || strcmp(at, "peak") == 0 ||
+           strcmp(at, "reserved-peak") == 0 || mv_moment_oom_number(at) > 0 ||
+           mv_position_is_valid(at);
 }
 
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,

@@ -11,11 +11,10 @@
  *                     a segment of its own, when that block is in it (mv_moment_filled)
  *     end             after the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
- *     low, low#K      at the low point of the last, or K-th, whole step (analyze/steps/low_points.h);
- *                     mv_moment_read does not know it, mv_failure_moment_read does
- *     1234            after event 1234; there must be one
- *     1.5s            after the last event at or before that time (analyze/lives/position.h); it
- *                     must not be later than the last event of all devices
+ *     low, low#K      at the low point of the last, or K-th, whole step
+ * (analyze/steps/low_points.h); mv_moment_read does not know it, mv_failure_moment_read does 1234
+ * after event 1234; there must be one 1.5s            after the last event at or before that time
+ * (analyze/lives/position.h); it must not be later than the last event of all devices
  *     @NAME, @NAME#K  as that annotation begins: after the last event before its start
  *
  * Within a window (--from, --to), peaks and ooms are those of the window, including its first
@@ -47,8 +46,8 @@ typedef struct {
 
 /* Whether `at` can name a moment in any file; and the message when it cannot. */
 bool mv_moment_is_valid(const char *at);
-#define MV_MOMENT_USAGE                                                                      \
-    "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, low, low#K, an event "  \
+#define MV_MOMENT_USAGE                                                                     \
+    "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, low, low#K, an event " \
     "number, time (1.5s) or annotation (@NAME)"
 
 /* K of "oom#K", 1 of "oom"; 0 of other texts. */

@@ -136,10 +136,12 @@ static bool join(mv_cli *cli, const char *path, mv_trace *trace)
         mv_fail(&err, MV_FORMAT, MV_NO_OFFSET,
                 "--with takes a trace of torch.profiler (JSON), and this is a %s",
                 mv_format_name(profile->origin.format));
-    if (err.code == MV_OK)
-        mv_join_trace(&cli->arena, trace, profile, found, &err);
     if (err.code != MV_OK) {
         mv_complain(with, &err);
+        return false;
+    }
+    if (mv_join_trace(&cli->arena, trace, profile, found, &err) != MV_OK) {
+        mv_complain_of(with, "%s", *err.detail ? err.detail : mv_code_text(err.code));
         return false;
     }
     cli->with = found;

@@ -3,13 +3,13 @@
 #include "base/sort.h"
 #include "cli/report/prose.h"
 
-#define TENSOR_FIELDS(COLUMN, MEMBER, LIST)                               \
-    MEMBER("name", mv_value_string(list->trace, t->name[row->tensor]))    \
-    MEMBER("role", mv_tensor_role_name(t->role[row->tensor]))             \
-    MEMBER("slot", mv_value_known(list->trace, t->slot[row->tensor]))     \
-    MEMBER("shape", mv_value_string(list->trace, t->shape[row->tensor]))  \
-    MEMBER("dtype", mv_value_string(list->trace, t->dtype[row->tensor]))  \
-    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, row->bytes)             \
+#define TENSOR_FIELDS(COLUMN, MEMBER, LIST)                              \
+    MEMBER("name", mv_value_string(list->trace, t->name[row->tensor]))   \
+    MEMBER("role", mv_tensor_role_name(t->role[row->tensor]))            \
+    MEMBER("slot", mv_value_known(list->trace, t->slot[row->tensor]))    \
+    MEMBER("shape", mv_value_string(list->trace, t->shape[row->tensor])) \
+    MEMBER("dtype", mv_value_string(list->trace, t->dtype[row->tensor])) \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, row->bytes)            \
     COLUMN(NULL, "tensor", 2, MV_UNIT_TEXT, 0, mv_tensor_text(list->trace, row->tensor, text))
 
 static void list_tensors(mv_rows *rows, const void *all, const void *one)

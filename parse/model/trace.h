@@ -458,16 +458,18 @@ typedef enum {
 /* Tensors that were alive when the file was written and have a name: memviz.record(names=) stores
  * those of modules and optimizers, memviz.name() any (docs/python.md). Several may share bytes, as
  * views do. NAMED: the program gave the name, and nothing says what the tensor is for. */
-#define MV_TENSOR_COLUMNS(X, T)                                                                    \
-    X(T, 1, name, STRING, MV_NO_ROW, "name: \"layers.7.mlp.up_proj.weight\"; of a gradient or a "  \
-      "state that of the parameter", .label = "", .rank = 1)                                       \
-    X(T, 2, role, TENSOR_ROLE, MV_TENSOR_NAMED, "what it is for", .label = "", .rank = -1)         \
-    X(T, 3, slot, STRING, MV_NO_ROW, "of an optimizer's state: \"AdamW exp_avg\"",                 \
-      .is_rare = true)                                                                             \
-    X(T, 4, shape, STRING, MV_NO_ROW, "\"[4096,11008]\"", .label = "", .rank = 2)                  \
-    X(T, 5, dtype, STRING, MV_NO_ROW, "\"bf16\"", .label = "", .rank = 3)                          \
-    X(T, 6, device, DEVICE, 0, "ordinal")                                                          \
-    X(T, 7, address, ADDRESS, MV_NO_BYTES, "of its first byte", .label = "addr")                   \
+#define MV_TENSOR_COLUMNS(X, T)                                                            \
+    X(T, 1, name, STRING, MV_NO_ROW,                                                       \
+      "name: \"layers.7.mlp.up_proj.weight\"; of a gradient or a "                         \
+      "state that of the parameter",                                                       \
+      .label = "", .rank = 1)                                                              \
+    X(T, 2, role, TENSOR_ROLE, MV_TENSOR_NAMED, "what it is for", .label = "", .rank = -1) \
+    X(T, 3, slot, STRING, MV_NO_ROW, "of an optimizer's state: \"AdamW exp_avg\"",         \
+      .is_rare = true)                                                                     \
+    X(T, 4, shape, STRING, MV_NO_ROW, "\"[4096,11008]\"", .label = "", .rank = 2)          \
+    X(T, 5, dtype, STRING, MV_NO_ROW, "\"bf16\"", .label = "", .rank = 3)                  \
+    X(T, 6, device, DEVICE, 0, "ordinal")                                                  \
+    X(T, 7, address, ADDRESS, MV_NO_BYTES, "of its first byte", .label = "addr")           \
     X(T, 8, bytes, BYTES, 0, "from its first byte to its last", .label = "size")
 typedef struct {
     uint32_t count;

@@ -281,7 +281,7 @@ mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_writ
     if (mv_packing_init(&w, scratch, trace, opts, sink, err) != MV_OK)
         return err->code;
     mv_pack_map(&w, MV_SECTION_COUNT - is_left_out(trace, MV_SECTION_HEAP_CALLS) -
-                         is_left_out(trace, MV_SECTION_TENSORS));
+                        is_left_out(trace, MV_SECTION_TENSORS));
     pack_section(&w, MV_SECTION_FORMAT);
     mv_pack_text(&w, MV_COMPACT_FORMAT);
     pack_section(&w, MV_SECTION_VERSION);

@@ -356,8 +356,8 @@ static void pack_tensors(mv_packing *w)
 static bool is_list(const mv_trace *t)
 {
     return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&
-           t->settings.count == 0 && t->annotations.count == 0 && t->tensors.count == 0 && t->host_segments.count == 0 &&
-           t->host_events.count == 0;
+           t->settings.count == 0 && t->annotations.count == 0 && t->tensors.count == 0 &&
+           t->host_segments.count == 0 && t->host_events.count == 0;
 }
 
 static void pack_root(mv_packing *w)

@@ -225,7 +225,7 @@ typedef struct {
      * list. Rows of lists within records that are below these are in one, by mv_value_kind. */
     uint32_t listed[MV_VALUE_TENSOR + 1];
     mv_row_set taken[MV_VALUE_TENSOR + 1]; /* rows of lists of the root that are in one */
-    uint64_t copied[MV_VALUE_TENSOR + 1]; /* rows that are there twice, in order the 2nd time */
+    uint64_t copied[MV_VALUE_TENSOR + 1];  /* rows that are there twice, in order the 2nd time */
 
     mv_intern words;
     mv_string_id word_string[MV_WORD_COUNT]; /* MV_NO_STRING until the word is used as data */

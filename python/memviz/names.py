@@ -63,11 +63,13 @@ class Named:
 class Names:
     """What names= was given: a module, an optimizer, a tensor, or a list or dict of them. The names
     of a dict's values begin with their keys, those of several modules, and of tensors, in a list with
-    their numbers."""
+    their numbers. A function without arguments is called when a snapshot is written, and returns any
+    of these: for a model that is made later."""
 
     def __init__(self, value: Any) -> None:
         self.things: List[Tuple[str, Any]] = []  # beginnings of names, and weak references
         self.tensors: List[Named] = []
+        self.later = value if callable(value) and not is_module(value) and not is_optimizer(value) else None
         if isinstance(value, Mapping):
             for key, thing in value.items():
                 self.add(str(key), thing)
@@ -76,7 +78,7 @@ class Names:
             for number, thing in enumerate(value):
                 is_numbered = many if is_module(thing) else not is_optimizer(thing)
                 self.add(str(number) if is_numbered else "", thing)
-        elif value is not None:
+        elif value is not None and self.later is None:
             self.add("", value)
 
     def add(self, key: str, thing: Any) -> None:
@@ -86,8 +88,15 @@ class Names:
         elif is_module(thing) or is_optimizer(thing):
             self.things.append((key + "." if key else "", weakref.ref(thing)))
         else:
-            raise TypeError(f"memviz.record: names= takes a module, an optimizer, a tensor, or a list or dict of them, "
-                            f"and {type(thing).__name__} is none of these")
+            raise TypeError(f"memviz.record: names= takes a module, an optimizer, a tensor, a list or dict of them, "
+                            f"or a function that returns them, and {type(thing).__name__} is none of these")
+
+    def now(self) -> "Names":
+        """A function that fails, since there is no model yet, names nothing."""
+        try:
+            return Names(self.later()) if self.later else self
+        except Exception:
+            return Names(None)
 
     def alive(self) -> Iterator[Tuple[str, Any]]:
         for key, reference in self.things:
@@ -217,7 +226,7 @@ def optimizers_of(torch: Any, names: Mapping[int, str]) -> Iterator[Any]:
 
 def rows_of(torch: Any, more: Any = None) -> List[Row]:
     """What all recordings that are on name, and `more`, and name() did, as it is now."""
-    watched = [*sources, *([Names(more)] if more is not None else [])]
+    watched = [names.now() for names in [*sources, Names(more)]]
     found = Collection(torch)
     things = [pair for names in watched for pair in names.alive()]
     modules = [pair for pair in things if is_module(pair[1])]

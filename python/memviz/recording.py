@@ -26,9 +26,10 @@ class record(contextlib.ContextDecorator):
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
                  run-oom1.msgpack, run-oom2.msgpack, ... for run.msgpack
-    names        a module, an optimizer, or a list or dict of them: snapshots say which parameter,
-                 gradient, buffer or optimizer state is where, by name, shape and type. A module's
-                 optimizers are found. They are asked when a snapshot is written, and not kept alive
+    names        a module, an optimizer, a list or dict of them, or a function that returns these:
+                 snapshots say which parameter, gradient, buffer or optimizer state is where, by name,
+                 shape and type. A module's optimizers are found. They are asked when a snapshot is
+                 written, and not kept alive
 
     If PyTorch is recording already, as within another record(), its recorder stays as it is."""
 

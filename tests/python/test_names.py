@@ -99,6 +99,13 @@ class Modules(Case):
     def test_other_things_are_refused(self):
         self.assertRaisesRegex(TypeError, "names= takes a module.*int is none of these", memviz.record, names=3)
 
+    def test_a_function_is_called_when_a_snapshot_is_written(self):
+        made = []
+        later = names.Names(lambda: made[0])
+        self.assertEqual(list(later.now().alive()), [])
+        made.append(Module({"weight": Tensor(4096, 8)}))
+        self.assertEqual([thing for _, thing in later.now().alive()], made)
+
     def test_nothing_is_kept_alive(self):
         recording = memviz.record("x.pickle", names=Module({"weight": Tensor(4096, 8)}))
         gc.collect()
