@@ -5,7 +5,7 @@
  * gradient layers.7.down.weight                            │               └─ down ── ... a block
  * without a name                          └─ (no name) ── activation
  *
- * A block with one tensor counts for it as a whole, with what the allocator rounded up. A block
+ * A block with one tensor counts for it as a whole, including the allocator's rounding. A block
  * with several counts for each with its own bytes (analyze/peak/tensors.h); the rest of it is a row
  * without a name. All rows add up to the allocated bytes. */
 #ifndef MV_MODULE_TREE_H

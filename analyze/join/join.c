@@ -165,11 +165,12 @@ static void count_events(joining *j)
 
 /* ---- whether it is the same run ------------------------------------------------------------ */
 
-static bool has_times(const joining *j)
+static bool has_times(const mv_trace *trace)
 {
-    for (uint32_t i = 0; i < j->count; i++)
-        if (j->devices[i].snapshot.first_us <= j->devices[i].snapshot.last_us)
-            return true;
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        for (uint32_t k = 0; k < trace->devices[i].events.count; k++)
+            if (trace->devices[i].events.time_us[k] != MV_NO_TIME)
+                return true;
     return false;
 }
 
@@ -207,7 +208,7 @@ static mv_code refuse(joining *j, mv_err *err)
     mv_join *o = j->out;
     uint64_t within = o->events - o->outside, same = pairs_in_time(j);
 
-    if (!has_times(j))
+    if (!has_times(j->trace))
         return mv_fail(err, MV_ABSENT, MV_NO_OFFSET, "%s",
                        "it cannot be joined: the snapshot has no events with times (PyTorch "
                        "writes them since 2.2)");
@@ -236,7 +237,7 @@ static mv_code refuse(joining *j, mv_err *err)
 
 /* ---- new tags ------------------------------------------------------------------------------ */
 
-/* An event of the snapshot, its tag, and that of the trace's event. */
+/* An event of the snapshot, its tag, and the tag of the trace's event. */
 typedef struct {
     uint32_t ours, theirs;
     uint32_t device, event;

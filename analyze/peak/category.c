@@ -556,7 +556,7 @@ static uint16_t first_answer(const category_search *s, uint32_t row)
     return decide(s, &c);
 }
 
-/* An allocation with a stack, and what it votes for; OPEN: it is undecided. */
+/* An allocation with a stack, and the category it votes for; OPEN: undecided. */
 typedef struct {
     uint64_t requested;
     uint32_t stack, alloc;
@@ -577,7 +577,7 @@ static voter *list_voters(mv_arena *scratch, const category_search *s, uint32_t 
     return rows;
 }
 
-/* The category of most decided ones of so many; OPEN: none is decided. */
+/* The category of most decided rows; OPEN: none is decided. */
 static uint16_t most_votes(const voter *rows, uint32_t count)
 {
     uint32_t votes[MV_CATEGORY_COUNT] = {0};
@@ -592,7 +592,8 @@ static uint16_t most_votes(const voter *rows, uint32_t count)
     return votes[best] ? best : OPEN;
 }
 
-/* Of one stack: those of the same size decide first, since one line may make several things. */
+/* The rows of one stack: rows of the same size decide first, since one line may make several
+ * things. */
 static void settle_stack(category_search *s, const voter *rows, uint32_t count)
 {
     uint16_t of_stack = most_votes(rows, count);

@@ -5,7 +5,7 @@
  *     weight  [---------]    bias [--]                   its views
  *     bytes   wwwwwwwwwwwfffffbbbbffffffffffff|  none
  *
- * Names are those of the moment when the file was written: blocks that are alive then have them,
+ * Names are known for the moment when the file was written: blocks that are alive then have them,
  * from their birth on. Of tensors that share bytes the innermost one counts for them: the one that
  * begins last, of such the shortest, of equal ones the first of the file. So the bytes of all
  * tensors of a block are at most the block's; the rest is what the allocator rounded up, or what

@@ -5,8 +5,8 @@
  *     bins      0 | 1 | 2 | 3 | 4 | rest
  *     low#K         1   2   3              `low` is the last one: low#3
  *
- * What is allocated at the first and at the last of them stays through all: a program that
- * offloads, sleeps or drops its activations between steps holds it nevertheless. */
+ * A block that is allocated at the first and at the last of them stays through all: a program
+ * holds it although it offloads, sleeps or drops its activations between steps. */
 #ifndef MV_LOW_POINTS_H
 #define MV_LOW_POINTS_H
 

@@ -456,7 +456,7 @@ typedef enum {
 } mv_tensor_role;
 
 /* Tensors that were alive when the file was written and have a name: memviz.record(names=) stores
- * those of modules and optimizers, memviz.name() any (docs/python.md). Several may share bytes, as
+ * the tensors of modules and optimizers, memviz.name() any (docs/python.md). Several may share bytes, as
  * views do. NAMED: the program gave the name, and nothing says what the tensor is for. */
 #define MV_TENSOR_COLUMNS(X, T)                                                            \
     X(T, 1, name, STRING, MV_NO_ROW,                                                       \

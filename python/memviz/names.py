@@ -1,8 +1,8 @@
-"""Names of tensors in snapshots: those of modules and optimizers, and what the program names.
+"""Names of tensors in snapshots: the tensors of modules and optimizers, and any that the program names.
 
 Nothing is hooked and nothing happens while the program runs. When a snapshot is written, modules
-and optimizers are asked for their tensors, and where these are: address, bytes, shape, type. Neither
-they nor named tensors are kept alive for it."""
+and optimizers list their tensors: address, bytes, shape, type. Neither they nor named tensors are
+kept alive for it."""
 
 import gc
 import sys
