@@ -13,9 +13,9 @@ static mvt_trace *snapshot(void)
     mvt_segment_alloc(t, .addr = 0x100000, .bytes = 0x100000, .time_us = FIRST_US - 1000,
                       .stack = "main:train.py:1");
     for (uint32_t i = 0; i < BLOCKS; i++) {
-        mvt_alloc(t, .addr = 0x100000 + i % 8 * 0x1000, .bytes = 500, .stack = "step:train.py:7",
+        mvt_alloc(t, .addr = 0x100000 + i % 64 * 0x1000, .bytes = 500, .stack = "step:train.py:7",
                   .time_us = FIRST_US + i * 40);
-        mvt_free(t, .addr = 0x100000 + i % 8 * 0x1000, .time_us = FIRST_US + i * 40 + 20);
+        mvt_free(t, .addr = 0x100000 + i % 64 * 0x1000, .time_us = FIRST_US + i * 40 + 20);
     }
     mvt_alloc(t, .addr = 0x180000, .bytes = 512, .time_us = FIRST_US + BLOCKS * 40 + 1000);
     return t;
@@ -40,7 +40,7 @@ static mv_trace profile(mvt_trace *t, profile_opts o)
 
     length += (size_t)snprintf(text, sizeof text, "{\"traceEvents\":[");
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t addr = 0x100000 + i % 8 * 0x1000 + o.moved;
+        uint64_t addr = 0x100000 + i % 64 * 0x1000 + o.moved;
         int64_t late;
         seed = seed * 1103515245 + 12345;
         late = o.jitter_us ? (int64_t)((seed >> 8) % (2 * o.jitter_us)) - o.jitter_us : 0;
