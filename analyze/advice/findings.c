@@ -83,7 +83,7 @@ static void add(gathering *g, mv_finding f)
         g->words.failed = true;
 }
 
-/* Its sentence is the title, and the reason. */
+/* The sentence is the title and the reason. */
 static void add_text(gathering *g, mv_finding f, const char *title, const char *what)
 {
     f.title = title;
@@ -193,7 +193,7 @@ static void add_leak(gathering *g, const mv_leak *leak)
     add(g, f);
 }
 
-/* What the driver has for objects that are never destroyed. */
+/* Driver memory of objects that are never destroyed. */
 static void add_driver(gathering *g, const mv_driver_growth *grown)
 {
     uint64_t bytes = mv_driver_growth_bytes(grown);
@@ -229,8 +229,8 @@ static void add_pile(gathering *g, const mv_pile *pile, uint32_t more)
     add(g, f);
 }
 
-/* What piles up, of which the largest speaks. What one place of the program frees is a list, most
- * likely: `memviz leaks` has it. */
+/* Memory that piles up: only the largest case gets a finding. Memory freed at one place of the
+ * program is most likely a list: `memviz leaks` shows it. */
 static void add_piles(gathering *g)
 {
     const mv_leaks *found = g->of->leaks;
@@ -294,7 +294,7 @@ static void add_fragmentation(gathering *g)
     add(g, f);
 }
 
-/* Most of what is not allocated was freed, and waits. */
+/* Most of the memory that is not allocated was freed and waits. */
 static void add_waiting(gathering *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
@@ -318,19 +318,19 @@ static void add_waiting(gathering *g)
 
 /* ---- the peak ---------------------------------------------------------------------------- */
 
-/* The state alone is no run whose peak it could be. */
+/* A state alone has no run, so it is not a peak. */
 static mv_finding_kind kind_of_peak(const gathering *g)
 {
     return mv_recording_is_state_only(g->of->lives) ? MV_FINDING_HELD : MV_FINDING_PEAK;
 }
 
-/* Whether the figures of the peak are those of the run, or the least that it can have been. */
+/* Whether the peak's figures are exact for the run, or lower bounds. */
 static const char *verdict_of_peak(const gathering *g)
 {
     return g->of->lives->history == MV_HISTORY_COMPLETE ? "exact" : "at_least";
 }
 
-/* `label` tells it from the others: they may have the same culprit. */
+/* `label` distinguishes the site from others with the same culprit. */
 static void add_site(gathering *g, const mv_peak_site *site, const char *label)
 {
     const mv_attribution *peak = g->of->peak;
@@ -359,8 +359,7 @@ static void add_site(gathering *g, const mv_peak_site *site, const char *label)
     add(g, f);
 }
 
-/* Labels of `count` sites, as `memviz peak` has them: a site is told from others by its category,
- * too. */
+/* Labels of `count` sites, as in `memviz peak`: sites may differ in their category alone. */
 static const char **labels_of(gathering *g, const mv_peak_site *const *sites, uint32_t count)
 {
     mv_labelled *rows = mv_push_array(g->words.arena, mv_labelled, count);
@@ -374,7 +373,7 @@ static const char **labels_of(gathering *g, const mv_peak_site *const *sites, ui
     return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
-/* Bytes that no site has: first when no site has as much. */
+/* Bytes of no site: first if no site has as many. */
 static void add_unattributed(gathering *g, mv_finding_kind kind)
 {
     mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g), g->of->peak->unattributed);
@@ -387,7 +386,7 @@ static void add_unattributed(gathering *g, mv_finding_kind kind)
     add(g, f);
 }
 
-/* Programs that were compiled hold memory that no line of the program can drop. */
+/* Compiled programs hold memory that no line of the program can drop. */
 static void add_executables(gathering *g, mv_finding_kind kind)
 {
     const mv_attribution *peak = g->of->peak;
@@ -506,7 +505,7 @@ static void add_doubts(gathering *g)
                  residual ? "the file contradicts itself" : "the file lacks frees", text);
 }
 
-/* What is in the step that was under way is no part of the verdict. */
+/* The step that was under way does not count in the verdict. */
 static void add_no_leak(gathering *g)
 {
     const mv_leaks *leaks = g->of->leaks;
@@ -563,8 +562,8 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
     return (a > b) - (a < b);
 }
 
-/* Otherwise those that were found first stay first: their event, or their rank in the report,
- * decided. */
+/* Equally alarming findings stay in the order in which they were found: by event, or by rank in the
+ * report. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_finding *a = left, *b = right;
@@ -573,7 +572,7 @@ static int by_alarm(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
 }
 
-/* What is about PyTorch's allocator, its segments and settings. */
+/* Findings about PyTorch's allocator, its segments and settings. */
 static void add_pytorch(gathering *g)
 {
     add_ooms(g);
@@ -595,7 +594,7 @@ const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count)
                   mv_oom_at_text(at, count));
 }
 
-/* Another tool's log says that a request failed, but not what was free. */
+/* Another tool's log records that a request failed, but not how much was free. */
 static void add_failures(gathering *g)
 {
     const mv_events *e = &g->of->lives->events;

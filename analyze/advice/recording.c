@@ -44,7 +44,7 @@ static const char *add(mv_arena *arena, mv_recording_contents *out, const char *
     return line;
 }
 
-/* What calls of CUDA hold on one device. */
+/* Memory of CUDA calls on one device. */
 static mv_code add_device(mv_arena *arena, const mv_trace *trace, uint32_t device,
                           mv_recording_contents *out, mv_err *err)
 {

@@ -34,8 +34,7 @@ static mv_code find_peak(const inquiry *q, mv_triage_device *d, mv_arena *arena,
     return mv_peak_attribute(arena, q->trace, &d->lives, peak, opts, &d->peak, err);
 }
 
-/* What is about PyTorch's allocator, or about all of the device, is asked of the trace as it was
- * read. */
+/* Reports about PyTorch's allocator or the whole device use the original trace, not the level's. */
 static mv_code lives_as_read(const inquiry *q, const mv_triage_device *d, mv_arena *arena,
                              mv_lives *out, mv_err *err)
 {
@@ -150,8 +149,8 @@ static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
     return NULL;
 }
 
-/* Sets row->bytes to those of all findings of the row's kind, and returns how many there are: of
- * the reports, since not all of them are kept as findings. */
+/* Sets row->bytes to the sum of all findings of the row's kind and returns their number. Both come
+ * from the reports, since not all findings are kept. */
 static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
 {
     const mv_driver_growth *driver = d->leaks.driver;
@@ -172,7 +171,7 @@ static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
     }
 }
 
-/* The first finding of a report; those of its kind that follow are counted. */
+/* The first finding of a report; further ones of its kind are counted. */
 static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_telling *words)
 {
     mv_triage_row row = {.device = d->device, .finding = first_of(d, report)};
@@ -188,7 +187,7 @@ static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, m
     t->rows[t->count++] = row;
 }
 
-/* What is no verdict, but worth a line. */
+/* Findings that are not a verdict, but worth a line. */
 static void add_asides(mv_triage *t, const mv_triage_device *d)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
@@ -199,7 +198,7 @@ static void add_asides(mv_triage *t, const mv_triage_device *d)
     }
 }
 
-/* As the findings of one device; equal ones in the order of devices. */
+/* In the order of one device's findings; equal ones in the order of devices. */
 static int by_weight(const void *left, const void *right, const void *context)
 {
     const mv_triage_row *a = left, *b = right;
@@ -223,7 +222,7 @@ static mv_reports reports_of(const inquiry *q, const mv_triage_device *d)
 
 /* ---- leaks on other levels --------------------------------------------------------------- */
 
-/* The beat is what all levels have in common; the rest is work for each. */
+/* All levels share the beat; the rest is work for each. */
 static void do_lives_or_beat(void *user, uint32_t i)
 {
     inquiry *q = user;
@@ -259,7 +258,7 @@ static void add_level(mv_budget *budget, const inquiry *q, mv_level level)
     mv_arena_init(&l->arena, budget);
 }
 
-/* The whole device where the reports are about PyTorch's part of it, the host, and heaps. */
+/* Opens the whole device where the reports cover only PyTorch's part of it, the host, and heaps. */
 static mv_code open_levels(mv_budget *budget, const inquiry *q, mv_err *err)
 {
     mv_level own = mv_level_default(q->read), level;
@@ -318,7 +317,7 @@ static mv_code find_levels(mv_budget *budget, inquiry *q, uint32_t threads, mv_e
     return open_others(budget, q, err);
 }
 
-/* What is known of leaks on a device of the main level; NULL: it has nothing there. */
+/* The leak report of a device of the main level; NULL: there is none. */
 static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
 {
     for (uint32_t i = 0; i < t->device_count; i++)
@@ -327,10 +326,10 @@ static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
     return NULL;
 }
 
-/* Whether another level's leaks, or its doubt, say what the main level does not. The host's memory
- * is none of a device's. Blocks of a heap lie in what calls got: a leak of the device may be the
- * same. A doubt is worth telling where it looks like growth, and nothing else is wrong; of the
- * host's memory also where a device has a doubt of its own. */
+/* Whether leaks or doubts of another level add something to the main level. Host memory is never
+ * device memory. Blocks of a heap lie in memory from CUDA calls, so a leak of the device may be the
+ * same leak. A doubt is reported if it looks like growth and nothing else is wrong; for host memory
+ * also if a device has a doubt of its own. */
 static bool is_worth_telling(const mv_triage *t, const mv_triage_other *o)
 {
     mv_level level = o->of->level;
@@ -390,7 +389,7 @@ static mv_code tell_other(const inquiry *q, mv_triage_other *o, mv_telling *word
     return MV_OK;
 }
 
-/* Where others leak, "no leak" says of what. */
+/* If other levels leak, "no leak" names its own level. */
 static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
@@ -421,7 +420,7 @@ static bool looks_at_host(const inquiry *q)
     return false;
 }
 
-/* What the host allocator's rounding costs. */
+/* The cost of the host allocator's rounding. */
 static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
@@ -472,7 +471,7 @@ static mv_code judge(const inquiry *q, mv_err *err)
     return words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage") : MV_OK;
 }
 
-/* Leaks of other levels, then the longest first, of every device. */
+/* Leaks of other levels, then the longest reports first, for every device. */
 static void do_report(void *user, uint32_t i)
 {
     inquiry *q = user;

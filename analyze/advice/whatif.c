@@ -17,12 +17,12 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool lacks_memory; /* the last failed request lacked memory, as the report on out-of-memory
-                        * events says */
+    bool lacks_memory; /* the last failed request was short of memory, by the out-of-memory
+                        * report */
     bool out_of_memory;
 } whatif_state;
 
-/* A text that is kept, or "" when memory is out. */
+/* A copy of the text in the arena, or "" when out of memory. */
 static const char *keep(whatif_state *s, const char *text)
 {
     s->out_of_memory = s->out_of_memory || !text;
@@ -102,7 +102,7 @@ static void add_advice(whatif_state *s, const char *setting, const mv_trial *run
             setting, keep(s, text), run->saves, mv_trials_gain(&s->out->trials, run), stack};
 }
 
-/* Whether the recorded settings do not serve all requests within the limit that is given. */
+/* Whether the recorded settings fail to serve all requests within the given limit. */
 static bool exceeds_limit(const mv_trials *t)
 {
     return t->limit_source == MV_LIMIT_GIVEN && !mv_trials_self_fits(t);
@@ -207,7 +207,7 @@ static void advise_line(whatif_state *s)
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 
-/* Whether a pool of its own for the line's blocks is worth a change of the program. */
+/* Whether a separate pool for the line's blocks is worth changing the program. */
 static bool line_is_worth(const whatif_state *s)
 {
     const mv_whatif_line *line = &s->out->line;
@@ -215,7 +215,7 @@ static bool line_is_worth(const whatif_state *s)
     return line->found && mv_trials_helps(&s->out->trials, &line->apart);
 }
 
-/* A limit that is found in the file may be from another time than the failure. */
+/* A limit from the file may be from another time than the failure. */
 static const char *none_is_known(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
@@ -240,7 +240,7 @@ static bool some_run_fits(const mv_whatif *w)
     return false;
 }
 
-/* Within a limit that is given. */
+/* The same within a given limit. */
 static const char *none_within(whatif_state *s)
 {
     char limit[MV_SIZE_TEXT];
@@ -295,7 +295,7 @@ static void advise(whatif_state *s)
     s->out->advice_none = find_advice_none(s, best);
 }
 
-/* What the first advice saves. */
+/* The saving of the first advice. */
 static const char *tell_saving(whatif_state *s, const char *what)
 {
     const mv_trials *t = &s->out->trials;
@@ -310,7 +310,7 @@ static const char *tell_saving(whatif_state *s, const char *what)
                                    mv_size_text(of, mv_trials_base(t)), doubts(s, conf)));
 }
 
-/* What the advice comes to, in a few words. */
+/* The result of the advice, in a few words. */
 static const char *find_verdict(whatif_state *s)
 {
     const mv_whatif *w = s->out;
@@ -332,7 +332,7 @@ static const char *find_verdict(whatif_state *s)
     return tell_saving(s, what);
 }
 
-/* About settings that were given although they change nothing on the device. */
+/* A note on given settings that change nothing on the device. */
 static const char *find_idle_note(whatif_state *s)
 {
     const char *keys[MV_MOST_IDLE_KEYS];
@@ -412,7 +412,7 @@ static const mv_trial *run_of(const mv_whatif *w, const char *conf)
     return NULL;
 }
 
-/* What one device did not try has no sum. */
+/* A run that is missing on one device has no sum. */
 static void add_runs(mv_whatif *sum, const mv_whatif *w)
 {
     uint32_t kept = 0;
