@@ -5,7 +5,7 @@
 
 /* The allocated bytes of one side, by stack and by site. */
 typedef struct {
-    uint64_t *stack_bytes; /* [stacks + 1] the last is that of MV_NO_STACK */
+    uint64_t *stack_bytes; /* [stacks + 1] the last one is for MV_NO_STACK */
     uint64_t *bytes;       /* [sites] */
     uint32_t *blocks;      /* [sites] */
     mv_stack_id *top;      /* [sites] the stack with most of the bytes */
@@ -83,7 +83,7 @@ static bool hold(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives
 
 /* ---- classes: lines of the user's code --------------------------------------------------- */
 
-/* A stack's class before classes are joined: its culprit's line, or that it has none. */
+/* The class of a stack before classes are joined: the line of its culprit, or no line. */
 static uint32_t class_of(const mv_diff_code *code, int s, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(code->trace[s], code->sites[s].kinds, stack);
@@ -102,8 +102,7 @@ static uint32_t root_of(uint32_t *parent, uint32_t class)
     return class;
 }
 
-/* Sites that were matched although their culprits are on different lines join the classes of these
- * lines. */
+/* Matched sites with culprits on different lines join the classes of these lines. */
 static uint32_t *find_classes(mv_arena *scratch, const mv_diff_code *code)
 {
     uint32_t classes = code->match.frames.lines + 2;
