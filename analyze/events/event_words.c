@@ -34,7 +34,7 @@ static const char *event_of(telling *t, uint32_t event)
 
 static const char no_events[] = "no events were recorded, so its life is not known";
 
-/* Adds to what comes after the first sentence. */
+/* Appends to the text after the first sentence. */
 static void then(telling *t, const char *text)
 {
     t->out->then = mv_say(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
@@ -62,7 +62,7 @@ static const char *span_of(telling *t, uint32_t from, uint32_t to)
     return text ? text : "";
 }
 
-/* "train.py:62 forward" between other words; "" when no line is known. */
+/* "train.py:62 forward" with words before it; "" if the line is unknown. */
 static const char *line_of(telling *t, const char *before, mv_stack_id stack, const char *after)
 {
     char text[256];
@@ -114,7 +114,8 @@ const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uin
 
 /* ---- allocations -------------------------------------------------------------------------- */
 
-/* A row also ends at an event that is no free: its bytes were used again, so a free was lost. */
+/* A row also ends when its bytes were used again because a free is missing; that event is not a
+ * free. */
 static bool is_free(const telling *t, uint32_t event)
 {
     uint8_t action = t->events->action[event];
@@ -122,7 +123,7 @@ static bool is_free(const telling *t, uint32_t event)
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Whether it was freed before the first event, and only waited for a stream. */
+/* Whether it was freed before the first event and only waited for a stream. */
 static bool was_pending(const telling *t)
 {
     return t->out->born == MV_BEFORE && mv_alloc_was_pending(t->of->lives, t->out->alloc);
@@ -139,7 +140,7 @@ static void set_alloc(telling *t, uint32_t alloc)
     t->out->freed = a->freed[alloc];
     t->out->completed = a->completed[alloc];
     if (was_pending(t))
-        t->out->freed = MV_NEVER; /* by no event */
+        t->out->freed = MV_NEVER; /* no event frees it */
     if (users) {
         t->out->previous = users->previous[alloc];
         t->out->next = users->next[alloc];
@@ -192,7 +193,7 @@ static void tell_end(telling *t)
     tell_next(t);
 }
 
-/* A block of a heap without events: all that is known is that it was there. */
+/* A block of a heap without events: only its presence is known. */
 static void tell_block(telling *t, uint32_t alloc)
 {
     t->out->what = mv_say(&t->words, "A block of %s%s", block_of(t, alloc),
@@ -214,7 +215,7 @@ static void tell_alloc(telling *t, uint32_t alloc)
     tell_end(t);
 }
 
-/* The freeing call is known when its stack is not the alloc's: files may repeat that one. */
+/* The freeing call is known if its stack is not the alloc's: files may repeat that stack. */
 static const char *freeing_line(telling *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
@@ -294,9 +295,9 @@ static void tell_annotation(telling *t, uint32_t event)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-enum { MOST_OF_CALL = 4096 }; /* events of a call that are looked at; real calls have a few */
+enum { MOST_OF_CALL = 4096 }; /* events of a call that are searched; real calls have a few */
 
-/* The alloc of the same call, which a segment was made for; MV_NO_ROW: not known. */
+/* The alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
 static uint32_t needed_by(const telling *t, uint32_t event)
 {
     const mv_events *e = t->events;
@@ -310,7 +311,7 @@ static uint32_t needed_by(const telling *t, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* The row of a segment that is as large as the event says; others were cut later. */
+/* The row of a segment with the event's size; others were cut later. */
 static uint32_t whole_segment(telling *t, uint32_t event)
 {
     const mv_segment_lives *s = &t->of->lives->segments;

@@ -25,7 +25,7 @@
     STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"),       \
     .drop = DROP_TENSORS
 
-/* Events were recorded, but lost in damaged parts of the file. */
+/* For events that were recorded, but lost in damaged parts of the file. */
 #define AGAIN "read an undamaged copy of the file, or record again"
 #define DAMAGED                                                                          \
     .allocator = "PyTorch's allocator", .call = RECORD, .events = AGAIN,                 \
@@ -33,7 +33,7 @@
     .no_events = "events are lost in damaged parts of the file: " AGAIN, .begin = AGAIN, \
     .more = AGAIN, STACKS(AGAIN), .drop = DROP_TENSORS
 
-/* A capture sees NVTX and memviz.h; PyTorch's recorder sees its own ranges. */
+/* Captures record NVTX and memviz.h; PyTorch's recorder records its own ranges. */
 #define STEPS_OF_PYTORCH .steps = "mark the steps with torch.profiler.record_function(f'step {i}')"
 #define STEPS_OF_CAPTURE \
     .steps = "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"
