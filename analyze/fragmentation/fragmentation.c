@@ -12,10 +12,10 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* How much the allocator may take beyond the need before it is called fragmented: a few large
- * segments, partly filled, that requests below 10 MiB share (docs/fragmentation.md). */
+/* The memory that the allocator may take beyond the need without being called fragmented: a few
+ * large segments, partly filled, shared by requests below 10 MiB (docs/fragmentation.md). */
 #define SLACK       (80 * MIB)
-#define SLACK_SHARE 20 /* plus one part in this many of what was needed */
+#define SLACK_SHARE 20 /* plus one part in this many of the need */
 #define LEAST_WASTE (32 * MIB)
 
 typedef struct {
@@ -31,8 +31,8 @@ typedef struct {
 /* ---- the moment -------------------------------------------------------------------------- */
 
 /* The moment when the most was taken. If all of that was taken before the first event, the trace
- * does not show why; then the moment when the most was in use, since holes that are left then are
- * always left. */
+ * does not show why: then the moment when the most was in use, since holes at that moment are never
+ * filled. */
 static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
@@ -79,7 +79,7 @@ static bool list_domains(fragmentation_state *q)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* A heap from before the first event has a past that the trace does not show: what it held may have
+/* The past of a heap from before the first event is not in the trace: all of its memory may have
  * been needed then. */
 static uint64_t needed_by(const fragmentation_state *q)
 {
@@ -99,7 +99,7 @@ static uint64_t allowance(uint64_t needed)
     return small < usual ? small : usual;
 }
 
-/* The rule that gave it. */
+/* The rule for the allowance. */
 static const char *allowance_text(uint64_t needed)
 {
     if (allowance(needed) == SLACK + needed / SLACK_SHARE)
@@ -112,8 +112,8 @@ static bool is_far_beyond(uint64_t beyond, uint64_t needed)
     return beyond > allowance(needed);
 }
 
-/* Whether segments in use are mostly holes. In a healthy run they may be so between steps, because
- * the next step fills them. So this only counts when the trace does not show what was needed. */
+/* Whether segments in use are mostly holes. This is normal between steps of a healthy run, because
+ * the next step fills them, so it only counts when the trace does not show the need. */
 static bool is_hollow(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -140,7 +140,7 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
 
 #define BASE_TEXT 96
 
-/* What the allocator holds more than. */
+/* The need that the allocator's memory is compared with. */
 static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -161,21 +161,20 @@ static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
     "on this level each block is a segment of its own, so nothing that is reserved can be " \
     "free: what a pool holds beyond what it gave out is not seen"
 
-/* Whether what was reserved at the moments of the trace is not known. */
+/* Whether the reserved memory at moments of the trace is unknown. */
 static bool lacks_segments(const mv_lives *lives)
 {
     return lives->lacks_segment_events ||
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
 }
 
-/* Whether what was taken is not certain: segments that were held one after the other would look the
- * same. */
+/* Whether the taken memory is uncertain: segments held one after the other would look the same. */
 static bool is_too_high(const fragmentation_state *q)
 {
     return q->lives->doubts.unproven_segments > 0 && q->out->at.event + 1 != q->lives->events.count;
 }
 
-/* Why there is no certain verdict. NULL when memory is out. */
+/* Why there is no certain verdict. NULL when out of memory. */
 static const char *why_unknown(const fragmentation_state *q)
 {
     const mv_lives *lives = q->lives;
@@ -205,7 +204,7 @@ static const char *why_unknown(const fragmentation_state *q)
                     : NULL;
 }
 
-/* What waits; and at the moment that was not asked for, what the run would have needed without. */
+/* The waiting memory; and, at the default moment, the run's need without the wait. */
 static const char *why_waiting(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -221,8 +220,8 @@ static const char *why_waiting(const fragmentation_state *q)
         f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
-/* By the same measure as for the other verdict: bytes beyond the need, and how many are usual. What
- * was reserved before the trace counts as beyond it here: the answer is known without. */
+/* The same measure as for the other verdict: bytes beyond the need, and the usual amount. Memory
+ * reserved before the trace counts as beyond the need here: the result does not depend on it. */
 static const char *why_ok(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -238,7 +237,7 @@ static const char *why_ok(const fragmentation_state *q)
                            mv_size_text(allowed, allowance(need)), allowance_text(need));
 }
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 static const char *why(const fragmentation_state *q, bool is_far)
 {
     const mv_fragmentation *f = q->out;
@@ -287,8 +286,8 @@ static bool find_words(fragmentation_state *q, bool is_far)
     return f->why && f->figures;
 }
 
-/* Whether most of what is not allocated waits for a stream, and far more than a heap has beyond its
- * need. At the moment that was not asked for, the need must have been far higher for it, too. */
+/* Whether most of the memory that is not allocated waits for a stream, far more than a heap usually
+ * has beyond its need. At the default moment, the wait must also have raised the need that far. */
 static bool is_waiting(const mv_fragmentation *f)
 {
     const mv_demand *d = &f->demand;
@@ -298,8 +297,8 @@ static bool is_waiting(const mv_fragmentation *f)
     return !f->chosen || is_far_beyond(d->needed - d->allocated, d->allocated);
 }
 
-/* Whether what was taken is near to what was in use at once for certain. Where frees alone show
- * blocks, that are those of the final heap. */
+/* Whether the taken memory is close to the memory that was certainly in use at once. If only frees
+ * show blocks, these are the blocks of the final heap. */
 static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
 {
     const mv_lives *lives = q->lives;
@@ -315,7 +314,7 @@ static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
     return taken <= need || !is_far_beyond(taken - need, need);
 }
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool decide(fragmentation_state *q)
 {
     mv_fragmentation *f = q->out;

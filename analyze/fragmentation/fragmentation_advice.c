@@ -14,7 +14,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 #define WORTH_A_WORD (64 * MIB) /* smaller savings are not worth a change */
-#define MANY_SIZES   6          /* so many sizes of requests mean that shapes vary */
+#define MANY_SIZES   6          /* this many sizes of requests mean that shapes vary */
 #define OLD_SHARE    10         /* part of the events so far: younger blocks are short-lived */
 #define MOST_LINES   2
 
@@ -34,7 +34,7 @@ typedef struct {
     mv_block_rules rules;
     missed_sizes missed;
     mv_trials trials; /* open if f->is_replayed */
-    mv_advice spare;  /* takes advice beyond the most that is kept */
+    mv_advice spare;  /* receives advice beyond the limit */
     bool failed;
 } adviser;
 
@@ -56,7 +56,7 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     return advice;
 }
 
-/* A text that is kept, or "" when memory is out. */
+/* A copy of the text in the arena, or "" when out of memory. */
 static const char *keep(adviser *a, const char *text)
 {
     a->failed = a->failed || !text;
@@ -83,8 +83,8 @@ static bool is_old(const adviser *a, const mv_pin *line)
     return mv_pin_age(line, a->f->at.event) * OLD_SHARE >= (uint64_t)(uint32_t)(a->f->at.event + 1);
 }
 
-/* Old, small blocks that strand much memory: a fair part of all that is stranded, and of what was
- * taken too much. */
+/* Old, small blocks that strand much memory: a fair part of all stranded memory, and of the
+ * excess. */
 static bool is_to_blame(const adviser *a, const mv_pin *line)
 {
     return line->stranded >= WORTH_A_WORD / 2 && line->stranded >= a->f->pins.stranded / 5 &&
@@ -92,8 +92,7 @@ static bool is_to_blame(const adviser *a, const mv_pin *line)
            has_line(a, line->stack) && is_old(a, line);
 }
 
-/* What would have happened with the line's blocks in a pool of their own. Said only if that saves
- * memory. */
+/* The effect of a separate pool for the line's blocks. Added only if it saves memory. */
 static void about_line(adviser *a, const mv_pin *line, mv_err *err)
 {
     char stranded[MV_SIZE_TEXT], own[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], label[256], gain[128] = "";
@@ -182,7 +181,7 @@ static bool has_much_whole(const adviser *a)
     return a->f->whole >= WORTH_A_WORD && a->f->whole >= a->f->bytes.reserved / 4;
 }
 
-/* The few kinds of settings that the figures make plausible. */
+/* The kinds of settings that the figures make plausible. */
 static uint32_t plausible(const adviser *a)
 {
     uint32_t set = 0;
@@ -311,7 +310,7 @@ static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
     return count;
 }
 
-/* Split limits come last: they seldom help if nothing else does. */
+/* Split limits come last: they rarely help if nothing else does. */
 static void about_settings(adviser *a, uint32_t set, mv_err *err)
 {
     if (try_set(a, set, err) == 0 && a->f->fragmented && !a->failed)
@@ -321,7 +320,7 @@ static void about_settings(adviser *a, uint32_t set, mv_err *err)
 /* ---- what the program could do ----------------------------------------------------------- */
 
 /* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp), unless
- * told not to. */
+ * disabled. */
 static const char *collectives_advice(const mv_trace *trace)
 {
     enum { KEEP_REFERENCES = 208 };
@@ -334,7 +333,7 @@ static const char *collectives_advice(const mv_trace *trace)
                : "";
 }
 
-/* Blocks that were freed while another stream could still use them. */
+/* Blocks freed while another stream could still use them. */
 static void about_waiting(adviser *a)
 {
     const mv_waiting *w = &a->f->waiting;
@@ -379,8 +378,8 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_POOL]));
 }
 
-/* Requests just above a multiple of 512 bytes do not waste much. A setting does, or blocks that
- * were handed out whole. */
+/* Requests just above a multiple of 512 bytes do not waste much. A setting does, or blocks handed
+ * out whole. */
 static void about_rounding(adviser *a)
 {
     char size[MV_SIZE_TEXT];
@@ -448,7 +447,7 @@ static void open_trials(adviser *a, mv_err *err)
         a->failed = true;
 }
 
-/* What the trials came to where that is no advice, and how sure the advised settings are. */
+/* The result of the trials where it is not advice, and how certain the advised settings are. */
 static void note_trials(adviser *a)
 {
     mv_fragmentation *f = a->f;
