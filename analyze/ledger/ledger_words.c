@@ -67,7 +67,7 @@ static const char *find_basis(mv_arena *arena, const mv_ledger *ledger)
     char total[MV_SIZE_TEXT], others[MV_SIZE_TEXT];
     bool has_others = ledger->others != MV_NO_BYTES;
 
-    if (ledger->why && !ledger->lacks_calls) /* which the verdict says */
+    if (ledger->why && !ledger->lacks_calls) /* the verdict includes it */
         return mv_arena_printf(arena, "use of the device is not known: %s", ledger->why);
     if (ledger->total == MV_NO_BYTES)
         return "";
@@ -104,7 +104,7 @@ static uint64_t managed_bytes(const mv_trace *trace, const mv_ledger *ledger)
     return bytes;
 }
 
-/* Parts never add up to more than the device has in use, so one of them is too high. */
+/* The real parts never add up to more than the device's use, so one of them is too high. */
 static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv_ledger *ledger)
 {
     char lacks[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
