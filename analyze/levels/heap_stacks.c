@@ -8,15 +8,16 @@
 #include "parse/model/tables.h"
 
 typedef struct {
-    uint32_t heap, stack, is_bound, call; /* is_bound: told through ctypes or cffi */
-    uint32_t cut;                         /* innermost frames up to the teller's; 0: none */
-    uint32_t function;                    /* the teller's name */
+    uint32_t heap, stack, is_bound, call; /* is_bound: called through ctypes or cffi */
+    uint32_t cut;                         /* innermost frames up to the registering function; 0:
+                                           * none */
+    uint32_t function;                    /* name of the registering function */
 } told_row;
 
 typedef struct {
     told_row *rows; /* [count] by heap, stack, is_bound */
     uint32_t count;
-    uint32_t stacks; /* to be added; each may have a frame of its own */
+    uint32_t stacks; /* stacks to be added; each may have a frame of its own */
     uint64_t stack_frames;
 } told_rows;
 
@@ -32,7 +33,7 @@ static bool is_native(const mv_trace *trace, mv_frame_id frame)
                               trace->frames.line[frame.row]);
 }
 
-/* The innermost Python function, when there is another. */
+/* Takes the innermost Python function, if there is another. */
 static void find_python_teller(const mv_trace *trace, told_row *row)
 {
     uint32_t count, cut = 0;
@@ -50,7 +51,7 @@ static void find_python_teller(const mv_trace *trace, told_row *row)
     }
 }
 
-/* The rows of one heap: the innermost function, if it is the teller. */
+/* For the rows of one heap: takes the innermost function if it registers blocks for others. */
 static void find_native_teller(const mv_trace *trace, told_row *rows, uint32_t count)
 {
     uint32_t teller = MV_NO_ROW, caller = MV_NO_ROW;
@@ -121,7 +122,7 @@ static void find_tellers(const mv_trace *trace, told_rows *told)
     }
 }
 
-/* One frame for each heap and teller, in rows that are sorted by them. */
+/* Adds one frame for each heap and registering function; rows are sorted by these. */
 static void add_all(const mv_trace *trace, told_rows *told, mv_frames *frames, mv_stacks *stacks,
                     mv_stack_id *of_call)
 {

@@ -16,7 +16,7 @@ bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out)
     const mv_heap_calls *c = &trace->heap_calls;
     const char *own = mv_trace_allocator(trace);
 
-    if (own) { /* a file of another tool is of its allocator, and of the host */
+    if (own) { /* a file of another tool has its allocator's level, and the host */
         *out = strcmp(text, own) == 0 ? MV_LEVEL_PYTORCH : MV_LEVEL_HOST;
         return strcmp(text, mv_level_name_of(trace, *out)) == 0;
     }
@@ -47,7 +47,7 @@ const char *mv_level_name_of(const mv_trace *trace, mv_level level)
                : mv_string_text(trace, (mv_string_id){(uint32_t)level - MV_LEVEL_HEAP});
 }
 
-/* ---- what a trace has -------------------------------------------------------------------- */
+/* ---- levels of a trace -------------------------------------------------------------------- */
 
 static bool has_pytorch(const mv_trace *trace)
 {
@@ -121,7 +121,7 @@ static const char *const abouts[] = {
     [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and what others got",
     [MV_LEVEL_HEAP] = "blocks of an allocator that the program told of"};
 
-/* What is said of a file that does not have the level. */
+/* The text for a file without the level. */
 static const char *const lacks[] = {[MV_LEVEL_DEFAULT] = "",
                                     [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
                                     [MV_LEVEL_CUDA] =
