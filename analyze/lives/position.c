@@ -48,7 +48,7 @@ static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k)
     return MV_NO_TIME;
 }
 
-/* How often the annotation called `name` starts. */
+/* The number of starts of the annotation called `name`. */
 static uint64_t annotation_starts(const mv_trace *trace, mv_span name)
 {
     uint64_t k = 0;
@@ -158,7 +158,7 @@ static bool find_annotation(const mv_trace *trace, const char *x, int64_t *time_
     return false;
 }
 
-/* A number that does not fit into 64 bits becomes the largest one. */
+/* A number that does not fit into 64 bits becomes the maximum. */
 static bool read_number(const char *x, uint64_t *number)
 {
     char *end;
@@ -294,7 +294,7 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
         mv_text_append(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
 
-/* Printed times are rounded to the millisecond, so a time that is later by so much is still the
+/* Printed times are rounded to the millisecond, so a time up to this much later is still the
  * end. */
 enum { ROUNDED_US = 1000 };
 
@@ -363,7 +363,7 @@ static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from
 bool mv_window_is_empty(const mv_trace *trace, uint32_t first, uint32_t end, const char *from,
                         const char *to, char *why, uint32_t why_size)
 {
-    bool is_reached = false; /* there is an event at or after `from` */
+    bool is_reached = false; /* an event at or after `from` exists */
     mv_window window;
 
     if (!from && !to)
