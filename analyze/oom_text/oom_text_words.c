@@ -1,4 +1,4 @@
-/* The sentences of an error that is explained. */
+/* The sentences about an explained error. */
 #include "analyze/oom_text/oom_text.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -11,11 +11,11 @@
 typedef struct {
     mv_telling say;
     mv_oom_text *t;
-    const mv_printed_size *size; /* of the text */
+    const mv_printed_size *size; /* from the text */
 } teller;
 
-/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" where the printed figures leave open more than a hundredth:
- * a figure that begins with 1.00 is rounded by that much itself. */
+/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" if the printed figures allow more than one percent: 1.00
+ * alone is rounded by that much. */
 static const char *text_of(teller *w, mv_printed_size size)
 {
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
@@ -29,7 +29,7 @@ static const char *text_of(teller *w, mv_printed_size size)
     return mv_say(&w->say, "%s to %s", least, most);
 }
 
-/* Of a figure that the text itself has. */
+/* For a figure in the text itself. */
 static const char *printed(teller *w, mv_error_size which)
 {
     char text[MV_SIZE_TEXT];
@@ -129,7 +129,7 @@ static void tell_processes(teller *w)
                     "number is another one");
 }
 
-/* Where it is much larger than the tensor. */
+/* Adds a line if the segment is much larger than the tensor. */
 static void tell_request(teller *w)
 {
     const mv_printed_size *tensor = &w->t->tensor;
@@ -211,7 +211,7 @@ static const char *why_outside(teller *w)
                   text_of(w, w->t->others), text_of(w, w->size[MV_ERROR_UNALLOCATED]));
 }
 
-/* The device had what was asked for. */
+/* For a device that had enough memory. */
 static const char *why_refused(teller *w)
 {
     bool is_excluded = w->t->over_limit == MV_ANSWER_NO;
@@ -263,7 +263,7 @@ static const char *why_bare(const mv_error_text *e)
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* In the words that this release of PyTorch takes. */
+/* As this release of PyTorch spells it. */
 static const char *setting_of(const mv_error_text *e)
 {
     return e->is_before_2 ? "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 (PyTorch 2.1 and later "
