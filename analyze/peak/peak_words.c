@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool add(mv_peak_doubts *out, const char *text)
 {
     if (text && *text)
@@ -23,7 +23,7 @@ const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history)
                            mv_history_name(history));
 }
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 static const char *inexact_text(mv_arena *arena, uint64_t blocks)
 {
     if (blocks == 0)
