@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* Requests above it are not rounded. */
+/* Larger requests are not rounded. */
 static uint64_t most_rounded(const mv_trace *trace)
 {
     uint32_t row = mv_setting_find(trace, NULL, "max_round_threshold");

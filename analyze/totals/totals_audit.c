@@ -188,7 +188,7 @@ static void judge_peaks(mv_audit *a, const mv_trace *trace, const mv_lives *live
     a->total = bound_of(b.blocks, final->allocated, end->allocated);
     if (trace->notes[MV_NOTE_THINNED].count > 0)
         a->total |= MV_BOUND_LEAST;
-    if (a->total & MV_BOUND_MOST) /* what was not freed as far as is known may have been */
+    if (a->total & MV_BOUND_MOST) /* memory not known to be freed may have been freed */
         a->total = MV_BOUND_ABOUT;
 }
 
