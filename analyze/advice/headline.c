@@ -211,7 +211,7 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
     for (uint32_t i = 0; i < headline->count; i++) {
         const mv_headline_row *row = &headline->rows[i];
         if (row->level == MV_HEADLINE_UNKNOWN) /* leaks, fragmentation, then failed requests */
-            return row->kind == MV_FINDING_OOM ? "fine as far as recorded" : row->text;
+            return row->kind == MV_FINDING_OOM ? "fine (file damaged)" : row->text;
     }
-    return reports->trace->notes[MV_NOTE_DAMAGED].count ? "fine as far as recorded" : "fine";
+    return reports->trace->notes[MV_NOTE_DAMAGED].count ? "fine (file damaged)" : "fine";
 }

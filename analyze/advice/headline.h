@@ -3,7 +3,7 @@
  *
  *     out of memory: fragmentation · leak 24.0 MiB at train.py:74, 2 more
  *     fragmented: 514 MiB beyond the need
- *     leaks unknown: no stacks · fragmentation ok as far as is known · no failed request recorded
+ *     leaks unknown: no stacks · fragmentation ok (history incomplete) · no failed request recorded
  *     no leak · fragmentation ok · no request failed
  *
  * Unknown in a report is unknown here, too. */

@@ -19,11 +19,11 @@ typedef struct {
     mv_beat beat; /* of all levels */
     mv_err beat_err;
     mv_triage *out;
-} inquiry;
+} triage_run;
 
 /* ---- the reports ------------------------------------------------------------------------- */
 
-static mv_code find_peak(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_peak(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, d->lives.events.count}};
     mv_peak_opts opts = {.window = ask.window, .kinds = q->out->sites.kinds};
@@ -35,14 +35,14 @@ static mv_code find_peak(const inquiry *q, mv_triage_device *d, mv_arena *arena,
 }
 
 /* Reports about PyTorch's allocator or the whole device use the original trace, not the level's. */
-static mv_code lives_as_read(const inquiry *q, const mv_triage_device *d, mv_arena *arena,
+static mv_code lives_as_read(const triage_run *q, const mv_triage_device *d, mv_arena *arena,
                              mv_lives *out, mv_err *err)
 {
     *out = d->lives;
     return q->is_level ? mv_lives_find(arena, q->read, d->device, out, err) : MV_OK;
 }
 
-static mv_code find_ledger(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_ledger(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     mv_ledger_ask ask = {.when = MV_LEDGER_MOST_USED};
     mv_lives lives;
@@ -57,7 +57,7 @@ static mv_code find_ledger(const inquiry *q, mv_triage_device *d, mv_arena *aren
     return MV_OK;
 }
 
-static mv_code find_ooms(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_ooms(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     mv_lives lives;
 
@@ -75,14 +75,14 @@ static mv_code find_ooms(const inquiry *q, mv_triage_device *d, mv_arena *arena,
     return MV_OK;
 }
 
-static mv_code find_leaks(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_leaks(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     if (mv_leaks_find(arena, q->trace, &d->lives, &d->leaks, err) != MV_OK)
         return err->code;
     return mv_leaks_outlook(arena, q->trace, &d->lives, &d->leaks, MV_NO_BYTES, &d->outlook, err);
 }
 
-static mv_code find_part(const inquiry *q, mv_triage_device *d, uint32_t part, mv_arena *arena,
+static mv_code find_part(const triage_run *q, mv_triage_device *d, uint32_t part, mv_arena *arena,
                          mv_err *err)
 {
     const mv_sites *sites = &q->out->sites;
@@ -112,7 +112,7 @@ static mv_code find_part(const inquiry *q, mv_triage_device *d, uint32_t part, m
     }
 }
 
-static void do_part(inquiry *q, uint32_t device, uint32_t part)
+static void do_part(triage_run *q, uint32_t device, uint32_t part)
 {
     mv_triage_device *d = &q->out->devices[device];
 
@@ -207,7 +207,7 @@ static int by_weight(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->finding->kind, a->bytes, b->finding->kind, b->bytes);
 }
 
-static mv_reports reports_of(const inquiry *q, const mv_triage_device *d)
+static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
 {
     return (mv_reports){.trace = q->trace,
                         .sites = &q->out->sites,
@@ -225,7 +225,7 @@ static mv_reports reports_of(const inquiry *q, const mv_triage_device *d)
 /* All levels share the beat; the rest is work for each. */
 static void do_lives_or_beat(void *user, uint32_t i)
 {
-    inquiry *q = user;
+    triage_run *q = user;
 
     if (i < q->out->device_count)
         do_part(q, i, MV_TRIAGE_LIVES);
@@ -235,14 +235,14 @@ static void do_lives_or_beat(void *user, uint32_t i)
 
 static void do_level(void *user, uint32_t i)
 {
-    inquiry *q = user;
+    triage_run *q = user;
     mv_triage_level *l = &q->out->levels[i];
 
     if (mv_level_take_with(&l->arena, &l->trace, l->level, &q->beat, &l->err) == MV_OK)
         mv_sums_check(&l->trace, &l->err);
 }
 
-static void do_other(inquiry *q, uint32_t i)
+static void do_other(triage_run *q, uint32_t i)
 {
     mv_triage_other *o = &q->out->others[i];
 
@@ -250,7 +250,7 @@ static void do_other(inquiry *q, uint32_t i)
         mv_leaks_find(&o->arena, &o->of->trace, &o->lives, &o->leaks, &o->err);
 }
 
-static void add_level(mv_budget *budget, const inquiry *q, mv_level level)
+static void add_level(mv_budget *budget, const triage_run *q, mv_level level)
 {
     mv_triage_level *l = &q->out->levels[q->out->level_count++];
 
@@ -259,7 +259,7 @@ static void add_level(mv_budget *budget, const inquiry *q, mv_level level)
 }
 
 /* Opens the whole device where the reports cover only PyTorch's part of it, the host, and heaps. */
-static mv_code open_levels(mv_budget *budget, const inquiry *q, mv_err *err)
+static mv_code open_levels(mv_budget *budget, const triage_run *q, mv_err *err)
 {
     mv_level own = mv_level_default(q->read), level;
     mv_level_list list = mv_levels_of(q->read);
@@ -278,7 +278,7 @@ static mv_code open_levels(mv_budget *budget, const inquiry *q, mv_err *err)
     return MV_OK;
 }
 
-static mv_code open_others(mv_budget *budget, const inquiry *q, mv_err *err)
+static mv_code open_others(mv_budget *budget, const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
     uint64_t most = 0;
@@ -307,7 +307,7 @@ static mv_code open_others(mv_budget *budget, const inquiry *q, mv_err *err)
     return MV_OK;
 }
 
-static mv_code find_levels(mv_budget *budget, inquiry *q, uint32_t threads, mv_err *err)
+static mv_code find_levels(mv_budget *budget, triage_run *q, uint32_t threads, mv_err *err)
 {
     if (q->beat_err.code != MV_OK) {
         *err = q->beat_err;
@@ -368,20 +368,20 @@ static const char *memory_of(const mv_trace *trace, mv_telling *words)
                                                               : "";
 }
 
-static mv_code tell_other(const inquiry *q, mv_triage_other *o, mv_telling *words, mv_err *err)
+static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_reports reports = {.trace = &o->of->trace, .lives = &o->lives, .leaks = &o->leaks};
-    mv_triage_device told = {.device = o->device, .leaks = o->leaks};
+    mv_triage_device found = {.device = o->device, .leaks = o->leaks};
     const char *memory = memory_of(&o->of->trace, words);
     uint32_t count = t->count;
     mv_sites sites;
 
     reports.sites = &sites;
     if (mv_sites_find(&t->arena, &o->of->trace, &sites, err) != MV_OK ||
-        mv_findings_of_leaks(&t->arena, &reports, &told.findings, err) != MV_OK)
+        mv_findings_of_leaks(&t->arena, &reports, &found.findings, err) != MV_OK)
         return err->code;
-    add_row(t, &told, MV_REPORT_LEAKS, words);
+    add_row(t, &found, MV_REPORT_LEAKS, words);
     for (uint32_t i = count; i < t->count; i++) {
         t->rows[i].level = o->of->trace.origin.level;
         t->rows[i].text = mv_say(words, "%s%s%s", memory, *memory ? ": " : "", t->rows[i].text);
@@ -390,7 +390,7 @@ static mv_code tell_other(const inquiry *q, mv_triage_other *o, mv_telling *word
 }
 
 /* If other levels leak, "no leak" names its own level. */
-static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
+static mv_code add_others(const triage_run *q, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
     uint32_t own = t->count;
@@ -398,7 +398,7 @@ static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
     for (uint32_t i = 0; i < t->other_count; i++) {
         mv_triage_other *o = &t->others[i];
         o->is_told = is_worth_telling(t, o);
-        if (o->is_told && tell_other(q, o, words, err) != MV_OK)
+        if (o->is_told && add_other(q, o, words, err) != MV_OK)
             return err->code;
     }
     for (uint32_t i = 0; i < own && t->count > own; i++)
@@ -410,7 +410,7 @@ static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
 
 /* ---- pinned memory ------------------------------------------------------------------------- */
 
-static bool looks_at_host(const inquiry *q)
+static bool looks_at_host(const triage_run *q)
 {
     if (mv_level_is_host(q->trace->origin.level))
         return true;
@@ -421,7 +421,7 @@ static bool looks_at_host(const inquiry *q)
 }
 
 /* The cost of the host allocator's rounding. */
-static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
+static mv_code add_rounding(const triage_run *q, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_host_totals host = mv_host_totals_of(q->read);
@@ -437,8 +437,8 @@ static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
                       .verdict = "rounding",
                       .bytes = host.now.rounding + host.now.powers / 2};
     f->text = mv_say(words,
-                     "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N "
-                     "MiB as they are",
+                     "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N MiB "
+                     "without rounding",
                      text);
     t->rows[t->count++] = (mv_triage_row){
         .level = mv_level_name(MV_LEVEL_HOST), .finding = f, .text = f->text, .bytes = f->bytes};
@@ -447,7 +447,7 @@ static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static mv_code judge(const inquiry *q, mv_err *err)
+static mv_code build_rows(const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_telling words = {.arena = &t->arena};
@@ -474,7 +474,7 @@ static mv_code judge(const inquiry *q, mv_err *err)
 /* Leaks of other levels, then the longest reports first, for every device. */
 static void do_report(void *user, uint32_t i)
 {
-    inquiry *q = user;
+    triage_run *q = user;
     uint32_t others = q->out->other_count;
 
     if (i < others)
@@ -483,7 +483,7 @@ static void do_report(void *user, uint32_t i)
         do_part(q, (i - others) % q->out->device_count, (i - others) / q->out->device_count);
 }
 
-static mv_code open_devices(mv_budget *budget, const inquiry *q, uint32_t end, mv_err *err)
+static mv_code open_devices(mv_budget *budget, const triage_run *q, uint32_t end, mv_err *err)
 {
     mv_triage *t = q->out;
     uint32_t first = q->first;
@@ -509,13 +509,13 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, m
                        mv_err *err)
 {
     uint32_t devices = mv_trace_devices(ask.trace);
-    inquiry q = {.read = ask.read,
-                 .trace = ask.trace,
-                 .is_level = ask.trace->origin.level != NULL,
-                 .first = ask.first,
-                 .end = ask.end,
-                 .beat_err.offset = MV_NO_OFFSET,
-                 .out = out};
+    triage_run q = {.read = ask.read,
+                    .trace = ask.trace,
+                    .is_level = ask.trace->origin.level != NULL,
+                    .first = ask.first,
+                    .end = ask.end,
+                    .beat_err.offset = MV_NO_OFFSET,
+                    .out = out};
     bool has_beat;
 
     *out = (mv_triage){0};
@@ -529,7 +529,7 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, m
     if (first_error(out, err) != MV_OK || find_levels(budget, &q, threads, err) != MV_OK)
         return err->code;
     mv_side_by_side(out->other_count + out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);
-    return first_error(out, err) == MV_OK ? judge(&q, err) : err->code;
+    return first_error(out, err) == MV_OK ? build_rows(&q, err) : err->code;
 }
 
 void mv_triage_release(mv_triage *triage)

@@ -160,10 +160,8 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
     if (mv_trials_tell_failures(trials))
         text = mv_arena_printf(
             s->arena,
-            "With %s %s would have been met, within %s reserved, and with %s of the limit to "
-            "spare. "
-            "What the program would have asked for next is not in the trace: memviz oom says how "
-            "much that may be.",
+            "With %s %s would have been met, with %s reserved and %s of the limit to spare. The "
+            "program's next requests are not in the trace: memviz oom shows how large they may be.",
             name_of(run->conf), failed_requests(s), is, mv_size_text(saves, run->result.spare));
     else if (exceeds_limit(trials))
         text = mv_arena_printf(
@@ -227,8 +225,8 @@ static const char *none_is_known(whatif_state *s)
                                        "setting saves 1%% or more",
                                        mv_size_text(limit, t->limit), failed_requests(s)));
     return keep(s, mv_arena_printf(s->arena,
-                                   "whether a setting meets %s is not known: the file does not say "
-                                   "which limit refused %s (--capacity does)",
+                                   "whether a setting meets %s is unknown: the limit that refused "
+                                   "%s is not in the file (pass it with --capacity)",
                                    failed_requests(s), t->recorded_ooms == 1 ? "it" : "them"));
 }
 
@@ -248,8 +246,8 @@ static const char *none_within(whatif_state *s)
     mv_size_text(limit, s->out->trials.limit);
     return keep(s, mv_arena_printf(s->arena,
                                    some_run_fits(s->out)
-                                       ? "within %s no setting that was tried saves 1%% or more"
-                                       : "no setting that was tried fits within %s",
+                                       ? "within %s, none of the settings tried saves 1%% or more"
+                                       : "none of the settings tried fits within %s",
                                    limit));
 }
 
@@ -259,21 +257,21 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
     if (s->out->trials.trust == MV_TRUST_NONE)
         return "no advice: there is nothing to replay";
     if (s->out->trials.trust >= MV_TRUST_LOW)
-        return "no advice: the replay cannot tell";
+        return "no advice: the replay is inconclusive";
     if (s->out->advice_count == 0 && s->out->trials.limit_source == MV_LIMIT_GIVEN &&
         s->out->trials.recorded_ooms == 0)
         return none_within(s);
     if (s->out->advice_count == 0 && s->out->trials.unexplained && !exceeds_limit(&s->out->trials))
         return none_is_known(s);
     if (s->lacks_memory && best)
-        return keep(s, mv_arena_printf(s->arena,
-                                       "%s would have met %s, but not what would have come next: "
-                                       "memviz oom says why",
-                                       name_of(best->conf), failed_requests(s)));
+        return keep(s, mv_arena_printf(
+                           s->arena,
+                           "%s would have met %s, but not the next requests: memviz oom shows why",
+                           name_of(best->conf), failed_requests(s)));
     if (s->lacks_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
-        return keep(
-            s, mv_arena_printf(s->arena, "no setting that was tried meets %s", failed_requests(s)));
-    return s->out->advice_count == 0 ? "no setting that was tried saves 1% or more" : NULL;
+        return keep(s, mv_arena_printf(s->arena, "none of the settings tried meets %s",
+                                       failed_requests(s)));
+    return s->out->advice_count == 0 ? "none of the settings tried saves 1% or more" : NULL;
 }
 
 static void advise(whatif_state *s)
@@ -296,7 +294,7 @@ static void advise(whatif_state *s)
 }
 
 /* The saving of the first advice. */
-static const char *tell_saving(whatif_state *s, const char *what)
+static const char *format_saving(whatif_state *s, const char *what)
 {
     const mv_trials *t = &s->out->trials;
     const mv_whatif_advice *a = &s->out->advice[0];
@@ -324,12 +322,12 @@ static const char *find_verdict(whatif_state *s)
     if (mv_trials_tell_failures(&w->trials))
         return keep(s, mv_arena_printf(s->arena, "%s would have met %s", what, failed_requests(s)));
     if (exceeds_limit(&w->trials))
-        return keep(s,
-                    mv_arena_printf(s->arena, "%s would fit within %s, the recorded settings not",
-                                    what, mv_size_text(limit, w->trials.limit)));
+        return keep(s, mv_arena_printf(s->arena,
+                                       "%s would fit within %s, the recorded settings would not",
+                                       what, mv_size_text(limit, w->trials.limit)));
     if (a->gain <= 0)
         return keep(s, mv_arena_printf(s->arena, "%s would avoid the failure", what));
-    return tell_saving(s, what);
+    return format_saving(s, what);
 }
 
 /* A note on given settings that change nothing on the device. */
@@ -345,17 +343,17 @@ static const char *find_idle_note(whatif_state *s)
                 mv_text_append(text, sizeof text, "%s%s", *text ? ", " : "", keys[k]);
     }
     if (s->out->untried)
-        return keep(s, mv_arena_printf(s->arena,
-                                       "%u setting%s left out: replaying %s to the end would take "
-                                       "too long",
-                                       s->out->untried, s->out->untried == 1 ? " is" : "s are",
-                                       s->out->untried == 1 ? "it" : "them"));
+        return keep(
+            s, mv_arena_printf(s->arena,
+                               "%u setting%s skipped: replaying %s to the end would take too long",
+                               s->out->untried, s->out->untried == 1 ? " is" : "s are",
+                               s->out->untried == 1 ? "it" : "them"));
     if (!*text)
         return "";
-    return keep(s, mv_arena_printf(s->arena,
-                                   "%s: about pinned memory of the host, locks or captures; "
-                                   "nothing changes on the device",
-                                   text));
+    return keep(
+        s, mv_arena_printf(s->arena,
+                           "%s: for pinned host memory, locks or captures; no effect on the device",
+                           text));
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
