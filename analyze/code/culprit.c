@@ -153,8 +153,8 @@ static mv_frame_kind kind_of_path(const char *file)
     return kind;
 }
 
-/* Files of JAX that are on the way to memory. XLA's profile has names of files without folders
- * (docs/other-files.md), so that nothing else distinguishes them from the program's. */
+/* JAX's files on the path to an allocation. XLA's profile has file names without folders
+ * (docs/other-files.md), so nothing else distinguishes them from the program's files. */
 static const char *const jax_files[] = {"api.py",
                                         "api_util.py",
                                         "array_constructors.py",

@@ -365,7 +365,7 @@ static bool is_engine(words name)
     return starts_with_any(name, names, LENGTH(names));
 }
 
-/* ---- whose code -------------------------------------------------------------------------- */
+/* ---- owners of code -------------------------------------------------------------------------- */
 
 /* libfoo.so, libfoo.so.12, libfoo.so.12.1 */
 static bool is_shared_object(const char *file)
