@@ -123,7 +123,7 @@ static uint32_t *find_classes(mv_arena *scratch, const mv_diff_code *code)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-static void judge(mv_diff_row *row)
+static void set_status(mv_diff_row *row)
 {
     row->delta = (int64_t)(row->bytes[1] - row->bytes[0]);
     if (row->bytes[0] == 0)
@@ -158,7 +158,7 @@ static uint32_t gather_rows(const mv_diff_code *code, const holdings h[2], uint3
                 take_side(&row, 1 - s, &h[1 - s], partner);
             if (row.bytes[0] == 0 && row.bytes[1] == 0)
                 continue;
-            judge(&row);
+            set_status(&row);
             out[count++] =
                 (classed_row){row, root_of(parent, class_of(code, s, code->sites[s].stack[i]))};
         }
@@ -213,7 +213,7 @@ static bool fill_lines(mv_arena *arena, classed_row *rows, uint32_t count, mv_di
         uint64_t most[2] = {0, 0};
         for (end = i; end < count && rows[end].class == rows[i].class; end++)
             add_row(&sum, &rows[end].row, most);
-        judge(&sum);
+        set_status(&sum);
         if (sum.delta != 0) {
             out->line[out->lines++] = sum;
         } else {
