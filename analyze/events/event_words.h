@@ -1,8 +1,9 @@
 /* The effect of one event, in a sentence or two, and the continuation of its bytes' life.
  *
  *     event 8,407   Allocates 2.00 MiB (1.97 MiB requested) at 0x7f1200000000 in train.py:62
- * forward; freed after 12 ms by event 9,120; the address is used next by event 9,133 (layers.py:40
- * forward) event 9,120   Frees 2.00 MiB at 0x7f1200000000, which event 8,407 (train.py:62 forward)
+ *                   forward; freed after 12 ms by event 9,120; the address is used next by event
+ *                   9,133 (layers.py:40 forward)
+ *     event 9,120   Frees 2.00 MiB at 0x7f1200000000, which event 8,407 (train.py:62 forward)
  *                   allocated 12 ms before; the address is used next by event 9,133 (...)
  *     event 9,133   Allocates ...
  *
@@ -61,7 +62,7 @@ bool mv_segment_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_
  * sentences name it. NULL when out of memory. */
 const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc);
 
-/* "12 ms", or "713 events" where the file has no times: between two events, in that order. */
+/* "12 ms", or "713 events" if the file has no times: between two events, in that order. */
 const char *mv_event_span_text(mv_arena *arena, const mv_events *events, uint32_t from,
                                uint32_t to);
 
