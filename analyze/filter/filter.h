@@ -10,7 +10,7 @@
  *     stream:unknown  pool:unknown   missing from the file
  *     addr:0x7f1234        the block covers that byte, at any time
  *     leak                 part of a leak of the leak report
- *     cat:optimizer        a category whose name begins so (analyze/peak/category.h)
+ *     cat:optimizer        a category with a name that begins like this (analyze/peak/category.h)
  *     site:train.py:62     the line charged for the stack (analyze/filter/site_words.h)
  *     stack:17             the stack in this row of the trace's table of stacks
  *     nostack              no stack was recorded
