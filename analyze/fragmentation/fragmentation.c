@@ -147,22 +147,21 @@ static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
     char size[MV_SIZE_TEXT];
 
     if (f->base != f->demand.needed)
-        snprintf(text, BASE_TEXT, "the %s that were reserved before the trace begins",
-                 mv_size_text(size, f->base));
+        snprintf(text, BASE_TEXT, "the %s reserved before the trace", mv_size_text(size, f->base));
     else if (q->lives->history != MV_HISTORY_COMPLETE)
-        snprintf(text, BASE_TEXT, "what the trace shows to have been used at once");
+        snprintf(text, BASE_TEXT, "the most in use at once in the trace");
     else
-        snprintf(text, BASE_TEXT, "what the run ever used at once");
+        snprintf(text, BASE_TEXT, "the most in use at once in the run");
     return text;
 }
 
 /* On a level of calls, and in another tool's file, each block is a segment of its own. */
-#define WHY_UNSEEN                                                                          \
-    "on this level each block is a segment of its own, so nothing that is reserved can be " \
-    "free: what a pool holds beyond what it gave out is not seen"
+#define WHY_UNSEEN                                                                                 \
+    "on this level each block is a segment of its own, so no reserved memory can be free: unused " \
+    "memory inside a pool is not visible"
 
 /* Whether the reserved memory at moments of the trace is unknown. */
-static bool lacks_segments(const mv_lives *lives)
+static bool is_reserved_unknown(const mv_lives *lives)
 {
     return lives->lacks_segment_events ||
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
@@ -182,25 +181,24 @@ static const char *why_unknown(const fragmentation_state *q)
 
     if (lives->events.count == 0)
         return mv_arena_printf(q->arena,
-                               "whether what is free was needed at another moment is unknown: the "
-                               "file has no history (%s)",
+                               "whether the free memory was needed at another moment is unknown: "
+                               "the file has no history (%s)",
                                mv_recorder_of(q->trace)->events);
     if (lives->lacks_allocs)
-        return "what was in use is unknown: allocations were not recorded";
+        return "memory in use is unknown: allocations were not recorded";
     if (lives->lacks_segment_events)
-        return "what was reserved at other moments is not certain: no segment event is in the file";
-    if (lacks_segments(lives))
-        return "what was reserved before the trace begins is unknown: the file has no final heap";
+        return "reserved memory at other moments is uncertain: the file contains no segment events";
+    if (is_reserved_unknown(lives))
+        return "memory reserved before the trace is unknown: the file has no final heap";
     if (is_too_high(q))
-        return "what was reserved at once is not certain: the file has the ends of segments, but "
-               "no "
-               "beginning";
+        return "memory reserved at once is uncertain: the file has ends of segments, but no "
+               "beginnings";
     if (lives->history != MV_HISTORY_COMPLETE)
-        return "whether what is free was needed before the trace begins is unknown: record from "
-               "the start, with max_entries large enough";
+        return "whether the free memory was needed before the trace is unknown: record from the "
+               "start, with a large enough max_entries";
     residual = mv_residual_text(q->arena, lives);
     return residual ? mv_arena_printf(q->arena, "how much was needed at once is unknown: %s",
-                                      *residual ? residual : "sizes of blocks are not certain")
+                                      *residual ? residual : "block sizes are uncertain")
                     : NULL;
 }
 
@@ -229,7 +227,7 @@ static const char *why_ok(const fragmentation_state *q)
     char beyond[MV_SIZE_TEXT], allowed[MV_SIZE_TEXT];
 
     if (taken <= need)
-        return f->over_plain ? "what is free now was needed at another moment of the run"
+        return f->over_plain ? "the free memory was needed at another moment of the run"
                              : "all of it was needed at once";
     return mv_arena_printf(q->arena, "%s%s beyond the need; up to %s (%s) are usual",
                            q->lives->history == MV_HISTORY_COMPLETE ? "" : "at most ",
@@ -251,7 +249,7 @@ static const char *why(const fragmentation_state *q, bool is_far)
         return why_unknown(q);
     if (f->fragmented)
         return is_far ? mv_arena_printf(q->arena, "%s %s %s",
-                                        f->failed ? "what is reserved and the refused segment are"
+                                        f->failed ? "reserved memory and the refused segment are"
                                                   : "the allocator holds",
                                         proportion(more, f->beyond, f->base), base_text(base, q))
                       : "segments in use are mostly holes";
@@ -266,9 +264,9 @@ static bool find_words(fragmentation_state *q, bool is_far)
 
     f->answer = f->fragmented  ? "fragmented"
                 : f->waits     ? "waiting"
-                : f->is_unseen ? "not known on this level"
+                : f->is_unseen ? "unknown on this level"
                 : f->is_known  ? "ok"
-                               : "ok as far as is known";
+                               : "ok (history incomplete)";
     f->why = why(q, is_far);
     f->trials_note = f->trust_note = "";
     mv_size_text(failed, f->failed);
@@ -331,7 +329,7 @@ static bool decide(fragmentation_state *q)
     f->fragmented = (is_far || is_hollow(q)) && !q->lives->lacks_allocs && !is_too_high(q);
     f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
     f->is_known = f->fragmented || (!f->is_unseen && !q->lives->lacks_allocs &&
-                                    !lacks_segments(q->lives) && is_surely_near(q, taken));
+                                    !is_reserved_unknown(q->lives) && is_surely_near(q, taken));
     f->waits = !f->fragmented && !f->is_unseen && is_waiting(f);
     f->allowed = allowance(f->base);
     return find_words(q, is_far);

@@ -251,9 +251,9 @@ static void explain(adviser *a, uint32_t change, char *out, size_t size)
                  "split although they are free",
                  mv_size_text(least, a->rules.max_split));
     } else if (change == MV_TRY_GARBAGE) {
-        snprintf(out, size,
-                 ". It works within a memory limit alone: "
-                 "torch.cuda.set_per_process_memory_fraction()");
+        snprintf(
+            out, size,
+            ". It only works within a memory limit:  torch.cuda.set_per_process_memory_fraction()");
     }
 }
 
@@ -341,17 +341,17 @@ static void about_waiting(adviser *a)
     char label[256], size[MV_SIZE_TEXT];
     mv_advice *advice;
 
-    advice = advise(
-        a, line->bytes,
-        "%s %s %s in %u block%s%s. A block that another stream was recorded for "
-        "(tensor.record_stream()) waits until the device has passed that stream's work, even "
-        "when the program has long gone on. Instead of record_stream(), keep a reference until the "
-        "program's stream waits for that work (torch.cuda.Stream.wait_event(), Work.wait()), and "
-        "drop the tensor then%s",
-        mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
-        line->is_free ? "freed" : "allocated", mv_size_text(size, line->bytes), line->blocks,
-        mv_plural(line->blocks), line->is_free ? "" : "; which line freed them is not in the file",
-        collectives_advice(a->trace));
+    advice = advise(a, line->bytes,
+                    "%s %s %s in %u block%s%s. A block that another stream was recorded for "
+                    "(tensor.record_stream()) waits until the device has passed that stream's "
+                    "work, even if the program has long moved on. Instead of record_stream(), keep "
+                    "a reference until the program's stream waits for that work "
+                    "(torch.cuda.Stream.wait_event(), Work.wait()), and drop the tensor then%s",
+                    mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
+                    line->is_free ? "freed" : "allocated", mv_size_text(size, line->bytes),
+                    line->blocks, mv_plural(line->blocks),
+                    line->is_free ? "" : "; the line that freed them is not in the file",
+                    collectives_advice(a->trace));
     advice->stack = line->stack;
 }
 
@@ -368,8 +368,8 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_PENDING]));
     if (g->bytes[MV_REASON_STREAM] >= WORTH_A_WORD)
         advise(a, g->bytes[MV_REASON_STREAM],
-               "%s were added while memory of another stream was free: a block serves the stream "
-               "that it was made on alone, so let one stream do the large allocations",
+               "%s were added while memory of another stream was free: a block only serves the "
+               "stream that it was allocated on, so let one stream do the large allocations",
                mv_size_text(added, g->bytes[MV_REASON_STREAM]));
     if (g->bytes[MV_REASON_POOL] >= WORTH_A_WORD)
         advise(a, g->bytes[MV_REASON_POOL],
@@ -387,7 +387,7 @@ static void about_rounding(adviser *a)
     if (rounds_much(a) && mv_level_is_host(a->trace->origin.level))
         advise(a, a->f->bytes.rounding,
                "%s of the pinned blocks are rounding to powers of two: "
-               "%s=pinned_max_round_threshold_mb:N pins requests above N MiB as they are",
+               "%s=pinned_max_round_threshold_mb:N pins requests above N MiB without rounding",
                mv_size_text(size, a->f->bytes.rounding), mv_release_conf(a->trace));
     else if (rounds_much(a))
         advise(a, a->f->bytes.rounding,
@@ -420,10 +420,10 @@ static void about_whole(adviser *a)
                         "MemPools that own them are deleted and torch.cuda.empty_cache() is called",
                         size);
     else
-        advice = advise(a, a->f->whole,
-                        "%s lie in segments that nothing uses: torch.cuda.empty_cache() gives "
-                        "them back at that moment",
-                        size);
+        advice = advise(
+            a, a->f->whole,
+            "%s are in unused segments: torch.cuda.empty_cache() gives them back at that moment",
+            size);
     advice->call = "torch.cuda.empty_cache()";
 }
 
@@ -457,17 +457,17 @@ static void note_trials(adviser *a)
     for (uint32_t i = 0; i < f->advice_count; i++)
         gain += f->advice[i].setting != NULL;
     if (f->meets && f->lacks_memory)
-        f->trials_note = mv_arena_printf(
-            a->arena,
-            "no setting is advised: %s would have met %s (replayed), but not what would have come "
-            "next: memviz oom says how much is lacking",
-            f->meets, failed_requests(a));
+        f->trials_note =
+            mv_arena_printf(a->arena,
+                            "no setting is advised: %s would have met %s (replayed), but not the "
+                            "next requests: memviz oom shows how much is missing",
+                            f->meets, failed_requests(a));
     else if (f->meets)
-        f->trials_note = mv_arena_printf(
-            a->arena,
-            "%s would have met %s (replayed), with %s of the limit to spare; memviz oom says "
-            "whether that carries the run on",
-            f->meets, failed_requests(a), mv_size_text(spare, f->spare));
+        f->trials_note =
+            mv_arena_printf(a->arena,
+                            "%s would have met %s (replayed), with %s of the limit to spare; "
+                            "memviz oom shows whether the run can continue",
+                            f->meets, failed_requests(a), mv_size_text(spare, f->spare));
     else if (f->not_replayed)
         f->trials_note =
             mv_arena_printf(a->arena, "no setting is advised: not replayed: %s", f->not_replayed);
@@ -477,7 +477,7 @@ static void note_trials(adviser *a)
             f->tried);
     if ((gain || f->meets) && f->trust == MV_TRUST_FAIR)
         f->trust_note =
-            mv_arena_printf(a->arena, "these replays are fairly sure: %s", f->trust_why);
+            mv_arena_printf(a->arena, "these replays are fairly certain: %s", f->trust_why);
     a->failed = a->failed || !f->trials_note || !f->trust_note;
 }
 
