@@ -1,10 +1,10 @@
 /* The heap of one device at a moment, moved forwards event by event: reserved, allocated, pending
- * and free bytes of each domain, and where the holes are.
+ * and free bytes of each domain, and the holes.
  *
  *     reserved = allocated + pending + free + unexplained
  *
  * for each domain and in total, to the byte. `unexplained` is 0 unless the trace contradicts itself
- * (blocks that overlap, or lie outside every segment): see the doubts of analyze/lives/lives.h.
+ * (blocks that overlap, or are outside all segments): see the doubts of analyze/lives/lives.h.
  *
  *     mv_heap_init(arena, trace, lives, &heap, err);       before the first event
  *     while (mv_heap_next(&heap))                          after event heap.event

@@ -2,11 +2,9 @@
 
 #include "analyze/lives/block_size.h"
 
-#define LARGE_BUFFER ((uint64_t)20 << 20) /* kLargeBuffer: shared by smaller large requests */
-#define LEAST_OWN_SIZE                                                                           \
-    ((uint64_t)10 << 20)                   /* kMinLargeAlloc: smallest request with a segment of \
-                                            * its own */
-#define LARGE_ROUNDING ((uint64_t)2 << 20) /* kRoundLarge */
+#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: shared by smaller large requests */
+#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smallest with its own segment */
+#define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
 
 static const char *const reason_names[MV_REASON_COUNT] = {
 #define MV_GROWTH_REASON_NAME(name, text) text,
