@@ -275,9 +275,8 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .used = MV_NO_BYTES,
                        .total = MV_NO_BYTES,
                        .others = MV_NO_BYTES,
-                       .why = "no samples: memviz run takes them through NVML, which was not "
-                              "there, did not start this process, or could not tell which GPU "
-                              "is which (info says so)"};
+                       .why = "no samples: memviz run takes them through NVML, which was missing, "
+                              "failed to start, or did not identify the GPUs (see memviz info)"};
     if (mv_shares_memory(trace))
         out->why = MV_SHARED_MEMORY_NOTE;
     if (trace->notes[MV_NOTE_LOST_SAMPLES].count > 0)

@@ -23,7 +23,7 @@
 #define MV_LEDGER_NO_CAPTURE \
     "this is a snapshot; record with `memviz run` to see non-PyTorch memory"
 #define MV_LEDGER_LOST_CAPTURE \
-    "what would tell a capture from a snapshot is lost in damaged parts of the file"
+    "damaged parts of the file hide whether it is a capture or a snapshot"
 
 typedef enum {
     MV_LEDGER_MOST_USED, /* the sample with the highest use; without samples, the most held by
