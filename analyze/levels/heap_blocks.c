@@ -206,10 +206,10 @@ const char *mv_heap_doubts(const mv_heap_sum *heap, char words[MV_HEAP_WORDS])
         uint64_t count;
         const char *one, *many;
     } doubts[] = {
-        {heap->lone_frees, "free of a block that it did not have",
-         "frees of blocks that it did not have"},
-        {heap->doubles, "block allocated where it had one", "blocks allocated where it had one"},
-        {heap->odd_sizes, "size of 0 or beyond any device", "sizes of 0 or beyond any device"},
+        {heap->lone_frees, "free of an unknown block", "frees of unknown blocks"},
+        {heap->doubles, "block allocated twice", "blocks allocated twice"},
+        {heap->odd_sizes, "size of 0 or too large for any device",
+         "sizes of 0 or too large for any device"},
     };
     size_t at = 0;
 

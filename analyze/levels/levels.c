@@ -24,7 +24,7 @@ typedef struct {
     int64_t time_us;
     mv_stack_id stack;
     uint32_t call; /* as in events */
-} occasion;
+} event_origin;
 
 typedef struct {
     mv_arena *arena, *scratch;
@@ -58,22 +58,22 @@ static uint32_t call_id(mv_stack_id stack, uint64_t call)
     return stack.row == MV_NO_ROW || call >= MV_NO_CALL ? MV_NO_CALL : (uint32_t)call;
 }
 
-static occasion at_call(const maker *m, uint32_t call, mv_stack_id stack)
+static event_origin at_call(const maker *m, uint32_t call, mv_stack_id stack)
 {
-    return (occasion){m->trace->api_calls.time_us[call], stack,
-                      call_id(stack, (uint64_t)m->trace->calls + call)};
+    return (event_origin){m->trace->api_calls.time_us[call], stack,
+                          call_id(stack, (uint64_t)m->trace->calls + call)};
 }
 
 /* Heap calls are numbered after CUDA calls. */
-static occasion at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
+static event_origin at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
 {
     uint64_t before = (uint64_t)m->trace->calls + m->trace->api_calls.count;
 
-    return (occasion){m->trace->heap_calls.time_us[call], stack, call_id(stack, before + call)};
+    return (event_origin){m->trace->heap_calls.time_us[call], stack, call_id(stack, before + call)};
 }
 
 static void add_event(maker *m, mv_action action, uint64_t address, uint64_t bytes,
-                      const occasion *on)
+                      const event_origin *on)
 {
     uint64_t at = m->count++;
 
@@ -89,13 +89,13 @@ static void add_event(maker *m, mv_action action, uint64_t address, uint64_t byt
     m->to->tag[at] = MV_PLAIN_TAG;
 }
 
-static void add_gain(maker *m, uint64_t address, uint64_t bytes, occasion on)
+static void add_gain(maker *m, uint64_t address, uint64_t bytes, event_origin on)
 {
     add_event(m, MV_ACTION_SEGMENT_ALLOC, address, bytes, &on);
     add_event(m, MV_ACTION_ALLOC, address, bytes, &on);
 }
 
-static void add_loss(maker *m, uint64_t address, uint64_t bytes, occasion on)
+static void add_loss(maker *m, uint64_t address, uint64_t bytes, event_origin on)
 {
     add_event(m, MV_ACTION_FREE_REQUESTED, address, bytes, &on);
     add_event(m, MV_ACTION_FREE_COMPLETED, address, bytes, &on);
@@ -150,7 +150,7 @@ static bool is_wanted_block(const maker *m, const mv_heap_block *block)
 static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is_gain)
 {
     maker *m = user;
-    occasion on = at_heap_call(m, call, m->stack_of_heap_call[block->call]);
+    event_origin on = at_heap_call(m, call, m->stack_of_heap_call[block->call]);
 
     if (!is_wanted_block(m, block))
         return;
@@ -238,7 +238,8 @@ static bool add_final(mv_arena *scratch, final_heap *f, uint32_t device, final_r
     return mv_append(scratch, f->rows, f->count, f->capacity, row);
 }
 
-static bool add_final_lot(maker *m, uint64_t address, uint64_t bytes, occasion on, final_heap *f)
+static bool add_final_lot(maker *m, uint64_t address, uint64_t bytes, event_origin on,
+                          final_heap *f)
 {
     f->blocks++;
     return add_final(m->scratch, f, m->device,
@@ -263,7 +264,7 @@ static bool finals_of_heaps(maker *m, const mv_heaps *heaps, final_heap *f)
     for (uint32_t i = 0; i < heaps->count; i++)
         for (uint32_t at = heaps->sums[i].first; at != MV_NO_ROW; at = heaps->blocks[at].next) {
             const mv_heap_block *block = &heaps->blocks[at];
-            occasion on = at_heap_call(m, block->call, m->stack_of_heap_call[block->call]);
+            event_origin on = at_heap_call(m, block->call, m->stack_of_heap_call[block->call]);
             if (is_wanted_block(m, block) && !add_final_lot(m, block->place, block->bytes, on, f))
                 return false;
         }
