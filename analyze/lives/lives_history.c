@@ -258,11 +258,11 @@ static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ri
         decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
     else if (ring)
         decide(r, MV_HISTORY_TRUNCATED, 0,
-               "what was allocated before the first event has stacks: the buffer was full, or "
-               "recording was begun again");
+               "memory from before the first event has stacks: the buffer was full, or recording "
+               "was restarted");
     else
         decide(r, MV_HISTORY_TRUNCATED, 0,
-               "what was allocated before the first event has stacks, so there were older ones");
+               "memory from before the first event has stacks, so there were older events");
 }
 
 /* A log of another allocator's calls only shows earlier blocks by their frees; PyTorch's profiler
@@ -283,7 +283,7 @@ static const char *why_lost(const mv_lives_sweep *r)
     if (!allocator)
         return "events are lost in damaged parts of the file";
     return strcmp(allocator, "rmm") == 0
-               ? "events are missing: the log was cut or damaged, or lacks some"
+               ? "events are missing: the log was cut, damaged or incomplete"
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
@@ -326,7 +326,7 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
                "only the last event was kept, as with enabled='state' or max_entries=1");
     else if (r->lives->lacks_segment_events)
         decide(r, MV_HISTORY_TRUNCATED, 0,
-               "the segments have stacks, but no segment event is in the file: they were not "
+               "the segments have stacks, but the file contains no segment events: they were not "
                "recorded (skip_actions), or older events were dropped");
     else if (full == FULL || e->with_stack > 0)
         decide_recorded_before(r, full, ring);

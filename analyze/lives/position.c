@@ -176,7 +176,7 @@ bool mv_position_is_valid(const char *x)
     return (*x == '@' && x[1]) || read_time(x, &time) || read_number(x, &number);
 }
 
-#define NO_TIMES "the events have no times, so %s means nothing"
+#define NO_TIMES "the events have no times, so %s cannot be found"
 
 static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, char *why,
                       uint32_t why_size)
@@ -243,7 +243,8 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
         return true;
     }
     if (!read_number(x, &number)) {
-        snprintf(why, why_size, "'%s' is no event number, time (1.5s) or annotation (@NAME)", x);
+        snprintf(why, why_size, "'%s' is not an event number, time (1.5s) or annotation (@NAME)",
+                 x);
         return false;
     }
     if (number >= events.count)
