@@ -13,8 +13,8 @@
  *
  *     limit            reserved + requested > limit: PyTorch checks the limit before the device
  *     capacity         allocated + not_pytorch + tensor > capacity: without others and without any
- *                      hole it would not have fit; not_pytorch is 0 if unknown
- *     outside_pytorch  it would have fit without the others, but not in this process's own
+ *                      hole it would not have fitted; not_pytorch is 0 if unknown
+ *     outside_pytorch  it would have fitted without the others, but not in this process's own
  *                      unallocated memory, all holes joined
  *
  * Everything else is unknown. Fragmentation cannot be proven by an error message: memory that is
@@ -79,7 +79,7 @@ mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text
 
 /* ---- for this folder ----------------------------------------------------------------------- */
 
-void mv_oom_text_judge(mv_oom_text *t);
-bool mv_oom_text_say(mv_arena *arena, mv_oom_text *t); /* false: out of memory */
+void mv_oom_text_conclude(mv_oom_text *t);
+bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t); /* false: out of memory */
 
 #endif
