@@ -64,7 +64,7 @@ static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
         mv_text_append(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
     say_place(s, text, found);
     if (s->out->unplaced && compares_places(found->reason))
-        mv_text_append(text, SENTENCE, " (not known of %u without stacks)", s->out->unplaced);
+        mv_text_append(text, SENTENCE, " (unknown for %u without stacks)", s->out->unplaced);
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
@@ -140,10 +140,10 @@ static void say_unsure(const speaker *s, char text[SENTENCE])
     uint32_t first = 0, unsure = count_unsure(s, &first);
 
     if (unsure == 1)
-        mv_text_append(text, SENTENCE, "; %s may have peaked %s: memviz stats says why",
+        mv_text_append(text, SENTENCE, "; %s may have peaked %s: memviz stats shows why",
                        s->out->names[first], ways[s->ranks[first]->allocated]);
     else if (unsure > 1)
-        mv_text_append(text, SENTENCE, "; %u peaks are not exact: memviz stats says why", unsure);
+        mv_text_append(text, SENTENCE, "; %u peaks are not exact: memviz stats shows why", unsure);
 }
 
 static void say_open(const speaker *s, char text[SENTENCE])
@@ -172,7 +172,7 @@ static void say_two(const speaker *s, char text[SENTENCE])
     char bytes[MV_SIZE_TEXT];
 
     bool is_known = count_open(s, &first) == 0 && count_unsure(s, &first) == 0;
-    const char *known = is_known ? "" : " as far as is known";
+    const char *known = is_known ? "" : " by the recorded events";
 
     if (low == high) {
         mv_text_append(text, SENTENCE, "both peak at %s%s", mv_size_text(bytes, low), known);
@@ -232,7 +232,7 @@ static const char *find_leak_note(const speaker *s)
 
     if (leaks < 2 || 2 * leaks <= s->count)
         return "";
-    return mv_arena_printf(s->arena, "%s %u ranks leak; memviz leaks FILE tells where",
+    return mv_arena_printf(s->arena, "%s %u ranks leak; memviz leaks FILE shows where",
                            leaks == s->count ? "all" : "most:", leaks);
 }
 

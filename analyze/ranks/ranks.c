@@ -307,7 +307,7 @@ static void judge_oom(comparison *c, uint32_t rank)
 }
 
 /* Finds the reason why a rank's peak differs from the reference's. */
-static void judge_size(comparison *c, uint32_t rank)
+static void find_size_reason(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     bool larger = own->peak_allocated > other->peak_allocated;
@@ -367,7 +367,7 @@ static void judge_sequence(comparison *c, uint32_t rank)
                                      .at_stack = point ? point->size : 0});
 }
 
-static void judge(comparison *c, uint32_t rank)
+static void find_reasons(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     uint32_t before = c->out->count;
@@ -375,7 +375,7 @@ static void judge(comparison *c, uint32_t rank)
     judge_leak(c, rank);
     judge_oom(c, rank);
     if (distance(own->peak_allocated, other->peak_allocated) > c->off)
-        judge_size(c, rank);
+        find_size_reason(c, rank);
     else if (own->peak_reserved > c->reserved && own->peak_reserved - c->reserved > c->reserved_off)
         add_outlier(c, (mv_rank_outlier){.rank = rank,
                                          .reason = MV_RANK_RESERVED,
@@ -509,7 +509,7 @@ static bool compare_all(mv_arena *arena, comparison *c)
     for (uint32_t i = 0; i < c->count; i++)
         c->out->leaks += c->ranks[i]->verdict == MV_VERDICT_LEAK;
     for (uint32_t i = 0; i < c->count && c->count > 1; i++)
-        judge(c, i);
+        find_reasons(c, i);
     return mv_ranks_words(arena, c->ranks, c->count, c->out);
 }
 

@@ -19,12 +19,12 @@
     X(LARGER_BATCH, "larger_batch", "has a larger batch: the same sites, scaled by one factor")    \
     X(SMALLER_BATCH, "smaller_batch", "has a smaller batch: the same sites, scaled by one factor") \
     X(OWN_SITES, "own_sites", "holds memory at places that no other rank has")                     \
-    X(MISSING_SITES, "missing_sites", "lacks memory at places that all other ranks have")          \
+    X(MISSING_SITES, "missing_sites", "has no memory at places that all other ranks have")         \
     X(LARGER, "larger", "holds more at places that others have too")                               \
     X(SMALLER, "smaller", "holds less at places that others have too")                             \
-    X(RESERVED, "reserved", "reserves more for as much allocated memory")                          \
-    X(LARGER_UNPLACED, "larger_unplaced", "holds more, at places not known without stacks")        \
-    X(SMALLER_UNPLACED, "smaller_unplaced", "holds less, at places not known without stacks")      \
+    X(RESERVED, "reserved", "reserves more for the same allocated memory")                         \
+    X(LARGER_UNPLACED, "larger_unplaced", "holds more, at places unknown without stacks")          \
+    X(SMALLER_UNPLACED, "smaller_unplaced", "holds less, at places unknown without stacks")        \
     X(DIFFERENT_STACKS, "different_stacks", "allocates in another order, or from other code")
 
 typedef enum {
