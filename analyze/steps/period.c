@@ -198,7 +198,7 @@ enum { MOST_FATE = 4 };
 typedef struct {
     uint64_t size;
     uint32_t fate;
-} beat;
+} repeat;
 
 /* The number of later allocations of the place before row i of `rows` is freed, up to `most`. */
 static uint32_t fate_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t i,
@@ -213,23 +213,23 @@ static uint32_t fate_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t 
     return fate;
 }
 
-static double repeating(const beat *beats, uint32_t count, uint32_t period, bool exactly)
+static double repeating(const repeat *repeats, uint32_t count, uint32_t period, bool exactly)
 {
     uint32_t same = 0;
 
     for (uint32_t i = period; i < count; i++)
-        same += beats[i].fate == beats[i - period].fate &&
-                (!exactly || beats[i].size == beats[i - period].size);
+        same += repeats[i].fate == repeats[i - period].fate &&
+                (!exactly || repeats[i].size == repeats[i - period].size);
     return (double)same / (count - period);
 }
 
 /* The shortest period with which sizes and fates repeat, or else only fates; 1 if nothing repeats.
  * */
-static uint32_t period_of(const beat *beats, uint32_t count)
+static uint32_t period_of(const repeat *repeats, uint32_t count)
 {
     for (int exactly = 1; exactly >= 0; exactly--)
         for (uint32_t p = 1; p <= LONGEST_PERIOD && 3 * p <= count; p++)
-            if (repeating(beats, count, p, exactly) >= REPEATING)
+            if (repeating(repeats, count, p, exactly) >= REPEATING)
                 return p;
     return 1;
 }
@@ -260,13 +260,13 @@ static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32
 {
     uint32_t sample = count < SAMPLE ? count : SAMPLE;
     const uint32_t *sampled = rows + (count - sample);
-    beat *beats = mv_push_array(scratch, beat, sample);
+    repeat *repeats = mv_push_array(scratch, repeat, sample);
 
-    if (!beats)
+    if (!repeats)
         return false;
     for (uint32_t i = 0; i < sample; i++)
-        beats[i] = (beat){a->requested[sampled[i]], fate_of(a, sampled, sample, i, MOST_FATE)};
-    *period = period_of(beats, sample);
+        repeats[i] = (repeat){a->requested[sampled[i]], fate_of(a, sampled, sample, i, MOST_FATE)};
+    *period = period_of(repeats, sample);
     if (!hands_on(a, sampled, sample, *period))
         *period = 0;
     return true;

@@ -341,7 +341,7 @@ static void count_within(void *user, const char *text, bool is_moment, uint32_t 
 }
 
 /* Drops series with uninformative names: they may mark layers, or time steps within a pass. */
-static void judge_within(series_set *set)
+static void drop_unclear(series_set *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         series *row = &set->rows[i];
@@ -389,7 +389,7 @@ static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trac
     each(trace, lives, count_within, &within);
     if (set.failed)
         return false;
-    judge_within(&set);
+    drop_unclear(&set);
     best = set_best(&set, lives->events.count);
     if (!best)
         return true;
