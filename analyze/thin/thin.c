@@ -372,7 +372,7 @@ static void leave_note(mv_thinned *out)
 {
     mv_note *note = &out->trace.notes[MV_NOTE_THINNED];
     char text[sizeof note->first], size[MV_SIZE_TEXT];
-    int length = snprintf(text, sizeof text, "allocated bytes are lower by at most %s",
+    int length = snprintf(text, sizeof text, "allocated bytes are lower by up to %s",
                           mv_size_text(size, out->most_bytes));
 
     note->count += out->left_out;
@@ -419,8 +419,8 @@ const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned)
     if (thinned->left_out == 0)
         return NULL;
     return mv_arena_printf(arena,
-                           "%s of %s events are left out, of blocks that held little for a short "
-                           "time: allocated bytes are lower by at most %s, and no peak is lower",
+                           "%s of %s events were removed, of small or short-lived blocks: "
+                           "allocated bytes are lower by up to %s, and no peak is lower",
                            mv_count_text(missing, thinned->left_out),
                            mv_count_text(all, thinned->left_out + kept),
                            mv_size_text(size, thinned->most_bytes));

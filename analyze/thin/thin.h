@@ -32,8 +32,8 @@ typedef struct {
 mv_code mv_thin(mv_arena *arena, const mv_trace *trace, uint64_t most_events, mv_thinned *out,
                 mv_err *err);
 
-/* "42,000,000 of 50,000,006 events are left out, of blocks that held little: ..."; NULL: none are,
- * or out of memory. */
+/* "42,000,000 of 50,000,006 events were removed, of small or short-lived blocks: ..."; NULL: none
+ * are, or out of memory. */
 const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned);
 
 /* The number of kept events of a device before the original event `event`, which may be the
