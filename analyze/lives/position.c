@@ -48,7 +48,7 @@ static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k)
     return MV_NO_TIME;
 }
 
-/* The number of starts of the annotation called `name`. */
+/* How often the annotation called `name` starts. */
 static uint64_t annotation_starts(const mv_trace *trace, mv_span name)
 {
     uint64_t k = 0;
