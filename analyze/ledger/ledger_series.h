@@ -55,8 +55,8 @@ static inline const uint64_t *mv_ledger_series_by(const mv_ledger_series *series
 /* The last point at or before a time, else the first after it; series->count: there is none. */
 uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us);
 
-/* The place of a library in libraries, by its path: its own, else the last, for all others; 0 when
- * no library ever held a byte. */
+/* The place of a library in libraries, by its path: its own, else the last, which is of all others;
+ * 0 when there is none: then no library ever held a byte. */
 uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path);
 
 /* `lives` selects the device. Linear in calls, events and samples, but for sorting the libraries.
