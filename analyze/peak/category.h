@@ -10,7 +10,7 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
- * JAX's profile marks the blocks that are compiled programs: executable.
+ * JAX's profile says itself which blocks are programs that it compiled: executable.
  *
  * The user's own rules (analyze/peak/rules.h) come first. */
 #ifndef MV_CATEGORY_H

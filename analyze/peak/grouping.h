@@ -1,7 +1,7 @@
-/* Groups of allocations by information other than the stack (--by): the user's metadata, the
- * annotation around them, the forward line of a backward block, the compiled region, the node of
- * torch.fx, the layer. Every allocation is in exactly one group, so bytes add up in any grouping;
- * allocations without the information are a group, too. */
+/* Groups of allocations by other information than their stack (--by): the user's metadata, the
+ * annotation around them, the line of the forward pass that a backward block belongs to, the
+ * compiled region, the node of torch.fx, the layer. Every allocation is in exactly one group, so
+ * bytes add up in any grouping; allocations without the information are a group too. */
 #ifndef MV_GROUPING_H
 #define MV_GROUPING_H
 
@@ -14,9 +14,8 @@ typedef enum {
     MV_BY_FORWARD,    /* the line to blame of forward_frames; without these, of the stack */
     MV_BY_COMPILE,    /* compile_context; "N/A" counts as none */
     MV_BY_FX,         /* the innermost frame's node and target */
-    MV_BY_LAYER,      /* the call of a module, if one line calls several (layers.h) */
-    MV_BY_LIBRARY,    /* the caller of CUDA, on levels of CUDA calls; none for a block of an
-                       * allocator */
+    MV_BY_LAYER,      /* the call of a module, where one line calls several (layers.h) */
+    MV_BY_LIBRARY,    /* who called CUDA, on levels of its calls; a block of an allocator: none */
     MV_BY_COUNT
 } mv_group_by;
 

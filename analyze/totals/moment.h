@@ -53,7 +53,7 @@ bool mv_moment_is_valid(const char *at);
 /* K of "oom#K", 1 of "oom"; 0 of other texts. */
 uint64_t mv_moment_oom_number(const char *at);
 
-/* Reads the text of --at. False with a sentence in `why` if it is not a moment. */
+/* Reads the text of --at. False with a sentence in `why` when it names no moment. */
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
                     mv_moment_ask *out, char *why, uint32_t why_size);
 
