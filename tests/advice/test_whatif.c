@@ -140,7 +140,7 @@ Test(whatif, what_a_lowered_limit_refused_is_not_known)
     cr_expect_eq(q.found.trials.limit_source, MV_LIMIT_NONE);
     cr_expect(q.found.trials.unexplained);
     cr_expect_eq(q.found.advice_count, 0);
-    cr_expect(strstr(q.found.verdict, "not known") && strstr(q.found.verdict, "--capacity"), "%s",
+    cr_expect(strstr(q.found.verdict, "is unknown") && strstr(q.found.verdict, "--capacity"), "%s",
               q.found.verdict);
     cJSON_ArrayForEach(run,
                        cJSON_GetObjectItem(mvt_json(0, "$MEMVIZ whatif --json %s", path), "runs"))

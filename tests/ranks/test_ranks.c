@@ -191,7 +191,7 @@ Test(ranks, places_are_not_known_without_stacks)
     COMPARE(p, {.own = 40 * MIB}, {0}, {.no_stacks = true}, {0}, {0});
     cr_assert_eq(p.found.count, 2);
     cr_expect_eq(p.found.outliers[0].reason, MV_RANK_OWN_SITES);
-    cr_expect(strstr(p.found.outliers[0].text, "not known of 1 without stacks"), "%s",
+    cr_expect(strstr(p.found.outliers[0].text, "unknown for 1 without stacks"), "%s",
               p.found.outliers[0].text);
     cr_expect_eq(p.found.outliers[1].reason, MV_RANK_SMALLER_UNPLACED);
 }
@@ -396,7 +396,7 @@ Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
 
     cr_expect(strstr(run.out, "above no_free_completed.pickle by the recorded events"), "%s",
               run.out);
-    cr_expect(strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats says"),
+    cr_expect(strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats shows"),
               "%s", run.out);
     cr_expect(strstr(run.out, "~ 188 MiB +100 MiB >= 200 MiB"), "%s", run.out);
 }
