@@ -231,7 +231,7 @@ Test(other_files, a_peak_before_the_profile_is_a_bound)
     run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --fail-on 'peak>1GiB,known'",
                  MV_TESTDATA);
     cr_expect_eq(run.status, 3);
-    cr_expect(strstr(run.out, "4.00 GiB at once"), "%s", run.out);
+    cr_expect(strstr(run.out, "a peak of 4.00 GiB"), "%s", run.out);
     cr_expect(strstr(run.out, "1.00 MiB allocated at the highest point of the events"), "%s",
               run.out);
     run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --json", MV_TESTDATA);
