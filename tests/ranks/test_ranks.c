@@ -396,8 +396,9 @@ Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
 
     cr_expect(strstr(run.out, "above no_free_completed.pickle by the recorded events"), "%s",
               run.out);
-    cr_expect(strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats shows"),
-              "%s", run.out);
+    cr_expect(
+        strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats shows"),
+        "%s", run.out);
     cr_expect(strstr(run.out, "~ 188 MiB +100 MiB >= 200 MiB"), "%s", run.out);
 }
 
