@@ -266,7 +266,7 @@ void mv_facts_refresh(void)
 void mv_facts_stopped(int error)
 {
     const char *words = error == MV_CONFINED_ERROR
-                            ? "what was set aside before a filter on system calls is used up"
+                            ? "the reserve made before a system-call filter is used up"
                             : strerrordesc_np(error);
 
     if (!mv_process_lock(&mv_wiped.facts))

@@ -76,7 +76,7 @@ void mv_rec_context_ends(void);
  * the address. Sizes that no device has (2^48 and more) are counted as lost. */
 typedef struct {
     const char *heap;
-    const void *caller; /* names the library that told */
+    const void *caller; /* names the library that reported it */
     uint64_t addr, size;
     int32_t device; /* -1: unknown */
     mv_heap_action action;

@@ -740,7 +740,7 @@ Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
                              firsts[i], MV_TESTDATA);
         cr_expect_eq(run.status, 0, "%s", run.err);
         cr_expect(strstr(run.out, "device 0: >= "), "%s", run.out);
-        cr_expect(strstr(run.out, "what was before its first line is missing"), "%s", run.out);
+        cr_expect(strstr(run.out, "the lines before its first are missing"), "%s", run.out);
     }
 }
 
