@@ -287,7 +287,7 @@ typedef enum {
       "start; computed where the file has none (before PyTorch 2.1)", .label = "addr")           \
     X(T, 2, size, BYTES, 0,                                                                      \
       "bytes occupied: requested, rounded, with the remainder that was not split off")           \
-    X(T, 3, requested, BYTES, MV_NO_BYTES, "bytes asked for; means nothing for inactive blocks", \
+    X(T, 3, requested, BYTES, MV_NO_BYTES, "requested bytes; meaningless for inactive blocks", \
       .msgpack = "requested_size")                                                               \
     X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN,                                                \
       "allocated: handed out; pending free: freed, a stream may still use it", .label = "",      \
