@@ -282,21 +282,21 @@ typedef enum {
 #undef MV_BLOCK_STATE_ENUM
 } mv_block_state;
 
-#define MV_BLOCK_COLUMNS(X, T)                                                                   \
-    X(T, 1, address, RISING_ADDRESS, MV_NO_BYTES,                                                \
-      "start; computed where the file has none (before PyTorch 2.1)", .label = "addr")           \
-    X(T, 2, size, BYTES, 0,                                                                      \
-      "bytes occupied: requested, rounded, with the remainder that was not split off")           \
+#define MV_BLOCK_COLUMNS(X, T)                                                                 \
+    X(T, 1, address, RISING_ADDRESS, MV_NO_BYTES,                                              \
+      "start; computed where the file has none (before PyTorch 2.1)", .label = "addr")         \
+    X(T, 2, size, BYTES, 0,                                                                    \
+      "bytes occupied: requested, rounded, with the remainder that was not split off")         \
     X(T, 3, requested, BYTES, MV_NO_BYTES, "requested bytes; meaningless for inactive blocks", \
-      .msgpack = "requested_size")                                                               \
-    X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN,                                                \
-      "allocated: handed out; pending free: freed, a stream may still use it", .label = "",      \
-      .rank = -1)                                                                                \
-    X(T, 4, stack, STACK, MV_NO_ROW, "stack of the allocation")                                  \
-    X(T, 5, call, CALL, MV_NO_ROW, "as in events", .is_unlisted = true)                          \
-    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames, as text frames",                         \
-      .msgpack = "forward_stack", .is_rare = true)                                               \
-    X(T, 7, first_history, FIRST, 0, "row of its newest history", .of = MV_WIRE_HISTORY)         \
+      .msgpack = "requested_size")                                                             \
+    X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN,                                              \
+      "allocated: handed out; pending free: freed, a stream may still use it", .label = "",    \
+      .rank = -1)                                                                              \
+    X(T, 4, stack, STACK, MV_NO_ROW, "stack of the allocation")                                \
+    X(T, 5, call, CALL, MV_NO_ROW, "as in events", .is_unlisted = true)                        \
+    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames, as text frames",                       \
+      .msgpack = "forward_stack", .is_rare = true)                                             \
+    X(T, 7, first_history, FIRST, 0, "row of its newest history", .of = MV_WIRE_HISTORY)       \
     X(T, 8, histories, COUNT, 0, "number of its history rows, newest first")
 typedef struct {
     uint32_t count;
