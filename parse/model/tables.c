@@ -18,7 +18,7 @@ enum { MV_KIND_LIST(REF) };
 enum { MV_KIND_LIST(LIMIT) };
 enum { MV_KIND_LIST(TRANSFORM) };
 
-/* A required row cannot be none: row 0 stands for values missing from the file. */
+/* A required row cannot be none: values missing from the file are row 0. */
 #define ABSENT(kind, absent_value) \
     ((int)REF_##kind > MV_REF_CALL && (int)REF_##kind < MV_REF_CODE ? 0 : (uint64_t)(absent_value))
 

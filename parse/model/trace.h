@@ -48,8 +48,8 @@
  *
  *     X(T, number, name, kind, value when absent, "what it is", more ...)
  *
- * and a column is spelled nowhere else: the struct below the list, the builder's row, the tables
- * of the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
+ * and a column is spelled nowhere else: the struct below the list, the builder's row, the tables of
+ * the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
  * pages all come from it (parse/model/tables.h). docs/internals/model.md shows how to add one.
  *
  * - The number is the column's number in the container: from 1, without gaps, never changed. A new
@@ -59,7 +59,7 @@
  *   microseconds since the Unix epoch.
  * - The absent value is the initial value in a row of the builder, and the value for files without
  *   the column. Streams: the default stream.
- * - "more" stands for the other fields of mv_table_column, seldom needed. T is for the macro X. */
+ * - "more": other fields of mv_table_column, seldom needed. T is for the macro X. */
 #define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
 
 /* ---- interned tables --------------------------------------------------------------------- */
@@ -695,7 +695,7 @@ uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t devi
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
 
-/* Whether the dict behind the trace had a key; where that is unknown, whether there is a value for
+/* Whether the dict in the file had a key; where that is unknown, whether there is a value for
  * it. */
 bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 

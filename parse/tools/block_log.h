@@ -1,7 +1,8 @@
 /* Converts the log of an allocator that reports only its blocks to the rows of a trace: RMM's log,
  * XLA's profile (docs/other-files.md).
  *
- * The device memory behind the blocks is unknown, so each block is a segment of its own:
+ * The memory that the allocator took from the device is unknown, so each block is a segment of its
+ * own:
  *
  *     mv_block_log_begin(&log, ...)        once
  *     mv_block_log_device(&log, 0)         for each device, then for MV_BLOCK_LOG_HOST

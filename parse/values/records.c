@@ -123,7 +123,7 @@ static void take_action(mv_machine *m, const mv_value *v, mv_event_row *row, mv_
         return;
     }
     row->action = MV_ACTION_OTHER;
-    /* "other" stands for a lost name. */
+    /* A lost name is written as "other". */
     tag->action = strcmp(mv_machine_quote(m, v), mv_action_name(MV_ACTION_OTHER)) == 0
                       ? MV_NO_STRING
                       : mv_machine_text(m, v);

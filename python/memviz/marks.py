@@ -32,7 +32,7 @@ ALLOC = function("memviz_alloc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_
 FREE = function("memviz_free", None, ctypes.c_uint, ctypes.c_void_p)
 
 
-# What makes an annotation of PyTorch's, while record() is on: its file has no other ranges.
+# The maker of PyTorch's annotations, while record() is on: its file has no other ranges.
 annotating: List[Callable[[str], ContextManager[Any]]] = []
 
 
