@@ -398,7 +398,7 @@ Test(other_files, heaps_of_the_cpu_are_none_of_jax)
     mvt_run run = mvt_sh("$MEMVIZ info %s/tools/cpu_heap.prof", MV_TESTDATA);
 
     cr_expect_eq(run.status, 1);
-    cr_expect(strstr(run.err, "no sample of it has a kind or a device"), "%s", run.err);
+    cr_expect(strstr(run.err, "its samples have neither a kind nor a device"), "%s", run.err);
     run = mvt_sh("$MEMVIZ info %s/tools/go_heap.prof", MV_TESTDATA);
     cr_expect_eq(run.status, 1);
     cr_expect(strstr(run.err, "a pprof profile of alloc_objects, inuse_space, not of a device's"),
@@ -714,7 +714,8 @@ Test(other_files, logs_of_rmm_that_are_joined_are_refused)
                          MV_TESTDATA);
 
     cr_expect_eq(run.status, 0, "%s", run.err);
-    cr_expect(strstr(run.err, "two.csv: byte 3410: ") && strstr(run.err, "give each log alone"),
+    cr_expect(strstr(run.err, "two.csv: byte 3410: ") &&
+                  strstr(run.err, "give each log separately"),
               "%s", run.err);
     cr_expect(strstr(run.out, "heads.csv: snapshot, rmm"), "%s", run.out);
 }
@@ -740,7 +741,7 @@ Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
                              firsts[i], MV_TESTDATA);
         cr_expect_eq(run.status, 0, "%s", run.err);
         cr_expect(strstr(run.out, "device 0: >= "), "%s", run.out);
-        cr_expect(strstr(run.out, "what was before its first line is missing"), "%s", run.out);
+        cr_expect(strstr(run.out, "the lines before its first are missing"), "%s", run.out);
     }
 }
 
