@@ -12,9 +12,9 @@
 #include "base/numbers.h"
 #include "parse/source/sink.h"
 
-/* What the process runs: `what` is start or finish. torch is used only if the program has loaded it
- * and uses CUDA: importing it or creating a context would change the program. The answer is written
- * under another name first, so that it is whole when it is there. */
+/* The process runs this script; `what` is start or finish. torch is used only if the program has
+ * loaded it and uses CUDA: importing it or creating a context would change the program. The answer
+ * is written under another name first, so that it is whole when it is there. */
 static const char script[] =
     "exec('''\n"
     "import os, sys\n"
@@ -57,7 +57,7 @@ static const char script[] =
     "        text = type(why).__name__ + ': ' + ' '.join(str(why).split())\n"
     "    try:\n"
     "        answer(text)\n"
-    "    except OSError:\n" /* nobody waits any longer */
+    "    except OSError:\n" /* memviz has given up */
     "        if what == 'start' and text == 'ok':\n"
     "            sys.modules['torch'].cuda.memory._record_memory_history(enabled=None)\n"
     "''', {'folder': '%s', 'what': '%s', 'entries': %u, 'is_ours': %s})\n";

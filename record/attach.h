@@ -1,8 +1,8 @@
 /* Records a Python process that is running already: starts PyTorch's own recorder in it, waits,
  * lets PyTorch write its snapshot, and stops the recorder again (docs/attach.md).
  *
- * What the process is asked to do lies in a folder of its own below the process's /tmp, which is
- * removed at the end. A request that the process takes up only after that does nothing. A recorder
+ * The script that the process runs is in a new folder below the process's /tmp, which is removed
+ * at the end. A request that the process takes up only after that does nothing. A recorder
  * that the program itself had started stays on. */
 #ifndef MV_ATTACH_H
 #define MV_ATTACH_H

@@ -78,7 +78,7 @@ static void take_symbol(symbols *s, const char *name, const GElf_Sym *symbol)
     }
 }
 
-/* What is to be added to the file's addresses: from the segment that this mapping is of. */
+/* The difference between addresses in memory and in the file, by the segment of this mapping. */
 static bool find_bias(Elf *elf, const mapping *map, uint64_t *bias)
 {
     size_t headers;

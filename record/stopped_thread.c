@@ -235,7 +235,7 @@ static bool wait_for_return(mv_stopped_thread *thread, uint64_t trap_at, uint64_
     int status;
 
     if (!wait_for_stop(thread->pid, &status, WAIT_MS)) {
-        /* It waits for a lock: its stop is asked for, so that the registers can be restored. */
+        /* It waits for a lock: it is stopped again, so that the registers can be restored. */
         if (ptrace(PTRACE_INTERRUPT, thread->pid, NULL, NULL) == 0)
             wait_for_stop(thread->pid, &status, WAIT_MS);
         return false;
