@@ -223,8 +223,27 @@ mv_code mv_running_python_find(pid_t pid, mv_running_python *out, mv_err *err)
 
 /* ---- sys.remote_exec --------------------------------------------------------------------- */
 
-/* Runs the process's own executable, so that the versions agree. */
-static bool ask_by_remote_exec(const mv_running_python *python, const char *path)
+/* The last line that the child writes, without its end; then waits for it. */
+static bool has_succeeded(pid_t child, int from_child, char *line, size_t size)
+{
+    FILE *said = fdopen(from_child, "r");
+    char next[256];
+    int status = 0;
+
+    while (said && fgets(next, sizeof next, said))
+        snprintf(line, size, "%.*s", (int)strcspn(next, "\n"), next);
+    if (said)
+        fclose(said);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Runs the process's own executable, so that the versions agree. False with `why` empty if that
+ * interpreter does not start, as outside its container; else `why` is Python's reason. */
+static bool ask_by_remote_exec(const mv_running_python *python, const char *path, char *why,
+                               size_t size)
 {
     char exe[64], pid[16];
     char *argv[] = {exe,
@@ -236,22 +255,30 @@ static bool ask_by_remote_exec(const mv_running_python *python, const char *path
                     (char *)(uintptr_t)path,
                     NULL};
     char *environment[] = {NULL};
-    int status = 0;
+    bool ok = false;
+    int ends[2];
     pid_t child;
 
+    *why = '\0';
     snprintf(exe, sizeof exe, "/proc/%d/exe", (int)python->pid);
     snprintf(pid, sizeof pid, "%d", (int)python->pid);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
     child = fork();
     if (child == 0) {
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        dup2(null, 0), dup2(null, 1), dup2(null, 2);
+        dup2(null, 0), dup2(null, 1), dup2(ends[1], 2);
         execve(exe, argv, environment);
         _exit(127);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    close(ends[1]);
+    if (child > 0)
+        ok = has_succeeded(child, ends[0], why, size);
+    else
+        close(ends[0]);
+    if (strncmp(why, "RuntimeError: ", 14) != 0 && strncmp(why, "PermissionError: ", 17) != 0)
+        *why = '\0';
+    return ok;
 }
 
 /* ---- ptrace ------------------------------------------------------------------------------ */
@@ -369,8 +396,14 @@ mv_code mv_running_python_ask(mv_running_python *python, const char *path, mv_er
 {
     if (strlen(path) > 1000 || strpbrk(path, "'\"\\\n"))
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "the folder for temporary files has an odd name");
-    if (python->version >= 0x030e && python->is_python && ask_by_remote_exec(python, path))
-        return MV_OK;
+    if (python->version >= 0x030e && python->is_python) {
+        char why[128];
+        if (ask_by_remote_exec(python, path, why, sizeof why))
+            return MV_OK;
+        if (*why)
+            return mv_fail(err, MV_IO, MV_NO_OFFSET, "process %d cannot be recorded: %s",
+                           (int)python->pid, why);
+    }
     return ask_by_ptrace(python, path, err);
 }
 
