@@ -9,7 +9,7 @@
 #include "parse/model/trace.h"
 
 #define MV_SHARED_MEMORY_NOTE \
-    "no samples: the GPU shares the host's memory, and NVML does not tell its use"
+    "no samples: the GPU shares the host's memory, and NVML does not report its use"
 
 static inline bool mv_shares_memory(const mv_trace *trace)
 {
