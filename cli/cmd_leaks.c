@@ -275,11 +275,11 @@ static const mv_table driver_table = {MV_TABLE(DRIVER_FIELDS, list_driver)};
 #define HELD_LINE_FIELDS(COLUMN, MEMBER, LIST)                           \
     MEMBER("device", device)                                             \
     MEMBER("bytes", line->bytes)                                         \
-    MEMBER("blocks", line->blocks)                                       \
+    MEMBER("staying_bytes", line->staying)                               \
     MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, line->stack)) \
     MEMBER("frames", mv_value_frames(r->trace, line->stack))
 
-/* What stays through every low point. */
+/* Lines that hold memory at every low point. */
 static void list_held(mv_rows *rows, const void *all, const void *one)
 {
     const leak_report *r = all;

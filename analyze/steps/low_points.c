@@ -75,30 +75,93 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 
 /* ---- what stays ---------------------------------------------------------------------------- */
 
-static bool add_lines(mv_arena *arena, const mv_sites *sites, const mv_lives *lives,
-                      const mv_low_points *points, mv_low_held *out)
+/* A change of what a line holds, from one low point on. */
+typedef struct {
+    uint32_t group, at;
+    uint32_t alloc;
+    int64_t bytes;
+} low_change;
+
+typedef struct {
+    low_change *rows; /* [count] by group, then in order */
+    uint64_t count;
+} low_changes;
+
+/* The first low point at or after an event, which is given plus 1: MV_BEFORE is 0 then. */
+static uint32_t first_from(const mv_low_points *points, uint64_t event)
+{
+    uint32_t low = 0, high = points->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if ((uint64_t)(uint32_t)(points->event[middle] + 1) < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool find_changes(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives,
+                         const mv_low_points *points, mv_low_line *of_group, low_changes *out)
 {
     const mv_alloc_lives *a = &lives->allocs;
-    uint32_t last = points->event[points->count - 1], kept = 0;
+
+    out->rows = mv_push_array(scratch, low_change, 2 * (uint64_t)a->count);
+    for (uint32_t i = 0; out->rows && i < a->count; i++) {
+        uint32_t group = sites->group[mv_site_of(sites, a->stack[i])];
+        uint32_t from = first_from(points, (uint32_t)(a->birth[i] + 1)), to = points->count;
+        if (a->freed[i] != MV_NEVER)
+            to = first_from(points, (uint64_t)a->freed[i] + 1);
+        if (from >= to || !mv_alloc_is_allocated(lives, i, points->event[from]))
+            continue;
+        out->rows[out->count++] = (low_change){group, from, i, (int64_t)a->block[i]};
+        if (to < points->count)
+            out->rows[out->count++] = (low_change){group, to, i, -(int64_t)a->block[i]};
+        if (from == 0 && to == points->count)
+            of_group[group].staying += a->block[i];
+    }
+    if (out->rows)
+        mv_sort_rows(scratch, out->rows, out->count, MV_RISING(low_change, group),
+                     MV_RISING(low_change, at), MV_RISING(low_change, alloc));
+    return out->rows != NULL;
+}
+
+/* The least that the line of rows `first` to `end` - 1 holds at any low point. */
+static uint64_t least_held(const low_change *rows, uint64_t first, uint64_t end)
+{
+    int64_t level = 0, least = INT64_MAX;
+
+    if (rows[first].at > 0)
+        return 0;
+    for (uint64_t i = first; i < end; i++) {
+        level += rows[i].bytes;
+        if (i + 1 == end || rows[i + 1].at != rows[i].at)
+            least = level < least ? level : least;
+    }
+    return (uint64_t)least;
+}
+
+static bool add_lines(mv_arena *arena, mv_arena *scratch, const mv_sites *sites,
+                      const mv_lives *lives, const mv_low_points *points, mv_low_held *out)
+{
+    low_changes changes = {0};
 
     out->lines = mv_push_array(arena, mv_low_line, sites->groups);
-    if (!out->lines)
+    if (!out->lines || !find_changes(scratch, sites, lives, points, out->lines, &changes))
         return false;
-    for (uint32_t i = 0; i < a->count; i++) {
-        mv_low_line *line = &out->lines[sites->group[mv_site_of(sites, a->stack[i])]];
-        if (!mv_alloc_is_allocated(lives, i, points->event[0]) ||
-            !mv_alloc_is_allocated(lives, i, last))
-            continue;
-        if (line->blocks++ == 0)
-            line->stack = a->stack[i];
-        line->bytes += a->block[i];
-        out->bytes += a->block[i];
+    for (uint64_t first = 0, end; first < changes.count; first = end) {
+        const low_change *row = &changes.rows[first];
+        mv_low_line line = {.staying = out->lines[row->group].staying,
+                            .stack = lives->allocs.stack[row->alloc]};
+        for (end = first + 1; end < changes.count && changes.rows[end].group == row->group;)
+            end++;
+        line.bytes = least_held(changes.rows, first, end);
+        out->bytes += line.bytes;
+        if (line.bytes > 0)
+            out->lines[out->count++] = line; /* at or before its group's row */
     }
-    for (uint32_t i = 0; i < sites->groups; i++)
-        if (out->lines[i].blocks > 0)
-            out->lines[kept++] = out->lines[i];
-    out->count = kept;
-    mv_sort_rows(arena, out->lines, kept, MV_FALLING(mv_low_line, bytes),
+    mv_sort_rows(scratch, out->lines, out->count, MV_FALLING(mv_low_line, bytes),
                  MV_RISING(mv_low_line, stack.row));
     return true;
 }
@@ -117,7 +180,7 @@ mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
     if (code == MV_OK && points.count >= 2) {
         out->points = points.count;
         code = mv_sites_find(&scratch, trace, &sites, err);
-        if (code == MV_OK && !add_lines(arena, &sites, lives, &points, out))
+        if (code == MV_OK && !add_lines(arena, &scratch, &sites, lives, &points, out))
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lines at low points");
     }
     mv_arena_release(&scratch);
@@ -133,12 +196,12 @@ const char *mv_low_held_text(const mv_trace *trace, const uint8_t *kinds, const 
     if (held->points == 0)
         return out;
     if (held->count == 0)
-        snprintf(out, MV_LOW_TEXT, "no block stays through every low point");
+        snprintf(out, MV_LOW_TEXT, "no line holds memory at every low point");
     else if (held->lines[0].stack.row == MV_NO_ROW)
-        snprintf(out, MV_LOW_TEXT, "%s stay through every low point, %s of it without a stack",
+        snprintf(out, MV_LOW_TEXT, "%s are held at every low point, %s of it without a stack",
                  mv_size_text(all, held->bytes), mv_size_text(most, held->lines[0].bytes));
     else
-        snprintf(out, MV_LOW_TEXT, "%s stay through every low point, %s of it from %.500s",
+        snprintf(out, MV_LOW_TEXT, "%s are held at every low point, %s of it by %.500s",
                  mv_size_text(all, held->bytes), mv_size_text(most, held->lines[0].bytes),
                  mv_culprit_label(trace, kinds, held->lines[0].stack, label, sizeof label));
     return out;

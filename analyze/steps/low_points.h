@@ -5,8 +5,9 @@
  *     bins      0 | 1 | 2 | 3 | 4 | rest
  *     low#K         1   2   3              `low` is the last one: low#3
  *
- * A block that is allocated at the first and at the last of them stays through all: a program
- * holds it although it offloads, sleeps or drops its activations between steps. */
+ * The bytes that a line holds at every one of them are the least that it holds at any, in the same
+ * blocks or in others: a program holds them although it offloads, sleeps or drops its activations
+ * between steps. */
 #ifndef MV_LOW_POINTS_H
 #define MV_LOW_POINTS_H
 
@@ -31,14 +32,14 @@ bool mv_low_point_read(mv_budget *budget, const mv_trace *trace, uint32_t device
 
 /* A line of code that holds memory at every low point. */
 typedef struct {
-    uint64_t bytes;
-    uint32_t blocks;
+    uint64_t bytes;    /* the least that it holds at any */
+    uint64_t staying;  /* in blocks that are there at all of them; the others are replaced */
     mv_stack_id stack; /* of its first block; MV_NO_STACK: not recorded */
 } mv_low_line;
 
 typedef struct {
     uint32_t points; /* 0: the run has no two low points, and nothing is known */
-    uint64_t bytes;  /* all of it: at most the least of all low points */
+    uint64_t bytes;  /* of all lines: at most the least of all low points */
     uint32_t count;
     mv_low_line *lines; /* [count] most bytes first; they add up to `bytes` */
 } mv_low_held;
@@ -46,7 +47,7 @@ typedef struct {
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_steps *steps, mv_low_held *out, mv_err *err);
 
-/* "2.05 GiB stay through every low point, 1.90 GiB of it from dispatcher.py:5 dispatch"; "" when
+/* "2.05 GiB are held at every low point, 1.90 GiB of it by dispatcher.py:5 dispatch"; "" when
  * nothing is known. `kinds` from mv_frame_kinds. Returns `out`. */
 #define MV_LOW_TEXT 640
 const char *mv_low_held_text(const mv_trace *trace, const uint8_t *kinds, const mv_low_held *held,
