@@ -167,7 +167,7 @@ static bool add_lines(mv_arena *arena, mv_arena *scratch, const mv_sites *sites,
 }
 
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         const mv_steps *steps, mv_low_held *out, mv_err *err)
+                         const mv_steps *steps, uint32_t most, mv_low_held *out, mv_err *err)
 {
     mv_low_points points;
     mv_arena scratch;
@@ -177,6 +177,10 @@ mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
     *out = (mv_low_held){0};
     mv_arena_init(&scratch, arena->budget);
     code = mv_low_points_find(&scratch, lives, steps, &points, err);
+    if (code == MV_OK && points.count > most) {
+        points.event += points.count - most;
+        points.count = most;
+    }
     if (code == MV_OK && points.count >= 2) {
         out->points = points.count;
         code = mv_sites_find(&scratch, trace, &sites, err);

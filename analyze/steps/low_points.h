@@ -44,8 +44,9 @@ typedef struct {
     mv_low_line *lines; /* [count] most bytes first; they add up to `bytes` */
 } mv_low_held;
 
+/* Of the last `most` low points: leaks leaves out the first steps, in which a program warms up. */
 mv_code mv_low_held_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                         const mv_steps *steps, mv_low_held *out, mv_err *err);
+                         const mv_steps *steps, uint32_t most, mv_low_held *out, mv_err *err);
 
 /* "2.05 GiB are held at every low point, 1.90 GiB of it by dispatcher.py:5 dispatch"; "" when
  * nothing is known. `kinds` from mv_frame_kinds. Returns `out`. */

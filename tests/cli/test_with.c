@@ -20,7 +20,8 @@ Test(with, a_real_pair_is_joined_in_each_report)
     static const char *const commands[] = {"peak", "lines", "leaks", "trace"};
 
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
-        cJSON *report = mvt_json_here(0, "$MEMVIZ %s --json --with " TRACE " " PAIR, commands[i]);
+        cJSON *report =
+            mvt_json_here(0, "$MEMVIZ %s -q --json --with " TRACE " " PAIR, commands[i]);
         const cJSON *with = member(report, "with");
         cr_expect_eq(member(with, "events")->valuedouble, 214, "%s", commands[i]);
         cr_expect_eq(member(with, "matched")->valuedouble, 214);

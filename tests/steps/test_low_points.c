@@ -93,7 +93,7 @@ static mv_low_held held_of(mvt_trace *t)
     mv_steps steps;
 
     mvt_ok(mv_steps_find(mvt_arena(t), trace, &lives, &steps, mvt_err()));
-    mvt_ok(mv_low_held_find(mvt_arena(t), trace, &lives, &steps, &held, mvt_err()));
+    mvt_ok(mv_low_held_find(mvt_arena(t), trace, &lives, &steps, UINT32_MAX, &held, mvt_err()));
     return held;
 }
 
