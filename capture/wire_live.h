@@ -79,6 +79,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
 /* ---- NAMES ---- */
 
 /* The first byte of a record; the fields follow as varints or texts. */
+/* clang-format off */
 #define MV_LIVE_NAME_LIST(X)                                                                    \
     X(STRING, 1) /* text. Makes a string id */                                                  \
     X(CODE, 2)   /* a Python code object: string id of the file, string id of the qualified     \
@@ -228,6 +229,7 @@ static inline bool mv_live_is_beside(mv_live_event kind)
                                                                 * handle. The driver has memory    \
                                                                 * for it that no call asks for */  \
     X(OBJECT_DESTROY, 32, "object_destroy", GIVES, NOTHING, NONE)
+/* clang-format on */
 
 typedef enum {
 #define MV_API_ENUM(name, number, ...) MV_API_##name = number,

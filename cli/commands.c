@@ -551,18 +551,17 @@ const mv_command mv_commands[] = {
         .summary = "write a snapshot in another format",
         .help =
             "The suffix of OUT chooses the format. .bin is memviz's own container, small and\n"
-            "quick to open. .msgpack is msgpack with stack tables, or with --plain PyTorch's\n"
-            "own dict, as msgpack.packb(pickle.load(f)) writes it. .html is the viewer and all\n"
+            "quick to open. .msgpack is PyTorch's own dict, as msgpack.packb(pickle.load(f)) "
+            "writes\n"
+            "it: without notes, the data of captures, and which events belong to one allocator\n"
+            "call, which oom, whatif and fragmentation need. .html is the viewer and all\n"
             "reports as one page for any browser, with the snapshot inside; a page of a very long\n"
             "trace omits the blocks that hold least (--most-events). Otherwise nothing that "
             "memviz\n"
-            "models is lost, except with --plain: PyTorch's dict contains no notes, no data of\n"
-            "captures, and not which events belong to one allocator call, which oom, whatif and\n"
-            "fragmentation need. A live file from another machine is read without the names in "
-            "its\n"
+            "models is lost. A live file from another machine is read without the names in its\n"
             "native stacks; with --symbols its libraries are searched for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"
-                   "memviz convert --plain train.bin train.msgpack\n"
+                   "memviz convert train.bin train.msgpack\n"
                    "memviz convert train.pickle train.html\n",
     },
     {

@@ -72,8 +72,7 @@ typedef struct {
     uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
     uint64_t limit_least; /* the most that it did reserve, and */
     uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
-    int64_t
-        margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
+    int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
                  * of the request's pool joined, whatever their stream, and the request served */
     int64_t margin_least, margin_most; /* the same of `limit_least` and `limit_most` */
     uint64_t most;                     /* the most ever allocated, with the request */

@@ -70,7 +70,7 @@ def shown(text: Path) -> str:
 
 
 def report(command: str, *arguments: Path) -> Dict[str, Any]:
-    """A report as `--json` gives it: report("peak", "run.msgpack")["sites"]. A first argument that is
+    """A report as `--json` gives it: report("peak", "run.pickle")["sites"]. A first argument that is
     the name of a file is that file, however it begins."""
     words: List[Path] = [command, *arguments, "--json"]
     if arguments and os.path.exists(arguments[0]):

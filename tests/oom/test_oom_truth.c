@@ -238,7 +238,7 @@ LongTest(oom_truth, without_the_beginning_no_verdict_is_wrong)
 static void check_plain(loaded *l, const char *name, const cJSON *truth)
 {
     const char *file = mvt_snapshot(mv_arena_printf(mvt_memory(), "../oom/%s", name));
-    mvt_run run = mvt_sh("cd %s && $MEMVIZ convert -q --plain %s -o plain.msgpack && "
+    mvt_run run = mvt_sh("cd %s && $MEMVIZ convert -q %s -o plain.msgpack && "
                          "$MEMVIZ oom --json - <plain.msgpack >plain && "
                          "$MEMVIZ oom --json - <%s | cmp - plain",
                          mvt_temp_folder(), file, file);
