@@ -8,8 +8,7 @@
  *
  * `trace` is as it was read: a level has no calls any more (analyze/levels). What the parts are:
  * analyze/ledger/ledger.h. */
-#ifndef MV_LEDGER_SERIES_H
-#define MV_LEDGER_SERIES_H
+#pragma once
 
 #include "analyze/ledger/ledger.h"
 
@@ -51,9 +50,6 @@ static inline const uint64_t *mv_ledger_series_by(const mv_ledger_series *series
     return series->by + (uint64_t)point * series->library_count;
 }
 
-/* The last point at or before a time, else the first after it; series->count: there is none. */
-uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us);
-
 /* The place of a library in libraries, by its path: its own, else the last, which is of all others;
  * 0 when there is none: then no library ever held a byte. */
 uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path);
@@ -62,5 +58,3 @@ uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path
  * libraries. Fails only when memory is out. */
 mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_ledger_series *out, mv_err *err);
-
-#endif

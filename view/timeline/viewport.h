@@ -5,8 +5,7 @@
  * Windows are kept in events, so that another clock shows the same events. Events are fractions
  * here: 8.5 is halfway between the places of events 8 and 9. The heap after event E is shown from
  * the place of E to the place of E + 1. */
-#ifndef MV_VIEWPORT_H
-#define MV_VIEWPORT_H
+#pragma once
 
 #include "analyze/lives/position.h"
 #include "viz/core/timescale.h"
@@ -51,7 +50,6 @@ mv_viewport mv_viewport_make(const mv_timescale *scale, mv_box box, mv_stretch s
 float mv_viewport_x(const mv_viewport *v, double event);
 float mv_viewport_y(const mv_viewport *v, double bytes);
 double mv_viewport_event(const mv_viewport *v, float x);
-double mv_viewport_bytes(const mv_viewport *v, float y); /* 0 or more */
 
 /* The moment shown at x, as if every moment were visible; see mv_timescale_moment. */
 uint32_t mv_viewport_moment(const mv_viewport *v, float x);
@@ -70,5 +68,3 @@ mv_window mv_viewport_events(const mv_viewport *v);
 /* A round number of bytes above `most`, with some room: the same for similar values, so that
  * panning does not keep changing the height. */
 double mv_viewport_top(uint64_t most);
-
-#endif

@@ -7,8 +7,7 @@
  *              └── left ──┘                   share of a row to the left of the box
  *
  * Positions are kept in units and shares, so they mean the same at every zoom and size. */
-#ifndef MV_STATE_PLACE_H
-#define MV_STATE_PLACE_H
+#pragma once
 
 #include "viz/pictures/state.h"
 #include "viz/scene/scene.h"
@@ -30,9 +29,6 @@ typedef struct {
 
 mv_state_place mv_state_place_make(const mv_state *state, mv_box box, float scale,
                                    mv_state_shown shown);
-
-/* The height in pixels that shows everything with rows of `row` pixels. */
-float mv_state_height(const mv_state *state, float scale, float row);
 
 /* Whether a part of the state is outside the box. */
 bool mv_state_is_cut(const mv_state_place *p);
@@ -79,5 +75,3 @@ double mv_state_most_zoom(const mv_state *state);
 /* Columns that mv_state_lay needs at a zoom: in steps of two, so that few zooms need a new
  * layout. */
 uint32_t mv_state_columns(float width, double zoom);
-
-#endif
