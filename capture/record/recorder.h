@@ -20,8 +20,8 @@
  *     mv_rec_call(&(mv_rec_api){...});           an alloc: no moment, taken now
  *     mv_rec_leave(&visit);
  */
-#ifndef MV_RECORDER_H
-#define MV_RECORDER_H
+#ifndef MV_CAPTURE_RECORD_RECORDER_H
+#define MV_CAPTURE_RECORD_RECORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

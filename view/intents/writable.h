@@ -1,7 +1,6 @@
-/* The writable state: only files of view/intents/ include this, which tests/house/test_house.c
+/* The writable state: only files of view/intents/ include this, which scripts/lint
  * checks. All others read view->now. */
-#ifndef MV_WRITABLE_H
-#define MV_WRITABLE_H
+#pragma once
 
 #include "view/frame/view.h"
 #include "view/state/view_history.h"
@@ -65,5 +64,3 @@ void mv_level_keep_time(mv_view *view, const mv_document_device *device);
 
 /* Shows a state of this view, for any device. */
 void mv_view_put(mv_view *view, const mv_view_state *state);
-
-#endif
