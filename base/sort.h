@@ -7,10 +7,9 @@
  * is spent, the rows are sorted without memory: slower, but into the same order. So sorting rows
  * never fails. A hundred rows need no memory.
  *
- * Cost: a linear radix sort of numbers for each key, and one move of each row at the end; O(n log^2
- * n) without memory. */
-#ifndef MV_BASE_SORT_H
-#define MV_BASE_SORT_H
+ * Cost: n log n comparisons, and n for rows that are in order; columns of numbers are sorted by
+ * their digits, in linear time. Without memory n log^2 n. */
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -84,5 +83,3 @@ typedef struct {
 
 /* Sorts by key; `spare` has room for `count` rows and is garbage afterwards. Never allocates. */
 void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count);
-
-#endif
