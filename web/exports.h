@@ -1,6 +1,5 @@
 /* The interface between C and JavaScript. */
-#ifndef MV_WEB_EXPORTS_H
-#define MV_WEB_EXPORTS_H
+#pragma once
 
 #include "view/frame/view.h"
 
@@ -14,5 +13,3 @@ const mv_view *mv_web_view(void);
 
 /* Gives an input to the viewer. */
 void mv_web_give(const mv_input *input);
-
-#endif

@@ -4,8 +4,7 @@
  *
  *     JavaScript ──► mv_file_new ──► "/train.pickle" ──► the readers ──► page.read, some bytes
  *     reports    ──► "/-out"     ──► mv_file_find ──► JavaScript */
-#ifndef MV_WEB_FILES_H
-#define MV_WEB_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ mv_file *mv_file_named(const char *name);
 
 /* Room for at least that many bytes. */
 bool mv_file_room(mv_file *file, uint64_t room);
-
-#endif

@@ -1,7 +1,6 @@
 /* The page's fonts, as files at the paths that the rasteriser searches (viz/scene/text_raster.c).
  * web/make_fonts.py generates the table from system fonts. */
-#ifndef MV_WEB_FONTS_H
-#define MV_WEB_FONTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ typedef struct {
 enum { MV_PAGE_FONTS = 2 };
 
 extern const mv_page_font mv_page_fonts[MV_PAGE_FONTS];
-
-#endif
