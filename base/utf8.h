@@ -6,8 +6,7 @@
  * A character is valid UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing above
  * U+10FFFF. Any other byte counts as one bad character, so every reader splits the same bytes in
  * the same way. Nothing beyond the end is read. */
-#ifndef MV_BASE_UTF8_H
-#define MV_BASE_UTF8_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -15,6 +14,9 @@
 
 /* Shown in place of an invalid byte, or of a character that must not be shown. */
 #define MV_UTF8_REPLACEMENT "\xef\xbf\xbd"
+
+/* Writes a character, at most 0x10ffff. Returns its bytes. */
+uint32_t mv_utf8_put(uint8_t out[4], uint32_t code);
 
 /* Length of the valid UTF-8 character at text[at], 1 to 4 bytes; 0 when there is none. */
 uint32_t mv_utf8_length(mv_span text, uint64_t at);
@@ -56,5 +58,3 @@ static inline bool mv_utf8_is_hidden(uint32_t code)
 /* Replaces every hidden character (including line ends) and every byte that is not UTF-8 with a
  * question mark. */
 void mv_utf8_tame(char *text);
-
-#endif

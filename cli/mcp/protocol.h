@@ -5,8 +5,7 @@
  *
  * Bytes come in and go out; the caller provides the function that runs tools, so tests can feed
  * arbitrary bytes (tests/mcp/test_mcp.c). docs/mcp.md describes the answers. */
-#ifndef MV_MCP_PROTOCOL_H
-#define MV_MCP_PROTOCOL_H
+#pragma once
 
 #include "base/arena.h"
 #include "cli/report/out.h"
@@ -38,5 +37,3 @@ void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out);
 
 /* The answer to a line that is too long to be read. */
 void mv_mcp_refuse_long(mv_out *out);
-
-#endif
