@@ -1,7 +1,6 @@
 /* Errors about memory in a text, which take a snapshot's place: `memviz oom TEXT`, `memviz oom -`,
  * `memviz error.log`. What they say is of analyze/oom_text. */
-#ifndef MV_CLI_ERRORS_H
-#define MV_CLI_ERRORS_H
+#pragma once
 
 #include "analyze/oom_text/oom_text.h"
 #include "cli/commands.h"
@@ -32,5 +31,3 @@ void mv_errors_judge(mv_cli *cli, const mv_error_texts *texts);
 
 /* The report as text. */
 void mv_errors_put(mv_cli *cli, const mv_error_report *errors);
-
-#endif

@@ -16,8 +16,7 @@
  * reason of each failing gate is printed as one line on standard error; if the answer is unknown
  * for the first device and fails for another, both are printed. The exit status is 3 if any gate is
  * met, else 4 if any answer is unknown. */
-#ifndef MV_GATE_H
-#define MV_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,9 +38,7 @@
 
 typedef enum {
 #define MV_GATE_ENUM(id, word, has_bound, text) MV_GATE_##id,
-    MV_GATE_LIST(MV_GATE_ENUM)
-#undef MV_GATE_ENUM
-        MV_GATE_COUNT
+    MV_GATE_LIST(MV_GATE_ENUM) MV_GATE_COUNT
 } mv_gate;
 
 #define MV_GATES(id) (1u << MV_GATE_##id)
@@ -106,5 +103,3 @@ bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *
 
 /* The exit status of a report that ended with `status`. */
 int mv_gate_status(const mv_gates *gates, int status);
-
-#endif

@@ -85,9 +85,7 @@
 
 typedef enum {
 #define MV_OPTION_ENUM(id, name, letter, argument, words, help) MV_OPTION_##id,
-    MV_OPTION_LIST(MV_OPTION_ENUM)
-#undef MV_OPTION_ENUM
-        MV_OPTION_COUNT
+    MV_OPTION_LIST(MV_OPTION_ENUM) MV_OPTION_COUNT
 } mv_option_id;
 
 typedef struct {

@@ -1,6 +1,5 @@
 /* The rights that a command keeps once its files are known. */
-#ifndef MV_CONFINE_PLACES_H
-#define MV_CONFINE_PLACES_H
+#pragma once
 
 #include "cli/commands.h"
 
@@ -8,5 +7,3 @@
  * outputs. Not `run`, which starts programs, and not a window, whose drivers need arbitrary calls.
  * MEMVIZ_CONFINE=off disables confinement. */
 mv_confine_fn mv_confine_command;
-
-#endif

@@ -1,7 +1,6 @@
 /* --by: memory of a device, grouped by facts in the file about allocations other than their
  * stack. */
-#ifndef MV_BY_GROUP_H
-#define MV_BY_GROUP_H
+#pragma once
 
 #include "analyze/peak/grouping.h"
 #include "cli/report/table.h"
@@ -22,5 +21,3 @@ mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, co
 
 /* A row for each group, of the mv_grouped that the table's function gets, the largest first. */
 extern const mv_table mv_group_table;
-
-#endif

@@ -1,6 +1,5 @@
 /* Data in a captured file about its process, and about losses of the capture: a part of `info`. */
-#ifndef MV_CAPTURED_H
-#define MV_CAPTURED_H
+#pragma once
 
 #include "analyze/levels/heap_blocks.h"
 #include "cli/report/table.h"
@@ -64,5 +63,3 @@ extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_capt
     LIST(object "facts", &mv_captured_fact_table, mv_value_rows(c))
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Text from a file is safe for a terminal, as from mv_out_clean; a text that a spreadsheet would
  * read as a formula is preceded by an apostrophe (docs/export.md). */
-#ifndef MV_CSV_H
-#define MV_CSV_H
+#pragma once
 
 #include "cli/report/out.h"
 
@@ -17,5 +16,3 @@ void mv_csv_close(mv_out *out);
 
 /* Ends a row. */
 void mv_csv_put_end(mv_out *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* JSON output: texts, numbers and stacks. */
-#ifndef MV_JSON_H
-#define MV_JSON_H
+#pragma once
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
@@ -16,5 +15,3 @@ int64_t mv_json_line(const mv_trace *trace, mv_frame_id frame);
 
 /* [{"function":...,"file":...,"line":N}, ...], innermost first. */
 void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack);
-
-#endif

@@ -1,6 +1,5 @@
 /* The terminal for results. */
-#ifndef MV_TERMINAL_H
-#define MV_TERMINAL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ typedef struct {
 
 /* The size in COLUMNS and LINES; else the terminal's size, if standard output is one. */
 mv_terminal mv_terminal_find(void);
-
-#endif
