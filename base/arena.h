@@ -10,8 +10,7 @@
  * share a budget, but not an arena. Setting the budget's limit to 0 makes all later pushes fail.
  *
  * Under AddressSanitizer the unused part of every chunk is poisoned. */
-#ifndef MV_BASE_ARENA_H
-#define MV_BASE_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
 
 #define mv_push_array(arena, type, count) ((type *)mv_arena_push((arena), (count), sizeof(type)))
 #define mv_push_struct(arena, type)       mv_push_array(arena, type, 1)
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A function that can fail returns an `mv_code` and fills the caller's `mv_err`. Libraries never
  * print and never exit; `cli/` turns an `mv_err` into one line and a status. */
-#ifndef MV_BASE_ERR_H
-#define MV_BASE_ERR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,9 +26,7 @@
 
 typedef enum {
 #define MV_ERR_ENUM(name, text) MV_##name,
-    MV_ERR_LIST(MV_ERR_ENUM)
-#undef MV_ERR_ENUM
-        MV_ERR_COUNT
+    MV_ERR_LIST(MV_ERR_ENUM) MV_ERR_COUNT
 } mv_code;
 
 #define MV_NO_OFFSET UINT64_MAX
@@ -57,5 +54,3 @@ const char *mv_code_text(mv_code code); /* "input ends inside a record" */
  * itself. Returns `text`. */
 #define MV_ERR_TEXT 256
 const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT]);
-
-#endif

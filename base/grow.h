@@ -13,8 +13,7 @@
  * use this for thousands of small lists.
  *
  * Growing by half makes n pushes cost O(n), and large blocks are moved by mapping. */
-#ifndef MV_BASE_GROW_H
-#define MV_BASE_GROW_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -38,5 +37,3 @@
 /* Used by the macros: `rows` is the address of a pointer, `capacity` the address of a count. */
 bool mv_grow_u32(mv_arena *arena, void *rows, uint32_t *capacity, uint64_t wanted, uint64_t size);
 bool mv_grow_u64(mv_arena *arena, void *rows, uint64_t *capacity, uint64_t wanted, uint64_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* Memory from the system in whole pages, used only by base/arena.h. base/pages.c is for Linux;
  * web/system/pages.c for WebAssembly, which has no mappings. */
-#ifndef MV_BASE_PAGES_H
-#define MV_BASE_PAGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void mv_pages_unmap(void *at, uint64_t bytes);
 /* Resizes a mapping, which may move; new bytes are zero. NULL when out of memory: nothing has
  * changed then. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* A set of small numbers with fast "next member" and "previous member": a bitmap, and above it
  * bitmaps of non-empty words, each 64 times smaller. Every operation takes at most six steps. */
-#ifndef MV_BASE_RANKSET_H
-#define MV_BASE_RANKSET_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -51,5 +50,3 @@ static inline uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
     }
     return mv_rankset_prev_far(set, rank);
 }
-
-#endif

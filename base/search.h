@@ -15,8 +15,7 @@
  *     return b.low;
  *
  * All take O(log n) and never fail. */
-#ifndef MV_BASE_SEARCH_H
-#define MV_BASE_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline void mv_bisect_tell(mv_bisect *b, bool is_before)
     }
 MV_BOUND_LIST(MV_BOUND)
 #undef MV_BOUND
-
-#endif

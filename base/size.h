@@ -1,6 +1,5 @@
 /* Sizes in binary units, formatted for people. */
-#ifndef MV_BASE_SIZE_H
-#define MV_BASE_SIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ const char *mv_percent_text(char text[MV_SIZE_TEXT], uint64_t part, uint64_t who
 /* "4096", "512M", "1.5GiB", "2 kb": units are binary, in either case. False when the text is not a
  * size. */
 bool mv_size_parse(const char *text, uint64_t *bytes);
-
-#endif

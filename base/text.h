@@ -1,6 +1,5 @@
 /* Texts made with printf formats. */
-#ifndef MV_BASE_TEXT_H
-#define MV_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <string.h>
@@ -52,5 +51,3 @@ static inline const char *mv_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Texts are any bytes. They are copied, and end in NUL. For rows of any other content see
  * intern.h. */
-#ifndef MV_BASE_TEXTS_H
-#define MV_BASE_TEXTS_H
+#pragma once
 
 #include <string.h>
 
@@ -31,5 +30,3 @@ static inline mv_span mv_text_span(const char *text)
 
 /* The number of a new or known text; MV_NO_TEXT when out of memory. */
 uint32_t mv_texts_add(mv_texts *texts, mv_span text);
-
-#endif

@@ -1,7 +1,6 @@
 /* Threads that receive no signals. A signal that ends the program goes to the thread of main(),
  * which delays it while an output file is being renamed (parse/source/sink.h). */
-#ifndef MV_BASE_THREAD_H
-#define MV_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -10,5 +9,3 @@
  * cannot be started. Signals for faults of the thread itself are not blocked (SIGBUS, when a mapped
  * file shrinks). */
 bool mv_thread_start(pthread_t *thread, void *(*work)(void *user), void *user);
-
-#endif

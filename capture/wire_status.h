@@ -10,8 +10,7 @@
  * another size.
  *
  * Others may write to the page: its contents are only read as numbers. */
-#ifndef MV_WIRE_STATUS_H
-#define MV_WIRE_STATUS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ static inline void mv_status_fail(mv_status_page *page, uint32_t pid, int32_t er
 }
 
 _Static_assert(sizeof(mv_status_page) <= MV_STATUS_BYTES, "one page");
-
-#endif

@@ -1,6 +1,5 @@
 /* How much a capture holds. */
-#ifndef MV_RECORDED_H
-#define MV_RECORDED_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -8,5 +7,3 @@
  * calls of CUDA, marks. In the model a free is two events (requested and completed), and a segment
  * is also the call that made it. */
 uint64_t mv_recorded_count(const mv_trace *trace);
-
-#endif

@@ -5,8 +5,7 @@
  *     view/sdl/sdl_window.c        the window: events in, frames out
  *     view/headless/headless_run.c      without a window: scripts, pictures, timings
  */
-#ifndef MV_VIEWER_H
-#define MV_VIEWER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -62,5 +61,3 @@ typedef struct {
 /* Plays on pictures in memory: no window, no display, no SDL. */
 mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
                        mv_viewer_timing *out, mv_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  *     peak, held         who holds most then; or at all, in a file of one moment
  *     notes              what the file lacks, where it contradicts itself
  *     fine               what was looked for and is not there */
-#ifndef MV_FINDINGS_H
-#define MV_FINDINGS_H
+#pragma once
 
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
@@ -35,9 +34,7 @@
 
 typedef enum {
 #define MV_FINDING_ENUM(name, text) MV_FINDING_##name,
-    MV_FINDING_LIST(MV_FINDING_ENUM)
-#undef MV_FINDING_ENUM
-        MV_FINDING_COUNT
+    MV_FINDING_LIST(MV_FINDING_ENUM) MV_FINDING_COUNT
 } mv_finding_kind;
 
 /* The reports, by the name of their command. */
@@ -52,9 +49,7 @@ typedef enum {
 
 typedef enum {
 #define MV_REPORT_ENUM(name, text) MV_REPORT_##name,
-    MV_REPORT_LIST(MV_REPORT_ENUM)
-#undef MV_REPORT_ENUM
-        MV_REPORT_COUNT
+    MV_REPORT_LIST(MV_REPORT_ENUM) MV_REPORT_COUNT
 } mv_report;
 
 /* What a failed request means in a file of another tool: the last of `count`. */
@@ -114,5 +109,3 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
 
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */
 const char *mv_report_name(mv_report report);      /* "leaks" */
-
-#endif

@@ -1,7 +1,6 @@
 /* What a recording lacks, and how to make one that has it; what is in one without memory of
  * PyTorch. */
-#ifndef MV_RECORDING_H
-#define MV_RECORDING_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -25,5 +24,3 @@ typedef struct {
 
 mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char *path,
                               mv_recording_contents *out, mv_err *err);
-
-#endif

@@ -10,8 +10,7 @@
  * Everything is about one level of memory, but for leaks: those of the other levels of the file are
  * looked for, too, since memory that grows elsewhere ends the run as well. docs/triage.md says what
  * is told of them. */
-#ifndef MV_TRIAGE_H
-#define MV_TRIAGE_H
+#pragma once
 
 #include "analyze/advice/findings.h"
 #include "analyze/levels/levels.h"
@@ -100,5 +99,3 @@ typedef struct {
 mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, mv_triage *out,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
-
-#endif

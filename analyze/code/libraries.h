@@ -6,8 +6,7 @@
  *     /home/me/bin/simulate                                      simulate
  *
  * A library of a Python package that is not in the table is called by the package. */
-#ifndef MV_LIBRARIES_H
-#define MV_LIBRARIES_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -21,5 +20,3 @@ bool mv_library_is_framework(const char *path);
 
 /* Whether Python calls C through this library: ctypes or cffi, which may be in the interpreter. */
 bool mv_library_is_binding(const char *path);
-
-#endif

@@ -13,8 +13,7 @@
  * frames, is a group of its own. MV_NO_STACK is a site too. Where the
  * trace is of calls of CUDA (analyze/levels), the call and its library tell sites and groups apart,
  * too. */
-#ifndef MV_SITES_H
-#define MV_SITES_H
+#pragma once
 
 #include "analyze/code/culprit.h"
 
@@ -36,5 +35,3 @@ static inline uint32_t mv_site_of(const mv_sites *sites, mv_stack_id stack)
 {
     return sites->of_stack[stack.row < sites->stacks ? stack.row : sites->stacks];
 }
-
-#endif

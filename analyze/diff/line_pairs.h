@@ -9,8 +9,7 @@
  * together, and lines after an added one move down. If there are as many lines on both sides
  * between two joined ones, these are joined in order as well: they were edited. The rest was added
  * or removed. */
-#ifndef MV_LINE_PAIRS_H
-#define MV_LINE_PAIRS_H
+#pragma once
 
 #include "analyze/diff/code_side.h"
 
@@ -26,5 +25,3 @@ typedef struct {
  * of lines, or their sum if the product is above 2^18. False when memory is out. */
 bool mv_lines_pair(mv_arena *scratch, mv_function_lines *before, mv_function_lines *after,
                    int64_t *expected);
-
-#endif

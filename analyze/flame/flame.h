@@ -3,8 +3,7 @@
  *
  *     memory     sum of rows = allocated at the moment
  *     segments   sum of rows = reserved at the moment: allocated, pending and free parts */
-#ifndef MV_FLAME_H
-#define MV_FLAME_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/heap/heap.h"
@@ -57,5 +56,3 @@ enum { MV_FLAME_TEXT = 128, MV_FLAME_PREFIX = 4 };
  * their number. */
 uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
                          const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT]);
-
-#endif

@@ -1,6 +1,5 @@
 /* What to do about fragmentation. Part of mv_fragmentation_find. */
-#ifndef MV_FRAGMENTATION_ADVICE_H
-#define MV_FRAGMENTATION_ADVICE_H
+#pragma once
 
 #include "analyze/fragmentation/fragmentation.h"
 
@@ -11,5 +10,3 @@
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 const mv_sites *sites, mv_window window, mv_fragmentation *out,
                                 mv_err *err);
-
-#endif

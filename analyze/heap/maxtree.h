@@ -1,6 +1,5 @@
 /* The largest of many numbers, and of any range of them, while they change: a tournament tree. */
-#ifndef MV_MAXTREE_H
-#define MV_MAXTREE_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -23,5 +22,3 @@ static inline uint64_t mv_maxtree_get(const mv_maxtree *tree, uint32_t at)
 {
     return tree->node[tree->leaves + at];
 }
-
-#endif

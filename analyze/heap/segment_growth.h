@@ -3,8 +3,7 @@
  * took.
  *
  * `free`, `usable` and `largest` are at the moment before the segment was added. */
-#ifndef MV_SEGMENT_GROWTH_H
-#define MV_SEGMENT_GROWTH_H
+#pragma once
 
 #include "analyze/heap/heap.h"
 #include "analyze/lives/position.h"
@@ -23,9 +22,7 @@
 
 typedef enum {
 #define MV_GROWTH_REASON_ENUM(name, text) MV_REASON_##name,
-    MV_GROWTH_REASON_LIST(MV_GROWTH_REASON_ENUM)
-#undef MV_GROWTH_REASON_ENUM
-        MV_REASON_COUNT
+    MV_GROWTH_REASON_LIST(MV_GROWTH_REASON_ENUM) MV_REASON_COUNT
 } mv_growth_reason;
 
 typedef struct {
@@ -82,5 +79,3 @@ void mv_growth_search_end(mv_growth_search *search);
 uint64_t mv_segment_size_for(uint64_t rounded);
 
 const char *mv_growth_reason_name(mv_growth_reason reason); /* "no hole large enough" */
-
-#endif

@@ -4,8 +4,7 @@
  * A row is a line of code (a group of mv_sites): that of the free where the file has its stack,
  * else that of the allocation. PyTorch records a stack of its own for a free with context='all'
  * alone, and repeats the allocation's otherwise. */
-#ifndef MV_WAITING_H
-#define MV_WAITING_H
+#pragma once
 
 #include "analyze/code/sites.h"
 #include "analyze/lives/lives.h"
@@ -31,5 +30,3 @@ typedef struct {
 /* After `event`, which may be MV_BEFORE. O(rows). Fails only when memory is out. */
 mv_code mv_waiting_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                         uint32_t event, mv_waiting *out, mv_err *err);
-
-#endif

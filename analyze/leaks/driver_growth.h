@@ -8,8 +8,7 @@
  *
  * Both must grow up to the end for a leak. When the objects grow and the samples are too few, or
  * show no growth, it is not known. */
-#ifndef MV_DRIVER_GROWTH_H
-#define MV_DRIVER_GROWTH_H
+#pragma once
 
 #include "analyze/leaks/leaks.h"
 
@@ -45,5 +44,3 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
  * those that `leaks` was found in. Fails only when memory is out. */
 mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_leaks *leaks, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a trace shows of a leak's cause, and what the reader should do. When it shows nothing the
  * kind is UNKNOWN: a wrong cause does more harm than none. */
-#ifndef MV_LEAK_KIND_H
-#define MV_LEAK_KIND_H
+#pragma once
 
 #include "analyze/leaks/leaks.h"
 
@@ -46,5 +45,3 @@ const char *mv_leak_evidence(mv_arena *arena, const mv_trace *trace, const mv_le
 
 /* One sentence. */
 const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
-
-#endif

@@ -12,8 +12,7 @@
  * A site is a stack without its native frames. A row of the report gathers the sites that pass
  * through the same lines of the user's and other packages' code, or that belong to one kept
  * autograd graph. docs/leaks.md explains how a site is judged and what the numbers mean. */
-#ifndef MV_LEAKS_H
-#define MV_LEAKS_H
+#pragma once
 
 #include "analyze/steps/steps.h"
 
@@ -43,9 +42,7 @@ typedef enum {
 
 typedef enum {
 #define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,
-    MV_LEAK_KIND_LIST(MV_LEAK_KIND_ENUM)
-#undef MV_LEAK_KIND_ENUM
-        MV_LEAK_KIND_COUNT
+    MV_LEAK_KIND_LIST(MV_LEAK_KIND_ENUM) MV_LEAK_KIND_COUNT
 } mv_leak_kind;
 
 typedef struct {
@@ -198,5 +195,3 @@ const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" *
  * returns `out`. */
 const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
                           char *out, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* The distinct addresses of one device in ascending order: where blocks start, where segments start
  * and end, both in the events and in the final heap. The layout of the heap can then be kept by
  * rank, a small dense number, instead of by address. */
-#ifndef MV_ADDRESS_RANKS_H
-#define MV_ADDRESS_RANKS_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -38,5 +37,3 @@ static inline bool mv_is_segment_action(uint8_t action)
     return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_FREE ||
            action == MV_ACTION_SEGMENT_MAP || action == MV_ACTION_SEGMENT_UNMAP;
 }
-
-#endif

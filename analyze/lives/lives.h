@@ -13,8 +13,7 @@
  * alloc. The allocator takes the low end of a free block, which reaches to the next used block or
  * to the segment's end, and splits off the rest unless that is too small
  * (should_split, PyTorch CUDACachingAllocator.cpp). docs/internals/lives.md explains it. */
-#ifndef MV_LIVES_H
-#define MV_LIVES_H
+#pragma once
 
 #include "parse/model/trace.h"
 
@@ -30,9 +29,7 @@
 
 typedef enum {
 #define MV_HISTORY_ENUM(name, text) MV_HISTORY_##name,
-    MV_HISTORY_LIST(MV_HISTORY_ENUM)
-#undef MV_HISTORY_ENUM
-        MV_HISTORY_COUNT
+    MV_HISTORY_LIST(MV_HISTORY_ENUM) MV_HISTORY_COUNT
 } mv_history_kind;
 
 /* One row for each allocation. `freed` and `completed` are the events that end it: neighbours
@@ -225,5 +222,3 @@ static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t alloc)
 
     return segment < lives->segments.count ? lives->segments.pool[segment] : MV_NO_POOL;
 }
-
-#endif

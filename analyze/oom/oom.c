@@ -7,16 +7,13 @@
 #include "analyze/oom/oom_judge.h"
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"
+#include "base/names.h"
 #include "base/sort.h"
 #include "parse/model/shared_memory.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {
-#define MV_OOM_VERDICT_NAME(name, text) text,
-    MV_OOM_VERDICT_LIST(MV_OOM_VERDICT_NAME)
-#undef MV_OOM_VERDICT_NAME
-};
+static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {MV_OOM_VERDICT_LIST(MV_SECOND)};
 
 /* The total that cudaMemGetInfo reports for common GPUs, in MiB and rounded up: 4 to 288 GB. */
 static const uint32_t common_totals[] = {

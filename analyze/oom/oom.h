@@ -24,9 +24,7 @@
 
 typedef enum {
 #define MV_OOM_VERDICT_ENUM(name, text) MV_OOM_##name,
-    MV_OOM_VERDICT_LIST(MV_OOM_VERDICT_ENUM)
-#undef MV_OOM_VERDICT_ENUM
-        MV_OOM_VERDICT_COUNT
+    MV_OOM_VERDICT_LIST(MV_OOM_VERDICT_ENUM) MV_OOM_VERDICT_COUNT
 } mv_oom_verdict;
 
 /* Why a hole that is large enough did not serve the request. */

@@ -21,8 +21,7 @@
  * and not allocated may be in pieces, of another pool or stream, or have become free too late. It
  * can be excluded: the tensor is larger than all of it and what the device has left. So can a limit
  * where none is printed, and the others. docs/guides/only-the-error.md has examples. */
-#ifndef MV_OOM_TEXT_H
-#define MV_OOM_TEXT_H
+#pragma once
 
 #include "parse/error_text/error_text.h"
 
@@ -35,9 +34,7 @@
 
 typedef enum {
 #define MV_TEXT_VERDICT_ENUM(id, text) MV_TEXT_##id,
-    MV_TEXT_VERDICT_LIST(MV_TEXT_VERDICT_ENUM)
-#undef MV_TEXT_VERDICT_ENUM
-        MV_TEXT_VERDICT_COUNT
+    MV_TEXT_VERDICT_LIST(MV_TEXT_VERDICT_ENUM) MV_TEXT_VERDICT_COUNT
 } mv_text_verdict;
 
 typedef enum { MV_ANSWER_OPEN, MV_ANSWER_NO, MV_ANSWER_YES } mv_answer;
@@ -80,5 +77,3 @@ mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text
 
 void mv_oom_text_judge(mv_oom_text *t);
 bool mv_oom_text_say(mv_arena *arena, mv_oom_text *t); /* false: memory is out */
-
-#endif

@@ -8,8 +8,7 @@
  * When no rank is ordinary (each has a peak of its own, as with pipeline parallelism) none is
  * called an outlier. With two ranks the larger one is named, and the reason; neither is the wrong
  * one. docs/ranks.md has the rules and their numbers. */
-#ifndef MV_RANKS_H
-#define MV_RANKS_H
+#pragma once
 
 #include "analyze/ranks/divergence.h"
 
@@ -29,9 +28,7 @@
 
 typedef enum {
 #define MV_RANK_REASON_ENUM(name, code, text) MV_RANK_##name,
-    MV_RANK_REASON_LIST(MV_RANK_REASON_ENUM)
-#undef MV_RANK_REASON_ENUM
-        MV_RANK_REASON_COUNT
+    MV_RANK_REASON_LIST(MV_RANK_REASON_ENUM) MV_RANK_REASON_COUNT
 } mv_rank_reason;
 
 typedef struct {
@@ -69,5 +66,3 @@ mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32
 
 const char *mv_rank_reason_name(mv_rank_reason reason); /* "larger_batch" */
 const char *mv_rank_reason_text(mv_rank_reason reason); /* the predicate of a sentence */
-
-#endif

@@ -5,8 +5,7 @@
  *     runs     |      |           |         |     |           |
  *
  * Allocations that show no phase (no stack, workspaces, communication) start no run. */
-#ifndef MV_PHASES_H
-#define MV_PHASES_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -40,5 +39,3 @@ static inline uint32_t mv_phases_end(const mv_phases *phases, uint32_t run)
 {
     return run + 1 < phases->count ? phases->start[run + 1] : MV_NEVER;
 }
-
-#endif

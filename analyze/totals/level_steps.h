@@ -1,8 +1,7 @@
 /* Every change of the four measures of totals.h, in order of events. Totals and series are computed
  * from these. Most changes follow from the event alone; the others (segments, which may end in
  * pieces, and allocations whose free is not recorded) are prepared and sorted. */
-#ifndef MV_LEVEL_STEPS_H
-#define MV_LEVEL_STEPS_H
+#pragma once
 
 #include "analyze/totals/totals.h"
 
@@ -43,5 +42,3 @@ void mv_levels_apply(mv_levels *levels, const mv_lives *lives, const mv_level_st
 
 /* Adds a preexisting allocation to the levels before the first event. */
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc);
-
-#endif

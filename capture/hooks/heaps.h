@@ -1,7 +1,6 @@
 /* Heaps: allocators that the program tells of, by memviz.h or by NVTX's memory extension. Their
  * names are kept for the life of the process. */
-#ifndef MV_HEAPS_H
-#define MV_HEAPS_H
+#pragma once
 
 #include "capture/record/recorder.h"
 
@@ -17,5 +16,3 @@ unsigned mv_heaps_named(const char *name);
  */
 void mv_heaps_tell(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
                    const void *caller);
-
-#endif

@@ -1,7 +1,6 @@
 /* Texts of NVTX: wide ones are converted to UTF-8, registered ones kept for the life of the
  * process. */
-#ifndef MV_NVTX_TEXT_H
-#define MV_NVTX_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ const char *mv_nvtx_keep(mv_nvtx_text text);
 
 /* The text of a handle that mv_nvtx_keep made; NULL for any other pointer. */
 const char *mv_nvtx_kept(const void *handle);
-
-#endif

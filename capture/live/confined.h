@@ -4,8 +4,7 @@
  * and the part of the file that it has, and stops when they are used up.
  *
  * Children inherit filters, and this state with them. */
-#ifndef MV_CONFINED_H
-#define MV_CONFINED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ void *mv_confined_pages(size_t bytes);
 
 /* The kernel's id of this thread, without asking the kernel. */
 uint32_t mv_confined_thread(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Numbers of a live file: LEB128, seven bits a byte, the lowest first. The caller must have
  * MV_LEB128_BYTES of space for each. */
-#ifndef MV_LEB128_H
-#define MV_LEB128_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ static inline uint64_t mv_leb128_zigzag(int64_t value)
 {
     return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
-
-#endif

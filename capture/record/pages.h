@@ -1,7 +1,6 @@
 /* Memory directly from the system: the heap cannot be used, since the hook may run inside malloc.
  */
-#ifndef MV_PAGES_H
-#define MV_PAGES_H
+#pragma once
 
 #include "capture/live/confined.h"
 
@@ -25,5 +24,3 @@ static inline void mv_pages_give(void *memory, size_t bytes)
     if (!mv_is_confined())
         munmap(memory, bytes);
 }
-
-#endif

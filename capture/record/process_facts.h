@@ -1,6 +1,5 @@
 /* The FACTS chunk: facts about the process, as texts. */
-#ifndef MV_PROCESS_FACTS_H
-#define MV_PROCESS_FACTS_H
+#pragma once
 
 #include "capture/live/live_chunk.h"
 
@@ -29,5 +28,3 @@ void mv_facts_forget(void);
 /* The rank of this process, from the variables that launchers of ranks set; NULL when none is set.
  */
 const char *mv_facts_rank(void);
-
-#endif

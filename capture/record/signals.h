@@ -1,7 +1,6 @@
 /* Signals, blocked while the shim holds a lock: a handler that jumps away or forks there, or a
  * pthread_cancel, would leave it locked for ever. */
-#ifndef MV_SIGNALS_H
-#define MV_SIGNALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ mv_signals mv_signals_block(void);
 
 /* Handlers may run here, and may not return. */
 void mv_signals_restore(mv_signals signals);
-
-#endif

@@ -3,8 +3,7 @@
  * Collecting is cheap and happens at each event: it only reads memory. The result is hashed (XXH3,
  * 128 bits), and a stack that was seen before costs only this and one look-up (stack_table.c). The
  * first event with a stack writes it out, frame by frame, as NAMES records. */
-#ifndef MV_STACK_H
-#define MV_STACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ const mv_module *mv_module_at(uint64_t address);
 
 /* python_frames.c: the module that the interpreter is in, likewise. */
 const mv_module *mv_python_module(void);
-
-#endif

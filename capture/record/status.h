@@ -1,6 +1,5 @@
 /* Tells the launcher what became of this process's recording (capture/wire_status.h). */
-#ifndef MV_STATUS_H
-#define MV_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ void mv_status_begin(const char *where, bool is_filtered);
 /* The first event has come: 0 when the recording was begun, else an errno number or
  * MV_STATUS_FILTERED. */
 void mv_status_opened(int error);
-
-#endif

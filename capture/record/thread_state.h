@@ -3,8 +3,7 @@
  * Thread-local storage holds only three words, and one more in forks.c: it is taken from the stack
  * of every thread of the program, and programs make threads with small stacks. The rest is a block
  * of memory from the system, allocated at the thread's first event. */
-#ifndef MV_THREAD_STATE_H
-#define MV_THREAD_STATE_H
+#pragma once
 
 #include "capture/live/live_chunk.h"
 #include "capture/record/recorder.h"
@@ -63,5 +62,3 @@ void mv_thread_forked(void);
 
 /* The destructor for pthread_key_create: the thread with `block` ends. */
 void mv_thread_end(void *block);
-
-#endif

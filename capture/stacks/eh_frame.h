@@ -7,8 +7,7 @@
  *
  * Allocates nothing, locks only the loader's list of files, and reads only memory that is mapped as
  * part of a loaded file. */
-#ifndef MV_EH_FRAME_H
-#define MV_EH_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ typedef struct {
 /* The rule at an instruction. For a return address pass the address - 1, because the call may be
  * the function's last instruction; for an interrupted instruction pass its own address. */
 mv_frame_rule mv_eh_frame_rule(uint64_t pc);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Once found it is kept. If it does not look as expected, Python stacks are switched off for good,
  * with a reason. */
-#ifndef MV_PYTHON_INTERP_H
-#define MV_PYTHON_INTERP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ const mv_python_interp *mv_python_interp_seen(void);
 
 /* Why there are no Python stacks, or NULL. */
 const char *mv_python_interp_why(void);
-
-#endif

@@ -11,8 +11,7 @@
  * with ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is taken off the lines that
  * follow the first. Sources: c10/cuda/CUDACachingAllocator.cpp, CUDAMallocAsyncAllocator.cpp,
  * c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of PyTorch. */
-#ifndef MV_ERROR_TEXT_H
-#define MV_ERROR_TEXT_H
+#pragma once
 
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
@@ -47,9 +46,7 @@ static inline bool mv_size_is_printed(mv_printed_size size)
 
 typedef enum {
 #define MV_ERROR_SIZE_ENUM(id, field) MV_ERROR_##id,
-    MV_ERROR_SIZE_LIST(MV_ERROR_SIZE_ENUM)
-#undef MV_ERROR_SIZE_ENUM
-        MV_ERROR_SIZE_COUNT
+    MV_ERROR_SIZE_LIST(MV_ERROR_SIZE_ENUM) MV_ERROR_SIZE_COUNT
 } mv_error_size;
 
 enum { MV_ERROR_PROCESSES = 8, MV_ERROR_PHRASE = 48 };
@@ -96,5 +93,3 @@ mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *
 
 /* The same of a text in memory. */
 mv_code mv_error_texts_in(mv_arena *arena, mv_span text, mv_error_texts *out, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* For this folder: one error of a text, without what a terminal, a logger or an author put between
  * its words. */
-#ifndef MV_ERROR_WINDOW_H
-#define MV_ERROR_WINDOW_H
+#pragma once
 
 #include "parse/error_text/error_text.h"
 
@@ -52,5 +51,3 @@ int64_t mv_error_rank(const char *line);
 
 /* The last time of day in a text, with its date if there is one, for comparisons; MV_NO_TIME. */
 int64_t mv_error_time(const char *text, uint64_t length);
-
-#endif

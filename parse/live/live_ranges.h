@@ -1,7 +1,6 @@
 /* What threads mark in a live file: ranges that nest within a thread (PUSH, POP), ranges that may
  * end on another (BEGIN, END), and moments. */
-#ifndef MV_LIVE_RANGES_H
-#define MV_LIVE_RANGES_H
+#pragma once
 
 #include "base/map.h"
 #include "parse/live/live_events.h"
@@ -27,5 +26,3 @@ void mv_live_ranges_init(mv_arena *arena, mv_live_ranges *out);
  * counted as loose. `time_us` is on the model's clock. False: memory is out. */
 bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_record *record,
                         int64_t time_us);
-
-#endif

@@ -1,7 +1,6 @@
 /* The numbers and texts of a live file's records (capture/wire_live.h), read through a cursor that
  * stays failed. */
-#ifndef MV_VARINT_H
-#define MV_VARINT_H
+#pragma once
 
 #include "base/cursor.h"
 
@@ -38,5 +37,3 @@ static inline mv_span mv_take_text(mv_cursor *c)
 
     return data ? (mv_span){data, length} : (mv_span){(const uint8_t *)"", 0};
 }
-
-#endif

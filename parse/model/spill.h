@@ -9,8 +9,7 @@
  * takes at most half of what is free there, and is gone when the arena is released.
  *
  * Where there is no such place, the bytes stay in memory and are counted. It never fails. */
-#ifndef MV_SPILL_H
-#define MV_SPILL_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -29,5 +28,3 @@ void mv_spill_arena(mv_arena *arena, const char *folder, mv_spilled *out);
 /* Drops the pages that were moved: none is resident until it is read again. Only the owner may call
  * this; others may read meanwhile. */
 void mv_spill_forget(const mv_arena *arena);
-
-#endif

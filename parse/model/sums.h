@@ -1,6 +1,5 @@
 /* Whether the sizes in a trace can be added up: every total of every report relies on it. */
-#ifndef MV_SUMS_H
-#define MV_SUMS_H
+#pragma once
 
 #include "base/err.h"
 #include "parse/model/trace.h"
@@ -13,5 +12,3 @@
  * allocations, what is freed, the segments that are given, the segments that are given back, and
  * the segments and the blocks of the final heap. */
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err);
-
-#endif

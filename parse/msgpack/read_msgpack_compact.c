@@ -35,9 +35,7 @@
 
 typedef enum {
 #define MV_SECTION_ENUM(name, text, table) MV_SECTION_##name,
-    MV_SECTION_LIST(MV_SECTION_ENUM)
-#undef MV_SECTION_ENUM
-        MV_SECTION_COUNT
+    MV_SECTION_LIST(MV_SECTION_ENUM) MV_SECTION_COUNT
 } section_id;
 
 /* The last one is the name of an unknown key. */

@@ -1,6 +1,5 @@
 /* Whether two names mean one file: an output must not overwrite an input. */
-#ifndef MV_SAME_FILE_H
-#define MV_SAME_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
  * standard output as `output`, which may name a descriptor as mv_sink does. Only regular files
  * count: writing to a terminal, a pipe or /dev/null does no harm. */
 bool mv_is_same_file(const char *input, const char *output);
-
-#endif

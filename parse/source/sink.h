@@ -4,8 +4,7 @@
  *
  * A file that is replaced keeps its mode: if no one else may read it, that stays so. If it is
  * another user's, the mode is at most that of a new file. */
-#ifndef MV_SINK_H
-#define MV_SINK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -51,5 +50,3 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err);
 
 /* Gives up: removes the temporary. Safe on a zeroed, committed or aborted sink. */
 void mv_sink_abort(mv_sink *sink);
-
-#endif

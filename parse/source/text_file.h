@@ -1,6 +1,5 @@
 /* Small text files that a user names or a snapshot mentions: rules, sources, sessions. */
-#ifndef MV_TEXT_FILE_H
-#define MV_TEXT_FILE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -16,5 +15,3 @@ mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_er
 /* Whether a regular file begins with that text, of at most 64 bytes. Nothing else is opened for
  * reading: a pipe keeps its bytes. */
 bool mv_text_file_begins(const char *path, const char *text);
-
-#endif

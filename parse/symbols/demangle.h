@@ -1,6 +1,5 @@
 /* Readable names of C++ and Rust symbols, by libiberty's demangler. */
-#ifndef MV_DEMANGLE_H
-#define MV_DEMANGLE_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -12,5 +11,3 @@ const char *mv_demangle(mv_arena *arena, const char *name);
 /* The same into `out`, cut to fit and NUL-terminated; false, and nothing written, when `name` is
  * not mangled. */
 bool mv_demangle_into(const char *name, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* What DWARF says about addresses: functions, inlined ones too, files and lines. */
-#ifndef MV_SYMBOL_DWARF_H
-#define MV_SYMBOL_DWARF_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -8,5 +7,3 @@
 
 /* Fills the answers' frames. False when the budget was spent. */
 bool mv_symbol_dwarf_ask(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers);
-
-#endif

@@ -1,7 +1,6 @@
 /* Asks one ELF file and its debugging information about many addresses at once. symbols.c puts the
  * answers together. */
-#ifndef MV_SYMBOL_FILE_H
-#define MV_SYMBOL_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ typedef struct {
  * damaged, some stay NULL. MV_NOMEM in `err` when the budget was spent. */
 bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symbol_answers *answers,
                         mv_err *err);
-
-#endif

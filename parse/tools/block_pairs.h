@@ -1,7 +1,6 @@
 /* Which entries of a log of blocks belong together, and what its allocators had in all before each:
  * the first half of a balance (block_balance.h). */
-#ifndef MV_BLOCK_PAIRS_H
-#define MV_BLOCK_PAIRS_H
+#pragma once
 
 #include "base/rankset.h"
 #include "parse/model/sums.h"
@@ -46,5 +45,3 @@ static inline uint64_t mv_block_end(const mv_block *b)
 {
     return b->bytes > UINT64_MAX - b->addr ? UINT64_MAX : b->addr + b->bytes;
 }
-
-#endif

@@ -4,8 +4,7 @@
  *     planes.c       a plane's names of events and statistics
  *     lines.c        a line: its events of memory, with what contains them as stacks; its steps
  *     read_xplane.c  all events of memory, in order, to a trace */
-#ifndef MV_XPLANE_H
-#define MV_XPLANE_H
+#pragma once
 
 #include "base/map.h"
 #include "parse/tools/block_log.h"
@@ -35,9 +34,7 @@ enum { PLANE_NAME = 2, PLANE_LINE, PLANE_EVENT_NAME, PLANE_STAT_NAME, PLANE_STAT
 
 typedef enum {
 #define MV_XSTAT_ENUM(role, name) MV_XSTAT_##role,
-    MV_XSTAT_LIST(MV_XSTAT_ENUM)
-#undef MV_XSTAT_ENUM
-        MV_XSTAT_COUNT
+    MV_XSTAT_LIST(MV_XSTAT_ENUM) MV_XSTAT_COUNT
 } mv_xstat_role;
 
 /* The statistics of an event, or of a plane: those that have a role. */
@@ -116,5 +113,3 @@ mv_code mv_xline_read(mv_xlines *lines, mv_xplane *plane, mv_span line);
 
 /* Adds a statistic to those of its event. */
 mv_code mv_xstat_read(const mv_xplane *plane, mv_span stat, mv_xstats *out);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * `go N` calls CUDA N times. At the end it says how many calls returned, in all its processes. Run
  * with and without the shim it must print the same, and end in the same way. */
-#ifndef GUEST_H
-#define GUEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ long guest_number(const char *text);
 
 /* Ends the program with this message and status 9: the test itself cannot do what it should. */
 void guest_cannot(const char *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* What must hold for every output of the program, for fuzz targets. Each function stops the process
  * (mvt_stop) when it does not. */
-#ifndef MV_CHECK_OUTPUT_H
-#define MV_CHECK_OUTPUT_H
+#pragma once
 
 #include <cjson/cJSON.h>
 
@@ -29,5 +28,3 @@ void mvt_check_sqlite(mv_span bytes);
 
 /* Lines of frames and a number. */
 void mvt_check_folded(mv_span text);
-
-#endif

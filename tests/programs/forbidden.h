@@ -1,6 +1,5 @@
 /* What a confined reader must not be able to do (cli/confine/confine.h), each tried for real. */
-#ifndef MVT_FORBIDDEN_H
-#define MVT_FORBIDDEN_H
+#pragma once
 
 typedef struct {
     const char *name;
@@ -16,5 +15,3 @@ void mvt_forbidden_in(const char *folder);
 /* Whether this machine's kernel has what refuses it. */
 int mvt_has_landlock(void);
 int mvt_has_filter(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the victims of the crash matrix do, so that a test can tell what must be in their files:
  * event `i` of slot `s` is always the same. A slot is one thread of one process. */
-#ifndef MV_VICTIM_EVENTS_H
-#define MV_VICTIM_EVENTS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ static inline uint32_t victim_offset(uint32_t stack, uint32_t depth)
 {
     return 2 * depth + stack % 7;
 }
-
-#endif

@@ -70,15 +70,15 @@ def the_same_snapshot_gives_the_same_dump():
     record(None)
     real, torch.cuda.memory._snapshot = torch.cuda.memory._snapshot, lambda *_: taken
     try:
-        memviz.snapshot(path("ours.pickle"))
+        memviz.snapshot(path("ours.msgpack"))
     finally:
         torch.cuda.memory._snapshot = real
     with open(path("theirs.pickle"), "wb") as file:
         pickle.dump(taken, file)
-    ours, theirs = (memviz.run("dump", path(name)).stdout for name in ("ours.pickle", "theirs.pickle"))
+    ours, theirs = (memviz.run("dump", path(name)).stdout for name in ("ours.msgpack", "theirs.pickle"))
     expect(ours == theirs, "dumps differ")
-    expect("unknown_key" not in memviz.run("info", path("ours.pickle"), "--json").stdout, "unknown keys")
-    sizes = [os.path.getsize(path(name)) for name in ("ours.pickle", "theirs.pickle")]
+    expect("unknown_key" not in memviz.run("info", path("ours.msgpack"), "--json").stdout, "unknown keys")
+    sizes = [os.path.getsize(path(name)) for name in ("ours.msgpack", "theirs.pickle")]
     events = len(taken["device_traces"][0])
     return f"{events} events, {len(ours.splitlines())} equal lines, {sizes[0]} bytes for {sizes[1]}"
 

@@ -40,9 +40,10 @@ class Case(unittest.TestCase):
 
 class Snapshot(Case):
     def test_it_is_read_as_the_pickle_is(self):
-        memviz.snapshot(self.path("x.pickle"))
-        ours = memviz.report("stats", self.path("x.pickle"))["devices"]
-        self.assertEqual(ours, memviz.report("stats", os.path.join(SNAPSHOTS, "mlp_train.pickle"))["devices"])
+        theirs = memviz.report("stats", os.path.join(SNAPSHOTS, "mlp_train.pickle"))["devices"]
+        for name in self.path("x.pickle"), self.path("x.msgpack"):
+            memviz.snapshot(name)
+            self.assertEqual(memviz.report("stats", name)["devices"], theirs)
 
     def test_a_pickle_is_pytorchs_own(self):
         memviz.snapshot(self.path("x.pickle"))
@@ -51,8 +52,9 @@ class Snapshot(Case):
 
     def test_a_failure_leaves_no_file_and_the_old_one_whole(self):
         memviz.snapshot(self.path("x.pickle"))
-        self.torch.taken = {"segments": [{"device": "no number"}], "device_traces": []}
-        self.assertRaises(ValueError, memviz.snapshot, self.path("x.pickle"))
+        self.torch.taken = {"segments": [{"device": lambda: 0}], "device_traces": []}
+        for name in "x.pickle", "y.msgpack":
+            self.assertRaises((TypeError, AttributeError, pickle.PicklingError), memviz.snapshot, self.path(name))
         self.assertEqual(self.names(), ["x.pickle"])
         self.assertEqual(len(memviz.report("stats", self.path("x.pickle"))["devices"]), 1)
 

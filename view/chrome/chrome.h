@@ -4,8 +4,7 @@
  *     toolbar.c, status_bar.c, loading_screen.c             always there
  *     help.c, command_list.c, device_list.c, export_view.c  overlays
  *     chrome.c                                              common parts of overlays */
-#ifndef MV_CHROME_H
-#define MV_CHROME_H
+#pragma once
 
 #include "view/chrome/field.h"
 #include "view/chrome/open_dialogue.h"
@@ -120,5 +119,3 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out);
 
 /* The arguments of a command line that shows the same view; in `arena`. NULL: out of memory. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
-
-#endif

@@ -10,8 +10,7 @@
  * The data of a stage is constant once `stage` has reached it; readers load `stage` (acquire) and
  * use no data of later stages. Devices are prepared by number of events, largest first; the shown
  * device goes first. */
-#ifndef MV_DOCUMENT_H
-#define MV_DOCUMENT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -171,5 +170,3 @@ void mv_loader_prefer(mv_loader *loader, mv_document *document, uint32_t device_
 bool mv_loader_turn(mv_loader *loader);
 
 bool mv_loader_is_idle(mv_loader *loader);
-
-#endif

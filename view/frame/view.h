@@ -13,8 +13,7 @@
  *
  * One selection (cursor, interval, pinned allocation, search, device) is shared by all panes. The
  * scene is a function of the view, the size and the scale: the same view gives the same picture. */
-#ifndef MV_VIEW_H
-#define MV_VIEW_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
@@ -246,5 +245,3 @@ void mv_search_update(mv_view *view);
 
 /* Copies a text to the clipboard. */
 void mv_view_copy(mv_view *view, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* memviz.html, the viewer's page without a snapshot (web/, docs/web.md). */
-#ifndef MV_PAGE_FILE_H
-#define MV_PAGE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool mv_page_file_is_there(void);
 
 /* Its bytes, in the arena. MV_IO when it is missing. */
 mv_code mv_page_file_read(mv_arena *arena, mv_span *page, mv_err *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* The place of a finding (analyze/advice/findings.h) in the window: a click on a finding pins,
  * shows and searches for it. */
-#ifndef MV_FINDING_PLACES_H
-#define MV_FINDING_PLACES_H
+#pragma once
 
 #include "analyze/advice/findings.h"
 #include "view/document/document.h"
@@ -16,5 +15,3 @@ typedef struct {
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
                                          const mv_document_device *device,
                                          const mv_findings *findings);
-
-#endif

@@ -11,8 +11,7 @@
  *                 (analyze/flame/flame_change.h), as in `memviz diff`
  *
  * A tree of analyze/flame/flame_tree.h, whose root is the exact sum. */
-#ifndef MV_FLAMES_H
-#define MV_FLAMES_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame_change.h"
@@ -29,9 +28,7 @@
 
 typedef enum {
 #define MV_FLAMES_ENUM(name, text) MV_FLAMES_##name,
-    MV_FLAMES_LIST(MV_FLAMES_ENUM)
-#undef MV_FLAMES_ENUM
-        MV_FLAMES_COUNT
+    MV_FLAMES_LIST(MV_FLAMES_ENUM) MV_FLAMES_COUNT
 } mv_flames_source;
 
 typedef struct {
@@ -79,5 +76,3 @@ uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_si
                            uint32_t node);
 
 const char *mv_flames_source_name(uint32_t source); /* "at the cursor" */
-
-#endif

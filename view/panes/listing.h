@@ -12,8 +12,7 @@
  *
  * All tables except events are built completely and sorted by a column; a trace may have very many
  * events, so their rows are built when they are shown. */
-#ifndef MV_LISTING_H
-#define MV_LISTING_H
+#pragma once
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
@@ -32,9 +31,7 @@
 
 typedef enum {
 #define MV_LISTING_ENUM(name, text) MV_LISTING_##name,
-    MV_LISTING_LIST(MV_LISTING_ENUM)
-#undef MV_LISTING_ENUM
-        MV_LISTING_COUNT
+    MV_LISTING_LIST(MV_LISTING_ENUM) MV_LISTING_COUNT
 } mv_listing_kind;
 
 /* The meaning of a cell's number, and its format; texts have no number. */
@@ -141,5 +138,3 @@ const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_
                            uint32_t most);
 
 const char *mv_listing_name(uint32_t kind); /* "stacks" */
-
-#endif

@@ -1,6 +1,5 @@
 /* The size of letters and of the first window on a display. */
-#ifndef MV_DISPLAY_SCALE_H
-#define MV_DISPLAY_SCALE_H
+#pragma once
 
 #include "view/sdl/sdl_api.h"
 
@@ -20,5 +19,3 @@ float mv_window_scale(float units, float pixels, float before);
 /* The size of the first window: suitable for `scale`, if it fits the usable part of the display
  * with its frame. Zero `usable`: unknown. */
 void mv_first_window(SDL_Rect usable, float scale, uint32_t *width, uint32_t *height);
-
-#endif

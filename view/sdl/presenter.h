@@ -1,7 +1,6 @@
 /* Presents the picture of the scene (viz/scene/raster.h) in the window: one texture, in which only
  * differences are updated. */
-#ifndef MV_PRESENTER_H
-#define MV_PRESENTER_H
+#pragma once
 
 #include "view/sdl/sdl_api.h"
 #include "viz/scene/raster.h"
@@ -27,5 +26,3 @@ void mv_presenter_show(mv_presenter *presenter, const mv_scene *scene, bool is_l
 /* The texture is lost, for example because a display was reset: the next scene is drawn
  * completely. */
 void mv_presenter_forget(mv_presenter *presenter);
-
-#endif

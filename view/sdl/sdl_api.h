@@ -1,8 +1,7 @@
 /* The SDL2 functions that the window needs, looked up when it is opened: memviz itself is not
  * linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for every command, 13
  * ms each time, and a copy of memviz would not start on a machine without them. */
-#ifndef MV_SDL_API_H
-#define MV_SDL_API_H
+#pragma once
 
 #include <SDL.h>
 
@@ -68,5 +67,3 @@ mv_code mv_sdl_load(mv_sdl *out, mv_err *err);
 
 /* Safe on a zeroed struct. */
 void mv_sdl_unload(mv_sdl *sdl);
-
-#endif

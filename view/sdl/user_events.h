@@ -1,6 +1,5 @@
 /* Converts SDL events to viewer inputs. */
-#ifndef MV_USER_EVENTS_H
-#define MV_USER_EVENTS_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ typedef struct {
 
 /* False: the event does not come from the user. The caller frees the name of a dropped file. */
 bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointer, mv_input *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Places named by the user: plain data, part of a session. Back and Forward do not change them. */
-#ifndef MV_BOOKMARKS_H
-#define MV_BOOKMARKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ typedef struct {
     uint32_t count;
     mv_bookmark rows[MV_MOST_BOOKMARKS];
 } mv_bookmarks;
-
-#endif

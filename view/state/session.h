@@ -23,8 +23,7 @@
  * --state contains the same lines, separated by ';', without the first line, the paths and the last
  * line.
  */
-#ifndef MV_SESSION_H
-#define MV_SESSION_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -56,5 +55,3 @@ const char *mv_session_line(mv_arena *arena, const mv_session *session);
  * on the file, such as event numbers, are not checked. */
 mv_code mv_session_read(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
 mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_err *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* User inputs, without a window system's types. Coordinates are pixels of the scene. */
-#ifndef MV_USER_INPUT_H
-#define MV_USER_INPUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ typedef struct {
     char text[32];    /* UTF-8, NUL-terminated */
     const char *path; /* valid during the call */
 } mv_input;
-
-#endif

@@ -1,7 +1,6 @@
 /* The state of a view: everything chosen by the user, as plain data. view/intents/ writes it; all
  * other code reads it. Its members are rows of view_state.def. */
-#ifndef MV_VIEW_STATE_H
-#define MV_VIEW_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,9 +36,7 @@ typedef enum {
 
 typedef enum {
 #define MV_COLOUR_ENUM(name, text) MV_COLOUR_##name,
-    MV_COLOUR_LIST(MV_COLOUR_ENUM)
-#undef MV_COLOUR_ENUM
-        MV_COLOUR_COUNT
+    MV_COLOUR_LIST(MV_COLOUR_ENUM) MV_COLOUR_COUNT
 } mv_colour_mode;
 
 /* How the hits of a search are shown. */
@@ -159,5 +156,3 @@ extern const mv_state_member mv_state_members[];
 extern const uint32_t mv_state_member_count;
 
 bool mv_view_state_is_equal(const mv_view_state *a, const mv_view_state *b);
-
-#endif

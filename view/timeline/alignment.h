@@ -7,8 +7,7 @@
  *
  * Places are fractions of events of the shown recording, "here"; the other one is "there". Only
  * SHARE always shows all of the other recording. */
-#ifndef MV_ALIGNMENT_H
-#define MV_ALIGNMENT_H
+#pragma once
 
 #include "analyze/lives/position.h"
 #include "view/document/document.h"
@@ -22,9 +21,7 @@
 
 typedef enum {
 #define MV_ALIGN_ENUM(name, text) MV_ALIGN_##name,
-    MV_ALIGN_LIST(MV_ALIGN_ENUM)
-#undef MV_ALIGN_ENUM
-        MV_ALIGN_COUNT
+    MV_ALIGN_LIST(MV_ALIGN_ENUM) MV_ALIGN_COUNT
 } mv_align;
 
 typedef struct {
@@ -58,5 +55,3 @@ bool mv_alignment_shows(const mv_alignment *a, uint32_t event);
 bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b);
 
 const char *mv_align_name(mv_align by); /* "the clock" */
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Columns are the plot's pixels on the event and time clocks; on the tick clock they have equal
  * numbers of events. */
-#ifndef MV_VIEW_POOLS_H
-#define MV_VIEW_POOLS_H
+#pragma once
 
 #include "base/plain.h"
 #include "view/frame/colour_groups.h"
@@ -39,5 +38,3 @@ typedef struct {
 
 /* A mv_job_fn; NULL when out of memory. */
 void *mv_pools_find(mv_arena *arena, void *context, const void *ask);
-
-#endif

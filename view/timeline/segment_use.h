@@ -1,6 +1,5 @@
 /* How full each segment is: bytes used of bytes reserved, at many moments of a window. */
-#ifndef MV_SEGMENT_USE_H
-#define MV_SEGMENT_USE_H
+#pragma once
 
 #include "base/plain.h"
 #include "viz/core/index.h"
@@ -34,5 +33,3 @@ const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event);
 /* Bytes used of one segment after an event, exact. O(rows alive). */
 uint64_t mv_segment_used(const mv_index *allocs, const mv_index *segments, uint32_t rank,
                          uint32_t event);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds what is under the pointer: exact to the byte, however small it is on the screen. */
-#ifndef MV_HIT_TEST_H
-#define MV_HIT_TEST_H
+#pragma once
 
 #include "viz/core/column_stack.h"
 
@@ -20,5 +19,3 @@ typedef struct {
  * which is cheap if it was near. */
 mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
                    uint64_t high);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Other pools cannot use the memory of a private pool (of a CUDA graph or a MemPool): the picture
  * shows how much of it is idle, and when. view/timeline/timeline_pools.c draws it. */
-#ifndef MV_ENVELOPES_H
-#define MV_ENVELOPES_H
+#pragma once
 
 #include "analyze/lives/lives.h"
 
@@ -36,5 +35,3 @@ typedef struct {
  * the last one merges the smallest pools. O(n log n). Fails only when out of memory. */
 mv_code mv_envelopes_lay(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          uint32_t from, uint32_t to, uint32_t most, mv_envelopes *out, mv_err *err);
-
-#endif

@@ -4,8 +4,7 @@
  *         ... row i - 1 ...
  *
  * The last row comes first. */
-#ifndef MV_ROWS_BY_EVENT_H
-#define MV_ROWS_BY_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ typedef struct {
  * MV_NEVER) are omitted. False when out of memory. */
 bool mv_rows_by_event_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
                            mv_rows_by_event *out);
-
-#endif

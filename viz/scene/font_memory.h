@@ -1,7 +1,6 @@
 /* Memory for the font library, from an arena: it counts against the budget, and a refused
  * allocation is recorded, which the library itself does not always report. */
-#ifndef MV_FONT_MEMORY_H
-#define MV_FONT_MEMORY_H
+#pragma once
 
 #include <ft2build.h>
 #include FT_SYSTEM_H
@@ -18,5 +17,3 @@ typedef struct {
 } mv_font_memory;
 
 void mv_font_memory_init(mv_font_memory *memory, mv_arena *arena);
-
-#endif
