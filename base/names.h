@@ -3,7 +3,8 @@
  *     #define MV_FINDING_LIST(X) X(OOM, "out of memory") X(LEAK, "leak")
  *     MV_NAMES(mv_finding_name, mv_finding_kind, MV_FINDING_LIST, MV_SECOND, "")
  *
- * defines const char *mv_finding_name(mv_finding_kind), which returns the last argument for values outside the enum. */
+ * defines const char *mv_finding_name(mv_finding_kind), which returns the last argument for values
+ * outside the enum. */
 #pragma once
 
 /* The field of each row. */

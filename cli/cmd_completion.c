@@ -1,10 +1,11 @@
-/* memviz completion: scripts for shells, which ask this program what may come next on a command line:
+/* memviz completion: scripts for shells, which ask this program what may come next on a command
+ * line:
  *
  *     memviz completion words -- peak run.bin --at ""
  *
  * prints a candidate a line, with its help after a tab. A line that begins with a tab names other
- * candidates: files, commands, "program N" (the words from N on are another program's command line), or
- * "names TABLE" (a column of `memviz info --csv --table TABLE`). */
+ * candidates: files, commands, "program N" (the words from N on are another program's command
+ * line), or "names TABLE" (a column of `memviz info --csv --table TABLE`). */
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/report/table.h"
@@ -99,8 +100,8 @@ static bool offer_values(const line *l, const mv_command *c, mv_option_id id)
     return true;
 }
 
-/* The first word from `at` on that is neither an option nor the argument of one. bash makes '=' and '@'
- * words of their own. */
+/* The first word from `at` on that is neither an option nor the argument of one. bash makes '=' and
+ * '@' words of their own. */
 static int skip_options(const line *l, int at)
 {
     while (at < l->last && l->words[at][0] == '-') {
@@ -180,15 +181,15 @@ static void complete(line *l)
 
 /* ---- scripts ----------------------------------------------------------------------------- */
 
-/* Names of annotations or levels come from the first file on the command line: a shell must treat them
- * only as text. */
+/* Names of annotations or levels come from the first file on the command line: a shell must treat
+ * them only as text. */
 #define NAMES                                                      \
     "memviz info -q --csv --table $table \"$file\" 2>/dev/null | " \
     "tr -d '\\r' | sed '1d; s/^[0-9]*,//; s/^\"\\(.*\\)\"$/\\1/; s/\"\"/\"/g'"
 
-/* Names are inserted into the line that the user is about to run, so the shell's words are quoted here:
- * bash's own quoting of file names does not escape backquotes. bash treats '@' as a separate word unless
- * configured otherwise; the replaced text begins with the '@' in both cases. */
+/* Names are inserted into the line that the user is about to run, so the shell's words are quoted
+ * here: bash's own quoting of file names does not escape backquotes. bash treats '@' as a separate
+ * word unless configured otherwise; the replaced text begins with the '@' in both cases. */
 static const char bash[] =
     "# bash completion for memviz; made by: memviz completion bash\n"
     "_memviz_names()\n{\n"

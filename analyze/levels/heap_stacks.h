@@ -2,11 +2,11 @@
  * heap's own: "malloc_postprocess, cupy", then who called it. It is part of the allocator, and so
  * never to blame:
  *
- *     memviz_alloc was called   that function is                when
- *     through ctypes or cffi    the innermost Python function   another Python function called it
- *     by native code            the innermost function          it is the same for all blocks of the
- *                                                               heap, and several functions call it:
- *                                                               it is not inlined
+ *     memviz_alloc was called   that function is               when
+ *     through ctypes or cffi    the innermost Python function  another Python function called it
+ *     by native code            the innermost function         it is the same for all blocks of
+ *                                                              the heap, and several functions
+ *                                                              call it: it is not inlined
  *
  * Other stacks stay as they are. */
 #pragma once

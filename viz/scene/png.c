@@ -1,5 +1,6 @@
-/* PNG files with zlib alone. Pictures have large even areas: without a filter and with little effort a
- * file is a tenth larger than the smallest possible, but is written in a fraction of the time. */
+/* PNG files with zlib alone. Pictures have large even areas: without a filter and with little
+ * effort a file is a tenth larger than the smallest possible, but is written in a fraction of the
+ * time. */
 #include "viz/scene/png.h"
 
 #include <string.h>
