@@ -10,7 +10,8 @@
  * share a budget, but not an arena. Setting the budget's limit to 0 makes all later pushes fail.
  *
  * Under AddressSanitizer the unused part of every chunk is poisoned. */
-#pragma once
+#ifndef MV_BASE_ARENA_H
+#define MV_BASE_ARENA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,3 +75,5 @@ char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
 
 #define mv_push_array(arena, type, count) ((type *)mv_arena_push((arena), (count), sizeof(type)))
 #define mv_push_struct(arena, type)       mv_push_array(arena, type, 1)
+
+#endif

@@ -1,6 +1,7 @@
 /* A bitmap that also counts the bits set below any bit. It has a directory of counts, one for each
  * 512 bits: 1/8 byte a bit, and 1/128 for the directory. */
-#pragma once
+#ifndef MV_BASE_BITMAP_H
+#define MV_BASE_BITMAP_H
 
 #include "base/arena.h"
 
@@ -33,3 +34,5 @@ uint32_t mv_bitmap_below(const mv_bitmap *map, uint32_t at);
 
 /* The first set bit in [from, end); `end` when there is none. */
 uint32_t mv_bitmap_next(const mv_bitmap *map, uint32_t from, uint32_t end);
+
+#endif

@@ -1,6 +1,7 @@
 /* Reads untrusted bytes: a span, and a cursor over it. Once a cursor overruns, it stays failed, so
  * a record needs only one check, at its end. All integers are little-endian. */
-#pragma once
+#ifndef MV_BASE_CURSOR_H
+#define MV_BASE_CURSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,3 +76,5 @@ static inline uint64_t mv_take_u64(mv_cursor *c)
     const uint8_t *at = mv_take_bytes(c, 8);
     return at ? mv_load_u64(at) : 0;
 }
+
+#endif

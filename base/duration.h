@@ -1,5 +1,6 @@
 /* Durations, formatted for people. */
-#pragma once
+#ifndef MV_BASE_DURATION_H
+#define MV_BASE_DURATION_H
 
 #include <stdint.h>
 
@@ -8,3 +9,5 @@
 /* "850 us", "12.5 ms", "3.5 h": at most three significant digits, in the largest unit that fits.
  * Returns `text`. */
 const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us);
+
+#endif

@@ -2,7 +2,8 @@
  *
  * A function that can fail returns an `mv_code` and fills the caller's `mv_err`. Libraries never
  * print and never exit; `cli/` turns an `mv_err` into one line and a status. */
-#pragma once
+#ifndef MV_BASE_ERR_H
+#define MV_BASE_ERR_H
 
 #include <stdint.h>
 
@@ -54,3 +55,5 @@ const char *mv_code_text(mv_code code); /* "input ends inside a record" */
  * itself. Returns `text`. */
 #define MV_ERR_TEXT 256
 const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT]);
+
+#endif

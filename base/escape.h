@@ -5,7 +5,8 @@
  *
  * "Hidden" characters are those for which mv_utf8_is_hidden is true. Invalid UTF-8 bytes become
  * \xNN in every mode. */
-#pragma once
+#ifndef MV_BASE_ESCAPE_H
+#define MV_BASE_ESCAPE_H
 
 #include "base/utf8.h"
 
@@ -36,3 +37,5 @@ bool mv_escape_is_formula(mv_span text);
 
 /* Whether a CSV cell needs double quotes: some programs also split at semicolons. */
 bool mv_escape_needs_quotes(mv_span text);
+
+#endif

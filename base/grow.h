@@ -13,7 +13,8 @@
  * use this for thousands of small lists.
  *
  * Growing by half makes n pushes cost O(n), and large blocks are moved by mapping. */
-#pragma once
+#ifndef MV_BASE_GROW_H
+#define MV_BASE_GROW_H
 
 #include "base/arena.h"
 
@@ -37,3 +38,5 @@
 /* Used by the macros: `rows` is the address of a pointer, `capacity` the address of a count. */
 bool mv_grow_u32(mv_arena *arena, void *rows, uint32_t *capacity, uint64_t wanted, uint64_t size);
 bool mv_grow_u64(mv_arena *arena, void *rows, uint64_t *capacity, uint64_t wanted, uint64_t size);
+
+#endif

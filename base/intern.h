@@ -4,7 +4,8 @@
  *     for (mv_probe p = mv_intern_start(&t, hash); mv_intern_next(&t, &p);)
  *         if (row p.row has our content) return p.row;
  *     mv_intern_add(&t, hash, row); */
-#pragma once
+#ifndef MV_BASE_INTERN_H
+#define MV_BASE_INTERN_H
 
 #include "base/arena.h"
 
@@ -73,3 +74,5 @@ static inline uint64_t mv_mix(uint64_t a, uint64_t b)
 
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
+
+#endif

@@ -10,7 +10,8 @@
  *
  * All operations take O(1) expected time; a key takes 24 to 48 bytes. A removed key costs nothing
  * afterwards: the keys after it move up. Keys have no order; a map cannot be walked. */
-#pragma once
+#ifndef MV_BASE_MAP_H
+#define MV_BASE_MAP_H
 
 #include "base/intern.h"
 
@@ -75,3 +76,5 @@ bool mv_map_put(mv_map *map, uint64_t key, uint32_t value);
 
 /* Removes a key and returns its value, or MV_NOT_IN_MAP. */
 uint32_t mv_map_take(mv_map *map, uint64_t key);
+
+#endif

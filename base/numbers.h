@@ -3,7 +3,8 @@
  * The writers are for numbers that are written millions of times; elsewhere printf is fine. The
  * readers are strict: no sign, no spaces, no overflow. They leave the result unchanged when the
  * text is not a number. Neither depends on the locale. */
-#pragma once
+#ifndef MV_BASE_NUMBERS_H
+#define MV_BASE_NUMBERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,3 +47,5 @@ bool mv_number_read(const char *text, uint64_t *out);
 /* The whole text must be a finite number: "8407", "-.5", "1e6", but not "nan", "inf" or "0x10". The
  * decimal point is ".", since memviz never sets a locale. */
 bool mv_number_read_double(const char *text, double *out);
+
+#endif

@@ -1,6 +1,7 @@
 /* Memory from the system in whole pages, used only by base/arena.h. base/pages.c is for Linux;
  * web/system/pages.c for WebAssembly, which has no mappings. */
-#pragma once
+#ifndef MV_BASE_PAGES_H
+#define MV_BASE_PAGES_H
 
 #include <stdint.h>
 
@@ -16,3 +17,5 @@ void mv_pages_unmap(void *at, uint64_t bytes);
 /* Resizes a mapping, which may move; new bytes are zero. NULL when out of memory: nothing has
  * changed then. */
 void *mv_pages_resize(void *at, uint64_t old_bytes, uint64_t bytes);
+
+#endif

@@ -10,7 +10,8 @@
  * extensions \w \W \s \S \b \B \< \>. Back-references are not supported, since they need
  * exponential time. Characters are UTF-8; an invalid byte is a separate character. Classes such as
  * [:alpha:] are ASCII only. Matching is case-sensitive. */
-#pragma once
+#ifndef MV_BASE_PATTERN_H
+#define MV_BASE_PATTERN_H
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -30,3 +31,5 @@ const mv_pattern *mv_pattern_read(mv_arena *arena, mv_span text, const char **wh
 /* Whether the expression matches a part of the text. Takes at most one step for each character and
  * part; no memory except about 24 KiB of stack. Threads may share a pattern. */
 bool mv_pattern_is_in(const mv_pattern *pattern, mv_span text);
+
+#endif

@@ -7,7 +7,10 @@
  *
  * a struct with padding does not compile. Pointers in the page have four bytes: put pointers and
  * size_t members after eight-byte numbers, in pairs. */
-#pragma once
+#ifndef MV_BASE_PLAIN_H
+#define MV_BASE_PLAIN_H
 
 #define MV_PLAIN_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic error \"-Wpadded\"")
 #define MV_PLAIN_END   _Pragma("GCC diagnostic pop")
+
+#endif

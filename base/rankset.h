@@ -1,6 +1,7 @@
 /* A set of small numbers with fast "next member" and "previous member": a bitmap, and above it
  * bitmaps of non-empty words, each 64 times smaller. Every operation takes at most six steps. */
-#pragma once
+#ifndef MV_BASE_RANKSET_H
+#define MV_BASE_RANKSET_H
 
 #include "base/arena.h"
 
@@ -50,3 +51,5 @@ static inline uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
     }
     return mv_rankset_prev_far(set, rank);
 }
+
+#endif

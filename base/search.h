@@ -15,7 +15,8 @@
  *     return b.low;
  *
  * All take O(log n) and never fail. */
-#pragma once
+#ifndef MV_BASE_SEARCH_H
+#define MV_BASE_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,3 +70,5 @@ static inline void mv_bisect_tell(mv_bisect *b, bool is_before)
     }
 MV_BOUND_LIST(MV_BOUND)
 #undef MV_BOUND
+
+#endif

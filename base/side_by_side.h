@@ -1,5 +1,6 @@
 /* Runs independent pieces of work on several threads. */
-#pragma once
+#ifndef MV_SIDE_BY_SIDE_H
+#define MV_SIDE_BY_SIDE_H
 
 #include <stdint.h>
 
@@ -11,3 +12,5 @@ void mv_side_by_side(uint32_t count, uint32_t threads, void (*piece)(void *user,
 
 /* The number of threads that mv_side_by_side uses. */
 uint32_t mv_side_by_side_threads(uint32_t count, uint32_t threads);
+
+#endif

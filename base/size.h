@@ -1,5 +1,6 @@
 /* Sizes in binary units, formatted for people. */
-#pragma once
+#ifndef MV_BASE_SIZE_H
+#define MV_BASE_SIZE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,3 +27,5 @@ const char *mv_percent_text(char text[MV_SIZE_TEXT], uint64_t part, uint64_t who
 /* "4096", "512M", "1.5GiB", "2 kb": units are binary, in either case. False when the text is not a
  * size. */
 bool mv_size_parse(const char *text, uint64_t *bytes);
+
+#endif

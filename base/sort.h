@@ -9,7 +9,8 @@
  *
  * Cost: n log n comparisons, and n for rows that are in order; columns of numbers are sorted by
  * their digits, in linear time. Without memory n log^2 n. */
-#pragma once
+#ifndef MV_BASE_SORT_H
+#define MV_BASE_SORT_H
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -83,3 +84,5 @@ typedef struct {
 
 /* Sorts by key; `spare` has room for `count` rows and is garbage afterwards. Never allocates. */
 void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count);
+
+#endif

@@ -1,5 +1,6 @@
 /* Texts made with printf formats. */
-#pragma once
+#ifndef MV_BASE_TEXT_H
+#define MV_BASE_TEXT_H
 
 #include <stdarg.h>
 #include <string.h>
@@ -51,3 +52,5 @@ static inline const char *mv_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
+
+#endif

@@ -6,7 +6,8 @@
  *
  * Texts are any bytes. They are copied, and end in NUL. For rows of any other content see
  * intern.h. */
-#pragma once
+#ifndef MV_BASE_TEXTS_H
+#define MV_BASE_TEXTS_H
 
 #include <string.h>
 
@@ -30,3 +31,5 @@ static inline mv_span mv_text_span(const char *text)
 
 /* The number of a new or known text; MV_NO_TEXT when out of memory. */
 uint32_t mv_texts_add(mv_texts *texts, mv_span text);
+
+#endif

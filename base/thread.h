@@ -1,6 +1,7 @@
 /* Threads that receive no signals. A signal that ends the program goes to the thread of main(),
  * which delays it while an output file is being renamed (parse/source/sink.h). */
-#pragma once
+#ifndef MV_BASE_THREAD_H
+#define MV_BASE_THREAD_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,3 +10,5 @@
  * cannot be started. Signals for faults of the thread itself are not blocked (SIGBUS, when a mapped
  * file shrinks). */
 bool mv_thread_start(pthread_t *thread, void *(*work)(void *user), void *user);
+
+#endif

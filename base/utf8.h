@@ -6,7 +6,8 @@
  * A character is valid UTF-8 as Unicode defines it: no overlong forms, no surrogates, nothing above
  * U+10FFFF. Any other byte counts as one bad character, so every reader splits the same bytes in
  * the same way. Nothing beyond the end is read. */
-#pragma once
+#ifndef MV_BASE_UTF8_H
+#define MV_BASE_UTF8_H
 
 #include "base/cursor.h"
 
@@ -58,3 +59,5 @@ static inline bool mv_utf8_is_hidden(uint32_t code)
 /* Replaces every hidden character (including line ends) and every byte that is not UTF-8 with a
  * question mark. */
 void mv_utf8_tame(char *text);
+
+#endif

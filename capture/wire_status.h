@@ -10,7 +10,8 @@
  * another size.
  *
  * Others may write to the page: its contents are only read as numbers. */
-#pragma once
+#ifndef MV_WIRE_STATUS_H
+#define MV_WIRE_STATUS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -56,3 +57,5 @@ static inline void mv_status_fail(mv_status_page *page, uint32_t pid, int32_t er
 }
 
 _Static_assert(sizeof(mv_status_page) <= MV_STATUS_BYTES, "one page");
+
+#endif

@@ -1,5 +1,6 @@
 /* Messages: one line on standard error each, "memviz: WHAT: ...". */
-#pragma once
+#ifndef MV_COMPLAIN_H
+#define MV_COMPLAIN_H
 
 #include "base/err.h"
 
@@ -14,3 +15,5 @@ int mv_complain_of(const char *file, const char *format, ...) __attribute__((for
  * Returns the status of wrong usage. */
 int mv_complain_usage(const char *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,6 +1,7 @@
 /* Errors about memory in a text, which take a snapshot's place: `memviz oom TEXT`, `memviz oom -`,
  * `memviz error.log`. What they say is of analyze/oom_text. */
-#pragma once
+#ifndef MV_CLI_ERRORS_H
+#define MV_CLI_ERRORS_H
 
 #include "analyze/oom_text/oom_text.h"
 #include "cli/commands.h"
@@ -31,3 +32,5 @@ void mv_errors_judge(mv_cli *cli, const mv_error_texts *texts);
 
 /* The report as text. */
 void mv_errors_put(mv_cli *cli, const mv_error_report *errors);
+
+#endif

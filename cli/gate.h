@@ -16,7 +16,8 @@
  * reason of each failing gate is printed as one line on standard error; if the answer is unknown
  * for the first device and fails for another, both are printed. The exit status is 3 if any gate is
  * met, else 4 if any answer is unknown. */
-#pragma once
+#ifndef MV_GATE_H
+#define MV_GATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,3 +104,5 @@ bool mv_gate_knows_reserved(mv_gates *gates, const mv_trace *trace, const char *
 
 /* The exit status of a report that ended with `status`. */
 int mv_gate_status(const mv_gates *gates, int status);
+
+#endif

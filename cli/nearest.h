@@ -1,5 +1,6 @@
 /* The known word that is nearest to a mistyped one. */
-#pragma once
+#ifndef MV_NEAREST_H
+#define MV_NEAREST_H
 
 #include <stdint.h>
 
@@ -14,3 +15,5 @@ typedef struct {
 } mv_nearest;
 
 void mv_nearest_try(mv_nearest *nearest, const char *typed, const char *word);
+
+#endif

@@ -1,6 +1,7 @@
 /* Limits the length of output files: a stack that is stored once in the input may be written out
  * for each event. */
-#pragma once
+#ifndef MV_OUTPUT_LIMIT_H
+#define MV_OUTPUT_LIMIT_H
 
 #include <stdint.h>
 
@@ -9,3 +10,5 @@
  * which standard output and standard error append. Pipes have no limit; a lower existing limit of
  * the system stays. */
 void mv_output_limit(uint64_t input_bytes);
+
+#endif

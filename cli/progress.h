@@ -1,6 +1,7 @@
 /* The progress of a long operation: on standard error, only on a terminal, and only after a second.
  */
-#pragma once
+#ifndef MV_PROGRESS_H
+#define MV_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,3 +21,5 @@ void mv_progress_show(void *progress, uint64_t done, uint64_t total);
 
 /* Clears the line, if one was shown. */
 void mv_progress_end(mv_progress *progress);
+
+#endif

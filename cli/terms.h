@@ -1,6 +1,7 @@
 /* The words in the reports: one table for `memviz help terms`, completion and docs/glossary.md,
  * which MV_BLESS=1 test_terms writes. To add one: a row in terms.c, in alphabetical order. */
-#pragma once
+#ifndef MV_TERMS_H
+#define MV_TERMS_H
 
 #include "cli/report/out.h"
 
@@ -17,3 +18,5 @@ const mv_term *mv_term_find(const char *name);
 /* Prints one term, or all of them. */
 void mv_term_put(mv_out *out, const mv_term *term);
 void mv_terms_put(mv_out *out);
+
+#endif

@@ -1,6 +1,7 @@
 /* From bytes to a trace, in any format. The first bytes tell the format, never the name. To add
  * one: write read_NAME.c and add a row to the table in readers.c. */
-#pragma once
+#ifndef MV_READERS_H
+#define MV_READERS_H
 
 #include "parse/error_text/error_text.h"
 #include "parse/model/trace.h"
@@ -87,3 +88,5 @@ mv_code mv_xspace_read(mv_arena *arena, mv_source *source, const mv_read_opts *o
 bool mv_pprof_probe(mv_span head);
 mv_code mv_pprof_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);
+
+#endif

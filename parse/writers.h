@@ -1,6 +1,7 @@
 /* From a trace to a file. All write through mv_sink: a whole file or none. Of a write that failed
  * mv_sink_commit tells. */
-#pragma once
+#ifndef MV_WRITERS_H
+#define MV_WRITERS_H
 
 #include "parse/model/trace.h"
 #include "parse/readers.h"
@@ -22,3 +23,5 @@ mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_wri
  * (mv_events.call). */
 mv_code mv_plain_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                        mv_sink *sink, mv_err *err);
+
+#endif

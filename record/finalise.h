@@ -1,6 +1,7 @@
 /* From a live file to the compact `.bin` that users keep: the live file is read, completed with the
  * launcher's samples, written, and only then removed. */
-#pragma once
+#ifndef MV_FINALISE_H
+#define MV_FINALISE_H
 
 #include "parse/readers.h"
 #include "record/nvml.h"
@@ -26,3 +27,5 @@ typedef struct {
 mv_code mv_finalise(mv_budget *budget, const mv_run_names *names, const mv_run_file *file,
                     const mv_nvml *nvml, const mv_finalise_watch *watch, mv_finalised *out,
                     mv_err *err);
+
+#endif

@@ -5,7 +5,8 @@
  * processes of a job: then the program has the signal already, and must not get it twice. A signal
  * does not tell how it was sent. So there is a witness, a process of the launcher's group that
  * blocks all signals and does nothing: what is pending there was sent to all. */
-#pragma once
+#ifndef MV_FORWARD_H
+#define MV_FORWARD_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -32,3 +33,5 @@ void mv_forward_begin(mv_forward *f);
 void mv_forward_signal(mv_forward *f, const struct signalfd_siginfo *info, bool is_own);
 
 void mv_forward_end(mv_forward *f);
+
+#endif

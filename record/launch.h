@@ -4,7 +4,8 @@
  * signal mask and dispositions. Only its environment and its parent differ. The launcher stays
  * until the program ends, and sends on what is sent to it alone (record/forward.h). It listens on a
  * socket of its own, by which processes of its user ask for a tick. */
-#pragma once
+#ifndef MV_LAUNCH_H
+#define MV_LAUNCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,3 +48,5 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err);
 
 /* Why the shim could not be loaded into a program; NULL when there is no known reason. */
 const char *mv_launch_obstacle(const char *program);
+
+#endif

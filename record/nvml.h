@@ -7,7 +7,8 @@
  * level that does not change takes two points however long it lasts: when it was first seen and
  * when last. A full series keeps its first quarter, which shows how the program started, and halves
  * the rest: of two neighbours it keeps the higher. */
-#pragma once
+#ifndef MV_NVML_H
+#define MV_NVML_H
 
 #include "parse/model/trace.h"
 
@@ -90,3 +91,5 @@ const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who)
  * which devices they are. False when memory runs out. */
 bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process *who,
                      uint64_t wanted, mv_samples *out);
+
+#endif

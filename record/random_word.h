@@ -1,5 +1,6 @@
 /* A word that no other launcher has. */
-#pragma once
+#ifndef MV_RANDOM_WORD_H
+#define MV_RANDOM_WORD_H
 
 #include <stdint.h>
 #include <sys/random.h>
@@ -13,3 +14,5 @@ static inline uint64_t mv_random_word(void)
         word = (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&word;
     return word;
 }
+
+#endif

@@ -1,5 +1,6 @@
 /* How much a capture holds. */
-#pragma once
+#ifndef MV_RECORDED_H
+#define MV_RECORDED_H
 
 #include "parse/model/trace.h"
 
@@ -7,3 +8,5 @@
  * calls of CUDA, marks. In the model a free is two events (requested and completed), and a segment
  * is also the call that made it. */
 uint64_t mv_recorded_count(const mv_trace *trace);
+
+#endif

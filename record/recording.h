@@ -7,7 +7,8 @@
  *     mv_recording_close(&r);
  *
  * Prints nothing. */
-#pragma once
+#ifndef MV_RECORDING_H
+#define MV_RECORDING_H
 
 #include "record/finalise.h"
 #include "record/run_status.h"
@@ -69,3 +70,5 @@ mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, u
                              mv_err *err);
 
 void mv_recording_close(mv_recording *r);
+
+#endif

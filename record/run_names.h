@@ -13,7 +13,8 @@
  *
  * If -o names one file and several processes were recorded, the process with the lowest rank, or
  * else the first one that started, gets that name; the others get run.r1.bin or run.812.bin. */
-#pragma once
+#ifndef MV_RUN_NAMES_H
+#define MV_RUN_NAMES_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -67,3 +68,5 @@ bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file);
  * long. */
 bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file *files,
                          uint32_t count);
+
+#endif

@@ -1,7 +1,8 @@
 /* What the processes of a run say while they run (capture/wire_status.h): how many there were, and
  * why some of them have no recording. The page has no file; processes in another container or of
  * another user cannot open it, and say nothing. */
-#pragma once
+#ifndef MV_RUN_STATUS_H
+#define MV_RUN_STATUS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,3 +28,5 @@ mv_run_counts mv_run_status_counts(const mv_run_status *status);
 
 /* Failure `i` of the first MV_STATUS_FAILURES; false: there is none. */
 bool mv_run_status_failure(const mv_run_status *status, uint32_t i, uint32_t *pid, int32_t *error);
+
+#endif

@@ -23,7 +23,8 @@
  *
  * Each of key, text, click, double, drag, pan, wheel, do and drop is one input; a key with a count
  * is that many inputs; `move` does not count. */
-#pragma once
+#ifndef MV_SCRIPT_H
+#define MV_SCRIPT_H
 
 #include "view/frame/view.h"
 
@@ -48,3 +49,5 @@ typedef struct {
 /* Runs a script to its end, or to the first line that fails; returns false then. */
 bool mv_script_run(mv_view *view, const char *text, const mv_script_opts *opts,
                    mv_script_result *result);
+
+#endif

@@ -5,7 +5,8 @@
  *     view/sdl/sdl_window.c        the window: events in, frames out
  *     view/headless/headless_run.c      without a window: scripts, pictures, timings
  */
-#pragma once
+#ifndef MV_VIEWER_H
+#define MV_VIEWER_H
 
 #include <stdio.h>
 
@@ -61,3 +62,5 @@ typedef struct {
 /* Plays on pictures in memory: no window, no display, no SDL. */
 mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
                        mv_viewer_timing *out, mv_err *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* The interface between C and JavaScript. */
-#pragma once
+#ifndef MV_WEB_EXPORTS_H
+#define MV_WEB_EXPORTS_H
 
 #include "view/frame/view.h"
 
@@ -13,3 +14,5 @@ const mv_view *mv_web_view(void);
 
 /* Gives an input to the viewer. */
 void mv_web_give(const mv_input *input);
+
+#endif

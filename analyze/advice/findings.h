@@ -10,7 +10,8 @@
  *     peak, held         who holds most then; or at all, in a file of one moment
  *     notes              what the file lacks, where it contradicts itself
  *     fine               what was looked for and is not there */
-#pragma once
+#ifndef MV_FINDINGS_H
+#define MV_FINDINGS_H
 
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
@@ -109,3 +110,5 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
 
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */
 const char *mv_report_name(mv_report report);      /* "leaks" */
+
+#endif

@@ -7,7 +7,8 @@
  *     no leak · fragmentation ok · no request failed
  *
  * It says no more than the reports do: what they call unknown is unknown here. */
-#pragma once
+#ifndef MV_HEADLINE_H
+#define MV_HEADLINE_H
 
 #include "analyze/advice/findings.h"
 
@@ -43,3 +44,5 @@ mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline
  * `trace`. NULL when memory is out. */
 const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
                               const mv_headline *headline);
+
+#endif

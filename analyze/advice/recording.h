@@ -1,6 +1,7 @@
 /* What a recording lacks, and how to make one that has it; what is in one without memory of
  * PyTorch. */
-#pragma once
+#ifndef MV_RECORDING_H
+#define MV_RECORDING_H
 
 #include "analyze/lives/lives.h"
 
@@ -24,3 +25,5 @@ typedef struct {
 
 mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char *path,
                               mv_recording_contents *out, mv_err *err);
+
+#endif

@@ -10,7 +10,8 @@
  * Everything is about one level of memory, but for leaks: those of the other levels of the file are
  * looked for, too, since memory that grows elsewhere ends the run as well. docs/triage.md says what
  * is told of them. */
-#pragma once
+#ifndef MV_TRIAGE_H
+#define MV_TRIAGE_H
 
 #include "analyze/advice/findings.h"
 #include "analyze/levels/levels.h"
@@ -99,3 +100,5 @@ typedef struct {
 mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, mv_triage *out,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);
+
+#endif

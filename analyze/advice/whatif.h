@@ -1,6 +1,7 @@
 /* What other allocator settings would have done to one device of a trace: each is tried
  * (setting_trials.h), they are ranked, and advice follows. docs/whatif.md explains it. */
-#pragma once
+#ifndef MV_WHATIF_H
+#define MV_WHATIF_H
 
 #include "analyze/heap/pins.h"
 #include "analyze/replay/setting_trials.h"
@@ -58,3 +59,5 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
  * differ. Fails only when memory is out. */
 mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,
                       mv_err *err);
+
+#endif

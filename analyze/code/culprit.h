@@ -13,7 +13,8 @@
  * followed by one of torch's own parts), with either slash; a project folder that happens to be
  * named pytorch is the user's. Noise is what PyTorch's viewers hide (_frame_filter,
  * torch/cuda/_memory_viz.py) and the C++ dispatcher. */
-#pragma once
+#ifndef MV_CULPRIT_H
+#define MV_CULPRIT_H
 
 #include <string.h>
 
@@ -68,3 +69,5 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
  * Python; else "(no Python: C++ thread)". */
 const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                              char *out, size_t size);
+
+#endif

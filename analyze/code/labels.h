@@ -11,7 +11,8 @@
  *     x/model.py:7 run, y/model.py:7 run        x/model.py:7 run, y/model.py:7 run
  *
  * Rows without a difference in their stacks get their size added, and if that is equal a number. */
-#pragma once
+#ifndef MV_LABELS_H
+#define MV_LABELS_H
 
 #include <stddef.h>
 
@@ -47,3 +48,5 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
  * NULL when it is out now. `tag` is the offset of an mv_tag_id in a row. */
 const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
                                  const void *rows, uint32_t count, size_t size, size_t tag);
+
+#endif

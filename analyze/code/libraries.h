@@ -6,7 +6,8 @@
  *     /home/me/bin/simulate                                      simulate
  *
  * A library of a Python package that is not in the table is called by the package. */
-#pragma once
+#ifndef MV_LIBRARIES_H
+#define MV_LIBRARIES_H
 
 #include "parse/model/trace.h"
 
@@ -20,3 +21,5 @@ bool mv_library_is_framework(const char *path);
 
 /* Whether Python calls C through this library: ctypes or cffi, which may be in the interpreter. */
 bool mv_library_is_binding(const char *path);
+
+#endif

@@ -15,7 +15,8 @@
  * with the return type; mangled; "??"; with "[clone .cold]" at the end. Files are a name without a
  * folder ("RegisterCUDA.cpp", "thread48.o"), a path, "??" or nothing; lines are mostly 0.
  * Source: torch/csrc/profiler/combined_traceback.cpp, torch/csrc/profiler/unwind/. */
-#pragma once
+#ifndef MV_NATIVE_FRAME_H
+#define MV_NATIVE_FRAME_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,3 +52,5 @@ void mv_native_label(const char *file, const char *function, int64_t line, char 
 
 /* The label for memory of the backward pass when neither Python nor a node is on the stack. */
 #define MV_BACKWARD_LABEL "backward pass (autograd thread)"
+
+#endif

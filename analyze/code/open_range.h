@@ -1,7 +1,8 @@
 /* In which annotated range an event lies: the innermost record_function range that was open, or
  * where a file has no ranges the user metadata of the event
  * (torch.cuda.memory._set_memory_metadata). */
-#pragma once
+#ifndef MV_OPEN_RANGE_H
+#define MV_OPEN_RANGE_H
 
 #include "parse/model/trace.h"
 
@@ -10,3 +11,5 @@
  * included. Returns [count]; NULL when memory is out. O(annotations * log + count). */
 mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                              const uint32_t *event, uint32_t count);
+
+#endif

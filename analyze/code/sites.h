@@ -13,7 +13,8 @@
  * frames, is a group of its own. MV_NO_STACK is a site too. Where the
  * trace is of calls of CUDA (analyze/levels), the call and its library tell sites and groups apart,
  * too. */
-#pragma once
+#ifndef MV_SITES_H
+#define MV_SITES_H
 
 #include "analyze/code/culprit.h"
 
@@ -35,3 +36,5 @@ static inline uint32_t mv_site_of(const mv_sites *sites, mv_stack_id stack)
 {
     return sites->of_stack[stack.row < sites->stacks ? stack.row : sites->stacks];
 }
+
+#endif

@@ -1,7 +1,8 @@
 /* Marks of a stack that show an allocation's purpose: inside a module's call, an optimizer, the
  * backward pass... They come from known frames of PyTorch (1.13 to 2.14) and of a few libraries
  * that have optimizers or load weights. */
-#pragma once
+#ifndef MV_STACK_MARKS_H
+#define MV_STACK_MARKS_H
 
 #include "analyze/code/culprit.h"
 
@@ -34,3 +35,5 @@ uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *
 /* Whether any frame belongs to a backward pass or an optimizer; then empty stacks are those of the
  * backward pass's threads. `kinds` may be NULL. O(frames). */
 bool mv_trace_shows_training(const mv_trace *trace, const uint8_t *kinds);
+
+#endif

@@ -1,7 +1,8 @@
 /* The code of one side as its trace shows it: files, their functions, and the lines of these. Part
  * of mv_frames_match. Everything is sorted by content: files by path, functions by file and name,
  * lines by number. */
-#pragma once
+#ifndef MV_CODE_SIDE_H
+#define MV_CODE_SIDE_H
 
 #include "analyze/diff/frame_match.h"
 
@@ -34,3 +35,5 @@ bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *te
 
 bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,
                        const uint32_t *text, mv_code_side *out);
+
+#endif

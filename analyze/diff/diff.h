@@ -12,7 +12,8 @@
  *
  * Rows without a change are left out and counted. Memory without a stack is a row of its own.
  * Swapping the sides negates every delta. docs/diff.md explains how sites are matched. */
-#pragma once
+#ifndef MV_DIFF_H
+#define MV_DIFF_H
 
 #include "analyze/diff/stack_match.h"
 #include "analyze/heap/reserved_parts.h"
@@ -62,3 +63,5 @@ mv_code mv_diff_find(mv_arena *arena, const mv_diff_code *code, const mv_diff_si
                      mv_diff *out, mv_err *err);
 
 const char *mv_diff_status_name(mv_diff_status status); /* "grown" */
+
+#endif

@@ -6,7 +6,8 @@
  *     lines      of a function: lines that belong together move together
  *
  * The result does not depend on the order of rows, and swapping the sides swaps the answer. */
-#pragma once
+#ifndef MV_FRAME_MATCH_H
+#define MV_FRAME_MATCH_H
 
 #include "analyze/code/culprit.h"
 
@@ -28,3 +29,5 @@ typedef struct {
 /* O(n log n) in the frames and texts, linear in the stacks. Fails only when memory is out. */
 mv_code mv_frames_match(mv_arena *arena, const mv_frame_sides *sides, mv_frame_match *out,
                         mv_err *err);
+
+#endif

@@ -9,7 +9,8 @@
  * together, and lines after an added one move down. If there are as many lines on both sides
  * between two joined ones, these are joined in order as well: they were edited. The rest was added
  * or removed. */
-#pragma once
+#ifndef MV_LINE_PAIRS_H
+#define MV_LINE_PAIRS_H
 
 #include "analyze/diff/code_side.h"
 
@@ -25,3 +26,5 @@ typedef struct {
  * of lines, or their sum if the product is above 2^18. False when memory is out. */
 bool mv_lines_pair(mv_arena *scratch, mv_function_lines *before, mv_function_lines *after,
                    int64_t *expected);
+
+#endif

@@ -8,7 +8,8 @@
  *             pairs          with MV_PAIR_ANY the first b's too; with MV_PAIR_LONE not
  *
  * The result is the same when the sides are swapped. */
-#pragma once
+#ifndef MV_PAIRS_H
+#define MV_PAIRS_H
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -55,3 +56,5 @@ static inline uint64_t mv_pair_key(uint64_t hash)
 {
     return hash == MV_NO_KEY ? 1 : hash;
 }
+
+#endif

@@ -4,7 +4,8 @@
  * Groups (analyze/code/sites.h) are matched first, then the sites within matched groups. Every
  * group and every site has at most one partner. Swapping the sides swaps the answer; the order of
  * rows and the names of folders do not matter. */
-#pragma once
+#ifndef MV_STACK_MATCH_H
+#define MV_STACK_MATCH_H
 
 #include "analyze/code/sites.h"
 #include "analyze/diff/frame_match.h"
@@ -18,3 +19,5 @@ typedef struct {
 /* Side 0 is before, side 1 after. O(n log n). Fails only when memory is out. */
 mv_code mv_stacks_match(mv_arena *arena, const mv_trace *const trace[2],
                         const mv_sites *const sites[2], mv_stack_match *out, mv_err *err);
+
+#endif

@@ -13,7 +13,8 @@
  * What the file does not have is said so: "allocated before the first event", "not freed up to the
  * last event", "no allocation is recorded there". Sentences have no full stop. Times between events
  * are those of the file; where it has none, events are counted. */
-#pragma once
+#ifndef MV_EVENT_WORDS_H
+#define MV_EVENT_WORDS_H
 
 #include "analyze/lives/address_users.h"
 
@@ -62,3 +63,5 @@ const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uin
 /* "12 ms", or "713 events" where the file has no times: between two events, in that order. */
 const char *mv_event_span_text(mv_arena *arena, const mv_events *events, uint32_t from,
                                uint32_t to);
+
+#endif

@@ -1,6 +1,7 @@
 /* Who recorded a trace, in words: what its allocator is called, and what to do to record more. All
  * sentences that name the allocator or its recorder have the name from here. */
-#pragma once
+#ifndef MV_RECORDER_H
+#define MV_RECORDER_H
 
 #include "parse/model/trace.h"
 
@@ -25,3 +26,5 @@ const mv_recorder *mv_recorder_of(const mv_trace *trace);
 
 /* That of files of another tool, by the name of their level ("xla"). NULL for other names. */
 const mv_recorder *mv_recorder_named(const char *name);
+
+#endif

@@ -22,7 +22,8 @@
  * function for a frame without a file; a NUL becomes a blank), including native frames and those of
  * the interpreter. An allocation without a stack has no frame that could match. The life of a
  * preexisting allocation begins with the first event. The empty filter matches everything. */
-#pragma once
+#ifndef MV_FILTER_H
+#define MV_FILTER_H
 
 #include "analyze/leaks/leaks.h"
 #include "base/pattern.h"
@@ -125,3 +126,5 @@ mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives 
  * (has_leaks, has_categories) matches no segment. */
 mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_filter *filter, mv_filter_bits *out, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* A lives table with only some of the allocations (a filter's matches, the largest N, the blocks of
  * a pool), so that everything that reads a table can work on these. */
-#pragma once
+#ifndef MV_ISOLATE_H
+#define MV_ISOLATE_H
 
 #include "analyze/filter/filter.h"
 
@@ -14,3 +15,5 @@ mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter
  * All if there are fewer. O(rows). Fails only when memory is out. */
 mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from, uint32_t to,
                            uint32_t top, mv_filter_bits *out, mv_err *err);
+
+#endif

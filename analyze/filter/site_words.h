@@ -8,7 +8,8 @@
  *     site:at::empty              a frame without a file, by its function
  *
  * Letters count: Train.py is another file. */
-#pragma once
+#ifndef MV_SITE_WORDS_H
+#define MV_SITE_WORDS_H
 
 #include "parse/model/trace.h"
 
@@ -18,3 +19,5 @@ bool mv_site_is(const mv_trace *trace, mv_frame_id frame, mv_span word);
 /* The shortest term that names this frame and no other of the trace, such as "site:train.py:62";
  * "" when there is none or it does not fit. O(frames). Returns `out`. */
 const char *mv_site_term(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
+
+#endif

@@ -3,7 +3,8 @@
  *
  *     memory     sum of rows = allocated at the moment
  *     segments   sum of rows = reserved at the moment: allocated, pending and free parts */
-#pragma once
+#ifndef MV_FLAME_H
+#define MV_FLAME_H
 
 #include "analyze/code/sites.h"
 #include "analyze/heap/heap.h"
@@ -56,3 +57,5 @@ enum { MV_FLAME_TEXT = 128, MV_FLAME_PREFIX = 4 };
  * their number. */
 uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
                          const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT]);
+
+#endif

@@ -6,7 +6,8 @@
  *
  * Of each node, bytes - 2 * less is what changed; of the root it is mv_diff.delta. A site that
  * holds bytes afterwards has its stack of then; one that is gone has the one of before. */
-#pragma once
+#ifndef MV_FLAME_CHANGE_H
+#define MV_FLAME_CHANGE_H
 
 #include "analyze/diff/diff.h"
 #include "analyze/flame/flame_tree.h"
@@ -22,3 +23,5 @@ static inline int64_t mv_flame_change(const mv_flame_node *node)
 {
     return (int64_t)(node->bytes - 2 * node->less);
 }
+
+#endif

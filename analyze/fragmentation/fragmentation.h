@@ -9,7 +9,8 @@
  * The verdict compares what was taken from the device with the most that the run ever needed at
  * once; where that is no more than usual, it looks whether most of what is not allocated was freed
  * but waits for a stream. docs/fragmentation.md has the rules, and their reasons. */
-#pragma once
+#ifndef MV_FRAGMENTATION_H
+#define MV_FRAGMENTATION_H
 
 #include "analyze/heap/pins.h"
 #include "analyze/heap/segment_growth.h"
@@ -100,3 +101,5 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
 
 /* "fragmented", "waiting", "ok" */
 const char *mv_fragmentation_verdict_name(const mv_fragmentation *found);
+
+#endif

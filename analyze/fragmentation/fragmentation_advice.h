@@ -1,5 +1,6 @@
 /* What to do about fragmentation. Part of mv_fragmentation_find. */
-#pragma once
+#ifndef MV_FRAGMENTATION_ADVICE_H
+#define MV_FRAGMENTATION_ADVICE_H
 
 #include "analyze/fragmentation/fragmentation.h"
 
@@ -10,3 +11,5 @@
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 const mv_sites *sites, mv_window window, mv_fragmentation *out,
                                 mv_err *err);
+
+#endif

@@ -11,7 +11,8 @@
  *     stream      0        7        0        0        0
  *
  * A segment without a pool in the file counts as in the default one. */
-#pragma once
+#ifndef MV_DOMAINS_H
+#define MV_DOMAINS_H
 
 #include "analyze/lives/lives.h"
 
@@ -41,3 +42,5 @@ bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out);
 /* The domain of a request, or MV_NO_ROW when it never had a segment. */
 uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool,
                       mv_stream_id stream);
+
+#endif

@@ -10,7 +10,8 @@
  *     while (mv_heap_next(&heap))                          after event heap.event
  *         ... mv_heap_total(&heap), mv_holes_largest(&heap.now, span) ...
  *     mv_heap_map_make(arena, &heap, &map, err);           its segments, blocks and holes */
-#pragma once
+#ifndef MV_HEAP_H
+#define MV_HEAP_H
 
 #include "analyze/heap/holes.h"
 #include "analyze/totals/level_steps.h"
@@ -105,3 +106,5 @@ bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_he
 
 /* O(segments and blocks held). Fails only when memory is out. */
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err);
+
+#endif

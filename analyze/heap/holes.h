@@ -9,7 +9,8 @@
  *
  * Addresses are ranks of mv_address_ranks, segments are rows of mv_segment_lives. All operations
  * are O(log n); the largest hole of any range of domains is known at all times. */
-#pragma once
+#ifndef MV_HOLES_H
+#define MV_HOLES_H
 
 #include "analyze/heap/domains.h"
 #include "analyze/heap/maxtree.h"
@@ -70,3 +71,5 @@ static inline uint32_t mv_holes_run_end(const mv_holes *holes, uint32_t wall)
 {
     return mv_rankset_next(&holes->ends, wall + 1);
 }
+
+#endif

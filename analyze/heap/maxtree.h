@@ -1,5 +1,6 @@
 /* The largest of many numbers, and of any range of them, while they change: a tournament tree. */
-#pragma once
+#ifndef MV_MAXTREE_H
+#define MV_MAXTREE_H
 
 #include "base/arena.h"
 
@@ -22,3 +23,5 @@ static inline uint64_t mv_maxtree_get(const mv_maxtree *tree, uint32_t at)
 {
     return tree->node[tree->leaves + at];
 }
+
+#endif

@@ -7,7 +7,8 @@
  * Each hole is split between its neighbours, or belongs to the only one, so that stranded bytes
  * add up to those of the segments, and of the heap. Blocks of one line (a group of mv_sites) in one
  * segment make a row of that segment. */
-#pragma once
+#ifndef MV_PINS_H
+#define MV_PINS_H
 
 #include "analyze/code/sites.h"
 #include "analyze/heap/heap.h"
@@ -48,3 +49,5 @@ static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
 /* In one domain, or in all with MV_NO_ROW. O(n log n) in the map. Fails only when memory is out. */
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                      const mv_sites *sites, uint32_t domain, mv_pins *out, mv_err *err);
+
+#endif

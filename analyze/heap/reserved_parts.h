@@ -8,7 +8,8 @@
  * to the byte. For the peak of reserved memory the need is the most that was in use up to then,
  * because memory that is free at that moment was needed before. For any other moment it is what is
  * in use there, and streams and pools are 0. docs/diff.md explains the parts. */
-#pragma once
+#ifndef MV_RESERVED_PARTS_H
+#define MV_RESERVED_PARTS_H
 
 #include "analyze/totals/moment.h"
 
@@ -38,3 +39,5 @@ mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
 
 const char *mv_reserved_part_name(mv_reserved_part part); /* "holes" */
 const char *mv_reserved_part_text(mv_reserved_part part);
+
+#endif

@@ -3,7 +3,8 @@
  * took.
  *
  * `free`, `usable` and `largest` are at the moment before the segment was added. */
-#pragma once
+#ifndef MV_SEGMENT_GROWTH_H
+#define MV_SEGMENT_GROWTH_H
 
 #include "analyze/heap/heap.h"
 #include "analyze/lives/position.h"
@@ -79,3 +80,5 @@ void mv_growth_search_end(mv_growth_search *search);
 uint64_t mv_segment_size_for(uint64_t rounded);
 
 const char *mv_growth_reason_name(mv_growth_reason reason); /* "no hole large enough" */
+
+#endif

@@ -4,7 +4,8 @@
  * A row is a line of code (a group of mv_sites): that of the free where the file has its stack,
  * else that of the allocation. PyTorch records a stack of its own for a free with context='all'
  * alone, and repeats the allocation's otherwise. */
-#pragma once
+#ifndef MV_WAITING_H
+#define MV_WAITING_H
 
 #include "analyze/code/sites.h"
 #include "analyze/lives/lives.h"
@@ -30,3 +31,5 @@ typedef struct {
 /* After `event`, which may be MV_BEFORE. O(rows). Fails only when memory is out. */
 mv_code mv_waiting_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                         uint32_t event, mv_waiting *out, mv_err *err);
+
+#endif

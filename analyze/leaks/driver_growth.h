@@ -8,7 +8,8 @@
  *
  * Both must grow up to the end for a leak. When the objects grow and the samples are too few, or
  * show no growth, it is not known. */
-#pragma once
+#ifndef MV_DRIVER_GROWTH_H
+#define MV_DRIVER_GROWTH_H
 
 #include "analyze/leaks/leaks.h"
 
@@ -44,3 +45,5 @@ mv_code mv_driver_growth_find(mv_arena *arena, const mv_trace *trace, uint32_t d
  * those that `leaks` was found in. Fails only when memory is out. */
 mv_code mv_driver_growth_join(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_leaks *leaks, mv_err *err);
+
+#endif

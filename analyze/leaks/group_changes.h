@@ -1,5 +1,6 @@
 /* What each group of sites holds at the floors of the bins. */
-#pragma once
+#ifndef MV_GROUP_CHANGES_H
+#define MV_GROUP_CHANGES_H
 
 #include "analyze/leaks/leak_state.h"
 
@@ -14,3 +15,5 @@ typedef struct {
  * n). */
 mv_group_change *mv_group_changes(const mv_leak_state *w, const uint64_t *bytes,
                                   const uint8_t *skip, uint32_t *count);
+
+#endif

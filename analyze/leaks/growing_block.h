@@ -11,7 +11,8 @@
  * request that is being generated looks similar, since its input grows with each token. There the
  * temporary memory of the steps grows as well, and by more. In three to eight steps a block may
  * grow without enough of them to tell. */
-#pragma once
+#ifndef MV_GROWING_BLOCK_H
+#define MV_GROWING_BLOCK_H
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/outer_call.h"
@@ -35,3 +36,5 @@ typedef struct {
 bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                             const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
                             const mv_floor *floor, mv_growing_blocks *out);
+
+#endif

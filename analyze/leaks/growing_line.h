@@ -7,7 +7,8 @@
  *     user c              |---------|------     hold more at each floor
  *
  * The tokens of one request look alike, but there each step replaces all blocks of the line. */
-#pragma once
+#ifndef MV_GROWING_LINE_H
+#define MV_GROWING_LINE_H
 
 #include "analyze/leaks/leak_state.h"
 
@@ -18,3 +19,5 @@ typedef struct {
 
 /* Sets *lines to *count groups. Needs steps and floor. False when memory is out. O(n log n). */
 bool mv_growing_lines_find(mv_leak_state *w, mv_growing_line **lines, uint32_t *count);
+
+#endif

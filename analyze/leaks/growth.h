@@ -16,7 +16,8 @@
  * A block is overdue when it is older than blocks of its site usually get. A site grows when
  * overdue blocks were born in several bins after the warm-up, and do not stop or thin out before
  * the last bin that can be judged. docs/leaks.md gives the reason for each number. */
-#pragma once
+#ifndef MV_GROWTH_H
+#define MV_GROWTH_H
 
 #include "base/arena.h"
 
@@ -50,3 +51,5 @@ uint32_t mv_growth_first_bin(uint32_t marks);
 
 /* O(n log n) in the blocks given. Allocates nothing. */
 mv_growth mv_growth_judge(const mv_growth_site *site);
+
+#endif

@@ -1,7 +1,8 @@
 /* One kept autograd graph is one entry of the report. Its blocks come from many lines. They have
  * the frames in common from the caller of the outermost module outwards. That call, where the
  * result could be detached, is the culprit. */
-#pragma once
+#ifndef MV_LEAK_GRAPHS_H
+#define MV_LEAK_GRAPHS_H
 
 #include "analyze/leaks/leaks.h"
 
@@ -9,3 +10,5 @@
  * entries are not sorted afterwards. False when memory is out. */
 bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                          mv_leaks *found);
+
+#endif

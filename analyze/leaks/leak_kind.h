@@ -1,6 +1,7 @@
 /* What a trace shows of a leak's cause, and what the reader should do. When it shows nothing the
  * kind is UNKNOWN: a wrong cause does more harm than none. */
-#pragma once
+#ifndef MV_LEAK_KIND_H
+#define MV_LEAK_KIND_H
 
 #include "analyze/leaks/leaks.h"
 
@@ -45,3 +46,5 @@ const char *mv_leak_evidence(mv_arena *arena, const mv_trace *trace, const mv_le
 
 /* One sentence. */
 const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
+
+#endif

@@ -1,6 +1,7 @@
 /* The evidence for a leak's cause that is not in its stacks: how its blocks lived, and what else
  * ran. */
-#pragma once
+#ifndef MV_LEAK_SIGNS_H
+#define MV_LEAK_SIGNS_H
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/leak_kind.h"
@@ -11,3 +12,5 @@
 bool mv_leak_signs_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                         const mv_sites *sites, const mv_leaks *found, const uint32_t *leak_of,
                         mv_leak_signs *signs);
+
+#endif

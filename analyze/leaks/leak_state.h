@@ -1,6 +1,7 @@
 /* What the parts of the leak report share while one device is judged: leaks.c writes the report,
  * leak_sites.c judges the sites. */
-#pragma once
+#ifndef MV_LEAK_STATE_H
+#define MV_LEAK_STATE_H
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/growth.h"
@@ -93,3 +94,5 @@ void mv_leak_sites_count(mv_leak_state *w);
 /* Marks the blocks of the sites that grow, and adds them up in `uses`. Needs steps, floor and
  * outer. False when memory is out. */
 bool mv_leak_sites_judge(mv_leak_state *w);
+
+#endif

@@ -1,7 +1,8 @@
 /* Sentences about the leaks of one device that are put together when they are shown. The verdict's
  * reason and the advice on each leak are in mv_leaks itself. All are cut to fit; all return `out`,
  * and have no full stop. */
-#pragma once
+#ifndef MV_LEAK_WORDS_H
+#define MV_LEAK_WORDS_H
 
 #include "analyze/leaks/leaks.h"
 
@@ -21,3 +22,5 @@ const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
  * `kinds` from mv_frame_kinds, or NULL. */
 const char *mv_verdict_line(const mv_trace *trace, const uint8_t *kinds, const mv_leaks *leaks,
                             char *out, size_t size);
+
+#endif

@@ -12,7 +12,8 @@
  * A site is a stack without its native frames. A row of the report gathers the sites that pass
  * through the same lines of the user's and other packages' code, or that belong to one kept
  * autograd graph. docs/leaks.md explains how a site is judged and what the numbers mean. */
-#pragma once
+#ifndef MV_LEAKS_H
+#define MV_LEAKS_H
 
 #include "analyze/steps/steps.h"
 
@@ -195,3 +196,5 @@ const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" *
  * returns `out`. */
 const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
                           char *out, size_t size);
+
+#endif

@@ -8,7 +8,8 @@
  * A line that drops most of its blocks and keeps some frees a block of that size in almost every
  * bin, too, so bins say nothing by themselves. What is held at the floor of each bin does: it is
  * compared between the quarters of the time in which the line kept blocks. */
-#pragma once
+#ifndef MV_NET_GROWTH_H
+#define MV_NET_GROWTH_H
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/step_floor.h"
@@ -30,3 +31,5 @@ typedef struct {
 bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_sites *sites,
                    const mv_floor *floor, mv_kept_block *kept, uint32_t count, uint32_t first,
                    uint8_t *grows);
+
+#endif

@@ -8,10 +8,13 @@
  * before anything that another line of the program allocates: so that line is charged with them.
  * Where that does not hold for nine of ten, they stay apart. Only for the growing memory of
  * libraries other than PyTorch's allocator, on a level of CUDA's calls. */
-#pragma once
+#ifndef MV_OWN_THREADS_H
+#define MV_OWN_THREADS_H
 
 #include "analyze/leaks/leak_state.h"
 
 /* Makes w->of_own_thread: [sites.count] 1: the site's memory is charged to the line of another
  * site, whose group it joins. Needs the leaked sites. False when memory is out. */
 bool mv_own_threads_join(mv_leak_state *w);
+
+#endif

@@ -1,5 +1,6 @@
 /* Sentences about what piles up (piles.h). */
-#pragma once
+#ifndef MV_PILE_WORDS_H
+#define MV_PILE_WORDS_H
 
 #include "analyze/leaks/leaks.h"
 
@@ -12,3 +13,5 @@ bool mv_pile_tell(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, 
 const char *mv_pile_text(const mv_pile *pile, char *out, size_t size);
 
 const char *mv_pile_cause_name(mv_pile_cause cause); /* "reference_cycle", "unknown" */
+
+#endif

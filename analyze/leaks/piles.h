@@ -10,10 +10,13 @@
  * the frees, or the places, show Python's garbage collector, reference cycles held the blocks:
  * garbage. Without such evidence it may as well be a list that the program empties. docs/leaks.md
  * has the rules. */
-#pragma once
+#ifndef MV_PILES_H
+#define MV_PILES_H
 
 #include "analyze/leaks/leak_state.h"
 
 /* Fills w->bulks, and the piles of w->out; what is emptied again and again is no rise of the floor.
  * Needs steps and floor. False when memory is out. O(n log n). */
 bool mv_piles_find(mv_leak_state *w);
+
+#endif

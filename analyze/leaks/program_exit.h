@@ -7,7 +7,8 @@
  *
  * Memory that was kept for no reason is alive until then, so leaks are looked for before that
  * event. PyTorch's own snapshots are written while the program runs, and have no exit. */
-#pragma once
+#ifndef MV_PROGRAM_EXIT_H
+#define MV_PROGRAM_EXIT_H
 
 #include "analyze/lives/lives.h"
 
@@ -19,3 +20,5 @@ uint32_t mv_exit_event(const mv_trace *trace, const mv_lives *lives);
  * all others are those of `lives`. When there is no exit, `*out` equals `lives`. */
 mv_code mv_lives_before_exit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                              mv_lives *out, mv_err *err);
+
+#endif

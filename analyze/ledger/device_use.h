@@ -16,7 +16,8 @@
  * Where calls are lost in damaged parts of the file, nothing shows what is context: it is 0.
  *
  * Rows are in order of time. */
-#pragma once
+#ifndef MV_DEVICE_USE_H
+#define MV_DEVICE_USE_H
 
 #include "analyze/ledger/holdings.h"
 
@@ -87,3 +88,5 @@ const char *mv_device_rest_text(mv_arena *arena, const mv_device_rest *rest, int
 
 /* The rest. Wraps, like all sums of values from a file. */
 int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context);
+
+#endif

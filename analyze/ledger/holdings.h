@@ -18,7 +18,8 @@
  *
  * What an action does is in its row of MV_API_ACTION_LIST (capture/wire_live.h). Calls that failed
  * change nothing, and neither do frees of memory that is not held here. */
-#pragma once
+#ifndef MV_HOLDINGS_H
+#define MV_HOLDINGS_H
 
 #include "analyze/replay/gaps.h"
 #include "base/map.h"
@@ -86,3 +87,5 @@ bool mv_is_alloc(uint8_t action);
 /* Whether what would be memory of the device is the host's: created there, or from a pool that is
  * there. */
 bool mv_is_on_host(const mv_api_calls *calls, uint32_t call);
+
+#endif

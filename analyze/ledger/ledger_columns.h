@@ -6,7 +6,8 @@
  *     moment       x    x    x                                   when calls held most in it
  *
  * The numbers of a column are those of mv_ledger_find at its moment. */
-#pragma once
+#ifndef MV_LEDGER_COLUMNS_H
+#define MV_LEDGER_COLUMNS_H
 
 #include "analyze/ledger/ledger_series.h"
 
@@ -38,3 +39,5 @@ static inline const uint64_t *mv_ledger_columns_by(const mv_ledger_columns *colu
 mv_code mv_ledger_columns_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                const int64_t *edges, uint32_t count, mv_ledger_columns *out,
                                mv_err *err);
+
+#endif

@@ -8,7 +8,8 @@
  *
  * `trace` is as it was read: a level has no calls any more (analyze/levels). What the parts are:
  * analyze/ledger/ledger.h. */
-#pragma once
+#ifndef MV_LEDGER_SERIES_H
+#define MV_LEDGER_SERIES_H
 
 #include "analyze/ledger/ledger.h"
 
@@ -58,3 +59,5 @@ uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path
  * libraries. Fails only when memory is out. */
 mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_ledger_series *out, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* Stacks of calls of CUDA that begin with the call itself: "cuMemCreate, libnccl.so.2", then who
  * called the library. */
-#pragma once
+#ifndef MV_CALL_STACKS_H
+#define MV_CALL_STACKS_H
 
 #include "parse/model/trace.h"
 
@@ -21,3 +22,5 @@ void mv_stacks_add(const mv_trace *trace, mv_stacks *stacks, mv_frame_id innermo
 
 /* Adds the frame of a call: a function, and in place of a file who it belongs to. There is room. */
 void mv_frames_add_call(mv_frames *frames, mv_string_id function, mv_string_id library);
+
+#endif

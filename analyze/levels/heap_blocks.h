@@ -7,7 +7,8 @@
  *
  * What does not fit changes nothing else and is counted. A block of 0 bytes, or of more than any
  * device has, holds nothing. */
-#pragma once
+#ifndef MV_HEAP_BLOCKS_H
+#define MV_HEAP_BLOCKS_H
 
 #include "base/map.h"
 #include "parse/model/trace.h"
@@ -66,3 +67,5 @@ void mv_heaps_drop(mv_heaps *heaps);
 
 /* All calls of the trace applied. MV_NOMEM when memory is out. */
 mv_code mv_heaps_find(mv_arena *arena, const mv_trace *trace, mv_heaps *out, mv_err *err);
+
+#endif

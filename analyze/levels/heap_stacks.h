@@ -9,10 +9,13 @@
  *                                                              call it: it is not inlined
  *
  * Other stacks stay as they are. */
-#pragma once
+#ifndef MV_HEAP_STACKS_H
+#define MV_HEAP_STACKS_H
 
 #include "parse/model/trace.h"
 
 /* Adds these frames and stacks to the trace. of_call: [heap_calls.count]. Rows that were there keep
  * their numbers. O(n log n). */
 mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_call, mv_err *err);
+
+#endif

@@ -20,7 +20,8 @@
  *
  * Sizes and times are those of the calls. Memory without an address of its own (cuMemCreate,
  * arrays) has one from MV_LEVEL_ADDRESS on. */
-#pragma once
+#ifndef MV_LEVELS_H
+#define MV_LEVELS_H
 
 #include "analyze/levels/beat.h"
 #include "parse/model/trace.h"
@@ -103,3 +104,5 @@ mv_code mv_level_take(mv_arena *arena, mv_trace *trace, mv_level level, mv_err *
 mv_code mv_level_beat(mv_arena *arena, const mv_trace *trace, mv_beat *out, mv_err *err);
 mv_code mv_level_take_with(mv_arena *arena, mv_trace *trace, mv_level level, const mv_beat *beat,
                            mv_err *err);
+
+#endif

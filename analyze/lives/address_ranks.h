@@ -1,7 +1,8 @@
 /* The distinct addresses of one device in ascending order: where blocks start, where segments start
  * and end, both in the events and in the final heap. The layout of the heap can then be kept by
  * rank, a small dense number, instead of by address. */
-#pragma once
+#ifndef MV_ADDRESS_RANKS_H
+#define MV_ADDRESS_RANKS_H
 
 #include "parse/model/trace.h"
 
@@ -37,3 +38,5 @@ static inline bool mv_is_segment_action(uint8_t action)
     return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_FREE ||
            action == MV_ACTION_SEGMENT_MAP || action == MV_ACTION_SEGMENT_UNMAP;
 }
+
+#endif

@@ -6,7 +6,8 @@
  *           └──────────────────────────▶ births
  *
  * A user is an allocation whose block covers the byte, wherever the block begins. */
-#pragma once
+#ifndef MV_ADDRESS_USERS_H
+#define MV_ADDRESS_USERS_H
 
 #include "analyze/lives/lives.h"
 
@@ -20,3 +21,5 @@ typedef struct {
 /* O(n log n) in the allocations, 8 bytes each; once for each device. Fails with MV_NOMEM. */
 mv_code mv_address_users_find(mv_arena *arena, const mv_lives *lives, mv_address_users *out,
                               mv_err *err);
+
+#endif

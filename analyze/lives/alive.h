@@ -7,7 +7,8 @@
  *     birth <= E < death        a segment is reserved
  *
  * MV_BEFORE is the moment before the first event: preexisting rows are alive. */
-#pragma once
+#ifndef MV_ALIVE_H
+#define MV_ALIVE_H
 
 #include "analyze/lives/lives.h"
 
@@ -75,3 +76,5 @@ typedef struct {
 /* The rows that are allocated after `event`; O(rows). Fails only when memory is out. */
 mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,
                         mv_err *err);
+
+#endif

@@ -3,7 +3,8 @@
  * should_split() in PyTorch CUDACachingAllocator.cpp, roundup_power2_next_division() in
  * CUDAAllocatorConfig.cpp; the same from 2.0 to 2.14. torch_npu has the same allocator, except that
  * round_size() adds 32 bytes first (NPUCachingAllocator.cpp). */
-#pragma once
+#ifndef MV_BLOCK_SIZE_H
+#define MV_BLOCK_SIZE_H
 
 #include "parse/model/trace.h"
 
@@ -72,3 +73,5 @@ static inline bool mv_should_split(const mv_block_rules *rules, uint64_t rounded
         return rest >= MV_MIN_BLOCK;
     return rounded < rules->max_split && rest > MV_SMALL_REQUEST;
 }
+
+#endif

@@ -13,7 +13,8 @@
  * alloc. The allocator takes the low end of a free block, which reaches to the next used block or
  * to the segment's end, and splits off the rest unless that is too small
  * (should_split, PyTorch CUDACachingAllocator.cpp). docs/internals/lives.md explains it. */
-#pragma once
+#ifndef MV_LIVES_H
+#define MV_LIVES_H
 
 #include "parse/model/trace.h"
 
@@ -222,3 +223,5 @@ static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t alloc)
 
     return segment < lives->segments.count ? lives->segments.pool[segment] : MV_NO_POOL;
 }
+
+#endif

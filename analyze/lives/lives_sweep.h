@@ -8,7 +8,8 @@
  *
  * Events are not trusted: whatever contradicts the layout is counted in the doubts of `lives` and
  * resolved in favour of the newest event. */
-#pragma once
+#ifndef MV_LIVES_SWEEP_H
+#define MV_LIVES_SWEEP_H
 
 #include "analyze/lives/address_ranks.h"
 #include "analyze/lives/block_size.h"
@@ -77,3 +78,5 @@ static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)
 {
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;
 }
+
+#endif

@@ -7,7 +7,8 @@
  *     c                   ├─────────┤        born at 1, never freed
  *     its events          0 1 2 3
  */
-#pragma once
+#ifndef MV_LIVES_WINDOW_H
+#define MV_LIVES_WINDOW_H
 
 #include "analyze/lives/lives.h"
 #include "analyze/lives/position.h"
@@ -18,3 +19,5 @@
  */
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err);
+
+#endif

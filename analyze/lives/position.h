@@ -1,6 +1,7 @@
 /* Positions in one device's trace as users name them: an event number, a time, an annotation; and
  * the windows between two positions. */
-#pragma once
+#ifndef MV_POSITION_H
+#define MV_POSITION_H
 
 #include "parse/model/trace.h"
 
@@ -71,3 +72,5 @@ bool mv_window_read(const mv_trace *trace, uint32_t device, const char *from, co
  * without `from` and `to`. */
 bool mv_window_is_empty(const mv_trace *trace, uint32_t first, uint32_t end, const char *from,
                         const char *to, char *why, uint32_t why_size);
+
+#endif

@@ -1,6 +1,7 @@
 /* Address ranges that do not overlap (the segments that are held at a moment), by the ranks of
  * their ends in mv_address_ranks. */
-#pragma once
+#ifndef MV_RANGES_H
+#define MV_RANGES_H
 
 #include "base/rankset.h"
 
@@ -33,3 +34,5 @@ void mv_ranges_add(mv_ranges *ranges, uint32_t low, uint32_t high, uint32_t row)
 /* Cuts the range that has `rank` in its inside; both pieces keep its row. Returns the start of
  * the lower piece, or MV_NO_RANK when there was nothing to cut. */
 uint32_t mv_ranges_cut(mv_ranges *ranges, uint32_t rank);
+
+#endif

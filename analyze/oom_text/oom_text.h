@@ -21,7 +21,8 @@
  * and not allocated may be in pieces, of another pool or stream, or have become free too late. It
  * can be excluded: the tensor is larger than all of it and what the device has left. So can a limit
  * where none is printed, and the others. docs/guides/only-the-error.md has examples. */
-#pragma once
+#ifndef MV_OOM_TEXT_H
+#define MV_OOM_TEXT_H
 
 #include "parse/error_text/error_text.h"
 
@@ -77,3 +78,5 @@ mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text
 
 void mv_oom_text_judge(mv_oom_text *t);
 bool mv_oom_text_say(mv_arena *arena, mv_oom_text *t); /* false: memory is out */
+
+#endif

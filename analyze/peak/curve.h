@@ -3,7 +3,8 @@
  *
  * The caller sorts allocations into parts (such as lines of code); the curve has each growth and
  * shrinking of each part. */
-#pragma once
+#ifndef MV_CURVE_H
+#define MV_CURVE_H
 
 #include "analyze/lives/lives.h"
 #include "analyze/lives/position.h"
@@ -38,3 +39,5 @@ uint64_t *mv_curve_peaks_without(mv_arena *arena, const mv_curve *curve, const u
 
 /* Adds the bytes of each part after an event to bytes[parts]. */
 void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes);
+
+#endif

@@ -13,7 +13,8 @@
  *
  * A trace does not show whether a line calls one module after the other or the same one for each
  * time step: both are calls. docs/peak.md, Layers, says more. */
-#pragma once
+#ifndef MV_LAYERS_H
+#define MV_LAYERS_H
 
 #include "analyze/peak/category.h"
 
@@ -42,3 +43,5 @@ typedef struct {
  * lives in `arena`. Fails only when memory is out. */
 mv_code mv_layers_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_categories *categories, mv_layers *out, mv_err *err);
+
+#endif

@@ -9,7 +9,8 @@
  *     start + total - freed = live, for each line
  *
  * All are allocated bytes: sizes of blocks. */
-#pragma once
+#ifndef MV_LINES_H
+#define MV_LINES_H
 
 #include "analyze/code/culprit.h"
 #include "analyze/lives/lives.h"
@@ -60,3 +61,5 @@ mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 /* The same for the groups of a grouping instead of lines; their frames are MV_NO_FRAME. */
 mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err);
+
+#endif

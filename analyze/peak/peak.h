@@ -8,7 +8,8 @@
  * code (analyze/code/sites.h), and one category of what they allocate: `loss.backward()` holds
  * gradients and temporaries, which are two sites. Allocations without a recorded stack are
  * unattributed. docs/peak.md explains all figures. */
-#pragma once
+#ifndef MV_PEAK_H
+#define MV_PEAK_H
 
 #include "analyze/peak/category.h"
 #include "analyze/peak/curve.h"
@@ -93,3 +94,5 @@ typedef struct {
  * with most bytes at the remaining peak). O(n log n) for each site chosen. */
 mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, mv_peak_aim aim,
                       mv_peak_target *out, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* The sentences of the report on the peak: what is doubtful about its figures, what one can do
  * about memory of a kind, what a target comes to. */
-#pragma once
+#ifndef MV_PEAK_WORDS_H
+#define MV_PEAK_WORDS_H
 
 #include "analyze/peak/peak.h"
 
@@ -31,3 +32,5 @@ const char *mv_category_advice(uint16_t category);
 /* "target 400 MiB: without these 4 (fewer are not enough) the peak is 362 MiB"; where the peak is
  * not known, "as far as recorded" and "the true one may be higher". Cut to fit; returns `out`. */
 const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t size);
+
+#endif

@@ -8,7 +8,8 @@
  * The category is the text after the last TAB of the line, or its last word if there is no TAB; the
  * regex is all before it. It is matched against "FILE:LINE FUNCTION" of each frame, without
  * anchors. Lines that are empty or begin with # are ignored. */
-#pragma once
+#ifndef MV_RULES_H
+#define MV_RULES_H
 
 #include "base/pattern.h"
 #include "parse/model/trace.h"
@@ -30,3 +31,5 @@ bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint
 /* For each frame the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when memory
  * is out. */
 uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace *trace);
+
+#endif

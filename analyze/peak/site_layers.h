@@ -1,5 +1,6 @@
 /* The sites of a moment, split by layer (layers.h). */
-#pragma once
+#ifndef MV_SITE_LAYERS_H
+#define MV_SITE_LAYERS_H
 
 #include "analyze/peak/layers.h"
 #include "analyze/peak/peak.h"
@@ -25,3 +26,5 @@ typedef struct {
  * blocks of the moment. */
 mv_site_layers *mv_site_layers_find(mv_arena *arena, const mv_lives *lives, const mv_layers *layers,
                                     const mv_attribution *found);
+
+#endif

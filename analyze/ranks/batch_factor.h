@@ -2,7 +2,8 @@
  * each allocation larger by one factor (or by its square, as with attention over longer sequences),
  * while parameters and the like keep their sizes. The result does not depend on when either process
  * peaked or how many steps it made. */
-#pragma once
+#ifndef MV_BATCH_FACTOR_H
+#define MV_BATCH_FACTOR_H
 
 #include "analyze/ranks/summary.h"
 
@@ -31,3 +32,5 @@ double mv_scaled_sizes_weight(const mv_scaled_size *sizes, uint32_t count);
 /* The factor from `reference` to `rank`; 0 when no single factor explains the change, or when
  * `scratch` has no memory left. O(n log n). */
 double mv_batch_factor(mv_arena *scratch, const mv_summary *reference, const mv_summary *rank);
+
+#endif

@@ -1,5 +1,6 @@
 /* Which device of one file is compared with which of the other. */
-#pragma once
+#ifndef MV_DEVICE_PAIRS_H
+#define MV_DEVICE_PAIRS_H
 
 #include "analyze/ranks/summary.h"
 
@@ -15,3 +16,5 @@ typedef struct {
  * left out. `out` has room for a pair for each device of the trace that has more, and for one.
  * Returns how many there are. */
 uint32_t mv_device_pairs_find(const mv_trace *before, const mv_trace *after, mv_device_pair *out);
+
+#endif

@@ -5,7 +5,8 @@
  *     rank 2   a b c x e f
  *
  * Only sequences that begin with the process can be aligned: those with a complete history. */
-#pragma once
+#ifndef MV_DIVERGENCE_H
+#define MV_DIVERGENCE_H
 
 #include "analyze/ranks/summary.h"
 
@@ -25,3 +26,5 @@ const mv_summary_point *mv_sequence_point(const mv_summary *summary, uint64_t al
 
 /* Whether the sequence begins with the process. */
 bool mv_sequence_is_whole(const mv_summary *summary);
+
+#endif

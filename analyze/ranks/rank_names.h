@@ -4,7 +4,8 @@
  *     run1/rank0.pickle, run2/rank0.pickle   run1/rank0.pickle, run2/rank0.pickle
  *     devices 0 and 1 of a.pickle            device 0, device 1
  *     the same, and b.pickle                 a.pickle device 0, a.pickle device 1, b.pickle */
-#pragma once
+#ifndef MV_RANK_NAMES_H
+#define MV_RANK_NAMES_H
 
 #include <stdint.h>
 
@@ -19,3 +20,5 @@ typedef struct {
  * of one name apart, and with the device where a file has several. O(n log n). NULL when memory is
  * out. */
 const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_t count);
+
+#endif

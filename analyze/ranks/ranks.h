@@ -8,7 +8,8 @@
  * When no rank is ordinary (each has a peak of its own, as with pipeline parallelism) none is
  * called an outlier. With two ranks the larger one is named, and the reason; neither is the wrong
  * one. docs/ranks.md has the rules and their numbers. */
-#pragma once
+#ifndef MV_RANKS_H
+#define MV_RANKS_H
 
 #include "analyze/ranks/divergence.h"
 
@@ -66,3 +67,5 @@ mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32
 
 const char *mv_rank_reason_name(mv_rank_reason reason); /* "larger_batch" */
 const char *mv_rank_reason_text(mv_rank_reason reason); /* the predicate of a sentence */
+
+#endif

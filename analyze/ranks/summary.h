@@ -5,7 +5,8 @@
  *
  * The keys of sites are made of content (functions, base names of files, lines), not of row numbers
  * or folders: equal keys are the same code in any process. */
-#pragma once
+#ifndef MV_SUMMARY_H
+#define MV_SUMMARY_H
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/leaks.h"
@@ -78,3 +79,5 @@ const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
 /* Whether a device has events or memory; others have no summary. */
 bool mv_device_is_used(const mv_trace *trace, uint32_t device);
+
+#endif

@@ -1,6 +1,7 @@
 /* Summaries as bytes: the .summary files of `memviz summarize`. A file holds any number of them, so
  * files are merged by collecting their summaries. docs/ranks.md describes every byte. */
-#pragma once
+#ifndef MV_SUMMARY_BYTES_H
+#define MV_SUMMARY_BYTES_H
 
 #include "analyze/ranks/summary.h"
 
@@ -22,3 +23,5 @@ mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries,
  * NOMEM, LIMIT. err->offset is the byte. */
 mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, uint32_t *count,
                             mv_err *err);
+
+#endif

@@ -13,7 +13,8 @@
  * Backward passes, optimizers, the creation and loading of parameters, and threads without Python
  * belong to no place: what repeats there are layers and parameters. But in a trace of calls of CUDA
  * (analyze/levels) by a program without Python, each stack is a place by all of its frames. */
-#pragma once
+#ifndef MV_OUTER_CALL_H
+#define MV_OUTER_CALL_H
 
 #include "analyze/code/culprit.h"
 
@@ -41,3 +42,5 @@ static inline uint32_t mv_outer_of(const mv_outer *outer, mv_stack_id stack)
 {
     return stack.row < outer->stacks ? outer->of_stack[stack.row] : MV_NO_ROW;
 }
+
+#endif

@@ -14,7 +14,8 @@
  * Six or more objects of a user's class that are created one after another, with nothing else in
  * between, count as steps, too: a trace shows no more of objects that are dropped but never freed.
  * */
-#pragma once
+#ifndef MV_PERIOD_H
+#define MV_PERIOD_H
 
 #include "analyze/lives/lives.h"
 #include "analyze/steps/outer_call.h"
@@ -23,3 +24,5 @@
  * `scratch` receives may be released after the call. False when memory is out. O(n log n). */
 bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
                     const mv_outer *outer, uint32_t **at, uint32_t *count, mv_stack_id *stack);
+
+#endif

@@ -5,7 +5,8 @@
  *     runs     |      |           |         |     |           |
  *
  * Allocations that show no phase (no stack, workspaces, communication) start no run. */
-#pragma once
+#ifndef MV_PHASES_H
+#define MV_PHASES_H
 
 #include "analyze/lives/lives.h"
 
@@ -39,3 +40,5 @@ static inline uint32_t mv_phases_end(const mv_phases *phases, uint32_t run)
 {
     return run + 1 < phases->count ? phases->start[run + 1] : MV_NEVER;
 }
+
+#endif

@@ -10,7 +10,8 @@
  *
  * Layers repeat as steps do, so only one point of each earlier step counts (steps.h). Where no mark
  * of the program shows the steps, a layer may be mistaken for a step (`is_marked`). */
-#pragma once
+#ifndef MV_RECURRENCE_H
+#define MV_RECURRENCE_H
 
 #include "analyze/code/sites.h"
 #include "analyze/steps/steps.h"
@@ -56,3 +57,5 @@ mv_code mv_recurrence_find(mv_arena *arena, const mv_lives *lives, const mv_site
  * the call. */
 void mv_recurrence_follow(const mv_recurrence *found, uint32_t a, uint32_t a_end, uint32_t b,
                           uint32_t b_end, uint32_t *peer);
+
+#endif

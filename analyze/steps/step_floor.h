@@ -6,7 +6,8 @@
  *
  * The floor of a program that needs ever more memory rises. If one line keeps memory and another
  * gives it back, the floor does not change. */
-#pragma once
+#ifndef MV_STEP_FLOOR_H
+#define MV_STEP_FLOOR_H
 
 #include "analyze/steps/outer_call.h"
 #include "analyze/steps/steps.h"
@@ -69,3 +70,5 @@ bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bo
  * activations were freed. False when memory is out. O(events + allocations). */
 bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
                          bool *out);
+
+#endif

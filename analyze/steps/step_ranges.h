@@ -1,7 +1,8 @@
 /* The ranges in which optimizers step. PyTorch opens a record_function range
  * "Optimizer.step#AdamW.step" around step() of every class that derives from torch.optim.Optimizer,
  * including the user's own. Source: profile_hook_step, torch/optim/optimizer.py. */
-#pragma once
+#ifndef MV_STEP_RANGES_H
+#define MV_STEP_RANGES_H
 
 #include "parse/model/trace.h"
 
@@ -20,3 +21,5 @@ mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_rang
 
 /* The range that contains a time, including its start and end; MV_NO_ROW: none. O(log ranges). */
 uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us);
+
+#endif

@@ -9,7 +9,8 @@
  * The position of a mark within an iteration does not matter (an optimizer's step ends near its
  * end, a profiler's step begins at its start), only that there is one in each. docs/leaks.md
  * explains how the marks are chosen. */
-#pragma once
+#ifndef MV_STEPS_H
+#define MV_STEPS_H
 
 #include "analyze/lives/lives.h"
 
@@ -42,3 +43,5 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event);
 
 const char *mv_steps_source_name(mv_steps_source source); /* "annotation" */
+
+#endif

@@ -13,7 +13,8 @@
  *
  * Frames, stacks, segments, annotations, calls of CUDA stay as they are. Events have new numbers.
  * The trace says in a note, MV_NOTE_THINNED, how many events are missing. */
-#pragma once
+#ifndef MV_THIN_H
+#define MV_THIN_H
 
 #include "base/bitmap.h"
 #include "parse/model/trace.h"
@@ -38,3 +39,5 @@ const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned);
 
 /* Kept events of a device before the old event `event`, which may be the number of all. */
 uint32_t mv_thinned_before(const mv_thinned *thinned, uint32_t device, uint32_t event);
+
+#endif

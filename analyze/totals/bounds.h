@@ -11,7 +11,8 @@
  *     both       sizes that later events corrected, and those beside blocks that ended late;
  *                segment events that contradict the memory held; blocks that only frees show, or
  *                segments that only their ends show, where no event is their beginning */
-#pragma once
+#ifndef MV_BOUNDS_H
+#define MV_BOUNDS_H
 
 #include "analyze/lives/lives.h"
 
@@ -48,3 +49,5 @@ mv_bounds mv_bounds_within(const mv_lives *lives);
  * of both levels after this event, the last or another. */
 mv_bound mv_bound_of_end(const mv_lives *lives);
 mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event);
+
+#endif

@@ -6,7 +6,8 @@
  * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So how much
  * of a block is rounding is known only where a file has a smaller request; else it may be up to
  * half of a block whose size is a power of two. */
-#pragma once
+#ifndef MV_HOST_TOTALS_H
+#define MV_HOST_TOTALS_H
 
 #include "parse/model/trace.h"
 
@@ -32,3 +33,5 @@ const char *mv_host_rounding_text(mv_arena *arena, const mv_host_totals *host);
 
 /* O(rows). */
 mv_host_totals mv_host_totals_of(const mv_trace *trace);
+
+#endif

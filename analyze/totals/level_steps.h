@@ -1,7 +1,8 @@
 /* Every change of the four measures of totals.h, in order of events. Totals and series are computed
  * from these. Most changes follow from the event alone; the others (segments, which may end in
  * pieces, and allocations whose free is not recorded) are prepared and sorted. */
-#pragma once
+#ifndef MV_LEVEL_STEPS_H
+#define MV_LEVEL_STEPS_H
 
 #include "analyze/totals/totals.h"
 
@@ -42,3 +43,5 @@ void mv_levels_apply(mv_levels *levels, const mv_lives *lives, const mv_level_st
 
 /* Adds a preexisting allocation to the levels before the first event. */
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc);
+
+#endif

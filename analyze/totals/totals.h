@@ -11,7 +11,8 @@
  * `current` is the final heap in the file, or what the events lead to if it has none; peaks and
  * totals come from the events. The audit compares both. docs/internals/lives.md explains which
  * figures are exact. */
-#pragma once
+#ifndef MV_TOTALS_H
+#define MV_TOTALS_H
 
 #include "analyze/totals/bounds.h"
 
@@ -93,3 +94,5 @@ typedef struct {
 
 /* For pictures, and for the levels at any event. O(n). Fails only when memory is out. */
 mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out, mv_err *err);
+
+#endif

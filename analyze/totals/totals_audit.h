@@ -1,5 +1,6 @@
 /* Sentences on what the totals cannot know and on contradictions. Part of mv_totals_find. */
-#pragma once
+#ifndef MV_TOTALS_AUDIT_H
+#define MV_TOTALS_AUDIT_H
 
 #include "analyze/totals/totals.h"
 
@@ -14,3 +15,5 @@ typedef struct {
 /* Fills out->audit from the rest of `out`. False when memory is out. */
 bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_totals_findings *found, mv_totals *out);
+
+#endif

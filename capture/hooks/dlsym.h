@@ -4,7 +4,8 @@
  * caller by the return address, so a look-up that the shim does not answer must be forwarded with a
  * jump. A compiler is free to emit a call instead. They jump at once unless the name begins with
  * "cu". */
-#pragma once
+#ifndef MV_DLSYM_H
+#define MV_DLSYM_H
 
 #include <stdint.h>
 
@@ -24,3 +25,5 @@ typedef void *mv_dlvsym_fn(void *handle, const char *name, const char *version);
 extern mv_dlsym_fn *mv_dlsym_real;
 extern mv_dlvsym_fn *mv_dlvsym_real;
 void mv_dlsym_start(void);
+
+#endif

@@ -4,7 +4,8 @@
  * syscall is in assembly (filters_x86_64.S, filters_aarch64.S): its arguments are of any number,
  * and what it does may return twice (vfork), so it is passed on with a jump. A filter that a
  * program installs without libc is not seen. */
-#pragma once
+#ifndef MV_FILTERS_H
+#define MV_FILTERS_H
 
 typedef long mv_syscall_fn(long number, ...);
 
@@ -14,3 +15,5 @@ void mv_filters_start(void);
 
 /* SYS_prctl and SYS_seccomp. */
 long mv_filters_syscall(long number, long a, long b, long c, long d, long e);
+
+#endif

@@ -1,6 +1,7 @@
 /* Heaps: allocators that the program tells of, by memviz.h or by NVTX's memory extension. Their
  * names are kept for the life of the process. */
-#pragma once
+#ifndef MV_HEAPS_H
+#define MV_HEAPS_H
 
 #include "capture/record/recorder.h"
 
@@ -16,3 +17,5 @@ unsigned mv_heaps_named(const char *name);
  */
 void mv_heaps_tell(unsigned heap, mv_heap_action action, const void *address, uint64_t bytes,
                    const void *caller);
+
+#endif

@@ -1,6 +1,7 @@
 /* Texts of NVTX: wide ones are converted to UTF-8, registered ones kept for the life of the
  * process. */
-#pragma once
+#ifndef MV_NVTX_TEXT_H
+#define MV_NVTX_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,3 +27,5 @@ const char *mv_nvtx_keep(mv_nvtx_text text);
 
 /* The text of a handle that mv_nvtx_keep made; NULL for any other pointer. */
 const char *mv_nvtx_kept(const void *handle);
+
+#endif

@@ -13,7 +13,8 @@
  * Answers are cached (resolve_cache.c) and stay right when libraries are unloaded. Nothing here
  * calls dlopen, dlsym or malloc, waits for a lock that is held while constructors run, or changes
  * errno and dlerror. */
-#pragma once
+#ifndef MV_RESOLVE_H
+#define MV_RESOLVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,3 +47,5 @@ void *mv_resolve_at_start(const char *name);
 
 /* Whether `function` is inside a loaded library. */
 bool mv_resolve_is_loaded(const void *function);
+
+#endif

@@ -6,7 +6,8 @@
  * file of theirs. So what the shim does with descriptors is done by a thread with a table of its
  * own, a copy, that lives for these calls alone. Its number is taken from no one, and is free for
  * all others. */
-#pragma once
+#ifndef MV_APART_H
+#define MV_APART_H
 
 #include <stdbool.h>
 
@@ -25,3 +26,5 @@ void mv_apart_or_here(mv_apart_fn *act, void *with);
 /* For `act`: opens a file that it has to close. Returns the number, or minus an errno number. In a
  * table of its own there is always one. */
 int mv_apart_open(const char *path, int flags, bool is_apart);
+
+#endif

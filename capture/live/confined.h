@@ -4,7 +4,8 @@
  * and the part of the file that it has, and stops when they are used up.
  *
  * Children inherit filters, and this state with them. */
-#pragma once
+#ifndef MV_CONFINED_H
+#define MV_CONFINED_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,3 +38,5 @@ void *mv_confined_pages(size_t bytes);
 
 /* The kernel's id of this thread, without asking the kernel. */
 uint32_t mv_confined_thread(void);
+
+#endif

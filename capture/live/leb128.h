@@ -1,6 +1,7 @@
 /* Numbers of a live file: LEB128, seven bits a byte, the lowest first. The caller must have
  * MV_LEB128_BYTES of space for each. */
-#pragma once
+#ifndef MV_LEB128_H
+#define MV_LEB128_H
 
 #include <stdint.h>
 
@@ -21,3 +22,5 @@ static inline uint64_t mv_leb128_zigzag(int64_t value)
 {
     return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
 }
+
+#endif

@@ -4,7 +4,8 @@
  *     at = mv_live_chunk_room(chunk, most);      NULL: begin another
  *     at = mv_leb128_put(at, ...);
  *     mv_live_chunk_commit(chunk, at);           from here on the record survives a kill */
-#pragma once
+#ifndef MV_LIVE_CHUNK_H
+#define MV_LIVE_CHUNK_H
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -53,3 +54,5 @@ static inline void mv_live_chunk_commit(mv_live_chunk *chunk, const uint8_t *end
     atomic_store_explicit((_Atomic uint64_t *)&chunk->head->committed, chunk->used,
                           memory_order_release);
 }
+
+#endif

@@ -18,7 +18,8 @@
  * All system calls that open, write or reserve are raw ones: libc's are cancellation points, and
  * its fallocate may silently write. Errors are returned as errno numbers; errno itself changes. All
  * signals must be blocked, but for mv_live_file_give and _forget. */
-#pragma once
+#ifndef MV_LIVE_FILE_H
+#define MV_LIVE_FILE_H
 
 #include "capture/live/confined.h"
 
@@ -63,3 +64,5 @@ void mv_live_file_give(void *memory, uint64_t bytes);
 
 /* Forgets the file: no more is taken. The memory of chunks stays valid. */
 void mv_live_file_forget(mv_live_file *file);
+
+#endif

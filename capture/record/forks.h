@@ -13,7 +13,8 @@
  * that is made in another way (raw clone, _Fork) has no such guarantee, and can ask (below). Every
  * wait has a limit: a thread that has waited too long continues, and the child can ask whether the
  * wait was given up. */
-#pragma once
+#ifndef MV_FORKS_H
+#define MV_FORKS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -69,3 +70,5 @@ bool mv_forks_is_inside(mv_section section);
  *   whole: no thread was between c10's question and its report */
 bool mv_forks_was_alone(void);
 bool mv_forks_was_whole(void);
+
+#endif

@@ -4,7 +4,8 @@
  * half of the key is stored last. A table that is half full is copied into one of twice the size;
  * the old one stays for readers that are still in it, so all tables together take twice the memory
  * of the newest. */
-#pragma once
+#ifndef MV_ID_TABLE_H
+#define MV_ID_TABLE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -49,3 +50,5 @@ bool mv_id_add(mv_id_table *table, mv_id_key key, uint32_t id);
 
 /* Releases all memory: for a forked child, which has no other readers. */
 void mv_id_table_clear(mv_id_table *table);
+
+#endif

@@ -4,7 +4,8 @@
  * A thread that adds holds one lock, from mv_names_lock to mv_names_unlock; existing names are
  * found without it. A record is committed before any thread can get its id, so after a kill no
  * event refers to a name that is missing. Functions return MV_NO_ID when there is no space left. */
-#pragma once
+#ifndef MV_NAMES_H
+#define MV_NAMES_H
 
 #include <stddef.h>
 
@@ -51,3 +52,5 @@ void mv_names_forked(void);
 
 /* In a child with a file of its own: forgets all names and the parent's chunk. */
 void mv_names_forget(void);
+
+#endif

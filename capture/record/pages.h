@@ -1,6 +1,7 @@
 /* Memory directly from the system: the heap cannot be used, since the hook may run inside malloc.
  */
-#pragma once
+#ifndef MV_PAGES_H
+#define MV_PAGES_H
 
 #include "capture/live/confined.h"
 
@@ -24,3 +25,5 @@ static inline void mv_pages_give(void *memory, size_t bytes)
     if (!mv_is_confined())
         munmap(memory, bytes);
 }
+
+#endif

@@ -14,7 +14,8 @@
  * state of the recording and all locks are in a page that the kernel wipes in a child. An armed
  * thread has a copy of that page's epoch, so that one comparison at each event shows whether
  * anything has changed. */
-#pragma once
+#ifndef MV_PROCESS_H
+#define MV_PROCESS_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -121,3 +122,5 @@ void mv_process_lose(mv_lost_kind what);
 
 /* CLOCK_MONOTONIC in microseconds. */
 uint64_t mv_process_now_us(void);
+
+#endif

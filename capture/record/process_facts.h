@@ -1,5 +1,6 @@
 /* The FACTS chunk: facts about the process, as texts. */
-#pragma once
+#ifndef MV_PROCESS_FACTS_H
+#define MV_PROCESS_FACTS_H
 
 #include "capture/live/live_chunk.h"
 
@@ -28,3 +29,5 @@ void mv_facts_forget(void);
 /* The rank of this process, from the variables that launchers of ranks set; NULL when none is set.
  */
 const char *mv_facts_rank(void);
+
+#endif

@@ -10,7 +10,8 @@
  * is asked where there can be no such thread. The wait is under no lock, outside of CUDA, and with
  * all signals blocked; with a launcher that is stopped it ends after a second, at the end after
  * ten. */
-#pragma once
+#ifndef MV_SAMPLER_H
+#define MV_SAMPLER_H
 
 #include "capture/record/recorder.h"
 
@@ -22,3 +23,5 @@ void mv_sampler_before_end(void);
 
 /* Tells the launcher why there is no recording: for a process that could not map its page. */
 void mv_sampler_tell(int error);
+
+#endif

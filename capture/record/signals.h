@@ -1,6 +1,7 @@
 /* Signals, blocked while the shim holds a lock: a handler that jumps away or forks there, or a
  * pthread_cancel, would leave it locked for ever. */
-#pragma once
+#ifndef MV_SIGNALS_H
+#define MV_SIGNALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,3 +18,5 @@ mv_signals mv_signals_block(void);
 
 /* Handlers may run here, and may not return. */
 void mv_signals_restore(mv_signals signals);
+
+#endif

@@ -3,7 +3,8 @@
  * Collecting is cheap and happens at each event: it only reads memory. The result is hashed (XXH3,
  * 128 bits), and a stack that was seen before costs only this and one look-up (stack_table.c). The
  * first event with a stack writes it out, frame by frame, as NAMES records. */
-#pragma once
+#ifndef MV_STACK_H
+#define MV_STACK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,3 +88,5 @@ const mv_module *mv_module_at(uint64_t address);
 
 /* python_frames.c: the module that the interpreter is in, likewise. */
 const mv_module *mv_python_module(void);
+
+#endif

@@ -7,7 +7,8 @@
  *                thread's name
  *     native     native frames
  *     all        native frames up to the interpreter, then Python frames */
-#pragma once
+#ifndef MV_STACK_TABLE_H
+#define MV_STACK_TABLE_H
 
 #include "capture/record/thread_state.h"
 
@@ -20,3 +21,5 @@ void mv_stack_table_start(void);
 
 /* In a forked child: forgets all ids of stacks. */
 void mv_stack_table_forget(void);
+
+#endif

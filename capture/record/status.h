@@ -1,5 +1,6 @@
 /* Tells the launcher what became of this process's recording (capture/wire_status.h). */
-#pragma once
+#ifndef MV_STATUS_H
+#define MV_STATUS_H
 
 #include <stdbool.h>
 
@@ -11,3 +12,5 @@ void mv_status_begin(const char *where, bool is_filtered);
 /* The first event has come: 0 when the recording was begun, else an errno number or
  * MV_STATUS_FILTERED. */
 void mv_status_opened(int error);
+
+#endif

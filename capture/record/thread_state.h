@@ -3,7 +3,8 @@
  * Thread-local storage holds only three words, and one more in forks.c: it is taken from the stack
  * of every thread of the program, and programs make threads with small stacks. The rest is a block
  * of memory from the system, allocated at the thread's first event. */
-#pragma once
+#ifndef MV_THREAD_STATE_H
+#define MV_THREAD_STATE_H
 
 #include "capture/live/live_chunk.h"
 #include "capture/record/recorder.h"
@@ -62,3 +63,5 @@ void mv_thread_forked(void);
 
 /* The destructor for pthread_key_create: the thread with `block` ends. */
 void mv_thread_end(void *block);
+
+#endif

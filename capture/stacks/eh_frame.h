@@ -7,7 +7,8 @@
  *
  * Allocates nothing, locks only the loader's list of files, and reads only memory that is mapped as
  * part of a loaded file. */
-#pragma once
+#ifndef MV_EH_FRAME_H
+#define MV_EH_FRAME_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,3 +40,5 @@ typedef struct {
 /* The rule at an instruction. For a return address pass the address - 1, because the call may be
  * the function's last instruction; for an interrupted instruction pass its own address. */
 mv_frame_rule mv_eh_frame_rule(uint64_t pc);
+
+#endif

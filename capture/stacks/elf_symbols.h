@@ -4,7 +4,8 @@
  *
  * The shim's own dlsym finds the real one with mv_elf_function, which therefore calls no other
  * function: a sanitizer has its own strcmp, and looks the real one up with dlsym. */
-#pragma once
+#ifndef MV_ELF_SYMBOLS_H
+#define MV_ELF_SYMBOLS_H
 
 #include <link.h>
 #include <stdbool.h>
@@ -33,3 +34,5 @@ bool mv_elf_is(const struct link_map *file, const char *name);
 
 /* The `at`-th library that `file` needs; NULL after the last. */
 const char *mv_elf_needed(const struct link_map *file, unsigned at);
+
+#endif

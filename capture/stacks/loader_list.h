@@ -5,7 +5,8 @@
  * wait until they are done (forks.h). A child may also inherit the lock from one of the program's
  * own threads (in dlopen, say). Such a child never takes the lock, and reads the list without it:
  * the list cannot change any more, because changing it takes the same lock. */
-#pragma once
+#ifndef MV_LOADER_LIST_H
+#define MV_LOADER_LIST_H
 
 #include <link.h>
 #include <stdbool.h>
@@ -24,3 +25,5 @@ bool mv_loader_loads(uint64_t *count);
 /* Whether the file's memory is still mapped. In a child that was forked in the middle of a dlclose,
  * a file in the list may be unmapped; elsewhere it is always true, and calls nothing. */
 bool mv_loader_has(const struct link_map *file);
+
+#endif

@@ -1,6 +1,7 @@
 /* The walk of mv_python_walk (stack.h), for a given interpreter and thread state, so that tests
  * can run it on layouts other than the process's own. */
-#pragma once
+#ifndef MV_PYTHON_FRAMES_H
+#define MV_PYTHON_FRAMES_H
 
 #include "capture/record/stack.h"
 #include "capture/stacks/python_interp.h"
@@ -20,3 +21,5 @@ mv_python_outcome mv_python_walk_state(const mv_python_interp *python, uint64_t 
 
 bool mv_python_describe_with(const mv_python_interp *python, const mv_python_frame *frame,
                              mv_python_code *out);
+
+#endif

@@ -2,7 +2,8 @@
  *
  * Once found it is kept. If it does not look as expected, Python stacks are switched off for good,
  * with a reason. */
-#pragma once
+#ifndef MV_PYTHON_INTERP_H
+#define MV_PYTHON_INTERP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,3 +32,5 @@ const mv_python_interp *mv_python_interp_seen(void);
 
 /* Why there are no Python stacks, or NULL. */
 const char *mv_python_interp_why(void);
+
+#endif

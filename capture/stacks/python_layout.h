@@ -7,7 +7,8 @@
  * For 64-bit builds on Linux. 3.8 to 3.12 are rows of a table (python_layout.c names the source of
  * each field). 3.13 and later publish their offsets in _PyRuntime (_Py_DebugOffsets), and the table
  * says where each one is in that struct. */
-#pragma once
+#ifndef MV_PYTHON_LAYOUT_H
+#define MV_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,3 +82,5 @@ static inline uint32_t mv_python_type_basic(const mv_python_layout *l)
 {
     return l->header + 16; /* tp_basicsize, after ob_size and tp_name */
 }
+
+#endif

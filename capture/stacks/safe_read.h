@@ -1,9 +1,12 @@
 /* Reads memory of this process that may not be mapped: false instead of a crash. It costs two
  * system calls, so use it rarely. Sets errno. */
-#pragma once
+#ifndef MV_SAFE_READ_H
+#define MV_SAFE_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 bool mv_peek(uint64_t address, void *out, size_t bytes);
+
+#endif

@@ -9,7 +9,8 @@
  * list, because libraries make calls outside our control: other calls are allowed. A refused call
  * returns EACCES or EPERM. If the kernel has neither, or a supervisor refuses them, nothing is
  * confined. */
-#pragma once
+#ifndef MV_CONFINE_H
+#define MV_CONFINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,3 +37,5 @@ void mv_confine_allow_nameless(mv_confinement *c, const char *folder);
 
 /* For this thread and threads that it starts later; it cannot be undone. Releases `c`. */
 void mv_confine(mv_confinement *c);
+
+#endif

@@ -1,5 +1,6 @@
 /* The rights that a command keeps once its files are known. */
-#pragma once
+#ifndef MV_CONFINE_PLACES_H
+#define MV_CONFINE_PLACES_H
 
 #include "cli/commands.h"
 
@@ -7,3 +8,5 @@
  * outputs. Not `run`, which starts programs, and not a window, whose drivers need arbitrary calls.
  * MEMVIZ_CONFINE=off disables confinement. */
 mv_confine_fn mv_confine_command;
+
+#endif

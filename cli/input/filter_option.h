@@ -1,5 +1,6 @@
 /* The expression of --filter. */
-#pragma once
+#ifndef MV_FILTER_OPTION_H
+#define MV_FILTER_OPTION_H
 
 #include "analyze/filter/filter.h"
 #include "cli/commands.h"
@@ -7,3 +8,5 @@
 /* Reads it; without --filter the filter has no terms. If the expression is wrong, prints a message
  * and returns false: wrong usage. */
 bool mv_filter_option_read(mv_cli *cli, mv_filter *out);
+
+#endif

@@ -1,5 +1,6 @@
 /* Folders on the command line: replaced by the snapshots in them. */
-#pragma once
+#ifndef MV_FOLDER_FILES_H
+#define MV_FOLDER_FILES_H
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -16,3 +17,5 @@ bool mv_is_snapshot_file(mv_budget *budget, const char *path, bool or_summary);
  * runs out. */
 mv_code mv_folder_files(mv_arena *arena, char **paths, int paths_count, bool or_summary,
                         char ***out, int *count, mv_err *err);
+
+#endif

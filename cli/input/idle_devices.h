@@ -2,7 +2,8 @@
  *
  * Text reports show only the devices in use, and say at their end how many others are idle. If all
  * are idle, they show the first one. JSON has every device. */
-#pragma once
+#ifndef MV_IDLE_DEVICES_H
+#define MV_IDLE_DEVICES_H
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
@@ -22,3 +23,5 @@ void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint
  * number of idle ones. */
 void mv_devices_put(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
                     void (*put)(const void *all, uint32_t device), const void *all);
+
+#endif

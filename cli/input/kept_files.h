@@ -3,7 +3,8 @@
  *
  * A file that has changed since is read anew. Traces are read-only; a command that takes another
  * level of one makes it from a copy of the struct (mv_level_take). */
-#pragma once
+#ifndef MV_KEPT_FILES_H
+#define MV_KEPT_FILES_H
 
 #include <sys/stat.h>
 
@@ -30,3 +31,5 @@ mv_code mv_kept_files_read(mv_kept_files *kept, const char *path, uint64_t limit
                            const mv_read_opts *opts, mv_trace *out, mv_err *err);
 
 void mv_kept_files_release(mv_kept_files *kept);
+
+#endif

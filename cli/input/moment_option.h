@@ -1,5 +1,6 @@
 /* The moment named by --at: found, printed, as fields of a report. */
-#pragma once
+#ifndef MV_MOMENT_OPTION_H
+#define MV_MOMENT_OPTION_H
 
 #include "analyze/totals/moment.h"
 #include "cli/report/table.h"
@@ -36,3 +37,5 @@ const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_mo
     MEMBER(object "requested", (moment)->bytes.requested)      \
     MEMBER(object "reserved", (moment)->bytes.reserved)        \
     MEMBER(object "active", (moment)->bytes.active)
+
+#endif

@@ -1,5 +1,6 @@
 /* An output that is also an input is rejected before anything is read or written. */
-#pragma once
+#ifndef MV_OVERWRITE_H
+#define MV_OVERWRITE_H
 
 #include "cli/commands.h"
 
@@ -9,3 +10,5 @@ bool mv_overwrite_is_asked(const mv_command *command, const mv_options *options)
 
 /* Checks an output whose name the command itself chose. */
 bool mv_overwrite_by(const mv_cli *cli, const char *output);
+
+#endif

@@ -1,5 +1,6 @@
 /* The files of `ranks` and `summarize`, read in parallel into summaries. */
-#pragma once
+#ifndef MV_RANK_FILES_H
+#define MV_RANK_FILES_H
 
 #include "analyze/ranks/summary.h"
 #include "cli/commands.h"
@@ -30,3 +31,5 @@ typedef struct {
  * called in any case. */
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out);
 void mv_rank_files_release(mv_rank_files *files);
+
+#endif

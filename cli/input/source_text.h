@@ -2,7 +2,8 @@
  *
  * A path from a snapshot is only ever read as a regular file of limited size, and cannot lead out
  * of the folder that --source names. */
-#pragma once
+#ifndef MV_SOURCE_TEXT_H
+#define MV_SOURCE_TEXT_H
 
 #include "parse/model/trace.h"
 
@@ -36,3 +37,5 @@ bool mv_source_text_differs(mv_source_text *source, const mv_trace *trace, mv_fr
 /* As above, but only once for each file: false if the user was already warned. */
 bool mv_source_text_report(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
                            char *why, size_t size);
+
+#endif

@@ -1,5 +1,6 @@
 /* The part of a trace selected by --from and --to. */
-#pragma once
+#ifndef MV_WINDOW_H
+#define MV_WINDOW_H
 
 #include "analyze/lives/position.h"
 #include "cli/commands.h"
@@ -12,3 +13,5 @@ bool mv_window_find(const mv_cli *cli, const mv_trace *trace, uint32_t device, m
 /* The same in another file than the first, which messages name. */
 bool mv_window_find_in(const mv_cli *cli, const char *file, const mv_trace *trace, uint32_t device,
                        mv_window *window);
+
+#endif

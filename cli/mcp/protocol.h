@@ -5,7 +5,8 @@
  *
  * Bytes come in and go out; the caller provides the function that runs tools, so tests can feed
  * arbitrary bytes (tests/mcp/test_mcp.c). docs/mcp.md describes the answers. */
-#pragma once
+#ifndef MV_MCP_PROTOCOL_H
+#define MV_MCP_PROTOCOL_H
 
 #include "base/arena.h"
 #include "cli/report/out.h"
@@ -37,3 +38,5 @@ void mv_mcp_answer(mv_mcp *mcp, mv_span line, mv_out *out);
 
 /* The answer to a line that is too long to be read. */
 void mv_mcp_refuse_long(mv_out *out);
+
+#endif

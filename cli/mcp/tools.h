@@ -1,7 +1,8 @@
 /* The tools of the server: commands of the program, with their options as arguments. Their
  * arguments come from the tables of commands and options, so a new option becomes an argument
  * automatically. */
-#pragma once
+#ifndef MV_MCP_TOOLS_H
+#define MV_MCP_TOOLS_H
 
 #include "cli/mcp/protocol.h"
 
@@ -39,3 +40,5 @@ mv_code mv_mcp_call(mv_mcp *mcp, mv_arena *arena, const mv_mcp_tool *tool,
 
 /* As the result of tools/call. */
 void mv_mcp_put_result(mv_out *out, const mv_mcp_result *result);
+
+#endif

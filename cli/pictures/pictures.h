@@ -8,7 +8,8 @@
  *
  * To add a picture: its name in mv_picture_view (cli/options.h), a row in pictures.c, and a
  * painter, a function that makes the scene of one device. To add a format: a row in formats.c. */
-#pragma once
+#ifndef MV_PICTURES_H
+#define MV_PICTURES_H
 
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame.h"
@@ -137,3 +138,5 @@ mv_code mv_page_put(mv_cli *cli, const mv_trace *trace, mv_viewer_page_opts *pag
  *     main.py:9 <module>;main.py:4 step;linear.py:134 forward 4096 */
 mv_code mv_folded_add(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                       mv_err *err);
+
+#endif

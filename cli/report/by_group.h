@@ -1,6 +1,7 @@
 /* --by: memory of a device, grouped by facts in the file about allocations other than their
  * stack. */
-#pragma once
+#ifndef MV_BY_GROUP_H
+#define MV_BY_GROUP_H
 
 #include "analyze/peak/grouping.h"
 #include "cli/report/table.h"
@@ -21,3 +22,5 @@ mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, co
 
 /* A row for each group, of the mv_grouped that the table's function gets, the largest first. */
 extern const mv_table mv_group_table;
+
+#endif

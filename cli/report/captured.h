@@ -1,5 +1,6 @@
 /* Data in a captured file about its process, and about losses of the capture: a part of `info`. */
-#pragma once
+#ifndef MV_CAPTURED_H
+#define MV_CAPTURED_H
 
 #include "analyze/levels/heap_blocks.h"
 #include "cli/report/table.h"
@@ -63,3 +64,5 @@ extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_capt
     LIST(object "facts", &mv_captured_fact_table, mv_value_rows(c))
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
+
+#endif

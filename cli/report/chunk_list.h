@@ -1,5 +1,6 @@
 /* The chunks of a memviz container in file order, for debugging files. */
-#pragma once
+#ifndef MV_CHUNK_LIST_H
+#define MV_CHUNK_LIST_H
 
 #include "cli/commands.h"
 
@@ -7,3 +8,5 @@
  * footer. Does not use the index. Each line shows whether the hash matches; damage is reported and
  * does not fail the command. Returns the exit status. */
 int mv_chunks_list(mv_cli *cli);
+
+#endif

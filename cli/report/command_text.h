@@ -1,5 +1,6 @@
 /* Command lines that a report names, for people and scripts to run. */
-#pragma once
+#ifndef MV_COMMAND_TEXT_H
+#define MV_COMMAND_TEXT_H
 
 #include "base/arena.h"
 
@@ -7,3 +8,5 @@
  * "--device 1"; `command` "" is the first look at a file. NULL if memory runs out. */
 const char *mv_command_text(mv_arena *arena, const char *command, const char *options,
                             const char *path);
+
+#endif

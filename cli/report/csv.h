@@ -2,7 +2,8 @@
  *
  * Text from a file is safe for a terminal, as from mv_out_clean; a text that a spreadsheet would
  * read as a formula is preceded by an apostrophe (docs/export.md). */
-#pragma once
+#ifndef MV_CSV_H
+#define MV_CSV_H
 
 #include "cli/report/out.h"
 
@@ -16,3 +17,5 @@ void mv_csv_close(mv_out *out);
 
 /* Ends a row. */
 void mv_csv_put_end(mv_out *out);
+
+#endif

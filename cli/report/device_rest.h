@@ -1,6 +1,7 @@
 /* Device memory in use beyond the sum of a report on --level all: context and code, and unexplained
  * memory (analyze/ledger/device_use.h). */
-#pragma once
+#ifndef MV_DEVICE_REST_H
+#define MV_DEVICE_REST_H
 
 #include "analyze/ledger/device_use.h"
 #include "cli/report/table.h"
@@ -28,3 +29,5 @@ const char *mv_rest_text(mv_cli *cli, const mv_device_rest *rest);
     MEMBER("device_use.held", (rest)->held)                                                     \
     MEMBER("device_use.context_estimate", mv_value_i64((rest)->context))                        \
     MEMBER("device_use.unexplained", mv_value_i64((rest)->unexplained))
+
+#endif

@@ -1,6 +1,7 @@
 /* Doubts about figures computed from the events, in peak, lines and memory: a line of text for each
  * doubt, and three fields of a device. */
-#pragma once
+#ifndef MV_DOUBTS_H
+#define MV_DOUBTS_H
 
 #include "analyze/peak/peak_words.h"
 #include "cli/report/table.h"
@@ -28,3 +29,5 @@ void mv_doubts_put_at(mv_cli *cli, const mv_lives *lives, uint32_t event, uint32
     MEMBER("history", mv_history_name((d)->history)) \
     MEMBER("residual", (d)->residual)                \
     MEMBER("inexact_blocks", (d)->inexact_blocks)
+
+#endif

@@ -32,7 +32,8 @@
  * `key` is the member's name in JSON and the column's name in CSV. Dots make objects: "at.event" is
  * {"at":{"event":...}}; fields of one object follow each other. A report is itself a table, of one
  * row. See docs/reports.md. */
-#pragma once
+#ifndef MV_FIELDS_H
+#define MV_FIELDS_H
 
 #include <stdio.h>
 
@@ -327,3 +328,5 @@ struct mv_table {
 /* Adds a row: the values use the variables that the list of fields names. */
 #define MV_ROWS_ADD(rows, FIELDS) \
     mv_rows_add(rows, (const mv_value[]){FIELDS(MV_VALUE_COLUMN, MV_VALUE_MEMBER, MV_VALUE_LIST)})
+
+#endif

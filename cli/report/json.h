@@ -1,5 +1,6 @@
 /* JSON output: texts, numbers and stacks. */
-#pragma once
+#ifndef MV_JSON_H
+#define MV_JSON_H
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
@@ -15,3 +16,5 @@ int64_t mv_json_line(const mv_trace *trace, mv_frame_id frame);
 
 /* [{"function":...,"file":...,"line":N}, ...], innermost first. */
 void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack);
+
+#endif

@@ -4,10 +4,13 @@
  * and strings are written where they are used. So equal models give equal lines, regardless of the
  * order of tables in the file. The columns and their names are in the model's lists
  * (parse/model/trace.h). */
-#pragma once
+#ifndef MV_MODEL_TEXT_H
+#define MV_MODEL_TEXT_H
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
 
 /* With the calls of events, segments and blocks, or without them. False if memory runs out. */
 bool mv_model_text_write(mv_arena *scratch, const mv_trace *trace, bool with_calls, mv_out *out);
+
+#endif

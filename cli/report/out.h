@@ -5,7 +5,8 @@
  *
  * With a `pager` nothing is written until it is known whether the whole output fits the terminal:
  * if not, it goes to the pager. Quitting the pager early is not a failure. */
-#pragma once
+#ifndef MV_OUT_H
+#define MV_OUT_H
 
 #include <string.h>
 
@@ -83,3 +84,5 @@ void mv_out_clean_text(mv_out *out, const char *text);
 
 /* The same between double quotes, with " and \ escaped: different texts never look alike. */
 void mv_out_quoted(mv_out *out, mv_span text);
+
+#endif

@@ -1,5 +1,6 @@
 /* The pager of a terminal: output longer than its screen goes to less. */
-#pragma once
+#ifndef MV_PAGER_H
+#define MV_PAGER_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,3 +22,5 @@ void mv_pager_take(void);
 /* Waits until the user quits it; returns at once if nothing was written. Its exit status is
  * ignored. Later calls, and calls without a pager, do nothing. */
 void mv_pager_end(mv_pager *pager);
+
+#endif

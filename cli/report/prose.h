@@ -1,5 +1,6 @@
 /* Sentences: wrapped between words at the terminal's width. */
-#pragma once
+#ifndef MV_PROSE_H
+#define MV_PROSE_H
 
 #include "cli/report/out.h"
 
@@ -44,3 +45,5 @@ void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text);
 
 /* The same for a text whose end is its most important part. */
 void mv_prose_put_end(mv_out *out, uint32_t room, const char *text);
+
+#endif

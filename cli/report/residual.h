@@ -1,5 +1,6 @@
 /* The difference between the final heap and the events: reports of live memory print it. */
-#pragma once
+#ifndef MV_RESIDUAL_H
+#define MV_RESIDUAL_H
 
 #include "analyze/lives/lives.h"
 #include "cli/report/table.h"
@@ -14,3 +15,5 @@ mv_code mv_residual_find(mv_cli *cli, const mv_lives *lives, mv_residual *out, m
 
 /* The line, indented; nothing if they agree. */
 void mv_residual_put(mv_cli *cli, const mv_residual *residual);
+
+#endif

@@ -1,5 +1,6 @@
 /* The number of shown rows of a list, and a line with the number of hidden rows. */
-#pragma once
+#ifndef MV_ROWS_H
+#define MV_ROWS_H
 
 #include "cli/commands.h"
 
@@ -9,3 +10,5 @@ uint64_t mv_rows_wanted(const mv_cli *cli, uint64_t text_rows, uint32_t lists, u
 
 /* " 12 more; --limit 0 shows all", if the list is longer than the limit. */
 void mv_rows_put_hidden(mv_out *out, uint64_t rows, uint64_t limit);
+
+#endif

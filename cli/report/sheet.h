@@ -1,5 +1,6 @@
 /* Sheets: text tables. Cells are collected, then printed in columns as wide as their contents. */
-#pragma once
+#ifndef MV_SHEET_H
+#define MV_SHEET_H
 
 #include "base/arena.h"
 #include "cli/report/out.h"
@@ -47,3 +48,5 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value);
  * the name and a last text column are wide enough, then these are cut, then other columns are
  * dropped. If memory ran out, only marks `out`. */
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
+
+#endif

@@ -1,5 +1,6 @@
 /* Stacks as lines of text, innermost frame first. */
-#pragma once
+#ifndef MV_STACK_TEXT_H
+#define MV_STACK_TEXT_H
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
@@ -21,3 +22,5 @@ void mv_stack_put_more(mv_out *out, uint32_t frames, uint32_t indent);
  * there follows: "train.py:96 main > resnet.py:97 forward". Returns `out`. */
 const char *mv_stack_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                            char *out, uint32_t size);
+
+#endif

@@ -7,7 +7,8 @@
  *     ...
  *     mv_table_print(cli, &site_table, &found, device, "\n");      text: a table where it belongs
  */
-#pragma once
+#ifndef MV_TABLE_H
+#define MV_TABLE_H
 
 #include "cli/commands.h"
 #include "cli/report/fields.h"
@@ -63,3 +64,5 @@ void mv_rows_head(mv_rows *rows, const char *key, const char *heading);
 
 /* For mv_table.json: the output. */
 mv_out *mv_rows_out(mv_rows *rows);
+
+#endif

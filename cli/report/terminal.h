@@ -1,5 +1,6 @@
 /* The terminal for results. */
-#pragma once
+#ifndef MV_TERMINAL_H
+#define MV_TERMINAL_H
 
 #include <stdint.h>
 
@@ -9,3 +10,5 @@ typedef struct {
 
 /* The size in COLUMNS and LINES; else the terminal's size, if standard output is one. */
 mv_terminal mv_terminal_find(void);
+
+#endif

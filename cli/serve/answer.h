@@ -1,5 +1,6 @@
 /* From a request to an answer, without a socket. */
-#pragma once
+#ifndef MV_SERVE_ANSWER_H
+#define MV_SERVE_ANSWER_H
 
 #include "cli/report/out.h"
 #include "cli/serve/request.h"
@@ -38,3 +39,5 @@ void mv_serve_answer_make(mv_serve_site *site, const mv_serve_request *request,
 
 /* Alternating names and values, then NULL: the headers of every answer. */
 extern const char *const mv_serve_headers[];
+
+#endif

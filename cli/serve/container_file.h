@@ -1,6 +1,7 @@
 /* A snapshot of any format as a container file, which `serve` sends: a pickle of 148 MB becomes 2
  * MB. Nothing is written to disk: the file is in memory (memfd_create). */
-#pragma once
+#ifndef MV_CONTAINER_FILE_H
+#define MV_CONTAINER_FILE_H
 
 #include "parse/readers.h"
 
@@ -14,3 +15,5 @@ typedef struct {
  * to it afterwards. */
 mv_code mv_container_file_make(mv_budget *budget, const char *path, mv_progress_fn *progress,
                                void *user, mv_container_file *out, mv_err *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* The owner of the other end of a connection on this machine. */
-#pragma once
+#ifndef MV_PEER_H
+#define MV_PEER_H
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -35,3 +36,5 @@ bool mv_peer_find(FILE *table, uint16_t from, uint16_t to, uint32_t *owner);
  * root's. A connection that has already ended is refused too. A server run by root, as in a
  * container, serves all; so does one that cannot find owners. */
 bool mv_peer_is_foreign(mv_peers *peers, const struct sockaddr_in *from);
+
+#endif

@@ -7,7 +7,8 @@
  *
  * ID is the number of a listed file, VERSION its state in the list: no path is taken from a
  * request. Paths are not unescaped: each has one form. */
-#pragma once
+#ifndef MV_SERVE_REQUEST_H
+#define MV_SERVE_REQUEST_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,3 +53,5 @@ typedef struct {
 
 /* One range, of bytes. Several ranges, or an invalid range, mean all bytes (RFC 9110, 14.2). */
 mv_byte_range mv_byte_range_read(const char *header, uint64_t length);
+
+#endif

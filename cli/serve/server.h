@@ -1,6 +1,7 @@
 /* The server: HTTP on 127.0.0.1 by libmicrohttpd, which is loaded when it starts, like SDL
  * (view/sdl/sdl_api.h): no other command loads it. */
-#pragma once
+#ifndef MV_SERVER_H
+#define MV_SERVER_H
 
 #include "cli/serve/answer.h"
 
@@ -15,3 +16,5 @@ mv_code mv_server_start(mv_server *server, mv_serve_site *site, mv_err *err);
 
 /* Running transfers are cut off. Safe with NULL. */
 void mv_server_stop(mv_server *server);
+
+#endif

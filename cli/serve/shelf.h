@@ -4,7 +4,8 @@
  * within a bound; the least recently requested containers are evicted first.
  *
  * Apart from that thread, only one thread at a time may use the shelf. */
-#pragma once
+#ifndef MV_SHELF_H
+#define MV_SHELF_H
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -61,3 +62,5 @@ void mv_shelf_container(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf
 
 /* The original file. */
 void mv_shelf_original(mv_shelf *shelf, uint32_t id, uint64_t version, mv_shelf_answer *out);
+
+#endif

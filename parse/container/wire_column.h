@@ -1,7 +1,8 @@
 /* One column of integers to and from the numbers that the container stores: as few bytes each as
  * the chunk's range of values allows (capture/wire.h: mv_wire_column). Both directions run at the
  * speed of memory; what repeats is left to zstd. */
-#pragma once
+#ifndef MV_WIRE_COLUMN_H
+#define MV_WIRE_COLUMN_H
 
 #include <stdbool.h>
 
@@ -36,3 +37,5 @@ bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
  * `work` has room for as many; it is not needed, and may be NULL, unless head->planes is set. */
 void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
                       uint8_t *work, void *out);
+
+#endif

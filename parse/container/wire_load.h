@@ -7,7 +7,8 @@
  *     (read_snapshot.c)   the last checks, and the columns go to the trace
  *
  * Offsets in the file are offsets in the (decompressed) input. */
-#pragma once
+#ifndef MV_WIRE_LOAD_H
+#define MV_WIRE_LOAD_H
 
 #include <zstd.h>
 
@@ -92,3 +93,5 @@ static inline uint8_t *mv_load_value(const mv_load_table *t, uint32_t column, ui
 
     return (uint8_t *)t->columns[column] + (row + c->is_end) * c->size;
 }
+
+#endif

@@ -11,7 +11,8 @@
  * with ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is taken off the lines that
  * follow the first. Sources: c10/cuda/CUDACachingAllocator.cpp, CUDAMallocAsyncAllocator.cpp,
  * c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of PyTorch. */
-#pragma once
+#ifndef MV_ERROR_TEXT_H
+#define MV_ERROR_TEXT_H
 
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
@@ -93,3 +94,5 @@ mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *
 
 /* The same of a text in memory. */
 mv_code mv_error_texts_in(mv_arena *arena, mv_span text, mv_error_texts *out, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* For this folder: one error of a text, without what a terminal, a logger or an author put between
  * its words. */
-#pragma once
+#ifndef MV_ERROR_WINDOW_H
+#define MV_ERROR_WINDOW_H
 
 #include "parse/error_text/error_text.h"
 
@@ -51,3 +52,5 @@ int64_t mv_error_rank(const char *line);
 
 /* The last time of day in a text, with its date if there is one, for comparisons; MV_NO_TIME. */
 int64_t mv_error_time(const char *text, uint64_t length);
+
+#endif

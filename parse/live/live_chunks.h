@@ -1,5 +1,6 @@
 /* The chunks of a live file, and how far each can be read. */
-#pragma once
+#ifndef MV_LIVE_CHUNKS_H
+#define MV_LIVE_CHUNKS_H
 
 #include "parse/model/build.h"
 
@@ -33,3 +34,5 @@ bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
  * second. Names are committed before what uses them, so NAMES are looked at last. False: memory is
  * out. */
 bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chunks *out);
+
+#endif

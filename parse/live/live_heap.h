@@ -2,7 +2,8 @@
  *
  * A holding is something that was allocated and not freed yet: a block, a segment of the allocator,
  * or, of an expandable segment, a range that one call mapped. */
-#pragma once
+#ifndef MV_LIVE_HEAP_H
+#define MV_LIVE_HEAP_H
 
 #include "base/map.h"
 #include "parse/model/build.h"
@@ -51,3 +52,5 @@ typedef struct {
  * no segment gets a made-up one if its list has segments; else it is left out. What contradicts
  * something newer is left out and counted. *out: the rows of b->segments. False: memory is out. */
 bool mv_live_heap_build(mv_arena *scratch, mv_build *b, const mv_live_heap *heap, mv_range *out);
+
+#endif

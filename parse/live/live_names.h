@@ -5,7 +5,8 @@
  *     mv_live_names_stack     the model's stack of an id, made when it is first asked for
  *
  * Ids come from the file. One that is out of range means nothing, and is counted. */
-#pragma once
+#ifndef MV_LIVE_NAMES_H
+#define MV_LIVE_NAMES_H
 
 #include "parse/live/live_chunks.h"
 
@@ -73,3 +74,5 @@ mv_stack_id mv_live_names_stack(mv_live_names *n, uint64_t id_and_1);
 
 /* The text of a string id + 1; empty when there is none. */
 mv_span mv_live_names_text(const mv_live_names *n, uint64_t id_and_1);
+
+#endif

@@ -1,6 +1,7 @@
 /* What threads mark in a live file: ranges that nest within a thread (PUSH, POP), ranges that may
  * end on another (BEGIN, END), and moments. */
-#pragma once
+#ifndef MV_LIVE_RANGES_H
+#define MV_LIVE_RANGES_H
 
 #include "base/map.h"
 #include "parse/live/live_events.h"
@@ -26,3 +27,5 @@ void mv_live_ranges_init(mv_arena *arena, mv_live_ranges *out);
  * counted as loose. `time_us` is on the model's clock. False: memory is out. */
 bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_record *record,
                         int64_t time_us);
+
+#endif

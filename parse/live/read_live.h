@@ -9,7 +9,8 @@
  *     read_live.c   records to rows
  *
  * docs/capture.md, "Reading", says what each record becomes. */
-#pragma once
+#ifndef MV_READ_LIVE_H
+#define MV_READ_LIVE_H
 
 #include "parse/model/build.h"
 #include "parse/readers.h"
@@ -37,3 +38,5 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
 /* What is added to CLOCK_MONOTONIC for the model's times: microseconds between the two clocks when
  * the recording began; 0 when the facts that say so are lost. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace);
+
+#endif

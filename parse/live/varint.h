@@ -1,6 +1,7 @@
 /* The numbers and texts of a live file's records (capture/wire_live.h), read through a cursor that
  * stays failed. */
-#pragma once
+#ifndef MV_VARINT_H
+#define MV_VARINT_H
 
 #include "base/cursor.h"
 
@@ -37,3 +38,5 @@ static inline mv_span mv_take_text(mv_cursor *c)
 
     return data ? (mv_span){data, length} : (mv_span){(const uint8_t *)"", 0};
 }
+
+#endif

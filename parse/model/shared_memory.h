@@ -2,7 +2,8 @@
  * their use, and what CUDA calls free leaves out what the page cache of the host holds and would
  * give back: no one is known to hold what is in use beside the process's own memory. A capture says
  * so in a note. */
-#pragma once
+#ifndef MV_SHARED_MEMORY_H
+#define MV_SHARED_MEMORY_H
 
 #include <string.h>
 
@@ -15,3 +16,5 @@ static inline bool mv_shares_memory(const mv_trace *trace)
 {
     return strcmp(trace->notes[MV_NOTE_FILE_NOTE].first, MV_SHARED_MEMORY_NOTE) == 0;
 }
+
+#endif

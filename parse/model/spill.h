@@ -9,7 +9,8 @@
  * takes at most half of what is free there, and is gone when the arena is released.
  *
  * Where there is no such place, the bytes stay in memory and are counted. It never fails. */
-#pragma once
+#ifndef MV_SPILL_H
+#define MV_SPILL_H
 
 #include "base/arena.h"
 
@@ -28,3 +29,5 @@ void mv_spill_arena(mv_arena *arena, const char *folder, mv_spilled *out);
 /* Drops the pages that were moved: none is resident until it is read again. Only the owner may call
  * this; others may read meanwhile. */
 void mv_spill_forget(const mv_arena *arena);
+
+#endif

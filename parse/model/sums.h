@@ -1,5 +1,6 @@
 /* Whether the sizes in a trace can be added up: every total of every report relies on it. */
-#pragma once
+#ifndef MV_SUMS_H
+#define MV_SUMS_H
 
 #include "base/err.h"
 #include "parse/model/trace.h"
@@ -12,3 +13,5 @@
  * allocations, what is freed, the segments that are given, the segments that are given back, and
  * the segments and the blocks of the final heap. */
 mv_code mv_sums_check(const mv_trace *trace, mv_err *err);
+
+#endif

@@ -1,7 +1,8 @@
 /* The tables and columns of the model as data, made from the lists in parse/model/trace.h. The
  * builder, the container, compact msgpack, `memviz dump`, the exports and the tests go through
  * them, so that none of them spells a column. */
-#pragma once
+#ifndef MV_TABLES_H
+#define MV_TABLES_H
 
 #include "parse/model/trace.h"
 
@@ -110,3 +111,5 @@ bool mv_table_copy(mv_arena *arena, const mv_model_table *table, const void *row
 /* Rows `first` to `first + count - 1` of a table's struct, as another struct: nothing is copied. */
 void mv_table_cut(const mv_model_table *table, const void *rows, uint32_t first, uint32_t count,
                   void *out);
+
+#endif

@@ -1,6 +1,7 @@
 /* What the two msgpack readers share. Each is an instance of msgpack-c's push parser
  * (msgpack/unpack_template.h): callbacks for every value, no object tree, a fixed depth. */
-#pragma once
+#ifndef MV_READ_MSGPACK_H
+#define MV_READ_MSGPACK_H
 
 #include <msgpack/unpack.h>
 #include <msgpack/unpack_define.h>
@@ -40,3 +41,5 @@ mv_code mv_msgpack_plain_read(mv_arena *arena, mv_source *source, const mv_read_
                               mv_trace *out, mv_err *err);
 mv_code mv_msgpack_compact_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                                 mv_trace *out, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* Filling tables from the columns of a compact msgpack file, one number at a time.
  * Columns grow as numbers come: a length in the file is only a claim. */
-#pragma once
+#ifndef MV_READ_MSGPACK_COLUMNS_H
+#define MV_READ_MSGPACK_COLUMNS_H
 
 #include "parse/model/tables.h"
 #include "parse/msgpack/read_msgpack.h"
@@ -97,3 +98,5 @@ static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t
     }
     return -1;
 }
+
+#endif

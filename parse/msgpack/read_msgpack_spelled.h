@@ -4,7 +4,8 @@
  * before. A stack with the bytes of an earlier one is that stack: it is compared instead of parsed.
  * The two stacks before it give a guess which one to compare with; if that fails, a hash of the
  * bytes finds it. */
-#pragma once
+#ifndef MV_READ_MSGPACK_SPELLED_H
+#define MV_READ_MSGPACK_SPELLED_H
 
 #include "base/intern.h"
 #include "parse/model/trace.h"
@@ -38,3 +39,5 @@ const mv_spelling *mv_spelled_find(mv_spelled *s, mv_span rest, uint64_t seen, u
 
 /* Remembers that these bytes are this stack. Does nothing when there is no room. */
 void mv_spelled_learn(mv_spelled *s, mv_span bytes, mv_stack_id stack);
+
+#endif

@@ -1,5 +1,6 @@
 /* The opcodes of pickle, protocols 0 to 5: name and byte. Source: CPython Lib/pickletools.py. */
-#pragma once
+#ifndef MV_OPCODES_H
+#define MV_OPCODES_H
 
 #define MV_OPCODE_LIST(X)     \
     X(MARK, '(')              \
@@ -75,3 +76,5 @@ typedef enum {
 #define MV_OPCODE_ENUM(name, byte) MV_OP_##name = (byte),
     MV_OPCODE_LIST(MV_OPCODE_ENUM)
 } mv_opcode;
+
+#endif

@@ -5,7 +5,8 @@
  *
  * This is the same in 2.1 to 2.14 (_format_viz, torch/cuda/_memory_viz.py). Nothing else of the
  * page is read, so a page that contains the viewer's script itself can be read as well. */
-#pragma once
+#ifndef MV_PAGE_TEXT_H
+#define MV_PAGE_TEXT_H
 
 #include "parse/source/source.h"
 
@@ -30,3 +31,5 @@ mv_code mv_page_open(mv_arena *arena, mv_page_text *text, mv_source *out, mv_err
 
 /* The byte of the page from which byte `offset` of the snapshot comes. */
 uint64_t mv_page_offset(const mv_page_text *text, uint64_t offset);
+
+#endif

@@ -1,7 +1,8 @@
 /* A fast path for what nearly all of a big pickle is: event dicts, in the two forms that PyTorch's
  * writers use. It decodes exactly what the opcodes mean. Whatever it does not expect it leaves,
  * untouched, to the machine of read_pickle.c. */
-#pragma once
+#ifndef MV_PICKLE_EVENT_H
+#define MV_PICKLE_EVENT_H
 
 #include "parse/values/machine.h"
 
@@ -17,3 +18,5 @@ mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch); /* NULL when memory i
  * one decoded; `at` itself when even the first is something else. */
 const uint8_t *mv_pickle_events(mv_machine *m, mv_pickle_memory *memory, const uint8_t *at,
                                 const uint8_t *safe);
+
+#endif

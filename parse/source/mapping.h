@@ -2,7 +2,8 @@
  *
  * Reading a page that is gone raises SIGBUS, which would end the program. Here such pages become
  * zeros, and the mapping remembers it: after reading, ask whether the file was whole. */
-#pragma once
+#ifndef MV_MAPPING_H
+#define MV_MAPPING_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,3 +23,5 @@ bool mv_mapping_is_torn(const mv_mapping *mapping);
 
 /* Safe on a zeroed or closed one. */
 void mv_mapping_close(mv_mapping *mapping);
+
+#endif

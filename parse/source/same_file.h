@@ -1,5 +1,6 @@
 /* Whether two names mean one file: an output must not overwrite an input. */
-#pragma once
+#ifndef MV_SAME_FILE_H
+#define MV_SAME_FILE_H
 
 #include <stdbool.h>
 
@@ -7,3 +8,5 @@
  * standard output as `output`, which may name a descriptor as mv_sink does. Only regular files
  * count: writing to a terminal, a pipe or /dev/null does no harm. */
 bool mv_is_same_file(const char *input, const char *output);
+
+#endif

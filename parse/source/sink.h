@@ -4,7 +4,8 @@
  *
  * A file that is replaced keeps its mode: if no one else may read it, that stays so. If it is
  * another user's, the mode is at most that of a new file. */
-#pragma once
+#ifndef MV_SINK_H
+#define MV_SINK_H
 
 #include <stdio.h>
 
@@ -50,3 +51,5 @@ mv_code mv_sink_commit(mv_sink *sink, mv_err *err);
 
 /* Gives up: removes the temporary. Safe on a zeroed, committed or aborted sink. */
 void mv_sink_abort(mv_sink *sink);
+
+#endif

@@ -9,7 +9,8 @@
  *     ···················|─────────────────────────|··················
  *                        at                       end
  */
-#pragma once
+#ifndef MV_SOURCE_H
+#define MV_SOURCE_H
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -81,3 +82,5 @@ static inline uint64_t mv_source_offset(const mv_source *source)
 const char *mv_source_compression(const mv_source *source); /* "none", "gzip", "zstd" */
 uint64_t mv_source_file_bytes(const mv_source *source);     /* UINT64_MAX on a pipe */
 uint64_t mv_source_file_read(const mv_source *source); /* stored bytes consumed: for progress */
+
+#endif

@@ -1,5 +1,6 @@
 /* Small text files that a user names or a snapshot mentions: rules, sources, sessions. */
-#pragma once
+#ifndef MV_TEXT_FILE_H
+#define MV_TEXT_FILE_H
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -15,3 +16,5 @@ mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_er
 /* Whether a regular file begins with that text, of at most 64 bytes. Nothing else is opened for
  * reading: a pipe keeps its bytes. */
 bool mv_text_file_begins(const char *path, const char *text);
+
+#endif

@@ -1,5 +1,6 @@
 /* Readable names of C++ and Rust symbols, by libiberty's demangler. */
-#pragma once
+#ifndef MV_DEMANGLE_H
+#define MV_DEMANGLE_H
 
 #include "base/arena.h"
 
@@ -11,3 +12,5 @@ const char *mv_demangle(mv_arena *arena, const char *name);
 /* The same into `out`, cut to fit and NUL-terminated; false, and nothing written, when `name` is
  * not mangled. */
 bool mv_demangle_into(const char *name, char *out, size_t size);
+
+#endif

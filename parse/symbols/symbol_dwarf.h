@@ -1,5 +1,6 @@
 /* What DWARF says about addresses: functions, inlined ones too, files and lines. */
-#pragma once
+#ifndef MV_SYMBOL_DWARF_H
+#define MV_SYMBOL_DWARF_H
 
 #include <elfutils/libdw.h>
 
@@ -7,3 +8,5 @@
 
 /* Fills the answers' frames. False when the budget was spent. */
 bool mv_symbol_dwarf_ask(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers);
+
+#endif

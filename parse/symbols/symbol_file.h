@@ -1,6 +1,7 @@
 /* Asks one ELF file and its debugging information about many addresses at once. symbols.c puts the
  * answers together. */
-#pragma once
+#ifndef MV_SYMBOL_FILE_H
+#define MV_SYMBOL_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,3 +31,5 @@ typedef struct {
  * damaged, some stay NULL. MV_NOMEM in `err` when the budget was spent. */
 bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symbol_answers *answers,
                         mv_err *err);
+
+#endif

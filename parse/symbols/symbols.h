@@ -8,7 +8,8 @@
  * or in /usr/lib/debug/.build-id, gives lines and the calls that the compiler inlined; without it
  * the symbol table gives the function. C++ and Rust names are demangled. The network is not used.
  */
-#pragma once
+#ifndef MV_SYMBOLS_H
+#define MV_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,3 +54,5 @@ typedef struct {
 mv_code mv_symbols_resolve(mv_arena *arena, const mv_symbol_module *modules, uint32_t module_count,
                            const mv_symbol_query *queries, uint32_t count, mv_symbols *out,
                            mv_err *err);
+
+#endif

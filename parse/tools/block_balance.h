@@ -16,7 +16,8 @@
  *
  * A block whose bytes are allocated again has ended, whether the log has totals or not. Without
  * totals such a place is counted in `unsure`, since more ends may be missing that do not show. */
-#pragma once
+#ifndef MV_BLOCK_BALANCE_H
+#define MV_BLOCK_BALANCE_H
 
 #include "parse/tools/block_log.h"
 
@@ -63,3 +64,5 @@ typedef struct {
 /* `arena` has all that is returned. Notes go to the builder. False when memory is out. */
 bool mv_block_balance_find(mv_arena *arena, mv_build *build, const mv_block_step *steps,
                            uint32_t count, mv_block_balance *out);
+
+#endif

@@ -19,7 +19,8 @@
  *                       events lead to, or bytes are allocated that are in use. The sums are made
  *                       right, as docs/other-files.md says
  *     block_log.c       the rows of the trace */
-#pragma once
+#ifndef MV_BLOCK_LOG_H
+#define MV_BLOCK_LOG_H
 
 #include "parse/live/live_heap.h"
 
@@ -105,3 +106,5 @@ void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t
 /* Adds a fact. */
 void mv_block_log_fact(mv_build *build, const char *key, const char *value);
 void mv_block_log_number(mv_build *build, const char *key, uint64_t value);
+
+#endif

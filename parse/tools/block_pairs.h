@@ -1,6 +1,7 @@
 /* Which entries of a log of blocks belong together, and what its allocators had in all before each:
  * the first half of a balance (block_balance.h). */
-#pragma once
+#ifndef MV_BLOCK_PAIRS_H
+#define MV_BLOCK_PAIRS_H
 
 #include "base/rankset.h"
 #include "parse/model/sums.h"
@@ -45,3 +46,5 @@ static inline uint64_t mv_block_end(const mv_block *b)
 {
     return b->bytes > UINT64_MAX - b->addr ? UINT64_MAX : b->addr + b->bytes;
 }
+
+#endif

@@ -8,7 +8,8 @@
  *     if (c.overrun) ...                         the message is damaged, or cut
  *
  * Nothing is copied: `bytes` are those of the input. */
-#pragma once
+#ifndef MV_PROTOBUF_H
+#define MV_PROTOBUF_H
 
 #include "parse/live/varint.h"
 
@@ -73,3 +74,5 @@ static inline bool mv_pb_is(mv_span text, const char *word)
 {
     return text.length == strlen(word) && memcmp(text.data, word, text.length) == 0;
 }
+
+#endif

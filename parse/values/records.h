@@ -6,7 +6,8 @@
  *     rows.c         a list of records -> a range of rows
  *     root.c         the outermost dict -> the trace
  */
-#pragma once
+#ifndef MV_RECORDS_H
+#define MV_RECORDS_H
 
 #include "parse/values/machine.h"
 
@@ -103,3 +104,5 @@ bool mv_record_unknown_key(mv_machine *m, const mv_value *key);
  * order. */
 bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
                     mv_range *out);
+
+#endif

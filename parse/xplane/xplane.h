@@ -4,7 +4,8 @@
  *     planes.c       a plane's names of events and statistics
  *     lines.c        a line: its events of memory, with what contains them as stacks; its steps
  *     read_xplane.c  all events of memory, in order, to a trace */
-#pragma once
+#ifndef MV_XPLANE_H
+#define MV_XPLANE_H
 
 #include "base/map.h"
 #include "parse/tools/block_log.h"
@@ -113,3 +114,5 @@ mv_code mv_xline_read(mv_xlines *lines, mv_xplane *plane, mv_span line);
 
 /* Adds a statistic to those of its event. */
 mv_code mv_xstat_read(const mv_xplane *plane, mv_span stat, mv_xstats *out);
+
+#endif

@@ -4,7 +4,8 @@
  *
  * `go N` calls CUDA N times. At the end it says how many calls returned, in all its processes. Run
  * with and without the shim it must print the same, and end in the same way. */
-#pragma once
+#ifndef GUEST_H
+#define GUEST_H
 
 #include <stddef.h>
 
@@ -40,3 +41,5 @@ long guest_number(const char *text);
 
 /* Ends the program with this message and status 9: the test itself cannot do what it should. */
 void guest_cannot(const char *what);
+
+#endif

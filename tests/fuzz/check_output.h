@@ -1,6 +1,7 @@
 /* What must hold for every output of the program, for fuzz targets. Each function stops the process
  * (mvt_stop) when it does not. */
-#pragma once
+#ifndef MV_CHECK_OUTPUT_H
+#define MV_CHECK_OUTPUT_H
 
 #include <cjson/cJSON.h>
 
@@ -28,3 +29,5 @@ void mvt_check_sqlite(mv_span bytes);
 
 /* Lines of frames and a number. */
 void mvt_check_folded(mv_span text);
+
+#endif

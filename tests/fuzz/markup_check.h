@@ -1,5 +1,6 @@
 /* Whether a text is strict markup: for what is written out of files that anyone may have made. */
-#pragma once
+#ifndef MV_MARKUP_CHECK_H
+#define MV_MARKUP_CHECK_H
 
 #include "base/cursor.h"
 
@@ -20,3 +21,5 @@ const char *mvt_markup_wrong(mv_span text, bool is_page, char names[MVT_MARKUP_N
 /* The same for an SVG file of memviz, which may only have the elements and attributes that memviz
  * writes, whose values never come from a file, and no number that is none or beyond a million. */
 const char *mvt_svg_wrong(mv_span text, uint64_t *at);
+
+#endif

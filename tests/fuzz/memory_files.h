@@ -1,6 +1,7 @@
 /* For fuzz targets: the files that the program finds in its folder in memory (in_process.h), and an
  * environment in which it finds no other program, no shim, no window and no cache. */
-#pragma once
+#ifndef MV_MEMORY_FILES_H
+#define MV_MEMORY_FILES_H
 
 #include "base/cursor.h"
 
@@ -16,3 +17,5 @@ void mvt_memory_copy(const char *name, const char *from);
 /* Removes every file of the folder that was not put there by the two functions above, and puts
  * those back that have changed. Returns how many were not as they should be. */
 unsigned mvt_memory_tidy(void);
+
+#endif

@@ -6,7 +6,8 @@
  * changes the `size` bytes at `data`, which have `room` bytes, and gives the new size, at most
  * `room`; 0 when the bytes are not of the format, or no change fits: then they are unchanged. The
  * same bytes, room and seed give the same result. */
-#pragma once
+#ifndef MV_MUTATE_H
+#define MV_MUTATE_H
 
 #include "base/cursor.h"
 
@@ -26,3 +27,5 @@ extern const mvt_format mvt_format_live;
 /* Whatever the first bytes say. Bytes after the end of a pickle or a msgpack value stay where they
  * are, or are changed as bytes: targets have their own parameters there. */
 extern const mvt_format mvt_format_any;
+
+#endif

@@ -5,7 +5,8 @@
  *
  *     pickle     ]  (  K 1  X "a"  e        msgpack    [  1  "a"  (end)
  *     items            ---  -----                         -  ---                       */
-#pragma once
+#ifndef MV_MUTATE_FORM_H
+#define MV_MUTATE_FORM_H
 
 #include "base/grow.h"
 #include "tests/fuzz/mutate.h"
@@ -91,3 +92,5 @@ typedef struct {
 void mvt_put(mvt_out *out, const void *bytes, size_t length);
 void mvt_put_u8(mvt_out *out, uint8_t byte);
 void mvt_put_number(mvt_out *out, uint64_t number, unsigned bytes); /* lowest byte first */
+
+#endif

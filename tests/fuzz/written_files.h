@@ -1,7 +1,8 @@
 /* For fuzz targets: what every scene and every file must be that memviz draws, whatever it was made
  * from. The linker gives mv_svg_write and mv_scene_write_png of this file in place of the back ends
  * (-Wl,--wrap), which draw afterwards. */
-#pragma once
+#ifndef MV_WRITTEN_FILES_H
+#define MV_WRITTEN_FILES_H
 
 #include "viz/scene/scene.h"
 
@@ -23,3 +24,5 @@ void mvt_check_written(const char *name, bool is_wanted);
 
 /* For a finding: says what is wrong, and of what, and aborts. */
 _Noreturn void mvt_finding(const char *what, const char *of);
+
+#endif

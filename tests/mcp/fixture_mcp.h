@@ -1,5 +1,6 @@
 /* `memviz mcp` for tests: lines of requests in, JSON of answers out. */
-#pragma once
+#ifndef MV_FIXTURE_MCP_H
+#define MV_FIXTURE_MCP_H
 
 #include "tests/fixture/fixture_json.h"
 
@@ -15,3 +16,5 @@ const char *mvt_mcp_text(const cJSON *answer, bool *is_error);
 
 /* The request that calls a tool, a line; `arguments` is JSON. */
 const char *mvt_mcp_call(const char *tool, const char *arguments);
+
+#endif

@@ -1,5 +1,6 @@
 /* Traces in which every string is hostile. */
-#pragma once
+#ifndef MV_FIXTURE_POISON_H
+#define MV_FIXTURE_POISON_H
 
 #include "base/cursor.h"
 #include "parse/model/trace.h"
@@ -8,3 +9,5 @@
  * of facts and settings stay: changed, a report would say nothing about the values. */
 void mvt_poison(mv_arena *arena, mv_trace *t, const mv_span *harms, uint32_t count,
                 bool all_strings);
+
+#endif

@@ -36,7 +36,8 @@
  *
  * System calls are met by seccomp: those inside of libc, too. Standard error never fails, so that
  * there is a line to look at. */
-#pragma once
+#ifndef MV_FAILING_H
+#define MV_FAILING_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -69,3 +70,5 @@ bool fault_is_due(void);
 /* Meets the system calls of the group from now on, in this process and those that it starts. False
  * where that is not possible. */
 bool fault_meet_calls(void);
+
+#endif

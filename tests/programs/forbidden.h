@@ -1,5 +1,6 @@
 /* What a confined reader must not be able to do (cli/confine/confine.h), each tried for real. */
-#pragma once
+#ifndef MVT_FORBIDDEN_H
+#define MVT_FORBIDDEN_H
 
 typedef struct {
     const char *name;
@@ -15,3 +16,5 @@ void mvt_forbidden_in(const char *folder);
 /* Whether this machine's kernel has what refuses it. */
 int mvt_has_landlock(void);
 int mvt_has_filter(void);
+
+#endif

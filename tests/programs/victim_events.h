@@ -1,6 +1,7 @@
 /* What the victims of the crash matrix do, so that a test can tell what must be in their files:
  * event `i` of slot `s` is always the same. A slot is one thread of one process. */
-#pragma once
+#ifndef MV_VICTIM_EVENTS_H
+#define MV_VICTIM_EVENTS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,3 +57,5 @@ static inline uint32_t victim_offset(uint32_t stack, uint32_t depth)
 {
     return 2 * depth + stack % 7;
 }
+
+#endif

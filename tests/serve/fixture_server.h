@@ -3,7 +3,8 @@
  *     mvt_server s = mvt_serve("$SNAPS/gpt_train.pickle");
  *     mvt_reply r = mvt_get(&s, "/files");
  *     cr_assert_eq(r.status, 200); */
-#pragma once
+#ifndef MV_FIXTURE_SERVER_H
+#define MV_FIXTURE_SERVER_H
 
 #include <sys/types.h>
 
@@ -58,3 +59,5 @@ const char *mvt_reply_header(const mvt_reply *reply, const char *name);
 
 /* GET until it is no more 202, at most a minute. */
 mvt_reply mvt_get_made(const mvt_server *server, const char *path);
+
+#endif

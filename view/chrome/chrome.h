@@ -4,7 +4,8 @@
  *     toolbar.c, status_bar.c, loading_screen.c             always there
  *     help.c, command_list.c, device_list.c, export_view.c  overlays
  *     chrome.c                                              common parts of overlays */
-#pragma once
+#ifndef MV_CHROME_H
+#define MV_CHROME_H
 
 #include "view/chrome/field.h"
 #include "view/chrome/open_dialogue.h"
@@ -119,3 +120,5 @@ bool mv_view_session(const mv_view *view, mv_arena *arena, mv_session *out);
 
 /* The arguments of a command line that shows the same view; in `arena`. NULL: out of memory. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
+
+#endif

@@ -1,5 +1,6 @@
 /* An editable line of text: with a caret, a selection, and the pointer. */
-#pragma once
+#ifndef MV_FIELD_H
+#define MV_FIELD_H
 
 #include "view/frame/ui.h"
 #include "view/state/user_input.h"
@@ -36,3 +37,5 @@ void mv_field_drag(const mv_ui *ui, mv_field *field, float x);
 /* The field with its text, or `hint` if it is empty; with caret and selection if it has the
  * keyboard. */
 void mv_field_paint(mv_ui *ui, mv_box box, mv_field *field, bool has_focus, const char *hint);
+
+#endif

@@ -1,6 +1,7 @@
 /* Lists under a button: views, colours, clocks, bookmarks; each entry is a command with a number,
  * and explains its effect. */
-#pragma once
+#ifndef MV_MENU_H
+#define MV_MENU_H
 
 #include "view/chrome/chrome.h"
 
@@ -17,3 +18,5 @@ enum { MV_MENU_MOST = MV_MOST_BOOKMARKS };
 uint32_t mv_menu_rows(mv_view *view, mv_menu_row rows[MV_MENU_MOST]);
 
 void mv_menu_paint(mv_view *view, mv_box box);
+
+#endif

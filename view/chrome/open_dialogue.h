@@ -4,7 +4,8 @@
  *     (empty)            recent files, then the folder where the program runs
  *
  * Tab completes, arrows and Enter choose; choosing a folder enters it. */
-#pragma once
+#ifndef MV_OPEN_DIALOGUE_H
+#define MV_OPEN_DIALOGUE_H
 
 #include "view/chrome/field.h"
 #include "view/document/file_system.h"
@@ -39,3 +40,5 @@ void mv_open_path(const mv_open_dialogue *open, uint32_t row, char path[MV_FILE_
 void mv_open_complete(mv_open_dialogue *open, const mv_file_system *files);
 
 void mv_open_paint(mv_view *view, mv_box box);
+
+#endif

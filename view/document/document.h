@@ -10,7 +10,8 @@
  * The data of a stage is constant once `stage` has reached it; readers load `stage` (acquire) and
  * use no data of later stages. Devices are prepared by number of events, largest first; the shown
  * device goes first. */
-#pragma once
+#ifndef MV_DOCUMENT_H
+#define MV_DOCUMENT_H
 
 #include <stdatomic.h>
 
@@ -170,3 +171,5 @@ void mv_loader_prefer(mv_loader *loader, mv_document *document, uint32_t device_
 bool mv_loader_turn(mv_loader *loader);
 
 bool mv_loader_is_idle(mv_loader *loader);
+
+#endif

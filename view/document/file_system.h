@@ -1,6 +1,7 @@
 /* File system access for the dialogue that opens files: a table of functions, so that a build
  * without files can leave it out. Paths are as typed; "" is the program's working directory. */
-#pragma once
+#ifndef MV_FILE_SYSTEM_H
+#define MV_FILE_SYSTEM_H
 
 #include "base/arena.h"
 
@@ -39,3 +40,5 @@ extern const mv_file_system mv_disk_files;
 
 /* Whether a name ends like a snapshot's name. */
 bool mv_is_snapshot_name(const char *name);
+
+#endif

@@ -7,7 +7,8 @@
  * query of a slot waits; a running worker always finishes. A result is valid until the next
  * mv_slot_ask of its slot. Without threads, queries run at once, on the calling thread: tests and
  * golden pictures use that. With MV_IN_TURNS (viz/core/background.h) they wait for mv_jobs_turn. */
-#pragma once
+#ifndef MV_JOBS_H
+#define MV_JOBS_H
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -44,3 +45,5 @@ bool mv_jobs_are_idle(mv_jobs *jobs);
 /* How many queries did not get their result so far: a frame that adds none shows all results, even
  * if workers finished before it ended. */
 uint64_t mv_jobs_missed(mv_jobs *jobs);
+
+#endif

@@ -1,6 +1,7 @@
 /* The ledger of the shown device at a moment, for panes: the result of `memviz ledger --at`,
  * whatever memory level is shown. A worker computes it. */
-#pragma once
+#ifndef MV_LEDGER_MOMENT_H
+#define MV_LEDGER_MOMENT_H
 
 #include "analyze/ledger/ledger.h"
 #include "base/plain.h"
@@ -41,3 +42,5 @@ const char *mv_ledger_distance(const mv_ledger *ledger, char out[MV_LEDGER_DISTA
 /* Bytes that PyTorch's allocator reserves but does not use after an event; MV_NO_BYTES: unknown on
  * the shown level. */
 uint64_t mv_document_unused(const mv_document *document, mv_pyramid_reader *levels, uint32_t event);
+
+#endif

@@ -11,7 +11,8 @@
  *
  * A damaged index, or one of another version, counts as missing. An index that cannot be written is
  * left out. Neither is an error. Up to MV_SAVED_FILES are kept: the most recently used ones. */
-#pragma once
+#ifndef MV_SAVED_INDEX_H
+#define MV_SAVED_INDEX_H
 
 #include "viz/core/pyramid.h"
 
@@ -66,3 +67,5 @@ bool mv_saved_index_read(mv_arena *arena, const char *folder, mv_saved_key key,
 /* Creates the folder if needed and removes the oldest index when there are too many. False: nothing
  * was written. */
 bool mv_saved_index_write(const char *folder, mv_saved_key key, const mv_saved_index *index);
+
+#endif

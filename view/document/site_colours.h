@@ -1,6 +1,7 @@
 /* The colour of a stack's line of code: the same as in pictures (docs/internals/timeline.md). The
  * lines with the most bytes at the peak have their own colours, all others a pale one. */
-#pragma once
+#ifndef MV_SITE_COLOURS_H
+#define MV_SITE_COLOURS_H
 
 #include "analyze/code/culprit.h"
 #include "viz/core/index.h"
@@ -33,3 +34,5 @@ mv_code mv_site_colours_find(mv_arena *arena, const mv_trace *trace, const uint8
                              mv_err *err);
 
 uint32_t mv_hue_colour(const mv_theme *theme, uint8_t hue);
+
+#endif

@@ -1,5 +1,6 @@
 /* Named places in a device's trace: annotations by the program, and out-of-memory events. */
-#pragma once
+#ifndef MV_TRACE_MARKS_H
+#define MV_TRACE_MARKS_H
 
 #include "analyze/lives/lives.h"
 
@@ -25,3 +26,5 @@ typedef struct {
 /* O(n + annotations x log n). Files without times have no marks. Fails only when out of memory. */
 mv_code mv_trace_marks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                             mv_trace_marks *out, mv_err *err);
+
+#endif

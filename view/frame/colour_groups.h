@@ -6,7 +6,8 @@
  *
  * Colour, label and search of a row cannot disagree, since all are computed from its group. Leaks
  * are a separate group in every colouring; by line and by stack, each leak is one. */
-#pragma once
+#ifndef MV_COLOUR_GROUPS_H
+#define MV_COLOUR_GROUPS_H
 
 #include "view/frame/view.h"
 
@@ -61,3 +62,5 @@ bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uin
 /* "stream 0x7f12", "default stream"; "pool (1, 0)", "default pool". Return `out`. */
 const char *mv_stream_label(const mv_trace *trace, mv_stream_id stream, char out[MV_GROUP_LABEL]);
 const char *mv_pool_label(const mv_trace *trace, mv_pool_id pool, char out[MV_GROUP_LABEL]);
+
+#endif

@@ -1,6 +1,7 @@
 /* The devices of all opened files, ordered by file and device, with their names: the lists, the
  * legend and the lanes of a view use the same names as `memviz ranks`. */
-#pragma once
+#ifndef MV_DEVICE_ROWS_H
+#define MV_DEVICE_ROWS_H
 
 #include "view/frame/view.h"
 
@@ -25,3 +26,5 @@ mv_device_row *mv_device_rows_by_peak(mv_view *view, uint32_t *count);
 
 /* The name of a row; "" when there is no such row. */
 const char *mv_device_name(mv_view *view, uint32_t file, uint32_t device);
+
+#endif

@@ -1,6 +1,7 @@
 /* Settings of a frame for paper, in addition to the view's state (view/paper/paper.h), and its
  * results. A window has no sheet. */
-#pragma once
+#ifndef MV_FRAME_SHEET_H
+#define MV_FRAME_SHEET_H
 
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame_tree.h"
@@ -34,3 +35,5 @@ typedef struct {
     uint32_t others; /* rows without their own colour; 0: all after the largest of `matches` */
     uint64_t drawn;  /* rows drawn as their own shape or as a part of their line's */
 } mv_paper_sheet;
+
+#endif

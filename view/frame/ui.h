@@ -3,7 +3,8 @@
  * A frame is painted from scratch each time (immediate mode). Every clickable zone has a command
  * (view/state/command.h) and a number, so the keyboard, a script and the palette can do everything
  * that the mouse can. The zone painted last is on top. */
-#pragma once
+#ifndef MV_UI_H
+#define MV_UI_H
 
 #include "view/state/command.h"
 #include "viz/scene/palette.h"
@@ -107,3 +108,5 @@ void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint
 /* A vertical scroll bar at the right edge of `box` for `rows`, showing `shown` of them from *first
  * on; keeps *first in range. */
 void mv_ui_scroll(mv_ui *ui, mv_box box, uint32_t rows, uint32_t shown, uint32_t *first);
+
+#endif

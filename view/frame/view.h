@@ -13,7 +13,8 @@
  *
  * One selection (cursor, interval, pinned allocation, search, device) is shared by all panes. The
  * scene is a function of the view, the size and the scale: the same view gives the same picture. */
-#pragma once
+#ifndef MV_VIEW_H
+#define MV_VIEW_H
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
@@ -245,3 +246,5 @@ void mv_search_update(mv_view *view);
 
 /* Copies a text to the clipboard. */
 void mv_view_copy(mv_view *view, const char *text);
+
+#endif

@@ -7,9 +7,12 @@
  *     55 %     zoom out halfway, scrub the cursor
  *     75 %     search, highlight, isolate, clear
  *     85 %     out, to the overview again */
-#pragma once
+#ifndef MV_PANZOOM_H
+#define MV_PANZOOM_H
 
 #include "view/frame/view.h"
 
 /* The inputs before frame `frame` of `frames`. */
 void mv_panzoom_step(mv_view *view, uint32_t frame, uint32_t frames);
+
+#endif

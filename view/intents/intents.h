@@ -1,6 +1,7 @@
 /* Functions that change the view's state, for view.c and for tests. All user actions arrive through
  * mv_view_input or mv_view_do. */
-#pragma once
+#ifndef MV_INTENTS_H
+#define MV_INTENTS_H
 
 #include "view/chrome/chrome.h"
 #include "view/panes/listing.h"
@@ -133,3 +134,5 @@ bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input);
 bool mv_reports_pointer(mv_view *view, mv_box box, const mv_input *input);
+
+#endif

@@ -1,6 +1,7 @@
 /* The writable state: only files of view/intents/ include this, which scripts/lint
  * checks. All others read view->now. */
-#pragma once
+#ifndef MV_WRITABLE_H
+#define MV_WRITABLE_H
 
 #include "view/frame/view.h"
 #include "view/state/view_history.h"
@@ -64,3 +65,5 @@ void mv_level_keep_time(mv_view *view, const mv_document_device *device);
 
 /* Shows a state of this view, for any device. */
 void mv_view_put(mv_view *view, const mv_view_state *state);
+
+#endif

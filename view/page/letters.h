@@ -4,8 +4,11 @@
  * The bits of the bytes, lowest first, form 13-bit numbers, lowest bit first; each is written as
  * its remainder modulo 91 and its quotient. The last number is padded with zeros: up to 6 bits
  * become one letter. web/shell.js decodes them; web/make_page.py encodes them, too. */
-#pragma once
+#ifndef MV_LETTERS_H
+#define MV_LETTERS_H
 
 #include "parse/source/sink.h"
 
 void mv_letters_write(mv_sink *sink, const uint8_t *data, uint64_t length);
+
+#endif

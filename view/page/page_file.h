@@ -1,5 +1,6 @@
 /* memviz.html, the viewer's page without a snapshot (web/, docs/web.md). */
-#pragma once
+#ifndef MV_PAGE_FILE_H
+#define MV_PAGE_FILE_H
 
 #include <stdbool.h>
 
@@ -16,3 +17,5 @@ bool mv_page_file_is_there(void);
 
 /* Its bytes, in the arena. MV_IO when it is missing. */
 mv_code mv_page_file_read(mv_arena *arena, mv_span *page, mv_err *err);
+
+#endif

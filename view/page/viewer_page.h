@@ -9,7 +9,8 @@
  *
  * Texts of the trace are inside the container, which is encoded as letters without a meaning in
  * HTML (letters.h); the name, the verdict and the state are escaped. */
-#pragma once
+#ifndef MV_VIEWER_PAGE_H
+#define MV_VIEWER_PAGE_H
 
 #include "analyze/lives/lives.h"
 #include "parse/writers.h"
@@ -52,3 +53,5 @@ mv_code mv_viewer_page_judge(mv_arena *arena, mv_arena *work, const mv_trace *tr
 
 /* Writes a page with a picture and nothing else: used when memviz.html is missing. */
 mv_code mv_still_page_write(const mv_scene *picture, const char *title, mv_sink *sink, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* The place of a finding (analyze/advice/findings.h) in the window: a click on a finding pins,
  * shows and searches for it. */
-#pragma once
+#ifndef MV_FINDING_PLACES_H
+#define MV_FINDING_PLACES_H
 
 #include "analyze/advice/findings.h"
 #include "view/document/document.h"
@@ -15,3 +16,5 @@ typedef struct {
 mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
                                          const mv_document_device *device,
                                          const mv_findings *findings);
+
+#endif

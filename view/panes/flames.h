@@ -11,7 +11,8 @@
  *                 (analyze/flame/flame_change.h), as in `memviz diff`
  *
  * A tree of analyze/flame/flame_tree.h, whose root is the exact sum. */
-#pragma once
+#ifndef MV_FLAMES_H
+#define MV_FLAMES_H
 
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame_change.h"
@@ -76,3 +77,5 @@ uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_si
                            uint32_t node);
 
 const char *mv_flames_source_name(uint32_t source); /* "at the cursor" */
+
+#endif

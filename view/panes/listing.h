@@ -12,7 +12,8 @@
  *
  * All tables except events are built completely and sorted by a column; a trace may have very many
  * events, so their rows are built when they are shown. */
-#pragma once
+#ifndef MV_LISTING_H
+#define MV_LISTING_H
 
 #include "analyze/filter/filter.h"
 #include "view/document/document.h"
@@ -138,3 +139,5 @@ const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_
                            uint32_t most);
 
 const char *mv_listing_name(uint32_t kind); /* "stacks" */
+
+#endif

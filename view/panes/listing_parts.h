@@ -4,7 +4,8 @@
  *     listing_moments.c   fragments, events, markers
  *     listing_interval.c  lines, categories
  *     listing_ledger.c    the ledger */
-#pragma once
+#ifndef MV_LISTING_PARTS_H
+#define MV_LISTING_PARTS_H
 
 #include "base/text.h"
 #include "view/panes/listing.h"
@@ -56,3 +57,5 @@ enum { MV_LISTING_EVENT_COLUMNS = 7 };
 
 void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t event,
                           mv_cell *cells, mv_listing_place *place);
+
+#endif

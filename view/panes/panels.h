@@ -11,7 +11,8 @@
  *
  * A pane queries its slot each frame; while a newer query is running, it shows the old result,
  * unless that is about another device. */
-#pragma once
+#ifndef MV_PANELS_H
+#define MV_PANELS_H
 
 #include <pthread.h>
 
@@ -289,3 +290,5 @@ const mv_event_story *mv_panels_tell(mv_view *view, const mv_story_question *que
 const mv_event_story *mv_details_story(mv_view *view);
 
 mv_heap_ask mv_state_question(const mv_view *view, mv_box box);
+
+#endif

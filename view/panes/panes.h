@@ -1,7 +1,8 @@
 /* The panes of the viewer: each paints itself into a box. Pointer handling is in view/intents/. The
  * pane under the pointer sets view->hover and hover_segment whenever it paints; before that they
  * are MV_NO_ROW. */
-#pragma once
+#ifndef MV_PANES_H
+#define MV_PANES_H
 
 #include "view/frame/view.h"
 
@@ -23,3 +24,5 @@ bool mv_state_at(mv_view *view, float x, float y, uint32_t *alloc, uint32_t *seg
 
 /* All rows of the shown table as tab-separated lines; NULL: no table, or out of memory. */
 const char *mv_tables_text(mv_view *view, mv_arena *arena);
+
+#endif

@@ -15,7 +15,8 @@
  * the window are shapes here, with tooltips.
  *
  * To add a kind, add a mv_paper_kind to the file in this folder for its pane. */
-#pragma once
+#ifndef MV_PAPER_H
+#define MV_PAPER_H
 
 #include "view/frame/sheet.h"
 #include "view/frame/view.h"
@@ -91,3 +92,5 @@ extern const mv_paper_kind mv_paper_stacks, mv_paper_segment_stacks, mv_paper_ch
 mv_code mv_paper_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const mv_paper_kind *kind, const mv_paper_opts *opts, mv_paper *out,
                       mv_err *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* The size of letters and of the first window on a display. */
-#pragma once
+#ifndef MV_DISPLAY_SCALE_H
+#define MV_DISPLAY_SCALE_H
 
 #include "view/sdl/sdl_api.h"
 
@@ -19,3 +20,5 @@ float mv_window_scale(float units, float pixels, float before);
 /* The size of the first window: suitable for `scale`, if it fits the usable part of the display
  * with its frame. Zero `usable`: unknown. */
 void mv_first_window(SDL_Rect usable, float scale, uint32_t *width, uint32_t *height);
+
+#endif

@@ -1,6 +1,7 @@
 /* Chooses the SDL renderer for the window: a GPU, unless there is none or it is slower than drawing
  * in software (like OpenGL without a GPU). */
-#pragma once
+#ifndef MV_DRIVER_H
+#define MV_DRIVER_H
 
 #include <stdbool.h>
 
@@ -17,3 +18,5 @@ typedef struct {
 mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window, const char *name,
                        mv_err *err);
 void mv_driver_close(mv_driver *driver);
+
+#endif

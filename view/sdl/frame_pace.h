@@ -1,6 +1,7 @@
 /* Decides when a window draws: soon after something changed or while something moves, but never
  * when it is invisible, and no faster than the display. Otherwise its thread sleeps. */
-#pragma once
+#ifndef MV_FRAME_PACE_H
+#define MV_FRAME_PACE_H
 
 #include <SDL.h>
 #include <stdbool.h>
@@ -26,3 +27,5 @@ int mv_frame_pace_wait(const mv_frame_pace *pace, bool is_animating, uint64_t no
 
 /* Records a change of the window. */
 void mv_frame_pace_window(mv_frame_pace *pace, uint8_t event); /* SDL_WINDOWEVENT_* */
+
+#endif

@@ -1,6 +1,7 @@
 /* Presents the picture of the scene (viz/scene/raster.h) in the window: one texture, in which only
  * differences are updated. */
-#pragma once
+#ifndef MV_PRESENTER_H
+#define MV_PRESENTER_H
 
 #include "view/sdl/sdl_api.h"
 #include "viz/scene/raster.h"
@@ -26,3 +27,5 @@ void mv_presenter_show(mv_presenter *presenter, const mv_scene *scene, bool is_l
 /* The texture is lost, for example because a display was reset: the next scene is drawn
  * completely. */
 void mv_presenter_forget(mv_presenter *presenter);
+
+#endif

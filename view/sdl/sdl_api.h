@@ -1,7 +1,8 @@
 /* The SDL2 functions that the window needs, looked up when it is opened: memviz itself is not
  * linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for every command, 13
  * ms each time, and a copy of memviz would not start on a machine without them. */
-#pragma once
+#ifndef MV_SDL_API_H
+#define MV_SDL_API_H
 
 #include <SDL.h>
 
@@ -67,3 +68,5 @@ mv_code mv_sdl_load(mv_sdl *out, mv_err *err);
 
 /* Safe on a zeroed struct. */
 void mv_sdl_unload(mv_sdl *sdl);
+
+#endif

@@ -1,5 +1,6 @@
 /* Converts SDL events to viewer inputs. */
-#pragma once
+#ifndef MV_USER_EVENTS_H
+#define MV_USER_EVENTS_H
 
 #include <assert.h>
 #include <stdbool.h>
@@ -14,3 +15,5 @@ typedef struct {
 
 /* False: the event does not come from the user. The caller frees the name of a dropped file. */
 bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointer, mv_input *out);
+
+#endif

@@ -1,5 +1,6 @@
 /* Places named by the user: plain data, part of a session. Back and Forward do not change them. */
-#pragma once
+#ifndef MV_BOOKMARKS_H
+#define MV_BOOKMARKS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,3 +22,5 @@ typedef struct {
     uint32_t count;
     mv_bookmark rows[MV_MOST_BOOKMARKS];
 } mv_bookmarks;
+
+#endif

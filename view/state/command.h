@@ -4,7 +4,8 @@
  *
  * To add a command, add a row to commands.def and a function mv_do_NAME to a file in
  * view/intents/. */
-#pragma once
+#ifndef MV_COMMAND_H
+#define MV_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,3 +62,5 @@ const char *mv_view_command_lack(const mv_view *view, mv_command_id id);
 /* Runs a command if it is enabled. Otherwise returns false and shows a sentence in the status
  * bar. */
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);
+
+#endif

@@ -7,7 +7,8 @@
  *
  * A line replaces all keys of its command; a key of another command is removed from that
  * command. */
-#pragma once
+#ifndef MV_KEYMAP_H
+#define MV_KEYMAP_H
 
 #include <stddef.h>
 
@@ -30,3 +31,5 @@ uint32_t mv_keymap_read(mv_arena *arena, mv_keymap *map, const char *text, char 
 
 /* Parses "Ctrl+PageDown" of `length` bytes as a key and MV_MOD_* bits; false if it is not a key. */
 bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods);
+
+#endif

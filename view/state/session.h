@@ -23,7 +23,8 @@
  * --state contains the same lines, separated by ';', without the first line, the paths and the last
  * line.
  */
-#pragma once
+#ifndef MV_SESSION_H
+#define MV_SESSION_H
 
 #include "base/arena.h"
 #include "base/cursor.h"
@@ -55,3 +56,5 @@ const char *mv_session_line(mv_arena *arena, const mv_session *session);
  * on the file, such as event numbers, are not checked. */
 mv_code mv_session_read(mv_arena *arena, mv_span text, mv_session *out, mv_err *err);
 mv_code mv_session_read_line(mv_arena *arena, mv_span line, mv_session *out, mv_err *err);
+
+#endif

@@ -4,7 +4,8 @@
  *     arrows        the next zone; a pane whose items are not all zones handles keys itself
  *                   (view/panes/panes.h)
  *     Enter         runs the command of the zone, like a click */
-#pragma once
+#ifndef MV_SPOT_H
+#define MV_SPOT_H
 
 #include "view/state/command.h"
 
@@ -25,3 +26,5 @@ typedef struct {
     uint64_t arg;
     uint32_t copy; /* index among zones with the same command and number, in painting order */
 } mv_spot;
+
+#endif

@@ -1,5 +1,6 @@
 /* User inputs, without a window system's types. Coordinates are pixels of the scene. */
-#pragma once
+#ifndef MV_USER_INPUT_H
+#define MV_USER_INPUT_H
 
 #include <stdint.h>
 
@@ -48,3 +49,5 @@ typedef struct {
     char text[32];    /* UTF-8, NUL-terminated */
     const char *path; /* valid during the call */
 } mv_input;
+
+#endif

@@ -1,6 +1,7 @@
 /* Back and forward: the user's earlier places. Only these functions depend on how places are kept.
  * At most MV_MOST_PAST are kept; the oldest are dropped first. */
-#pragma once
+#ifndef MV_VIEW_HISTORY_H
+#define MV_VIEW_HISTORY_H
 
 #include "view/state/view_state.h"
 
@@ -35,3 +36,5 @@ void mv_history_rest(mv_view_history *history);
 /* Replaces *now by the previous or next place. False: there is none. */
 bool mv_history_back(mv_view_history *history, mv_view_state *now);
 bool mv_history_forward(mv_view_history *history, mv_view_state *now);
+
+#endif

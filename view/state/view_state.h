@@ -1,6 +1,7 @@
 /* The state of a view: everything chosen by the user, as plain data. view/intents/ writes it; all
  * other code reads it. Its members are rows of view_state.def. */
-#pragma once
+#ifndef MV_VIEW_STATE_H
+#define MV_VIEW_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,3 +157,5 @@ extern const mv_state_member mv_state_members[];
 extern const uint32_t mv_state_member_count;
 
 bool mv_view_state_is_equal(const mv_view_state *a, const mv_view_state *b);
+
+#endif

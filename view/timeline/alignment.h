@@ -7,7 +7,8 @@
  *
  * Places are fractions of events of the shown recording, "here"; the other one is "there". Only
  * SHARE always shows all of the other recording. */
-#pragma once
+#ifndef MV_ALIGNMENT_H
+#define MV_ALIGNMENT_H
 
 #include "analyze/lives/position.h"
 #include "view/document/document.h"
@@ -55,3 +56,5 @@ bool mv_alignment_shows(const mv_alignment *a, uint32_t event);
 bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b);
 
 const char *mv_align_name(mv_align by); /* "the clock" */
+
+#endif

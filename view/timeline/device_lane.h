@@ -5,7 +5,8 @@
  *     columns   |  |  |  |  |  |  |  |  |      between two events in proportion
  *
  * A column shows its moment with the most bytes held by calls (analyze/ledger/ledger_columns.h). */
-#pragma once
+#ifndef MV_DEVICE_LANE_H
+#define MV_DEVICE_LANE_H
 
 #include "analyze/ledger/ledger_columns.h"
 #include "base/plain.h"
@@ -63,3 +64,5 @@ mv_device_parts mv_device_parts_of(const mv_device_lane *lane, const mv_ledger_a
 /* The time of a place on the axis, given in events. */
 int64_t mv_device_lane_time(const mv_document *document, const mv_document_device *device,
                             double event);
+
+#endif

@@ -1,7 +1,8 @@
 /* Counts the groups in a legend: every group (view/frame/colour_groups.h) with a pixel in the
  * window, or with bytes at the legend's moment or at the window's highest moment. Each frame adds a
  * part, so that no frame waits. */
-#pragma once
+#ifndef MV_LEGEND_COUNT_H
+#define MV_LEGEND_COUNT_H
 
 #include "base/plain.h"
 #include "view/frame/colour_groups.h"
@@ -107,3 +108,5 @@ bool mv_legend_words(const mv_legend_rows *rows, const mv_colouring *colouring, 
                      char out[MV_SEARCH_TEXT]);
 
 void mv_legend_release(mv_legend *legend);
+
+#endif

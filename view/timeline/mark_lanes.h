@@ -3,7 +3,8 @@
  *     lane 0   ├──────────── ProfilerStep#3 ────────────┤├──── ProfilerStep#4 ...
  *     lane 1   ├─ forward ─┤├─ backward ─┤
  *     lane 2     ▏mark        ▏mark                        a mark is a range without a length */
-#pragma once
+#ifndef MV_MARK_LANES_H
+#define MV_MARK_LANES_H
 
 #include "analyze/steps/steps.h"
 #include "view/document/trace_marks.h"
@@ -41,3 +42,5 @@ uint32_t mv_lane_after(const mv_lane *lane, uint32_t event);
  * there is none. */
 uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event);
 uint32_t mv_event_after(const uint32_t *events, uint32_t count, uint32_t event);
+
+#endif

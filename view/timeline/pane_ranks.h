@@ -7,7 +7,8 @@
  *                                            cursor
  *
  * Lanes get thinner until they have MV_RANK_LEAST pixels; then they scroll. */
-#pragma once
+#ifndef MV_PANE_RANKS_H
+#define MV_PANE_RANKS_H
 
 #include "analyze/ranks/ranks.h"
 #include "base/plain.h"
@@ -70,3 +71,5 @@ const mv_device_row *mv_rank_row(mv_view *view, uint64_t lane);
 
 /* The alignment of that row with the shown device. */
 mv_alignment mv_rank_alignment(mv_view *view, const mv_device_row *row);
+
+#endif

@@ -18,7 +18,8 @@
  *     timeline_segments.c   segments, by how full they are
  *     timeline_compare.c    the compared device
  *     pane_minimap.c        the whole trace, with the window */
-#pragma once
+#ifndef MV_PANE_TIMELINE_H
+#define MV_PANE_TIMELINE_H
 
 #include "base/plain.h"
 #include "view/frame/view.h"
@@ -183,3 +184,5 @@ bool mv_timeline_turn(mv_view *view);              /* mv_tiles_turn */
 void mv_timeline_paint(mv_view *view, mv_box box); /* allocations, or segments (now.main) */
 void mv_minimap_paint(mv_view *view, mv_box box);
 void mv_ranks_paint(mv_view *view, mv_box box); /* pane_ranks.h */
+
+#endif

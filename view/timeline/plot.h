@@ -1,6 +1,7 @@
 /* The data of one frame of the timeline pane. Included only by the files that paint it and by panes
  * with the same legend. */
-#pragma once
+#ifndef MV_PLOT_H
+#define MV_PLOT_H
 
 #include "view/timeline/pane_timeline.h"
 #include "view/timeline/pools.h"
@@ -173,3 +174,5 @@ float mv_legend_width(const mv_view *view, float pane);
 /* The legend alone: for panes whose blocks have the same colours. Uses only the view and the device
  * of `p`. */
 void mv_plot_colours(mv_plot *p, mv_box box);
+
+#endif

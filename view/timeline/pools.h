@@ -2,7 +2,8 @@
  *
  * Columns are the plot's pixels on the event and time clocks; on the tick clock they have equal
  * numbers of events. */
-#pragma once
+#ifndef MV_VIEW_POOLS_H
+#define MV_VIEW_POOLS_H
 
 #include "base/plain.h"
 #include "view/frame/colour_groups.h"
@@ -38,3 +39,5 @@ typedef struct {
 
 /* A mv_job_fn; NULL when out of memory. */
 void *mv_pools_find(mv_arena *arena, void *context, const void *ask);
+
+#endif

@@ -1,5 +1,6 @@
 /* How full each segment is: bytes used of bytes reserved, at many moments of a window. */
-#pragma once
+#ifndef MV_SEGMENT_USE_H
+#define MV_SEGMENT_USE_H
 
 #include "base/plain.h"
 #include "viz/core/index.h"
@@ -33,3 +34,5 @@ const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event);
 /* Bytes used of one segment after an event, exact. O(rows alive). */
 uint64_t mv_segment_used(const mv_index *allocs, const mv_index *segments, uint32_t rank,
                          uint32_t event);
+
+#endif

@@ -6,7 +6,8 @@
  *
  * A column of the layout is a pixel of the plot, and shows the instant of the curves' highest level
  * in it; so the top of the stack matches the outline. */
-#pragma once
+#ifndef MV_STACK_SHAPES_H
+#define MV_STACK_SHAPES_H
 
 #include "view/timeline/plot.h"
 #include "viz/pictures/layout.h"
@@ -64,3 +65,5 @@ void mv_stack_edges(mv_stack *s, const mv_element *e);
 /* False when out of memory. They add to the sheet's `drawn`. */
 bool mv_stack_paint_outlines(mv_stack *s);
 bool mv_stack_paint_fullness(mv_stack *s);
+
+#endif

@@ -1,6 +1,7 @@
 /* The input of a timeline's drawing: a clock, and the drawn rows. Found by a worker, since all
  * times have to be read, and outlines need the slides. */
-#pragma once
+#ifndef MV_TIMELINE_ROWS_H
+#define MV_TIMELINE_ROWS_H
 
 #include "base/plain.h"
 #include "viz/core/drawn_rows.h"
@@ -37,3 +38,5 @@ void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask);
 
 /* Immediate version, for all rows on the event clock; without `drawn`. */
 void mv_timeline_rows_make_plain(const mv_timeline_rows_ask *ask, mv_timeline_rows *out);
+
+#endif

@@ -5,7 +5,8 @@
  * Windows are kept in events, so that another clock shows the same events. Events are fractions
  * here: 8.5 is halfway between the places of events 8 and 9. The heap after event E is shown from
  * the place of E to the place of E + 1. */
-#pragma once
+#ifndef MV_VIEWPORT_H
+#define MV_VIEWPORT_H
 
 #include "analyze/lives/position.h"
 #include "viz/core/timescale.h"
@@ -68,3 +69,5 @@ mv_window mv_viewport_events(const mv_viewport *v);
 /* A round number of bytes above `most`, with some room: the same for similar values, so that
  * panning does not keep changing the height. */
 double mv_viewport_top(uint64_t most);
+
+#endif

@@ -1,5 +1,6 @@
 /* Threads that work for a window and must not slow down its drawing. */
-#pragma once
+#ifndef MV_BACKGROUND_H
+#define MV_BACKGROUND_H
 
 /* Given as the number of threads: no threads. Waiting work runs one piece at a time, whenever the
  * owner calls for it (mv_view_turn). For single-threaded programs such as the page. */
@@ -8,3 +9,5 @@
 /* Lowers the calling thread's priority, so that the drawing thread runs first even with fewer
  * processors than threads. */
 void mv_background_begin(void);
+
+#endif

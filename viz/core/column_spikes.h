@@ -2,7 +2,8 @@
  * only one of them. Its spikes are the allocations that are born in the column and freed before
  * that instant, or born after it and freed before the next column's instant; the timeline marks
  * them in a separate lane. */
-#pragma once
+#ifndef MV_COLUMN_SPIKES_H
+#define MV_COLUMN_SPIKES_H
 
 #include "viz/core/index.h"
 
@@ -12,3 +13,5 @@
  * row that is larger than all rows before it. */
 uint32_t mv_spike_find(const mv_index *index, const uint64_t *drawn, uint32_t first, uint32_t end,
                        uint32_t event, uint64_t least);
+
+#endif

@@ -9,7 +9,8 @@
  * between or of rows alive, whichever is less, times the height of the tree. Reading a column walks
  * the tree from the bottom of the stack to its top and skips subtrees that are too low to be
  * visible: the cost depends on pixels, not on rows. Memory: half a byte for each rank. */
-#pragma once
+#ifndef MV_COLUMN_STACK_H
+#define MV_COLUMN_STACK_H
 
 #include "viz/core/timescale.h"
 
@@ -61,3 +62,5 @@ bool mv_column_stack_find(const mv_column_stack *stack, uint64_t byte, mv_run *o
 
 /* From one row to the next one above it; false when there is none. */
 bool mv_column_stack_next(const mv_column_stack *stack, mv_run *run);
+
+#endif

@@ -19,7 +19,8 @@
  * Both are counts of bits in a bitmap, so no tick is stored. If several rows change in one event
  * (only in contradictory traces and when segments are cut), that is one change: it costs 1 tick, or
  * 4, and rows born in it appear when the slide is over. */
-#pragma once
+#ifndef MV_DRAWN_ROWS_H
+#define MV_DRAWN_ROWS_H
 
 #include "viz/core/index.h"
 
@@ -54,3 +55,5 @@ uint64_t mv_drawn_offset(const mv_drawn *drawn, uint32_t rank, uint32_t event);
  * mv_drawn_slide(). O(log n). */
 uint32_t mv_drawn_next_slide(const mv_drawn *drawn, uint32_t from, uint32_t to, uint32_t rank);
 uint64_t mv_drawn_slide(const mv_drawn *drawn, uint32_t event, uint32_t rank);
+
+#endif

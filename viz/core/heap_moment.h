@@ -7,7 +7,8 @@
  * The map equals mv_heap_map_make's after mv_heap_advance(&heap, E), to the byte;
  * tests/core/test_heap_moment.c compares them. If a trace contradicts itself and two blocks at one
  * address are alive, the later block wins. */
-#pragma once
+#ifndef MV_HEAP_MOMENT_H
+#define MV_HEAP_MOMENT_H
 
 #include "analyze/heap/heap.h"
 #include "viz/core/index.h"
@@ -24,3 +25,5 @@ typedef struct {
  * only when out of memory. */
 mv_code mv_heap_moment_find(mv_arena *arena, const mv_lives *lives, const mv_index *active,
                             uint32_t event, mv_heap_moment *out, mv_err *err);
+
+#endif

@@ -1,5 +1,6 @@
 /* Finds what is under the pointer: exact to the byte, however small it is on the screen. */
-#pragma once
+#ifndef MV_HIT_TEST_H
+#define MV_HIT_TEST_H
 
 #include "viz/core/column_stack.h"
 
@@ -19,3 +20,5 @@ typedef struct {
  * which is cheap if it was near. */
 mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
                    uint64_t high);
+
+#endif

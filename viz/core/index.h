@@ -23,7 +23,8 @@
  *
  * For segments, pass the lives from mv_segment_lives_as_allocs: they have no alloc_of, so all their
  * ends are in `odd`, and all measures are equal. */
-#pragma once
+#ifndef MV_INDEX_H
+#define MV_INDEX_H
 
 #include "analyze/lives/alive.h"
 #include "base/bitmap.h"
@@ -126,3 +127,5 @@ typedef struct {
 
 mv_index_walk mv_index_walk_from(const mv_index *index, uint32_t from, uint32_t to);
 bool mv_index_walk_next(mv_index_walk *walk);
+
+#endif

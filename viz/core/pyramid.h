@@ -13,7 +13,8 @@
  *
  * The name of a moment is the event before it, as in analyze/lives/alive.h; MV_BEFORE is the moment
  * before the first event, and comes before event 0 in every range. */
-#pragma once
+#ifndef MV_PYRAMID_H
+#define MV_PYRAMID_H
 
 #include "analyze/totals/level_steps.h"
 
@@ -80,3 +81,5 @@ static inline uint32_t mv_pyramid_cut(uint32_t event, uint32_t width)
         unit = node > unit ? (uint32_t)node : unit;
     return event - event % unit;
 }
+
+#endif

@@ -1,6 +1,7 @@
 /* The tools of one worker, and the tile that it makes with them; the cache and the threads are in
  * viz/core/tiles.c. */
-#pragma once
+#ifndef MV_TILE_MAKER_H
+#define MV_TILE_MAKER_H
 
 #include <stdatomic.h>
 
@@ -29,3 +30,5 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *subject,
  * when *stop became true. Change `epoch` when there may be another index at the same address. */
 bool mv_tile_make(mv_tile_maker *maker, const mv_tile_subject *subject, const mv_tile *tile,
                   uint64_t epoch, const _Atomic bool *stop, uint32_t *ids, uint32_t *spikes);
+
+#endif

@@ -13,7 +13,8 @@
  * that a tile column is a screen column. A missing tile is replaced by stretching the nearest
  * tiles. Colours are not part of a tile: searches, themes and colour modes repaint without
  * computing anything again. docs/internals/tiles.md has the algorithm and measurements. */
-#pragma once
+#ifndef MV_TILES_H
+#define MV_TILES_H
 
 #include "viz/core/column_stack.h"
 
@@ -144,3 +145,5 @@ typedef struct {
  * every other rank is a shade lighter, and the lowest pixel of an allocation is darker if the
  * allocation is more than three pixels high, or would otherwise look like the row below it. */
 void mv_tile_colour(const mv_tile *tile, const mv_tile_paint *paint, uint32_t *pixels);
+
+#endif

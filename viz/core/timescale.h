@@ -9,7 +9,8 @@
  *
  * Between the places of two events, the heap is as the first event leaves it. Before event 0 there
  * is only the moment MV_BEFORE, if there is room for it. */
-#pragma once
+#ifndef MV_TIMESCALE_H
+#define MV_TIMESCALE_H
 
 #include "viz/core/index.h"
 #include "viz/core/pyramid.h"
@@ -97,3 +98,5 @@ mv_instant mv_timescale_instant(const mv_timescale *scale, mv_pyramid_reader *le
 /* mv_timescale_instant for a column that is known to contain the events [first, end). */
 mv_instant mv_timescale_instant_of(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
                                    double x1, uint32_t first, uint32_t end);
+
+#endif

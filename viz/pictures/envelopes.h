@@ -9,7 +9,8 @@
  *
  * Other pools cannot use the memory of a private pool (of a CUDA graph or a MemPool): the picture
  * shows how much of it is idle, and when. view/timeline/timeline_pools.c draws it. */
-#pragma once
+#ifndef MV_ENVELOPES_H
+#define MV_ENVELOPES_H
 
 #include "analyze/lives/lives.h"
 
@@ -35,3 +36,5 @@ typedef struct {
  * the last one merges the smallest pools. O(n log n). Fails only when out of memory. */
 mv_code mv_envelopes_lay(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          uint32_t from, uint32_t to, uint32_t most, mv_envelopes *out, mv_err *err);
+
+#endif

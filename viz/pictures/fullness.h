@@ -8,7 +8,8 @@
  * Blocks count as used from birth to free, wherever they lie: a block that spans several mapped
  * ranges of an expandable segment (up to 256 are examined) counts in each range with the part
  * inside it. */
-#pragma once
+#ifndef MV_FULLNESS_H
+#define MV_FULLNESS_H
 
 #include "viz/pictures/layout.h"
 #include "viz/scene/fullness_scale.h"
@@ -22,3 +23,5 @@ uint64_t *mv_fullness_after(mv_arena *arena, const mv_lives *lives, const mv_liv
  * O(n log n). */
 uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                                  const mv_layout *layout);
+
+#endif

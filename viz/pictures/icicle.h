@@ -10,7 +10,8 @@
  *
  * mv_icicle_lay computes numbers, which tests compare with a literal layout; shapes come later. The
  * viewer's pane (view/panes/pane_flame.c) paints both on the screen and on paper. */
-#pragma once
+#ifndef MV_ICICLE_H
+#define MV_ICICLE_H
 
 #include "analyze/flame/flame_tree.h"
 #include "viz/scene/palette.h"
@@ -87,3 +88,5 @@ typedef struct {
 } mv_icicle_shape;
 
 void mv_icicle_paint(mv_scene *scene, const mv_theme *theme, const mv_icicle_shape *shape);
+
+#endif

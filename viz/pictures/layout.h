@@ -11,7 +11,8 @@
  * Elements are the leaves of a tree of sums, 16 in a node. A column is read from the top of the
  * tree, and subtrees too low to be visible are skipped: the work for a column depends on its height
  * in pixels, not on how many allocations are alive. */
-#pragma once
+#ifndef MV_LAYOUT_H
+#define MV_LAYOUT_H
 
 #include "analyze/lives/lives.h"
 
@@ -60,3 +61,5 @@ typedef struct {
  * when out of memory. */
 mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const mv_layout_opts *opts,
                        mv_layout *out, mv_err *err);
+
+#endif

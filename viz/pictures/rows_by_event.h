@@ -4,7 +4,8 @@
  *         ... row i - 1 ...
  *
  * The last row comes first. */
-#pragma once
+#ifndef MV_ROWS_BY_EVENT_H
+#define MV_ROWS_BY_EVENT_H
 
 #include <stdbool.h>
 
@@ -19,3 +20,5 @@ typedef struct {
  * MV_NEVER) are omitted. False when out of memory. */
 bool mv_rows_by_event_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
                            mv_rows_by_event *out);
+
+#endif

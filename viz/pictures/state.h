@@ -10,7 +10,8 @@
  *
  * mv_state_lay computes numbers, which tests compare with a literal layout; state_place.h places
  * them in a box of pixels, and state_scene.h draws the shapes. */
-#pragma once
+#ifndef MV_STATE_H
+#define MV_STATE_H
 
 #include "analyze/heap/heap.h"
 
@@ -62,3 +63,5 @@ typedef struct {
 /* O(n log n) in pieces of the map. Fails only when out of memory. */
 mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *map, uint32_t event,
                      const mv_state_opts *opts, mv_state *out, mv_err *err);
+
+#endif

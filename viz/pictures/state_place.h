@@ -7,7 +7,8 @@
  *              └── left ──┘                   share of a row to the left of the box
  *
  * Positions are kept in units and shares, so they mean the same at every zoom and size. */
-#pragma once
+#ifndef MV_STATE_PLACE_H
+#define MV_STATE_PLACE_H
 
 #include "viz/pictures/state.h"
 #include "viz/scene/scene.h"
@@ -75,3 +76,5 @@ double mv_state_most_zoom(const mv_state *state);
 /* Columns that mv_state_lay needs at a zoom: in steps of two, so that few zooms need a new
  * layout. */
 uint32_t mv_state_columns(float width, double zoom);
+
+#endif

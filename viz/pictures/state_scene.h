@@ -7,7 +7,8 @@
  *
  * Hatched: freed, but a stream may still use it. Dark edge: lost to rounding. Empty: free. Grey
  * bars: pieces too small to show separately; the height shows how full they are. */
-#pragma once
+#ifndef MV_STATE_SCENE_H
+#define MV_STATE_SCENE_H
 
 #include "viz/pictures/state_place.h"
 #include "viz/scene/palette.h"
@@ -85,3 +86,5 @@ const char *mv_state_sums_text(mv_scene *scene, const mv_trace *trace, const mv_
  * rounding"; "" when nothing is reserved. */
 const char *mv_state_holes_text(mv_scene *scene, const mv_lives *lives, const mv_heap_sums *sums,
                                 uint64_t largest);
+
+#endif

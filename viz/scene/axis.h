@@ -1,5 +1,6 @@
 /* Scales with round numbers. */
-#pragma once
+#ifndef MV_AXIS_H
+#define MV_AXIS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,3 +34,5 @@ static inline const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT])
 /* "850 us", "12.3 ms", "4.215 s", "125.0 s": in the unit that suits `longest`, so that the labels
  * of one axis can be compared. "?" for a time before the start. */
 const char *mv_axis_time(int64_t microseconds, int64_t longest, char text[MV_TICK_TEXT]);
+
+#endif

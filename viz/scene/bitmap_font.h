@@ -1,5 +1,6 @@
 /* The built-in font: one dot is one pixel, whatever fonts a machine has. */
-#pragma once
+#ifndef MV_BITMAP_FONT_H
+#define MV_BITMAP_FONT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,3 +16,5 @@ enum {
 uint32_t mv_bitmap_width(uint32_t character);
 
 bool mv_bitmap_dot(uint32_t character, uint32_t column, uint32_t row);
+
+#endif

@@ -1,5 +1,6 @@
 /* Texts next to points of a plot: they overlap neither each other nor the plot's border. */
-#pragma once
+#ifndef MV_CALLOUTS_H
+#define MV_CALLOUTS_H
 
 #include "viz/scene/scene.h"
 
@@ -44,3 +45,5 @@ bool mv_callouts_leader(mv_point at, mv_box box, float gap, mv_point out[2]);
  * never covers the point it names. */
 bool mv_callouts_place(mv_callouts *callouts, mv_box plot, mv_point at, mv_callout_size size,
                        mv_callout_test is_clear, const void *picture, mv_box *out);
+
+#endif

@@ -14,7 +14,8 @@
  *
  * Time: the pixels that edges cross, and for each row its covered pixels and its width in words of
  * 64 pixels. */
-#pragma once
+#ifndef MV_COVERAGE_H
+#define MV_COVERAGE_H
 
 #include "base/arena.h"
 
@@ -61,3 +62,5 @@ void mv_coverage_edge(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_
 
 /* Reports the area row by row, and clears it. */
 void mv_coverage_take(mv_coverage *c, mv_coverage_take_row *take, void *to);
+
+#endif

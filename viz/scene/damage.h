@@ -7,7 +7,8 @@
  *     mv_damage_begin, mv_damage_add for each shape ..., mv_damage_end ──► rectangles to draw
  *
  * Time: the shapes with their points, and the cells that each shape touches. */
-#pragma once
+#ifndef MV_DAMAGE_H
+#define MV_DAMAGE_H
 
 #include "viz/scene/pixel_rect.h"
 #include "viz/scene/scene.h"
@@ -41,3 +42,5 @@ void mv_damage_end(mv_damage *damage);
 
 /* The picture no longer matches the last scene: the next scene is drawn completely. */
 void mv_damage_forget(mv_damage *damage);
+
+#endif

@@ -1,5 +1,6 @@
 /* Fits texts into a width so that a reader can still tell them apart: cuts keep the difference. */
-#pragma once
+#ifndef MV_DISTINCT_TEXTS_H
+#define MV_DISTINCT_TEXTS_H
 
 #include "viz/scene/scene.h"
 
@@ -17,3 +18,5 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
  * two equal, the beginning of the difference is kept ("train.py:62 …norm.py:229"), and if there is
  * no room for that, a number is added. O(count²) for the few rows of a list. */
 void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float size, float width);
+
+#endif

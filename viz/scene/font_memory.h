@@ -1,6 +1,7 @@
 /* Memory for the font library, from an arena: it counts against the budget, and a refused
  * allocation is recorded, which the library itself does not always report. */
-#pragma once
+#ifndef MV_FONT_MEMORY_H
+#define MV_FONT_MEMORY_H
 
 #include <ft2build.h>
 #include FT_SYSTEM_H
@@ -17,3 +18,5 @@ typedef struct {
 } mv_font_memory;
 
 void mv_font_memory_init(mv_font_memory *memory, mv_arena *arena);
+
+#endif

@@ -8,7 +8,8 @@
  *
  * The colours differ mainly in lightness, so that they remain distinct with red-green colour
  * blindness and in print; the fullest always differs most from the background. */
-#pragma once
+#ifndef MV_FULLNESS_SCALE_H
+#define MV_FULLNESS_SCALE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,3 +28,5 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
 uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
 
 const char *mv_fullness_name(uint32_t level); /* "50 to 75 % in use" */
+
+#endif

@@ -1,5 +1,6 @@
 /* Text for the heading of a picture: its content, and any missing data. */
-#pragma once
+#ifndef MV_HEADING_H
+#define MV_HEADING_H
 
 #include "analyze/totals/moment.h"
 #include "viz/scene/scene.h"
@@ -30,3 +31,5 @@ uint32_t mv_text_on(uint32_t fill);
 /* The text, escaped; its size in the file is charged to `budget`. NULL when the budget is spent or
  * there is no text. Labels of a trace may have any length, a picture may not. */
 const char *mv_hover_take(uint32_t *budget, const char *text);
+
+#endif

@@ -1,7 +1,8 @@
 /* Letters as masks of pixels, each drawn once from its font (viz/scene/text_raster.h) and kept.
  * Letters of a scalable font are kept at up to four offsets within a pixel, so that texts keep
  * their designed widths. When the cache is full, all letters are dropped. */
-#pragma once
+#ifndef MV_LETTERS_H
+#define MV_LETTERS_H
 
 #include "viz/scene/text_raster.h"
 
@@ -42,3 +43,5 @@ void mv_letters_draw(mv_letters *letters, const char *text, const mv_text_style 
 
 /* Whether letters of this size are kept: larger letters are drawn by mv_font_draw. */
 bool mv_letters_take(const mv_text_style *style);
+
+#endif

@@ -1,5 +1,6 @@
 /* Untrusted text inside HTML and SVG. */
-#pragma once
+#ifndef MV_MARKUP_H
+#define MV_MARKUP_H
 
 #include "parse/source/sink.h"
 
@@ -11,3 +12,5 @@ typedef enum {
 /* Writes any text as plain text: & < > " (and ' in HTML) become entities; hidden characters
  * (base/utf8.h), characters that XML 1.0 forbids, and bytes that are not UTF-8, become U+FFFD. */
 void mv_markup_write(mv_sink *sink, mv_markup markup, const char *text);
+
+#endif

@@ -1,7 +1,8 @@
 /* Finds hidden parts of a scene, covered by its large opaque rectangles and images. Software
  * drawing spends most of a frame on pixels, and a scene paints backgrounds and coarse pictures that
  * later shapes cover. */
-#pragma once
+#ifndef MV_OCCLUSION_H
+#define MV_OCCLUSION_H
 
 #include "viz/scene/pixel_rect.h"
 #include "viz/scene/scene.h"
@@ -28,3 +29,5 @@ void mv_occlusion_add(mv_occlusion *occlusion, const mv_scene *scene, uint32_t s
 #define MV_BACKGROUND UINT32_MAX
 uint32_t mv_occlusion_rest(const mv_occlusion *occlusion, uint32_t shape, mv_pixel_rect rect,
                            mv_pixel_rect pieces[MV_MOST_PIECES]);
+
+#endif

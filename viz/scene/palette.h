@@ -1,5 +1,6 @@
 /* Colours of a picture, 0xRRGGBBAA. */
-#pragma once
+#ifndef MV_PALETTE_H
+#define MV_PALETTE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,3 +54,5 @@ uint32_t mv_muted_colour(uint32_t index);
 
 /* The colour, mixed with an eighth of white. */
 uint32_t mv_lighter(uint32_t colour);
+
+#endif

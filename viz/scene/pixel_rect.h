@@ -1,5 +1,6 @@
 /* Rectangles of whole pixels. A rectangle without width or height is empty. */
-#pragma once
+#ifndef MV_PIXEL_RECT_H
+#define MV_PIXEL_RECT_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -47,3 +48,5 @@ static inline bool mv_pixel_rect_is_empty(mv_pixel_rect rect)
 {
     return rect.w <= 0 || rect.h <= 0;
 }
+
+#endif

@@ -1,5 +1,6 @@
 /* Pictures as PNG files. */
-#pragma once
+#ifndef MV_PNG_H
+#define MV_PNG_H
 
 #include "viz/scene/raster.h"
 
@@ -13,3 +14,5 @@ mv_code mv_png_encode(mv_arena *arena, const mv_image *image, mv_span *out, mv_e
 /* Back end: the scene as one PNG file, in the font found on the system. MV_LIMIT when it is larger
  * than MV_IMAGE_MOST. */
 mv_code mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink, mv_err *err);
+
+#endif

@@ -8,7 +8,8 @@
  * A raster that stays open draws only the differences from the previous scene (viz/scene/damage.h),
  * and nothing that a later opaque shape hides (viz/scene/occlusion.h). The picture equals a
  * complete redraw, except for slanted edges where a part begins: those are within 2 of 255. */
-#pragma once
+#ifndef MV_RASTER_H
+#define MV_RASTER_H
 
 #include "viz/scene/damage.h"
 #include "viz/scene/scene.h"
@@ -60,3 +61,5 @@ mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_o
 
 /* Pixels of a scene, as a separate image. */
 mv_code mv_image_of_pixels(mv_arena *arena, const mv_pixels *from, mv_image *out, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* The pixels of a picture and the functions that paint them: rows with coverage, rectangles, letter
  * masks, images. Colours are blended in integers, two channels at a time. */
-#pragma once
+#ifndef MV_RASTER_ROWS_H
+#define MV_RASTER_ROWS_H
 
 #include "viz/scene/coverage.h"
 #include "viz/scene/pixel_rect.h"
@@ -56,3 +57,5 @@ uint32_t mv_pixel_of(uint32_t colour, mv_pixel_order order);
 
 /* In mv_coverage units; rounded to whole pixels if crisp. */
 int32_t mv_unit_of(double pixels, bool is_crisp);
+
+#endif

@@ -2,7 +2,8 @@
  * compare scenes as text. Coordinates are pixels, x to the right and y downwards; back ends may
  * round them to a tenth. Texts may contain any bytes: a back end replaces characters that it cannot
  * show. */
-#pragma once
+#ifndef MV_SCENE_H
+#define MV_SCENE_H
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -118,3 +119,5 @@ void mv_scene_print(const mv_scene *scene, FILE *out);
 /* Back end: one self-contained SVG file. Fails if the scene did; mv_sink_commit reports failed
  * writes. */
 mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
+
+#endif

@@ -1,6 +1,7 @@
 /* The area of a stroke: a pen of some width drawn along a line. Corners are mitred as in SVG (cut
  * where the tip would extend further than twice the width), ends are cut off straight. */
-#pragma once
+#ifndef MV_STROKE_H
+#define MV_STROKE_H
 
 #include "viz/scene/coverage.h"
 #include "viz/scene/scene.h"
@@ -17,3 +18,5 @@ void mv_stroke_add(mv_coverage *out, const mv_point *points, uint32_t count,
 
 /* The nearest mv_coverage unit, clamped to MV_FAR_PIXELS; 0 for NaN. */
 int32_t mv_stroke_unit(double pixels);
+
+#endif

@@ -4,7 +4,8 @@
  * Fedora or Arch put them (the widths of mv_text_width are DejaVu's). Otherwise, or on request, the
  * built-in font is used: letters of at most 5 x 7 pixels with whole pixels for dots, the same on
  * every machine. Characters missing from the font show as the font's box. */
-#pragma once
+#ifndef MV_TEXT_RASTER_H
+#define MV_TEXT_RASTER_H
 
 #include "viz/scene/coverage.h"
 
@@ -40,3 +41,5 @@ void mv_font_draw(mv_font *font, const char *text, const mv_text_style *style, d
 
 /* The character at *at, which moves past it; U+FFFD for an invalid byte. */
 uint32_t mv_text_next(const char **at);
+
+#endif

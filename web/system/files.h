@@ -4,7 +4,8 @@
  *
  *     JavaScript ──► mv_file_new ──► "/train.pickle" ──► the readers ──► page.read, some bytes
  *     reports    ──► "/-out"     ──► mv_file_find ──► JavaScript */
-#pragma once
+#ifndef MV_WEB_FILES_H
+#define MV_WEB_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,3 +41,5 @@ mv_file *mv_file_named(const char *name);
 
 /* Room for at least that many bytes. */
 bool mv_file_room(mv_file *file, uint64_t room);
+
+#endif

@@ -1,6 +1,7 @@
 /* The page's fonts, as files at the paths that the rasteriser searches (viz/scene/text_raster.c).
  * web/make_fonts.py generates the table from system fonts. */
-#pragma once
+#ifndef MV_WEB_FONTS_H
+#define MV_WEB_FONTS_H
 
 #include <stdint.h>
 
@@ -13,3 +14,5 @@ typedef struct {
 enum { MV_PAGE_FONTS = 2 };
 
 extern const mv_page_font mv_page_fonts[MV_PAGE_FONTS];
+
+#endif
