@@ -10,6 +10,7 @@
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
 #include "viz/core/background.h"
+#include "viz/core/drawn_rows.h"
 
 typedef struct {
     mv_index index;
