@@ -5,7 +5,8 @@
  *
  * defines const char *mv_finding_name(mv_finding_kind), which returns the last argument for values
  * outside the enum. */
-#pragma once
+#ifndef MV_BASE_NAMES_H
+#define MV_BASE_NAMES_H
 
 /* The field of each row. */
 #define MV_FIRST_NAME(first, ...)           #first,
@@ -18,3 +19,5 @@
         static const char *const names[] = {list(field)};                             \
         return (unsigned)value < sizeof names / sizeof *names ? names[value] : other; \
     }
+
+#endif
