@@ -157,7 +157,7 @@ static void complete(line *l)
     int at = skip_options(l, 0), program;
     const mv_command *c = at < l->last ? mv_command_find(l->words[at]) : NULL;
 
-    if (c && c->starts_program) {
+    if (c && (c->options & MV_STOP_AT_WORD)) {
         program = skip_options(l, at + 1);
         if (program < l->last)
             mv_out_format(l->out, "\tprogram %d\n", program + 1);
