@@ -487,6 +487,7 @@ Test(cli, bash_completes_levels)
 Test(cli, other_shells_read_their_scripts)
 {
     mvt_run r = mvt_sh("export XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD XDG_CACHE_HOME=$PWD; "
+                       "mkdir bin; ln -s $MEMVIZ bin/memviz; PATH=$PWD/bin:$PATH; "
                        "$MEMVIZ completion fish >c.fish; $MEMVIZ completion zsh >_memviz; "
                        "fish -c 'source c.fish; complete -C \"memviz peak --fail-on pe\"; "
                        "complete -C \"memviz leaks --fail-on \"; "
