@@ -5,8 +5,9 @@
  * set-up. So the steps are found where all levels are one trace, and marked.
  *
  * A program whose own pool serves most of its allocations (CuPy, JAX) shows no beat on any level.
- * Then launches of kernels and graphs are the clock: one stack that asks CUDA for memory six times
- * or more, each time after about as many launches, up to the last launch, is called in each step.
+ * Then launches of kernels and graphs are the clock, or how often the program waited for a device
+ * or read from it: one stack that asks CUDA for memory six times or more, each time after about as
+ * many, up to the last one, is called in each step.
  *
  *     launches      0 .... 400 .... 800 .... 1200 .... 1600 .... 1900
  *     one stack     x       x       x         x         x         x        steps
