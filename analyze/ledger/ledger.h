@@ -63,7 +63,8 @@ typedef struct {
     uint64_t by_sum;          /* Σ by */
     uint64_t held_at_sample;  /* what calls held then, which `by_sum` is compared with */
     int64_t context_estimate; /* 0 when `used` is unknown */
-    int64_t unexplained;      /* likewise */
+    uint64_t context_pools; /* so much of it at most is memory that pools keep and no call shows */
+    int64_t unexplained;    /* likewise */
 
     uint64_t framework_reserved;
     uint32_t count;
@@ -76,6 +77,7 @@ typedef struct {
     const char *basis;   /* what the use of the device means, or why it is not known; "" */
     const char *check;   /* whether PyTorch's allocator reserved what its calls hold */
     const char *residue; /* why `unexplained` is negative; "" when it is not */
+    const char *pools;   /* about `context_pools`; "" when it is 0 */
 } mv_ledger;
 
 /* The moment after an event of the device, or at a time (event MV_BEFORE and a time: all calls up
