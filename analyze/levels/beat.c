@@ -49,10 +49,10 @@ bool mv_beat_mark(mv_arena *arena, const mv_beat *beat, mv_trace *out)
 
 /* ---- launches and waits as the clock ----------------------------------------------------- */
 
-/* Calls of one stack that are fewer show no habit. */
+/* Fewer calls of one stack are not a pattern. */
 enum { LEAST_CALLS = 6 };
 
-/* The share of the gaps that must be within half and twice the median. */
+/* The share of gaps that must be within half and twice the median. */
 #define EVEN 0.8
 
 /* With fewer between two calls of one stack these may be made in a row: a tensor is filled by one
@@ -65,7 +65,7 @@ typedef struct {
     uint64_t shown[CLOCKS];
 } gain;
 
-/* Whether the gains, all of one stack, come with the beat of the clock. */
+/* Whether the gains, all of one stack, are evenly spaced on the clock. */
 static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, clock_kind clock,
                     uint64_t last)
 {
@@ -84,7 +84,7 @@ static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, clock_
            last - gains[count - 1].shown[clock] <= 2 * median;
 }
 
-/* The times of the calls of the stack that is called in each step. */
+/* The times of the calls of the stack that occurs once per step. */
 static bool clock_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, mv_beat *out)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -127,7 +127,7 @@ static bool beat_of_events(mv_arena *arena, const mv_steps *steps, const mv_even
     return out->time_us != NULL;
 }
 
-/* The device that most happens on. */
+/* The device with most events. */
 static uint32_t busiest(const mv_trace *trace)
 {
     uint32_t best = 0;
