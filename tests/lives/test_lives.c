@@ -347,6 +347,31 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
     cr_expect_eq(l.doubts.residual, 0);
 }
 
+/* Blocks outside every segment were in one from before the first event, as its end was not
+ * recorded. */
+Test(lives, blocks_in_unknown_segments_show_that_recording_began_late)
+{
+    for (int late = 0; late < 2; late++) {
+        mvt_trace *t = mvt_new();
+        mv_lives l;
+
+        if (!late)
+            mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x10000000, .bytes = 512);
+        mvt_free(t, .addr = 0x10000000);
+        if (!late)
+            segment_free(t, 0x10000000, 2 * MIB);
+        mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 512);
+        mvt_segment(t, .addr = 0x20000000, .bytes = 2 * MIB);
+        mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+        mvt_block(t, .bytes = 2 * MIB - 512);
+        l = lives_of(t);
+        cr_expect_eq(l.doubts.outside, (uint64_t)late);
+        cr_expect_eq(l.history, late ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE, "%s", l.history_why);
+    }
+}
+
 Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
 {
     enum { S = 0x10000000 };
