@@ -90,6 +90,8 @@ typedef struct {
     bool joined;        /* replayed as if all were of one pool and one stream, within `limit`: */
     bool joined_serves; /* the request was served */
     bool joined_surely; /* within `limit_least`, too */
+    bool has_stepped;   /* a step had ended by then: the trace shows one, an optimizer's range has
+                         * ended, or the heap that the trace begins with has an optimizer's state */
     bool is_clean;      /* up to the moment, nothing leaked over whole steps that were compared */
     bool has_leak;      /* at the moment, leaks held as much as was lacking: */
     mv_leak leak;       /* the largest */

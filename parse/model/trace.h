@@ -386,6 +386,8 @@ typedef struct {
     X(T, 5, stack, STACK, MV_NO_ROW, "stack of the call", .rank = 1)                               \
     X(T, 10, event, EVENT, 0, "events of `device` before it; 0 when `device` is -1")               \
     X(T, 12, launches, RISING, 0, "kernels and graphs that the process had launched",              \
+      .since = "0.2")                                                                              \
+    X(T, 13, waits, RISING, 0, "how often the program had waited for a device, or read from one",  \
       .since = "0.2")
 typedef struct {
     uint32_t count;
