@@ -25,7 +25,7 @@ class record(contextlib.ContextDecorator):
     max_entries  the newest events that are kept; each takes 0.3 to 1 KB of host memory, by its stack
     stacks       "python", "all" (C++ frames too: slower), or None
     on_oom       also write a snapshot whenever an allocation fails, at that moment:
-                 run-oom1.msgpack, run-oom2.msgpack, ... for run.msgpack
+                 run-oom1.pickle, run-oom2.pickle, ... for run.pickle
     names        a module, an optimizer, a list or dict of them, or a function that returns these:
                  snapshots say which parameter, gradient, buffer or optimizer state is where, by name,
                  shape and type. A module's optimizers are found. They are asked when a snapshot is
@@ -33,7 +33,7 @@ class record(contextlib.ContextDecorator):
 
     If PyTorch is recording already, as within another record(), its recorder stays as it is."""
 
-    def __init__(self, path: Path = "memviz.%p.msgpack", *, max_entries: int = 1_000_000,
+    def __init__(self, path: Path = "memviz.%p.pickle", *, max_entries: int = 1_000_000,
                  stacks: Optional[str] = "python", on_oom: bool = True, names: Any = None) -> None:
         self.name = os.fspath(path)
         self.on_oom = on_oom
