@@ -1,0 +1,333 @@
+"""What kernels of the GPU take beside their results: workspaces and temporaries, by rule.
+
+Each rule names its source. A rule is called after its operator's results are allocated, with the recorder, the
+device, the arguments and the results."""
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Tuple
+
+import torch
+
+aten = torch.ops.aten
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Gpu:
+    name: str
+    memory: int  # bytes, as torch.cuda.get_device_properties() has them
+    major: int
+    minor: int
+    processors: int  # multi_processor_count
+
+
+def gib(size: float) -> int:
+    return int(size * (1 << 30))
+
+
+# Memory as PyTorch's out-of-memory errors report it ("has a total capacity of"), the rest as NVIDIA's data sheets.
+GPUS = {
+    "t4": Gpu("Tesla T4", gib(14.56), 7, 5, 40),
+    "v100-16gb": Gpu("Tesla V100-SXM2-16GB", gib(15.77), 7, 0, 80),
+    "v100-32gb": Gpu("Tesla V100-SXM2-32GB", gib(31.73), 7, 0, 80),
+    "a10": Gpu("NVIDIA A10G", gib(21.98), 8, 6, 80),
+    "l4": Gpu("NVIDIA L4", gib(22.03), 8, 9, 58),
+    "rtx3090": Gpu("NVIDIA GeForce RTX 3090", gib(23.57), 8, 6, 82),
+    "rtx4090": Gpu("NVIDIA GeForce RTX 4090", gib(23.52), 8, 9, 128),
+    "a100-40gb": Gpu("NVIDIA A100-SXM4-40GB", gib(39.39), 8, 0, 108),
+    "a100-80gb": Gpu("NVIDIA A100-SXM4-80GB", gib(79.14), 8, 0, 108),
+    "l40s": Gpu("NVIDIA L40S", gib(44.40), 8, 9, 142),
+    "h100-80gb": Gpu("NVIDIA H100 80GB HBM3", gib(79.10), 9, 0, 132),
+    "h200": Gpu("NVIDIA H200", gib(139.72), 9, 0, 132),
+    "b200": Gpu("NVIDIA B200", gib(178.35), 10, 0, 148),
+}
+DEFAULT_GPU = "h100-80gb"
+VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+
+
+def overloads(*names: str) -> List[Any]:
+    """Every overload of these operators that this PyTorch has."""
+    found = []
+    for name in names:
+        packet = getattr(aten, name, None)
+        found += [getattr(packet, o) for o in packet.overloads()] if packet is not None else []
+    return found
+
+
+ADD = aten.add.Tensor
+LOCAL_SCALAR = aten._local_scalar_dense.default
+DYNAMIC = set(overloads("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "bincount",
+                        "repeat_interleave")) - {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
+INDICES = set(overloads("topk", "argmax", "argmin", "multinomial", "sort", "randint"))
+RANDOM = set(overloads("rand", "randn", "rand_like", "randn_like", "bernoulli", "bernoulli_", "normal_", "uniform_",
+                       "multinomial", "native_dropout", "randint", "randint_like", "random_", "randperm"))
+SCALED = set(overloads("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"))
+
+
+def made_bytes(args: Any, kwargs: Any) -> int:
+    """Bytes of what an operator without tensors makes, from its size."""
+    size = args[0] if args and isinstance(args[0], (list, tuple)) else None
+    if size is None:
+        return 0
+    dtype = kwargs.get("dtype") or torch.get_default_dtype()
+    return int(math.prod(int(n) for n in size) * dtype.itemsize) if all(isinstance(n, int) for n in size) else 0
+
+
+def is_on_host(func: Any, tensor: Any) -> bool:
+    """Seeds of attention are on the CPU outside of CUDA graphs; fake kernels put them on the GPU."""
+    return tensor.dim() == 0 and "scaled_dot_product" in func.__name__
+
+
+def balanced(func: Any, args: Any, found: List[Any]) -> Any:
+    """Indices that a router or sampler might choose: each choice equally often."""
+    made = []
+    for tensor in found:
+        if tensor.dtype != torch.int64 or tensor.numel() > MIB:
+            return None
+        if "randint" in func.__name__:
+            low, high = (args[0], args[1]) if isinstance(args[1], int) else (0, args[0])
+            choices = max(1, high - low)
+        else:
+            source = args[0]
+            dim = next((a for a in args[1:3] if isinstance(a, int)), -1) if "arg" in func.__name__ else -1
+            choices = (source.size(dim) if source.dim() else 1)
+        made.append(torch.arange(tensor.numel()).remainder_(choices).view(tensor.size()))
+    return made
+
+
+def half(func: Any, args: Any, kwargs: Any) -> Any:
+    """A stand-in for a result whose size is not known."""
+    first = args[0]
+    some = max(1, first.numel() // 2)
+    if func in overloads("nonzero"):
+        return torch.zeros(some, first.dim(), dtype=torch.int64)
+    if func in overloads("masked_select"):
+        return torch.zeros(some, dtype=first.dtype)
+    if func in overloads("bincount"):
+        return torch.zeros(max(1, kwargs.get("minlength", 0) or first.numel()), dtype=torch.int64)
+    index = torch.zeros(first.numel(), dtype=torch.int64)
+    return (torch.zeros(some, dtype=first.dtype), index, index) if "unique" in func.__name__ else index
+
+
+# cuBLAS: CUDABlas.cpp and CublasHandlePool.cpp, getChosenWorkspaceSize(): 32 MiB from Hopper on, else 8,519,680
+# bytes, for each handle (thread) and stream; cuBLASLt: 1 MiB, kept since 2.7, before that for each call.
+
+def cublas_size(gpu: Gpu) -> int:
+    given = os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
+    parts = [int(p) for p in given.split(":") if p.isdigit()]
+    if parts and len(parts) % 2 == 0:
+        return sum(size * count * 1024 for size, count in zip(parts[::2], parts[1::2]))
+    return 4096 * 8 * 1024 if gpu.major >= 9 else 4096 * 1024 * 2 + 16 * 1024 * 8
+
+
+def cublas(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    recorder.workspace(device, "cublas", cublas_size(recorder.gpu))
+
+
+def addmm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    """Blas.cpp, isInputCompliesAddmmCudaLt(): a bias of one dimension goes through cuBLASLt."""
+    cublas(recorder, device, args, kwargs, found)
+    bias, _, second = args[:3]
+    if bias.dim() == 1 and min(second.size()) > 1 and kwargs.get("beta", 1) == 1 and bias.is_contiguous():
+        size = int(os.environ.get("CUBLASLT_WORKSPACE_SIZE", "1024")) * 1024
+        if VERSION >= (2, 7):
+            recorder.workspace(device, "cublaslt", size)
+        else:
+            recorder.temporaries(device, [size])
+
+
+# cuDNN: its tensor-core kernels work on NHWC. For tensors in NCHW a plan copies input, filter and output
+# within its workspace (seen: the workspaces of 17 of 20 convolutions of a ResNet-18 on an H200 are the
+# three sizes and 16 bytes, to the byte). Depthwise convolutions are PyTorch's own kernels.
+
+def nbytes(*tensors: Any) -> int:
+    return sum(t.numel() * t.element_size() for t in tensors if t is not None)
+
+
+def transposed(value: Any, weight: Any, groups: int) -> bool:
+    if weight.dim() == 4 and (value.is_contiguous(memory_format=torch.channels_last) and value.size(1) > 1 or
+                              weight.is_contiguous(memory_format=torch.channels_last) and weight.size(2) > 1):
+        return False
+    return not (groups > 1 and groups == value.size(1))
+
+
+def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    value, weight, groups = args[0], args[1], args[8]
+    if transposed(value, weight, groups):
+        filters = nbytes(weight) if max(weight.size()[2:]) > 1 else 0
+        recorder.temporaries(device, [nbytes(value, found[0]) + filters + 16])
+
+
+def convolution_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    grad, value, weight, groups, wanted = args[0], args[1], args[2], args[9], args[10]
+    if not transposed(value, weight, groups):
+        return
+    for is_wanted in wanted[:2]:
+        if is_wanted:
+            recorder.temporaries(device, [nbytes(grad, value, weight) + 16])
+
+
+# Attention: flash_attn/flash_api.cpp, mha_bwd(): a float accumulator of dq and the row sums; for fewer heads of keys
+# than of queries also dk and dv for each head of queries. attention_backward.cu (memory-efficient): delta, and
+# tiles of dq with a lock each (kernel_backward.h, workspace_size(); kEnableSplitKeys).
+
+def up(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    query, key = args[1], args[2]
+    batch, heads, length, width = query.size()
+    rows = batch * heads * up(length, 128)
+    sizes = [rows * 4, rows * up(width, 32) * 4]
+    if key.size(1) != heads:
+        sizes += [batch * key.size(2) * heads * width * query.element_size()] * 2
+    recorder.temporaries(device, sizes)
+
+
+def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    query = args[1]
+    batch, heads, length, width = query.size()
+    delta = batch * heads * length * 4
+    if query.dtype == torch.float32:  # else the kernel computes it
+        recorder.temporaries(device, [nbytes(args[5]), delta, delta])
+    tiles = (up(length, 64) // 64) * (up(width, 64) // 64)
+    recorder.temporaries(device, [delta, batch * heads * tiles * (64 * 64 + 4) * 4])
+
+
+# Embedding.cu, embedding_dense_backward_cuda(): up to 3,072 indices without temporaries; more are sorted, and
+# EmbeddingBackwardKernel.cu sums parts of ten rows in float, as many parts as there could be.
+
+def embedding_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    grad, indices, rows = args[0], args[1], args[2]
+    count, width = indices.numel(), grad.size(-1)
+    if count <= 3072:
+        return
+    most = min(count, rows)
+    parts = count // 10 + most
+    recorder.temporaries(device, [count * 8] * 3 + [most * 8] * 2 + [parts * 8, parts * up(width, 32) * 4])
+
+
+# Reduce.cuh, setReduceConfig(): a sum over many values and few outputs is split over blocks, which leave their
+# parts in a buffer. Only sums over the leading dimensions (gradients of a bias) make it large.
+
+def power_of_two(n: int) -> int:
+    return 1 << (max(1, n).bit_length() - 1)
+
+
+def split_sum(gpu: Gpu, outputs: int, inputs: int, size: int, is_inner: bool, vector: int) -> List[int]:
+    """Bytes of the buffer and of its semaphores; nothing if one block does it."""
+    most = 512 // (1 if is_inner else vector)
+    wide, high = (inputs // vector, outputs) if is_inner else (outputs // vector, inputs)
+    wide, high = min(power_of_two(wide), most), min(power_of_two(high), most)
+    height = min(high, most // min(wide, 32))
+    width = min(wide, most // height)
+    step_in, step_out = (width, 1) if is_inner else (1, width)
+    values = up(inputs, step_in) // step_in
+    if values >= height * 16 or values >= 256:
+        step_in *= height
+    else:
+        return []
+    values = up(inputs, step_in) // step_in
+    vector = 1 if is_inner else vector
+    grid = -(-(outputs // vector) // step_out)
+    target = gpu.processors * (2048 // (width * height))
+    if values < 256 or grid > target:
+        return []
+    blocks = max(min(-(-target // grid), -(-values // 16)), -(-values // 256))
+    if blocks <= 1:
+        return []
+    return [size * outputs * blocks * (1 if is_inner else width * vector), 4 * grid]
+
+
+def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    value, out = args[0], found[0]
+    if not out.numel() or out.numel() == value.numel() or not value.is_contiguous():
+        return
+    outputs, inputs = out.numel(), value.numel() // out.numel()
+    dims = args[1] if len(args) > 1 and isinstance(args[1], (list, tuple)) else None
+    last = dims is None or len(dims) == 0 or any(d % value.dim() == value.dim() - 1 for d in dims)
+    width = value.size(-1) if value.dim() else 1
+    vector = next(v for v in (4, 2, 1) if (inputs if last else width) % v == 0)
+    recorder.temporaries(device, split_sum(recorder.gpu, outputs, inputs, max(4, value.element_size()), last, vector))
+
+
+RULES: Dict[Any, Callable[..., None]] = {}
+for _rule, _names in ((cublas, "mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular"),
+                      (addmm, "addmm _addmm_activation"), (convolution, "convolution"),
+                      (convolution_backward, "convolution_backward"),
+                      (flash_backward, "_scaled_dot_product_flash_attention_backward"),
+                      (efficient_backward, "_scaled_dot_product_efficient_attention_backward"),
+                      (reduction, "sum mean amax amin prod any all norm linalg_vector_norm"),
+                      (embedding_backward, "embedding_dense_backward")):
+    for _overload in overloads(*_names.split()):
+        RULES[_overload] = _rule
+
+
+# Which attention kernel: sdp_utils.cpp, select_sdp_backend().
+
+def flash_serves(query: Any, key: Any, value: Any, mask: Any, causal: bool, grouped: bool, gpu: Gpu) -> bool:
+    return (mask is None and query.dtype in (torch.float16, torch.bfloat16) and gpu.major >= 8 and
+            query.dim() == 4 and query.size(-1) == value.size(-1) and query.size(-1) <= 256 and
+            (not causal or query.size(2) == key.size(2)) and
+            (grouped or query.size(1) == key.size(1)) and torch.backends.cuda.flash_sdp_enabled())
+
+
+def efficient_serves(query: Any, key: Any, value: Any, mask: Any, gpu: Gpu) -> bool:
+    align = 4 if query.dtype == torch.float32 else 8
+    return (query.dtype in (torch.float32, torch.float16, torch.bfloat16) and query.dim() == 4 and gpu.major >= 5 and
+            query.size(-1) % align == 0 and value.size(-1) % align == 0 and query.size(1) == key.size(1) and
+            torch.backends.cuda.mem_efficient_sdp_enabled())
+
+
+def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+              is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
+    """scaled_dot_product_attention() as the GPU would do it."""
+    if flash_serves(query, key, value, attn_mask, is_causal, enable_gqa, gpu):
+        width = query.size(-1)
+        scale = scale if scale is not None else 1 / math.sqrt(width)
+        if width % 8:
+            query, key, value = (torch.nn.functional.pad(t, (0, 8 - width % 8)) for t in (query, key, value))
+        out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
+        return out[..., :width] if width % 8 else out
+    if efficient_serves(query, key, value, attn_mask, gpu):
+        if attn_mask is not None:
+            if attn_mask.dtype == torch.bool:
+                attn_mask = attn_mask.to(query.dtype)
+            if attn_mask.size(-1) % 16:
+                full = attn_mask.size(-1)
+                attn_mask = torch.nn.functional.pad(attn_mask, (0, 16 - full % 16))[..., :full]
+            attn_mask = attn_mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
+        keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
+        return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal,
+                                                            scale=scale)[0]
+    if enable_gqa and query.size(1) != key.size(1):
+        times = query.size(1) // key.size(1)
+        key, value = key.repeat_interleave(times, 1), value.repeat_interleave(times, 1)
+    return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale)[0]
+
+
+def rnn_arguments(mode: int, args: Tuple[Any, ...]) -> Any:
+    """torch._VF.lstm's arguments, of both forms, as _cudnn_rnn has them."""
+    if isinstance(args[3], (list, tuple)):  # packed: data, batch_sizes, hx, params, ...
+        value, sizes, hidden, weights, has_bias, layers, dropout, train, both = args
+        sizes, first = sizes.tolist(), False
+    else:
+        value, hidden, weights, has_bias, layers, dropout, train, both, first = args
+        sizes = []
+    hx, cx = hidden if isinstance(hidden, (list, tuple)) else (hidden, None)
+    width = weights[0].size(0) // (4 if mode == 2 else 3 if mode == 3 else 1)
+    project = hx.size(-1) if hx.size(-1) != width else 0
+    each = (4 if has_bias else 2) + (1 if project else 0)
+    return (value, list(weights), each, None, hx, cx, mode, width, project, layers, first, dropout, train, both,
+            sizes, None)
+
+
+def rnn(mode: int) -> Callable[..., Any]:
+    def run(*args: Any) -> Any:
+        out, hy, cy, _, _ = torch._cudnn_rnn(*rnn_arguments(mode, args))
+        return (out, hy, cy) if mode == 2 else (out, hy)
+
+    return run

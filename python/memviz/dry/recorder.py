@@ -1,0 +1,317 @@
+"""The dispatch mode of a dry run: tensors on the GPU are fake, small ones on the CPU are real, and each
+storage on the GPU is an allocation from its first operator to its last reference."""
+
+import contextlib
+import ctypes
+import sys
+import weakref
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from . import kernels
+from .allocator import Allocator, Block, Stack
+
+FAKE = torch._C._TorchDispatchModeKey.FAKE
+MOST_REAL = 4 << 20  # bytes of a CPU tensor that is made for real; larger ones are weights, not data
+MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are kept
+MOST_NOTES = 20  # lines that are named for one reason
+OWN = __file__.rsplit("/", 1)[0]
+HIDDEN = (OWN, "/torch/_subclasses/", "/torch/utils/_python_dispatch.py", "/torch/_ops.py", "/torch/_decomp",
+          "/torch/_prims", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
+CUDA, META = 1, 14  # c10::DeviceType
+GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM, METHODS = 2, 5, 6, 34  # of c10::impl::DeviceGuardImplInterface, since 1.9
+
+
+def guard_without_gpu(current: Callable[[], int]) -> Any:
+    """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's guard throws
+    ("hasPrimaryContext expects a valid device index") or is missing; a copy of the one for `meta`, which does
+    nothing, is what fake tensors need. The table is c10::impl::device_guard_impl_registry. The copy answers
+    getDefaultStream() as it answers getStream(), and getDevice(), by which "cuda" becomes "cuda:0", with the
+    current device: an int8 of its type and one of its index. Returns what must stay alive."""
+    with open("/proc/self/maps") as maps:
+        path = next(line.split(None, 5)[5].strip() for line in maps if "/libc10.so" in line)
+    table = (ctypes.c_void_p * 21).in_dll(ctypes.CDLL(path), "_ZN3c104impl26device_guard_impl_registryE")
+    words = ctypes.POINTER(ctypes.c_void_p)
+    methods = ctypes.cast(ctypes.cast(table[META], words)[0] - 16, words)  # behind the type's two words
+    copy = (ctypes.c_void_p * METHODS)(*methods[:METHODS])
+    copy[2 + GET_DEFAULT_STREAM] = copy[2 + GET_STREAM]
+    device = ctypes.CFUNCTYPE(ctypes.c_int16, ctypes.c_void_p)(lambda _: CUDA | current() << 8)
+    copy[2 + GET_DEVICE] = ctypes.cast(device, ctypes.c_void_p).value
+    guard = (ctypes.c_void_p * 2)(ctypes.addressof(copy) + 16, 0)
+    table[CUDA] = ctypes.addressof(guard)
+    return copy, guard, device
+
+
+@contextlib.contextmanager
+def no_fake() -> Iterator[None]:
+    mode = torch._C._unset_dispatch_mode(FAKE)
+    try:
+        yield
+    finally:
+        if mode is not None:
+            torch._C._set_dispatch_mode(mode)
+
+
+class Notes:
+    """What the answer rests on: reason, then the lines of the program."""
+
+    def __init__(self) -> None:
+        self.unknown: Dict[str, List[str]] = {}  # makes the answer "at least"
+        self.assumed: Dict[str, List[str]] = {}
+
+    def add(self, kind: Dict[str, List[str]], reason: str, where: str) -> None:
+        lines = kind.setdefault(reason, [])
+        if where not in lines and len(lines) < MOST_NOTES:
+            lines.append(where)
+
+
+def leaves(value: Any, found: List[Any]) -> List[Any]:
+    if isinstance(value, torch.Tensor):
+        found.append(value)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            leaves(item, found)
+    return found
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, torch.Tensor) or isinstance(value, torch.device):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(mapped(item, change) for item in value)
+    return value
+
+
+class Recorder(TorchDispatchMode):
+    def __init__(self, devices: int, gpu: kernels.Gpu) -> None:
+        super().__init__()
+        self.fake = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
+        self.gpu, self.notes = gpu, Notes()
+        self.allocators = [Allocator(device) for device in range(devices)]
+        self.live: Dict[int, Any] = {}  # by storage: the reference that frees its block
+        self.values: Dict[int, Any] = {}  # by id of a fake tensor: its values, if they are known
+        self.frames: Dict[Tuple[Any, int], Dict[str, Any]] = {}
+        self.stacks: Dict[Tuple[Any, ...], Stack] = {}
+        self.workspaces: Set[Tuple[int, int, bool, str]] = set()
+        self.device, self.stream = 0, 0  # the current ones
+        self.backward = 0  # depth: PyTorch runs it on a thread of its own
+        self.ignores = 0  # depth: nothing is recorded
+        self.engine: Any = None  # the code that calls autograd's engine
+        self.sole = -1  # references to a gradient that only the engine holds
+
+    # Stacks
+
+    def stack(self) -> Stack:
+        frame: Any = sys._getframe(2)
+        keys: List[Any] = []
+        while frame:
+            keys.append((frame.f_code, frame.f_lineno))
+            frame = frame.f_back
+        key = tuple(keys)
+        found = self.stacks.get(key)
+        if found is None:
+            found = self.stacks[key] = [self.described(k) for k in keys if not self.is_hidden(k[0].co_filename)]
+        return found
+
+    def described(self, key: Tuple[Any, int]) -> Dict[str, Any]:
+        found = self.frames.get(key)
+        if found is None:
+            found = self.frames[key] = {"name": key[0].co_name, "filename": key[0].co_filename, "line": key[1]}
+        return found
+
+    @staticmethod
+    def is_hidden(file: str) -> bool:
+        return any(part in file for part in HIDDEN)
+
+    def where(self) -> str:
+        stack = self.stack()
+        user = next((f for f in stack if "/torch/" not in f["filename"] and "-packages/" not in f["filename"]), None)
+        frame = user or (stack[0] if stack else {"filename": "?", "line": 0})
+        return f"{frame['filename']}:{frame['line']}"
+
+    # Memory
+
+    def hold(self, tensor: Any) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key in self.live:
+            return
+        device = tensor.device.index or 0
+        block = self.allocators[device].alloc(storage.nbytes(), self.stream, self.stack())
+        self.live[key] = (weakref.ref(storage, lambda _: self.release(key)), block, device)
+
+    def release(self, key: int) -> None:
+        _, block, device = self.live.pop(key, (None, None, 0))
+        if block:
+            self.allocators[device].free(block)
+
+    def temporaries(self, device: int, sizes: List[int]) -> None:
+        """Workspace that an operator takes and gives back."""
+        allocator, stack = self.allocators[device], self.stack()
+        blocks: List[Optional[Block]] = [allocator.alloc(size, self.stream, stack) for size in sizes]
+        for block in reversed(blocks):
+            if block:
+                allocator.free(block)
+
+    def workspace(self, device: int, kind: str, size: int) -> None:
+        """Workspace that a library keeps: one for each thread (its handle) and stream."""
+        key = (device, self.stream, self.backward > 0, kind)
+        if key not in self.workspaces:
+            self.workspaces.add(key)
+            self.allocators[device].alloc(size, self.stream, self.stack())
+
+    # Values
+
+    def value(self, tensor: Any) -> Any:
+        """A real tensor with the values of this one, or None."""
+        if not isinstance(tensor, FakeTensor):
+            return tensor
+        found = self.values.get(id(tensor))
+        return found[1] if found and found[0]() is tensor else None
+
+    def know(self, tensor: Any, value: Any) -> None:
+        if isinstance(tensor, FakeTensor) and value.numel() <= MOST_KNOWN:
+            key = id(tensor)
+            self.values[key] = (weakref.ref(tensor, lambda _: self.values.pop(key, None)), value)
+
+    def computed(self, func: Any, tensors: List[Any], args: Any, kwargs: Any) -> Any:
+        """The result of an operator on values that are all known and small, for real, or None."""
+        if any(t.is_floating_point() and t.numel() > 1 or t.numel() > MOST_KNOWN for t in tensors):
+            return None
+        known = {id(t): self.value(t) for t in tensors}
+        if any(v is None for v in known.values()):
+            return None
+        if not tensors and kernels.made_bytes(args, kwargs) > MOST_KNOWN:
+            return None
+        cpu = torch.device("cpu")
+
+        def real(x: Any) -> Any:
+            return known[id(x)] if isinstance(x, torch.Tensor) else cpu
+
+        try:
+            with no_fake():
+                return func(*mapped(args, real), **{k: mapped(v, real) for k, v in kwargs.items()})
+        except Exception:  # an operator that the CPU does not have: its values are not known
+            return None
+
+    # Operators
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        tensors = leaves(list(kwargs.values()), leaves(args, []))
+        if not any(isinstance(t, FakeTensor) for t in tensors):
+            device = kwargs.get("device")
+            if (device is None or device.type != "cuda") and (tensors or kernels.made_bytes(args, kwargs) <= MOST_REAL):
+                with no_fake():
+                    return func(*args, **kwargs)
+        if func is kernels.LOCAL_SCALAR:
+            return self.scalar(args[0])
+        takes = (func is kernels.ADD and sys._getframe(1).f_code is self.engine and
+                 args[0].size() == args[1].size() and self.is_sole(args[0]._use_count()))
+        return self.faked(func, tensors, args, kwargs, takes)
+
+    def is_sole(self, references: int) -> bool:
+        """Autograd adds a second gradient in place if nobody else holds the first (input_buffer.cpp,
+        can_accumulate_inplace()), but never to a tensor of a subclass, as fake ones are. The first call sees a
+        gradient that is known to be held by the engine alone: see DryRun.start()."""
+        if self.sole < 0:
+            self.sole = references
+        return references <= self.sole
+
+    def inherit(self, tensor: Any, source: Any) -> None:
+        key, old = tensor.untyped_storage()._cdata, source.untyped_storage()._cdata
+        ref, block, device = self.live.get(old, (None, None, 0))
+        if block:
+            self.live[old] = (ref, None, device)
+            self.live[key] = (weakref.ref(tensor.untyped_storage(), lambda _: self.release(key)), block, device)
+
+    def faked(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, takes: bool = False) -> Any:
+        alters = func._schema.is_mutable
+        is_random = func in kernels.RANDOM
+        values = None if is_random else self.computed(func, tensors, args, kwargs)
+        if alters and values is None and func not in kernels.SCALED:
+            for t in tensors[:1]:
+                self.forget(t)
+        if func in kernels.DYNAMIC:
+            return self.dynamic(func, args, kwargs, values)
+        try:
+            out = func(*args, **kwargs)
+        except (NotImplementedError, RuntimeError) as why:
+            out = self.unsupported(func, tensors, args, kwargs, why)
+        found = leaves(out, [])
+        if values is None and func in kernels.INDICES:
+            values = kernels.balanced(func, args, found)
+            self.notes.add(self.notes.assumed, "indices that depend on computed values are spread evenly", self.where())
+        if values is not None:
+            for tensor, value in zip(found, leaves(values, [])):
+                self.know(tensor, value)
+        if not self.ignores:
+            if takes:
+                self.inherit(found[0], args[0])
+            self.charge(func, args, kwargs, found)
+        return out
+
+    def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
+        device = -1
+        for t in found:
+            if isinstance(t, FakeTensor) and t.fake_device.type == "cuda":
+                device = t.fake_device.index or 0
+                if not kernels.is_on_host(func, t):
+                    self.hold(t)
+        if device < 0:
+            return
+        rule = kernels.RULES.get(func)
+        if rule:
+            rule(self, device, args, kwargs, found)
+
+    def forget(self, tensor: Any) -> None:
+        """In-place writes of unknown values: neither the tensor nor its views are known any more."""
+        if isinstance(tensor, FakeTensor) and self.values:
+            storage = tensor.untyped_storage()._cdata
+            for key, (ref, _) in list(self.values.items()):
+                other = ref()
+                if other is None or other.untyped_storage()._cdata == storage:
+                    self.values.pop(key, None)
+
+    def scalar(self, tensor: Any) -> Any:
+        value = self.value(tensor)
+        if value is not None:
+            with no_fake():
+                return value.item()
+        if tensor.dtype == torch.bool:
+            self.notes.add(self.notes.assumed, "a condition that depends on computed values is taken as false", self.where())
+            return False
+        if tensor.is_floating_point() or tensor.is_complex():
+            return 1.0
+        self.notes.add(self.notes.unknown, "an integer that depends on computed values is taken as 1", self.where())
+        return 1
+
+    def dynamic(self, func: Any, args: Any, kwargs: Any, values: Any) -> Any:
+        """Operators whose result has a size that depends on values."""
+        first = args[0]
+        if values is None:
+            self.notes.add(self.notes.unknown, f"{func}: a size that depends on computed values; half is taken", self.where())
+            values = kernels.half(func, args, kwargs)
+        made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device)
+                for v in leaves(values, [])]
+        for tensor, value in zip(made, leaves(values, [])):
+            self.know(tensor, value)
+            if first.device.type == "cuda":
+                self.hold(tensor)
+        return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
+
+    def unsupported(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, why: Exception) -> Any:
+        """An operator without a fake kernel: what it makes is not known. Those that only alter their
+        arguments can be skipped, at the price of their temporaries."""
+        if type(why).__name__ not in ("UnsupportedFakeTensorException", "UnsupportedOperatorException",
+                                      "DataDependentOutputException", "DynamicOutputShapeException"):
+            raise why
+        self.notes.add(self.notes.unknown, f"{func} has no fake kernel (torch.library.register_fake adds one)", self.where())
+        if func._schema.is_mutable and not func._schema.returns:
+            return None
+        if tensors:
+            return torch.empty_like(tensors[0])
+        raise why
