@@ -219,8 +219,8 @@ def functions(gpu: kernels.Gpu) -> None:
 
     torch.nn.functional.scaled_dot_product_attention = attention
     torch._C._nn.scaled_dot_product_attention = attention
-    for mode, name in enumerate(("rnn_relu", "rnn_tanh", "lstm", "gru")):
-        setattr(torch._VF, name, chosen(getattr(torch._VF, name), kernels.rnn(mode)))
+    for name in kernels.KINDS:
+        setattr(torch._VF, name, chosen(getattr(torch._VF, name), kernels.rnn(recorder(), name)))
     torch.nn.modules.rnn.RNNBase.flatten_parameters = flatten  # type: ignore[method-assign]
 
 

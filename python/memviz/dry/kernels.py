@@ -82,10 +82,11 @@ def is_on_host(func: Any, tensor: Any) -> bool:
 
 def balanced(func: Any, args: Any, found: List[Any]) -> Any:
     """Indices that a router or sampler might choose: each choice equally often."""
-    made = []
+    made: List[Any] = []
     for tensor in found:
         if tensor.dtype != torch.int64 or tensor.numel() > MIB:
-            return None
+            made.append(None)
+            continue
         if "randint" in func.__name__:
             low, high = (args[0], args[1]) if isinstance(args[1], int) else (0, args[0])
             choices = max(1, high - low)
@@ -191,10 +192,10 @@ def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found
     query = args[1]
     batch, heads, length, width = query.size()
     delta = batch * heads * length * 4
-    if query.dtype == torch.float32:  # else the kernel computes it
-        recorder.temporaries(device, [nbytes(args[5]), delta, delta])
-    tiles = (up(length, 64) // 64) * (up(width, 64) // 64)
-    recorder.temporaries(device, [delta, batch * heads * tiles * (64 * 64 + 4) * 4])
+    tiles = batch * heads * (up(length, 64) // 64) * (up(width, 64) // 64) * (64 * 64 + 4) * 4
+    # In half precision the kernel computes delta itself.
+    recorder.temporaries(device, [nbytes(args[5]), delta, delta, -2, -1, tiles, -3] if query.dtype == torch.float32 else
+                         [delta, tiles])
 
 
 # Embedding.cu, embedding_dense_backward_cuda(): up to 3,072 indices without temporaries; more are sorted, and
@@ -309,25 +310,61 @@ def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None,
     return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale)[0]
 
 
-def rnn_arguments(mode: int, args: Tuple[Any, ...]) -> Any:
-    """torch._VF.lstm's arguments, of both forms, as _cudnn_rnn has them."""
-    if isinstance(args[3], (list, tuple)):  # packed: data, batch_sizes, hx, params, ...
-        value, sizes, hidden, weights, has_bias, layers, dropout, train, both = args
-        sizes, first = sizes.tolist(), False
-    else:
-        value, hidden, weights, has_bias, layers, dropout, train, both, first = args
-        sizes = []
-    hx, cx = hidden if isinstance(hidden, (list, tuple)) else (hidden, None)
-    width = weights[0].size(0) // (4 if mode == 2 else 3 if mode == 3 else 1)
-    project = hx.size(-1) if hx.size(-1) != width else 0
-    each = (4 if has_bias else 2) + (1 if project else 0)
-    return (value, list(weights), each, None, hx, cx, mode, width, project, layers, first, dropout, train, both,
-            sizes, None)
+# cuDNN's RNNs: one buffer of weights, a copy of an input in batch order, a workspace for each call, and a reserve
+# for the backward pass. The reserve of an LSTM holds four gates and a cell for each step, seen to the byte.
+
+KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # matrices for each layer
 
 
-def rnn(mode: int) -> Callable[..., Any]:
+class Rnn(torch.autograd.Function):
+    """What cuDNN allocates for an RNN, in order."""
+
+    @staticmethod
+    def forward(ctx: Any, recorder: Any, kind: str, layers: int, both: int, train: bool, first: bool, value: Any, hx: Any,
+                cx: Any, *weights: Any) -> Any:
+        gates, hidden, width = KINDS[kind], weights[0].size(0) // KINDS[kind], hx.size(-1)
+        copy = value.transpose(0, 1).contiguous() if first else value
+        steps = copy.numel() // copy.size(-1)
+        out = value.new_empty(*copy.size()[:-1], both * width)
+        hy, cy = torch.empty_like(hx), None if cx is None else torch.empty_like(cx)
+        unit = steps * hidden * value.element_size() * both
+        ctx.recorder, ctx.layers, ctx.unit, ctx.weights = recorder, layers, unit, weights
+        device = value.fake_device.index or 0
+        work = layers * unit * gates + sum(w.numel() for w in weights) * value.element_size()
+        if not train:
+            recorder.temporaries(device, [work])
+        else:
+            ctx.reserve = value.new_empty(layers * unit * (gates + 1) + (layers - 1) * unit + 256, dtype=torch.uint8)
+            recorder.temporaries(device, [work])
+        ctx.shapes, ctx.device, ctx.work = (value, hx, cx), device, work
+        ctx.first = first
+        return out.transpose(0, 1) if first else out, hy, cy
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any, *_: Any) -> Any:
+        value, hx, cx = ctx.shapes
+        dx, dhx = torch.empty_like(value), torch.empty_like(hx)
+        dcx = None if cx is None else torch.empty_like(cx)
+        ctx.recorder.temporaries(ctx.device, [ctx.work])
+        buffer = value.new_zeros(sum(w.numel() for w in ctx.weights))
+        at, grads = 0, []
+        for w in ctx.weights:
+            grads.append(buffer[at:at + w.numel()].view(w.size()))
+            at += w.numel()
+        ctx.reserve = None
+        return (None,) * 6 + (dx, dhx, dcx, *grads)
+
+
+def rnn(recorder: Any, kind: str) -> Callable[..., Any]:
+    """torch._VF.lstm() and the others, for sequences of one length or packed ones."""
     def run(*args: Any) -> Any:
-        out, hy, cy, _, _ = torch._cudnn_rnn(*rnn_arguments(mode, args))
-        return (out, hy, cy) if mode == 2 else (out, hy)
+        if isinstance(args[3], (list, tuple)):
+            value, _, hidden, weights, _, layers, _, train, both = args
+            first = False
+        else:
+            value, hidden, weights, _, layers, _, train, both, first = args
+        hx, cx = hidden if isinstance(hidden, (list, tuple)) else (hidden, None)
+        out, hy, cy = Rnn.apply(recorder, kind, layers, 2 if both else 1, train, first, value, hx, cx, *weights)
+        return (out, hy, cy) if kind == "lstm" else (out, hy)
 
     return run

@@ -149,12 +149,22 @@ class Recorder(TorchDispatchMode):
             self.allocators[device].free(block)
 
     def temporaries(self, device: int, sizes: List[int]) -> None:
-        """Workspace that an operator takes and gives back."""
+        """Workspace that an operator takes and gives back, the last one first; -N: the N-th goes back before that."""
         allocator, stack = self.allocators[device], self.stack()
-        blocks: List[Optional[Block]] = [allocator.alloc(size, self.stream, stack) for size in sizes]
-        for block in reversed(blocks):
-            if block:
-                allocator.free(block)
+        blocks: List[Optional[Block]] = []
+        for size in sizes:
+            if size >= 0:
+                blocks.append(allocator.alloc(size, self.stream, stack))
+            else:
+                self.give_back(allocator, blocks, -size - 1)
+        for at in reversed(range(len(blocks))):
+            self.give_back(allocator, blocks, at)
+
+    @staticmethod
+    def give_back(allocator: Allocator, blocks: List[Optional[Block]], at: int) -> None:
+        block, blocks[at] = blocks[at], None
+        if block:
+            allocator.free(block)
 
     def workspace(self, device: int, kind: str, size: int) -> None:
         """Workspace that a library keeps: one for each thread (its handle) and stream."""
@@ -173,7 +183,7 @@ class Recorder(TorchDispatchMode):
         return found[1] if found and found[0]() is tensor else None
 
     def know(self, tensor: Any, value: Any) -> None:
-        if isinstance(tensor, FakeTensor) and value.numel() <= MOST_KNOWN:
+        if isinstance(tensor, FakeTensor) and isinstance(value, torch.Tensor) and value.numel() <= MOST_KNOWN:
             key = id(tensor)
             self.values[key] = (weakref.ref(tensor, lambda _: self.values.pop(key, None)), value)
 
@@ -237,22 +247,28 @@ class Recorder(TorchDispatchMode):
                 self.forget(t)
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
+        if not all(isinstance(t, FakeTensor) for t in tensors):
+            args, kwargs = mapped(args, self.faked_leaf), {k: mapped(v, self.faked_leaf) for k, v in kwargs.items()}
         try:
             out = func(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as why:
             out = self.unsupported(func, tensors, args, kwargs, why)
         found = leaves(out, [])
         if values is None and func in kernels.INDICES:
-            values = kernels.balanced(func, args, found)
+            with no_fake():
+                values = kernels.balanced(func, args, found)
             self.notes.add(self.notes.assumed, "indices that depend on computed values are spread evenly", self.where())
         if values is not None:
-            for tensor, value in zip(found, leaves(values, [])):
+            for tensor, value in zip(found, values if isinstance(values, (list, tuple)) else [values]):
                 self.know(tensor, value)
         if not self.ignores:
             if takes:
                 self.inherit(found[0], args[0])
             self.charge(func, args, kwargs, found)
         return out
+
+    def faked_leaf(self, value: Any) -> Any:
+        return value if isinstance(value, (FakeTensor, torch.device)) else self.fake.from_tensor(value)
 
     def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
         device = -1
@@ -294,7 +310,8 @@ class Recorder(TorchDispatchMode):
         first = args[0]
         if values is None:
             self.notes.add(self.notes.unknown, f"{func}: a size that depends on computed values; half is taken", self.where())
-            values = kernels.half(func, args, kwargs)
+            with no_fake():
+                values = kernels.half(func, args, kwargs)
         made = [torch.empty_strided(v.size(), v.stride(), dtype=v.dtype, device=first.device)
                 for v in leaves(values, [])]
         for tensor, value in zip(made, leaves(values, [])):
