@@ -8,37 +8,49 @@ import torch
 import torch.nn.functional as F
 
 D = "cuda"
-found = {}
+failed = []
 
 
-def events():
-    trace = torch.cuda.memory._snapshot()["device_traces"][0]
-    return [(e["action"], e["size"]) for e in trace if e["action"] in ("alloc", "free_completed")]
+MARK = 3_000_001  # bytes of a block that marks the next part; each is one larger
+parts = []
+
+
+def mark(name):
+    torch.empty(MARK + len(parts), dtype=torch.uint8, device=D)
+    parts.append(name)
 
 
 def measure(name, make, run):
     try:
         kept = make()
-        for part, call in zip(("", "again"), (run, run)):
-            start = len(events())
-            result = call(*kept)
-            middle = len(events())
-            grad = None
+        for part in ("", "again "):
+            mark(f"{name} {part}forward")
+            result = run(*kept)
+            mark("")
             if isinstance(result, torch.Tensor) and result.requires_grad:
                 grad = torch.ones_like(result)
-                before = len(events())
+                mark(f"{name} {part}backward")
                 result.backward(grad)
-            after = events()
-            found[f"{name} {part}forward"] = shown(after[start:middle])
-            if grad is not None:
-                found[f"{name} {part}backward"] = shown(after[before:])
-            del result, grad
+                mark("")
+                del grad
+            del result
     except Exception as why:
-        found[f"{name} failed"] = [f"{type(why).__name__}: {str(why)[:200]}"]
+        mark("")
+        failed.append(f"{name}: {type(why).__name__}: {str(why)[:200]}")
 
 
-def shown(rows):
-    return [f"{'+' if action == 'alloc' else '-'}{size}" for action, size in rows]
+def split(trace):
+    found, rows = {}, []
+    for event in trace:
+        if event["action"] in ("alloc", "free_completed"):
+            at = event["size"] - MARK
+            if 0 <= at < len(parts):
+                if event["action"] == "alloc":
+                    rows = found.setdefault(parts[at], [])
+                continue
+            rows.append(f"{'+' if event['action'] == 'alloc' else '-'}{event['size']}")
+    found.pop("", None)
+    return found
 
 
 def r(*size, dtype=torch.float32, grad=True):
@@ -137,6 +149,7 @@ def all_operators():
 
 if __name__ == "__main__":
     torch.cuda.init()
-    torch.cuda.memory._record_memory_history(max_entries=1_000_000, stacks="python")
+    torch.cuda.memory._record_memory_history(max_entries=1_000_000, context=None)
     all_operators()
-    json.dump(found, open(sys.argv[1], "w"), indent=0)
+    found = split(torch.cuda.memory._snapshot()["device_traces"][0])
+    json.dump({**found, "failed": failed}, open(sys.argv[1], "w"), indent=0)

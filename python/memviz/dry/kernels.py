@@ -56,7 +56,7 @@ def overloads(*names: str) -> List[Any]:
     return found
 
 
-ADD = aten.add.Tensor
+ADD, INDEX, NONZERO = aten.add.Tensor, aten.index.Tensor, aten.nonzero.default
 LOCAL_SCALAR = aten._local_scalar_dense.default
 DYNAMIC = set(overloads("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "bincount",
                         "repeat_interleave")) - {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}

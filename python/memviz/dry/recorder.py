@@ -3,6 +3,7 @@ storage on the GPU is an allocation from its first operator to its last referenc
 
 import contextlib
 import ctypes
+import re
 import sys
 import weakref
 from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
@@ -29,8 +30,9 @@ def guard_without_gpu(current: Callable[[], int]) -> Any:
     """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's guard throws
     ("hasPrimaryContext expects a valid device index") or is missing; a copy of the one for `meta`, which does
     nothing, is what fake tensors need. The table is c10::impl::device_guard_impl_registry. The copy answers
-    getDefaultStream() as it answers getStream(), and getDevice(), by which "cuda" becomes "cuda:0", with the
-    current device: an int8 of its type and one of its index. Returns what must stay alive."""
+    getDefaultStream() as it answers getStream(), getDevice(), by which "cuda" becomes "cuda:0", with the
+    current device (an int8 of its type and one of its index), and deviceCount() with 0, so that nobody asks
+    for contexts. Returns what must stay alive."""
     with open("/proc/self/maps") as maps:
         path = next(line.split(None, 5)[5].strip() for line in maps if "/libc10.so" in line)
     table = (ctypes.c_void_p * 21).in_dll(ctypes.CDLL(path), "_ZN3c104impl26device_guard_impl_registryE")
@@ -40,9 +42,19 @@ def guard_without_gpu(current: Callable[[], int]) -> Any:
     copy[2 + GET_DEFAULT_STREAM] = copy[2 + GET_STREAM]
     device = ctypes.CFUNCTYPE(ctypes.c_int16, ctypes.c_void_p)(lambda _: CUDA | current() << 8)
     copy[2 + GET_DEVICE] = ctypes.cast(device, ctypes.c_void_p).value
+    count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(methods[2 + n], 16))), None)
+    if count is None:
+        raise RuntimeError(f"PyTorch {torch.__version__} has device guards that memviz does not know")
+    none = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda _: 0)
+    for method in (count, count - 3, count - 2):  # deviceCount(); record() and block() of events
+        copy[2 + method] = ctypes.cast(none, ctypes.c_void_p).value
     guard = (ctypes.c_void_p * 2)(ctypes.addressof(copy) + 16, 0)
     table[CUDA] = ctypes.addressof(guard)
-    return copy, guard, device
+    return copy, guard, device, none
+
+
+# The code of deviceCount(), the first method behind the events' that returns 1, of x86-64 (mov) and aarch64.
+RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
 
 
 @contextlib.contextmanager
@@ -247,6 +259,9 @@ class Recorder(TorchDispatchMode):
                 self.forget(t)
         if func in kernels.DYNAMIC:
             return self.dynamic(func, args, kwargs, values)
+        if func is kernels.INDEX and any(i is not None and i.dtype == torch.bool for i in args[1]):
+            args = (args[0], self.without_masks(args[1]))
+            tensors = leaves(args, [])
         if not all(isinstance(t, FakeTensor) for t in tensors):
             args, kwargs = mapped(args, self.faked_leaf), {k: mapped(v, self.faked_leaf) for k, v in kwargs.items()}
         try:
@@ -319,6 +334,16 @@ class Recorder(TorchDispatchMode):
             if first.device.type == "cuda":
                 self.hold(tensor)
         return made[0] if isinstance(values, torch.Tensor) else type(values)(made)
+
+    def without_masks(self, indices: Any) -> List[Any]:
+        """x[mask] is x[mask.nonzero()]: a result whose size depends on values."""
+        found: List[Any] = []
+        for index in indices:
+            if index is not None and index.dtype == torch.bool:
+                found += kernels.NONZERO(index).unbind(1)
+            else:
+                found.append(index)
+        return found
 
     def unsupported(self, func: Any, tensors: List[Any], args: Any, kwargs: Any, why: Exception) -> Any:
         """An operator without a fake kernel: what it makes is not known. Those that only alter their
