@@ -105,12 +105,12 @@ class Language(nn.Module):
         self.token, self.place = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
         self.blocks = nn.ModuleList(block() for _ in range(layers))
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
-        self.checkpointed = checkpointed
+        self.checkpointed, self.reentrant = checkpointed, checkpointed == "reentrant"
 
     def forward(self, tokens):
         x = self.token(tokens) + self.place(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
-            x = checkpoint(block, x, use_reentrant=False) if self.checkpointed else block(x)
+            x = checkpoint(block, x, use_reentrant=self.reentrant) if self.checkpointed else block(x)
         return self.head(self.norm(x))
 
 
@@ -202,7 +202,7 @@ def gpt(size, dtype=None, fused=None, **more):
 
 def gpt_fp32(size): gpt(size)
 def gpt_bf16_fused(size): gpt(size, torch.bfloat16, True)
-def gpt_checkpointed(size): gpt(size, torch.bfloat16, checkpointed=True)
+def gpt_checkpointed(size): gpt(size, torch.bfloat16, checkpointed="reentrant")
 
 
 def gpt_accumulated(size):

@@ -219,6 +219,7 @@ def functions(gpu: kernels.Gpu) -> None:
 
     torch.nn.functional.scaled_dot_product_attention = attention
     torch._C._nn.scaled_dot_product_attention = attention
+    torch.nn.functional.linear = chosen(torch.nn.functional.linear, kernels.linear(torch.nn.functional.linear))
     for name in kernels.KINDS:
         setattr(torch._VF, name, chosen(getattr(torch._VF, name), kernels.rnn(recorder(), name)))
     torch.nn.modules.rnn.RNNBase.flatten_parameters = flatten  # type: ignore[method-assign]
@@ -226,8 +227,8 @@ def functions(gpu: kernels.Gpu) -> None:
 
 def chosen(plain: Any, fake: Any) -> Any:
     @functools.wraps(fake)
-    def run(value: Any, *args: Any) -> Any:
-        return (fake if isinstance(value, FakeTensor) and value.fake_device.type == "cuda" else plain)(value, *args)
+    def run(input: Any, *args: Any, **kwargs: Any) -> Any:
+        return (fake if isinstance(input, FakeTensor) and input.fake_device.type == "cuda" else plain)(input, *args, **kwargs)
 
     return run
 

@@ -57,6 +57,7 @@ def overloads(*names: str) -> List[Any]:
 
 
 ADD, INDEX, NONZERO = aten.add.Tensor, aten.index.Tensor, aten.nonzero.default
+SLICE_BACKWARD, ALIAS = aten.slice_backward.default, aten.alias.default
 LOCAL_SCALAR = aten._local_scalar_dense.default
 DYNAMIC = set(overloads("nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "bincount",
                         "repeat_interleave")) - {aten.repeat_interleave.self_int, aten.repeat_interleave.self_Tensor}
@@ -64,6 +65,13 @@ INDICES = set(overloads("topk", "argmax", "argmin", "multinomial", "sort", "rand
 RANDOM = set(overloads("rand", "randn", "rand_like", "randn_like", "bernoulli", "bernoulli_", "normal_", "uniform_",
                        "multinomial", "native_dropout", "randint", "randint_like", "random_", "randperm"))
 SCALED = set(overloads("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"))
+
+
+MASK_FIRST = set(overloads("native_dropout"))  # Dropout.cu: the mask is made before the result
+
+
+def is_whole(grad: Any, size: Any, dim: int, start: int, end: int, step: int) -> bool:
+    return start == 0 and end >= size[dim] and step == 1
 
 
 def made_bytes(args: Any, kwargs: Any) -> int:
@@ -182,7 +190,7 @@ def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: Li
     query, key = args[1], args[2]
     batch, heads, length, width = query.size()
     rows = batch * heads * up(length, 128)
-    sizes = [rows * 4, rows * up(width, 32) * 4]
+    sizes = [rows * 4 + rows * up(width, 32) * 4]
     if key.size(1) != heads:
         sizes += [batch * key.size(2) * heads * width * query.element_size()] * 2
     recorder.temporaries(device, sizes)
@@ -310,9 +318,27 @@ def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None,
     return aten._scaled_dot_product_attention_math(query, key, value, attn_mask, dropout_p, is_causal, None, scale=scale)[0]
 
 
+def linear(plain: Any) -> Callable[..., Any]:
+    """Linear.cpp: input of more than two dimensions that is not contiguous is multiplied first, and the bias added in
+    place, but not to a tensor of a subclass."""
+    def run(value: Any, weight: Any, bias: Any = None) -> Any:
+        if bias is None or value.dim() < 3 or value.is_contiguous():
+            return plain(value, weight, bias)
+        return torch.matmul(value, weight.t()).add_(bias)
+
+    return run
+
+
+# What CUDA builds have a kernel for and others decompose before any mode sees it.
+LIBRARY = torch.library.Library("aten", "IMPL") if not torch.backends.cuda.is_built() else None
+if LIBRARY:
+    for _name in ("silu_backward", "mish_backward"):
+        LIBRARY.impl(_name, lambda grad, value: torch.empty_like(value), "CUDA")
+
 # cuDNN's RNNs: one buffer of weights, a copy of an input in batch order, a workspace for each call, and a reserve
 # for the backward pass. The reserve of an LSTM holds four gates and a cell for each step, seen to the byte.
 
+DROPOUT_STATES = 6488064  # of cudnnDropoutGetStatesSize() on an H100
 KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # matrices for each layer
 
 
@@ -320,7 +346,7 @@ class Rnn(torch.autograd.Function):
     """What cuDNN allocates for an RNN, in order."""
 
     @staticmethod
-    def forward(ctx: Any, recorder: Any, kind: str, layers: int, both: int, train: bool, first: bool, value: Any, hx: Any,
+    def forward(ctx: Any, recorder: Any, kind: str, layers: int, dropout: float, both: int, train: bool, first: bool, value: Any, hx: Any,
                 cx: Any, *weights: Any) -> Any:
         gates, hidden, width = KINDS[kind], weights[0].size(0) // KINDS[kind], hx.size(-1)
         copy = value.transpose(0, 1).contiguous() if first else value
@@ -328,13 +354,16 @@ class Rnn(torch.autograd.Function):
         out = value.new_empty(*copy.size()[:-1], both * width)
         hy, cy = torch.empty_like(hx), None if cx is None else torch.empty_like(cx)
         unit = steps * hidden * value.element_size() * both
+        masks = (layers - 1) * steps * hidden * both // 8 if dropout and train else 0
+        if masks:
+            recorder.workspace(value.fake_device.index or 0, "cudnn dropout", DROPOUT_STATES)
         ctx.recorder, ctx.layers, ctx.unit, ctx.weights = recorder, layers, unit, weights
         device = value.fake_device.index or 0
         work = layers * unit * gates + sum(w.numel() for w in weights) * value.element_size()
         if not train:
             recorder.temporaries(device, [work])
         else:
-            ctx.reserve = value.new_empty(layers * unit * (gates + 1) + (layers - 1) * unit + 256, dtype=torch.uint8)
+            ctx.reserve = value.new_empty(layers * unit * (gates + 1) + (layers - 1) * unit + 256 + masks, dtype=torch.uint8)
             recorder.temporaries(device, [work])
         ctx.shapes, ctx.device, ctx.work = (value, hx, cx), device, work
         ctx.first = first
@@ -352,19 +381,19 @@ class Rnn(torch.autograd.Function):
             grads.append(buffer[at:at + w.numel()].view(w.size()))
             at += w.numel()
         ctx.reserve = None
-        return (None,) * 6 + (dx, dhx, dcx, *grads)
+        return (None,) * 7 + (dx, dhx, dcx, *grads)
 
 
 def rnn(recorder: Any, kind: str) -> Callable[..., Any]:
     """torch._VF.lstm() and the others, for sequences of one length or packed ones."""
     def run(*args: Any) -> Any:
         if isinstance(args[3], (list, tuple)):
-            value, _, hidden, weights, _, layers, _, train, both = args
+            value, _, hidden, weights, _, layers, dropout, train, both = args
             first = False
         else:
-            value, hidden, weights, _, layers, _, train, both, first = args
+            value, hidden, weights, _, layers, dropout, train, both, first = args
         hx, cx = hidden if isinstance(hidden, (list, tuple)) else (hidden, None)
-        out, hy, cy = Rnn.apply(recorder, kind, layers, 2 if both else 1, train, first, value, hx, cx, *weights)
+        out, hy, cy = Rnn.apply(recorder, kind, layers, dropout, 2 if both else 1, train, first, value, hx, cx, *weights)
         return (out, hy, cy) if kind == "lstm" else (out, hy)
 
     return run

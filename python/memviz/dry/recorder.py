@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from . import kernels
 from .allocator import Allocator, Block, Stack
 
+DEVICE = torch.ops.prim.device.default
 FAKE = torch._C._TorchDispatchModeKey.FAKE
 MOST_REAL = 4 << 20  # bytes of a CPU tensor that is made for real; larger ones are weights, not data
 MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are kept
@@ -222,6 +223,8 @@ class Recorder(TorchDispatchMode):
     # Operators
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is DEVICE and isinstance(args[0], FakeTensor):
+            return args[0].fake_device
         kwargs = kwargs or {}
         tensors = leaves(list(kwargs.values()), leaves(args, []))
         if not any(isinstance(t, FakeTensor) for t in tensors):
@@ -231,6 +234,8 @@ class Recorder(TorchDispatchMode):
                     return func(*args, **kwargs)
         if func is kernels.LOCAL_SCALAR:
             return self.scalar(args[0])
+        if func is kernels.SLICE_BACKWARD and kernels.is_whole(*args):
+            return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
         takes = (func is kernels.ADD and sys._getframe(1).f_code is self.engine and
                  args[0].size() == args[1].size() and self.is_sole(args[0]._use_count()))
         return self.faked(func, tensors, args, kwargs, takes)
@@ -287,7 +292,7 @@ class Recorder(TorchDispatchMode):
 
     def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
         device = -1
-        for t in found:
+        for t in reversed(found) if func in kernels.MASK_FIRST else found:
             if isinstance(t, FakeTensor) and t.fake_device.type == "cuda":
                 device = t.fake_device.index or 0
                 if not kernels.is_on_host(func, t):
