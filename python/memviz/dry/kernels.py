@@ -85,7 +85,7 @@ def made_bytes(args: Any, kwargs: Any) -> int:
 
 def is_on_host(func: Any, tensor: Any) -> bool:
     """Seeds of attention are on the CPU outside of CUDA graphs; fake kernels put them on the GPU."""
-    return tensor.dim() == 0 and "scaled_dot_product" in func.__name__
+    return tensor.dim() == 0 and "scaled_dot_product" in func.__name__ and "cudnn" not in func.__name__
 
 
 def balanced(func: Any, args: Any, found: List[Any]) -> Any:
@@ -147,6 +147,12 @@ def addmm(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) 
             recorder.temporaries(device, [size])
 
 
+def scalar_base(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    """Pow.cpp: the base becomes a tensor on the GPU."""
+    if not isinstance(args[0], torch.Tensor):
+        recorder.temporaries(device, [8])
+
+
 # cuDNN: its tensor-core kernels work on NHWC. For tensors in NCHW a plan copies input, filter and output
 # within its workspace (seen: the workspaces of 17 of 20 convolutions of a ResNet-18 on an H200 are the
 # three sizes and 16 bytes, to the byte). Depthwise convolutions are PyTorch's own kernels.
@@ -190,10 +196,21 @@ def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: Li
     query, key = args[1], args[2]
     batch, heads, length, width = query.size()
     rows = batch * heads * up(length, 128)
-    sizes = [rows * 4 + rows * up(width, 32) * 4]
+    sizes = [rows * 4, rows * up(width, 32) * 4]
     if key.size(1) != heads:
         sizes += [batch * key.size(2) * heads * width * query.element_size()] * 2
     recorder.temporaries(device, sizes)
+
+
+# cuDNN: dq and the row sums in float in one workspace (seen for three shapes, to the byte); seeds are on the GPU.
+
+def cudnn_attention(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    recorder.temporaries(device, [256])
+
+
+def cudnn_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    batch, heads, length, width = args[1].size()
+    recorder.temporaries(device, [batch * heads * length * (width + 1) * 4 + 256])
 
 
 def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
@@ -216,7 +233,9 @@ def embedding_backward(recorder: Any, device: int, args: Any, kwargs: Any, found
         return
     most = min(count, rows)
     parts = count // 10 + most
-    recorder.temporaries(device, [count * 8] * 3 + [most * 8] * 2 + [parts * 8, parts * up(width, 32) * 4])
+    each = count * 8
+    recorder.temporaries(device, [each, each, each, 2 * each + 17919, -4, -3, each, 8, each, 1279, -8, -7, most * 8, most * 8,
+                                  1279, -11, 8, parts * 8, parts * up(width, 32) * 4])
 
 
 # Reduce.cuh, setReduceConfig(): a sum over many values and few outputs is split over blocks, which leave their
@@ -268,6 +287,9 @@ for _rule, _names in ((cublas, "mm bmm baddbmm addbmm addmv mv dot vdot addr lin
                       (addmm, "addmm _addmm_activation"), (convolution, "convolution"),
                       (convolution_backward, "convolution_backward"),
                       (flash_backward, "_scaled_dot_product_flash_attention_backward"),
+                      (cudnn_attention, "_scaled_dot_product_cudnn_attention"),
+                      (cudnn_backward, "_scaled_dot_product_cudnn_attention_backward"),
+                      (scalar_base, "pow"),
                       (efficient_backward, "_scaled_dot_product_efficient_attention_backward"),
                       (reduction, "sum mean amax amin prod any all norm linalg_vector_norm"),
                       (embedding_backward, "embedding_dense_backward")):
@@ -291,9 +313,23 @@ def efficient_serves(query: Any, key: Any, value: Any, mask: Any, gpu: Gpu) -> b
             torch.backends.cuda.mem_efficient_sdp_enabled())
 
 
+def cudnn_serves(query: Any, key: Any, value: Any, grouped: bool, gpu: Gpu) -> bool:
+    """check_prefer_cudnn_attention(): first choice on Hopper and Blackwell since 2.9."""
+    return (VERSION >= (2, 9) and (gpu.major, gpu.minor) in ((9, 0), (10, 0)) and query.dim() == 4 and
+            query.dtype in (torch.float16, torch.bfloat16) and query.size(-1) % 8 == 0 and value.size(-1) % 8 == 0 and
+            query.size(-1) <= 256 and (grouped or query.size(1) == key.size(1)) and key.size(2) > 1 and
+            os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") != "1")
+
+
 def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
     """scaled_dot_product_attention() as the GPU would do it."""
+    keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
+    if cudnn_serves(query, key, value, enable_gqa, gpu):
+        if attn_mask is not None and attn_mask.dtype == torch.bool:
+            attn_mask = attn_mask.to(query.dtype)
+        return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False,
+                                                        scale=scale)[0]
     if flash_serves(query, key, value, attn_mask, is_causal, enable_gqa, gpu):
         width = query.size(-1)
         scale = scale if scale is not None else 1 / math.sqrt(width)
@@ -309,7 +345,6 @@ def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None,
                 full = attn_mask.size(-1)
                 attn_mask = torch.nn.functional.pad(attn_mask, (0, 16 - full % 16))[..., :full]
             attn_mask = attn_mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
-        keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
         return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal,
                                                             scale=scale)[0]
     if enable_gqa and query.size(1) != key.size(1):

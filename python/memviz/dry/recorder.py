@@ -237,13 +237,14 @@ class Recorder(TorchDispatchMode):
         if func is kernels.SLICE_BACKWARD and kernels.is_whole(*args):
             return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
         takes = (func is kernels.ADD and sys._getframe(1).f_code is self.engine and
-                 args[0].size() == args[1].size() and self.is_sole(args[0]._use_count()))
+                 args[0].size() == args[1].size() and not args[0]._is_view() and self.is_sole(args[0]._use_count()))
         return self.faked(func, tensors, args, kwargs, takes)
 
     def is_sole(self, references: int) -> bool:
         """Autograd adds a second gradient in place if nobody else holds the first (input_buffer.cpp,
         can_accumulate_inplace()), but never to a tensor of a subclass, as fake ones are. The first call sees a
-        gradient that is known to be held by the engine alone: see DryRun.start()."""
+        gradient that is known to be held by the engine alone: see DryRun.calibrate(). A view shares its storage
+        with its base, which it holds."""
         if self.sole < 0:
             self.sole = references
         return references <= self.sole

@@ -41,7 +41,7 @@ class DryRun:
         self.recorder.ignores += 1
         x = torch.ones(4, device="cuda", requires_grad=True)
         y = x * 2
-        (y + y * 2).sum().backward()
+        (y * 3 + y * 2).sum().backward()
         self.recorder.ignores -= 1
         if self.recorder.sole < 0:
             raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
