@@ -204,6 +204,25 @@ def flash_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: Li
 
 # cuDNN: dq and the row sums in float in one workspace (seen for three shapes, to the byte); seeds are on the GPU.
 
+def cudnn_forward(query: Any, key: Any, value: Any, bias: Any, keeps: bool, *_: Any, **__: Any) -> Any:
+    """Its fake kernel has another layout than the real one, which is that of the query."""
+    out = torch.empty_like(query) if query.size(-1) == value.size(-1) else query.new_empty(*query.size()[:3], value.size(-1))
+    sums = query.new_empty(*query.size()[:3], 1, dtype=torch.float32) if keeps else query.new_empty(0, dtype=torch.float32)
+    seeds = [torch.empty((), dtype=torch.int64, device=query.device) for _ in range(2)]
+    return (out, sums, None, None, query.size(2), key.size(2), *seeds, None)
+
+
+def cudnn_gradients(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> Any:
+    return tuple(torch.empty_like(t) for t in (query, key, value))
+
+
+FAKES: Dict[Any, Callable[..., Any]] = {}
+for _made, _names in ((cudnn_forward, "_scaled_dot_product_cudnn_attention"),
+                      (cudnn_gradients, "_scaled_dot_product_cudnn_attention_backward")):
+    for _overload in overloads(_names):
+        FAKES[_overload] = _made
+
+
 def cudnn_attention(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
     recorder.temporaries(device, [256])
 

@@ -271,7 +271,7 @@ class Recorder(TorchDispatchMode):
         if not all(isinstance(t, FakeTensor) for t in tensors):
             args, kwargs = mapped(args, self.faked_leaf), {k: mapped(v, self.faked_leaf) for k, v in kwargs.items()}
         try:
-            out = func(*args, **kwargs)
+            out = kernels.FAKES.get(func, func)(*args, **kwargs)
         except (NotImplementedError, RuntimeError) as why:
             out = self.unsupported(func, tensors, args, kwargs, why)
         found = leaves(out, [])
