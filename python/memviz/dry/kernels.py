@@ -153,35 +153,58 @@ def scalar_base(recorder: Any, device: int, args: Any, kwargs: Any, found: List[
         recorder.temporaries(device, [8])
 
 
-# cuDNN: its tensor-core kernels work on NHWC. For tensors in NCHW a plan copies input, filter and output
-# within its workspace (seen: the workspaces of 17 of 20 convolutions of a ResNet-18 on an H200 are the
-# three sizes and 16 bytes, to the byte). Depthwise convolutions are PyTorch's own kernels.
+# cuDNN: its tensor-core kernels work on NHWC. For tensors in NCHW a plan copies input, filter and output within its
+# workspace, and 16 bytes; channels are padded to what a kernel loads at once. 1 x 1 convolutions with stride 1 are
+# matrix products as they are. Gradients of the filter are summed by several blocks, with a part each. Seen for 13
+# shapes in three types and both layouts (bench/dry_run/operators.py), most to the byte; what cuDNN's heuristics
+# choose otherwise is not predicted. Depthwise convolutions are PyTorch's own kernels.
+
+PARTS = 2064384 + 663  # bytes of these parts, for filters of up to 36,864 values; else twice as much
+
 
 def nbytes(*tensors: Any) -> int:
     return sum(t.numel() * t.element_size() for t in tensors if t is not None)
 
 
-def transposed(value: Any, weight: Any, groups: int) -> bool:
-    if weight.dim() == 4 and (value.is_contiguous(memory_format=torch.channels_last) and value.size(1) > 1 or
-                              weight.is_contiguous(memory_format=torch.channels_last) and weight.size(2) > 1):
-        return False
-    return not (groups > 1 and groups == value.size(1))
+def is_last(tensor: Any) -> bool:
+    return tensor.dim() == 4 and tensor.size(1) > 1 and not tensor.is_contiguous() and \
+        tensor.is_contiguous(memory_format=torch.channels_last)
+
+
+def padded(tensor: Any) -> int:
+    """Bytes of a copy whose channels are padded."""
+    pad = {torch.float32: 1, torch.float16: 4}.get(tensor.dtype, 8)
+    return nbytes(tensor) // max(1, tensor.size(1)) * up(tensor.size(1), pad)
 
 
 def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    value, weight, groups = args[0], args[1], args[8]
-    if transposed(value, weight, groups):
-        filters = nbytes(weight) if max(weight.size()[2:]) > 1 else 0
-        recorder.temporaries(device, [nbytes(value, found[0]) + filters + 16])
-
-
-def convolution_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    grad, value, weight, groups, wanted = args[0], args[1], args[2], args[9], args[10]
-    if not transposed(value, weight, groups):
+    value, weight, stride, groups = args[0], args[1], args[3], args[8]
+    kernel, aligned = max(weight.size()[2:]), value.size(1) % 4 == 0
+    if groups > 1 and groups == value.size(1) or kernel == 1 and max(stride) == 1 or kernel == stride[0] and not is_last(value):
         return
-    for is_wanted in wanted[:2]:
+    filters = padded(weight) if kernel > 1 else 0
+    if is_last(value) or is_last(weight):
+        if not aligned:
+            recorder.temporaries(device, [padded(value) + filters + 16])
+        return
+    direct = value.dtype == torch.float32 and weight.size(0) in (32, 64) and value.size(1) % 32 == 0
+    recorder.temporaries(device, [padded(value) + filters + (0 if direct else padded(found[0])) + 16])
+
+
+def convolution_backward(recorder: Any, args: Any, found: List[Any]) -> None:
+    """Each result is followed by its workspace."""
+    grad, value, weight, stride, groups, wanted = args[0], args[1], args[2], args[4], args[9], args[10]
+    device, results = value.fake_device.index or 0, iter(found)
+    copied = not (is_last(value) or is_last(weight)) and not (max(weight.size()[2:]) == 1 and max(stride) == 1)
+    plain = groups > 1 and groups == value.size(1)
+    copies = padded(grad) + padded(value) + padded(weight) + 16
+    few = weight.numel() <= 36864
+    parts = (PARTS if few else 2 * PARTS if copied else PARTS) if value.dtype == torch.float32 or few else 0
+    for is_wanted, work in zip(wanted, (copies if copied else 0, (copies if copied else 0) + parts, 0)):
         if is_wanted:
-            recorder.temporaries(device, [nbytes(grad, value, weight) + 16])
+            recorder.hold(next(results))
+            if work and not plain:
+                recorder.temporaries(device, [work])
 
 
 # Attention: flash_attn/flash_api.cpp, mha_bwd(): a float accumulator of dq and the row sums; for fewer heads of keys
@@ -228,15 +251,18 @@ def cudnn_attention(recorder: Any, device: int, args: Any, kwargs: Any, found: L
 
 
 def cudnn_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
-    batch, heads, length, width = args[1].size()
-    recorder.temporaries(device, [batch * heads * length * (width + 1) * 4 + 256])
+    query, key = args[1], args[2]
+    batch, heads, length, width = query.size()
+    expanded = 0 if key.size(1) == heads else 2 * batch * heads * key.size(2) * width * query.element_size()
+    recorder.temporaries(device, [batch * heads * length * (width + 1) * 4 + expanded + 256])
 
 
 def efficient_backward(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
     query = args[1]
     batch, heads, length, width = query.size()
     delta = batch * heads * length * 4
-    tiles = batch * heads * (up(length, 64) // 64) * (up(width, 64) // 64) * (64 * 64 + 4) * 4
+    columns = 64 if width <= 64 else 128
+    tiles = batch * heads * (up(length, 64) // 64) * (up(width, columns) // columns) * (64 * columns + 4) * 4
     # In half precision the kernel computes delta itself.
     recorder.temporaries(device, [nbytes(args[5]), delta, delta, -2, -1, tiles, -3] if query.dtype == torch.float32 else
                          [delta, tiles])
@@ -301,14 +327,21 @@ def reduction(recorder: Any, device: int, args: Any, kwargs: Any, found: List[An
     recorder.temporaries(device, split_sum(recorder.gpu, outputs, inputs, max(4, value.element_size()), last, vector))
 
 
+BETWEEN = set(overloads("convolution_backward"))
+def safe_softmax(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
+    """attention.cpp, _safe_softmax(): the plain softmax, which of its values are -inf, and in which rows all are."""
+    rows = found[0].numel() // found[0].size(-1)
+    recorder.temporaries(device, [nbytes(found[0]), found[0].numel(), rows])
+
+
 RULES: Dict[Any, Callable[..., None]] = {}
 for _rule, _names in ((cublas, "mm bmm baddbmm addbmm addmv mv dot vdot addr linalg_solve_triangular"),
                       (addmm, "addmm _addmm_activation"), (convolution, "convolution"),
-                      (convolution_backward, "convolution_backward"),
                       (flash_backward, "_scaled_dot_product_flash_attention_backward"),
                       (cudnn_attention, "_scaled_dot_product_cudnn_attention"),
                       (cudnn_backward, "_scaled_dot_product_cudnn_attention_backward"),
                       (scalar_base, "pow"),
+                      (safe_softmax, "_safe_softmax"),
                       (efficient_backward, "_scaled_dot_product_efficient_attention_backward"),
                       (reduction, "sum mean amax amin prod any all norm linalg_vector_norm"),
                       (embedding_backward, "embedding_dense_backward")):
@@ -360,9 +393,9 @@ def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None,
         if attn_mask is not None:
             if attn_mask.dtype == torch.bool:
                 attn_mask = attn_mask.to(query.dtype)
-            if attn_mask.size(-1) % 16:
+            if attn_mask.size(-1) % 8:
                 full = attn_mask.size(-1)
-                attn_mask = torch.nn.functional.pad(attn_mask, (0, 16 - full % 16))[..., :full]
+                attn_mask = torch.nn.functional.pad(attn_mask, (0, 8 - full % 8))[..., :full]
             attn_mask = attn_mask.expand(query.size(0), query.size(1), query.size(2), key.size(2))
         return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal,
                                                             scale=scale)[0]
@@ -393,6 +426,7 @@ if LIBRARY:
 # for the backward pass. The reserve of an LSTM holds four gates and a cell for each step, seen to the byte.
 
 DROPOUT_STATES = 6488064  # of cudnnDropoutGetStatesSize() on an H100
+RNN_WORK = 12_000_000  # bytes of workspace for each layer beside its gates; 9.7 to 14.6 million were seen
 KINDS = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}  # matrices for each layer
 
 
@@ -411,31 +445,30 @@ class Rnn(torch.autograd.Function):
         masks = (layers - 1) * steps * hidden * both // 8 if dropout and train else 0
         if masks:
             recorder.workspace(value.fake_device.index or 0, "cudnn dropout", DROPOUT_STATES)
-        ctx.recorder, ctx.layers, ctx.unit, ctx.weights = recorder, layers, unit, weights
-        device = value.fake_device.index or 0
-        work = layers * unit * gates + sum(w.numel() for w in weights) * value.element_size()
-        if not train:
-            recorder.temporaries(device, [work])
-        else:
+        ctx.work = layers * (unit * gates + both * RNN_WORK)
+        work = value.new_empty(ctx.work, dtype=torch.uint8)
+        if train:
             ctx.reserve = value.new_empty(layers * unit * (gates + 1) + (layers - 1) * unit + 256 + masks, dtype=torch.uint8)
-            recorder.temporaries(device, [work])
-        ctx.shapes, ctx.device, ctx.work = (value, hx, cx), device, work
-        ctx.first = first
+        del work, copy
+        ctx.recorder, ctx.weights, ctx.inputs, ctx.first = recorder, weights, (value, hx, cx), first
         return out.transpose(0, 1) if first else out, hy, cy
 
     @staticmethod
     def backward(ctx: Any, grad: Any, *_: Any) -> Any:
-        value, hx, cx = ctx.shapes
-        dx, dhx = torch.empty_like(value), torch.empty_like(hx)
+        value, hx, cx = ctx.inputs
+        device = value.fake_device.index or 0
+        copy = value.transpose(0, 1).contiguous() if ctx.first else value
+        dx, dhx = torch.empty_like(copy), torch.empty_like(hx)
         dcx = None if cx is None else torch.empty_like(cx)
-        ctx.recorder.temporaries(ctx.device, [ctx.work])
+        ctx.recorder.temporaries(device, [ctx.work])
         buffer = value.new_zeros(sum(w.numel() for w in ctx.weights))
+        ctx.recorder.temporaries(device, [ctx.work])
         at, grads = 0, []
         for w in ctx.weights:
             grads.append(buffer[at:at + w.numel()].view(w.size()))
             at += w.numel()
         ctx.reserve = None
-        return (None,) * 7 + (dx, dhx, dcx, *grads)
+        return (None,) * 7 + (dx.transpose(0, 1) if ctx.first else dx, dhx, dcx, *grads)
 
 
 def rnn(recorder: Any, kind: str) -> Callable[..., Any]:

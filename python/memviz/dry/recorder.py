@@ -24,38 +24,54 @@ OWN = __file__.rsplit("/", 1)[0]
 HIDDEN = (OWN, "/torch/_subclasses/", "/torch/utils/_python_dispatch.py", "/torch/_ops.py", "/torch/_decomp",
           "/torch/_prims", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
 CUDA, META = 1, 14  # c10::DeviceType
-GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM, METHODS = 2, 5, 6, 34  # of c10::impl::DeviceGuardImplInterface, since 1.9
+GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM = 2, 5, 6  # of c10::impl::DeviceGuardImplInterface, since 1.9
 
 
-def guard_without_gpu(current: Callable[[], int]) -> Any:
-    """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's guard throws
-    ("hasPrimaryContext expects a valid device index") or is missing; a copy of the one for `meta`, which does
-    nothing, is what fake tensors need. The table is c10::impl::device_guard_impl_registry. The copy answers
-    getDefaultStream() as it answers getStream(), getDevice(), by which "cuda" becomes "cuda:0", with the
-    current device (an int8 of its type and one of its index), and deviceCount() with 0, so that nobody asks
-    for contexts. Returns what must stay alive."""
-    with open("/proc/self/maps") as maps:
-        path = next(line.split(None, 5)[5].strip() for line in maps if "/libc10.so" in line)
-    table = (ctypes.c_void_p * 21).in_dll(ctypes.CDLL(path), "_ZN3c104impl26device_guard_impl_registryE")
-    words = ctypes.POINTER(ctypes.c_void_p)
-    methods = ctypes.cast(ctypes.cast(table[META], words)[0] - 16, words)  # behind the type's two words
-    copy = (ctypes.c_void_p * METHODS)(*methods[:METHODS])
-    copy[2 + GET_DEFAULT_STREAM] = copy[2 + GET_STREAM]
-    device = ctypes.CFUNCTYPE(ctypes.c_int16, ctypes.c_void_p)(lambda _: CUDA | current() << 8)
-    copy[2 + GET_DEVICE] = ctypes.cast(device, ctypes.c_void_p).value
-    count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(methods[2 + n], 16))), None)
-    if count is None:
-        raise RuntimeError(f"PyTorch {torch.__version__} has device guards that memviz does not know")
-    none = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(lambda _: 0)
-    for method in (count, count - 3, count - 2):  # deviceCount(); record() and block() of events
-        copy[2 + method] = ctypes.cast(none, ctypes.c_void_p).value
-    guard = (ctypes.c_void_p * 2)(ctypes.addressof(copy) + 16, 0)
-    table[CUDA] = ctypes.addressof(guard)
-    return copy, guard, device, none
-
-
+WORDS = ctypes.POINTER(ctypes.c_void_p)
 # The code of deviceCount(), the first method behind the events' that returns 1, of x86-64 (mov) and aarch64.
 RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
+
+
+def methods_of(thing: int, changed: Dict[int, Any], most: int) -> Any:
+    """A copy of the method table of an object of C++, behind the two words of its type, with methods changed."""
+    table = ctypes.cast(ctypes.cast(thing, WORDS)[0] - 16, WORDS)
+    copy = (ctypes.c_void_p * (most + 2))(*table[:most + 2])
+    for method, function in changed.items():
+        copy[2 + method] = function if isinstance(function, int) else ctypes.cast(function, ctypes.c_void_p).value
+    return copy
+
+
+def library(name: str) -> Any:
+    with open("/proc/self/maps") as maps:
+        return ctypes.CDLL(next(line.split(None, 5)[5].strip() for line in maps if f"/{name}.so" in line))
+
+
+def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
+    """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's guard throws or is missing; a
+    copy of the one for `meta`, which does nothing, is what fake tensors need. The table of guards is
+    c10::impl::device_guard_impl_registry. The copy answers getDefaultStream() as it answers getStream(), getDevice(),
+    by which "cuda" becomes "cuda:0", with the current device (an int8 of its type and one of its index), and
+    deviceCount(). CUDA's hooks, which throw "hasPrimaryContext expects a valid device index", answer no: before that
+    come, by version, isBuilt() and isAvailable(). Returns what must stay alive."""
+    table = (ctypes.c_void_p * 21).in_dll(library("libc10"), "_ZN3c104impl26device_guard_impl_registryE")
+    plain = ctypes.cast(ctypes.cast(table[META], WORDS)[0], WORDS)
+    count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(plain[n], 16))), None)
+    if count is None:
+        raise RuntimeError(f"PyTorch {torch.__version__} has device guards that memviz does not know")
+    number = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+    device, all_devices, none = number(lambda _: CUDA | current() << 8), number(lambda _: devices), number(lambda _: 0)
+    guards = methods_of(table[META], {GET_DEVICE: device, GET_DEFAULT_STREAM: plain[GET_STREAM], count: all_devices,
+                                      count - 3: none, count - 2: none}, 32)  # record() and block() of events
+    guard = (ctypes.c_void_p * 2)(ctypes.addressof(guards) + 16, 0)
+    table[CUDA] = ctypes.addressof(guard)
+    kept = [guards, guard, device, all_devices, none]
+    if torch.version.cuda is not None:
+        find = library("libtorch_cpu")._ZN2at6detail12getCUDAHooksEv
+        find.restype = ctypes.c_void_p
+        hooks = find()
+        kept.append(methods_of(hooks, {2: none, 3: none, 4: none}, 80))
+        ctypes.cast(hooks, WORDS)[0] = ctypes.addressof(kept[-1]) + 16
+    return kept
 
 
 @contextlib.contextmanager
@@ -292,6 +308,9 @@ class Recorder(TorchDispatchMode):
         return value if isinstance(value, (FakeTensor, torch.device)) else self.fake.from_tensor(value)
 
     def charge(self, func: Any, args: Any, kwargs: Any, found: List[Any]) -> None:
+        if func in kernels.BETWEEN:
+            kernels.convolution_backward(self, args, found)
+            return
         device = -1
         for t in reversed(found) if func in kernels.MASK_FIRST else found:
             if isinstance(t, FakeTensor) and t.fake_device.type == "cuda":
