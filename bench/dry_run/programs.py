@@ -238,6 +238,12 @@ def llama_fp32(size):
     train(model, tokens(batch, 512), next_token, torch.optim.AdamW(model.parameters(), fused=True))
 
 
+def llama_7b(size):
+    """Not measured on a GPU: how long a dry run of it takes, and in how much memory."""
+    model = Language(lambda: LlamaBlock(4096, 32, 32), 32, 4096, length=4096).to(DEVICE, torch.bfloat16)
+    train(model, tokens(4, 4096), next_token, torch.optim.AdamW(model.parameters()))
+
+
 def padded(batch, length, vocabulary):
     def make():
         lengths = torch.linspace(length // 2, length, batch).long()

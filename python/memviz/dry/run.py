@@ -27,7 +27,8 @@ class DryRun:
     def start(self, ends_process: bool) -> None:
         import torch
         from . import cuda, recorder
-        KEEP.append(recorder.guard_without_gpu(lambda: self.recorder.device, len(self.recorder.allocators)))
+        if not torch.cuda.is_available():
+            KEEP.append(recorder.guard_without_gpu(lambda: self.recorder.device, len(self.recorder.allocators)))
         cuda.install(self.recorder, self.gpu, len(self.recorder.allocators), self.snapshot, self.said)
         self.recorder.fake.__enter__()
         self.recorder.__enter__()
