@@ -171,6 +171,11 @@ def is_last(tensor: Any) -> bool:
         tensor.is_contiguous(memory_format=torch.channels_last)
 
 
+def is_product(value: Any, weight: Any, stride: Any) -> bool:
+    """Whether a convolution is a matrix product on NCHW as it is: rows must be aligned to 16 bytes."""
+    return max(weight.size()[2:]) == 1 and max(stride) == 1 and nbytes(value) // (value.size(0) * value.size(1)) % 16 == 0
+
+
 def padded(tensor: Any) -> int:
     """Bytes of a copy whose channels are padded."""
     pad = {torch.float32: 1, torch.float16: 4}.get(tensor.dtype, 8)
@@ -180,7 +185,7 @@ def padded(tensor: Any) -> int:
 def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
     value, weight, stride, groups = args[0], args[1], args[3], args[8]
     kernel, aligned = max(weight.size()[2:]), value.size(1) % 4 == 0
-    if groups > 1 and groups == value.size(1) or kernel == 1 and max(stride) == 1 or kernel == stride[0] and not is_last(value):
+    if groups > 1 and groups == value.size(1) or is_product(value, weight, stride) or 1 < kernel == stride[0] and not is_last(value):
         return
     filters = padded(weight) if kernel > 1 else 0
     if is_last(value) or is_last(weight):
@@ -195,7 +200,7 @@ def convolution_backward(recorder: Any, args: Any, found: List[Any]) -> None:
     """Each result is followed by its workspace."""
     grad, value, weight, stride, groups, wanted = args[0], args[1], args[2], args[4], args[9], args[10]
     device, results = value.fake_device.index or 0, iter(found)
-    copied = not (is_last(value) or is_last(weight)) and not (max(weight.size()[2:]) == 1 and max(stride) == 1)
+    copied = not (is_last(value) or is_last(weight)) and not is_product(value, weight, stride)
     plain = groups > 1 and groups == value.size(1)
     copies = padded(grad) + padded(value) + padded(weight) + 16
     few = weight.numel() <= 36864
@@ -377,19 +382,22 @@ def attention(gpu: Gpu, query: Any, key: Any, value: Any, attn_mask: Any = None,
               is_causal: bool = False, scale: Any = None, enable_gqa: bool = False) -> Any:
     """scaled_dot_product_attention() as the GPU would do it."""
     keeps = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
-    if cudnn_serves(query, key, value, enable_gqa, gpu):
+    has_learnt_mask = attn_mask is not None and attn_mask.requires_grad and torch.is_grad_enabled()
+    if has_learnt_mask:  # seen with T5's position bias; the fused kernels want none
+        pass
+    elif cudnn_serves(query, key, value, enable_gqa, gpu):
         if attn_mask is not None and attn_mask.dtype == torch.bool:
             attn_mask = attn_mask.to(query.dtype)
         return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, keeps, dropout_p, is_causal, False,
                                                         scale=scale)[0]
-    if flash_serves(query, key, value, attn_mask, is_causal, enable_gqa, gpu):
+    elif flash_serves(query, key, value, attn_mask, is_causal, enable_gqa, gpu):
         width = query.size(-1)
         scale = scale if scale is not None else 1 / math.sqrt(width)
         if width % 8:
             query, key, value = (torch.nn.functional.pad(t, (0, 8 - width % 8)) for t in (query, key, value))
         out = aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal, False, scale=scale)[0]
         return out[..., :width] if width % 8 else out
-    if efficient_serves(query, key, value, attn_mask, gpu):
+    elif efficient_serves(query, key, value, attn_mask, gpu):
         if attn_mask is not None:
             if attn_mask.dtype == torch.bool:
                 attn_mask = attn_mask.to(query.dtype)

@@ -3,6 +3,8 @@ storage on the GPU is an allocation from its first operator to its last referenc
 
 import contextlib
 import ctypes
+import mmap
+import platform
 import re
 import sys
 import weakref
@@ -22,13 +24,15 @@ MOST_KNOWN = 1 << 20  # elements of a GPU tensor of integers whose values are ke
 MOST_NOTES = 20  # lines that are named for one reason
 OWN = __file__.rsplit("/", 1)[0]
 HIDDEN = (OWN, "/torch/_subclasses/", "/torch/utils/_python_dispatch.py", "/torch/_ops.py", "/torch/_decomp",
-          "/torch/_prims", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
+          "/torch/_prims", "/torch/_dynamo/", "/torch/_refs", "/torch/_meta_registrations.py", "/torch/_compile.py")
 CUDA, META = 1, 14  # c10::DeviceType
-GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM = 2, 5, 6  # of c10::impl::DeviceGuardImplInterface, since 1.9
+GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM, EXCHANGE_STREAM = 2, 5, 6, 9  # of c10::impl::DeviceGuardImplInterface, since 1.9
 
 
 WORDS = ctypes.POINTER(ctypes.c_void_p)
 # The code of deviceCount(), the first method behind the events' that returns 1, of x86-64 (mov) and aarch64.
+# "The stream 0 of the device that is asked for": getStream(), as machine code since ctypes cannot return 16 bytes.
+STREAM_OF = {"x86_64": b"\x0f\xb7\xc6\x31\xd2\xc3", "aarch64": b"\x20\x3c\x00\x12\x01\x00\x80\xd2\xc0\x03\x5f\xd6"}
 RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
 
 
@@ -49,27 +53,30 @@ def library(name: str) -> Any:
 def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
     """Autograd asks the guard of a tensor's device for streams. Without a GPU, CUDA's guard throws or is missing; a
     copy of the one for `meta`, which does nothing, is what fake tensors need. The table of guards is
-    c10::impl::device_guard_impl_registry. The copy answers getDefaultStream() as it answers getStream(), getDevice(),
-    by which "cuda" becomes "cuda:0", with the current device (an int8 of its type and one of its index), and
-    deviceCount(). CUDA's hooks, which throw "hasPrimaryContext expects a valid device index", answer no: before that
-    come, by version, isBuilt() and isAvailable(). Returns what must stay alive."""
+    c10::impl::device_guard_impl_registry. The copy has one stream for each device, answers getDevice(), by which
+    "cuda" becomes "cuda:0", with the current device (an int8 of its type and one of its index), and deviceCount().
+    CUDA's hooks, which throw "hasPrimaryContext expects a valid device index", answer yes: in newer releases isBuilt(), which returns true, and isAvailable() come before that method. Returns what must stay alive."""
     table = (ctypes.c_void_p * 21).in_dll(library("libc10"), "_ZN3c104impl26device_guard_impl_registryE")
     plain = ctypes.cast(ctypes.cast(table[META], WORDS)[0], WORDS)
     count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(plain[n], 16))), None)
     if count is None:
         raise RuntimeError(f"PyTorch {torch.__version__} has device guards that memviz does not know")
     number = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
-    device, all_devices, none = number(lambda _: CUDA | current() << 8), number(lambda _: devices), number(lambda _: 0)
-    guards = methods_of(table[META], {GET_DEVICE: device, GET_DEFAULT_STREAM: plain[GET_STREAM], count: all_devices,
-                                      count - 3: none, count - 2: none}, 32)  # record() and block() of events
+    device, all_devices, yes = number(lambda _: CUDA | current() << 8), number(lambda _: devices), number(lambda _: 1)
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(STREAM_OF[platform.machine()])
+    stream = ctypes.addressof(ctypes.c_char.from_buffer(code))
+    guards = methods_of(table[META], {GET_DEVICE: device, GET_STREAM: stream, GET_DEFAULT_STREAM: stream, count: all_devices,
+                                      EXCHANGE_STREAM: stream}, 32)
     guard = (ctypes.c_void_p * 2)(ctypes.addressof(guards) + 16, 0)
     table[CUDA] = ctypes.addressof(guard)
-    kept = [guards, guard, device, all_devices, none]
+    kept = [guards, guard, device, all_devices, yes, code]
     if torch.version.cuda is not None:
         find = library("libtorch_cpu")._ZN2at6detail12getCUDAHooksEv
         find.restype = ctypes.c_void_p
         hooks = find()
-        kept.append(methods_of(hooks, {2: none, 3: none, 4: none}, 80))
+        first = ctypes.string_at(ctypes.cast(ctypes.cast(hooks, WORDS)[0], WORDS)[2], 16)
+        kept.append(methods_of(hooks, {4 if RETURNS_ONE.match(first) else 2: yes}, 80))
         ctypes.cast(hooks, WORDS)[0] = ctypes.addressof(kept[-1]) + 16
     return kept
 
@@ -252,9 +259,16 @@ class Recorder(TorchDispatchMode):
             return self.scalar(args[0])
         if func is kernels.SLICE_BACKWARD and kernels.is_whole(*args):
             return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
-        takes = (func is kernels.ADD and sys._getframe(1).f_code is self.engine and
+        takes = (func is kernels.ADD and self.backward and self.is_engines() and
                  args[0].size() == args[1].size() and not args[0]._is_view() and self.is_sole(args[0]._use_count()))
         return self.faked(func, tensors, args, kwargs, takes)
+
+    def is_engines(self) -> bool:
+        """Whether autograd's engine itself calls, not a formula of PyTorch's in Python: newer releases wrap dispatch."""
+        frame: Any = sys._getframe(2)
+        while frame and ("/torch/_dynamo/" in frame.f_code.co_filename or frame.f_code.co_filename.endswith("/torch/_compile.py")):
+            frame = frame.f_back
+        return frame is not None and frame.f_code is self.engine
 
     def is_sole(self, references: int) -> bool:
         """Autograd adds a second gradient in place if nobody else holds the first (input_buffer.cpp,
