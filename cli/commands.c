@@ -537,6 +537,30 @@ const mv_command mv_commands[] = {
                    "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
     },
     {
+        .name = "attach",
+        .group = MV_COMMAND_GROUP_RECORD,
+        .run = mv_cmd_attach,
+        .report = &mv_report_attach,
+        .options = MV_HAS(JSON) | MV_HAS(FOR) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .writes_file = true,
+        .starts_program = true,
+        .confines_itself = true,
+        .arguments = "PID",
+        .summary = "record a Python process that is already running",
+        .help =
+            "Starts PyTorch's own recorder in process PID, waits for the time of --for or Ctrl-C,\n"
+            "lets PyTorch write its snapshot to -o FILE (default: memviz.PID.pickle), and stops\n"
+            "the recorder. The program needs no restart and no preparation. It stops for less\n"
+            "than a millisecond, and while PyTorch writes the snapshot. Blocks that were "
+            "allocated\n"
+            "before have no stack. It needs the rights of a debugger: the same user and\n"
+            "kernel.yama.ptrace_scope 0, or root.\n",
+        .example = "memviz attach 4711\n"
+                   "memviz attach 4711 --for 5m -o late.pickle\n",
+    },
+    {
         .name = "convert",
         .group = MV_COMMAND_GROUP_OTHERS,
         .run = mv_cmd_convert,

@@ -38,6 +38,7 @@
     X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
     X(NVTX_ALL, "nvtx-all", 0, NULL, NULL,                                                         \
       "record XLA's ranges too; JAX's own profiler then misses them")                              \
+    X(FOR, "for", 0, "TIME", NULL, "record for this long: 90s, 5m (default: 60s)")                 \
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory available to the allocator, such as 80GiB")  \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
@@ -168,6 +169,7 @@ typedef struct {
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     uint64_t port;                        /* 0 when not given */
+    uint64_t for_us;                      /* likewise */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */
