@@ -8,6 +8,7 @@
 
 Everything here is glue: the analysis is the program `memviz`, which `python -m memviz` runs."""
 
+from .dry_run import dry_run
 from .marks import Heap, heap, mark, pop, push, range
 from .page import Page, show
 from .native import Error, program, report, run
@@ -15,7 +16,7 @@ from .recording import record
 from .torch_memory import snapshot
 
 __version__ = "0.1.0"
-__all__ = ["Error", "Heap", "Page", "heap", "mark", "pop", "program", "push", "range", "record", "report",
+__all__ = ["Error", "Heap", "Page", "dry_run", "heap", "mark", "pop", "program", "push", "range", "record", "report",
            "run", "show", "snapshot"]
 
 

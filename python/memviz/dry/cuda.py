@@ -346,7 +346,26 @@ def optimizers() -> None:
         module._has_foreach_support = has_foreach
 
 
-def install(mode: Recorder, gpu: kernels.Gpu, count: int, take: Callable[[], Any], said: Callable[[str], None]) -> None:
+def processes(ranks: int) -> None:
+    """One rank of several, whose collectives do nothing: PyTorch's own fake process group."""
+    if ranks:
+        for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", str(ranks)), ("LOCAL_WORLD_SIZE", str(ranks)),
+                            ("MASTER_ADDR", "localhost"), ("MASTER_PORT", "1")):
+            os.environ.setdefault(name, value)
+    if not torch.distributed.is_available():
+        return
+    init = torch.distributed.init_process_group
+
+    def fake(backend: Any = None, init_method: Any = None, timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:
+        fake_pg = importlib.import_module("torch.testing._internal.distributed.fake_pg")
+        init("fake", store=fake_pg.FakeStore(), rank=rank if rank >= 0 else int(os.environ.get("RANK", "0")),
+             world_size=world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1")))
+
+    torch.distributed.init_process_group = fake
+    importlib.import_module("torch.distributed.distributed_c10d").init_process_group = fake  # type: ignore[attr-defined]
+
+
+def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any], said: Callable[[str], None]) -> None:
     """Changes this process for good: a dry run ends with it."""
     global active
     active = mode
@@ -361,4 +380,5 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, take: Callable[[], Any
     modules()
     tensors(said)
     optimizers()
+    processes(ranks)
     torch.compile = lambda model=None, **_: model if model is not None else (lambda f: f)  # type: ignore[assignment]

@@ -3,38 +3,43 @@
 import atexit
 import os
 import pickle
+import re
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Dict, List, Optional
 
 from . import allocator, kernels
 
-CONTEXT = 550 << 20  # the CUDA context and the code of the kernels; see docs/dry-run.md
+CONTEXT = 550 << 20  # the CUDA context and the code of kernels, as an estimate: docs/dry-run.md
+STEPS = 3
 KEEP: List[Any] = []  # what C++ has pointers to
 
 
 class DryRun:
-    """One for each process."""
+    """One for each process, which it changes for good. `path` may be empty: nothing is written."""
 
-    def __init__(self, path: str, gpu: str = kernels.DEFAULT_GPU, steps: int = 3, devices: int = 1,
-                 expect: bool = False, quiet: bool = False) -> None:
+    def __init__(self, path: str, gpu: Optional[str] = None, steps: int = STEPS, ranks: int = 0, expect: bool = False) -> None:
         from . import recorder
-        self.path, self.steps, self.expect, self.quiet = path, steps, expect, quiet
-        self.gpu = chosen_gpu(gpu)
+        from ..recording import host, rank
+        words = {"p": str(os.getpid()), "r": rank(), "h": host(), "%": "%"}
+        self.path = re.sub("%([prh%])", lambda found: words[found[1]], path)
+        self.steps, self.ranks, self.expect = steps, ranks, expect
+        self.gpu = chosen_gpu(gpu or kernels.DEFAULT_GPU)
+        devices = int(os.environ.get("LOCAL_RANK", "0")) + 1
         self.recorder = recorder.Recorder(devices, self.gpu)
         self.counts: Dict[int, int] = {}  # of steps, by optimizer
-        self.is_written = False
+        self.is_done = False
 
     def start(self, ends_process: bool) -> None:
         import torch
         from . import cuda, recorder
         if not torch.cuda.is_available():
             KEEP.append(recorder.guard_without_gpu(lambda: self.recorder.device, len(self.recorder.allocators)))
-        cuda.install(self.recorder, self.gpu, len(self.recorder.allocators), self.snapshot, self.said)
+        cuda.install(self.recorder, self.gpu, len(self.recorder.allocators), self.ranks, self.snapshot, self.said)
         self.recorder.fake.__enter__()
         self.recorder.__enter__()
         self.calibrate(torch)
         if ends_process:
-            self.count_steps(torch)
+            self.count_steps()
             atexit.register(self.finish)
 
     def calibrate(self, torch: Any) -> None:
@@ -47,7 +52,8 @@ class DryRun:
         if self.recorder.sole < 0:
             raise RuntimeError(f"PyTorch {torch.__version__}: memviz's stand-in for autograd's engine is not called")
 
-    def count_steps(self, torch: Any) -> None:
+    def count_steps(self) -> None:
+        """The end of the N-th step of each optimizer is the end of the program: it has nothing to save."""
         def stepped(optimizer: Any, *_: Any) -> None:
             self.counts[id(optimizer)] = self.counts.get(id(optimizer), 0) + 1
             if min(self.counts.values()) >= self.steps:
@@ -59,29 +65,33 @@ class DryRun:
         sys.modules["torch.optim.optimizer"].register_optimizer_step_post_hook(stepped)
 
     def said(self, text: str) -> None:
-        notes = self.recorder.notes
-        notes.add(notes.assumed, text, "")
+        self.recorder.notes.add(self.recorder.notes.assumed, text, "")
 
     def snapshot(self) -> Dict[str, Any]:
-        notes = self.recorder.notes
         settings: Dict[str, Any] = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0,
                                     "expandable_segments": False, "dry_run": True, "dry_run_gpu": self.gpu.name,
-                                    "dry_run_at_least": bool(notes.unknown)}
+                                    "dry_run_at_least": bool(self.recorder.notes.unknown)}
         return {"segments": [s for a in self.recorder.allocators for s in a.segments()],
                 "device_traces": [a.events for a in self.recorder.allocators],
                 "allocator_settings": settings, "external_annotations": []}
 
     def finish(self) -> None:
-        if self.is_written or not any(a.events for a in self.recorder.allocators):
+        if self.is_done:
             return
-        self.is_written = True
-        part = f"{self.path}.{os.getpid()}.part"
-        with open(part, "wb") as file:
-            pickle.dump(self.snapshot(), file)
-        os.replace(part, self.path)
-        if not self.quiet:
-            for line in self.report():
-                print(f"memviz: {line}", file=sys.stderr)
+        self.is_done = True
+        if not any(a.events for a in self.recorder.allocators):
+            print("memviz: the program took no memory of a GPU: nothing to predict", file=sys.stderr)
+            return
+        if self.path:
+            part = f"{self.path}.{os.getpid()}.part"
+            with open(part, "wb") as file:
+                pickle.dump(self.snapshot(), file)
+            os.replace(part, self.path)
+        if self.expect:
+            print(self.verdict())
+            return
+        for line in self.report():
+            print(f"memviz: {line}", file=sys.stderr)
 
     def report(self) -> List[str]:
         notes, lines = self.recorder.notes, []
@@ -89,7 +99,8 @@ class DryRun:
             for reason, where in kind.items():
                 at = ", ".join(w for w in where[:3] if w)
                 lines.append(f"{word}: {reason}{': ' + at if at else ''}{' ...' if len(where) > 3 else ''}")
-        return lines + [self.verdict()]
+        events = sum(len(a.events) for a in self.recorder.allocators)
+        return lines + [self.verdict()] + ([f"{events:,} events, predicted: {self.path}"] if self.path else [])
 
     def verdict(self) -> str:
         worst = max(self.recorder.allocators, key=lambda a: a.peak_reserved)
@@ -104,8 +115,8 @@ class DryRun:
 
 
 def size(count: int) -> str:
-    return f"{count / (1 << 30):.1f} GiB" if count >= 10 << 30 else f"{count / (1 << 30):.2f} GiB" if count >= 1 << 30 \
-        else f"{count / (1 << 20):.0f} MiB"
+    gib = count / (1 << 30)
+    return f"{gib:.1f} GiB" if gib >= 10 else f"{gib:.2f} GiB" if gib >= 1 else f"{count / (1 << 20):.0f} MiB"
 
 
 def chosen_gpu(name: str) -> kernels.Gpu:
@@ -115,4 +126,4 @@ def chosen_gpu(name: str) -> kernels.Gpu:
     if name.isdigit():
         base = kernels.GPUS[kernels.DEFAULT_GPU]
         return kernels.Gpu(f"a GPU of {name} MiB", int(name) << 20, base.major, base.minor, base.processors)
-    raise ValueError(f"--gpu {name}: not known; it is one of {', '.join(kernels.GPUS)}, or a number of MiB")
+    sys.exit(f"memviz: --gpu {name}: not known; it is one of {', '.join(kernels.GPUS)}, or a number of MiB")
