@@ -263,7 +263,7 @@ def bert(size, cast=None, scaler=None):
           torch.optim.AdamW(model.parameters(), lr=2e-5), cast=cast, scaler=scaler)
 
 
-def bert_fp16_scaled(size): bert(size, torch.float16, torch.amp.GradScaler("cuda", init_scale=256))
+def bert_fp16_scaled(size): bert(size, torch.float16, torch.amp.GradScaler("cuda"))
 
 
 def t5(size):
@@ -284,7 +284,7 @@ def resnet(size, cast=None, scaler=None, format=torch.contiguous_format):
           torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), cast=cast, scaler=scaler)
 
 
-def resnet_fp16_channels_last(size): resnet(size, torch.float16, torch.amp.GradScaler("cuda", init_scale=256), torch.channels_last)
+def resnet_fp16_channels_last(size): resnet(size, torch.float16, torch.amp.GradScaler("cuda"), torch.channels_last)
 
 
 def vit(size, cast=torch.bfloat16):

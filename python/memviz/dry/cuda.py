@@ -100,7 +100,8 @@ class Engine:
 
 class Generator(torch._C.Generator):
     def __new__(cls, device: Any = "cpu") -> "Generator":
-        return super().__new__(cls, device="cpu")
+        made: Generator = super().__new__(cls, device="cpu")
+        return made
 
 
 active: Any = None
@@ -149,6 +150,16 @@ def reset_peak(device: Any = None) -> None:
     a.peak_allocated, a.peak_reserved = a.allocated, a.reserved
 
 
+def empty_cache() -> None:
+    for each in recorder().allocators:
+        each.release()
+
+
+def set_stream(stream: Any) -> None:
+    if stream is not None:
+        recorder().stream = stream.stream_id
+
+
 def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     c = torch.cuda
     default = Stream(stream_id=0)
@@ -162,7 +173,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
         "is_current_stream_capturing": always(False), "Stream": Stream, "Event": Event, "device": Device, "stream": on_stream,
         "default_stream": lambda device=None: default, "manual_seed": nothing, "manual_seed_all": nothing, "seed": nothing,
         "seed_all": nothing, "initial_seed": always(0), "set_rng_state": nothing, "set_rng_state_all": nothing,
-        "empty_cache": lambda: [a.release() for a in recorder().allocators] and None,
+        "empty_cache": empty_cache,
         "memory_allocated": lambda device=None: allocator(device).allocated,
         "max_memory_allocated": lambda device=None: allocator(device).peak_allocated,
         "memory_reserved": lambda device=None: allocator(device).reserved,
@@ -174,7 +185,7 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
         "get_rng_state": lambda device="cuda": host(lambda: torch.zeros(16, dtype=torch.uint8)),
         "get_rng_state_all": lambda: [torch.cuda.get_rng_state() for _ in range(count)],
         "current_stream": lambda device=None: Stream(stream_id=recorder().stream),
-        "set_stream": lambda stream: stream and setattr(recorder(), "stream", stream.stream_id),
+        "set_stream": set_stream,
         "set_device": lambda device: setattr(recorder(), "device", index_of(device)),
     }
     for name, value in plain.items():
@@ -182,14 +193,14 @@ def cuda(gpu: kernels.Gpu, count: int, take: Callable[[], Any]) -> None:
     for module in (c.memory, c.random, c.streams):
         for name in set(plain) & set(vars(module)):
             setattr(module, name, plain[name])
-    c.device_of = lambda tensor: Device(tensor.device if tensor.is_cuda else recorder().device)  # type: ignore[assignment]
+    c.device_of = lambda tensor: Device(tensor.device if tensor.is_cuda else recorder().device)
     c.memory._record_memory_history = nothing
     c.memory._snapshot = lambda device=None: take()
     c.memory._dump_snapshot = nothing
     c.nvtx.range_push = c.nvtx.range_pop = c.nvtx.mark = always(0)
     c.cudart = lambda: types.SimpleNamespace(cudaProfilerStart=nothing, cudaProfilerStop=nothing,
                                              cudaMemGetInfo=lambda device: c.mem_get_info(device))
-    torch.Generator = Generator  # type: ignore[misc,assignment]
+    torch.Generator = Generator
     c.default_generators = tuple(Generator() for _ in range(count))
     if hasattr(torch, "accelerator"):
         for name, value in {"is_available": always(True), "device_count": always(count), "synchronize": nothing,
@@ -222,7 +233,7 @@ def functions(gpu: kernels.Gpu) -> None:
     torch.nn.functional.linear = chosen(torch.nn.functional.linear, kernels.linear(torch.nn.functional.linear))
     for name in kernels.KINDS:
         setattr(torch._VF, name, chosen(getattr(torch._VF, name), kernels.rnn(recorder(), name)))
-    torch.nn.modules.rnn.RNNBase.flatten_parameters = flatten  # type: ignore[method-assign]
+    torch.nn.modules.rnn.RNNBase.flatten_parameters = flatten
 
 
 def chosen(plain: Any, fake: Any) -> Any:
@@ -292,9 +303,9 @@ def modules() -> None:
                                                      ("multiprocessing_context", None)) if key in kwargs})
         init(self, *args, **kwargs)
 
-    torch.nn.Parameter.__new__ = new  # type: ignore[method-assign]
+    torch.nn.Parameter.__new__ = new
     torch.nn.Module._apply = apply
-    torch.utils.data.DataLoader.__init__ = loader  # type: ignore[method-assign]
+    torch.utils.data.DataLoader.__init__ = loader
 
 
 def tensors(said: Callable[[str], None]) -> None:
@@ -320,10 +331,10 @@ def tensors(said: Callable[[str], None]) -> None:
     numpy = torch.Tensor.numpy
     torch.load = loaded
     torch.save = lambda *_, **__: said("torch.save() writes nothing")
-    torch.Tensor.numpy = array  # type: ignore[method-assign]
-    torch.Tensor.pin_memory = lambda self, *_: self  # type: ignore[method-assign]
-    torch.Tensor.is_pinned = always(False)  # type: ignore[method-assign]
-    torch.Tensor.record_stream = nothing  # type: ignore[method-assign]
+    torch.Tensor.numpy = array
+    torch.Tensor.pin_memory = lambda self, *_: self
+    torch.Tensor.is_pinned = always(False)
+    torch.Tensor.record_stream = nothing
 
 
 @contextlib.contextmanager
@@ -343,7 +354,7 @@ def optimizers() -> None:
         return device.type in foreach._get_foreach_kernels_supported_devices()
 
     for module in (foreach, clip):
-        module._has_foreach_support = has_foreach
+        setattr(module, "_has_foreach_support", has_foreach)
 
 
 def processes(ranks: int) -> None:
@@ -362,7 +373,7 @@ def processes(ranks: int) -> None:
              world_size=world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1")))
 
     torch.distributed.init_process_group = fake
-    importlib.import_module("torch.distributed.distributed_c10d").init_process_group = fake  # type: ignore[attr-defined]
+    setattr(importlib.import_module("torch.distributed.distributed_c10d"), "init_process_group", fake)
 
 
 def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Callable[[], Any], said: Callable[[str], None]) -> None:
@@ -381,4 +392,4 @@ def install(mode: Recorder, gpu: kernels.Gpu, count: int, ranks: int, take: Call
     tensors(said)
     optimizers()
     processes(ranks)
-    torch.compile = lambda model=None, **_: model if model is not None else (lambda f: f)  # type: ignore[assignment]
+    torch.compile = lambda model=None, **_: model if model is not None else (lambda f: f)

@@ -39,7 +39,7 @@ GPUS = {
     "a100-40gb": Gpu("NVIDIA A100-SXM4-40GB", gib(39.39), 8, 0, 108),
     "a100-80gb": Gpu("NVIDIA A100-SXM4-80GB", gib(79.14), 8, 0, 108),
     "l40s": Gpu("NVIDIA L40S", gib(44.40), 8, 9, 142),
-    "h100-80gb": Gpu("NVIDIA H100 80GB HBM3", gib(79.10), 9, 0, 132),
+    "h100-80gb": Gpu("NVIDIA H100 80GB HBM3", 85017493504, 9, 0, 132),
     "h200": Gpu("NVIDIA H200", gib(139.72), 9, 0, 132),
     "b200": Gpu("NVIDIA B200", gib(178.35), 10, 0, 148),
 }
@@ -173,13 +173,15 @@ def is_last(tensor: Any) -> bool:
 
 def is_product(value: Any, weight: Any, stride: Any) -> bool:
     """Whether a convolution is a matrix product on NCHW as it is: rows must be aligned to 16 bytes."""
-    return max(weight.size()[2:]) == 1 and max(stride) == 1 and nbytes(value) // (value.size(0) * value.size(1)) % 16 == 0
+    plane: int = nbytes(value) // (value.size(0) * value.size(1))
+    return max(weight.size()[2:]) == 1 and max(stride) == 1 and plane % 16 == 0
 
 
 def padded(tensor: Any) -> int:
     """Bytes of a copy whose channels are padded."""
+    channels: int = tensor.size(1)
     pad = {torch.float32: 1, torch.float16: 4}.get(tensor.dtype, 8)
-    return nbytes(tensor) // max(1, tensor.size(1)) * up(tensor.size(1), pad)
+    return nbytes(tensor) // max(1, channels) * up(channels, pad)
 
 
 def convolution(recorder: Any, device: int, args: Any, kwargs: Any, found: List[Any]) -> None:
@@ -244,7 +246,7 @@ def cudnn_gradients(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: 
     return tuple(torch.empty_like(t) for t in (query, key, value))
 
 
-FAKES: Dict[Any, Callable[..., Any]] = {}
+FAKES: Dict[Any, Any] = {}
 for _made, _names in ((cudnn_forward, "_scaled_dot_product_cudnn_attention"),
                       (cudnn_gradients, "_scaled_dot_product_cudnn_attention_backward")):
     for _overload in overloads(_names):

@@ -57,7 +57,7 @@ def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
     "cuda" becomes "cuda:0", with the current device (an int8 of its type and one of its index), and deviceCount().
     CUDA's hooks, which throw "hasPrimaryContext expects a valid device index", answer yes: in newer releases isBuilt(), which returns true, and isAvailable() come before that method. Returns what must stay alive."""
     table = (ctypes.c_void_p * 21).in_dll(library("libc10"), "_ZN3c104impl26device_guard_impl_registryE")
-    plain = ctypes.cast(ctypes.cast(table[META], WORDS)[0], WORDS)
+    plain = ctypes.cast(ctypes.cast(table[META] or 0, WORDS)[0] or 0, WORDS)
     count = next((n for n in range(10, 20) if RETURNS_ONE.match(ctypes.string_at(plain[n], 16))), None)
     if count is None:
         raise RuntimeError(f"PyTorch {torch.__version__} has device guards that memviz does not know")
@@ -66,7 +66,7 @@ def guard_without_gpu(current: Callable[[], int], devices: int) -> List[Any]:
     code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(STREAM_OF[platform.machine()])
     stream = ctypes.addressof(ctypes.c_char.from_buffer(code))
-    guards = methods_of(table[META], {GET_DEVICE: device, GET_STREAM: stream, GET_DEFAULT_STREAM: stream, count: all_devices,
+    guards = methods_of(table[META] or 0, {GET_DEVICE: device, GET_STREAM: stream, GET_DEFAULT_STREAM: stream, count: all_devices,
                                       EXCHANGE_STREAM: stream}, 32)
     guard = (ctypes.c_void_p * 2)(ctypes.addressof(guards) + 16, 0)
     table[CUDA] = ctypes.addressof(guard)
@@ -259,8 +259,8 @@ class Recorder(TorchDispatchMode):
             return self.scalar(args[0])
         if func is kernels.SLICE_BACKWARD and kernels.is_whole(*args):
             return kernels.ALIAS(args[0])  # x[:] is x, but not for a subclass of tensors
-        takes = (func is kernels.ADD and self.backward and self.is_engines() and
-                 args[0].size() == args[1].size() and not args[0]._is_view() and self.is_sole(args[0]._use_count()))
+        takes = (func is kernels.ADD and self.backward > 0 and self.is_engines() and
+                 args[0].size() == args[1].size() and not args[0]._is_view() and self.is_sole(args[0]._use_count()) is True)
         return self.faked(func, tensors, args, kwargs, takes)
 
     def is_engines(self) -> bool:

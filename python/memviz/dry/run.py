@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 
 from . import allocator, kernels
 
-CONTEXT = 550 << 20  # the CUDA context and the code of kernels, as an estimate: docs/dry-run.md
+CONTEXT = 756 << 20  # the CUDA context and the code of kernels: seen on an H100 after a bf16 matrix product and a convolution
 STEPS = 3
 KEEP: List[Any] = []  # what C++ has pointers to
 

@@ -9,16 +9,17 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def package():
+def package() -> None:
     """This memviz, whether or not the program's Python has one."""
     root = os.path.dirname(os.path.dirname(HERE))
     spec = importlib.util.spec_from_file_location("memviz", os.path.join(root, "__init__.py"),
                                                   submodule_search_locations=[root])
+    assert spec and spec.loader
     module = sys.modules["memviz"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
 
-def chain():
+def chain() -> None:
     """The sitecustomize that this one hides."""
     kept = sys.path[:]
     sys.path[:] = [folder for folder in kept if os.path.abspath(folder or ".") != HERE]
@@ -28,7 +29,8 @@ def chain():
     except ModuleNotFoundError as why:
         if why.name != "sitecustomize":
             raise
-        sys.modules["sitecustomize"] = own
+        if own:
+            sys.modules["sitecustomize"] = own
     sys.path[:] = kept
 
 
