@@ -357,14 +357,38 @@ def optimizers() -> None:
         setattr(module, "_has_foreach_support", has_foreach)
 
 
+class Silent:
+    def __getattr__(self, name: str) -> Any:
+        return nothing
+
+
+def reduced(_, bucket):  # type: ignore[no-untyped-def]  # DDP checks annotations
+    """A bucket of gradients, reduced: in place, as the default does it."""
+    future: Any = torch.futures.Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
 def processes(ranks: int) -> None:
     """One rank of several, whose collectives do nothing: PyTorch's own fake process group."""
     if ranks:
         for name, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", str(ranks)), ("LOCAL_WORLD_SIZE", str(ranks)),
                             ("MASTER_ADDR", "localhost"), ("MASTER_PORT", "1")):
             os.environ.setdefault(name, value)
+    if hasattr(torch._C, "_get_accelerator"):
+        torch._C._get_accelerator = always(torch.device("cuda"))
     if not torch.distributed.is_available():
         return
+    setattr(torch.distributed, "_verify_params_across_processes", nothing)  # it reads what others sent
+    ddp = importlib.import_module("torch.nn.parallel.distributed").DistributedDataParallel
+    make = ddp.__init__
+
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        self.register_comm_hook(None, reduced)
+        self.logger = Silent()  # DDP's own wants the GPU's timers
+
+    ddp.__init__ = made
     init = torch.distributed.init_process_group
 
     def fake(backend: Any = None, init_method: Any = None, timeout: Any = None, world_size: int = -1, rank: int = -1, **_: Any) -> None:

@@ -255,6 +255,8 @@ class Recorder(TorchDispatchMode):
             if (device is None or device.type != "cuda") and (tensors or kernels.made_bytes(args, kwargs) <= MOST_REAL):
                 with no_fake():
                     return func(*args, **kwargs)
+        if func.namespace == "c10d":
+            return kernels.collective(func, args)
         if func is kernels.LOCAL_SCALAR:
             return self.scalar(args[0])
         if func is kernels.SLICE_BACKWARD and kernels.is_whole(*args):
