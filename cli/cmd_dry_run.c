@@ -1,5 +1,5 @@
-/* memviz dry-run: becomes a Python program whose GPU memory is predicted (docs/dry-run.md). The work is
- * done by python/memviz/dry, which the program's own Python loads at its start. */
+/* memviz dry-run: becomes a Python program whose GPU memory is predicted (docs/dry-run.md). The
+ * work is done by python/memviz/dry, which the program's own Python loads at its start. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,8 @@
 
 #define HOOK "memviz/dry/site"
 
-/* Where the folder of the hook is: $MEMVIZ_PYTHON; else that of a wheel, of an installation or of the
- * checkout that memviz was built from. */
+/* The hook's folder: in $MEMVIZ_PYTHON; else in the wheel, in the installation, or in the source
+ * tree that memviz was built from. */
 static bool find_hook(char *path, size_t size)
 {
     static const char *const places[] = {"../../dry/site", "../share/memviz/python/" HOOK};
@@ -28,13 +28,13 @@ static bool find_hook(char *path, size_t size)
            access(path, F_OK) == 0;
 }
 
-/* What the program's Python imports first. */
+/* The program's Python imports the hook first. */
 static bool set_python_path(const char *hook)
 {
     const char *rest = getenv("PYTHONPATH");
     char path[2 * PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s%s%s", hook, rest && *rest ? ":" : "",
-                          rest ? rest : "");
+    int length =
+        snprintf(path, sizeof path, "%s%s%s", hook, rest && *rest ? ":" : "", rest ? rest : "");
 
     return length < (int)sizeof path && setenv("PYTHONPATH", path, 1) == 0;
 }

@@ -551,8 +551,10 @@ const mv_command mv_commands[] = {
         .summary = "predict the GPU memory of a PyTorch program without a GPU",
         .help =
             "Runs a Python program unchanged, on a machine with or without a GPU, until its\n"
-            "optimizers have made --steps N steps. Tensors on the GPU take no memory and nothing is\n"
-            "computed; what the program would have allocated and reserved is written as a snapshot\n"
+            "optimizers have made --steps N steps. Tensors on the GPU take no memory and nothing "
+            "is\n"
+            "computed; what the program would have allocated and reserved is written as a "
+            "snapshot\n"
             "to -o F.pickle (default: memviz.dry-run.pickle; %p: pid, %r: rank, %h: host), which\n"
             "every report reads. The last lines say what the answer rests on and whether it fits\n"
             "--gpu, a name such as a100-40gb or a number of MiB. --ranks N predicts for one of N\n"

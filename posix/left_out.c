@@ -12,7 +12,8 @@ int mv_cmd_run(mv_cli *cli)
 int mv_cmd_dry_run(mv_cli *cli)
 {
     (void)cli;
-    return mv_complain_of(NULL, "a dry run needs Linux: use memviz.dry_run() of the Python package");
+    return mv_complain_of(NULL,
+                          "a dry run needs Linux: use memviz.dry_run() of the Python package");
 }
 
 int mv_cmd_attach(mv_cli *cli)

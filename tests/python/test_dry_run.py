@@ -1,9 +1,7 @@
 """memviz dry-run and memviz.dry_run: the allocator as arithmetic on recordings, the command, and, with PyTorch 2.2 or
 later, programs."""
 
-import glob
 import importlib.util
-import json
 import os
 import pickle
 import subprocess
@@ -13,6 +11,7 @@ import textwrap
 import unittest
 
 import memviz
+import named
 from memviz.dry import allocator
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -167,4 +166,4 @@ class Programs(Command):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    named.main()

@@ -154,7 +154,7 @@ def scalar_base(recorder: Any, device: int, args: Any, kwargs: Any, found: List[
 
 
 # cuDNN: its tensor-core kernels work on NHWC. For tensors in NCHW a plan copies input, filter and output within its
-# workspace, and 16 bytes; channels are padded to what a kernel loads at once. 1 x 1 convolutions with stride 1 are
+# workspace, and 16 bytes; channels are padded for aligned loads. 1 x 1 convolutions with stride 1 are
 # matrix products as they are. Gradients of the filter are summed by several blocks, with a part each. Seen for 13
 # shapes in three types and both layouts (bench/dry_run/operators.py), most to the byte; what cuDNN's heuristics
 # choose otherwise is not predicted. Depthwise convolutions are PyTorch's own kernels.

@@ -31,7 +31,7 @@ GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM, EXCHANGE_STREAM = 2, 5, 6, 9  # of c
 
 WORDS = ctypes.POINTER(ctypes.c_void_p)
 # The code of deviceCount(), the first method behind the events' that returns 1, of x86-64 (mov) and aarch64.
-# "The stream 0 of the device that is asked for": getStream(), as machine code since ctypes cannot return 16 bytes.
+# getStream(): stream 0 of its argument, a device. It is machine code, since ctypes cannot return 16 bytes.
 STREAM_OF = {"x86_64": b"\x0f\xb7\xc6\x31\xd2\xc3", "aarch64": b"\x20\x3c\x00\x12\x01\x00\x80\xd2\xc0\x03\x5f\xd6"}
 RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
 
