@@ -1,6 +1,6 @@
 """Runs each program dry (GPU hidden) and for real, each in a process of its own, and prints the table of docs/dry-run.md:
 
-    python bench/dry_run/compare.py OUT [--jobs 14] [--gpu h100-80gb] [--dry-only] [NAME...]
+    python bench/dry_run/compare.py OUT [NAME...] [--jobs 14] [--gpu h100-80gb] [--dry-only] [--real-only]
 
 OUT gets results.json and, for each case, the sizes that both allocated, in order (NAME-SIZE.dry.txt, .real.txt)."""
 
@@ -65,7 +65,7 @@ def dryly(name, size, out, gpu):
     import torch
     import programs
     from memviz.dry import run
-    dry = run.DryRun(os.path.join(out, f"{name}-{size}.pickle"), gpu=gpu)
+    dry = run.DryRun("", gpu)
     dry.start(ends_process=False)
     stopped(torch, programs, name, size)
     allocator = dry.recorder.allocators[0]
