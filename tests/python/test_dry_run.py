@@ -88,7 +88,7 @@ class Arithmetic(unittest.TestCase):
         self.assertFalse(allocator.fits(events, (40 << 20) - 1))
 
 
-class Command(unittest.TestCase):
+class Runs(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -98,6 +98,8 @@ class Command(unittest.TestCase):
         return subprocess.run([os.environ["MEMVIZ_PROGRAM"], "dry-run", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               encoding="utf-8", cwd=self.folder, **more)
 
+
+class Command(Runs):
     def test_the_program_runs_and_its_status_counts(self):
         done = self.run_dry("--steps", "5", "--gpu", "24000", "-o", "x", "--", sys.executable, "-c",
                             "import os, sys; print(sorted(k + '=' + v for k, v in os.environ.items() if 'DRY' in k)); sys.exit(7)")
@@ -118,11 +120,11 @@ class Command(unittest.TestCase):
         self.assertIn("memviz/dry/site", done.stderr)
 
     def test_steps_must_be_a_number(self):
-        self.assertEqual(self.run_dry("--steps", "0", "--", "true").returncode, 2)
+        self.assertEqual(self.run_dry("--steps", "few", "--", "true").returncode, 2)
 
 
 @unittest.skipUnless(has_torch(), "needs PyTorch 2.2")
-class Programs(Command):
+class Programs(Runs):
     PROGRAM = textwrap.dedent("""
         import torch
         torch.manual_seed(0)
