@@ -306,7 +306,7 @@ def modules() -> None:
     torch.nn.Parameter.__new__ = new
     plain = torch.nn.Module._apply.__code__
     apply.__code__ = apply.__code__.replace(co_name="_apply", co_filename=plain.co_filename, co_firstlineno=plain.co_firstlineno)
-    torch.nn.Module._apply = apply  # in stacks it is what it stands for: reports know parameters by it
+    torch.nn.Module._apply = apply  # reports know parameters by its name in stacks
     torch.utils.data.DataLoader.__init__ = loader
 
 

@@ -30,14 +30,14 @@ GET_DEVICE, GET_STREAM, GET_DEFAULT_STREAM, EXCHANGE_STREAM = 2, 5, 6, 9  # of c
 
 
 WORDS = ctypes.POINTER(ctypes.c_void_p)
-# The code of deviceCount(), the first method behind the events' that returns 1, of x86-64 (mov) and aarch64.
+# The code of deviceCount(), the first method after the events' that returns 1, of x86-64 (mov) and aarch64.
 # getStream(): stream 0 of its argument, a device. It is machine code, since ctypes cannot return 16 bytes.
 STREAM_OF = {"x86_64": b"\x0f\xb7\xc6\x31\xd2\xc3", "aarch64": b"\x20\x3c\x00\x12\x01\x00\x80\xd2\xc0\x03\x5f\xd6"}
 RETURNS_ONE = re.compile(rb"(\xf3\x0f\x1e\xfa)?(\xb8\x01\0\0\0|\xb0\x01)\xc3|(\x5f\x24\x03\xd5)?\x20\x00\x80\x52\xc0\x03\x5f\xd6")
 
 
 def methods_of(thing: int, changed: Dict[int, Any], most: int) -> Any:
-    """A copy of the method table of an object of C++, behind the two words of its type, with methods changed."""
+    """A copy of a C++ object's method table, after the two words of its type, with some methods changed."""
     table = ctypes.cast(ctypes.cast(thing, WORDS)[0] - 16, WORDS)
     copy = (ctypes.c_void_p * (most + 2))(*table[:most + 2])
     for method, function in changed.items():
@@ -273,7 +273,7 @@ class Recorder(TorchDispatchMode):
         return frame is not None and frame.f_code is self.engine
 
     def is_sole(self, references: int) -> bool:
-        """Autograd adds a second gradient in place if nobody else holds the first (input_buffer.cpp,
+        """Autograd adds a second gradient in place if no one else holds the first (input_buffer.cpp,
         can_accumulate_inplace()), but never to a tensor of a subclass, as fake ones are. The first call sees a
         gradient that is known to be held by the engine alone: see DryRun.calibrate(). A view shares its storage
         with its base, which it holds."""
