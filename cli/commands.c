@@ -330,6 +330,26 @@ const mv_command mv_commands[] = {
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },
     {
+        .name = "floor",
+        .group = MV_COMMAND_GROUP_REPORTS,
+        .also_tried = "minimum bound ideal pack",
+        .run = mv_cmd_floor,
+        .report = &mv_report_floor,
+        .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "the least memory that any allocator could have reserved",
+        .help =
+            "Splits the reserved memory at its peak into what any allocator needs, what is kept\n"
+            "apart in streams and pools, and what placement, segments and the cache add. The\n"
+            "first is a bound: the most bytes in use at once. Beside it is the size of a "
+            "placement\n"
+            "of all blocks that was found and checked; if both are equal, no better one exists.\n",
+        .example = "memviz floor train.pickle\n"
+                   "memviz floor --json train.pickle | jq '.devices[0].lower'\n",
+    },
+    {
         .name = "whatif",
         .group = MV_COMMAND_GROUP_REPORTS,
         .also_tried = "simulate replay",

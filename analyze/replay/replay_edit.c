@@ -1,0 +1,459 @@
+#include "analyze/replay/replay_edit.h"
+
+#include "base/grow.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_edit *edit;
+    uint32_t known; /* ids below are rows of lives->allocs */
+    uint32_t op_count, capacity;
+    mv_replay_op *ops; /* that the edit makes */
+    mv_replay_script *out;
+    bool out_of_memory;
+} edit_state;
+
+static void add(edit_state *e, mv_replay_op op)
+{
+    if (!mv_append(e->arena, e->ops, e->op_count, e->capacity, op))
+        e->out_of_memory = true;
+}
+
+static void add_of(edit_state *e, const mv_replay_op *op, mv_replay_op_kind kind, uint32_t id)
+{
+    mv_replay_op made = *op;
+
+    made.kind = (uint8_t)kind;
+    made.id = id;
+    add(e, made);
+}
+
+static bool has_id(const mv_replay_op *op)
+{
+    return op->kind <= MV_OP_COMPLETE;
+}
+
+static bool is_about(const edit_state *e, const mv_replay_op *op)
+{
+    return has_id(op) && op->id < e->known && e->edit->rows[op->id];
+}
+
+/* The requested bytes of what was there before the first event, to be changed. */
+static uint64_t *start_bytes(edit_state *e)
+{
+    mv_replay_script *s = e->out;
+    uint32_t count = s->lives->allocs.preexisting;
+    uint64_t *bytes = mv_push_array(e->arena, uint64_t, count);
+
+    for (uint32_t i = 0; bytes && i < count; i++)
+        bytes[i] = s->start_bytes ? s->start_bytes[i] : s->lives->allocs.requested[i];
+    e->out_of_memory = e->out_of_memory || !bytes;
+    return s->start_bytes = bytes;
+}
+
+static bool is_about_start(const edit_state *e)
+{
+    for (uint32_t i = 0; i < e->out->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i])
+            return true;
+    return false;
+}
+
+/* ---- sizes, pools ------------------------------------------------------------------------ */
+
+static uint64_t scaled(const mv_edit *edit, uint64_t bytes)
+{
+    uint64_t whole = bytes / edit->denominator, rest = bytes % edit->denominator;
+
+    if (edit->numerator && whole > MV_MOST_REQUEST / edit->numerator)
+        return MV_MOST_REQUEST;
+    return whole * edit->numerator +
+           (rest * edit->numerator + edit->denominator - 1) / edit->denominator;
+}
+
+static void scale(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint64_t *bytes = is_about_start(e) ? start_bytes(e) : NULL;
+
+    for (uint32_t i = 0; bytes && i < s->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i])
+            bytes[i] = scaled(e->edit, bytes[i]);
+    for (uint32_t i = 0; i < s->op_count; i++) {
+        mv_replay_op op = s->ops[i];
+        if (is_about(e, &op) && e->edit->numerator == 0)
+            continue;
+        if (is_about(e, &op) && op.kind == MV_OP_ALLOC)
+            op.bytes = scaled(e->edit, op.bytes);
+        add(e, op);
+    }
+}
+
+static void set_apart(edit_state *e)
+{
+    for (uint32_t i = 0; i < e->out->op_count; i++) {
+        mv_replay_op op = e->out->ops[i];
+        if (is_about(e, &op))
+            op.pool = e->out->trace->pools.count;
+        add(e, op);
+    }
+}
+
+/* ---- buffers ----------------------------------------------------------------------------- */
+
+/* The parts of a buffer begin at multiples of 512 bytes, as blocks do. */
+static uint64_t part_of(uint64_t bytes)
+{
+    return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
+}
+
+/* The most bytes of the rows at once. */
+static uint64_t most_at_once(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint64_t *bytes = mv_push_array(e->arena, uint64_t, e->known), now = 0, most;
+
+    e->out_of_memory = e->out_of_memory || !bytes;
+    for (uint32_t i = 0; bytes && i < s->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i])
+            now += bytes[i] =
+                part_of(s->start_bytes ? s->start_bytes[i] : s->lives->allocs.requested[i]);
+    most = now;
+    for (uint32_t i = 0; bytes && i < s->op_count; i++) {
+        const mv_replay_op *op = &s->ops[i];
+        if (!is_about(e, op))
+            continue;
+        if (op->kind == MV_OP_ALLOC)
+            now += bytes[op->id] = part_of(op->bytes);
+        if (op->kind == MV_OP_COMPLETE) {
+            now -= bytes[op->id];
+            bytes[op->id] = 0;
+        }
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+static void prealloc(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint64_t most = most_at_once(e);
+    uint64_t *bytes = is_about_start(e) ? start_bytes(e) : NULL;
+    bool is_made = false;
+
+    for (uint32_t i = 0; bytes && i < s->lives->allocs.preexisting; i++)
+        if (e->edit->rows[i]) {
+            bytes[i] = is_made ? 0 : most;
+            is_made = true;
+        }
+    for (uint32_t i = 0; i < s->op_count; i++) {
+        mv_replay_op op = s->ops[i];
+        if (!is_about(e, &op)) {
+            add(e, op);
+        } else if (op.kind == MV_OP_ALLOC && !is_made) {
+            op.bytes = most;
+            add_of(e, &op, MV_OP_ALLOC, e->out->ids++);
+            is_made = true;
+        }
+    }
+}
+
+static void reserve(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    mv_replay_op op = {.bytes = e->edit->bytes};
+
+    for (uint32_t i = 0; i < s->op_count; i++)
+        if (s->ops[i].kind == MV_OP_ALLOC && s->ops[i].pool == MV_DEFAULT_POOL.row) {
+            op.stream = s->ops[i].stream;
+            break;
+        }
+    add_of(e, &op, MV_OP_ALLOC, e->out->ids);
+    add_of(e, &op, MV_OP_COMPLETE, e->out->ids++);
+    for (uint32_t i = 0; i < s->op_count; i++)
+        add(e, s->ops[i]);
+}
+
+/* ---- streams, cache ---------------------------------------------------------------------- */
+
+static void complete_early(edit_state *e, bool all)
+{
+    for (uint32_t i = 0; i < e->out->op_count; i++) {
+        mv_replay_op op = e->out->ops[i];
+        if (op.kind == MV_OP_FREE && (all || is_about(e, &op)))
+            op.kind = MV_OP_COMPLETE;
+        add(e, op);
+    }
+}
+
+static void join_streams(edit_state *e)
+{
+    complete_early(e, true);
+    e->out->is_one_stream = true;
+    if (e->out->lives->allocs.preexisting && e->out->trace->streams.count > 1)
+        start_bytes(e);
+}
+
+static void empty_cache(edit_state *e)
+{
+    const mv_edit *edit = e->edit;
+    uint32_t next = 0;
+
+    for (uint32_t i = 0; i < e->out->op_count; i++) {
+        for (; next < edit->at_count && edit->at[next] <= e->out->ops[i].event; next++)
+            add(e, (mv_replay_op){.kind = MV_OP_EMPTY, .event = edit->at[next]});
+        add(e, e->out->ops[i]);
+    }
+}
+
+/* ---- what goes and comes back ------------------------------------------------------------ */
+
+/* Operations to be added before a position, as a list for each. */
+typedef struct {
+    uint32_t next; /* MV_NO_ROW: the last of the position */
+    mv_replay_op op;
+} late_op;
+
+typedef struct {
+    uint32_t count, capacity;
+    late_op *rows;
+    uint32_t *first, *last; /* [op_count + 1] */
+} late_ops;
+
+static void init_late(edit_state *e, late_ops *late)
+{
+    uint64_t count = (uint64_t)e->out->op_count + 1;
+
+    *late = (late_ops){.first = mv_push_array(e->arena, uint32_t, count),
+                       .last = mv_push_array(e->arena, uint32_t, count)};
+    e->out_of_memory = e->out_of_memory || !late->first || !late->last;
+    for (uint64_t i = 0; !e->out_of_memory && i < count; i++)
+        late->first[i] = late->last[i] = MV_NO_ROW;
+}
+
+static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_op *op,
+                   mv_replay_op_kind kind, uint32_t id)
+{
+    late_op row = {MV_NO_ROW, *op};
+
+    row.op.kind = (uint8_t)kind;
+    row.op.id = id;
+    row.op.event = at < e->out->op_count ? e->out->ops[at].event : op->event;
+    if (!mv_append(e->arena, late->rows, late->count, late->capacity, row)) {
+        e->out_of_memory = true;
+        return;
+    }
+    if (late->last[at] == MV_NO_ROW)
+        late->first[at] = late->count - 1;
+    else
+        late->rows[late->last[at]].next = late->count - 1;
+    late->last[at] = late->count - 1;
+}
+
+/* The operations with what was inserted; frees of a row are those of `is_now[row]`. */
+static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
+{
+    for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
+        for (uint32_t at = late->first[i]; at != MV_NO_ROW; at = late->rows[at].next)
+            add(e, late->rows[at].op);
+        if (i == e->out->op_count)
+            break;
+        mv_replay_op op = e->out->ops[i];
+        if (op.id < e->known && (op.kind == MV_OP_FREE || op.kind == MV_OP_COMPLETE))
+            op.id = is_now[op.id];
+        add(e, op);
+    }
+}
+
+/* The operation that frees a block begins where its allocations do: after the last free before
+ * them. For each free its position; the frees just before it are of the same operation. */
+static uint32_t begin_of_free(const mv_replay_script *s, uint32_t at)
+{
+    while (at > 0 && s->ops[at - 1].kind != MV_OP_ALLOC)
+        at--;
+    while (at > 0 && s->ops[at - 1].kind == MV_OP_ALLOC)
+        at--;
+    return at;
+}
+
+/* The position of the second allocation after one: then the one after it has been made from it. */
+static uint32_t end_of_use(const mv_replay_script *s, uint32_t at)
+{
+    uint32_t seen = 0;
+
+    for (at++; at < s->op_count; at++)
+        if (s->ops[at].kind == MV_OP_ALLOC && ++seen == 2)
+            break;
+    return at;
+}
+
+static uint32_t *positions(edit_state *e, bool of_frees)
+{
+    uint32_t *at = mv_push_array(e->arena, uint32_t, e->known);
+
+    e->out_of_memory = e->out_of_memory || !at;
+    for (uint32_t i = 0; at && i < e->known; i++)
+        at[i] = MV_NO_ROW;
+    for (uint32_t i = 0; at && i < e->out->op_count; i++) {
+        const mv_replay_op *op = &e->out->ops[i];
+        if (has_id(op) && op->id < e->known && (op->kind != MV_OP_ALLOC) == of_frees &&
+            at[op->id] == MV_NO_ROW)
+            at[op->id] = i;
+    }
+    return at;
+}
+
+static void offload(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    uint32_t *born = positions(e, false), *freed = positions(e, true);
+    uint32_t *is_now = mv_push_array(e->arena, uint32_t, e->known);
+    late_ops late;
+
+    init_late(e, &late);
+    e->out_of_memory = e->out_of_memory || !is_now;
+    for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++) {
+        uint32_t leaves, returns;
+        is_now[i] = i;
+        if (!e->edit->rows[i] || born[i] == MV_NO_ROW || freed[i] == MV_NO_ROW)
+            continue;
+        leaves = end_of_use(s, born[i]);
+        returns = begin_of_free(s, freed[i]);
+        if (leaves >= returns)
+            continue;
+        is_now[i] = e->out->ids++;
+        insert(e, &late, leaves, &s->ops[born[i]], MV_OP_COMPLETE, i);
+        insert(e, &late, returns, &s->ops[born[i]], MV_OP_ALLOC, is_now[i]);
+    }
+    if (!e->out_of_memory)
+        merge(e, &late, is_now);
+}
+
+/* One call: its allocations are rows of `born` order. */
+typedef struct {
+    uint32_t first, last;  /* positions of its first and last allocation */
+    uint32_t last_id;      /* of the last allocation that outlives the call */
+    uint32_t back;         /* position of the first free of what it keeps */
+} call_span;
+
+static call_span *find_calls(edit_state *e, const uint32_t *born, const uint32_t *freed,
+                             uint32_t *count)
+{
+    const uint32_t *of = e->edit->instance;
+    call_span *calls;
+
+    *count = 0;
+    for (uint32_t i = 0; i < e->known; i++)
+        if (of[i] != MV_NO_ROW && of[i] >= *count)
+            *count = of[i] + 1;
+    calls = mv_push_array(e->arena, call_span, *count);
+    e->out_of_memory = e->out_of_memory || !calls;
+    for (uint32_t i = 0; calls && i < *count; i++)
+        calls[i] = (call_span){MV_NO_ROW, 0, MV_NO_ROW, MV_NO_ROW};
+    for (uint32_t i = 0; calls && i < e->known; i++)
+        if (of[i] != MV_NO_ROW && born[i] != MV_NO_ROW) {
+            call_span *c = &calls[of[i]];
+            c->first = born[i] < c->first ? born[i] : c->first;
+            c->last = born[i] > c->last ? born[i] : c->last;
+        }
+    for (uint32_t i = 0; calls && i < e->known; i++)
+        if (of[i] != MV_NO_ROW && born[i] != MV_NO_ROW && freed[i] > calls[of[i]].last)
+            calls[of[i]].last_id = i;
+    for (uint32_t i = 0; calls && i < e->known; i++)
+        if (of[i] != MV_NO_ROW && born[i] != MV_NO_ROW && freed[i] > calls[of[i]].last &&
+            i != calls[of[i]].last_id && freed[i] < calls[of[i]].back)
+            calls[of[i]].back = freed[i];
+    return calls;
+}
+
+static void recompute(edit_state *e)
+{
+    const mv_replay_script *s = e->out;
+    const uint32_t *of = e->edit->instance;
+    uint32_t *born = positions(e, false), *freed = positions(e, true), count;
+    uint32_t *is_now = mv_push_array(e->arena, uint32_t, e->known);
+    call_span *calls = e->out_of_memory ? NULL : find_calls(e, born, freed, &count);
+    late_ops late;
+
+    init_late(e, &late);
+    e->out_of_memory = e->out_of_memory || !is_now;
+    for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
+        is_now[i] = i;
+    for (uint32_t at = 0; !e->out_of_memory && at < s->op_count; at++) {
+        const mv_replay_op *op = &s->ops[at];
+        uint32_t id = op->id, begin;
+        const call_span *c;
+        if (!has_id(op) || id >= e->known || of[id] == MV_NO_ROW)
+            continue;
+        c = &calls[of[id]];
+        if (c->back == MV_NO_ROW || id == c->last_id || at > c->last || born[id] == MV_NO_ROW)
+            continue;
+        begin = begin_of_free(s, c->back);
+        if (op->kind == MV_OP_ALLOC) {
+            uint32_t again = e->out->ids++;
+            insert(e, &late, begin, op, MV_OP_ALLOC, again);
+            if (freed[id] > c->last) { /* kept */
+                insert(e, &late, c->last + 1, op, MV_OP_COMPLETE, id);
+                is_now[id] = again;
+            } else {
+                born[id] = again; /* for its free, below */
+            }
+        } else if (at >= c->first) {
+            insert(e, &late, begin, op, (mv_replay_op_kind)op->kind, born[id]);
+        }
+    }
+    if (!e->out_of_memory)
+        merge(e, &late, is_now);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static void apply(edit_state *e)
+{
+    switch (e->edit->kind) {
+    case MV_EDIT_SCALE:
+        scale(e);
+        break;
+    case MV_EDIT_APART:
+        set_apart(e);
+        break;
+    case MV_EDIT_PREALLOC:
+        prealloc(e);
+        break;
+    case MV_EDIT_RESERVE:
+        reserve(e);
+        break;
+    case MV_EDIT_ONE_STREAM:
+        join_streams(e);
+        break;
+    case MV_EDIT_EMPTY:
+        empty_cache(e);
+        break;
+    case MV_EDIT_FREE_EARLY:
+        complete_early(e, false);
+        break;
+    case MV_EDIT_OFFLOAD:
+        offload(e);
+        break;
+    case MV_EDIT_RECOMPUTE:
+        recompute(e);
+        break;
+    }
+}
+
+mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_edit *edits,
+                      uint32_t count, mv_replay_script *out, mv_err *err)
+{
+    *out = *from;
+    for (uint32_t i = 0; i < count; i++) {
+        edit_state e = {.arena = arena,
+                        .edit = &edits[i],
+                        .known = from->lives->allocs.count,
+                        .out = out};
+        apply(&e);
+        if (e.out_of_memory)
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+        out->ops = e.ops;
+        out->op_count = e.op_count;
+    }
+    return MV_OK;
+}
