@@ -6,7 +6,7 @@ fit predict from one is compared with what the other really took (bench/foresigh
 import json, subprocess, sys, os
 from concurrent.futures import ThreadPoolExecutor
 
-LEVERS = ("plain drop half three_quarters cpu recompute prealloc reserve empty one_stream free_early").split()
+LEVERS = ("plain streams drop half three_quarters cpu recompute prealloc reserve empty one_stream free_early").split()
 MODELS = [f"{m}_{b}" for m in ("gpt", "resnet", "llama") for b in (4, 8, 12, 16, 24)]
 
 
@@ -22,8 +22,11 @@ def run(name, folder):
             super().__init__()
             s.n, s.a, s.b = nn.LayerNorm(D), nn.Linear(D, 4 * D), nn.Linear(4 * D, D)
 
+        def make_wide(s, x):
+            return s.a(s.n(x))
+
         def make_hidden(s, x):
-            return F.gelu(s.a(s.n(x)))
+            return F.gelu(s.make_wide(x))
 
         def narrow(s, h):
             if name != "cpu":
@@ -82,7 +85,7 @@ def run(name, folder):
                 x = torch.randn(8 + 4 * (step % 3), 256, D, device=dev)
                 aux = None if name == "drop" else make_aux()
                 buffer, out = make_buffer(step), make_output(step, kept)
-                for _ in range(4):
+                for _ in range(4 if name in ("streams", "one_stream", "free_early") else 0):
                     y = make_side(x, side)
                     if name == "free_early":
                         side.synchronize(); torch.cuda.synchronize()

@@ -3,6 +3,10 @@
 #include <limits.h>
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
+#define CHANGE_OPTIONS                                                                   \
+    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) |             \
+     MV_HAS(ONE_STREAM) | MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | \
+     MV_HAS(RECOMPUTE) | MV_HAS(ZERO) | MV_HAS(RANKS))
 #define RANGE_OPTIONS  (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                \
     (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(VIEW) | \
@@ -356,7 +360,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_whatif,
         .report = &mv_report_whatif,
         .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
-                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
+                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | CHANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",

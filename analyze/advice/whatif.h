@@ -3,6 +3,7 @@
 #ifndef MV_WHATIF_H
 #define MV_WHATIF_H
 
+#include "analyze/advice/changes.h"
 #include "analyze/heap/pins.h"
 #include "analyze/replay/setting_trials.h"
 
@@ -31,6 +32,7 @@ typedef struct {
     bool ranked; /* runs are the built-in set: failures last, least reserved first */
     uint32_t run_count;
     mv_trial *runs; /* [run_count] */
+    mv_code_changes changes; /* of the runs that are changed */
     mv_whatif_line line;
     uint32_t advice_count; /* 0 when trust is low, or when nothing helps: advice_none says which */
     mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
@@ -45,6 +47,8 @@ typedef struct {
 typedef struct {
     uint32_t conf_count;     /* 0: the built-in set */
     const char *const *conf; /* [conf_count] texts that mv_alloc_conf_parse takes */
+    uint32_t change_count; /* all of them make one run, also under each of `conf` */
+    const mv_code_change *change; /* [change_count] for which mv_code_change_is_fine holds */
     uint64_t capacity;       /* bytes of the device or the process; 0: not given */
 } mv_whatif_opts;
 

@@ -328,79 +328,116 @@ static void offload(edit_state *e)
         merge(e, &late, is_now);
 }
 
-/* One call: its allocations are rows of `born` order. */
+/* One call of a module, as positions of operations. What it keeps is freed after its end. */
 typedef struct {
-    uint32_t first, last;  /* positions of its first and last allocation */
-    uint32_t last_id;      /* of the last allocation that outlives the call */
-    uint32_t back;         /* position of the first free of what it keeps */
+    uint32_t first, last; /* its first and last allocation */
+    uint32_t end;         /* the next allocation of another call: its frees end there, too */
+    uint32_t output;      /* id of its last allocation that is kept: the others' input */
+    uint32_t last_kept;   /* the last allocation that is kept beside the output */
+    uint32_t back;        /* the first free of what is kept beside the output; MV_NO_ROW: none is */
 } call_span;
 
-static call_span *find_calls(edit_state *e, const uint32_t *born, const uint32_t *freed,
-                             uint32_t *count)
-{
-    const uint32_t *of = e->edit->instance;
+typedef struct {
+    edit_state *e;
+    const uint32_t *of;     /* call of each id */
+    uint32_t *born, *freed; /* [known] positions */
+    uint32_t count;
     call_span *calls;
+} call_list;
 
-    *count = 0;
-    for (uint32_t i = 0; i < e->known; i++)
-        if (of[i] != MV_NO_ROW && of[i] >= *count)
-            *count = of[i] + 1;
-    calls = mv_push_array(e->arena, call_span, *count);
-    e->out_of_memory = e->out_of_memory || !calls;
-    for (uint32_t i = 0; calls && i < *count; i++)
-        calls[i] = (call_span){MV_NO_ROW, 0, MV_NO_ROW, MV_NO_ROW};
-    for (uint32_t i = 0; calls && i < e->known; i++)
-        if (of[i] != MV_NO_ROW && born[i] != MV_NO_ROW) {
-            call_span *c = &calls[of[i]];
-            c->first = born[i] < c->first ? born[i] : c->first;
-            c->last = born[i] > c->last ? born[i] : c->last;
-        }
-    for (uint32_t i = 0; calls && i < e->known; i++)
-        if (of[i] != MV_NO_ROW && born[i] != MV_NO_ROW && freed[i] > calls[of[i]].last)
-            calls[of[i]].last_id = i;
-    for (uint32_t i = 0; calls && i < e->known; i++)
-        if (of[i] != MV_NO_ROW && born[i] != MV_NO_ROW && freed[i] > calls[of[i]].last &&
-            i != calls[of[i]].last_id && freed[i] < calls[of[i]].back)
-            calls[of[i]].back = freed[i];
-    return calls;
+static const call_span *call_of(const call_list *l, uint32_t id)
+{
+    return id < l->e->known && l->of[id] != MV_NO_ROW && l->born[id] != MV_NO_ROW
+               ? &l->calls[l->of[id]]
+               : NULL;
 }
 
+/* Whether it is freed after the end of the call that made it. */
+static bool is_kept(const call_list *l, uint32_t id)
+{
+    return l->freed[id] > call_of(l, id)->end;
+}
+
+static void find_calls(call_list *l)
+{
+    edit_state *e = l->e;
+    const mv_replay_script *s = e->out;
+
+    for (uint32_t i = 0; i < e->known; i++)
+        if (l->of[i] != MV_NO_ROW && l->of[i] >= l->count)
+            l->count = l->of[i] + 1;
+    l->calls = mv_push_array(e->arena, call_span, l->count);
+    e->out_of_memory = e->out_of_memory || !l->calls;
+    for (uint32_t i = 0; l->calls && i < l->count; i++)
+        l->calls[i] = (call_span){MV_NO_ROW, 0, 0, MV_NO_ROW, 0, MV_NO_ROW};
+    for (uint32_t i = 0; l->calls && i < e->known; i++) {
+        call_span *c = (call_span *)call_of(l, i);
+        if (c) {
+            c->first = l->born[i] < c->first ? l->born[i] : c->first;
+            c->last = l->born[i] > c->last ? l->born[i] : c->last;
+        }
+    }
+    for (uint32_t i = 0; l->calls && i < l->count; i++) {
+        call_span *c = &l->calls[i];
+        for (c->end = c->last + 1; c->end < s->op_count && s->ops[c->end].kind != MV_OP_ALLOC;)
+            c->end++;
+    }
+    for (uint32_t i = 0; l->calls && i < e->known; i++)
+        if (call_of(l, i) && is_kept(l, i))
+            l->calls[l->of[i]].output = i;
+    for (uint32_t i = 0; l->calls && i < e->known; i++) {
+        call_span *c = (call_span *)call_of(l, i);
+        if (c && is_kept(l, i) && i != c->output) {
+            c->back = l->freed[i] < c->back ? l->freed[i] : c->back;
+            c->last_kept = l->born[i] > c->last_kept ? l->born[i] : c->last_kept;
+        }
+    }
+}
+
+/* Makes an allocation of a call again. What is kept is gone in between. */
+static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_now)
+{
+    const mv_replay_op *op = &l->e->out->ops[at];
+    const call_span *c = call_of(l, op->id);
+    uint32_t again = l->e->out->ids++, leaves = end_of_use(l->e->out, at);
+
+    insert(l->e, late, begin_of_free(l->e->out, c->back), op, MV_OP_ALLOC, again);
+    is_now[op->id] = again;
+    if (is_kept(l, op->id))
+        insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
+}
+
+/* Calls are made again up to the last allocation that the backward pass needs. */
 static void recompute(edit_state *e)
 {
     const mv_replay_script *s = e->out;
-    const uint32_t *of = e->edit->instance;
-    uint32_t *born = positions(e, false), *freed = positions(e, true), count;
+    call_list l = {.e = e,
+                   .of = e->edit->instance,
+                   .born = positions(e, false),
+                   .freed = positions(e, true)};
     uint32_t *is_now = mv_push_array(e->arena, uint32_t, e->known);
-    call_span *calls = e->out_of_memory ? NULL : find_calls(e, born, freed, &count);
     late_ops late;
 
     init_late(e, &late);
     e->out_of_memory = e->out_of_memory || !is_now;
+    if (!e->out_of_memory)
+        find_calls(&l);
     for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
         is_now[i] = i;
     for (uint32_t at = 0; !e->out_of_memory && at < s->op_count; at++) {
         const mv_replay_op *op = &s->ops[at];
-        uint32_t id = op->id, begin;
-        const call_span *c;
-        if (!has_id(op) || id >= e->known || of[id] == MV_NO_ROW)
+        const call_span *c = has_id(op) ? call_of(&l, op->id) : NULL;
+        if (!c || c->back == MV_NO_ROW || op->id == c->output || at > c->end)
             continue;
-        c = &calls[of[id]];
-        if (c->back == MV_NO_ROW || id == c->last_id || at > c->last || born[id] == MV_NO_ROW)
-            continue;
-        begin = begin_of_free(s, c->back);
-        if (op->kind == MV_OP_ALLOC) {
-            uint32_t again = e->out->ids++;
-            insert(e, &late, begin, op, MV_OP_ALLOC, again);
-            if (freed[id] > c->last) { /* kept */
-                insert(e, &late, c->last + 1, op, MV_OP_COMPLETE, id);
-                is_now[id] = again;
-            } else {
-                born[id] = again; /* for its free, below */
-            }
-        } else if (at >= c->first) {
-            insert(e, &late, begin, op, (mv_replay_op_kind)op->kind, born[id]);
-        }
+        if (op->kind == MV_OP_ALLOC && at <= c->last_kept)
+            make_again(&l, &late, at, is_now);
+        else if (op->kind != MV_OP_ALLOC && is_now[op->id] != op->id)
+            insert(e, &late, begin_of_free(s, c->back), op, (mv_replay_op_kind)op->kind,
+                   is_now[op->id]);
     }
+    for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)
+        if (call_of(&l, i) && !is_kept(&l, i))
+            is_now[i] = i; /* the frees of the first time */
     if (!e->out_of_memory)
         merge(e, &late, is_now);
 }
