@@ -364,7 +364,7 @@ const mv_command mv_commands[] = {
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
-        .summary = "the effect of other PYTORCH_CUDA_ALLOC_CONF settings",
+        .summary = "the effect of other PYTORCH_CUDA_ALLOC_CONF settings, or of other code",
         .help =
             "Replays the trace on a simulation of PyTorch's allocator: how much memory each "
             "--conf\n"
@@ -372,8 +372,11 @@ const mv_command mv_commands[] = {
             "means the defaults. Without --conf a set of settings is tried and ranked. --capacity\n"
             "limits the memory of the device, or of the process; then failures and garbage\n"
             "collection are replayed too. The recorded run itself is replayed first; if the\n"
-            "replay does not match it, no advice is given.\n",
+            "replay does not match it, no advice is given. --drop, --scale and the other changes\n"
+            "edit what the program requested before it is replayed; all of them make one run, and\n"
+            "what each assumes is printed. F is a filter, as --filter of other commands takes it.\n",
         .example = "memviz whatif train.pickle\n"
+                   "memviz whatif --recompute 'site:model.py:62' --drop aux_loss train.pickle\n"
                    "memviz whatif --conf expandable_segments:True --capacity 40GiB train.pickle\n"
                    "memviz whatif --json train.pickle | jq '.runs[0]'\n",
     },
