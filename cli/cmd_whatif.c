@@ -144,7 +144,8 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)      \
     MEMBER("device", mv_value_u64(r->first + i)) \
     TRIAL_FIELDS(COLUMN, MEMBER, LIST)           \
-    MEMBER("no_advice", w->advice_none)
+    MEMBER("no_advice", w->advice_none)          \
+    MEMBER("floor", w->floor.is_known ? mv_value_u64(w->floor.lower) : mv_value_of(MV_VALUE_NULL))
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -276,6 +277,10 @@ static void put_device(const void *all, uint32_t device)
     put_changes(r, w);
     if (w->changes.count == 0)
         put_advice(r, w);
+    if (*w->floor_line) {
+        mv_out_text(r->out, "\n  ");
+        mv_prose_put(r->out, 2, 4, "%s", w->floor_line);
+    }
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

@@ -425,12 +425,15 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     if (code == MV_OK)
         code = find_line(&s, err);
     if (code == MV_OK)
+        code = mv_minimum_find(arena, trace, lives, true, &out->floor, err);
+    if (code == MV_OK)
         code = mv_last_failure_lacks_memory(&out->trials, sites, &s.lacks_memory, err);
     if (code != MV_OK)
         return code;
     advise(&s);
     out->verdict = find_verdict(&s);
     out->idle_note = find_idle_note(&s);
+    out->floor_line = keep(&s, mv_minimum_line(arena, &out->floor));
     out->kinds_note = keep(&s, mv_segment_kinds_note(arena, trace, lives));
     return s.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
 }

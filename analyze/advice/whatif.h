@@ -4,6 +4,7 @@
 #define MV_WHATIF_H
 
 #include "analyze/advice/changes.h"
+#include "analyze/floor/floor.h"
 #include "analyze/heap/pins.h"
 #include "analyze/replay/setting_trials.h"
 
@@ -38,6 +39,8 @@ typedef struct {
     mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
     const char *advice_none; /* NULL when there is advice */
     const char *verdict;     /* what the advice comes to, in a few words; never NULL */
+    mv_minimum floor;        /* what no setting can go below; only the bound */
+    const char *floor_line;  /* the same as a sentence without a full stop; "" */
     const char *kinds_note;  /* about segments that tell of other settings (segment_kinds.h); "" */
     uint32_t untried;        /* settings that were not replayed to the end: they are no runs */
     const char *idle_note;   /* about settings that change nothing on the device, or were left out;

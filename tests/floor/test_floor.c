@@ -194,7 +194,7 @@ Test(floor, the_pool_of_a_graph_keeps_its_memory)
         mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
         mvt_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
         mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB, .pool_a = graph);
-        mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_FREE);
+        mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_INACTIVE);
         mvt_segment(t, .addr = 0x20000000, .bytes = 20 * MIB);
         mvt_block(t, .bytes = 20 * MIB, .state = MV_BLOCK_ALLOCATED);
         found = find(t);
