@@ -1,6 +1,10 @@
 #include "base/duration.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/numbers.h"
 
 const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us)
 {
@@ -19,4 +23,30 @@ const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us)
     }
     snprintf(text, MV_DURATION_TEXT, "%lld us", (long long)us);
     return text;
+}
+
+bool mv_duration_read(const char *text, uint64_t *us)
+{
+    static const struct {
+        const char *name;
+        double us;
+    } units[] = {{"us", 1},     {"ms", 1e3},   {"s", 1e6},    {"m", 60e6},
+                 {"min", 60e6}, {"h", 3600e6}, {"d", 86400e6}};
+    char number[32];
+    size_t length = strspn(text, "0123456789.");
+    double value;
+
+    if (length == 0 || length >= sizeof number)
+        return false;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    if (!mv_number_read_double(number, &value))
+        return false;
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text + length, units[i].name) == 0 &&
+            value * units[i].us < 100 * 366 * 86400e6) {
+            *us = (uint64_t)llround(value * units[i].us);
+            return true;
+        }
+    return false;
 }

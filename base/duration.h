@@ -1,7 +1,8 @@
-/* Durations, formatted for people. */
+/* Durations: as text for people, and from text. */
 #ifndef MV_BASE_DURATION_H
 #define MV_BASE_DURATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MV_DURATION_TEXT 32
@@ -9,5 +10,9 @@
 /* "850 us", "12.5 ms", "3.5 h": at most three significant digits, in the largest unit that fits.
  * Returns `text`. */
 const char *mv_duration_text(char text[MV_DURATION_TEXT], int64_t us);
+
+/* Reads "60s", "1.5h", "250ms": a number and us, ms, s, m (or min), h or d. False, with *us as it
+ * was, if the text is something else, or the duration is longer than 100 years. */
+bool mv_duration_read(const char *text, uint64_t *us);
 
 #endif

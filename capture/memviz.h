@@ -11,18 +11,18 @@
  *     memviz_mark("step 3");
  *
  * A heap is an allocator of the program or a library, with blocks in memory that it took from CUDA
- * or elsewhere. When memviz is told of its blocks, `--level NAME` is about them:
+ * or elsewhere. Once its blocks are reported to memviz, `--level NAME` is about them:
  *
  *     unsigned heap = memviz_heap("my pool");      once; the same name gives the same heap
  *     memviz_alloc(heap, address, bytes);          after the block was taken
  *     memviz_free(heap, address);                  before it may be taken again
  *
- * NULL is no block. Reports charge a block to the caller of the Python function that calls
- * memviz_alloc: have one function of your allocator tell. docs/heaps.md has recipes for CuPy,
- * Numba, RMM and C++.
+ * NULL is not a block. Reports charge a block to the caller of the Python function that calls
+ * memviz_alloc: make the call in one function of your allocator. docs/heaps.md has recipes for
+ * CuPy, Numba, RMM and C++.
  *
- * There is nothing to link: the functions are in the library that `memviz run` loads. Without it
- * each call is only a comparison, and its argument is not evaluated.
+ * There is nothing to link: the functions are in the library that `memviz run` loads. Without that
+ * library each call is only a comparison, and its argument is not evaluated.
  *
  * From Python: memviz.mark, memviz.range and memviz.heap of the package (docs/python.md).
  *

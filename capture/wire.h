@@ -1,5 +1,5 @@
 /* The bytes of memviz's own container, `.bin`, as C structs and constants.
- * docs/internals/snapshot-format.md is the manual; this header is what programs share.
+ * docs/internals/snapshot-format.md is the manual; this header is shared by programs.
  *
  *     mv_wire_header
  *     chunk: mv_wire_chunk, stored bytes, zeros up to a multiple of 8
@@ -17,8 +17,8 @@
 
 #define MV_WIRE_VERSION 1
 
-/* The first byte begins no UTF-8 text, no msgpack value and no pickle; the line ends and the
- * control-Z show a transfer in text mode. */
+/* The first byte cannot begin UTF-8 text, msgpack or a pickle; the line ends and the control-Z
+ * reveal a transfer in text mode. */
 #define MV_WIRE_MAGIC       "\xC1MVB\r\n\x1a\n"
 #define MV_WIRE_END_MAGIC   "\xC1MVE\r\n\x1a\n"
 #define MV_WIRE_CHUNK_MAGIC "\xC1MVc"
@@ -28,14 +28,14 @@ enum {
     MV_WIRE_CHUNK_MAGIC_BYTES = 4,
     MV_WIRE_ALIGN = 8,
     MV_WIRE_CHUNK_ROWS = 1 << 20, /* most rows of one chunk */
-    MV_WIRE_LIVE_KINDS = 256      /* kinds from this number on are those of a live capture */
+    MV_WIRE_LIVE_KINDS = 256      /* kinds from this number on belong to live captures */
 };
 
 typedef struct {
     uint8_t magic[MV_WIRE_MAGIC_BYTES];
-    uint16_t version;  /* MV_WIRE_VERSION; a reader refuses a newer one */
+    uint16_t version;  /* MV_WIRE_VERSION; readers refuse newer ones */
     uint16_t zero;     /* ignored */
-    uint32_t features; /* a reader refuses a bit that it does not know; none is defined */
+    uint32_t features; /* readers refuse unknown bits; none is defined */
     uint64_t hash;     /* of the 16 bytes before it */
 } mv_wire_header;
 
@@ -78,7 +78,7 @@ typedef enum {
 typedef enum { MV_WIRE_CODEC_NONE, MV_WIRE_CODEC_ZSTD, MV_WIRE_CODEC_COUNT } mv_wire_codec;
 
 /* Flag: the stored bytes have no hash (`stored_hash` is 0), because their writer may still be
- * running or was killed. How many of the bytes are valid is defined by the kind. */
+ * running or was killed. The kind defines how many of the bytes are valid. */
 #define MV_WIRE_UNSEALED 1u
 
 typedef struct {

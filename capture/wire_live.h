@@ -7,20 +7,20 @@
  *     ...             chunks start at multiples of MV_LIVE_CHUNK_BYTES, and their sizes are
  *                     multiples of it; zeros where no chunk was begun
  *
- * Each chunk is a mv_wire_chunk that is written once, when the chunk is begun (MV_WIRE_UNSEALED,
- * no codec, count 0, raw_bytes == stored_bytes, stored_hash 0, hash of the header as always), then
- * a mv_live_head, then records back to back. The first `committed` bytes of records are valid;
+ * Each chunk is a mv_wire_chunk that is written once, when the chunk is begun (MV_WIRE_UNSEALED, no
+ * codec, count 0, raw_bytes == stored_bytes, stored_hash 0, hash of the header as always), then a
+ * mv_live_head, then records back to back. The first `committed` bytes of records are valid;
  * `committed` is stored with release order after each record, so that a process that dies at any
  * moment leaves only whole records. Chunks are never moved, changed or removed.
  *
- * The header of a NAMES chunk says how many ids were made before it, so that ids after a damaged
- * chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames |
- * stacks << 32, device is modules.
+ * The header of a NAMES chunk has the number of ids made before it, so that ids after a damaged
+ * chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames | stacks <<
+ * 32, device is modules.
  *
  * Numbers in records are LEB128 varints (7 bits a byte, lowest first; at most 10 bytes); a signed
  * number is zig-zag coded first: (n << 1) ^ (n >> 63). A text is a varint length and that many
- * bytes. Ids count from 0 in the order of the records that make them; an optional id is id + 1,
- * and 0 for none. */
+ * bytes. Ids count from 0 in the order of the records that make them; an optional id is id + 1, and
+ * 0 for none. */
 #ifndef MV_WIRE_LIVE_H
 #define MV_WIRE_LIVE_H
 
@@ -31,17 +31,17 @@
 enum {
     MV_LIVE_CHUNK_BYTES = 64 << 10,
     MV_LIVE_RECENT = 15,          /* addresses that a tag can name */
-    MV_LIVE_NOT_RECENT = 15,      /* the tag's slot when the address is spelled out */
+    MV_LIVE_NOT_RECENT = 15,      /* the tag's slot for an address written in full */
     MV_LIVE_MOST_TEXT = 64 << 10, /* longest text; longer ones are cut */
-    MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is left out (empty) */
-    MV_LIVE_SIZE_BITS = 48,       /* of the largest block of a heap */
+    MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is dropped (empty) */
+    MV_LIVE_SIZE_BITS = 48,       /* largest block of a heap */
     MV_LIVE_MOST_FRAMES = 256     /* deepest stack; deeper ones lose their outermost frames */
 };
 
 #define MV_LIVE_KIND_LIST(X)                                          \
     X(FACTS, 256, "facts")        /* one, at byte 24 */               \
     X(EVENTS, 257, "live events") /* of threads, one after another */ \
-    X(NAMES, 258, "live names")   /* of the process: what ids mean */
+    X(NAMES, 258, "live names")   /* of the process: the meaning of ids */
 
 typedef enum {
 #define MV_LIVE_KIND_ENUM(name, number, text) MV_LIVE_##name = number,
@@ -139,7 +139,7 @@ typedef enum {
     X(POP, 9)    /* the innermost open range of this thread ends */                                \
     X(BEGIN, 10) /* a range that may end on another thread begins: its number, string id */        \
     X(END, 11)   /* such a range ends: its number */                                               \
-    X(HEAP, 14)  /* a call about a block of an allocator that the program told of: address,        \
+    X(HEAP, 14)  /* a call about a block of an allocator registered by the program: address,       \
                   * mv_heap_action, size, string id + 1 of the heap's name (0: the heap that       \
                   * has the address), string id + 1 of the calling library's path, signed device,  \
                   * stack id + 1 */                                                                \
@@ -157,8 +157,8 @@ typedef enum {
 #undef MV_LIVE_EVENT_ENUM
 } mv_live_event;
 
-/* What a call does to a block of a heap (memviz_alloc, NVTX's memory extension). Frees, resizes and
- * resets are numbered before the memory may be given out again. */
+/* Effect of a call on a block of a heap (memviz_alloc, NVTX's memory extension). Frees, resizes and
+ * resets are numbered before the memory may be reused. */
 #define MV_HEAP_ACTION_LIST(X)                              \
     X(ALLOC, 1, "alloc")   /* address, size */              \
     X(FREE, 2, "free")     /* address */                    \
@@ -172,23 +172,23 @@ typedef enum {
         MV_HEAP_ACTION_COUNT
 } mv_heap_action;
 
-/* Whether a record belongs to the event before it, and has that event's number. */
+/* Whether a record belongs to the event before it, and shares that event's number. */
 static inline bool mv_live_is_beside(mv_live_event kind)
 {
     return kind == MV_LIVE_EVENT_TOTALS || kind == MV_LIVE_EVENT_LAUNCHES;
 }
 
-/* What a call of the CUDA runtime or driver does to memory. `address` and `handle` are the API's
- * own; 0 when there is none. The result is a cudaError_t or CUresult: 0 for success.
+/* Effect of a CUDA runtime or driver call on memory. `address` and `handle` are the API's own; 0
+ * when there is none. The result is a cudaError_t or CUresult: 0 for success.
  *
  * A row holds every decision about its action:
  *
  *     number, text   in files
  *     way            GETS: numbered after the call, with a stack. GIVES: numbered before the call,
  *                    since the memory may be allocated again, on another thread, before the call
- *                    returns; without a stack, since the address or handle says what is meant
- *     key            what names the memory until it is given back (mv_api_key)
- *     memory         what kind of memory an action that GETS makes (mv_api_memory) */
+ *                    returns; without a stack, since the address or handle identifies it
+ *     key            name of the memory until it is freed (mv_api_key)
+ *     memory         kind of memory made by an action that GETS (mv_api_memory) */
 #define MV_API_ACTION_LIST(X)                                                                      \
     X(ALLOC, 1, "alloc", GETS, ADDR, DEVICE)             /* device memory: address, size */        \
     X(FREE, 2, "free", GIVES, ADDR, NONE)                /* address */                             \
@@ -255,7 +255,7 @@ typedef enum {
     MV_API_MAKES_FOREIGN /* another process's memory */
 } mv_api_memory;
 
-/* Whether the action gives memory back. An unknown action does not. */
+/* Whether the action frees memory. An unknown action does not. */
 static inline bool mv_api_gives(mv_api_action action)
 {
 #define MV_API_GIVES_BIT(name, number, text, way, ...) | (uint64_t)MV_API_##way << (number)

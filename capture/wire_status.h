@@ -1,12 +1,12 @@
-/* What the processes of a run tell the launcher while they run, beside their recordings: a page of
- * memory that all of them map when the shim is loaded, before the program can change its root,
- * its user or its limits. So the launcher can say why a process has no recording. A process of
- * another user, which cannot open the page, sends the error over the socket of samples, as an
- * mv_status_told.
+/* Reports from the processes of a run to the launcher while they run, in addition to their
+ * recordings: a page of memory that all of them map when the shim is loaded, before the program can
+ * change its root, its user or its limits. So the launcher can explain a missing recording. A
+ * process of another user, which cannot open the page, sends the error over the socket of samples,
+ * as an mv_status_told.
  *
  * $MEMVIZ_STATUS is "PATH:WORD": a path by which the page can be opened, and its word, in hex.
- * Without it nothing is told. The path is a descriptor of the launcher in /proc, and can be that of
- * another process: so nothing is written to a file without this word. The page is sealed against
+ * Without it nothing is reported. The path is a descriptor of the launcher in /proc, and can belong
+ * to another process: so nothing is written to a file without this word. The page is sealed against
  * another size.
  *
  * Others may write to the page: its contents are only read as numbers. */
@@ -18,7 +18,7 @@
 
 enum { MV_STATUS_BYTES = 4096, MV_STATUS_FAILURES = 64, MV_STATUS_PATH = 64 };
 
-/* Instead of an errno number: a seccomp filter that the launcher does not have. */
+/* Used as an errno number: a seccomp filter in addition to the launcher's. */
 enum { MV_STATUS_FILTERED = -1 };
 
 /* A process that had an event and could not make its file. */
@@ -30,14 +30,14 @@ typedef struct {
 typedef struct {
     _Atomic uint32_t loaded; /* programs that the shim was loaded into */
     _Atomic uint32_t opened; /* recordings that were begun */
-    _Atomic uint32_t failed; /* those that could not be; the first ones are listed */
+    _Atomic uint32_t failed; /* recordings that failed to begin; the first ones are listed */
     uint32_t zero;
-    uint64_t word; /* of this launcher alone */
+    uint64_t word; /* word of this launcher */
     mv_status_failure failures[MV_STATUS_FAILURES];
 } mv_status_page;
 
 /* The mark is there because programs write to descriptors that they have closed, and the number may
- * be the socket's by then: the driver of CUDA does when the program has closed all. */
+ * be the socket's by then: the CUDA driver does when the program has closed all descriptors. */
 enum { MV_STATUS_MARK = 0x765a4d01 };
 
 typedef struct {

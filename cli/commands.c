@@ -3,11 +3,11 @@
 #include <limits.h>
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
-#define CHANGE_OPTIONS                                                                   \
-    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) |             \
-     MV_HAS(ONE_STREAM) | MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | \
-     MV_HAS(RECOMPUTE) | MV_HAS(ZERO) | MV_HAS(RANKS))
-#define RANGE_OPTIONS  (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
+#define CHANGE_OPTIONS                                                                            \
+    (MV_HAS(DROP) | MV_HAS(CHANGE_SCALE) | MV_HAS(HALF) | MV_HAS(PREALLOC) | MV_HAS(ONE_STREAM) | \
+     MV_HAS(EMPTY_CACHE) | MV_HAS(CHANGE_CPU) | MV_HAS(FREE_EARLY) | MV_HAS(RECOMPUTE) |          \
+     MV_HAS(ZERO) | MV_HAS(RANKS))
+#define RANGE_OPTIONS (MV_HAS(LEVEL) | MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                \
     (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(TITLE) | MV_HAS(THEME) | MV_HAS(VIEW) | \
      MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) |      \
@@ -374,7 +374,8 @@ const mv_command mv_commands[] = {
             "collection are replayed too. The recorded run itself is replayed first; if the\n"
             "replay does not match it, no advice is given. --drop, --scale and the other changes\n"
             "edit what the program requested before it is replayed; all of them make one run, and\n"
-            "what each assumes is printed. F is a filter, as --filter of other commands takes it.\n",
+            "what each assumes is printed. F is a filter, as --filter of other commands takes "
+            "it.\n",
         .example = "memviz whatif train.pickle\n"
                    "memviz whatif --recompute 'site:model.py:62' --drop aux_loss train.pickle\n"
                    "memviz whatif --conf expandable_segments:True --capacity 40GiB train.pickle\n"
@@ -562,6 +563,30 @@ const mv_command mv_commands[] = {
             "it, and the exit status is CMD's. The recording survives if CMD is killed.\n",
         .example = "memviz run -o train.bin -- python train.py --epochs 3\n"
                    "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
+    },
+    {
+        .name = "attach",
+        .group = MV_COMMAND_GROUP_RECORD,
+        .run = mv_cmd_attach,
+        .report = &mv_report_attach,
+        .options = MV_HAS(JSON) | MV_HAS(FOR) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .writes_file = true,
+        .starts_program = true,
+        .confines_itself = true,
+        .arguments = "PID",
+        .summary = "record a Python process that is already running",
+        .help =
+            "Starts PyTorch's own recorder in process PID, waits for the time of --for or Ctrl-C,\n"
+            "lets PyTorch write its snapshot to -o FILE (default: memviz.PID.pickle), and stops\n"
+            "the recorder. The program needs no restart and no preparation. It stops for less\n"
+            "than a millisecond, and while PyTorch writes the snapshot. Blocks that were "
+            "allocated\n"
+            "before have no stack. It needs the rights of a debugger: the same user and\n"
+            "kernel.yama.ptrace_scope 0, or root.\n",
+        .example = "memviz attach 4711\n"
+                   "memviz attach 4711 --for 5m -o late.pickle\n",
     },
     {
         .name = "convert",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/numbers.h"
 #include "base/size.h"
 #include "cli/nearest.h"
@@ -208,6 +209,7 @@ typedef enum {
     IS_NUMBER,    /* uint64_t */
     IS_SIZE,      /* uint64_t, bytes */
     IS_CHANGE,    /* one of mv_options.change */
+    IS_DURATION,  /* uint64_t, microseconds */
     IS_OTHER      /* by a function */
 } argument_kind;
 
@@ -268,6 +270,7 @@ static const argument_reader readers[MV_OPTION_COUNT] = {
     [MV_OPTION_SCALE] = {.kind = IS_OTHER, .take = take_scale},
     [MV_OPTION_MEM] = {.kind = IS_SIZE, INTO(mem), .least = 1},
     [MV_OPTION_PORT] = {.kind = IS_NUMBER, INTO(port), .most = UINT16_MAX},
+    [MV_OPTION_FOR] = {.kind = IS_DURATION, INTO(for_us), .least = 1},
     [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},
     [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };
@@ -303,6 +306,8 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
                !lacks_unit(argument, *(uint64_t *)member);
     case IS_CHANGE:
         return take_change(o, id, argument);
+    case IS_DURATION:
+        return mv_duration_read(argument, member) && *(uint64_t *)member >= r->least;
     case IS_OTHER:
         return r->take(o, argument);
     default:
@@ -411,13 +416,14 @@ static const char *bounds_of(mv_option_id id)
 {
     return readers[id].kind == IS_SIZE
                ? " with a unit, such as 80GiB; a plain number is bytes, at least 1048576"
-           : id == MV_OPTION_DEVICE ? ", such as 0"
-           : id == MV_OPTION_LIMIT  ? ", such as 20; 0 is all"
-           : id == MV_OPTION_SIZE   ? ", each from 1 to 16384"
-           : id == MV_OPTION_TOP    ? ", at least 1"
-           : id == MV_OPTION_SCALE  ? " from 0.5 to 4"
-           : id == MV_OPTION_PORT   ? " up to 65535"
-                                    : "";
+           : readers[id].kind == IS_DURATION ? " with a unit, such as 90s or 5m"
+           : id == MV_OPTION_DEVICE          ? ", such as 0"
+           : id == MV_OPTION_LIMIT           ? ", such as 20; 0 is all"
+           : id == MV_OPTION_SIZE            ? ", each from 1 to 16384"
+           : id == MV_OPTION_TOP             ? ", at least 1"
+           : id == MV_OPTION_SCALE           ? " from 0.5 to 4"
+           : id == MV_OPTION_PORT            ? " up to 65535"
+                                             : "";
 }
 
 bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,

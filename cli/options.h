@@ -38,6 +38,7 @@
     X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
     X(NVTX_ALL, "nvtx-all", 0, NULL, NULL,                                                         \
       "record XLA's ranges too; JAX's own profiler then misses them")                              \
+    X(FOR, "for", 0, "TIME", NULL, "record for this long: 90s, 5m (default: 60s)")                 \
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory available to the allocator, such as 80GiB")  \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
@@ -132,8 +133,8 @@ const char *mv_option_words(mv_option_id id, uint64_t allowed);
 
 #define MV_ALL_DEVICES (-1)
 
-#define MV_MOST_CONFS 64
-#define MV_MOST_GATES 16
+#define MV_MOST_CONFS         64
+#define MV_MOST_GATES         16
 #define MV_MOST_CHANGES_GIVEN 32
 
 /* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
@@ -185,16 +186,17 @@ typedef struct {
     double scale;                         /* 0 when not given */
     uint64_t mem;                         /* 0 when not given */
     uint64_t port;                        /* 0 when not given */
+    uint64_t for_us;                      /* likewise */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */
     const char *conf[MV_MOST_CONFS];
-    uint32_t changes;       /* --drop, --half and so on, in order */
+    uint32_t changes; /* --drop, --half and so on, in order */
     struct {
-        int option; /* mv_option_id */
+        int option;       /* mv_option_id */
         const char *text; /* NULL: it takes no argument */
     } change[MV_MOST_CHANGES_GIVEN];
-    uint64_t ranks; /* 0 when not given */
+    uint64_t ranks;         /* 0 when not given */
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */

@@ -15,7 +15,7 @@ const mv_reader mv_readers[] = {
     {NULL, NULL, NULL},
 };
 
-enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
+enum { LOOKED_AT = 4096 }; /* bytes that identify the format */
 
 #define LOOK(at, literal, why)                \
     {                                         \
@@ -26,7 +26,7 @@ enum { LOOKED_AT = 4096 }; /* bytes that tell what a file is */
     "this is a Python program, not a snapshot; to record what it does: memviz run -- python " \
     "SCRIPT"
 
-/* What else is given in place of a snapshot; the first row that fits counts. */
+/* Files that users give instead of a snapshot; the first matching row applies. */
 static const struct {
     uint16_t at;
     uint16_t length;
@@ -42,7 +42,7 @@ static const struct {
     LOOK(0, "<", "this looks like text (JSON or XML); give the snapshot pickle itself"),
     LOOK(0, "PK\3\4", "this is a zip archive (torch.save?); give the file of _dump_snapshot"),
     LOOK(0, MV_OLD_TORCH_SAVE,
-         "this is a file of torch.save of before PyTorch 1.6; give the file of _dump_snapshot"),
+         "this is a torch.save file from before PyTorch 1.6; give the file of _dump_snapshot"),
     LOOK(0,
          "\xfd"
          "7zXZ",
@@ -72,7 +72,7 @@ static const struct {
          "this was stored as UTF-8 text, which lost its bytes; copy the file as binary"),
 };
 
-/* Says what an unreadable file looks like, so that the user knows what to do. */
+/* Describes an unreadable file, with the next step for the user. */
 static mv_code refuse(mv_span head, mv_err *err)
 {
     if (head.length == 0)
@@ -91,7 +91,7 @@ static mv_code refuse(mv_span head, mv_err *err)
 }
 
 /* A transfer as text puts a carriage return before every line feed. By chance one byte in 256 is
- * one, so that a few line feeds are enough to tell. Other files have a line feed without soon. */
+ * one, so a few line feeds are enough evidence. Other files soon have a line feed without one. */
 static bool was_sent_as_text(mv_span head)
 {
     uint64_t feeds = 0;
@@ -106,7 +106,7 @@ static bool was_sent_as_text(mv_span head)
     return feeds >= 4;
 }
 
-/* A pickle that could not be read begins like this; its small numbers soon have a line feed. */
+/* An unreadable pickle begins like this; its small numbers soon contain a line feed. */
 static mv_code blame_transfer(mv_err *err)
 {
     if (err->code == MV_IO || err->code == MV_NOMEM || err->code == MV_DECOMPRESS)
@@ -159,14 +159,14 @@ mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err 
 
 static const mv_read_opts quiet = {0};
 
-/* A file of another tool is of one level, named for its allocator. It has no calls of CUDA. */
+/* A file of another tool has one level, named for its allocator, and no calls of CUDA. */
 static void take_level(mv_trace *trace)
 {
     trace->origin.level = mv_trace_allocator(trace);
     trace->origin.first_call_frame = trace->frames.count;
 }
 
-/* The file was refused, which `err` says; a failure of the search is said in its place. */
+/* The file was refused, for the reason in `err`; a failure of the search replaces it. */
 static mv_code look_for_errors(mv_source *source, const mv_read_opts *opts, mv_err *err)
 {
     bool is_text = source->at < source->end && memchr("\t\n\r\x1b", *source->at, 4);

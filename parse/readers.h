@@ -1,5 +1,5 @@
-/* From bytes to a trace, in any format. The first bytes tell the format, never the name. To add
- * one: write read_NAME.c and add a row to the table in readers.c. */
+/* From bytes to a trace, in any format. The first bytes determine the format, never the name. To
+ * add one: write read_NAME.c and add a row to the table in readers.c. */
 #ifndef MV_READERS_H
 #define MV_READERS_H
 
@@ -7,19 +7,19 @@
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
 
-/* Called every few megabytes with the stored bytes read so far and in all (0: unknown). */
+/* Called every few megabytes with the stored bytes read so far and in total (0: unknown). */
 typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 
 typedef struct {
     mv_progress_fn *progress; /* NULL: none */
     void *user;
-    bool foreign_symbols; /* look for the libraries of a live file from another machine on this one
-                           */
-    /* Where a file of no format goes that may be a text: its errors are found, in `error_arena`.
-     * Reading it fails all the same. NULL: none is looked for. */
+    bool foreign_symbols; /* look for the libraries of a live file from another machine on this
+                           * one */
+    /* Receives the errors of a file of no known format that may be a text, in `error_arena`.
+     * Reading it fails all the same. NULL: errors are not searched for. */
     mv_error_texts *errors;
     mv_arena *error_arena;
-    bool files_only; /* pipes and devices are refused, not waited for: mv_source_open_file */
+    bool files_only; /* pipes and devices are refused instead of waited for: mv_source_open_file */
 } mv_read_opts;
 
 /* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be
@@ -28,7 +28,7 @@ typedef struct {
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);
 
-/* The same from memory. */
+/* Reads from memory. */
 mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_err *err);
 
 typedef struct {
@@ -42,15 +42,14 @@ typedef struct {
 extern const mv_reader mv_readers[]; /* ends with a NULL name */
 
 /* For readers: notes that `bytes` bytes, which begin with `rest`, follow the end of the data at
- * byte `end`. Of several snapshots in one file the first is read, and the note says so. */
+ * byte `end`. Only the first of several snapshots in a file is read, and the note says so. */
 void mv_rest_note(mv_trace *trace, mv_span rest, uint64_t bytes, uint64_t end);
 
-/* Reads on to the end of the source and notes what was there; NULs are no remark when they are no
- * more than `fill`. */
+/* Reads on to the end of the source and notes its content; up to `fill` NULs are ignored. */
 mv_code mv_rest_drain(mv_source *source, mv_trace *trace, uint64_t fill, mv_err *err);
 
-/* What sessions of the viewer begin with, in any version. They are no trace: view/state/session.h
- * reads them. */
+/* The beginning of viewer sessions, in any version. They are not traces: view/state/session.h reads
+ * them. */
 #define MV_SESSION_BEGINS "memviz session "
 
 /* A pickle of a number, which torch.save wrote first before PyTorch 1.6. */

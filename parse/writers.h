@@ -1,5 +1,5 @@
-/* From a trace to a file. All write through mv_sink: a whole file or none. Of a write that failed
- * mv_sink_commit tells. */
+/* From a trace to a file. All write through mv_sink: a complete file or none. mv_sink_commit
+ * reports failed writes. */
 #ifndef MV_WRITERS_H
 #define MV_WRITERS_H
 
@@ -8,10 +8,11 @@
 #include "parse/source/sink.h"
 
 typedef struct {
-    mv_progress_fn *progress; /* NULL: none; gets the events written so far and in all */
+    mv_progress_fn *progress; /* NULL: none; gets the events written so far and in total */
     void *user;
-    bool is_tight; /* the container is to be small, and may take half a second a million events */
-    const char *name; /* of the file that was read, for a format that keeps it; NULL: none */
+    bool is_tight;    /* the container should be small, and may take half a second per million
+                       * events */
+    const char *name; /* of the input file, for a format that stores it; NULL: none */
 } mv_write_opts;
 
 /* memviz's own container (docs/internals/snapshot-format.md). Lossless for the whole model. */

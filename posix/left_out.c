@@ -9,6 +9,12 @@ int mv_cmd_run(mv_cli *cli)
     return mv_complain_of(NULL, "recording needs Linux: use memviz on the machine with the GPU");
 }
 
+int mv_cmd_attach(mv_cli *cli)
+{
+    (void)cli;
+    return mv_complain_of(NULL, "attaching needs Linux: use memviz on the machine with the GPU");
+}
+
 int mv_cmd_serve(mv_cli *cli)
 {
     (void)cli;
@@ -16,4 +22,4 @@ int mv_cmd_serve(mv_cli *cli)
                                 "IN OUT.html");
 }
 
-const mv_table mv_report_serve = {0};
+const mv_table mv_report_attach = {0}, mv_report_serve = {0};

@@ -59,7 +59,7 @@ static mv_code write_result(mv_arena *scratch, const mv_run_names *names, const 
     return err->code;
 }
 
-/* Opens the file by its descriptor, because its name may by now belong to another file. */
+/* Opens the file by its descriptor, because its name may now refer to another file. */
 static mv_code read_live(mv_arena *arena, const mv_run_names *names, const mv_run_file *file,
                          const mv_read_opts *opts, mv_trace *trace, mv_err *err)
 {
@@ -103,7 +103,7 @@ static mv_code write_capture(mv_arena *scratch, const mv_run_names *names, const
     return err->code;
 }
 
-/* Events without a number: the file was not open yet, or had no room for them. */
+/* Events without a number: the file was not open yet, or had no space for them. */
 static uint64_t unnumbered(const mv_trace *trace)
 {
     static const char *const keys[] = {"lost_opening", "lost_space"};

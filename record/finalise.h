@@ -7,7 +7,7 @@
 #include "record/nvml.h"
 #include "record/run_names.h"
 
-/* What a caller shows while it waits. All may be NULL. */
+/* Progress shown by a caller. All may be NULL. */
 typedef struct {
     void (*phase)(void *user,
                   const char *what); /* "reading the capture"; NULL: the phase is over */

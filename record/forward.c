@@ -14,8 +14,8 @@
 #include "base/numbers.h"
 
 enum {
-    ALL_AT_ONCE_MS = 20, /* who signals all processes of a job, one by one, needs no longer */
-    MOST_OPEN = 1024,    /* descriptors, where the kernel cannot close all at once */
+    ALL_AT_ONCE_MS = 20, /* signalling all processes of a job one by one takes less */
+    MOST_OPEN = 1024,    /* descriptors, if the kernel cannot close all at once */
     FIRST_WORD = 48 - 3  /* of /proc/PID/stat, after the name, which is the second */
 };
 
@@ -31,7 +31,7 @@ void mv_forward_signals(sigset_t *out)
 
 /* ---- the witness ------------------------------------------------------------------------- */
 
-/* Reads the beginning of a file of /proc. Only calls that are safe after a fork. */
+/* Reads the beginning of a file of /proc. Uses only calls that are safe after a fork. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -43,7 +43,7 @@ static bool read_text(const char *path, char *text, size_t size)
     return got > 0;
 }
 
-/* Without a command line it is not found by one: `pkill -f 'memviz run'` means the launcher. */
+/* Without a command line it cannot be found by one: `pkill -f 'memviz run'` means the launcher. */
 static void forget_command_line(void)
 {
     char text[1024];
@@ -58,7 +58,7 @@ static void forget_command_line(void)
         memset((void *)(uintptr_t)first, 0, (size_t)(end - first));
 }
 
-/* Holds nothing that others wait for: a pipe, a mounted folder. */
+/* Closes everything that others may wait for: a pipe, a mounted folder. */
 static void let_go_of_all(void)
 {
     if (chdir("/") != 0)
@@ -81,7 +81,8 @@ static void be_witness(pid_t launcher)
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != launcher)
         _exit(0);
-    prctl(PR_SET_NAME, "signal-witness", 0, 0, 0); /* not found by the launcher's name either */
+    prctl(PR_SET_NAME, "signal-witness", 0, 0, 0); /* the launcher's name does not match it
+                                                    * either */
     forget_command_line();
     let_go_of_all();
     for (;;)
@@ -108,7 +109,7 @@ static uint64_t bit_of(int number)
     return (uint64_t)1 << (number - 1);
 }
 
-/* The signals that are pending there, a bit each. */
+/* The signals pending there, a bit each. */
 static uint64_t pending_at(pid_t witness)
 {
     char path[40], text[4096];
@@ -121,7 +122,8 @@ static uint64_t pending_at(pid_t witness)
     return at ? strtoull(at + strlen("\nShdPnd:\t"), NULL, 16) : 0;
 }
 
-/* What is pending stays so; thus another takes its place, before it ends: no signal is missed. */
+/* Pending signals stay pending; so a second witness replaces this one before it ends, and no signal
+ * is missed. */
 static void replace_witness(mv_forward *f, int number)
 {
     pid_t next = start_witness();
@@ -154,7 +156,7 @@ static void send_on(const mv_forward *f, const struct signalfd_siginfo *info)
         kill(f->program, (int)info->ssi_signo);
 }
 
-/* Whether all of the group got it. */
+/* Whether the whole group got it. */
 static bool is_for_all(mv_forward *f, int number)
 {
     bool is_known = f->known & bit_of(number), is_pending = pending_at(f->witness) & bit_of(number);

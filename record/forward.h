@@ -1,10 +1,10 @@
-/* Signals that reach the launcher and are meant for the program.
+/* Forwards signals from the launcher to the program.
  *
- * Who starts `memviz run` knows the launcher's number, and signals that one: a container's runtime,
- * torchrun, a script. A terminal, a batch system and kill(2) of a process group signal all
- * processes of a job: then the program has the signal already, and must not get it twice. A signal
- * does not tell how it was sent. So there is a witness, a process of the launcher's group that
- * blocks all signals and does nothing: what is pending there was sent to all. */
+ * Some callers of `memviz run` signal the launcher only: a container's runtime, torchrun, a script.
+ * A terminal, a batch system and kill(2) of a process group signal all processes of a job: then the
+ * program has the signal already, and must not get it twice. A signal does not show how it was
+ * sent. So there is a witness, a process of the launcher's group that blocks all signals and does
+ * nothing: signals pending there were sent to all. */
 #ifndef MV_FORWARD_H
 #define MV_FORWARD_H
 
@@ -16,20 +16,20 @@
 
 typedef struct {
     pid_t program;  /* to be set when it runs */
-    pid_t witness;  /* -1 when there is none: then all is forwarded */
-    uint64_t known; /* signals of earlier witnesses that are still to come, a bit each */
+    pid_t witness;  /* -1 without one: then all signals are forwarded */
+    uint64_t known; /* signals of earlier witnesses still to come, a bit each */
 } mv_forward;
 
-/* SIGCHLD, and all signals that are forwarded: not SIGKILL, not those of a fault, and not those by
- * which a shell stops and continues a job, since the launcher is what it waits for. */
+/* SIGCHLD, and all forwarded signals: not SIGKILL, not those raised by a fault, and not those by
+ * which a shell stops and continues a job, since the shell waits for the launcher. */
 void mv_forward_signals(sigset_t *out);
 
 /* Starts the witness, before the program, which may be signalled at once. The signals must be
- * blocked; they stay so. */
+ * blocked; they stay blocked. */
 void mv_forward_begin(mv_forward *f);
 
-/* Sends it on, if a process sent it, to the launcher alone. `is_own`: that process is the program
- * or one that the program has started, which means its parent or its group. */
+/* Forwards the signal if a process sent it to the launcher only. `is_own`: that process is the
+ * program or a process started by it, judging by its parent or its group. */
 void mv_forward_signal(mv_forward *f, const struct signalfd_siginfo *info, bool is_own);
 
 void mv_forward_end(mv_forward *f);

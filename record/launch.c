@@ -25,14 +25,15 @@
 #define SHIM "libmemviz_capture.so"
 
 enum {
-    MV_SAMPLER_NAME = 64, /* the shim reads no longer one */
-    MOST_ASKING = 64,     /* at once; others wait for the next tick */
-    MOST_SILENT = 16,     /* of other users, who have connected and said nothing yet */
-    MOST_SCRIPTS = 6,     /* that are each other's interpreters, with the last; Linux has five */
+    MV_SAMPLER_NAME = 64, /* the shim does not read longer ones */
+    MOST_REQUESTS = 64,   /* at once; others wait for the next tick */
+    MOST_IDLE = 16,       /* connections of other users that have sent nothing yet */
+    MOST_SCRIPTS = 6,     /* chain of interpreters, including the last; Linux allows five */
     MOST_PARENTS = 256,   /* between the program and one of its processes */
-    MOST_FILES = 6, /* the folder, the page, signals, the socket, a pipe until it has started */
+    MOST_FILES = 6,       /* the folder, the page, signals, the socket, a pipe until the program has
+                           * started */
     LONGEST_MS = 1000,
-    TELLING_MS = 100 /* between connecting and sending */
+    REPORT_MS = 100 /* between connecting and sending */
 };
 
 /* The launcher's signal settings before it changed them, to be restored in the program. */
@@ -79,7 +80,7 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
                         "; set MEMVIZ_SHIM");
 }
 
-/* The program's file, found as execvp does. */
+/* The program's file, found like execvp does. */
 static bool find_program(const char *program, char *path, size_t size)
 {
     const char *search = getenv("PATH");
@@ -129,7 +130,7 @@ static const char *obstacle_in(int file, const Elf64_Ehdr *head)
     return NULL;
 }
 
-/* Replaces the path of a script by that of its interpreter. False: it is none. */
+/* Replaces the path of a script by its interpreter's. False: it is not a script. */
 static bool find_interpreter(int file, char path[PATH_MAX])
 {
     char line[PATH_MAX];
@@ -145,7 +146,7 @@ static bool find_interpreter(int file, char path[PATH_MAX])
     return true;
 }
 
-/* Sets *is_script, and then the path to that of the interpreter. */
+/* Sets *is_script, and then the path to the interpreter's. */
 static const char *obstacle_at(char path[PATH_MAX], bool *is_script)
 {
     const char *why = NULL;
@@ -194,7 +195,7 @@ static bool is_listed(const char *list, const char *path)
     return false;
 }
 
-/* The shim goes after libraries that are preloaded already: allocators and sanitizers must be
+/* The shim goes after libraries that are already preloaded: allocators and sanitizers must be
  * first. */
 static void set_preload(const char *shim)
 {
@@ -222,7 +223,7 @@ static void set_flag(const char *name, bool on)
         unsetenv(name);
 }
 
-/* Escapes '%', because the shim expands placeholders too, and a folder's name may look like one. */
+/* Escapes '%', because the shim expands placeholders too, and a folder's name may contain them. */
 static void set_out(const char *live)
 {
     char escaped[2 * PATH_MAX];
@@ -237,7 +238,7 @@ static void set_out(const char *live)
     setenv("MEMVIZ_OUT", escaped, 1);
 }
 
-/* A launcher within another has its own, or none. */
+/* A launcher inside another has its own, or none. */
 static void set_text(const char *name, const char *text)
 {
     if (*text)
@@ -246,7 +247,7 @@ static void set_text(const char *name, const char *text)
         unsetenv(name);
 }
 
-/* How many seccomp filters a process has before it installs its own. A container has one. */
+/* Number of seccomp filters of a process before it installs its own. A container has one. */
 static void set_filters(void)
 {
     static const char key[] = "Seccomp_filters:";
@@ -261,7 +262,7 @@ static void set_filters(void)
     set_text("MEMVIZ_FILTERS", count);
 }
 
-/* That a shell gives when exec failed. */
+/* A shell's status for a failed exec. */
 static int status_of(int why)
 {
     return why == ENOENT || why == ENOTDIR ? MV_LAUNCH_NOT_FOUND : MV_LAUNCH_CANNOT_RUN;
@@ -295,7 +296,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, const char
     _exit(status_of(why));
 }
 
-/* Waits until the program runs. Returns 0, or the errno when it could not be started. */
+/* Waits until the program runs. Returns 0, or the errno of a failed start. */
 static int await_start(int pipe)
 {
     ssize_t got;
@@ -307,42 +308,42 @@ static int await_start(int pipe)
     return got == sizeof why ? why : 0;
 }
 
-/* One of another user, who has connected and said nothing yet. */
+/* A connection of another user that has sent nothing yet. */
 typedef struct {
     int link;
     pid_t pid;
     int64_t since_ms;
-} silent_teller;
+} idle_client;
 
-/* Where the shim asks for samples. */
+/* The address for the shim's requests for samples. */
 typedef struct {
-    int socket; /* -1: there is none */
+    int socket; /* -1: none */
     char name[MV_SAMPLER_NAME];
-    silent_teller silent[MOST_SILENT];
-    uint32_t silent_count;
-} asked_socket;
+    idle_client idle[MOST_IDLE];
+    uint32_t idle_count;
+} request_socket;
 
 /* Anyone can connect. */
-static void listen_for(asked_socket *asked)
+static void listen_for(request_socket *requests)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     size_t length;
 
-    *asked =
-        (asked_socket){.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-    snprintf(asked->name, sizeof asked->name, "memviz-%d-%016llx", (int)getpid(),
+    *requests =
+        (request_socket){.socket = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    snprintf(requests->name, sizeof requests->name, "memviz-%d-%016llx", (int)getpid(),
              (unsigned long long)mv_random_word());
-    length = strlen(asked->name);
-    memcpy(at.sun_path + 1, asked->name, length);
-    if (asked->socket >= 0 &&
-        (bind(asked->socket, (struct sockaddr *)&at,
+    length = strlen(requests->name);
+    memcpy(at.sun_path + 1, requests->name, length);
+    if (requests->socket >= 0 &&
+        (bind(requests->socket, (struct sockaddr *)&at,
               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) != 0 ||
-         listen(asked->socket, SOMAXCONN) != 0)) {
-        close(asked->socket);
-        asked->socket = -1;
+         listen(requests->socket, SOMAXCONN) != 0)) {
+        close(requests->socket);
+        requests->socket = -1;
     }
-    if (asked->socket < 0)
-        asked->name[0] = 0;
+    if (requests->socket < 0)
+        requests->name[0] = 0;
 }
 
 static int64_t now_ms(void)
@@ -353,7 +354,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* 0: it is not there. */
+/* 0: not found. */
 static pid_t parent_of(pid_t pid)
 {
     char path[32], text[512], *name_end;
@@ -370,7 +371,7 @@ static pid_t parent_of(pid_t pid)
     return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* Whether the program started it, or one that the program started. */
+/* Whether the program, or a process started by it, started this process. */
 static bool is_of_program(pid_t pid)
 {
     for (int i = 0; pid > 1 && i < MOST_PARENTS; i++) {
@@ -381,8 +382,8 @@ static bool is_of_program(pid_t pid)
     return false;
 }
 
-/* Takes what someone tells about his recording, if that has come. */
-static bool hear(const mv_launch *launch, int link, pid_t pid)
+/* Takes another user's report about a recording, if it has arrived. */
+static bool read_report(const mv_launch *launch, int link, pid_t pid)
 {
     mv_status_told said;
 
@@ -393,99 +394,102 @@ static bool hear(const mv_launch *launch, int link, pid_t pid)
     return true;
 }
 
-/* Those of another user who had time to say something are let go; at the end all are. */
-static void hear_silent(const mv_launch *launch, asked_socket *asked, bool is_end)
+/* Closes connections of other users that had time to send something; at the end all of them. */
+static void poll_idle_clients(const mv_launch *launch, request_socket *requests, bool is_end)
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < asked->silent_count; i++) {
-        const silent_teller *who = &asked->silent[i];
-        if (hear(launch, who->link, who->pid) || is_end || now_ms() - who->since_ms > TELLING_MS)
+    for (uint32_t i = 0; i < requests->idle_count; i++) {
+        const idle_client *who = &requests->idle[i];
+        if (read_report(launch, who->link, who->pid) || is_end ||
+            now_ms() - who->since_ms > REPORT_MS)
             close(who->link);
         else
-            asked->silent[kept++] = *who;
+            requests->idle[kept++] = *who;
     }
-    asked->silent_count = kept;
+    requests->idle_count = kept;
 }
 
-/* Whether one who has connected waits for a sample. Others tell why they have no recording: from
- * any user of the program, since the page is only for processes of ours. Others' users get no
- * samples, and no one is waited for: anyone on this machine could connect. */
-static bool wants_sample(const mv_launch *launch, asked_socket *asked, int link)
+/* Whether a connection waits for a sample. Others report why they have no recording: from any user
+ * of the program, since only our own processes can open the page. Other users get no samples, and
+ * are not waited for: anyone on this machine could connect. */
+static bool wants_sample(const mv_launch *launch, request_socket *requests, int link)
 {
     struct ucred who;
     socklen_t size = sizeof who;
     bool is_known = getsockopt(link, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0;
 
-    if (is_known && who.uid == getuid() && !hear(launch, link, who.pid))
+    if (is_known && who.uid == getuid() && !read_report(launch, link, who.pid))
         return true;
-    if (is_known && who.uid != getuid() && is_of_program(who.pid) && !hear(launch, link, who.pid) &&
-        asked->silent_count < MOST_SILENT)
-        asked->silent[asked->silent_count++] = (silent_teller){link, who.pid, now_ms()};
+    if (is_known && who.uid != getuid() && is_of_program(who.pid) &&
+        !read_report(launch, link, who.pid) && requests->idle_count < MOST_IDLE)
+        requests->idle[requests->idle_count++] = (idle_client){link, who.pid, now_ms()};
     else
         close(link);
     return false;
 }
 
-/* Those who wait for a sample now. */
-static uint32_t accept_all(const mv_launch *launch, asked_socket *asked, int links[MOST_ASKING])
+/* Connections that wait for a sample now. */
+static uint32_t accept_all(const mv_launch *launch, request_socket *requests,
+                           int links[MOST_REQUESTS])
 {
     uint32_t count = 0;
 
-    hear_silent(launch, asked, false);
-    for (uint32_t i = 0; asked->socket >= 0 && i < MOST_ASKING; i++) {
-        int link = accept4(asked->socket, NULL, NULL, SOCK_CLOEXEC);
+    poll_idle_clients(launch, requests, false);
+    for (uint32_t i = 0; requests->socket >= 0 && i < MOST_REQUESTS; i++) {
+        int link = accept4(requests->socket, NULL, NULL, SOCK_CLOEXEC);
         if (link < 0)
             return count;
-        if (wants_sample(launch, asked, link))
+        if (wants_sample(launch, requests, link))
             links[count++] = link;
     }
     return count;
 }
 
-/* What came meanwhile is heard: one may have connected to tell something. */
-static void let_go(const mv_launch *launch, const int links[], uint32_t count)
+/* Serve clients that connected in the meantime; one may report an error. */
+static void close_clients(const mv_launch *launch, const int links[], uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct ucred who = {0};
         socklen_t size = sizeof who;
         getsockopt(links[i], SOL_SOCKET, SO_PEERCRED, &who, &size);
-        hear(launch, links[i], who.pid);
+        read_report(launch, links[i], who.pid);
         close(links[i]);
     }
 }
 
-/* One tick for all who ask, or when it is due. Sets *due to the time of the next. */
-static void tick(const mv_launch *launch, asked_socket *asked, int64_t *due)
+/* One tick for all requests, or when it is due. Sets *due to the time of the next. */
+static void tick(const mv_launch *launch, request_socket *requests, int64_t *due)
 {
-    int links[MOST_ASKING];
-    uint32_t count = accept_all(launch, asked, links);
+    int links[MOST_REQUESTS];
+    uint32_t count = accept_all(launch, requests, links);
 
     if (count || now_ms() >= *due)
         *due = launch->tick ? now_ms() + launch->tick(launch->user) : INT64_MAX;
-    let_go(launch, links, count);
+    close_clients(launch, links, count);
 }
 
-/* The program has ended: what its processes have told until then. */
-static void hear_last(const mv_launch *launch, asked_socket *asked)
+/* The program has ended: reads the reports of its processes so far. */
+static void read_last_reports(const mv_launch *launch, request_socket *requests)
 {
-    int links[MOST_ASKING];
+    int links[MOST_REQUESTS];
 
-    let_go(launch, links, accept_all(launch, asked, links));
-    hear_silent(launch, asked, true);
+    close_clients(launch, links, accept_all(launch, requests, links));
+    poll_idle_clients(launch, requests, true);
 }
 
-/* Waits for a signal, for someone who asks, or until the next tick is due. */
-static void wait_a_while(const asked_socket *asked, int signals, int64_t due)
+/* Waits for a signal, for a request, or until the next tick is due. */
+static void wait_a_while(const request_socket *requests, int signals, int64_t due)
 {
-    struct pollfd what[] = {{.fd = signals, .events = POLLIN}, {asked->socket, POLLIN, 0}};
-    int64_t left = due - now_ms(), most = asked->silent_count ? TELLING_MS : LONGEST_MS;
+    struct pollfd what[] = {{.fd = signals, .events = POLLIN}, {requests->socket, POLLIN, 0}};
+    int64_t left = due - now_ms(), most = requests->idle_count ? REPORT_MS : LONGEST_MS;
 
     poll(what, 2, left < 0 ? 0 : left < most ? (int)left : (int)most);
 }
 
 /* Until it ends. */
-static int wait_for(const mv_launch *launch, mv_forward *forward, asked_socket *asked, int signals)
+static int wait_for(const mv_launch *launch, mv_forward *forward, request_socket *requests,
+                    int signals)
 {
     struct signalfd_siginfo info;
     int64_t due = 0;
@@ -493,15 +497,15 @@ static int wait_for(const mv_launch *launch, mv_forward *forward, asked_socket *
 
     for (;;) {
         pid_t done;
-        tick(launch, asked, &due);
+        tick(launch, requests, &due);
         done = waitpid(forward->program, &state, WNOHANG);
         if (done == forward->program) {
-            hear_last(launch, asked);
+            read_last_reports(launch, requests);
             return WIFSIGNALED(state) ? MV_LAUNCH_SIGNAL + WTERMSIG(state) : WEXITSTATUS(state);
         }
         if (done < 0 && errno != EINTR)
             return MV_LAUNCH_CANNOT_RUN;
-        wait_a_while(asked, signals, due);
+        wait_a_while(requests, signals, due);
         while (read(signals, &info, sizeof info) == sizeof info)
             if (info.ssi_signo != SIGCHLD)
                 mv_forward_signal(forward, &info, is_of_program((pid_t)info.ssi_pid));
@@ -552,8 +556,8 @@ int mv_launch_plainly(char *const *argv, mv_err *err)
     return status_of(why);
 }
 
-/* A signal that came too late to be forwarded, such as the terminal's SIGINT that ended the
- * program, must not end the launcher now. */
+/* A signal too late to be forwarded, such as the terminal's SIGINT that ended the program, must not
+ * end the launcher now. */
 static void drop_pending(const sigset_t *awaited)
 {
     struct timespec none = {0};
@@ -566,35 +570,35 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
     kept_signals kept;
-    asked_socket asked;
+    request_socket requests;
     sigset_t awaited;
     mv_forward forward;
     mv_code code;
     int signals;
 
-    /* Signals are blocked and taken one by one: this needs no handler and loses nothing between two
-     * waits. SIGCHLD is reset because a parent may have set it to be ignored, and then the
-     * program's status would be lost. SIGXFSZ is ignored so that a recording beyond the limit on
-     * file sizes (ulimit -f) is a failed write, SIGPIPE so that the other recordings are finished
-     * and the program's status is kept when no one reads what is said of the first. */
+    /* Signals are blocked and taken one by one: this needs no handler and loses none between two
+     * waits. SIGCHLD is reset because a parent may have ignored it, and then the program's status
+     * would be lost. SIGXFSZ is ignored so that a recording beyond the limit on file sizes (ulimit
+     * -f) is a failed write, SIGPIPE so that the other recordings are finished and the program's
+     * status is kept when the message about the first has no reader. */
     mv_forward_signals(&awaited);
     sigprocmask(SIG_BLOCK, &awaited, &kept.mask);
     sigaction(SIGCHLD, &plain, &kept.child);
     sigaction(SIGXFSZ, &ignored, &kept.full);
     sigaction(SIGPIPE, &ignored, &kept.pipe);
     signals = signalfd(-1, &awaited, SFD_NONBLOCK | SFD_CLOEXEC);
-    listen_for(&asked);
+    listen_for(&requests);
     mv_forward_begin(&forward);
     if (signals < 0)
         code = mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot wait for signals: %s", strerror(errno));
     else
-        code = start(launch, &kept, asked.name, &forward.program, status, err);
+        code = start(launch, &kept, requests.name, &forward.program, status, err);
     if (code == MV_OK)
-        *status = wait_for(launch, &forward, &asked, signals);
+        *status = wait_for(launch, &forward, &requests, signals);
     mv_forward_end(&forward);
     close(signals);
-    if (asked.socket >= 0)
-        close(asked.socket);
+    if (requests.socket >= 0)
+        close(requests.socket);
     drop_pending(&awaited);
     sigaction(SIGCHLD, &kept.child, NULL);
     sigprocmask(SIG_SETMASK, &kept.mask, NULL);

@@ -9,7 +9,7 @@
 #include "base/numbers.h"
 #include "parse/model/shared_memory.h"
 
-/* The library's own structs and values, as nvml.h (CUDA 11 to 13) declares them. */
+/* The library's own structs and values, as declared in nvml.h (CUDA 11 to 13). */
 typedef struct {
     unsigned long long total, free, used;
 } memory_1;
@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct {
     unsigned pid;
-    unsigned long long bytes; /* all ones: not known */
+    unsigned long long bytes; /* all ones: unknown */
     unsigned gpu_instance, compute_instance;
 } process;
 
@@ -93,7 +93,7 @@ static bool has_name(const mv_nvml *nvml, void *handle, char *name)
     return nvml->calls->name && nvml->calls->name(handle, name, NAME_BYTES) == SUCCESS;
 }
 
-/* What decides how CUDA numbers the devices. */
+/* Settings that determine CUDA's device numbers. */
 static void look_at_models(mv_nvml *nvml)
 {
     char first[NAME_BYTES], name[NAME_BYTES];
@@ -154,7 +154,7 @@ void mv_nvml_open(mv_arena *arena, mv_nvml_is_ours *is_ours, void *user, mv_nvml
         nvml->why = NULL;
 }
 
-/* The library stays loaded: it is not safe to unload it. */
+/* The library stays loaded: unloading it is not safe. */
 void mv_nvml_close(mv_nvml *nvml)
 {
     if (nvml->calls)
@@ -188,7 +188,7 @@ static bool is_other(const mv_nvml_device *device, uint32_t pid)
     return false;
 }
 
-/* NULL: a process that is none of ours, or no room for more. */
+/* NULL: the process is not ours, or there is no space for more. */
 static mv_nvml_series *series_of(mv_nvml *nvml, uint32_t device, uint32_t pid)
 {
     mv_nvml_series *series = known_series(nvml, device, pid);
@@ -237,8 +237,8 @@ static bool add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
     return is_changed;
 }
 
-/* The time is that of the answer: a question waits while the driver works, such as to give 100 GiB
- * back, and what is in use afterwards is the answer. */
+/* The time is the answer's: a query waits while the driver works, such as to release 100 GiB, and
+ * the answer is the use afterwards. */
 static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
 {
     mv_nvml_device *d = &nvml->devices[device];
@@ -249,7 +249,7 @@ static bool sample_device(mv_nvml *nvml, uint32_t device, int64_t *now)
 
     if (!series)
         return false;
-    /* In the newer call `used` does not include what the driver reserves, but `total` does. */
+    /* In the newer call `used` excludes the driver's own reserve, but `total` includes it. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
         *now = now_us();
         d->total = two.total - (two.reserved < two.total ? two.reserved : 0);
@@ -336,7 +336,7 @@ static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t lengt
     return MV_NO_ROW;
 }
 
-/* The devices in the order of CUDA_VISIBLE_DEVICES, up to the first word that names no device, as
+/* The devices in the order of CUDA_VISIBLE_DEVICES, up to the first word that is not a device, as
  * CUDA reads it. */
 static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t *order)
 {
@@ -362,7 +362,7 @@ static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t
     return count;
 }
 
-/* Whether each device is named by a UUID, and none by a number. */
+/* Whether every device is named by a UUID, and none by a number. */
 static bool has_names_alone(const char *visible)
 {
     while (visible) {
@@ -399,7 +399,7 @@ const char *mv_nvml_why_unknown(const mv_nvml *nvml, const mv_nvml_process *who)
     return NULL;
 }
 
-/* In a container the library lists processes by the host's numbers, which mean other processes
+/* In a container the library lists processes by the host's numbers, which belong to other processes
  * here. */
 static bool pids_are_ours(void)
 {
@@ -472,7 +472,7 @@ bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, const mv_nvml_process
     bool is_known = mv_nvml_why_unknown(nvml, who) == NULL;
     uint32_t order[MV_NVML_DEVICES];
     uint32_t count = is_known ? order_devices(nvml, who->visible, order) : 0;
-    uint64_t taken = 0; /* devices: the same word twice names one device */
+    uint64_t taken = 0; /* devices: duplicate words name one device */
 
     if (!push_columns(arena, nvml, out))
         return false;

@@ -1,4 +1,4 @@
-/* A word that no other launcher has. */
+/* A unique word for each launcher. */
 #ifndef MV_RANDOM_WORD_H
 #define MV_RANDOM_WORD_H
 

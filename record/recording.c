@@ -10,9 +10,9 @@
 #include "base/numbers.h"
 #include "record/launch.h"
 
-/* Between two samples: soon while the use changes, later while it does not. */
+/* Between two samples: short while the use changes, longer while it is constant. */
 enum { SOON_MS = 20, LATE_MS = 100, PATIENCE_MS = 1000, PAUSE_MS = 50 };
-enum { MOST_LEFT = 8 }; /* processes that are told of */
+enum { MOST_LEFT = 8 }; /* processes reported to the user */
 
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err)
 {
@@ -31,9 +31,9 @@ void mv_recording_close(mv_recording *r)
 
 typedef enum { NOT_OF_RUN, OF_RUN, MAY_BE_OF_RUN } membership;
 
-/* Whether a process was started by this run: from the environment that it began with. One that
- * keeps that from us (another user's, not dumpable), or has none in the middle of an exec, may be.
- */
+/* Whether this run started a process: from the process's initial environment. A process whose
+ * environment is unreadable (another user's, not dumpable), or empty in the middle of an exec, may
+ * be ours. */
 static membership membership_of(const mv_recording *r, uint32_t pid)
 {
     static const char name[] = "MEMVIZ_STATUS=";
@@ -56,15 +56,15 @@ static membership membership_of(const mv_recording *r, uint32_t pid)
     return is_found ? OF_RUN : is_empty ? MAY_BE_OF_RUN : NOT_OF_RUN;
 }
 
-/* In a container the library may tell numbers of processes that are not here, or are others here.
- */
+/* In a container the library may return numbers of processes that are absent, or different ones
+ * here. */
 static bool is_of_run(void *user, uint32_t pid)
 {
     return membership_of(user, pid) != NOT_OF_RUN;
 }
 
-/* NVML is loaded only after the program has started: loading takes a while and must not delay it.
- */
+/* NVML is loaded only after the program has started: loading takes a while and must not delay
+ * it. */
 static uint32_t sample(void *user)
 {
     mv_recording *r = user;
@@ -131,7 +131,7 @@ static bool has_file(const mv_run_file *files, uint32_t count, uint32_t pid)
     return false;
 }
 
-/* Processes of the run that still run, and have no file. */
+/* Processes of the run that are still running, and have no file. */
 static uint32_t find_left(const mv_recording *r, const mv_run_file *files, uint32_t count,
                           uint32_t left[MOST_LEFT])
 {
@@ -149,7 +149,7 @@ static uint32_t find_left(const mv_recording *r, const mv_run_file *files, uint3
     return found;
 }
 
-/* Those that end with the program may end a little later. */
+/* Processes that end with the program may end a little later. */
 static void tell_of_left(const mv_recording *r, const mv_recording_watch *watch,
                          const mv_run_file *files, uint32_t count)
 {

@@ -1,5 +1,5 @@
-/* A recording: a program is run under the shim, and what was recorded of it and of the processes
- * that it started becomes files.
+/* A recording: runs a program under the shim, and turns the recordings of the program and its child
+ * processes into files.
  *
  *     mv_recording_open(&r, arena, output, &err);
  *     mv_recording_run(&r, &program, &status, &err);
@@ -18,24 +18,24 @@ typedef struct {
     mv_run_names names;
     mv_nvml nvml;
     mv_run_status status;
-    bool is_sampling;  /* NVML is loaded, or was found to be missing */
+    bool is_sampling;  /* NVML is loaded, or was found missing */
     uint32_t pause_ms; /* to the next sample */
 } mv_recording;
 
-/* The program and what is recorded of it; see mv_launch. */
+/* The program and its recording settings; see mv_launch. */
 typedef struct {
     char *const *argv;
     const char *stacks;
     bool cpu, wait_free, nvtx_all;
 } mv_recorded_program;
 
-/* What became of the live file of one process. */
+/* The result for the live file of one process. */
 typedef enum {
-    MV_RECORDING_WRITTEN, /* its result is written; the live file is gone */
-    MV_RECORDING_REFUSED, /* it is not a file of this run: file->refused says why */
-    MV_RECORDING_EMPTY,   /* nothing was recorded; the live file is gone */
-    MV_RECORDING_RUNNING, /* the process still runs and records */
-    MV_RECORDING_FAILED   /* `err` says why; the live file is unchanged */
+    MV_RECORDING_WRITTEN, /* its result is written; the live file is removed */
+    MV_RECORDING_REFUSED, /* not a file of this run: file->refused has the reason */
+    MV_RECORDING_EMPTY,   /* nothing was recorded; the live file is removed */
+    MV_RECORDING_RUNNING, /* the process is still running and recording */
+    MV_RECORDING_FAILED   /* `err` has the reason; the live file is unchanged */
 } mv_recording_outcome;
 
 typedef struct {
@@ -45,27 +45,28 @@ typedef struct {
     mv_err err;          /* of FAILED */
 } mv_recording_file;
 
-/* What a caller shows while files are completed. */
+/* Progress shown by a caller while files are completed. */
 typedef struct {
     void (*file)(void *user, const mv_recording_file *file); /* called once for each; not NULL */
-    /* Called for processes that go on without a file, such as daemons; NULL: they are not looked
-     * for. What they record later stays in live files. */
+    /* Called for processes that continue without a file, such as daemons; NULL: they are not
+     * searched for. Their later recordings stay in live files. */
     void (*goes_on)(void *user, uint32_t pid);
     mv_finalise_watch finalise;
     void *user;
 } mv_recording_watch;
 
-/* `output` is that of -o, or NULL (record/run_names.h). Fails when it is clear that no result can
- * be written. */
+/* `output` is the argument of -o, or NULL (record/run_names.h). Fails if no result can be
+ * written. */
 mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err);
 
-/* Runs the program to its end and samples the GPUs meanwhile; see mv_launch_run for *status. */
+/* Runs the program to its end and samples the GPUs during the run; see mv_launch_run for
+ * *status. */
 mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, int *status,
                          mv_err *err);
 
-/* Completes the live files of the run; *count is how many there are. Waits up to a second for
- * processes that still run. Fails when the folder cannot be read or memory runs out: the live files
- * are unchanged then. */
+/* Completes the live files of the run; *count is their number. Waits up to a second for processes
+ * that are still running. Fails if the folder cannot be read or memory runs out: the live files are
+ * unchanged then. */
 mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, uint32_t *count,
                              mv_err *err);
 

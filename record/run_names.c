@@ -30,7 +30,7 @@ static int64_t number_of(const char *text)
     return (int64_t)value;
 }
 
-/* The variables in which launchers give a process its rank; the shim reads the same ones. */
+/* The variables in which launchers pass a process its rank; the shim reads the same ones. */
 static int64_t own_rank(void)
 {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -41,7 +41,7 @@ static int64_t own_rank(void)
     return MV_NO_RANK_KNOWN;
 }
 
-/* A number that no other launcher has, not even on another machine. */
+/* A number unique among all launchers, also on other machines. */
 static uint32_t run_number(void)
 {
     uint64_t mixed = 0xcbf29ce484222325;
@@ -77,7 +77,7 @@ static void plain_name(const char *name, char *out, size_t size)
     out[at] = 0;
 }
 
-/* A result replaces a file only. An output without placeholders can be checked before the run. */
+/* A result replaces only a file. An output without placeholders can be checked before the run. */
 static mv_code check_output(const mv_run_names *names, const char *name, mv_err *err)
 {
     struct stat st;
@@ -90,8 +90,8 @@ static mv_code check_output(const mv_run_names *names, const char *name, mv_err 
                    names->output, S_ISDIR(st.st_mode) ? "a folder" : "a device or a pipe");
 }
 
-/* Creates a file without a name. On file systems that have no such files: with a name that is
- * removed at once. */
+/* Creates a file without a name. On file systems without such files: with a name that is removed at
+ * once. */
 static int make_file(const mv_run_names *names)
 {
     const char *name = strrchr(names->live, '/') + 1;
@@ -105,7 +105,8 @@ static int make_file(const mv_run_names *names)
     return fd;
 }
 
-/* Opens the folder and creates a file in it: this shows whether we can, and who owns our files. */
+/* Opens the folder and creates a file in it: this shows whether it is writable, and the owner of
+ * our files. */
 static mv_code open_folder(mv_run_names *names, const char *folder, const char *full, mv_err *err)
 {
     char cut[MV_ERR_PATH];
@@ -178,7 +179,7 @@ void mv_run_names_close(mv_run_names *names)
 
 /* ---- the live files ---------------------------------------------------------------------- */
 
-/* The last value of a key; NULL when there is none or memory runs out. */
+/* The last value of a key; NULL if there is none or memory runs out. */
 static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
 {
     mv_cursor c = mv_cursor_over(facts);
@@ -197,7 +198,7 @@ static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
     return found;
 }
 
-/* Nothing was written after the first chunk: space was reserved there, and no more. */
+/* Nothing was written after the first chunk: only space was reserved there. */
 static bool is_zero_from(int fd, off_t at)
 {
     static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
@@ -261,14 +262,14 @@ static bool is_on_nfs(int fd)
     return fstatfs(fd, &fs) == 0 && fs.f_type == NFS_SUPER_MAGIC;
 }
 
-/* Whether a process can still write to the file. The kernel grants a lease for reading only when no
- * process, in any namespace and by any name, has the file open or mapped for writing. That of NFS 4
- * grants one only with a delegation of its server, and says the same where there is none. */
+/* Whether a process can still write to the file. The kernel grants a lease for reading only if no
+ * process, in any namespace and by any name, has the file open or mapped for writing. NFS 4 grants
+ * one only with a delegation of its server, and returns the same result without one. */
 static bool is_written_to(int fd, const mv_run_file *file)
 {
     bool is_refused;
 
-    fcntl(fd, F_SETSIG, SIGURG); /* if a process opens it for writing now: ignored unless handled */
+    fcntl(fd, F_SETSIG, SIGURG); /* when a process opens it for writing: ignored unless handled */
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
         fcntl(fd, F_SETLEASE, F_UNLCK);
         return false;
@@ -277,7 +278,7 @@ static bool is_written_to(int fd, const mv_run_file *file)
     return is_refused || has_mapped(file->pid, file->inode);
 }
 
-/* Why a file is not read; NULL: a program of ours created it. */
+/* The reason why a file is not read; NULL: a program of ours created it. */
 static const char *why_not(const mv_run_names *names, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))

@@ -33,12 +33,12 @@ typedef struct {
     int64_t launch_rank;   /* the launcher's own rank, if one launcher is started for each rank */
 } mv_run_names;
 
-/* `output` NULL: MV_RUN_DEFAULT. Fails when it is already clear that no result can be written: the
- * folder does not exist, no file can be created in it, or the output is a folder or a device. */
+/* `output` NULL: MV_RUN_DEFAULT. Fails if no result can be written: the folder does not exist, no
+ * file can be created in it, or the output is a folder or a device. */
 mv_code mv_run_names_make(const char *output, mv_run_names *out, mv_err *err);
 void mv_run_names_close(mv_run_names *names);
 
-/* A live file of this run, and what it says about its process. */
+/* A live file of this run, with its facts about its process. */
 typedef struct {
     const char *path;
     uint32_t pid;
@@ -46,11 +46,11 @@ typedef struct {
     int64_t rank;   /* MV_NO_RANK_KNOWN: none */
     int64_t start_us;
     const char *host;
-    const char *visible;      /* CUDA_VISIBLE_DEVICES as the process had it; NULL: not set */
-    const char *device_order; /* CUDA_DEVICE_ORDER, likewise */
+    const char *visible;      /* the process's CUDA_VISIBLE_DEVICES; NULL: not set */
+    const char *device_order; /* its CUDA_DEVICE_ORDER; NULL: not set */
     bool is_running;          /* a process has it open or mapped for writing */
     bool is_empty;            /* no space for its first chunk, or killed before it */
-    const char *refused;      /* why it is not read as a file of this run; NULL: it is */
+    const char *refused;      /* why it is not read as a file of this run; NULL: it is read */
     uint64_t device, inode;   /* identify it when it is opened again */
     const char *result;       /* filled by mv_run_names_assign */
 } mv_run_file;
@@ -59,13 +59,12 @@ typedef struct {
 mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_file **files,
                           uint32_t *count, mv_err *err);
 
-/* Opens a listed file for reading, or removes it. -1 and false when the path no longer leads to the
+/* Opens a listed file for reading, or removes it. -1 and false if the path no longer leads to the
  * same file. */
 int mv_run_names_open(const mv_run_names *names, const mv_run_file *file);
 bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file);
 
-/* Gives each file that is not refused its own result. False when memory runs out or a name is too
- * long. */
+/* Gives each accepted file its own result. False if memory runs out or a name is too long. */
 bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file *files,
                          uint32_t count);
 

@@ -1,6 +1,6 @@
-/* What the processes of a run say while they run (capture/wire_status.h): how many there were, and
- * why some of them have no recording. The page has no file; processes in another container or of
- * another user cannot open it, and say nothing. */
+/* Reports from the processes of a run while they run (capture/wire_status.h): their number, and why
+ * some of them have no recording. The page is not a file; processes in another container or of
+ * another user cannot open it, and report nothing. */
 #ifndef MV_RUN_STATUS_H
 #define MV_RUN_STATUS_H
 
@@ -10,7 +10,7 @@
 #include "capture/wire_status.h"
 
 typedef struct {
-    char where[MV_STATUS_PATH + 24]; /* for $MEMVIZ_STATUS; "": there is no page */
+    char where[MV_STATUS_PATH + 24]; /* for $MEMVIZ_STATUS; "": no page */
     int file;
     mv_status_page *page;
 } mv_run_status;

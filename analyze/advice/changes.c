@@ -62,7 +62,8 @@ static bool read_factor(const char *text, uint64_t *numerator, uint64_t *denomin
 
 static bool is_size(const mv_code_change *change, uint64_t *bytes)
 {
-    return change->kind == MV_CODE_CHANGE_PREALLOC && mv_size_parse(change->text, bytes) && *bytes > 0;
+    return change->kind == MV_CODE_CHANGE_PREALLOC && mv_size_parse(change->text, bytes) &&
+           *bytes > 0;
 }
 
 bool mv_code_change_is_fine(mv_arena *arena, const mv_code_change *change, char why[MV_FILTER_WHY])
@@ -212,10 +213,9 @@ static mv_code empty_each(reading *r, mv_err *err)
         return err->code;
     r->edit->kind = MV_EDIT_EMPTY;
     r->edit->at = at;
-    r->about = r->edit->at_count
-                   ? mv_arena_printf(r->arena, "%u call%s", r->edit->at_count,
-                                     mv_plural(r->edit->at_count))
-                   : "the file has neither a range of this name nor such steps";
+    r->about = r->edit->at_count ? mv_arena_printf(r->arena, "%u call%s", r->edit->at_count,
+                                                   mv_plural(r->edit->at_count))
+                                 : "the file has neither a range of this name nor such steps";
     r->assumed = "empty_cache() is called after each; every call waits for the device, and the "
                  "memory is taken anew afterwards";
     return MV_OK;
@@ -266,9 +266,10 @@ static mv_code recompute(reading *r, mv_err *err)
     r->edit->kind = MV_EDIT_RECOMPUTE;
     r->edit->instance = instance;
     r->about = mv_arena_printf(r->arena, "%u call%s, %s", calls, mv_plural(calls), count_rows(r));
-    r->assumed = "what a call keeps for the backward pass, except its last allocation, is freed when "
-                 "the call ends and made again in the same order before the backward pass uses it, "
-                 "which takes the time of another forward pass";
+    r->assumed =
+        "what a call keeps for the backward pass, except its last allocation, is freed when "
+        "the call ends and made again in the same order before the backward pass uses it, "
+        "which takes the time of another forward pass";
     return MV_OK;
 }
 
@@ -279,8 +280,9 @@ static mv_code prealloc(reading *r, mv_err *err)
 
     if (!is_size(r->change, &bytes)) {
         r->edit->kind = MV_EDIT_PREALLOC;
-        r->assumed = "they are parts of one buffer, as large as the most that they request at once, "
-                     "which is allocated before the first of them and kept to the end";
+        r->assumed =
+            "they are parts of one buffer, as large as the most that they request at once, "
+            "which is allocated before the first of them and kept to the end";
         return match(r, err);
     }
     r->edit->kind = MV_EDIT_RESERVE;
@@ -319,8 +321,9 @@ static mv_code read_change(reading *r, mv_err *err)
     case MV_CODE_CHANGE_ONE_STREAM:
         r->edit->kind = MV_EDIT_ONE_STREAM;
         r->about = "";
-        r->assumed = "all work is on one stream: no free waits for another one, and nothing runs at "
-                     "the same time";
+        r->assumed =
+            "all work is on one stream: no free waits for another one, and nothing runs at "
+            "the same time";
         return MV_OK;
     case MV_CODE_CHANGE_EMPTY_CACHE:
         return empty_each(r, err);
@@ -342,7 +345,8 @@ static mv_code read_change(reading *r, mv_err *err)
 }
 
 mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                        const mv_code_change *changes, uint32_t count, mv_code_changes *out, mv_err *err)
+                             const mv_code_change *changes, uint32_t count, mv_code_changes *out,
+                             mv_err *err)
 {
     static const char *const names[] = {
 #define MV_CODE_CHANGE_NAME(name, text) text,
@@ -351,9 +355,9 @@ mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_li
     };
 
     *out = (mv_code_changes){.count = count,
-                        .edits = mv_push_array(arena, mv_edit, count),
-                        .changes = mv_push_array(arena, const char *, count),
-                        .assumed = mv_push_array(arena, const char *, count)};
+                             .edits = mv_push_array(arena, mv_edit, count),
+                             .changes = mv_push_array(arena, const char *, count),
+                             .assumed = mv_push_array(arena, const char *, count)};
     if (!out->edits || !out->changes || !out->assumed)
         return no_memory(err);
     for (uint32_t i = 0; i < count; i++) {
@@ -371,10 +375,10 @@ mv_code mv_code_changes_find(mv_arena *arena, const mv_trace *trace, const mv_li
         if (!r.about)
             r.about = count_rows(&r);
         out->assumed[i] = r.assumed;
-        out->changes[i] = mv_arena_printf(
-            arena, "%s%s%s%s%s", names[changes[i].kind], changes[i].text ? " " : "",
-            changes[i].text ? changes[i].text : "", r.about && *r.about ? ": " : "",
-            r.about ? r.about : "");
+        out->changes[i] =
+            mv_arena_printf(arena, "%s%s%s%s%s", names[changes[i].kind], changes[i].text ? " " : "",
+                            changes[i].text ? changes[i].text : "", r.about && *r.about ? ": " : "",
+                            r.about ? r.about : "");
         if (!out->assumed[i] || !out->changes[i] || !r.about)
             return no_memory(err);
     }

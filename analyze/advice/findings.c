@@ -17,7 +17,7 @@ typedef struct {
     const mv_reports *of;
     mv_findings *out;
     uint32_t capacity;
-} gathering;
+} findings_builder;
 
 const char *mv_finding_name(mv_finding_kind kind)
 {
@@ -41,14 +41,14 @@ const char *mv_report_name(mv_report report)
     return report < MV_REPORT_COUNT ? names[report] : "";
 }
 
-static const char *size_of(gathering *g, uint64_t bytes)
+static const char *size_of(findings_builder *g, uint64_t bytes)
 {
     char text[MV_SIZE_TEXT];
 
     return mv_say(&g->words, "%s", mv_size_text(text, bytes));
 }
 
-static const char *number_of(gathering *g, uint64_t number)
+static const char *number_of(findings_builder *g, uint64_t number)
 {
     char text[MV_COUNT_TEXT];
 
@@ -56,7 +56,7 @@ static const char *number_of(gathering *g, uint64_t number)
 }
 
 /* "1 block", "1,200 blocks". */
-static const char *blocks_of(gathering *g, uint32_t blocks)
+static const char *blocks_of(findings_builder *g, uint32_t blocks)
 {
     return mv_say(&g->words, "%s block%s", number_of(g, blocks), mv_plural(blocks));
 }
@@ -75,7 +75,7 @@ static mv_finding finding(mv_finding_kind kind, mv_report report, const char *ve
                         .category = MV_NO_ROW};
 }
 
-static void add(gathering *g, mv_finding f)
+static void add(findings_builder *g, mv_finding f)
 {
     if (g->out->count < g->capacity)
         g->out->rows[g->out->count++] = f;
@@ -83,8 +83,8 @@ static void add(gathering *g, mv_finding f)
         g->words.failed = true;
 }
 
-/* Its sentence is the title, and the reason. */
-static void add_text(gathering *g, mv_finding f, const char *title, const char *what)
+/* The sentence is the title and the reason. */
+static void add_text(findings_builder *g, mv_finding f, const char *title, const char *what)
 {
     f.title = title;
     f.what = what;
@@ -94,7 +94,7 @@ static void add_text(gathering *g, mv_finding f, const char *title, const char *
     add(g, f);
 }
 
-static void add_note(gathering *g, mv_report report, uint64_t bytes, const char *title,
+static void add_note(findings_builder *g, mv_report report, uint64_t bytes, const char *title,
                      const char *what)
 {
     add_text(g, finding(MV_FINDING_NOTE, report, "", bytes), title, what);
@@ -108,7 +108,7 @@ static void set_place(mv_finding *f, uint32_t event, uint32_t first, uint32_t la
     f->last = last;
 }
 
-static void blame(gathering *g, mv_finding *f, mv_stack_id stack)
+static void blame(findings_builder *g, mv_finding *f, mv_stack_id stack)
 {
     const uint8_t *kinds = g->of->sites->kinds;
     char label[256];
@@ -121,7 +121,7 @@ static void blame(gathering *g, mv_finding *f, mv_stack_id stack)
 
 /* ---- out of memory ----------------------------------------------------------------------- */
 
-static void add_oom(gathering *g, const mv_oom *oom)
+static void add_oom(findings_builder *g, const mv_oom *oom)
 {
     bool has_pins = oom->verdict != MV_OOM_CAPACITY && oom->pins.line_count > 0;
     const mv_pin *line = has_pins ? oom->pins.lines : oom->holder_count > 0 ? oom->holders : NULL;
@@ -133,7 +133,7 @@ static void add_oom(gathering *g, const mv_oom *oom)
     f.title =
         mv_say(&g->words, "%s asked for at %s: %s", size_of(g, oom->requested), label, verdict);
     f.text = mv_say(&g->words, "%s; %s", f.title, oom->why);
-    f.what = mv_say(&g->words, "%s; largest hole %s, free in all %s", oom->why,
+    f.what = mv_say(&g->words, "%s; largest hole %s, %s free in total", oom->why,
                     size_of(g, oom->largest_hole), size_of(g, oom->bytes.free));
     f.advice = oom->advice;
     f.is_about_heap = has_pins;
@@ -146,10 +146,9 @@ static void add_oom(gathering *g, const mv_oom *oom)
     add(g, f);
 }
 
-#define RETRIED \
-    "for each of them the device was asked twice, and cached memory given back in between"
+#define RETRIED "each of these requests was tried twice, with cached memory given back in between"
 
-static void add_ooms(gathering *g)
+static void add_ooms(findings_builder *g)
 {
     const mv_ooms *found = g->of->ooms;
 
@@ -167,7 +166,7 @@ static void add_ooms(gathering *g)
 
 /* ---- leaks ------------------------------------------------------------------------------- */
 
-static void add_leak(gathering *g, const mv_leak *leak)
+static void add_leak(findings_builder *g, const mv_leak *leak)
 {
     uint32_t events = g->of->lives->events.count, exit = g->of->leaks->exit_event;
     mv_finding f = finding(MV_FINDING_LEAK, MV_REPORT_LEAKS, mv_leak_verdict_name(MV_VERDICT_LEAK),
@@ -193,15 +192,15 @@ static void add_leak(gathering *g, const mv_leak *leak)
     add(g, f);
 }
 
-/* What the driver has for objects that are never destroyed. */
-static void add_driver(gathering *g, const mv_driver_growth *grown)
+/* Driver memory of objects that are never destroyed. */
+static void add_driver(findings_builder *g, const mv_driver_growth *grown)
 {
     uint64_t bytes = mv_driver_growth_bytes(grown);
     mv_finding f =
         finding(MV_FINDING_LEAK, MV_REPORT_LEAKS, mv_leak_verdict_name(MV_VERDICT_LEAK), bytes);
 
     f.culprit = grown->label;
-    f.title = mv_say(&g->words, "%s of the driver's for %s %s", size_of(g, bytes),
+    f.title = mv_say(&g->words, "%s of driver memory for %s %s", size_of(g, bytes),
                      number_of(g, (uint32_t)grown->objects), grown->what);
     f.text = mv_say(&g->words, "%s: %s", grown->label, f.title);
     f.what = grown->why;
@@ -210,7 +209,7 @@ static void add_driver(gathering *g, const mv_driver_growth *grown)
     add(g, f);
 }
 
-static void add_pile(gathering *g, const mv_pile *pile, uint32_t more)
+static void add_pile(findings_builder *g, const mv_pile *pile, uint32_t more)
 {
     bool is_garbage = pile->cause == MV_PILE_OF_CYCLES;
     mv_finding f = finding(MV_FINDING_NOTE, MV_REPORT_LEAKS, is_garbage ? "garbage" : "piles_up",
@@ -220,7 +219,7 @@ static void add_pile(gathering *g, const mv_pile *pile, uint32_t more)
     f.is_aside = true;
     blame(g, &f, pile->stack);
     f.title = mv_say(&g->words, "%s: up to %s of %s", f.culprit, size_of(g, pile->bytes),
-                     is_garbage ? "garbage" : "garbage, or of a list");
+                     is_garbage ? "garbage" : "garbage or list items");
     f.text = mv_say(&g->words, "%s; %s", f.title, mv_pile_text(pile, text, sizeof text));
     if (more)
         f.text = mv_say(&g->words, "%s; %s more", f.text, number_of(g, more));
@@ -229,9 +228,9 @@ static void add_pile(gathering *g, const mv_pile *pile, uint32_t more)
     add(g, f);
 }
 
-/* What piles up, of which the largest speaks. What one place of the program frees is a list, most
- * likely: `memviz leaks` has it. */
-static void add_piles(gathering *g)
+/* Memory that piles up: only the largest case gets a finding. Memory freed at one place of the
+ * program is most likely a list: `memviz leaks` shows it. */
+static void add_piles(findings_builder *g)
 {
     const mv_leaks *found = g->of->leaks;
     const mv_pile *first = NULL;
@@ -246,7 +245,7 @@ static void add_piles(gathering *g)
         add_pile(g, first, count - 1);
 }
 
-static void add_leaks(gathering *g)
+static void add_leaks(findings_builder *g)
 {
     const mv_leaks *found = g->of->leaks;
 
@@ -265,7 +264,7 @@ static void add_leaks(gathering *g)
 
 /* ---- fragmentation ----------------------------------------------------------------------- */
 
-static void add_fragmentation(gathering *g)
+static void add_fragmentation(findings_builder *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
     const mv_pin *line = found->pins.line_count ? &found->pins.lines[0] : NULL;
@@ -276,9 +275,8 @@ static void add_fragmentation(gathering *g)
         return;
     f.title = found->figures;
     f.text = mv_say(&g->words, "%s: %s", found->figures, found->why);
-    f.what =
-        mv_say(&g->words, "%s; %s is stranded beside blocks in use, %s lies in unused segments",
-               found->why, size_of(g, found->stranded), size_of(g, found->whole));
+    f.what = mv_say(&g->words, "%s; %s is stranded next to blocks in use, %s is in unused segments",
+                    found->why, size_of(g, found->stranded), size_of(g, found->whole));
     f.advice = found->advice_count ? found->advice[0].text : found->trials_note;
     f.is_about_heap = true;
     set_place(&f, found->at.event, 0, found->at.event);
@@ -294,8 +292,8 @@ static void add_fragmentation(gathering *g)
     add(g, f);
 }
 
-/* Most of what is not allocated was freed, and waits. */
-static void add_waiting(gathering *g)
+/* Most of the memory that is not allocated was freed and waits. */
+static void add_waiting(findings_builder *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
     mv_finding f = finding(MV_FINDING_WAITING, MV_REPORT_FRAGMENTATION,
@@ -318,20 +316,20 @@ static void add_waiting(gathering *g)
 
 /* ---- the peak ---------------------------------------------------------------------------- */
 
-/* The state alone is no run whose peak it could be. */
-static mv_finding_kind kind_of_peak(const gathering *g)
+/* A state alone has no run, so it is not a peak. */
+static mv_finding_kind kind_of_peak(const findings_builder *g)
 {
     return mv_recording_is_state_only(g->of->lives) ? MV_FINDING_HELD : MV_FINDING_PEAK;
 }
 
-/* Whether the figures of the peak are those of the run, or the least that it can have been. */
-static const char *verdict_of_peak(const gathering *g)
+/* Whether the peak's figures are exact for the run, or lower bounds. */
+static const char *verdict_of_peak(const findings_builder *g)
 {
     return g->of->lives->history == MV_HISTORY_COMPLETE ? "exact" : "at_least";
 }
 
-/* `label` tells it from the others: they may have the same culprit. */
-static void add_site(gathering *g, const mv_peak_site *site, const char *label)
+/* `label` distinguishes the site from others with the same culprit. */
+static void add_site(findings_builder *g, const mv_peak_site *site, const char *label)
 {
     const mv_attribution *peak = g->of->peak;
     uint64_t all = peak->at.bytes.allocated;
@@ -359,9 +357,8 @@ static void add_site(gathering *g, const mv_peak_site *site, const char *label)
     add(g, f);
 }
 
-/* Labels of `count` sites, as `memviz peak` has them: a site is told from others by its category,
- * too. */
-static const char **labels_of(gathering *g, const mv_peak_site *const *sites, uint32_t count)
+/* Labels of `count` sites, as in `memviz peak`: sites may differ in their category alone. */
+static const char **labels_of(findings_builder *g, const mv_peak_site *const *sites, uint32_t count)
 {
     mv_labelled *rows = mv_push_array(g->words.arena, mv_labelled, count);
 
@@ -374,21 +371,22 @@ static const char **labels_of(gathering *g, const mv_peak_site *const *sites, ui
     return rows ? mv_labels_find(g->words.arena, rows, count, false) : NULL;
 }
 
-/* Bytes that no site has: first when no site has as much. */
-static void add_unattributed(gathering *g, mv_finding_kind kind)
+/* Bytes of no site: first if no site has as many. */
+static void add_unattributed(findings_builder *g, mv_finding_kind kind)
 {
     mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g), g->of->peak->unattributed);
 
-    f.text = f.title = mv_say(&g->words, "%s %s have no stack", size_of(g, f.bytes),
-                              kind_of_peak(g) == MV_FINDING_PEAK ? "of the peak" : "that are held");
+    f.text = f.title =
+        mv_say(&g->words, "%s %s has no stack", size_of(g, f.bytes),
+               kind_of_peak(g) == MV_FINDING_PEAK ? "of the peak" : "of held memory");
     f.what = "they were allocated before recording began, or their stacks were not recorded";
     f.advice =
         mv_recording_is_state_only(g->of->lives) ? "" : mv_recording_stack_advice(g->of->trace);
     add(g, f);
 }
 
-/* Programs that were compiled hold memory that no line of the program can drop. */
-static void add_executables(gathering *g, mv_finding_kind kind)
+/* Compiled programs hold memory that no line of the program can drop. */
+static void add_executables(findings_builder *g, mv_finding_kind kind)
 {
     const mv_attribution *peak = g->of->peak;
     mv_finding f = finding(kind, MV_REPORT_PEAK, verdict_of_peak(g),
@@ -401,12 +399,12 @@ static void add_executables(gathering *g, mv_finding_kind kind)
     f.title = mv_say(&g->words, "%s of %s, %.0f %%, executable", size_of(g, f.bytes),
                      size_of(g, all), 100.0 * (double)f.bytes / (double)all);
     f.text = mv_say(&g->words, "compiled programs and their constants: %s", f.title);
-    f.what = "the profile does not say on which device they are: all are counted to the first one";
+    f.what = "their device is not in the profile: all are counted on the first one";
     f.advice = mv_category_advice(f.category);
     add(g, f);
 }
 
-static void add_peak(gathering *g)
+static void add_peak(findings_builder *g)
 {
     const mv_attribution *peak = g->of->peak;
     const mv_peak_site *sites[MV_PEAK_FINDINGS];
@@ -437,7 +435,7 @@ static void add_peak(gathering *g)
 
 /* ---- the device, and other settings ------------------------------------------------------- */
 
-static void add_device(gathering *g)
+static void add_device(findings_builder *g)
 {
     const mv_ledger *ledger = g->of->ledger;
     bool is_known = ledger->used != MV_NO_BYTES;
@@ -457,7 +455,7 @@ static void add_device(gathering *g)
     add(g, f);
 }
 
-static void add_whatif(gathering *g)
+static void add_whatif(findings_builder *g)
 {
     const mv_whatif *w = g->of->whatif;
     const mv_whatif_advice *a = w->advice_count ? &w->advice[0] : NULL;
@@ -490,7 +488,7 @@ static const char *history_title(const mv_trace *trace, mv_history_kind kind)
                                           : "no events were recorded";
 }
 
-static void add_doubts(gathering *g)
+static void add_doubts(findings_builder *g)
 {
     const mv_lives *lives = g->of->lives;
     int64_t residual = lives->doubts.residual;
@@ -503,11 +501,11 @@ static void add_doubts(gathering *g)
     g->words.failed = g->words.failed || !text;
     if (text && *text)
         add_note(g, MV_REPORT_INFO, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,
-                 residual ? "the file contradicts itself" : "the file lacks frees", text);
+                 residual ? "the file contradicts itself" : "free events are missing", text);
 }
 
-/* What is in the step that was under way is no part of the verdict. */
-static void add_no_leak(gathering *g)
+/* The step that was under way does not count in the verdict. */
+static void add_no_leak(findings_builder *g)
 {
     const mv_leaks *leaks = g->of->leaks;
     bool is_clean = leaks->verdict == MV_VERDICT_CLEAN;
@@ -525,7 +523,7 @@ static void add_no_leak(gathering *g)
     add(g, f);
 }
 
-static void add_not_fragmented(gathering *g)
+static void add_not_fragmented(findings_builder *g)
 {
     const mv_fragmentation *found = g->of->fragmentation;
 
@@ -537,7 +535,7 @@ static void add_not_fragmented(gathering *g)
             mv_say(&g->words, "fragmentation %s: %s", found->answer, found->figures), found->why);
 }
 
-static void add_no_oom(gathering *g)
+static void add_no_oom(findings_builder *g)
 {
     const mv_ooms *ooms = g->of->ooms;
 
@@ -563,8 +561,8 @@ int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, 
     return (a > b) - (a < b);
 }
 
-/* Otherwise those that were found first stay first: their event, or their rank in the report,
- * decided. */
+/* Equally alarming findings stay in the order in which they were found: by event, or by rank in the
+ * report. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_finding *a = left, *b = right;
@@ -573,8 +571,8 @@ static int by_alarm(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->kind, a->bytes, b->kind, b->bytes);
 }
 
-/* What is about PyTorch's allocator, its segments and settings. */
-static void add_pytorch(gathering *g)
+/* Findings about PyTorch's allocator, its segments and settings. */
+static void add_pytorch(findings_builder *g)
 {
     add_ooms(g);
     add_fragmentation(g);
@@ -590,13 +588,13 @@ const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count)
     char at[MV_OOM_AT_TEXT];
 
     return mv_say(words,
-                  "the program may have caught that, and tried again; memviz peak --at %s shows "
+                  "the program may have caught the error and retried; memviz peak --at %s shows "
                   "who held memory then",
                   mv_oom_at_text(at, count));
 }
 
-/* Another tool's log says that a request failed, but not what was free. */
-static void add_failures(gathering *g)
+/* Another tool's log records that a request failed, but not how much was free. */
+static void add_failures(findings_builder *g)
 {
     const mv_events *e = &g->of->lives->events;
     uint32_t count = 0, last = 0;
@@ -617,18 +615,18 @@ static void add_failures(gathering *g)
              mv_failure_may_be_caught(&g->words, count));
 }
 
-static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *out, gathering *g,
-                     mv_err *err)
+static mv_code start(mv_arena *arena, const mv_reports *reports, mv_findings *out,
+                     findings_builder *g, mv_err *err)
 {
-    *g = (gathering){.words.arena = arena,
-                     .of = reports,
-                     .out = out,
-                     .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 19};
+    *g = (findings_builder){.words.arena = arena,
+                            .of = reports,
+                            .out = out,
+                            .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 19};
     *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g->capacity)};
     return out->rows ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
 }
 
-static mv_code finish(mv_arena *arena, gathering *g, mv_err *err)
+static mv_code finish(mv_arena *arena, findings_builder *g, mv_err *err)
 {
     mv_sort_by(arena, g->out->rows, g->out->count, sizeof *g->out->rows, by_alarm, NULL);
     return g->words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
@@ -637,7 +635,7 @@ static mv_code finish(mv_arena *arena, gathering *g, mv_err *err)
 mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_findings *out,
                              mv_err *err)
 {
-    gathering g;
+    findings_builder g;
 
     if (start(arena, reports, out, &g, err) != MV_OK)
         return err->code;
@@ -648,7 +646,7 @@ mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_find
 
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err)
 {
-    gathering g;
+    findings_builder g;
 
     if (start(arena, reports, out, &g, err) != MV_OK)
         return err->code;

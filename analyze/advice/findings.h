@@ -1,6 +1,6 @@
-/* What is wrong with one device's memory, as a list: the verdicts of all reports, the most alarming
- * first. What `memviz oom`, `leaks`, `fragmentation`, `ledger`, `whatif` and `peak` say, in the
- * same figures and sentences. The window lists them; `memviz FILE` shows the first of each report
+/* Problems of one device's memory, as a list: the verdicts of all reports, the most alarming first.
+ * Figures and sentences are the same as in `memviz oom`, `leaks`, `fragmentation`, `ledger`,
+ * `whatif` and `peak`. The window lists them; `memviz FILE` shows the first of each report
  * (triage.h).
  *
  *     out of memory      each failed request, in order of events
@@ -8,8 +8,8 @@
  *     device             who holds all memory of the device
  *     what if            what other settings would have saved
  *     peak, held         who holds most then; or at all, in a file of one moment
- *     notes              what the file lacks, where it contradicts itself
- *     fine               what was looked for and is not there */
+ *     notes              data missing from the file, and contradictions in it
+ *     fine               problems that were looked for and not found */
 #ifndef MV_FINDINGS_H
 #define MV_FINDINGS_H
 
@@ -57,30 +57,30 @@ typedef enum {
         MV_REPORT_COUNT
 } mv_report;
 
-/* What a failed request means in a file of another tool: the last of `count`. */
+/* The meaning of a failed request in a file of another tool: the last of `count`. */
 const char *mv_failure_may_be_caught(mv_telling *words, uint32_t count);
 
 enum { MV_MOST_FINDINGS = 16, MV_PEAK_FINDINGS = 5 }; /* of one kind; the rest is counted */
 
 typedef struct {
     mv_finding_kind kind;
-    mv_report report;    /* which says it */
+    mv_report report;    /* source of the finding */
     const char *verdict; /* in one word, for scripts: "leak", "clean", "unknown" */
     bool is_aside;       /* no verdict of the report: a line of its own in the first look */
     const char *text;    /* the verdict as one plain sentence with its bytes, without a full stop */
-    uint64_t bytes;      /* that it is about */
+    uint64_t bytes;      /* bytes concerned */
     const char *title;   /* "100 MiB asked for, capacity" */
-    const char *culprit; /* "train.py:62 forward"; "": no one */
+    const char *culprit; /* "train.py:62 forward"; "": none */
     const char *what;    /* a sentence with figures */
     const char *advice;  /* a sentence; "": none */
-    /* Where it can be seen. */
+    /* The place that shows it. */
     bool has_place;       /* the following are set */
-    bool is_about_heap;   /* the heap at the moment shows it, rather than the run of events */
+    bool is_about_heap;   /* shown by the heap at the moment rather than by the events */
     uint32_t event;       /* the moment is after it, or MV_BEFORE */
-    uint32_t first, last; /* the events that it is about; MV_BEFORE; last < first: only `first` */
+    uint32_t first, last; /* events concerned; MV_BEFORE; last < first: only `first` */
     mv_stack_id stack;    /* of the line to blame; MV_NO_STACK: none */
-    mv_frame_id frame;    /* likewise; MV_NO_FRAME */
-    uint32_t category;    /* of the blocks that it is about; MV_NO_ROW: all of the line */
+    mv_frame_id frame;    /* frame of that line; MV_NO_FRAME: none */
+    uint32_t category;    /* of the blocks concerned; MV_NO_ROW: all of the line */
 } mv_finding;
 
 typedef struct {
@@ -97,19 +97,18 @@ typedef struct {
     const mv_ooms *ooms;
     const mv_fragmentation *fragmentation;
     const mv_attribution *peak;
-    const mv_whatif *whatif; /* NULL: nothing is said of other settings */
-    const mv_ledger *ledger; /* NULL: nothing is said of the device */
+    const mv_whatif *whatif; /* NULL: no finding about other settings */
+    const mv_ledger *ledger; /* NULL: no finding about the whole device */
 } mv_reports;
 
-/* O(findings). Everything lives in `arena`. Fails only when memory is out. */
+/* O(findings). Everything lives in `arena`. Fails only when out of memory. */
 mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err);
 
-/* What it says of leaks alone: of the reports only trace, sites, lives and leaks are needed. */
+/* The findings about leaks alone: of the reports only trace, sites, lives and leaks are needed. */
 mv_code mv_findings_of_leaks(mv_arena *arena, const mv_reports *reports, mv_findings *out,
                              mv_err *err);
 
-/* Which of two comes first, as qsort has it. Leaks and fragmentation are equally bad: bytes decide.
- */
+/* Compares two findings for qsort. Leaks and fragmentation are equally bad: bytes decide. */
 int mv_finding_by_alarm(mv_finding_kind a, uint64_t bytes_a, mv_finding_kind b, uint64_t bytes_b);
 
 const char *mv_finding_name(mv_finding_kind kind); /* "OUT OF MEMORY" */

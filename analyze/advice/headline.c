@@ -138,7 +138,7 @@ static bool is_of_other(const mv_reports *reports)
     return reports->trace && mv_trace_allocator(reports->trace);
 }
 
-/* Another tool's file does not say what was free when a request failed. */
+/* Another tool's file does not record how much was free when a request failed. */
 static void add_failures(heading *h)
 {
     uint32_t count = h->of->ooms->count;
@@ -151,8 +151,8 @@ static void add_failures(heading *h)
                    .why = mv_failure_may_be_caught(&h->words, count)});
 }
 
-/* As the findings: failed requests first, then most bytes. What is no alarm stays in the order in
- * which it was added. */
+/* As the findings: failed requests first, then most bytes. Rows that are not alarms stay in the
+ * order in which they were added. */
 static int by_alarm(const void *left, const void *right, const void *context)
 {
     const mv_headline_row *a = left, *b = right;
@@ -211,7 +211,7 @@ const char *mv_headline_badge(mv_arena *arena, const mv_reports *reports,
     for (uint32_t i = 0; i < headline->count; i++) {
         const mv_headline_row *row = &headline->rows[i];
         if (row->level == MV_HEADLINE_UNKNOWN) /* leaks, fragmentation, then failed requests */
-            return row->kind == MV_FINDING_OOM ? "fine as far as recorded" : row->text;
+            return row->kind == MV_FINDING_OOM ? "fine (file damaged)" : row->text;
     }
-    return reports->trace->notes[MV_NOTE_DAMAGED].count ? "fine as far as recorded" : "fine";
+    return reports->trace->notes[MV_NOTE_DAMAGED].count ? "fine (file damaged)" : "fine";
 }

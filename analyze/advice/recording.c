@@ -44,7 +44,7 @@ static const char *add(mv_arena *arena, mv_recording_contents *out, const char *
     return line;
 }
 
-/* What calls of CUDA hold on one device. */
+/* Memory of CUDA calls on one device. */
 static mv_code add_device(mv_arena *arena, const mv_trace *trace, uint32_t device,
                           mv_recording_contents *out, mv_err *err)
 {
@@ -61,7 +61,7 @@ static mv_code add_device(mv_arena *arena, const mv_trace *trace, uint32_t devic
     snprintf(line, sizeof line, "device %u: %s", device, ledger.verdict);
     return add(arena, out, line)
                ? MV_OK
-               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "contents of the file");
 }
 
 mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char *path,
@@ -76,13 +76,13 @@ mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char
     if (calls == 0 && devices == 0) {
         snprintf(line, sizeof line, "Damaged parts of the file were skipped (%s).", damaged->first);
         add(arena, out,
-            mv_trace_allocator(trace) ? "It has no memory of a device."
-                                      : "It has no event and no segment of any GPU.");
+            mv_trace_allocator(trace) ? "It contains no device memory."
+                                      : "It contains no events or segments of any GPU.");
         add(arena, out, damaged->count ? line : mv_recorder_of(trace)->nothing);
         return out->count == 2 ? MV_OK
-                               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
+                               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "contents of the file");
     }
-    snprintf(line, sizeof line, "It has no memory of PyTorch's allocator, but %u call%s of CUDA.",
+    snprintf(line, sizeof line, "It contains no memory of PyTorch's allocator, but %u CUDA call%s.",
              calls, mv_plural(calls));
     add(arena, out, line);
     for (uint32_t d = 0; d < 64 && out->count < MV_RECORDING_LINES - 1; d++) {
@@ -93,5 +93,5 @@ mv_code mv_recording_describe(mv_arena *arena, const mv_trace *trace, const char
     snprintf(line, sizeof line, "memviz ledger %s   shows who holds it.", path);
     return add(arena, out, line)
                ? MV_OK
-               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what is in the file");
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "contents of the file");
 }

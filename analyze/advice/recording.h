@@ -1,22 +1,22 @@
-/* What a recording lacks, and how to make one that has it; what is in one without memory of
- * PyTorch. */
+/* Data missing from a recording, and how to record it; contents of a recording without PyTorch
+ * memory. */
 #ifndef MV_RECORDING_H
 #define MV_RECORDING_H
 
 #include "analyze/lives/lives.h"
 
-/* One sentence without a full stop on how to record all events; "" when they are all there. */
+/* One sentence without a full stop on how to record all events; "" when all are there. */
 const char *mv_recording_advice(const mv_trace *trace, const mv_lives *lives);
 
-/* Likewise, on how to record stacks; "" when there are some. */
+/* The same for stacks; "" when there are some. */
 const char *mv_recording_stack_advice(const mv_trace *trace);
 
-/* Whether there is no run of events to see, only the heap at one moment. */
+/* Whether the file contains only the heap at one moment, and no events. */
 bool mv_recording_is_state_only(const mv_lives *lives);
 
-/* Lines for a trace that no device's events or segments are in: the calls of CUDA and the memory
- * that they hold, and which command shows them. `path` is the file's. In `arena`; O(n log n). Fails
- * only when memory is out. */
+/* Lines for a trace without events or segments of a device: its CUDA calls, the memory that they
+ * hold, and the command that shows it. `path` is the file's. In `arena`; O(n log n). Fails only
+ * when out of memory. */
 enum { MV_RECORDING_LINES = 8 };
 typedef struct {
     uint32_t count;

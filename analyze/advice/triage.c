@@ -19,11 +19,11 @@ typedef struct {
     mv_beat beat; /* of all levels */
     mv_err beat_err;
     mv_triage *out;
-} inquiry;
+} triage_run;
 
 /* ---- the reports ------------------------------------------------------------------------- */
 
-static mv_code find_peak(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_peak(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, d->lives.events.count}};
     mv_peak_opts opts = {.window = ask.window, .kinds = q->out->sites.kinds};
@@ -34,16 +34,15 @@ static mv_code find_peak(const inquiry *q, mv_triage_device *d, mv_arena *arena,
     return mv_peak_attribute(arena, q->trace, &d->lives, peak, opts, &d->peak, err);
 }
 
-/* What is about PyTorch's allocator, or about all of the device, is asked of the trace as it was
- * read. */
-static mv_code lives_as_read(const inquiry *q, const mv_triage_device *d, mv_arena *arena,
+/* Reports about PyTorch's allocator or the whole device use the original trace, not the level's. */
+static mv_code lives_as_read(const triage_run *q, const mv_triage_device *d, mv_arena *arena,
                              mv_lives *out, mv_err *err)
 {
     *out = d->lives;
     return q->is_level ? mv_lives_find(arena, q->read, d->device, out, err) : MV_OK;
 }
 
-static mv_code find_ledger(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_ledger(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     mv_ledger_ask ask = {.when = MV_LEDGER_MOST_USED};
     mv_lives lives;
@@ -58,7 +57,7 @@ static mv_code find_ledger(const inquiry *q, mv_triage_device *d, mv_arena *aren
     return MV_OK;
 }
 
-static mv_code find_ooms(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_ooms(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     mv_lives lives;
 
@@ -76,14 +75,14 @@ static mv_code find_ooms(const inquiry *q, mv_triage_device *d, mv_arena *arena,
     return MV_OK;
 }
 
-static mv_code find_leaks(const inquiry *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
+static mv_code find_leaks(const triage_run *q, mv_triage_device *d, mv_arena *arena, mv_err *err)
 {
     if (mv_leaks_find(arena, q->trace, &d->lives, &d->leaks, err) != MV_OK)
         return err->code;
     return mv_leaks_outlook(arena, q->trace, &d->lives, &d->leaks, MV_NO_BYTES, &d->outlook, err);
 }
 
-static mv_code find_part(const inquiry *q, mv_triage_device *d, uint32_t part, mv_arena *arena,
+static mv_code find_part(const triage_run *q, mv_triage_device *d, uint32_t part, mv_arena *arena,
                          mv_err *err)
 {
     const mv_sites *sites = &q->out->sites;
@@ -113,7 +112,7 @@ static mv_code find_part(const inquiry *q, mv_triage_device *d, uint32_t part, m
     }
 }
 
-static void do_part(inquiry *q, uint32_t device, uint32_t part)
+static void do_part(triage_run *q, uint32_t device, uint32_t part)
 {
     mv_triage_device *d = &q->out->devices[device];
 
@@ -150,8 +149,8 @@ static const mv_finding *first_of(const mv_triage_device *d, mv_report report)
     return NULL;
 }
 
-/* Sets row->bytes to those of all findings of the row's kind, and returns how many there are: of
- * the reports, since not all of them are kept as findings. */
+/* Sets row->bytes to the sum of all findings of the row's kind and returns their number. Both come
+ * from the reports, since not all findings are kept. */
 static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
 {
     const mv_driver_growth *driver = d->leaks.driver;
@@ -172,7 +171,7 @@ static uint32_t count_all(const mv_triage_device *d, mv_triage_row *row)
     }
 }
 
-/* The first finding of a report; those of its kind that follow are counted. */
+/* The first finding of a report; further ones of its kind are counted. */
 static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, mv_telling *words)
 {
     mv_triage_row row = {.device = d->device, .finding = first_of(d, report)};
@@ -188,7 +187,7 @@ static void add_row(mv_triage *t, const mv_triage_device *d, mv_report report, m
     t->rows[t->count++] = row;
 }
 
-/* What is no verdict, but worth a line. */
+/* Findings that are not a verdict, but worth a line. */
 static void add_asides(mv_triage *t, const mv_triage_device *d)
 {
     for (uint32_t i = 0; i < d->findings.count; i++) {
@@ -199,7 +198,7 @@ static void add_asides(mv_triage *t, const mv_triage_device *d)
     }
 }
 
-/* As the findings of one device; equal ones in the order of devices. */
+/* In the order of one device's findings; equal ones in the order of devices. */
 static int by_weight(const void *left, const void *right, const void *context)
 {
     const mv_triage_row *a = left, *b = right;
@@ -208,7 +207,7 @@ static int by_weight(const void *left, const void *right, const void *context)
     return mv_finding_by_alarm(a->finding->kind, a->bytes, b->finding->kind, b->bytes);
 }
 
-static mv_reports reports_of(const inquiry *q, const mv_triage_device *d)
+static mv_reports reports_of(const triage_run *q, const mv_triage_device *d)
 {
     return (mv_reports){.trace = q->trace,
                         .sites = &q->out->sites,
@@ -223,10 +222,10 @@ static mv_reports reports_of(const inquiry *q, const mv_triage_device *d)
 
 /* ---- leaks on other levels --------------------------------------------------------------- */
 
-/* The beat is what all levels have in common; the rest is work for each. */
+/* All levels share the beat; the rest is work for each. */
 static void do_lives_or_beat(void *user, uint32_t i)
 {
-    inquiry *q = user;
+    triage_run *q = user;
 
     if (i < q->out->device_count)
         do_part(q, i, MV_TRIAGE_LIVES);
@@ -236,14 +235,14 @@ static void do_lives_or_beat(void *user, uint32_t i)
 
 static void do_level(void *user, uint32_t i)
 {
-    inquiry *q = user;
+    triage_run *q = user;
     mv_triage_level *l = &q->out->levels[i];
 
     if (mv_level_take_with(&l->arena, &l->trace, l->level, &q->beat, &l->err) == MV_OK)
         mv_sums_check(&l->trace, &l->err);
 }
 
-static void do_other(inquiry *q, uint32_t i)
+static void do_other(triage_run *q, uint32_t i)
 {
     mv_triage_other *o = &q->out->others[i];
 
@@ -251,7 +250,7 @@ static void do_other(inquiry *q, uint32_t i)
         mv_leaks_find(&o->arena, &o->of->trace, &o->lives, &o->leaks, &o->err);
 }
 
-static void add_level(mv_budget *budget, const inquiry *q, mv_level level)
+static void add_level(mv_budget *budget, const triage_run *q, mv_level level)
 {
     mv_triage_level *l = &q->out->levels[q->out->level_count++];
 
@@ -259,8 +258,8 @@ static void add_level(mv_budget *budget, const inquiry *q, mv_level level)
     mv_arena_init(&l->arena, budget);
 }
 
-/* The whole device where the reports are about PyTorch's part of it, the host, and heaps. */
-static mv_code open_levels(mv_budget *budget, const inquiry *q, mv_err *err)
+/* Opens the whole device where the reports cover only PyTorch's part of it, the host, and heaps. */
+static mv_code open_levels(mv_budget *budget, const triage_run *q, mv_err *err)
 {
     mv_level own = mv_level_default(q->read), level;
     mv_level_list list = mv_levels_of(q->read);
@@ -279,7 +278,7 @@ static mv_code open_levels(mv_budget *budget, const inquiry *q, mv_err *err)
     return MV_OK;
 }
 
-static mv_code open_others(mv_budget *budget, const inquiry *q, mv_err *err)
+static mv_code open_others(mv_budget *budget, const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
     uint64_t most = 0;
@@ -308,7 +307,7 @@ static mv_code open_others(mv_budget *budget, const inquiry *q, mv_err *err)
     return MV_OK;
 }
 
-static mv_code find_levels(mv_budget *budget, inquiry *q, uint32_t threads, mv_err *err)
+static mv_code find_levels(mv_budget *budget, triage_run *q, uint32_t threads, mv_err *err)
 {
     if (q->beat_err.code != MV_OK) {
         *err = q->beat_err;
@@ -318,7 +317,7 @@ static mv_code find_levels(mv_budget *budget, inquiry *q, uint32_t threads, mv_e
     return open_others(budget, q, err);
 }
 
-/* What is known of leaks on a device of the main level; NULL: it has nothing there. */
+/* The leak report of a device of the main level; NULL: there is none. */
 static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
 {
     for (uint32_t i = 0; i < t->device_count; i++)
@@ -327,10 +326,10 @@ static const mv_leaks *leaks_on(const mv_triage *t, uint32_t device)
     return NULL;
 }
 
-/* Whether another level's leaks, or its doubt, say what the main level does not. The host's memory
- * is none of a device's. Blocks of a heap lie in what calls got: a leak of the device may be the
- * same. A doubt is worth telling where it looks like growth, and nothing else is wrong; of the
- * host's memory also where a device has a doubt of its own. */
+/* Whether leaks or doubts of another level add something to the main level. Host memory is never
+ * device memory. Blocks of a heap lie in memory from CUDA calls, so a leak of the device may be the
+ * same leak. A doubt is reported if it looks like growth and nothing else is wrong; for host memory
+ * also if a device has a doubt of its own. */
 static bool is_worth_telling(const mv_triage *t, const mv_triage_other *o)
 {
     mv_level level = o->of->level;
@@ -369,20 +368,20 @@ static const char *memory_of(const mv_trace *trace, mv_telling *words)
                                                               : "";
 }
 
-static mv_code tell_other(const inquiry *q, mv_triage_other *o, mv_telling *words, mv_err *err)
+static mv_code add_other(const triage_run *q, mv_triage_other *o, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_reports reports = {.trace = &o->of->trace, .lives = &o->lives, .leaks = &o->leaks};
-    mv_triage_device told = {.device = o->device, .leaks = o->leaks};
+    mv_triage_device found = {.device = o->device, .leaks = o->leaks};
     const char *memory = memory_of(&o->of->trace, words);
     uint32_t count = t->count;
     mv_sites sites;
 
     reports.sites = &sites;
     if (mv_sites_find(&t->arena, &o->of->trace, &sites, err) != MV_OK ||
-        mv_findings_of_leaks(&t->arena, &reports, &told.findings, err) != MV_OK)
+        mv_findings_of_leaks(&t->arena, &reports, &found.findings, err) != MV_OK)
         return err->code;
-    add_row(t, &told, MV_REPORT_LEAKS, words);
+    add_row(t, &found, MV_REPORT_LEAKS, words);
     for (uint32_t i = count; i < t->count; i++) {
         t->rows[i].level = o->of->trace.origin.level;
         t->rows[i].text = mv_say(words, "%s%s%s", memory, *memory ? ": " : "", t->rows[i].text);
@@ -390,8 +389,8 @@ static mv_code tell_other(const inquiry *q, mv_triage_other *o, mv_telling *word
     return MV_OK;
 }
 
-/* Where others leak, "no leak" says of what. */
-static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
+/* If other levels leak, "no leak" names its own level. */
+static mv_code add_others(const triage_run *q, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
     uint32_t own = t->count;
@@ -399,7 +398,7 @@ static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
     for (uint32_t i = 0; i < t->other_count; i++) {
         mv_triage_other *o = &t->others[i];
         o->is_told = is_worth_telling(t, o);
-        if (o->is_told && tell_other(q, o, words, err) != MV_OK)
+        if (o->is_told && add_other(q, o, words, err) != MV_OK)
             return err->code;
     }
     for (uint32_t i = 0; i < own && t->count > own; i++)
@@ -411,7 +410,7 @@ static mv_code add_others(const inquiry *q, mv_telling *words, mv_err *err)
 
 /* ---- pinned memory ------------------------------------------------------------------------- */
 
-static bool looks_at_host(const inquiry *q)
+static bool looks_at_host(const triage_run *q)
 {
     if (mv_level_is_host(q->trace->origin.level))
         return true;
@@ -421,8 +420,8 @@ static bool looks_at_host(const inquiry *q)
     return false;
 }
 
-/* What the host allocator's rounding costs. */
-static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
+/* The cost of the host allocator's rounding. */
+static mv_code add_rounding(const triage_run *q, mv_telling *words, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_host_totals host = mv_host_totals_of(q->read);
@@ -438,8 +437,8 @@ static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
                       .verdict = "rounding",
                       .bytes = host.now.rounding + host.now.powers / 2};
     f->text = mv_say(words,
-                     "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N "
-                     "MiB as they are",
+                     "pinned memory: %s; pinned_max_round_threshold_mb:N pins requests above N MiB "
+                     "without rounding",
                      text);
     t->rows[t->count++] = (mv_triage_row){
         .level = mv_level_name(MV_LEVEL_HOST), .finding = f, .text = f->text, .bytes = f->bytes};
@@ -448,7 +447,7 @@ static mv_code add_rounding(const inquiry *q, mv_telling *words, mv_err *err)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static mv_code judge(const inquiry *q, mv_err *err)
+static mv_code build_rows(const triage_run *q, mv_err *err)
 {
     mv_triage *t = q->out;
     mv_telling words = {.arena = &t->arena};
@@ -472,10 +471,10 @@ static mv_code judge(const inquiry *q, mv_err *err)
     return words.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "triage") : MV_OK;
 }
 
-/* Leaks of other levels, then the longest first, of every device. */
+/* Leaks of other levels, then the longest reports first, for every device. */
 static void do_report(void *user, uint32_t i)
 {
-    inquiry *q = user;
+    triage_run *q = user;
     uint32_t others = q->out->other_count;
 
     if (i < others)
@@ -484,7 +483,7 @@ static void do_report(void *user, uint32_t i)
         do_part(q, (i - others) % q->out->device_count, (i - others) / q->out->device_count);
 }
 
-static mv_code open_devices(mv_budget *budget, const inquiry *q, uint32_t end, mv_err *err)
+static mv_code open_devices(mv_budget *budget, const triage_run *q, uint32_t end, mv_err *err)
 {
     mv_triage *t = q->out;
     uint32_t first = q->first;
@@ -510,13 +509,13 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, m
                        mv_err *err)
 {
     uint32_t devices = mv_trace_devices(ask.trace);
-    inquiry q = {.read = ask.read,
-                 .trace = ask.trace,
-                 .is_level = ask.trace->origin.level != NULL,
-                 .first = ask.first,
-                 .end = ask.end,
-                 .beat_err.offset = MV_NO_OFFSET,
-                 .out = out};
+    triage_run q = {.read = ask.read,
+                    .trace = ask.trace,
+                    .is_level = ask.trace->origin.level != NULL,
+                    .first = ask.first,
+                    .end = ask.end,
+                    .beat_err.offset = MV_NO_OFFSET,
+                    .out = out};
     bool has_beat;
 
     *out = (mv_triage){0};
@@ -530,7 +529,7 @@ mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, m
     if (first_error(out, err) != MV_OK || find_levels(budget, &q, threads, err) != MV_OK)
         return err->code;
     mv_side_by_side(out->other_count + out->device_count * MV_TRIAGE_LIVES, threads, do_report, &q);
-    return first_error(out, err) == MV_OK ? judge(&q, err) : err->code;
+    return first_error(out, err) == MV_OK ? build_rows(&q, err) : err->code;
 }
 
 void mv_triage_release(mv_triage *triage)

@@ -1,15 +1,14 @@
-/* The first look at a file: all reports on all of its devices, and of each its verdict, the
- * weightiest first. `memviz FILE` prints it.
+/* The first look at a file: all reports on all devices, and the verdict of each, the weightiest
+ * first. `memviz FILE` prints it.
  *
  *     mv_triage_find(&budget, (mv_triage_ask){&read, &trace, .end = UINT32_MAX}, 0, &triage, &err);
  *     for (i < triage.count)  triage.rows[i].text
  *     mv_triage_release(&triage);
  *
- * The verdicts are the findings (findings.h): of each report and device the first one.
+ * The verdicts are the findings (findings.h): the first one of each report and device.
  *
- * Everything is about one level of memory, but for leaks: those of the other levels of the file are
- * looked for, too, since memory that grows elsewhere ends the run as well. docs/triage.md says what
- * is told of them. */
+ * Everything is about one level of memory, except leaks: the other levels of the file are searched,
+ * too, since memory that grows there ends the run as well. docs/triage.md has the rules. */
 #ifndef MV_TRIAGE_H
 #define MV_TRIAGE_H
 
@@ -19,13 +18,13 @@
 
 typedef struct {
     uint32_t device;           /* of the host: 0 */
-    const char *level;         /* that the report has to be asked for; NULL: that of the trace */
-    const mv_finding *finding; /* its text, without further leaks or failures: */
+    const char *level;         /* level to pass to the report; NULL: the trace's level */
+    const mv_finding *finding; /* source of the text, without further leaks or failures */
     const char *text;          /* with "; 2 more leaks" */
     uint64_t bytes;            /* of all findings of that report and kind */
 } mv_triage_row;
 
-/* The work that is done side by side. */
+/* Jobs that run in parallel. */
 enum {
     MV_TRIAGE_WHATIF,
     MV_TRIAGE_FRAGMENTATION,
@@ -47,7 +46,7 @@ typedef struct {
     mv_fragmentation fragmentation;
     mv_ooms ooms;
     mv_attribution peak;
-    bool has_ooms, has_whatif, has_ledger; /* else they say nothing of this trace */
+    bool has_ooms, has_whatif, has_ledger; /* false: the report does not apply to this trace */
     mv_whatif whatif;
     mv_ledger ledger;
     mv_findings findings;
@@ -69,7 +68,7 @@ typedef struct {
     uint32_t device; /* of the host: 0 */
     mv_lives lives;
     mv_leaks leaks;
-    bool is_told; /* they are no leaks of the main level, or of the whole device */
+    bool is_told; /* not leaks of the main level or of the whole device */
     mv_arena arena;
     mv_err err;
 } mv_triage_other;
@@ -77,7 +76,7 @@ typedef struct {
 typedef struct {
     mv_arena arena;
     mv_sites sites;
-    uint32_t device_count; /* of those that are used (mv_device_is_used) */
+    uint32_t device_count; /* number of used devices (mv_device_is_used) */
     mv_triage_device *devices;
     uint32_t level_count, other_count;
     mv_triage_level *levels; /* [level_count] */
@@ -86,17 +85,17 @@ typedef struct {
     mv_triage_row *rows; /* [count] weightiest first */
 } mv_triage;
 
-/* What to look at in one file. */
+/* The part of a file to report on. */
 typedef struct {
-    const mv_trace *read;  /* as it was read: what other settings would have done, failed requests
-                            * and the ledger are about that */
-    const mv_trace *trace; /* of a level (analyze/levels): everything else is about that */
+    const mv_trace *read;  /* the original trace: for other settings, failed requests and the
+                            * ledger */
+    const mv_trace *trace; /* the trace of a level (analyze/levels): for everything else */
     bool with_others;      /* leaks on other levels, too: `trace` is of the default level */
     uint32_t first, end;   /* devices; UINT32_MAX: all, and the host */
 } mv_triage_ask;
 
-/* At most `threads` threads work, 0: as many as pay off; the answer does not depend on it. Fails
- * only when memory or rows run out. mv_triage_release must be called in any case. */
+/* Uses up to `threads` threads, 0: as many as pay off; the result does not depend on it. Fails only
+ * when memory or rows run out. mv_triage_release must be called in any case. */
 mv_code mv_triage_find(mv_budget *budget, mv_triage_ask ask, uint32_t threads, mv_triage *out,
                        mv_err *err);
 void mv_triage_release(mv_triage *triage);

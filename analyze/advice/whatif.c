@@ -17,12 +17,12 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool lacks_memory; /* the last failed request lacked memory, as the report on out-of-memory
-                        * events says */
+    bool lacks_memory; /* the last failed request was short of memory, by the out-of-memory
+                        * report */
     bool out_of_memory;
 } whatif_state;
 
-/* A text that is kept, or "" when memory is out. */
+/* A copy of the text in the arena, or "" when out of memory. */
 static const char *keep(whatif_state *s, const char *text)
 {
     s->out_of_memory = s->out_of_memory || !text;
@@ -60,8 +60,8 @@ static mv_code keep_run(whatif_state *s, mv_code code)
 static mv_code run_changes(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     mv_whatif *w = s->out;
-    mv_code code = mv_code_changes_find(s->arena, s->trace, s->lives, opts->change, opts->change_count,
-                                   &w->changes, err);
+    mv_code code = mv_code_changes_find(s->arena, s->trace, s->lives, opts->change,
+                                        opts->change_count, &w->changes, err);
 
     w->runs = mv_push_array(s->arena, mv_trial, 2 * (uint64_t)opts->conf_count + 2);
     if (!w->runs)
@@ -132,7 +132,7 @@ static void add_advice(whatif_state *s, const char *setting, const mv_trial *run
             setting, keep(s, text), run->saves, mv_trials_gain(&s->out->trials, run), stack};
 }
 
-/* Whether the recorded settings do not serve all requests within the limit that is given. */
+/* Whether the recorded settings fail to serve all requests within the given limit. */
 static bool exceeds_limit(const mv_trials *t)
 {
     return t->limit_source == MV_LIMIT_GIVEN && !mv_trials_self_fits(t);
@@ -190,10 +190,8 @@ static void advise_setting(whatif_state *s, const mv_trial *run)
     if (mv_trials_tell_failures(trials))
         text = mv_arena_printf(
             s->arena,
-            "With %s %s would have been met, within %s reserved, and with %s of the limit to "
-            "spare. "
-            "What the program would have asked for next is not in the trace: memviz oom says how "
-            "much that may be.",
+            "With %s %s would have been met, with %s reserved and %s of the limit to spare. The "
+            "program's next requests are not in the trace: memviz oom shows how large they may be.",
             name_of(run->conf), failed_requests(s), is, mv_size_text(saves, run->result.spare));
     else if (exceeds_limit(trials))
         text = mv_arena_printf(
@@ -237,7 +235,7 @@ static void advise_line(whatif_state *s)
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 
-/* Whether a pool of its own for the line's blocks is worth a change of the program. */
+/* Whether a separate pool for the line's blocks is worth changing the program. */
 static bool line_is_worth(const whatif_state *s)
 {
     const mv_whatif_line *line = &s->out->line;
@@ -245,7 +243,7 @@ static bool line_is_worth(const whatif_state *s)
     return line->found && mv_trials_helps(&s->out->trials, &line->apart);
 }
 
-/* A limit that is found in the file may be from another time than the failure. */
+/* A limit from the file may be from another time than the failure. */
 static const char *none_is_known(whatif_state *s)
 {
     const mv_trials *t = &s->out->trials;
@@ -257,8 +255,8 @@ static const char *none_is_known(whatif_state *s)
                                        "setting saves 1%% or more",
                                        mv_size_text(limit, t->limit), failed_requests(s)));
     return keep(s, mv_arena_printf(s->arena,
-                                   "whether a setting meets %s is not known: the file does not say "
-                                   "which limit refused %s (--capacity does)",
+                                   "whether a setting meets %s is unknown: the limit that refused "
+                                   "%s is not in the file (pass it with --capacity)",
                                    failed_requests(s), t->recorded_ooms == 1 ? "it" : "them"));
 }
 
@@ -270,7 +268,7 @@ static bool some_run_fits(const mv_whatif *w)
     return false;
 }
 
-/* Within a limit that is given. */
+/* The same within a given limit. */
 static const char *none_within(whatif_state *s)
 {
     char limit[MV_SIZE_TEXT];
@@ -278,8 +276,8 @@ static const char *none_within(whatif_state *s)
     mv_size_text(limit, s->out->trials.limit);
     return keep(s, mv_arena_printf(s->arena,
                                    some_run_fits(s->out)
-                                       ? "within %s no setting that was tried saves 1%% or more"
-                                       : "no setting that was tried fits within %s",
+                                       ? "within %s, none of the settings tried saves 1%% or more"
+                                       : "none of the settings tried fits within %s",
                                    limit));
 }
 
@@ -289,21 +287,21 @@ static const char *find_advice_none(whatif_state *s, const mv_trial *best)
     if (s->out->trials.trust == MV_TRUST_NONE)
         return "no advice: there is nothing to replay";
     if (s->out->trials.trust >= MV_TRUST_LOW)
-        return "no advice: the replay cannot tell";
+        return "no advice: the replay is inconclusive";
     if (s->out->advice_count == 0 && s->out->trials.limit_source == MV_LIMIT_GIVEN &&
         s->out->trials.recorded_ooms == 0)
         return none_within(s);
     if (s->out->advice_count == 0 && s->out->trials.unexplained && !exceeds_limit(&s->out->trials))
         return none_is_known(s);
     if (s->lacks_memory && best)
-        return keep(s, mv_arena_printf(s->arena,
-                                       "%s would have met %s, but not what would have come next: "
-                                       "memviz oom says why",
-                                       name_of(best->conf), failed_requests(s)));
+        return keep(s, mv_arena_printf(
+                           s->arena,
+                           "%s would have met %s, but not the next requests: memviz oom shows why",
+                           name_of(best->conf), failed_requests(s)));
     if (s->lacks_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
-        return keep(
-            s, mv_arena_printf(s->arena, "no setting that was tried meets %s", failed_requests(s)));
-    return s->out->advice_count == 0 ? "no setting that was tried saves 1% or more" : NULL;
+        return keep(s, mv_arena_printf(s->arena, "none of the settings tried meets %s",
+                                       failed_requests(s)));
+    return s->out->advice_count == 0 ? "none of the settings tried saves 1% or more" : NULL;
 }
 
 static void advise(whatif_state *s)
@@ -325,8 +323,8 @@ static void advise(whatif_state *s)
     s->out->advice_none = find_advice_none(s, best);
 }
 
-/* What the first advice saves. */
-static const char *tell_saving(whatif_state *s, const char *what)
+/* The saving of the first advice. */
+static const char *format_saving(whatif_state *s, const char *what)
 {
     const mv_trials *t = &s->out->trials;
     const mv_whatif_advice *a = &s->out->advice[0];
@@ -359,7 +357,7 @@ static const char *tell_changes(whatif_state *s)
                                    mv_trials_can_tell(t) ? "" : "; the replay cannot tell"));
 }
 
-/* What the advice comes to, in a few words. */
+/* The result of the advice, in a few words. */
 static const char *find_verdict(whatif_state *s)
 {
     const mv_whatif *w = s->out;
@@ -375,15 +373,15 @@ static const char *find_verdict(whatif_state *s)
     if (mv_trials_tell_failures(&w->trials))
         return keep(s, mv_arena_printf(s->arena, "%s would have met %s", what, failed_requests(s)));
     if (exceeds_limit(&w->trials))
-        return keep(s,
-                    mv_arena_printf(s->arena, "%s would fit within %s, the recorded settings not",
-                                    what, mv_size_text(limit, w->trials.limit)));
+        return keep(s, mv_arena_printf(s->arena,
+                                       "%s would fit within %s, the recorded settings would not",
+                                       what, mv_size_text(limit, w->trials.limit)));
     if (a->gain <= 0)
         return keep(s, mv_arena_printf(s->arena, "%s would avoid the failure", what));
-    return tell_saving(s, what);
+    return format_saving(s, what);
 }
 
-/* About settings that were given although they change nothing on the device. */
+/* A note on given settings that change nothing on the device. */
 static const char *find_idle_note(whatif_state *s)
 {
     const char *keys[MV_MOST_IDLE_KEYS];
@@ -396,17 +394,17 @@ static const char *find_idle_note(whatif_state *s)
                 mv_text_append(text, sizeof text, "%s%s", *text ? ", " : "", keys[k]);
     }
     if (s->out->untried)
-        return keep(s, mv_arena_printf(s->arena,
-                                       "%u setting%s left out: replaying %s to the end would take "
-                                       "too long",
-                                       s->out->untried, s->out->untried == 1 ? " is" : "s are",
-                                       s->out->untried == 1 ? "it" : "them"));
+        return keep(
+            s, mv_arena_printf(s->arena,
+                               "%u setting%s skipped: replaying %s to the end would take too long",
+                               s->out->untried, s->out->untried == 1 ? " is" : "s are",
+                               s->out->untried == 1 ? "it" : "them"));
     if (!*text)
         return "";
-    return keep(s, mv_arena_printf(s->arena,
-                                   "%s: about pinned memory of the host, locks or captures; "
-                                   "nothing changes on the device",
-                                   text));
+    return keep(
+        s, mv_arena_printf(s->arena,
+                           "%s: for pinned host memory, locks or captures; no effect on the device",
+                           text));
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -461,13 +459,12 @@ static void add_run(mv_trial *sum, const mv_trial *run)
 static const mv_trial *run_of(const mv_whatif *w, const mv_trial *other)
 {
     for (uint32_t i = 0; i < w->run_count; i++)
-        if (strcmp(w->runs[i].conf, other->conf) == 0 &&
-            w->runs[i].is_changed == other->is_changed)
+        if (strcmp(w->runs[i].conf, other->conf) == 0 && w->runs[i].is_changed == other->is_changed)
             return &w->runs[i];
     return NULL;
 }
 
-/* What one device did not try has no sum. */
+/* A run that is missing on one device has no sum. */
 static void add_runs(mv_whatif *sum, const mv_whatif *w)
 {
     uint32_t kept = 0;

@@ -10,8 +10,8 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* The parts of torch itself, one level below its folder. A folder called torch with anything else
- * in it is the user's. */
+/* The parts of torch itself, one level below its folder. Any other folder called torch is the
+ * user's. */
 static const char *const torch_parts[] = {
     "_C",
     "_custom_op",
@@ -83,7 +83,7 @@ static const char *const torch_parts[] = {
     "xpu",
 };
 
-/* Packages that count as the framework, not as code of a model or trainer. */
+/* Packages that belong to the framework, not to the code of a model or trainer. */
 static const char *const framework_packages[] = {"torch", "triton", "functorch", "pytorch_triton",
                                                  "torchgen"};
 
@@ -153,8 +153,8 @@ static mv_frame_kind kind_of_path(const char *file)
     return kind;
 }
 
-/* Files of JAX that are on the way to memory. XLA's profile has names of files without folders
- * (docs/other-files.md), so that nothing else tells them from the program's. */
+/* JAX's files on the path to an allocation. XLA's profile has file names without folders
+ * (docs/other-files.md), so nothing else distinguishes them from the program's files. */
 static const char *const jax_files[] = {"api.py",
                                         "api_util.py",
                                         "array_constructors.py",
@@ -188,7 +188,8 @@ static const char *const jax_files[] = {"api.py",
                                         "ufuncs.py",
                                         "xla_bridge.py"};
 
-/* A function that was compiled, or an operation, says more than JAX's own ones around it. */
+/* A function that was compiled, or an operation, is more specific than JAX's own frames around
+ * it. */
 static mv_frame_kind kind_of_jax(const char *file)
 {
     if (strcmp(file, MV_JIT_FILE) == 0 || strcmp(file, MV_OP_FILE) == 0)
@@ -197,7 +198,7 @@ static mv_frame_kind kind_of_jax(const char *file)
                                                                      : MV_FRAME_USER;
 }
 
-/* Names of files in traces of torch.profiler begin below the folder that Python found them in
+/* File names in traces of torch.profiler begin below the folder that Python found them in
  * (docs/kineto.md), so that neither "lib/python3" nor "site-packages" is in them: these parts of
  * Python's own library and these packages are known by name. */
 static const char *const python_parts[] = {
@@ -310,7 +311,8 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* How vague a frame is, if it is not the user's: the least that its kind allows, and exactly. */
+/* The vagueness of a frame that is not the user's: the least that its kind allows, and the exact
+ * value. */
 static uint32_t least_vague(mv_frame_kind kind)
 {
     return kind < MV_FRAME_TELLING    ? (uint32_t)kind
@@ -327,7 +329,7 @@ static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kin
         return (uint32_t)kind;
     native = mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame.row]),
                                mv_string_text(trace, trace->frames.function[frame.row]));
-    /* Nodes are as telling as the program's own code. */
+    /* Nodes rank with the program's own code. */
     return MV_FRAME_TELLING + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
 }
 
@@ -390,14 +392,14 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kin
     return mv_frame_is_call(trace, frame) || kind_at(trace, kinds, frame) <= shows;
 }
 
-/* So many letters are enough of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file
+/* This many letters are enough of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file
  * that the compiler wrote. */
 #define GENERATED_NAME 8
 
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
 {
     const char *path, *file, *function;
-    int most = (int)size; /* a name of megabytes is not walked for a label */
+    int most = (int)size; /* a label does not read a name of megabytes */
     long long line;
 
     if (size == 0)

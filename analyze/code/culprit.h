@@ -1,4 +1,4 @@
-/* Whose code a frame is, and which frame of a stack is to blame: the culprit.
+/* The owner of a frame's code, and the frame of a stack to blame: the culprit.
  *
  *     nn/modules/linear.py:134 forward     framework   torch, Python's own library, generated code
  *     torchvision/models/resnet.py:92      package     some other installed package
@@ -9,9 +9,9 @@
  *     AddmmBackward0::apply, Net::forward  telling     a node of the backward pass; the program's
  *                                                      own C or C++ (analyze/code/native_frame.h)
  *
- * Paths are judged by their components ("site-packages", "dist-packages", "lib/python3…", "torch"
- * followed by one of torch's own parts), with either slash; a project folder that happens to be
- * named pytorch is the user's. Noise is what PyTorch's viewers hide (_frame_filter,
+ * Paths are classified by their components ("site-packages", "dist-packages", "lib/python3…",
+ * "torch" followed by one of torch's own parts), with either slash; a project folder that happens
+ * to be named pytorch is the user's. Noise is what PyTorch's viewers hide (_frame_filter,
  * torch/cuda/_memory_viz.py) and the C++ dispatcher. */
 #ifndef MV_CULPRIT_H
 #define MV_CULPRIT_H
@@ -31,7 +31,7 @@ typedef enum {
 
 #define MV_NO_FRAME ((mv_frame_id){MV_NO_ROW})
 
-/* A Python function's own name: PyTorch records "_apply", captures record "Module._apply" and
+/* The own name of a Python function: PyTorch records "_apply", captures record "Module._apply" and
  * "Module.cuda.<locals>.<lambda>". */
 static inline const char *mv_own_name(const char *function)
 {
@@ -43,18 +43,18 @@ static inline const char *mv_own_name(const char *function)
 mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 
 /* The kind of every frame, for callers that walk many stacks: [frames.count] mv_frame_kind, then
- * one byte: whether the trace shows training (mv_trace_shows_training). NULL when memory is out. */
+ * one byte: whether the trace shows training (mv_trace_shows_training). NULL when out of memory. */
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
 /* The innermost user frame; without one the innermost package frame, then framework frame, then the
- * innermost of the most telling native frames: a node of the backward pass or the program's own
+ * innermost of the most specific native frames: a node of the backward pass or the program's own
  * code, then the engine, and so on (mv_native_kind). MV_NO_FRAME for a stack without frames.
  * `kinds` from mv_frame_kinds, or NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
-/* What `--frames user` shows of a stack: Python frames always, native frames only in stacks without
- * Python, noise only in stacks of nothing else. The first looks through the stack once and gives
- * the least telling kind that is shown; the second says it of one of its frames. */
+/* The frames of a stack that `--frames user` shows: Python frames always, native frames only in
+ * stacks without Python, noise only in stacks of nothing else. The first function finds the least
+ * specific kind shown in the stack; the second tests one of its frames. */
 mv_frame_kind mv_stack_shows(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_frame_kind shows,
                        mv_frame_id frame);

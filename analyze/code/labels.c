@@ -13,7 +13,7 @@ enum {
     LABEL_SIZE = 512,
     MOST_ADDED = 6,  /* frames in a label */
     MOST_PARTS = 12, /* of a path */
-    REACH = 24,      /* how many frames from the culprit and from the innermost one are compared */
+    REACH = 24,      /* number of frames compared from the culprit and from the innermost frame */
     MANY = 500,      /* rows that share a label */
     REACH_OF_MANY = 6,
     ROUNDS = 5,
@@ -27,7 +27,7 @@ typedef enum { FROM_LEAF, INWARDS, OUTWARDS } direction;
 typedef struct {
     direction from;
     uint32_t steps;
-    mv_frame_kind most; /* which frames count */
+    mv_frame_kind most; /* the frames that count */
 } frame_place;
 
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
     label_row *items;
     const mv_trace *trace; /* of the first row */
     uint64_t *hash;        /* [frames.count] hashes of its frames' labels; 0: not needed yet */
-    bool is_spent;         /* memory is out */
+    bool is_spent;         /* out of memory */
 } label_maker;
 
 static uint64_t hash_text(const char *text)
@@ -226,7 +226,7 @@ static bool find_place(const label_maker *l, label_row *items, uint32_t count, m
     return best_values > 1;
 }
 
-/* Calls `each` with every run of items of the same value. */
+/* Calls `each` for every run of items with the same value. */
 static void each_run(label_maker *l, label_row *items, uint32_t count,
                      void (*each)(label_maker *, label_row *, uint32_t, uint32_t depth),
                      uint32_t depth)
@@ -288,7 +288,7 @@ static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_
     each_run(l, items, count, add_frames, depth + 1);
 }
 
-/* How many different files so many of their last folders tell apart. */
+/* The number of files that can be distinguished by this many of their last folders. */
 static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
 {
     char folders[LABEL_SIZE];
@@ -301,7 +301,7 @@ static uint32_t count_folders(label_row *items, uint32_t count, uint32_t parts)
     return count_values(items, count);
 }
 
-/* Lines of files with the same name get as many folders as it takes to differ. */
+/* Lines of files with the same name get enough folders to differ. */
 static void add_folders(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
     uint32_t files = count_folders(items, count, UINT32_MAX), parts = 0;
@@ -325,8 +325,8 @@ static void separate_cluster(label_maker *l, label_row *items, uint32_t count, u
         add_folders(l, items, count, 0);
 }
 
-/* Changes labels that are the same. That takes more than one round if frames were skipped: "a > c"
- * may also stand for a > b > c. False when all labels differ. */
+/* Changes equal labels. This takes more than one round if frames were skipped: "a > c" may also
+ * mean a > b > c. False when all labels differ. */
 static bool separate_round(label_maker *l, uint32_t count, uint32_t round)
 {
     for (uint32_t i = 0; i < count; i++)

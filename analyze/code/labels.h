@@ -1,6 +1,6 @@
 /* Labels for the rows of one table; no two are the same.
  *
- * A row's label is that of its stack's culprit. If several rows share one, the frames in which
+ * A row's label is the label of its stack's culprit. If several rows share one, the frames in which
  * their stacks differ are added, outermost first: lines of other packages or of the user's code
  * that the culprit called, or that called it; else frames of the framework.
  *
@@ -10,7 +10,7 @@
  *     util.py:5 make called by a.py:3 and b.py:9   a.py:3 main > util.py:5 make, b.py:9 ...
  *     x/model.py:7 run, y/model.py:7 run        x/model.py:7 run, y/model.py:7 run
  *
- * Rows without a difference in their stacks get their size added, and if that is equal a number. */
+ * Rows with equal stacks get their size added, and a number if the sizes are equal. */
 #ifndef MV_LABELS_H
 #define MV_LABELS_H
 
@@ -19,7 +19,8 @@
 #include "analyze/code/culprit.h"
 
 typedef struct {
-    const mv_trace *trace; /* rows may be of several traces: frames are compared by their text */
+    const mv_trace *trace; /* rows may come from several traces: frames are compared by their
+                            * text */
     const uint8_t *kinds;  /* of its frames, from mv_frame_kinds */
     mv_stack_id stack;
     uint32_t key;   /* rows with different keys may have the same label: another column differs */
@@ -28,11 +29,11 @@ typedef struct {
 
 /* [count] labels, in `arena`. With `shows_inner` each label also has the innermost line of another
  * package that the culprit called, even if it is not needed. O(frames of the rows that share a
- * label, times log rows). NULL when memory is out. */
+ * label, times log rows). NULL when out of memory. */
 const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
                             bool shows_inner);
 
-/* The same for `count` rows of one type, whose members say the stack and the bytes:
+/* The same for `count` rows of one type with members for the stack and the bytes:
  *
  *     mv_labels_of(arena, trace, kinds, found->retained, count, mv_retained, bytes)
  */
@@ -43,9 +44,9 @@ const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uin
                                const void *rows, uint32_t count, size_t size, size_t stack,
                                size_t bytes);
 
-/* Adds to each label the operator of its row's tag, and what that got, where they are known:
- * "train.py:62 forward · aten::addmm [64,10] bf16". `labels` may be NULL, as when memory was out;
- * NULL when it is out now. `tag` is the offset of an mv_tag_id in a row. */
+/* Adds to each label the operator of its row's tag and the operator's inputs, where known:
+ * "train.py:62 forward · aten::addmm [64,10] bf16". `labels` may be NULL (out of memory before);
+ * NULL when out of memory. `tag` is the offset of an mv_tag_id in a row. */
 const char **mv_labels_operators(mv_arena *arena, const mv_trace *trace, const char **labels,
                                  const void *rows, uint32_t count, size_t size, size_t tag);
 

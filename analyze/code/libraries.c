@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* Libraries that are known by another name than their file's. */
+/* Libraries whose common name is not their file's. */
 static const struct {
     const char *start; /* of the file's name */
     const char *name;
@@ -36,7 +36,7 @@ static const struct {
     {"libffi", "Python (ctypes)", false},
 };
 
-/* Python packages that are known by another name than their folder's. */
+/* Python packages whose common name is not their folder's. */
 static const struct {
     const char *folder, *name;
 } packages[] = {

@@ -1,22 +1,22 @@
-/* Names that people know for libraries that call CUDA.
+/* Common names of libraries that call CUDA.
  *
  *     /opt/…/nvidia/nccl/lib/libnccl.so.2                        NCCL
  *     /opt/…/cupy_backends/cuda/api/runtime.cpython-312-….so     CuPy
  *     /opt/…/site-packages/rmm/_lib/memory.cpython-311-….so      rmm
  *     /home/me/bin/simulate                                      simulate
  *
- * A library of a Python package that is not in the table is called by the package. */
+ * A library of a Python package that is not in the table has the package's name. */
 #ifndef MV_LIBRARIES_H
 #define MV_LIBRARIES_H
 
 #include "parse/model/trace.h"
 
-#define MV_LIBRARY_NAME 64 /* a name that is longer is cut */
+#define MV_LIBRARY_NAME 64 /* longer names are cut */
 
 /* The library's name, in `text`; "unknown" for "". Returns `text`. */
 const char *mv_library_name(const char *path, char text[MV_LIBRARY_NAME]);
 
-/* Whether PyTorch's caching allocator makes its calls in this library. */
+/* Whether this library contains the CUDA calls of PyTorch's caching allocator. */
 bool mv_library_is_framework(const char *path);
 
 /* Whether Python calls C through this library: ctypes or cffi, which may be in the interpreter. */

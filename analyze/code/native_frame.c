@@ -17,7 +17,7 @@ static const char *const native_endings[] = {".c",   ".cc", ".cpp", ".cxx", ".c+
                                              ".o",   ".a",  ".so",  ".dll", ".pyd"};
 
 /* The unwinder and the allocator, where all stacks end. The first four are in PyTorch's own list of
- * what its viewers hide (_frame_filter, torch/cuda/_memory_viz.py). */
+ * frames that its viewers hide (_frame_filter, torch/cuda/_memory_viz.py). */
 static const char *const unwinder_names[] = {"unwind::unwind",       "CapturedTraceback::gather",
                                              "gather_with_cpp",      "CUDACachingAllocator",
                                              "CUDAAllocatorConfig",  "libcudart_static_",
@@ -75,7 +75,7 @@ static const char *const interpreter_files[] = {
     "pycore_ceval.h",    "ceval.c",        "cpython/abstract.h", "generated_cases.c",
     "Python/bytecodes.c"};
 
-/* How the names of library files begin: torch's, CUDA's, ROCm's, Python's, the system's. */
+/* Prefixes of library file names: torch's, CUDA's, ROCm's, Python's, the system's. */
 static const char *const library_files[] = {
     "ld-linux", "libaten",   "libamd",   "libc-",      "libc.so",   "libc10",  "libcaffe2",
     "libcu",    "libdl",     "libgcc",   "libgomp",    "libhip",    "libm.",   "libmemviz",
@@ -94,7 +94,7 @@ static const char *const library_paths[] = {
     "/torch/lib/", "/third_party/",  "/cpython/", "/cpython-", "/Python-",     "/python-",
     "/glibc",      "/gcc",           "/sysdeps/", "/csu/",     "/libstdc++"};
 
-/* Namespaces, and what the names of C libraries begin with. */
+/* Namespaces, and prefixes of C libraries. */
 static const char *const library_names[] = {
     "at::",          "c10::",    "c10d::",       "torch::",      "caffe2::",  "std::",
     "__gnu_cxx::",   "__cxxabi", "pybind11::",   "THP",          "THC",       "Py",
@@ -208,8 +208,8 @@ typedef struct {
     bool has_args; /* C++ functions have arguments, C functions only a name */
 } signature;
 
-/* The length of a part at `at` that belongs to the name although it has brackets or spaces; 0: none
- * begins here. */
+/* The length of a part of the name at `at` that contains brackets or spaces; 0: none begins
+ * here. */
 static size_t odd_part(const char *at, const char *start)
 {
     static const char *const odd[] = {"(anonymous namespace)",
@@ -284,10 +284,9 @@ static const char *readable(const char *function, char room[MOST_NAME])
 
 /* ---- nodes of the backward pass ---------------------------------------------------------- */
 
-/* "AddmmBackward0" in torch::autograd::generated::AddmmBackward0::apply, and alone, as the profiler
- * has it; "MyOp" in torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by their
- * name.
- */
+/* "AddmmBackward0" in torch::autograd::generated::AddmmBackward0::apply, and alone, as in the
+ * profiler's traces; "MyOp" in torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by
+ * their name. */
 static bool is_node(words name, words *node)
 {
     static const char apply[] = "::apply", custom[] = "CppNode<";
@@ -318,7 +317,7 @@ static bool is_node(words name, words *node)
 }
 
 /* The operator of a backward node: "max_pool2d" for "MaxPool2DBackward0", the reverse of
- * create_derivative() in tools/autograd/load_derivatives.py. Empty when the name is not made from
+ * create_derivative() in tools/autograd/load_derivatives.py. Empty if the name does not come from
  * an operator. */
 static void operator_of(words node, char *out, size_t size)
 {
@@ -355,7 +354,7 @@ static void node_label(words node, char *out, size_t size)
         snprintf(out, size, "backward pass (%.*s)", (int)node.length, node.text);
 }
 
-/* Whether only the backward pass runs it. */
+/* Whether only the backward pass runs this function. */
 static bool is_engine(words name)
 {
     static const char *const names[] = {
@@ -366,7 +365,7 @@ static bool is_engine(words name)
     return starts_with_any(name, names, LENGTH(names));
 }
 
-/* ---- whose code -------------------------------------------------------------------------- */
+/* ---- owners of code -------------------------------------------------------------------------- */
 
 /* libfoo.so, libfoo.so.12, libfoo.so.12.1 */
 static bool is_shared_object(const char *file)
@@ -413,8 +412,7 @@ static bool is_library_name(words name)
     return starts_with_any(name, library_names, LENGTH(library_names)) || is_driver_call(name);
 }
 
-/* Whether the file's path is the program's own: not in the source tree or among the files of a
- * library. */
+/* Whether the path is the program's own: outside the source trees and files of libraries. */
 static bool is_own_path(const char *file)
 {
     return *file == '/' && (!text_starts(file, "/usr/") || text_starts(file, "/usr/local/")) &&
@@ -462,7 +460,7 @@ mv_native_kind mv_native_kind_of(const char *file, const char *function)
     mv_native_kind noise;
     words node;
 
-    /* a function of C++ has arguments, the profiler's name of a node has none */
+    /* C++ functions have arguments, node names of the profiler do not */
     if (is_node(s.name, &node) && !(s.has_args && node.length == s.name.length))
         return MV_NATIVE_NODE;
     if (is_engine(whole(name)) || is_engine(s.name))

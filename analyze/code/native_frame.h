@@ -1,4 +1,5 @@
-/* The kind of a C or C++ frame, from its name and file: whose code it is, and how telling it is.
+/* The kind of a C or C++ frame, from its name and file: the owner of its code, and how specific it
+ * is.
  *
  *     torch::unwind::unwind()                          unwinder   how the stack was recorded
  *     c10::cuda::CUDACachingAllocator::…::malloc(…)    unwinder
@@ -12,9 +13,9 @@
  *     execute_native_thread_routine, clone             start      of a thread or of the program
  *
  * PyTorch records names as its unwinder finds them: demangled with arguments and, for templates,
- * with the return type; mangled; "??"; with "[clone .cold]" at the end. Files are a name without a
- * folder ("RegisterCUDA.cpp", "thread48.o"), a path, "??" or nothing; lines are mostly 0.
- * Source: torch/csrc/profiler/combined_traceback.cpp, torch/csrc/profiler/unwind/. */
+ * with the return type; mangled; "??"; with "[clone .cold]" at the end. Files are a base name
+ * ("RegisterCUDA.cpp", "thread48.o"), a path, "??" or empty; lines are mostly 0. Source:
+ * torch/csrc/profiler/combined_traceback.cpp, torch/csrc/profiler/unwind/. */
 #ifndef MV_NATIVE_FRAME_H
 #define MV_NATIVE_FRAME_H
 
@@ -22,12 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The more telling first, except that NODE and OWN_PATH are equal. */
+/* The more specific first; NODE and OWN_PATH are equal. */
 typedef enum {
     MV_NATIVE_NODE,
     MV_NATIVE_OWN_PATH, /* by the path of its file */
     MV_NATIVE_ENGINE,
-    MV_NATIVE_OWN_NAME, /* by its name: in no namespace of a known library */
+    MV_NATIVE_OWN_NAME, /* by its name: outside the namespaces of known libraries */
     MV_NATIVE_OPERATOR,
     MV_NATIVE_OTHER,
     MV_NATIVE_HELPER,
@@ -39,8 +40,8 @@ typedef enum {
     MV_NATIVE_UNWINDER     /* the unwinder and the allocator, where all stacks end */
 } mv_native_kind;
 
-/* Whether a frame is C or C++ and not Python: its file ends so, its name is none that a Python
- * function can have, or it has no line. */
+/* Whether a frame is C or C++ and not Python: by the ending of its file, a name that a Python
+ * function cannot have, or a missing line. */
 bool mv_frame_is_native(const char *file, const char *function, int64_t line);
 
 mv_native_kind mv_native_kind_of(const char *file, const char *function);

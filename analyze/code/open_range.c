@@ -15,8 +15,8 @@ typedef struct {
     uint32_t depth;
 } open_ranges;
 
-/* Threads interleave, so the end of a range need not be that of the innermost one. An end without
- * a start says nothing. */
+/* Threads interleave, so the range that ends need not be the innermost one. An end without a start
+ * is ignored. */
 static void pass(open_ranges *n, uint32_t row)
 {
     mv_string_id name = n->annotations->name[row];
@@ -55,7 +55,7 @@ static mv_string_id metadata_of(const mv_trace *trace, const mv_events *events, 
 {
     mv_string_id text = trace->tags.user_metadata[events->tag[event].row];
 
-    /* PyTorch writes an empty text where none was set. */
+    /* PyTorch writes an empty text if none was set. */
     return mv_string_span(trace, text).length > 0 ? text : MV_NO_STRING;
 }
 

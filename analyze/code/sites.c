@@ -2,7 +2,7 @@
 
 #include "base/intern.h"
 
-/* The frames of a stack that count: those up to a kind, and calls of CUDA. */
+/* The frames of a stack that count: up to a kind, and CUDA calls. */
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
@@ -25,7 +25,7 @@ static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t
     return MV_NO_FRAME;
 }
 
-/* Calls are not counted: what else there is decides which view it is. */
+/* Calls do not count: the other frames decide the view. */
 static bool view_is_empty(const frame_view *view, mv_stack_id stack)
 {
     uint32_t count, at;
@@ -61,13 +61,13 @@ static bool view_equal(const frame_view *view, mv_stack_id a, mv_stack_id b)
     }
 }
 
-/* Numbers of the views of stacks, in the order in which they came. */
+/* Numbers of stack views, in order of first use. */
 typedef struct {
     mv_intern table;
     mv_stack_id *of_number;
     uint8_t *view_of_number;
     uint32_t count;
-    bool is_spent; /* memory is out */
+    bool is_spent; /* out of memory */
 } stack_numbers;
 
 static bool numbers_init(mv_arena *arena, stack_numbers *n, uint32_t most)
@@ -91,7 +91,7 @@ static uint32_t numbers_find(stack_numbers *n, const frame_view *view, mv_stack_
     return n->count++;
 }
 
-/* The number of one stack, by the wanted frames, or by wider and wider views if it has none. */
+/* The number of one stack, by the requested frames, or by wider views if it has none of these. */
 static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t *kinds,
                           mv_stack_id stack, mv_frame_kind wanted)
 {

@@ -1,18 +1,17 @@
 /* Allocation sites: stacks that differ only in native frames are one site.
  *
  * One line of Python reaches the allocator through different C++ frames (another kernel for another
- * shape), so by native frames one place in the program would become several. Sites that pass
+ * shape), so native frames would split one place in the program into several. Sites that pass
  * through the same lines of user and package code form a group: one entry in a report.
  *
  *     stack      native | linear.py:134 | module.py:1790 | train.py:62 | train.py:200
  *     site                linear.py:134 | module.py:1790 | train.py:62 | train.py:200
  *     group                                                train.py:62 | train.py:200
  *
- * A stack without Python frames is a site by all its frames, grouped by the telling ones: the
+ * A stack without Python frames is a site by all its frames, grouped by the specific ones: the
  * program's own, and nodes of the backward pass. A site without any of these, or user or package
- * frames, is a group of its own. MV_NO_STACK is a site too. Where the
- * trace is of calls of CUDA (analyze/levels), the call and its library tell sites and groups apart,
- * too. */
+ * frames, is a group of its own. MV_NO_STACK is a site, too. In a trace of CUDA calls
+ * (analyze/levels) the call and its library also distinguish sites and groups. */
 #ifndef MV_SITES_H
 #define MV_SITES_H
 
@@ -23,13 +22,13 @@ typedef struct {
     uint32_t groups;
     uint32_t stacks;    /* of the trace */
     uint8_t *kinds;     /* [frames.count] mv_frame_kind of every frame */
-    uint32_t *of_stack; /* [stacks + 1] site of each stack; the last is that of MV_NO_STACK */
+    uint32_t *of_stack; /* [stacks + 1] site of each stack; the last one is for MV_NO_STACK */
     mv_stack_id *stack; /* [count] the first stack of the site */
     uint32_t *group;    /* [count] */
     uint32_t *depth;    /* [count] frames of packages and the framework; UINT32_MAX: no Python */
 } mv_sites;
 
-/* Linear in the frames of all stacks. Fails only when memory is out. */
+/* Linear in the frames of all stacks. Fails only when out of memory. */
 mv_code mv_sites_find(mv_arena *arena, const mv_trace *trace, mv_sites *out, mv_err *err);
 
 static inline uint32_t mv_site_of(const mv_sites *sites, mv_stack_id stack)

@@ -6,7 +6,7 @@
 
 /* Marks of frames only; the others are MV_MARK_... */
 enum {
-    ENGINE_FILE = 1 << 11, /* a file in which the Python of a backward thread begins */
+    ENGINE_FILE = 1 << 11, /* a file in which the Python code of a backward thread begins */
     INNER_COMMUNICATION = 1 << 12,
     INNER_INPUT = 1 << 13
 };
@@ -62,8 +62,7 @@ static const known_frame python_frames[] = {
     {"torch/nn/functional.py", NULL, MV_MARK_MATMUL},
 };
 
-/* Native frames by a part of the function's name; those of the backward pass are found elsewhere.
- */
+/* Native frames by a part of the function's name; the backward pass is recognized elsewhere. */
 static const known_frame native_frames[] = {
     {NULL, "Workspace", MV_MARK_WORKSPACE},
     {NULL, "c10d::ProcessGroup", MV_MARK_COMMUNICATION},
@@ -175,11 +174,11 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
     return marks;
 }
 
-/* ---- optimizers of the user's own -------------------------------------------------------- */
+/* ---- the user's own optimizers -------------------------------------------------------- */
 
-/* Functions called step(), and whether they run modules or a backward pass: then they are a whole
- * training step, not an optimizer's. A function is known by its file and name, which all its frames
- * share. */
+/* Functions called step(), and whether they run modules or a backward pass: these are whole
+ * training steps, not an optimizer's. A function is known by its file and name, which all its
+ * frames share. */
 typedef struct {
     const mv_trace *trace;
     uint32_t *of_frame; /* [frames.count] function + 1, 0: not called step */
@@ -229,8 +228,8 @@ static uint32_t step_of(const step_functions *steps, uint32_t stack)
     return 0;
 }
 
-/* A program that trains without a known optimizer has its own: a step() that calls no module and
- * runs no backward pass, in a trace that has backward passes. */
+/* A program that trains without a known optimizer has one of its own: a step() that calls no module
+ * and runs no backward pass, in a trace that has backward passes. */
 static bool mark_own_optimizers(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                                 uint16_t *marks)
 {

@@ -1,6 +1,6 @@
 /* Marks of a stack that show an allocation's purpose: inside a module's call, an optimizer, the
- * backward pass... They come from known frames of PyTorch (1.13 to 2.14) and of a few libraries
- * that have optimizers or load weights. */
+ * backward pass... They come from known frames of PyTorch (1.13 to 2.14) and a few libraries with
+ * optimizers or loaders of weights. */
 #ifndef MV_STACK_MARKS_H
 #define MV_STACK_MARKS_H
 
@@ -20,7 +20,7 @@ enum {
     MV_MARK_MATMUL = 1 << 10        /* multiplies matrices, which may allocate cuBLAS' workspace */
 };
 
-/* Whether a path contains `part` at the start of a component. A slash in `part` matches either
+/* Whether `part` occurs in a path at the start of a component. A slash in `part` matches either
  * slash. */
 bool mv_path_has(mv_span path, const char *part);
 
@@ -28,12 +28,12 @@ bool mv_path_has(mv_span path, const char *part);
 bool mv_frame_calls_module(const mv_trace *trace, const uint8_t *kinds, mv_frame_id frame);
 
 /* The marks of every stack: [stacks.count] bits. Linear in frames. An empty stack, as the threads
- * of the backward pass have, is BACKWARD if another stack shows that there are such passes. NULL
- * when memory is out. */
+ * of the backward pass have, is BACKWARD if another stack shows a backward pass. NULL when out of
+ * memory. */
 uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds);
 
-/* Whether any frame belongs to a backward pass or an optimizer; then empty stacks are those of the
- * backward pass's threads. `kinds` may be NULL. O(frames). */
+/* Whether any frame belongs to a backward pass or an optimizer; then empty stacks belong to threads
+ * of the backward pass. `kinds` may be NULL. O(frames). */
 bool mv_trace_shows_training(const mv_trace *trace, const uint8_t *kinds);
 
 #endif

@@ -1,6 +1,5 @@
-/* The code of one side as its trace shows it: files, their functions, and the lines of these. Part
- * of mv_frames_match. Everything is sorted by content: files by path, functions by file and name,
- * lines by number. */
+/* The code of one side as seen in its trace: files, functions and lines. Part of mv_frames_match.
+ * Everything is sorted by content: files by path, functions by file and name, lines by number. */
 #ifndef MV_CODE_SIDE_H
 #define MV_CODE_SIDE_H
 
@@ -12,16 +11,16 @@ typedef uint64_t mv_callees;
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
-    const uint32_t *text; /* [strings.count + 1] numbers of texts, the same for both sides and in
-                           * order of the texts; the last is that of MV_NO_STRING */
+    const uint32_t *text; /* [strings.count + 1] numbers of texts, shared by both sides, in order of
+                           * the texts; the last one is for MV_NO_STRING */
     uint32_t files;
     uint32_t *file_text; /* [files] */
-    mv_string_id *file;  /* [files] a string of that text */
+    mv_string_id *file;  /* [files] a string with that text */
     uint32_t functions;
     uint32_t *of_file;      /* [functions] row of files */
     uint32_t *name;         /* [functions] number of the text */
     uint64_t *name_hash;    /* [functions] hash of the name */
-    mv_callees *calls;      /* [functions] of all its lines */
+    mv_callees *calls;      /* [functions] by all its lines */
     uint32_t *first_line;   /* [functions + 1] rows of lines */
     uint32_t lines;         /* number of distinct lines */
     int64_t *line;          /* [lines] */
@@ -30,7 +29,7 @@ typedef struct {
     uint32_t *function_of;  /* [frames.count] row of functions */
 } mv_code_side;
 
-/* Fills text[0] and text[1]. False when memory is out. */
+/* Fills text[0] and text[1]. False when out of memory. */
 bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *text[2]);
 
 bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,

@@ -5,7 +5,7 @@
 
 /* The allocated bytes of one side, by stack and by site. */
 typedef struct {
-    uint64_t *stack_bytes; /* [stacks + 1] the last is that of MV_NO_STACK */
+    uint64_t *stack_bytes; /* [stacks + 1] the last one is for MV_NO_STACK */
     uint64_t *bytes;       /* [sites] */
     uint32_t *blocks;      /* [sites] */
     mv_stack_id *top;      /* [sites] the stack with most of the bytes */
@@ -83,7 +83,7 @@ static bool hold(mv_arena *scratch, const mv_sites *sites, const mv_lives *lives
 
 /* ---- classes: lines of the user's code --------------------------------------------------- */
 
-/* A stack's class before classes are joined: its culprit's line, or that it has none. */
+/* The class of a stack before classes are joined: the line of its culprit, or no line. */
 static uint32_t class_of(const mv_diff_code *code, int s, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(code->trace[s], code->sites[s].kinds, stack);
@@ -102,8 +102,7 @@ static uint32_t root_of(uint32_t *parent, uint32_t class)
     return class;
 }
 
-/* Sites that were matched although their culprits are on different lines join the classes of these
- * lines. */
+/* Matched sites with culprits on different lines join the classes of these lines. */
 static uint32_t *find_classes(mv_arena *scratch, const mv_diff_code *code)
 {
     uint32_t classes = code->match.frames.lines + 2;
@@ -124,7 +123,7 @@ static uint32_t *find_classes(mv_arena *scratch, const mv_diff_code *code)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-static void judge(mv_diff_row *row)
+static void set_status(mv_diff_row *row)
 {
     row->delta = (int64_t)(row->bytes[1] - row->bytes[0]);
     if (row->bytes[0] == 0)
@@ -159,7 +158,7 @@ static uint32_t gather_rows(const mv_diff_code *code, const holdings h[2], uint3
                 take_side(&row, 1 - s, &h[1 - s], partner);
             if (row.bytes[0] == 0 && row.bytes[1] == 0)
                 continue;
-            judge(&row);
+            set_status(&row);
             out[count++] =
                 (classed_row){row, root_of(parent, class_of(code, s, code->sites[s].stack[i]))};
         }
@@ -214,7 +213,7 @@ static bool fill_lines(mv_arena *arena, classed_row *rows, uint32_t count, mv_di
         uint64_t most[2] = {0, 0};
         for (end = i; end < count && rows[end].class == rows[i].class; end++)
             add_row(&sum, &rows[end].row, most);
-        judge(&sum);
+        set_status(&sum);
         if (sum.delta != 0) {
             out->line[out->lines++] = sum;
         } else {

@@ -10,8 +10,8 @@
  *
  *     sum of delta over the rows = after.allocated - before.allocated
  *
- * Rows without a change are left out and counted. Memory without a stack is a row of its own.
- * Swapping the sides negates every delta. docs/diff.md explains how sites are matched. */
+ * Unchanged rows are counted, but not kept. Memory without a stack is a row of its own. Swapping
+ * the sides negates every delta. docs/diff.md explains how sites are matched. */
 #ifndef MV_DIFF_H
 #define MV_DIFF_H
 
@@ -27,7 +27,7 @@ typedef struct {
     uint64_t bytes[2];
     uint32_t blocks[2];
     int64_t delta;
-    mv_stack_id stack[2]; /* of most bytes; MV_NO_STACK if there are no bytes or no stack */
+    mv_stack_id stack[2]; /* with most bytes; MV_NO_STACK if there are no bytes or no stack */
 } mv_diff_row;
 
 /* The code of both sides: found once, used for any number of devices and moments. */
@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
     const mv_lives *lives[2];
     mv_moment moment[2];
-    mv_moment_ask reserved[2]; /* the moment of reserved memory */
+    mv_moment_ask reserved[2]; /* moments for reserved memory */
 } mv_diff_sides;
 
 typedef struct {
@@ -53,10 +53,10 @@ typedef struct {
     uint32_t lines;
     mv_diff_row *line; /* [lines] the same bytes by line of the user's code */
     uint32_t same_lines;
-    uint64_t same_bytes; /* of lines without a change */
+    uint64_t same_bytes; /* of unchanged lines */
 } mv_diff;
 
-/* O(n log n). Fails only when memory is out. */
+/* O(n log n). Fails only when out of memory. */
 mv_code mv_diff_code_find(mv_arena *arena, const mv_trace *before, const mv_trace *after,
                           mv_diff_code *out, mv_err *err);
 mv_code mv_diff_find(mv_arena *arena, const mv_diff_code *code, const mv_diff_sides *sides,

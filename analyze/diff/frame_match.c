@@ -5,7 +5,7 @@
 #include "analyze/diff/pairs.h"
 #include "base/sort.h"
 
-/* Most path components that are compared, before only base names count. */
+/* Longest path end that is compared, in components; after that only base names count. */
 #define MOST_COMPONENTS 4
 
 typedef struct {
@@ -22,7 +22,7 @@ static bool is_slash(uint8_t c)
     return c == '/' || c == '\\';
 }
 
-/* A key of the last `components` of a path; none when it has fewer. Either slash counts. */
+/* A key for the last `components` of a path; none if it has fewer. Both slashes separate. */
 static uint64_t suffix_key(mv_span path, uint32_t components)
 {
     uint64_t at = path.length, hash = components;
@@ -77,7 +77,7 @@ static void match_files(frame_matcher *m)
 
 typedef enum { BY_NAME, BY_FILE, BY_BOTH } function_trait;
 
-/* A number of a file that its partner shares. */
+/* The number that a file shares with its partner. */
 static uint64_t shared_file(const frame_matcher *m, int s, uint32_t file)
 {
     uint32_t partner = m->files.partner[s][file];
@@ -87,7 +87,7 @@ static uint64_t shared_file(const frame_matcher *m, int s, uint32_t file)
     return (uint64_t)(s == 0 ? file : partner) << 2;
 }
 
-/* If a function was moved or renamed, its callees replace its file or its name in the key. */
+/* The key of a moved or renamed function has its callees in place of its file or name. */
 static void key_functions(frame_matcher *m, function_trait trait)
 {
     for (int s = 0; s < 2; s++) {
@@ -122,7 +122,7 @@ static void match_functions(frame_matcher *m)
 /* A pair of functions, in the order of the code. */
 typedef struct {
     uint64_t file;
-    int64_t line; /* the smaller first line of both: the same when the sides are swapped */
+    int64_t line; /* the smaller of both first lines: unchanged when the sides are swapped */
     uint64_t name;
     uint32_t before, after;
 } function_pair;
@@ -194,7 +194,7 @@ static bool match_lines(frame_matcher *m)
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-/* Gives partners one number, first side first. */
+/* Numbers the rows, first side first; partners share a number. */
 static bool number_rows(mv_arena *scratch, uint32_t *const partner[2], const uint32_t count[2],
                         uint32_t *number[2], uint32_t *numbers)
 {

@@ -1,11 +1,11 @@
-/* Which lines of code two traces have in common, even if the code was edited or is in another
- * place. Stacks of different runs are matched by these. docs/diff.md explains it with an example.
+/* The lines of code that two traces share, even if the code was edited or moved. Stacks of
+ * different runs are matched by these. docs/diff.md explains it with an example.
  *
- *     files      by path, by the last components of the path, by base name, by what is in them
- *     functions  by file and name; moved or renamed ones by what they call
+ *     files      by path, by the last components of the path, by base name, by content
+ *     functions  by file and name; moved or renamed ones by their callees
  *     lines      of a function: lines that belong together move together
  *
- * The result does not depend on the order of rows, and swapping the sides swaps the answer. */
+ * The result does not depend on the order of rows; swapping the sides swaps the result. */
 #ifndef MV_FRAME_MATCH_H
 #define MV_FRAME_MATCH_H
 
@@ -26,7 +26,7 @@ typedef struct {
     uint32_t *function[2]; /* [frames.count] */
 } mv_frame_match;
 
-/* O(n log n) in the frames and texts, linear in the stacks. Fails only when memory is out. */
+/* O(n log n) in the frames and texts, linear in the stacks. Fails only when out of memory. */
 mv_code mv_frames_match(mv_arena *arena, const mv_frame_sides *sides, mv_frame_match *out,
                         mv_err *err);
 

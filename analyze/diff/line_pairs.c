@@ -4,7 +4,7 @@
 
 /* Functions with more pairs of lines than this are joined only by the expected shift. */
 #define MOST_CELLS (1u << 18)
-/* So many fit into the arena's small chunks, which a rewind empties. */
+/* This many fit into the arena's small chunks, which a rewind empties. */
 #define FEW_CELLS 4096u
 
 #define NO_JOINT UINT32_MAX
@@ -38,9 +38,8 @@ static int64_t shift_of(const alignment *al, uint32_t i, uint32_t j)
     return (int64_t)((uint64_t)al->b->line[j] - (uint64_t)al->a->line[i]);
 }
 
-/* How unlikely it is that lines i and j follow the joint `last`: 0 when both moved alike; a little
- * when lines between them were added or removed; more when the added and removed lines do not
- * explain the move, or contradict it. */
+/* The penalty for lines i and j after the joint `last`: 0 if both moved alike; small if lines
+ * between them were added or removed; larger if these do not explain the move, or contradict it. */
 static uint32_t jump(const alignment *al, uint32_t last, uint32_t i, uint32_t j)
 {
     uint32_t width = al->b->count + 1;
@@ -66,7 +65,7 @@ static bool is_better(const cell *x, const cell *than)
     return x->jumps < than->jumps;
 }
 
-/* `any`: regardless of what the lines call. */
+/* `any`: regardless of the lines' callees. */
 static void fill_cells(alignment *al, bool any)
 {
     uint32_t width = al->b->count + 1;
@@ -115,7 +114,7 @@ static void join_expected(alignment *al)
     }
 }
 
-/* Joins gaps that have as many lines on both sides. */
+/* Joins gaps with equally many lines on both sides. */
 static void join_gaps(alignment *al)
 {
     uint32_t i = 0, j = 0;
@@ -135,8 +134,7 @@ static void join_gaps(alignment *al)
     }
 }
 
-/* A total order of the sides by their content, so that ties are decided the same way when the sides
- * are swapped. */
+/* A total order of the sides by content, so that ties do not depend on the order of the sides. */
 static bool comes_first(const mv_function_lines *x, const mv_function_lines *y)
 {
     if (x->count != y->count)

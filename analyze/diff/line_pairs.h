@@ -1,4 +1,4 @@
-/* Which lines of a function are the same in two versions of it. Part of mv_frames_match.
+/* The lines that two versions of a function share. Part of mv_frames_match.
  *
  *     before   60 up    62 act           64 down
  *     after    60 up    62 act   63 up   65 down
@@ -6,9 +6,9 @@
  *
  * As many lines as possible are joined in order to lines with the same or similar callees. Among
  * the ways to do so, the one with the fewest jumps is taken: lines that belong together move
- * together, and lines after an added one move down. If there are as many lines on both sides
- * between two joined ones, these are joined in order as well: they were edited. The rest was added
- * or removed. */
+ * together, and lines after an added one move down. If equally many lines are between two joined
+ * ones on both sides, these are joined in order as well: they were edited. The rest was added or
+ * removed. */
 #ifndef MV_LINE_PAIRS_H
 #define MV_LINE_PAIRS_H
 
@@ -21,9 +21,9 @@ typedef struct {
     uint32_t *partner;       /* [count] out: index on the other side, or MV_NO_PARTNER */
 } mv_function_lines;
 
-/* `expected` is the shift of the code before the function, and becomes that of the last joined
- * line. Swapping the sides (and the sign) swaps the answer. The cost is the product of the numbers
- * of lines, or their sum if the product is above 2^18. False when memory is out. */
+/* `expected` is the shift of the code before the function, and becomes the shift of the last joined
+ * line. Swapping the sides (and the sign) swaps the result. The cost is the product of the numbers
+ * of lines, or their sum if the product is above 2^18. False when out of memory. */
 bool mv_lines_pair(mv_arena *scratch, mv_function_lines *before, mv_function_lines *after,
                    int64_t *expected);
 

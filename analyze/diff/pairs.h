@@ -1,6 +1,6 @@
 /* Pairs of rows from two sides, found in rounds, strict ones first. In a round every row has a key,
  * and rows of both sides with equal keys become pairs. A pair stays, so no row is matched twice;
- * later rounds only see the remaining rows.
+ * later rounds use the remaining rows.
  *
  *     before  a b b c        keys of one round
  *     after   a b d d
@@ -24,14 +24,14 @@ typedef struct {
     struct mv_keyed *work[2];
 } mv_pairs;
 
-/* What to do with several rows of one key; they are paired in order. */
+/* The rule for several rows with one key; they are paired in order. */
 typedef enum {
     MV_PAIR_LONE, /* pair only if each side has one */
     MV_PAIR_EVEN, /* pair only if both sides have the same number */
-    MV_PAIR_ANY   /* pair as many as the side with fewer has */
+    MV_PAIR_ANY   /* pair as many as are on the smaller side */
 } mv_pair_rule;
 
-/* False when memory is out. */
+/* False when out of memory. */
 bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t after);
 
 /* One round over the rows without a partner; O(n log n). */

@@ -2,8 +2,8 @@
 
 #include "analyze/diff/pairs.h"
 
-/* The frames that a round compares. The innermost of a group's frames is where the user's and the
- * packages' code ends; the culprit is the innermost frame of the user's own code. */
+/* The frames that a round compares. The innermost of a group's frames is the last one of user or
+ * package code; the culprit is the innermost frame of user code. */
 typedef enum {
     EVERY_LINE,        /* all frames, by line */
     INNERMOST_LINE,    /* the innermost by line, its callers by function */
@@ -16,7 +16,7 @@ typedef struct {
     const mv_trace *trace[2];
     const mv_sites *sites[2];
     const mv_frame_match *frames;
-    mv_frame_kind *most[2];  /* [groups] which frames of a group count */
+    mv_frame_kind *most[2];  /* [groups] the frames of a group that count */
     mv_stack_id *stack[2];   /* [groups] one of the group's stacks */
     mv_pairs groups, single; /* single: sites */
 } stack_matcher;
@@ -79,8 +79,8 @@ static bool walk_is_empty(frame_walk walk)
     return !walk_next(&walk, &frame);
 }
 
-/* Groups as in analyze/code/sites.h: by the user's and packages' frames, else the framework's, else
- * the telling native ones, else all. */
+/* Groups as in analyze/code/sites.h: by user and package frames, else framework frames, else
+ * specific native frames, else all. */
 static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
 {
     const mv_sites *sites = m->sites[s];
@@ -103,7 +103,7 @@ static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
     return true;
 }
 
-/* Stacks without frames only match their own kind: those recorded empty, and those not recorded. */
+/* Stacks without frames only match their own kind: recorded as empty, or not recorded. */
 static uint64_t empty_key(mv_stack_id stack)
 {
     return stack.row == MV_NO_STACK.row ? 1 : 2;
@@ -126,7 +126,7 @@ static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->groups, rule);
 }
 
-/* Native stacks by the frame that names them: the node of a backward pass, the operator. */
+/* Matches native stacks by their label's frame: the node of a backward pass, or the operator. */
 static void group_round_by_label(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)
@@ -176,7 +176,7 @@ static void site_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->single, rule);
 }
 
-/* Matches the sites of a group that are the only remaining ones on both sides. */
+/* Matches the last remaining sites of a group, one on either side. */
 static void match_last_sites(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)

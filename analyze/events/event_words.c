@@ -16,26 +16,26 @@ typedef struct {
     const mv_event_facts *of;
     const mv_events *events;
     mv_event_story *out;
-} telling;
+} event_writer;
 
-static const char *size_of(telling *t, uint64_t bytes)
+static const char *size_of(event_writer *t, uint64_t bytes)
 {
     char text[MV_SIZE_TEXT];
 
     return mv_say(&t->words, "%s", mv_size_text(text, bytes));
 }
 
-static const char *event_of(telling *t, uint32_t event)
+static const char *event_of(event_writer *t, uint32_t event)
 {
     char text[MV_COUNT_TEXT];
 
     return mv_say(&t->words, "event %s", mv_count_text(text, event));
 }
 
-static const char no_events[] = "no events were recorded, so its life is not known";
+static const char no_events[] = "no events were recorded, so its lifetime is unknown";
 
-/* Adds to what comes after the first sentence. */
-static void then(telling *t, const char *text)
+/* Appends to the text after the first sentence. */
+static void then(event_writer *t, const char *text)
 {
     t->out->then = mv_say(&t->words, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
 }
@@ -54,7 +54,7 @@ const char *mv_event_span_text(mv_arena *arena, const mv_events *e, uint32_t fro
                            mv_plural(to - from));
 }
 
-static const char *span_of(telling *t, uint32_t from, uint32_t to)
+static const char *span_of(event_writer *t, uint32_t from, uint32_t to)
 {
     const char *text = mv_event_span_text(t->words.arena, t->events, from, to);
 
@@ -62,8 +62,9 @@ static const char *span_of(telling *t, uint32_t from, uint32_t to)
     return text ? text : "";
 }
 
-/* "train.py:62 forward" between other words; "" when no line is known. */
-static const char *line_of(telling *t, const char *before, mv_stack_id stack, const char *after)
+/* "train.py:62 forward" with words before it; "" if the line is unknown. */
+static const char *line_of(event_writer *t, const char *before, mv_stack_id stack,
+                           const char *after)
 {
     char text[256];
     const char *label = text;
@@ -74,13 +75,13 @@ static const char *line_of(telling *t, const char *before, mv_stack_id stack, co
     return *label == '(' ? "" : mv_say(&t->words, "%s%s%s", before, label, after);
 }
 
-static const char *address_of(telling *t, uint64_t addr)
+static const char *address_of(event_writer *t, uint64_t addr)
 {
     return addr == MV_NO_BYTES ? "" : mv_say(&t->words, " at 0x%llx", (unsigned long long)addr);
 }
 
 /* "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
-static const char *block_of(telling *t, uint32_t alloc)
+static const char *block_of(event_writer *t, uint32_t alloc)
 {
     const mv_alloc_lives *a = &t->of->lives->allocs;
     const char *least = a->inexact[alloc] ? "at least " : "";
@@ -93,7 +94,7 @@ static const char *block_of(telling *t, uint32_t alloc)
                   address_of(t, a->addr[alloc]));
 }
 
-static const char *user_of(telling *t, uint32_t alloc)
+static const char *user_of(event_writer *t, uint32_t alloc)
 {
     const mv_alloc_lives *a = &t->of->lives->allocs;
 
@@ -106,7 +107,7 @@ static const char *user_of(telling *t, uint32_t alloc)
 
 const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc)
 {
-    telling t = {.words.arena = arena, .of = facts, .events = &facts->lives->events};
+    event_writer t = {.words.arena = arena, .of = facts, .events = &facts->lives->events};
     const char *text = user_of(&t, alloc);
 
     return t.words.failed ? NULL : text;
@@ -114,21 +115,22 @@ const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uin
 
 /* ---- allocations -------------------------------------------------------------------------- */
 
-/* A row also ends at an event that is no free: its bytes were used again, so a free was lost. */
-static bool is_free(const telling *t, uint32_t event)
+/* A row also ends when its bytes were used again because a free is missing; that event is not a
+ * free. */
+static bool is_free(const event_writer *t, uint32_t event)
 {
     uint8_t action = t->events->action[event];
 
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Whether it was freed before the first event, and only waited for a stream. */
-static bool was_pending(const telling *t)
+/* Whether it was freed before the first event and only waited for a stream. */
+static bool was_pending(const event_writer *t)
 {
     return t->out->born == MV_BEFORE && mv_alloc_was_pending(t->of->lives, t->out->alloc);
 }
 
-static void set_alloc(telling *t, uint32_t alloc)
+static void set_alloc(event_writer *t, uint32_t alloc)
 {
     const mv_alloc_lives *a = &t->of->lives->allocs;
     const mv_address_users *users = t->of->users;
@@ -139,45 +141,45 @@ static void set_alloc(telling *t, uint32_t alloc)
     t->out->freed = a->freed[alloc];
     t->out->completed = a->completed[alloc];
     if (was_pending(t))
-        t->out->freed = MV_NEVER; /* by no event */
+        t->out->freed = MV_NEVER; /* no event frees it */
     if (users) {
         t->out->previous = users->previous[alloc];
         t->out->next = users->next[alloc];
     }
 }
 
-static void tell_completion(telling *t, uint32_t freed, uint32_t completed)
+static void write_completion(event_writer *t, uint32_t freed, uint32_t completed)
 {
     if (completed == MV_NEVER)
-        then(t, "a stream may use it up to the last event, so it cannot be used again");
+        then(t, "a stream may still use it at the last event, so it cannot be reused");
     else if (completed - freed > 1)
-        then(t, mv_say(&t->words, "its bytes can be used again %s later, after %s",
+        then(t, mv_say(&t->words, "its bytes can be reused %s later, after %s",
                        span_of(t, freed, completed), event_of(t, completed)));
 }
 
-static void tell_next(telling *t)
+static void write_next(event_writer *t)
 {
     if (!t->of->users || t->out->completed == MV_NEVER)
         return;
     if (t->out->next == MV_NO_ROW)
-        then(t, "the address is not used again up to the last event");
+        then(t, "the address is not used again");
     else
         then(t, mv_say(&t->words, "the address is used next by %s", user_of(t, t->out->next)));
 }
 
-static void tell_end(telling *t)
+static void write_end(event_writer *t)
 {
     uint32_t born = t->out->born, freed = t->out->freed;
 
     if (was_pending(t)) {
         then(t, "freed before the first event");
         if (t->out->completed == MV_NEVER)
-            then(t, "a stream may use it up to the last event, so it cannot be used again");
+            then(t, "a stream may still use it at the last event, so it cannot be reused");
         else
-            then(t, mv_say(&t->words, "its bytes can be used again after %s",
+            then(t, mv_say(&t->words, "its bytes can be reused after %s",
                            event_of(t, t->out->completed)));
     } else if (freed == MV_NEVER) {
-        then(t, "not freed up to the last event");
+        then(t, "still allocated at the last event");
     } else if (!is_free(t, freed)) {
         then(t, mv_say(&t->words, "its free is not recorded, but %s uses its bytes",
                        event_of(t, freed)));
@@ -187,35 +189,35 @@ static void tell_end(telling *t)
         else
             then(t, mv_say(&t->words, "freed after %s by %s", span_of(t, born, freed),
                            event_of(t, freed)));
-        tell_completion(t, freed, t->out->completed);
+        write_completion(t, freed, t->out->completed);
     }
-    tell_next(t);
+    write_next(t);
 }
 
-/* A block of a heap without events: all that is known is that it was there. */
-static void tell_block(telling *t, uint32_t alloc)
+/* A block of a heap without events: only its presence is known. */
+static void write_block(event_writer *t, uint32_t alloc)
 {
     t->out->what = mv_say(&t->words, "A block of %s%s", block_of(t, alloc),
                           line_of(t, ", allocated in ", t->of->lives->allocs.stack[alloc], ""));
     then(t, no_events);
 }
 
-static void tell_alloc(telling *t, uint32_t alloc)
+static void write_alloc(event_writer *t, uint32_t alloc)
 {
     set_alloc(t, alloc);
     if (t->events->count == 0) {
-        tell_block(t, alloc);
+        write_block(t, alloc);
         return;
     }
     t->out->what = mv_say(
         &t->words,
         t->out->born == MV_BEFORE ? "Allocated before the first event: %s%s" : "Allocates %s%s",
         block_of(t, alloc), line_of(t, " in ", t->of->lives->allocs.stack[alloc], ""));
-    tell_end(t);
+    write_end(t);
 }
 
-/* The freeing call is known when its stack is not the alloc's: files may repeat that one. */
-static const char *freeing_line(telling *t, uint32_t event)
+/* The freeing call is known if its stack is not the alloc's: files may repeat that stack. */
+static const char *freeing_line(event_writer *t, uint32_t event)
 {
     mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
 
@@ -225,7 +227,7 @@ static const char *freeing_line(telling *t, uint32_t event)
 }
 
 /* ", which event 8,407 (train.py:62 forward) allocated 12 ms before". */
-static const char *origin(telling *t, uint32_t event)
+static const char *origin(event_writer *t, uint32_t event)
 {
     uint32_t born = t->out->born;
 
@@ -235,54 +237,51 @@ static const char *origin(telling *t, uint32_t event)
                   span_of(t, born, event));
 }
 
-static void tell_free(telling *t, uint32_t event)
+static void write_free(event_writer *t, uint32_t event)
 {
     set_alloc(t, t->of->lives->alloc_of[event]);
     t->out->what = mv_say(&t->words, "Frees %s%s%s", block_of(t, t->out->alloc),
                           freeing_line(t, event), origin(t, event));
-    tell_completion(t, event, t->out->completed);
-    tell_next(t);
+    write_completion(t, event, t->out->completed);
+    write_next(t);
 }
 
-static void tell_completed(telling *t, uint32_t event)
+static void write_completed(event_writer *t, uint32_t event)
 {
     uint32_t freed;
 
     set_alloc(t, t->of->lives->alloc_of[event]);
     freed = t->out->freed;
     if (freed == event) { /* the file has no other free of it */
-        tell_free(t, event);
+        write_free(t, event);
         return;
     }
     if (was_pending(t))
         t->out->what =
-            mv_say(&t->words,
-                   "Completes a free that was asked for before the first event: %s can be "
-                   "used again",
+            mv_say(&t->words, "Completes a free requested before the first event: %s can be reused",
                    block_of(t, t->out->alloc));
     else
-        t->out->what =
-            mv_say(&t->words, "Completes the free that %s asked for: %s can be used again",
-                   freed + 1 == event ? "the event before" : event_of(t, freed),
-                   block_of(t, t->out->alloc));
-    tell_next(t);
+        t->out->what = mv_say(&t->words, "Completes the free requested by %s: %s can be reused",
+                              freed + 1 == event ? "the event before" : event_of(t, freed),
+                              block_of(t, t->out->alloc));
+    write_next(t);
 }
 
-static void tell_unknown_free(telling *t, uint32_t event)
+static void write_unknown_free(event_writer *t, uint32_t event)
 {
     t->out->what =
         mv_say(&t->words, "Frees %s%s, where no allocation is recorded",
                size_of(t, t->events->size[event]), address_of(t, t->events->addr[event]));
 }
 
-static void tell_annotation(telling *t, uint32_t event)
+static void write_annotation(event_writer *t, uint32_t event)
 {
     uint32_t alloc = t->of->lives->alloc_of[event];
     mv_string_id text = t->of->trace->tags.user_metadata[t->events->tag[event].row];
 
     if (alloc != MV_NO_ROW)
         set_alloc(t, alloc);
-    t->out->what = mv_say(&t->words, "Says of %s: '%s'",
+    t->out->what = mv_say(&t->words, "Annotates %s: '%s'",
                           alloc != MV_NO_ROW ? block_of(t, alloc)
                                              : mv_say(&t->words, "the bytes%s",
                                                       address_of(t, t->events->addr[event])),
@@ -294,10 +293,10 @@ static void tell_annotation(telling *t, uint32_t event)
 
 /* ---- segments ----------------------------------------------------------------------------- */
 
-enum { MOST_OF_CALL = 4096 }; /* events of a call that are looked at; real calls have a few */
+enum { MOST_OF_CALL = 4096 }; /* events of a call that are searched; real calls have a few */
 
-/* The alloc of the same call, which a segment was made for; MV_NO_ROW: not known. */
-static uint32_t needed_by(const telling *t, uint32_t event)
+/* The alloc of the same call that needed the segment; MV_NO_ROW: unknown. */
+static uint32_t needed_by(const event_writer *t, uint32_t event)
 {
     const mv_events *e = t->events;
     uint32_t left = e->count - event - 1, most = left < MOST_OF_CALL ? left : MOST_OF_CALL;
@@ -310,8 +309,8 @@ static uint32_t needed_by(const telling *t, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* The row of a segment that is as large as the event says; others were cut later. */
-static uint32_t whole_segment(telling *t, uint32_t event)
+/* The row of a segment with the event's size; others were cut later. */
+static uint32_t whole_segment(event_writer *t, uint32_t event)
 {
     const mv_segment_lives *s = &t->of->lives->segments;
     uint32_t row = t->of->lives->alloc_of[event];
@@ -326,12 +325,12 @@ static uint32_t whole_segment(telling *t, uint32_t event)
                : MV_NO_ROW;
 }
 
-static void tell_return(telling *t)
+static void write_return(event_writer *t)
 {
     uint32_t born = t->out->born, freed = t->out->freed;
 
     if (freed == MV_NEVER)
-        then(t, "held up to the last event");
+        then(t, "still held at the last event");
     else if (born == MV_BEFORE)
         then(t, mv_say(&t->words, "given back by %s", event_of(t, freed)));
     else
@@ -339,7 +338,7 @@ static void tell_return(telling *t)
                        event_of(t, freed)));
 }
 
-static void tell_segment_begin(telling *t, uint32_t event)
+static void write_segment_begin(event_writer *t, uint32_t event)
 {
     bool is_map = t->events->action[event] == MV_ACTION_SEGMENT_MAP;
     uint32_t needer = needed_by(t, event), row = whole_segment(t, event);
@@ -354,10 +353,10 @@ static void tell_segment_begin(telling *t, uint32_t event)
         t->out->what = mv_say(&t->words, "%s, for the %s of %s", t->out->what,
                               size_of(t, t->events->size[needer]), event_of(t, needer));
     if (row != MV_NO_ROW)
-        tell_return(t);
+        write_return(t);
 }
 
-static void tell_segment_end(telling *t, uint32_t event)
+static void write_segment_end(event_writer *t, uint32_t event)
 {
     bool is_unmap = t->events->action[event] == MV_ACTION_SEGMENT_UNMAP;
     uint32_t row = whole_segment(t, event);
@@ -369,7 +368,7 @@ static void tell_segment_end(telling *t, uint32_t event)
                           place)
                  : mv_say(&t->words, "Gives a segment of %s%s back to the device", size, place);
     if (t->out->segment == MV_NO_ROW)
-        then(t, "nothing is recorded that made it");
+        then(t, "its creation is not recorded");
     else if (row != MV_NO_ROW && t->out->born == MV_BEFORE)
         then(t, "held since before the first event");
     else if (row != MV_NO_ROW)
@@ -378,7 +377,7 @@ static void tell_segment_end(telling *t, uint32_t event)
 }
 
 /* A row without a segment event of its own. */
-static void tell_segment_row(telling *t, uint32_t row)
+static void write_segment_row(event_writer *t, uint32_t row)
 {
     const mv_segment_lives *s = &t->of->lives->segments;
     const char *size = size_of(t, s->size[row]), *place = address_of(t, s->addr[row]);
@@ -395,71 +394,71 @@ static void tell_segment_row(telling *t, uint32_t row)
         t->out->what =
             mv_say(&t->words, "A segment of %s%s, held since before the first event", size, place);
     else
-        t->out->what = mv_say(&t->words, "%s%s, a part of what %s got from the device", size, place,
-                              event_of(t, t->out->born));
-    tell_return(t);
+        t->out->what = mv_say(&t->words, "%s%s, part of the memory that %s got from the device",
+                              size, place, event_of(t, t->out->born));
+    write_return(t);
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static void tell_oom(telling *t, uint32_t event)
+static void write_oom(event_writer *t, uint32_t event)
 {
     uint64_t free = t->events->addr[event];
 
     t->out->what =
-        mv_say(&t->words, "Asks for %s%s and does not get it", size_of(t, t->events->size[event]),
+        mv_say(&t->words, "Requests %s%s, which fails", size_of(t, t->events->size[event]),
                line_of(t, " in ", t->events->stack[event], ""));
     if (free != MV_NO_BYTES)
         then(t, mv_say(&t->words, "the device has %s free", size_of(t, free)));
 }
 
-static void tell_other(telling *t, uint32_t event)
+static void write_other(event_writer *t, uint32_t event)
 {
     const mv_tags *tags = &t->of->trace->tags;
 
-    t->out->what = mv_say(&t->words, "'%s': memviz does not know what such an event does",
+    t->out->what = mv_say(&t->words, "'%s': an unknown kind of event",
                           mv_string_text(t->of->trace, tags->action[t->events->tag[event].row]));
 }
 
-static void tell(telling *t, uint32_t event)
+static void write_event(event_writer *t, uint32_t event)
 {
     bool has_alloc = t->of->lives->alloc_of[event] != MV_NO_ROW;
 
     switch ((mv_action)t->events->action[event]) {
     case MV_ACTION_ALLOC: /* always has one */
-        tell_alloc(t, t->of->lives->alloc_of[event]);
+        write_alloc(t, t->of->lives->alloc_of[event]);
         break;
     case MV_ACTION_FREE_REQUESTED:
-        (has_alloc ? tell_free : tell_unknown_free)(t, event);
+        (has_alloc ? write_free : write_unknown_free)(t, event);
         break;
     case MV_ACTION_FREE_COMPLETED:
-        (has_alloc ? tell_completed : tell_unknown_free)(t, event);
+        (has_alloc ? write_completed : write_unknown_free)(t, event);
         break;
     case MV_ACTION_SEGMENT_ALLOC:
     case MV_ACTION_SEGMENT_MAP:
-        tell_segment_begin(t, event);
+        write_segment_begin(t, event);
         break;
     case MV_ACTION_SEGMENT_FREE:
     case MV_ACTION_SEGMENT_UNMAP:
-        tell_segment_end(t, event);
+        write_segment_end(t, event);
         break;
     case MV_ACTION_OOM:
-        tell_oom(t, event);
+        write_oom(t, event);
         break;
     case MV_ACTION_SNAPSHOT:
         t->out->what = mv_say(&t->words, "A snapshot is taken: %s are active",
                               size_of(t, t->events->size[event]));
         break;
     case MV_ACTION_ANNOTATE:
-        tell_annotation(t, event);
+        write_annotation(t, event);
         break;
     default:
-        tell_other(t, event);
+        write_other(t, event);
     }
 }
 
-static telling begin(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
-                     mv_event_story *out)
+static event_writer begin(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
+                          mv_event_story *out)
 {
     *out = (mv_event_story){.event = event,
                             .alloc = MV_NO_ROW,
@@ -471,11 +470,11 @@ static telling begin(mv_arena *arena, const mv_event_facts *facts, uint32_t even
                             .next = MV_NO_ROW,
                             .what = "",
                             .then = ""};
-    return (telling){
+    return (event_writer){
         .words.arena = arena, .of = facts, .events = &facts->lives->events, .out = out};
 }
 
-static bool end(telling *t)
+static bool end(event_writer *t)
 {
     t->out->text =
         mv_say(&t->words, "%s%s%s", t->out->what, *t->out->then ? "; " : "", t->out->then);
@@ -485,18 +484,18 @@ static bool end(telling *t)
 bool mv_event_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
                          mv_event_story *out)
 {
-    telling t = begin(arena, facts, event, out);
+    event_writer t = begin(arena, facts, event, out);
 
-    tell(&t, event);
+    write_event(&t, event);
     return end(&t);
 }
 
 bool mv_alloc_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
                          mv_event_story *out)
 {
-    telling t = begin(arena, facts, facts->lives->allocs.birth[alloc], out);
+    event_writer t = begin(arena, facts, facts->lives->allocs.birth[alloc], out);
 
-    tell_alloc(&t, alloc);
+    write_alloc(&t, alloc);
     return end(&t);
 }
 
@@ -505,12 +504,12 @@ bool mv_segment_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_
 {
     const mv_segment_lives *s = &facts->lives->segments;
     uint32_t event = s->birth[segment];
-    telling t = begin(arena, facts, event, out);
+    event_writer t = begin(arena, facts, event, out);
 
     if (event != MV_BEFORE && facts->lives->alloc_of[event] == segment &&
         whole_segment(&t, event) == segment)
-        tell_segment_begin(&t, event);
+        write_segment_begin(&t, event);
     else
-        tell_segment_row(&t, segment);
+        write_segment_row(&t, segment);
     return end(&t);
 }

@@ -19,13 +19,13 @@
     .allocator = "PyTorch's allocator", .call = RECORD, .nothing = NOTHING_OF_PYTORCH,           \
     EVENTS("call " RECORD " before the work, then "                                              \
            "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")"),                             \
-    .begin = "to see who holds what was there before, call " RECORD " before the first "         \
+    .begin = "to see who holds earlier memory, call " RECORD " before the first "                \
              "allocation",                                                                       \
     .more = "to keep all events, call " RECORD " once, with a larger max_entries or without it", \
     STACKS("call " RECORD " with context='all' and stacks='all', which are its defaults"),       \
     .drop = DROP_TENSORS
 
-/* Events were recorded, but lost in damaged parts of the file. */
+/* For events that were recorded, but lost in damaged parts of the file. */
 #define AGAIN "read an undamaged copy of the file, or record again"
 #define DAMAGED                                                                          \
     .allocator = "PyTorch's allocator", .call = RECORD, .events = AGAIN,                 \
@@ -33,7 +33,7 @@
     .no_events = "events are lost in damaged parts of the file: " AGAIN, .begin = AGAIN, \
     .more = AGAIN, STACKS(AGAIN), .drop = DROP_TENSORS
 
-/* A capture sees NVTX and memviz.h; PyTorch's recorder sees its own ranges. */
+/* Captures record NVTX and memviz.h; PyTorch's recorder records its own ranges. */
 #define STEPS_OF_PYTORCH .steps = "mark the steps with torch.profiler.record_function(f'step {i}')"
 #define STEPS_OF_CAPTURE \
     .steps = "mark the steps with torch.cuda.nvtx.mark(f'step {i}') or memviz_mark()"
@@ -46,30 +46,30 @@ static const mv_recorder rmm = {
     .allocator = "RMM",
     .about = "blocks of RMM",
     .writer = "RMM's log of allocations",
-    .nothing = "RMM writes a line for each request of more than 0 bytes while "
-               "rmm.enable_logging() is in force.",
+    .nothing =
+        "RMM writes a line for each request of more than 0 bytes while rmm.enable_logging() is on.",
     .call = "rmm.enable_logging()",
     EVENTS("RMM writes events when its log is flushed, or the program ends"),
-    .begin = "to see who holds what was there before, start RMM's log before the first allocation",
+    .begin = "to see who holds earlier memory, start RMM's log before the first allocation",
     .more = "to keep all events, flush RMM's log before the program ends, and let no other logger "
             "write to its file",
-    STACKS("RMM's log has none: memviz run records the calls below RMM with theirs"),
-    .steps = "RMM's log has no marks: memviz run records those of NVTX and memviz_mark()",
+    STACKS("RMM's log contains no stacks: memviz run records the calls below RMM with stacks"),
+    .steps = "RMM's log contains no marks: memviz run records marks of NVTX and memviz_mark()",
     .drop = "find what still holds the buffers of %s after the step, and drop it; memviz run "
-            "records the stacks, which RMM's log does not have",
+            "records stacks, which are missing from RMM's log",
 };
 
 static const mv_recorder xla = {
     .allocator = "XLA's allocator",
     .about = "blocks of XLA's allocator",
     .writer = "XLA's profiler",
-    .nothing = "XLA's profiler writes some when memory of a GPU is got or given back within "
+    .nothing = "XLA's profiler writes some when GPU memory is allocated or freed within "
                "jax.profiler.trace().",
     .lacks_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("use jax.profiler.trace() on a GPU, with host_tracer_level=2 or more"),
-    .begin = "to see who holds what was there before, start jax.profiler.trace() before the first "
-             "allocation",
+    .begin =
+        "to see who holds earlier memory, start jax.profiler.trace() before the first allocation",
     .more = "to keep all events, profile for a shorter time",
     STACKS("use jax.profiler.trace() with python_tracer_level=1, which is its default"),
     .steps = "mark the steps with jax.profiler.StepTraceAnnotation('train', step_num=i)",
@@ -80,8 +80,8 @@ static const mv_recorder jax = {
     .allocator = "JAX's buffers",
     .about = "buffers of JAX",
     .writer = "JAX's device memory profile",
-    .nothing = "JAX's device memory profile has what is alive at its moment: save it while there "
-               "are arrays on a device.",
+    .nothing = "JAX's device memory profile contains the buffers alive at one moment: save it "
+               "while there are arrays on a device.",
     .lacks_failures = true,
     .call = "jax.profiler.trace()",
     EVENTS("jax.profiler.trace() records events, and memviz diff compares two profiles"),
@@ -99,8 +99,8 @@ static const mv_recorder profiler = {
     .nothing = "torch.profiler writes some with profile_memory=True.",
     .call = "torch.profiler.profile()",
     EVENTS("use torch.profiler.profile(profile_memory=True)"),
-    .begin = "to see who holds what was there before, start torch.profiler.profile() before the "
-             "first allocation",
+    .begin = "to see who holds earlier memory, start torch.profiler.profile() before the first "
+             "allocation",
     .more =
         "to keep all events, profile the threads that allocate: torch.profiler.profile() before "
         "they start",

@@ -1,5 +1,5 @@
-/* Who recorded a trace, in words: what its allocator is called, and what to do to record more. All
- * sentences that name the allocator or its recorder have the name from here. */
+/* The tool that recorded a trace, in words: the name of its allocator, and how to record more. All
+ * sentences take the names of allocators and recorders from here. */
 #ifndef MV_RECORDER_H
 #define MV_RECORDER_H
 
@@ -7,14 +7,14 @@
 
 typedef struct {
     const char *allocator; /* "PyTorch's allocator", "XLA's allocator" */
-    const char *about;     /* what its level is, in a few words; of other tools alone */
-    const char *writer;    /* "XLA's profiler"; NULL: the keys tell (analyze/replay/release.h) */
-    const char *nothing;   /* a sentence on what has to happen for a file to have memory */
-    bool lacks_failures;   /* requests that failed are not recorded */
-    const char *call;      /* what records events */
+    const char *about;     /* its level, in a few words; for other tools alone */
+    const char *writer;    /* "XLA's profiler"; NULL: from the keys (analyze/replay/release.h) */
+    const char *nothing;   /* a sentence on how memory gets into a file */
+    bool lacks_failures;   /* failed requests are not recorded */
+    const char *call;      /* the call that records events */
     /* Advice, without a full stop. */
-    const char *events, *no_events; /* how to record some; the same after what is wrong */
-    const char *stacks, *no_stacks; /* likewise */
+    const char *events, *no_events; /* how to record some; the same as the rest of a sentence */
+    const char *stacks, *no_stacks; /* for stacks */
     const char *begin;              /* the events begin in a heap in use */
     const char *more;               /* some were dropped */
     const char *steps;              /* how to mark them */
@@ -24,7 +24,8 @@ typedef struct {
 /* Never NULL; static. */
 const mv_recorder *mv_recorder_of(const mv_trace *trace);
 
-/* That of files of another tool, by the name of their level ("xla"). NULL for other names. */
+/* The recorder of another tool's files, by the name of their level ("xla"). NULL for other
+ * names. */
 const mv_recorder *mv_recorder_named(const char *name);
 
 #endif

@@ -1,17 +1,17 @@
-/* Which events are of one call of the allocator: a request that gives memory back, takes a segment
- * and allocates. A pickle tells by the identity of the stack, which the rows of a call share; files
- * in which each row has a stack of its own (plain .msgpack) do not. There events of equal stacks
- * count as one call: neighbours of one kind of work, such as releases before a segment, have the
- * stack of the request that caused them. Events without a stack are then of no known call. */
+/* Whether events belong to one call of the allocator: a request that gives memory back, takes a
+ * segment and allocates. In a pickle the rows of a call share one stack object; in files with a
+ * stack for each row (plain .msgpack) they do not. There, neighbouring events with equal stacks
+ * count as one call: events of one kind of work, such as releases before a segment, have the stack
+ * of their request. Events without a stack then belong to no known call. */
 #ifndef MV_SAME_CALL_H
 #define MV_SAME_CALL_H
 
 #include "parse/model/trace.h"
 
-/* Whether a segment and the alloc that needed it ever share a call: mv_events.call tells. O(n). */
+/* Whether a segment and the alloc that needed it ever share a value of mv_events.call. O(n). */
 bool mv_calls_tell(const mv_events *events);
 
-/* Whether two neighbours are of one call. `tells` is mv_calls_tell. */
+/* Whether two neighbouring events belong to one call. `tells` is mv_calls_tell. */
 bool mv_is_same_call(const mv_events *events, bool tells, uint32_t a, uint32_t b);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reading a filter: from words to terms. */
+/* Reads a filter: from words to terms. */
 #include "analyze/filter/filter.h"
 
 #include <ctype.h>
@@ -67,7 +67,7 @@ static bool take_word(filter_reader *r, mv_span *word)
     return true;
 }
 
-/* A word; but for the term site:, in lower case, for comparisons without case. */
+/* A word; in lower case for comparisons without case, except for the term site:. */
 static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
@@ -88,7 +88,7 @@ static bool take_text(filter_reader *r, mv_filter_term *term)
     return true;
 }
 
-/* "3", "0x7f12": all of the text up to `end`, which may be NULL. */
+/* "3", "0x7f12": the whole text up to `end`, which may be NULL. */
 static bool read_number(const char *text, uint64_t *out, const char **end)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');

@@ -1,27 +1,27 @@
-/* Which allocations match a search: the terms of --filter and of the viewer's search field.
+/* The terms of --filter and of the viewer's search field, and the allocations that match them.
  *
  *     forward              text: a frame of the stack contains it, ignoring case
- *     "a b"                text with blanks, or that would be another term without the quotes
+ *     "a b"                text with blanks, or text that would be another term without quotes
  *     /conv[0-9]+\.py/     a frame matches the POSIX extended regular expression, with case
  *     size>64M             bytes of the block; < <= > >= =
  *     life<10  life:never  events from birth to free; unlimited if it is never freed
  *     stream:3  stream:0x7f12   the raw number of the stream
  *     pool:1,0             the pool's id; (0, 0) is the default pool
- *     stream:unknown  pool:unknown   what the file does not tell
+ *     stream:unknown  pool:unknown   missing from the file
  *     addr:0x7f1234        the block covers that byte, at any time
  *     leak                 part of a leak of the leak report
- *     cat:optimizer        a category whose name begins so (analyze/peak/category.h)
- *     site:train.py:62     the line that the stack is charged to (analyze/filter/site_words.h)
+ *     cat:optimizer        a category with a name that begins like this (analyze/peak/category.h)
+ *     site:train.py:62     the line charged for the stack (analyze/filter/site_words.h)
  *     stack:17             the stack in this row of the trace's table of stacks
  *     nostack              no stack was recorded
  *     nopython             a stack was recorded, and it is empty: a thread without Python
  *
- *     forward size>1M -/dropout/       all terms must match, but those after a '-' must not
+ *     forward size>1M -/dropout/       all terms must match; terms after a '-' must not
  *
  * Text and regular expressions are matched against each frame as "file:line:function" (only the
- * function for a frame without a file; a NUL becomes a blank), including native frames and those of
- * the interpreter. An allocation without a stack has no frame that could match. The life of a
- * preexisting allocation begins with the first event. The empty filter matches everything. */
+ * function for a frame without a file; a NUL becomes a blank), including native and interpreter
+ * frames. An allocation without a stack matches no frame. The life of a preexisting allocation
+ * begins with the first event. The empty filter matches everything. */
 #ifndef MV_FILTER_H
 #define MV_FILTER_H
 
@@ -54,15 +54,15 @@ typedef enum {
 typedef struct {
     uint8_t kind; /* mv_filter_kind */
     bool is_negated;
-    bool is_unknown;  /* STREAM, POOL: what the file does not tell */
-    const char *text; /* TEXT, CATEGORY, SITE: without quotes; but for SITE, A to Z as a to z */
+    bool is_unknown;  /* STREAM, POOL: missing from the file */
+    const char *text; /* TEXT, CATEGORY, SITE: without quotes; A to Z as a to z, except for SITE */
     uint32_t length;  /* of `text` */
     const mv_pattern *regex;
     uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK: least <= value <= most */
     uint64_t pool[2];
 } mv_filter_term;
 
-/* Whether a term is about the stack alone. */
+/* Whether a term only depends on the stack. */
 static inline bool mv_filter_is_on_stacks(const mv_filter_term *term)
 {
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX ||
@@ -72,7 +72,7 @@ static inline bool mv_filter_is_on_stacks(const mv_filter_term *term)
 typedef struct {
     uint32_t count;
     mv_filter_term *terms; /* [count] */
-    uint32_t bad_at;       /* byte of the text at which an invalid filter is wrong, from 0 */
+    uint32_t bad_at;       /* byte of the text at which an invalid filter goes wrong, from 0 */
     bool has_stacks;       /* a term is about stacks */
     bool has_leaks;
     bool has_categories;
@@ -85,7 +85,7 @@ typedef struct {
     uint64_t *words;  /* [rows / 64 + 1] */
 } mv_filter_bits;
 
-/* No row of a table of `rows` is set. False when memory is out. */
+/* A set of `rows` bits, all clear. False when out of memory. */
 static inline bool mv_filter_bits_init(mv_arena *arena, uint32_t rows, mv_filter_bits *out)
 {
     *out = (mv_filter_bits){.rows = rows,
@@ -105,24 +105,24 @@ static inline bool mv_filter_has(const mv_filter_bits *bits, uint32_t row)
     return bits->words[row >> 6] >> (row & 63) & 1;
 }
 
-/* Reads the terms of a filter. False when it is invalid, with one sentence that names the position
- * in `why`, and `bad_at` set. */
+/* Reads the terms of a filter. False if it is invalid: `why` has one sentence with the position,
+ * and `bad_at` is set. */
 bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[MV_FILTER_WHY]);
 
 /* The stacks that match all terms about stacks; row stacks.count is for MV_NO_STACK. Each term is
- * matched once against each frame, not once for each stack. Fails only when memory is out. */
+ * matched once against each frame, not once for each stack. Fails only when out of memory. */
 mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter *filter,
                          mv_filter_bits *out, mv_err *err);
 
-/* The allocations that match, by row of lives->allocs. `leaks` of these lives; with NULL they are
- * found if a term needs them. O(n), and the cost of leaks and categories if a term needs these.
- * Fails only when memory is out. */
+/* The matching allocations, by row of lives->allocs. `leaks` are of these lives; NULL: they are
+ * found if a term needs them. O(n), plus leaks and categories if a term needs them. Fails only when
+ * out of memory. */
 mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_leaks *leaks, const mv_filter *filter, mv_filter_bits *out,
                          mv_err *err);
 
-/* The segments that match, by row of lives->segments: size, life, stream, pool, address and stack
- * are the segment's own. `leak` and `cat:` are about allocations: a filter with such a term
+/* The matching segments, by row of lives->segments: size, life, stream, pool, address and stack are
+ * the segment's own. `leak` and `cat:` apply to allocations only: a filter with such a term
  * (has_leaks, has_categories) matches no segment. */
 mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_filter *filter, mv_filter_bits *out, mv_err *err);

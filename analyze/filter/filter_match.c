@@ -17,7 +17,7 @@ static mv_code no_memory(mv_err *err)
 /* A frame as text, and the same in lower case. */
 typedef struct {
     char *text;  /* [MV_FILTER_MOST_FRAME + 1] */
-    char *lower; /* likewise */
+    char *lower; /* the same size */
     size_t length;
 } frame_text;
 
@@ -70,7 +70,7 @@ static bool is_on_frames(const mv_filter_term *term)
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
 }
 
-/* One bit for each term that the frame matches; NULL when memory is out. */
+/* One bit for each term that the frame matches; NULL when out of memory. */
 static uint64_t *match_frames(mv_arena *arena, const mv_trace *trace, const mv_filter *filter)
 {
     uint64_t *found = mv_push_array(arena, uint64_t, trace->frames.count);
@@ -99,7 +99,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_filter *filter;
     const uint8_t *kinds;     /* of frames; NULL: no term needs them */
-    const uint64_t *of_frame; /* NULL: likewise */
+    const uint64_t *of_frame; /* the same */
 } stack_matcher;
 
 static bool is_site(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
@@ -145,7 +145,7 @@ static uint64_t terms_of_stack(const stack_matcher *m, uint32_t stack)
     return found;
 }
 
-/* What the terms need. False when memory is out. */
+/* Finds the tables that the terms need. False when out of memory. */
 static bool open_stacks(mv_arena *scratch, stack_matcher *m)
 {
     bool has_frames = false, has_sites = false;

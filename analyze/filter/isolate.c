@@ -65,7 +65,7 @@ static bool is_in_window(const mv_alloc_lives *a, uint32_t row, uint32_t from, u
 }
 
 /* The size of the smallest of the `top` largest rows, found byte by byte from the highest; *larger
- * is the number of larger rows. 0 when there are not so many rows. */
+ * is the number of larger rows. 0 if there are fewer rows. */
 static uint64_t least_of_top(const mv_alloc_lives *a, uint32_t from, uint32_t to, uint32_t top,
                              uint32_t *larger)
 {

@@ -1,13 +1,13 @@
-/* The term site: of a filter: the line of code that a stack is charged to (its culprit,
- * analyze/code/culprit.h), and no other frame of it.
+/* The term site: of a filter: the line of code charged for a stack (its culprit,
+ * analyze/code/culprit.h), not its other frames.
  *
  *     site:train.py:62            that line of every file of this name
- *     site:lib/train.py:62        of those in a folder of this name
- *     site:train.py:62:forward    of those with this function
+ *     site:lib/train.py:62        only of files in a folder of this name
+ *     site:train.py:62:forward    only with this function
  *     site:train.py               every line of it
  *     site:at::empty              a frame without a file, by its function
  *
- * Letters count: Train.py is another file. */
+ * Case matters: Train.py is another file. */
 #ifndef MV_SITE_WORDS_H
 #define MV_SITE_WORDS_H
 

@@ -13,7 +13,7 @@ typedef enum {
     MV_FLAME_ALLOCATED, /* blocks */
     MV_FLAME_PENDING,   /* freed, but waiting for a stream */
     MV_FLAME_FREE,
-    MV_FLAME_OTHER /* allocated as well: all blocks that a filter or a limit leaves out */
+    MV_FLAME_OTHER /* also allocated: all blocks excluded by a filter or a limit */
 } mv_flame_part;
 
 typedef struct {
@@ -21,8 +21,8 @@ typedef struct {
     mv_stack_id stack; /* MV_NO_STACK: not recorded, free, or other */
     uint32_t blocks;   /* number of pieces in this row */
     uint8_t part;      /* mv_flame_part */
-    uint8_t side;      /* of a change: whose stack it is, 0 before, 1 after; else 0 */
-    bool is_less;      /* of a change: there are so many bytes less; else false */
+    uint8_t side;      /* of a change: side of the stack, 0 before, 1 after; else 0 */
+    bool is_less;      /* of a change: bytes that are gone; else false */
     uint64_t bytes;
 } mv_flame_row;
 

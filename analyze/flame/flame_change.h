@@ -4,8 +4,8 @@
  *     ├ forward      +50.0 MiB       node.bytes 50, less  0
  *     └ loss          -8.0 MiB       node.bytes  8, less  8
  *
- * Of each node, bytes - 2 * less is what changed; of the root it is mv_diff.delta. A site that
- * holds bytes afterwards has its stack of then; one that is gone has the one of before. */
+ * The change of a node is bytes - 2 * less; of the root it is mv_diff.delta. A site that holds
+ * bytes afterwards has its later stack; a site that is gone has its earlier one. */
 #ifndef MV_FLAME_CHANGE_H
 #define MV_FLAME_CHANGE_H
 
@@ -18,7 +18,7 @@ mv_code mv_flame_change_find(mv_arena *arena, const mv_diff_code *code, const mv
                              bool has_all_frames, mv_flame_tree_opts opts, mv_flame_tree *out,
                              mv_err *err);
 
-/* What changed below a node. */
+/* The change below a node. */
 static inline int64_t mv_flame_change(const mv_flame_node *node)
 {
     return (int64_t)(node->bytes - 2 * node->less);

@@ -13,7 +13,7 @@ enum {
     LABEL_SIZE = 512,
     MOST_SIDES = 2,
     MANY_NODES = 1 << 20, /* in `segments` each segment has all frames of its blocks' stacks: */
-    FEW_FRAMES = 16       /* from so many nodes on, no more than these of a stack */
+    FEW_FRAMES = 16       /* above this many nodes, at most this many frames of a stack */
 };
 
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
     uint32_t *label_of_node;              /* [tree->count] */
 } tree_builder;
 
-/* The number of a text, from 1; 0 when memory is out. */
+/* The number of a text, from 1; 0 when out of memory. */
 static uint32_t label_number(tree_builder *p, const char *text)
 {
     size_t length = strlen(text);
@@ -152,7 +152,7 @@ static bool add_row(tree_builder *p, const mv_lives *lives, const mv_flame *flam
     return add_stack(p, &at, row);
 }
 
-/* Fewest bytes first: each is then linked before those already there, so most bytes come first. */
+/* Fewest bytes first: each is linked before the existing ones, so most bytes come first. */
 static int least_first(const void *left, const void *right, const void *nodes)
 {
     const mv_flame_node *a = (const mv_flame_node *)nodes + *(const uint32_t *)left;

@@ -26,12 +26,12 @@ typedef struct {
     uint32_t depth;    /* 0: the root */
     uint8_t kind;      /* mv_flame_node_kind */
     uint8_t part;      /* mv_flame_part of MV_FLAME_STATE */
-    uint8_t side;      /* of a change: whose frame it is (flame_change.h); else 0 */
+    uint8_t side;      /* of a change: side of the frame (flame_change.h); else 0 */
     mv_frame_id frame; /* of MV_FLAME_FRAME: the first with this label */
     const char *label;
     uint64_t bytes;  /* of all rows through this node */
-    uint64_t less;   /* those of them that are less than before (flame_change.h); else 0 */
-    uint64_t blocks; /* likewise */
+    uint64_t less;   /* of these, bytes gone since before (flame_change.h); else 0 */
+    uint64_t blocks; /* of all rows through this node */
 } mv_flame_node;
 
 typedef struct {
@@ -41,9 +41,9 @@ typedef struct {
     uint64_t unrecorded; /* bytes in use whose stack was not recorded */
 } mv_flame_tree;
 
-/* `sites` as the flame was found: NULL shows all frames. `kinds` from mv_frame_kinds. Rows without
- * bytes leave no node. O(frames of the rows, sorted). Fails only when memory or row numbers run
- * out. */
+/* `sites` that the flame was made with: NULL shows all frames. `kinds` from mv_frame_kinds. Rows
+ * without bytes get no node. O(frames of the rows, sorted). Fails only when memory or row numbers
+ * run out. */
 mv_code mv_flame_tree_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
                            mv_flame_tree *out, mv_err *err);
@@ -65,8 +65,8 @@ typedef struct {
     bool has_all_frames;
 } mv_flame_code;
 
-/* The same for rows whose stacks are of `sides` traces: code[row.side]. `lives` is only needed for
- * rows of segments. */
+/* The same for rows with stacks of `sides` traces: code[row.side]. `lives` is only needed for rows
+ * of segments. */
 mv_code mv_flame_tree_of(mv_arena *arena, const mv_flame_code *code, uint32_t sides,
                          const mv_lives *lives, const mv_flame *flame, mv_flame_tree_opts opts,
                          mv_flame_tree *out, mv_err *err);

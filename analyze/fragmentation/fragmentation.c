@@ -12,10 +12,10 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* How much the allocator may take beyond the need before it is called fragmented: a few large
- * segments, partly filled, that requests below 10 MiB share (docs/fragmentation.md). */
+/* The memory that the allocator may take beyond the need without being called fragmented: a few
+ * large segments, partly filled, shared by requests below 10 MiB (docs/fragmentation.md). */
 #define SLACK       (80 * MIB)
-#define SLACK_SHARE 20 /* plus one part in this many of what was needed */
+#define SLACK_SHARE 20 /* plus one part in this many of the need */
 #define LEAST_WASTE (32 * MIB)
 
 typedef struct {
@@ -31,8 +31,8 @@ typedef struct {
 /* ---- the moment -------------------------------------------------------------------------- */
 
 /* The moment when the most was taken. If all of that was taken before the first event, the trace
- * does not show why; then the moment when the most was in use, since holes that are left then are
- * always left. */
+ * does not show why: then the moment when the most was in use, since holes at that moment are never
+ * filled. */
 static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
@@ -79,7 +79,7 @@ static bool list_domains(fragmentation_state *q)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* A heap from before the first event has a past that the trace does not show: what it held may have
+/* The past of a heap from before the first event is not in the trace: all of its memory may have
  * been needed then. */
 static uint64_t needed_by(const fragmentation_state *q)
 {
@@ -99,7 +99,7 @@ static uint64_t allowance(uint64_t needed)
     return small < usual ? small : usual;
 }
 
-/* The rule that gave it. */
+/* The rule for the allowance. */
 static const char *allowance_text(uint64_t needed)
 {
     if (allowance(needed) == SLACK + needed / SLACK_SHARE)
@@ -112,8 +112,8 @@ static bool is_far_beyond(uint64_t beyond, uint64_t needed)
     return beyond > allowance(needed);
 }
 
-/* Whether segments in use are mostly holes. In a healthy run they may be so between steps, because
- * the next step fills them. So this only counts when the trace does not show what was needed. */
+/* Whether segments in use are mostly holes. This is normal between steps of a healthy run, because
+ * the next step fills them, so it only counts when the trace does not show the need. */
 static bool is_hollow(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -140,42 +140,40 @@ static const char *proportion(char text[32], uint64_t more, uint64_t base)
 
 #define BASE_TEXT 96
 
-/* What the allocator holds more than. */
+/* The need that the allocator's memory is compared with. */
 static const char *base_text(char text[BASE_TEXT], const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
     char size[MV_SIZE_TEXT];
 
     if (f->base != f->demand.needed)
-        snprintf(text, BASE_TEXT, "the %s that were reserved before the trace begins",
-                 mv_size_text(size, f->base));
+        snprintf(text, BASE_TEXT, "the %s reserved before the trace", mv_size_text(size, f->base));
     else if (q->lives->history != MV_HISTORY_COMPLETE)
-        snprintf(text, BASE_TEXT, "what the trace shows to have been used at once");
+        snprintf(text, BASE_TEXT, "the most in use at once in the trace");
     else
-        snprintf(text, BASE_TEXT, "what the run ever used at once");
+        snprintf(text, BASE_TEXT, "the most in use at once in the run");
     return text;
 }
 
 /* On a level of calls, and in another tool's file, each block is a segment of its own. */
-#define WHY_UNSEEN                                                                          \
-    "on this level each block is a segment of its own, so nothing that is reserved can be " \
-    "free: what a pool holds beyond what it gave out is not seen"
+#define WHY_UNSEEN                                                                                 \
+    "on this level each block is a segment of its own, so no reserved memory can be free: unused " \
+    "memory inside a pool is not visible"
 
-/* Whether what was reserved at the moments of the trace is not known. */
-static bool lacks_segments(const mv_lives *lives)
+/* Whether the reserved memory at moments of the trace is unknown. */
+static bool is_reserved_unknown(const mv_lives *lives)
 {
     return lives->lacks_segment_events ||
            (lives->has_no_heap && lives->history != MV_HISTORY_COMPLETE);
 }
 
-/* Whether what was taken is not certain: segments that were held one after the other would look the
- * same. */
+/* Whether the taken memory is uncertain: segments held one after the other would look the same. */
 static bool is_too_high(const fragmentation_state *q)
 {
     return q->lives->doubts.unproven_segments > 0 && q->out->at.event + 1 != q->lives->events.count;
 }
 
-/* Why there is no certain verdict. NULL when memory is out. */
+/* Why there is no certain verdict. NULL when out of memory. */
 static const char *why_unknown(const fragmentation_state *q)
 {
     const mv_lives *lives = q->lives;
@@ -183,29 +181,28 @@ static const char *why_unknown(const fragmentation_state *q)
 
     if (lives->events.count == 0)
         return mv_arena_printf(q->arena,
-                               "whether what is free was needed at another moment is unknown: the "
-                               "file has no history (%s)",
+                               "whether the free memory was needed at another moment is unknown: "
+                               "the file has no history (%s)",
                                mv_recorder_of(q->trace)->events);
     if (lives->lacks_allocs)
-        return "what was in use is unknown: allocations were not recorded";
+        return "memory in use is unknown: allocations were not recorded";
     if (lives->lacks_segment_events)
-        return "what was reserved at other moments is not certain: no segment event is in the file";
-    if (lacks_segments(lives))
-        return "what was reserved before the trace begins is unknown: the file has no final heap";
+        return "reserved memory at other moments is uncertain: the file contains no segment events";
+    if (is_reserved_unknown(lives))
+        return "memory reserved before the trace is unknown: the file has no final heap";
     if (is_too_high(q))
-        return "what was reserved at once is not certain: the file has the ends of segments, but "
-               "no "
-               "beginning";
+        return "memory reserved at once is uncertain: the file has ends of segments, but no "
+               "beginnings";
     if (lives->history != MV_HISTORY_COMPLETE)
-        return "whether what is free was needed before the trace begins is unknown: record from "
-               "the start, with max_entries large enough";
+        return "whether the free memory was needed before the trace is unknown: record from the "
+               "start, with a large enough max_entries";
     residual = mv_residual_text(q->arena, lives);
     return residual ? mv_arena_printf(q->arena, "how much was needed at once is unknown: %s",
-                                      *residual ? residual : "sizes of blocks are not certain")
+                                      *residual ? residual : "block sizes are uncertain")
                     : NULL;
 }
 
-/* What waits; and at the moment that was not asked for, what the run would have needed without. */
+/* The waiting memory; and, at the default moment, the run's need without the wait. */
 static const char *why_waiting(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -221,8 +218,8 @@ static const char *why_waiting(const fragmentation_state *q)
         f->waiting.blocks == 1 ? "was" : "were", f->waiting.blocks == 1 ? "it" : "them", without);
 }
 
-/* By the same measure as for the other verdict: bytes beyond the need, and how many are usual. What
- * was reserved before the trace counts as beyond it here: the answer is known without. */
+/* The same measure as for the other verdict: bytes beyond the need, and the usual amount. Memory
+ * reserved before the trace counts as beyond the need here: the result does not depend on it. */
 static const char *why_ok(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
@@ -230,7 +227,7 @@ static const char *why_ok(const fragmentation_state *q)
     char beyond[MV_SIZE_TEXT], allowed[MV_SIZE_TEXT];
 
     if (taken <= need)
-        return f->over_plain ? "what is free now was needed at another moment of the run"
+        return f->over_plain ? "the free memory was needed at another moment of the run"
                              : "all of it was needed at once";
     return mv_arena_printf(q->arena, "%s%s beyond the need; up to %s (%s) are usual",
                            q->lives->history == MV_HISTORY_COMPLETE ? "" : "at most ",
@@ -238,7 +235,7 @@ static const char *why_ok(const fragmentation_state *q)
                            mv_size_text(allowed, allowance(need)), allowance_text(need));
 }
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 static const char *why(const fragmentation_state *q, bool is_far)
 {
     const mv_fragmentation *f = q->out;
@@ -252,7 +249,7 @@ static const char *why(const fragmentation_state *q, bool is_far)
         return why_unknown(q);
     if (f->fragmented)
         return is_far ? mv_arena_printf(q->arena, "%s %s %s",
-                                        f->failed ? "what is reserved and the refused segment are"
+                                        f->failed ? "reserved memory and the refused segment are"
                                                   : "the allocator holds",
                                         proportion(more, f->beyond, f->base), base_text(base, q))
                       : "segments in use are mostly holes";
@@ -267,9 +264,9 @@ static bool find_words(fragmentation_state *q, bool is_far)
 
     f->answer = f->fragmented  ? "fragmented"
                 : f->waits     ? "waiting"
-                : f->is_unseen ? "not known on this level"
+                : f->is_unseen ? "unknown on this level"
                 : f->is_known  ? "ok"
-                               : "ok as far as is known";
+                               : "ok (history incomplete)";
     f->why = why(q, is_far);
     f->trials_note = f->trust_note = "";
     mv_size_text(failed, f->failed);
@@ -287,8 +284,8 @@ static bool find_words(fragmentation_state *q, bool is_far)
     return f->why && f->figures;
 }
 
-/* Whether most of what is not allocated waits for a stream, and far more than a heap has beyond its
- * need. At the moment that was not asked for, the need must have been far higher for it, too. */
+/* Whether most of the memory that is not allocated waits for a stream, far more than a heap usually
+ * has beyond its need. At the default moment, the wait must also have raised the need that far. */
 static bool is_waiting(const mv_fragmentation *f)
 {
     const mv_demand *d = &f->demand;
@@ -298,8 +295,8 @@ static bool is_waiting(const mv_fragmentation *f)
     return !f->chosen || is_far_beyond(d->needed - d->allocated, d->allocated);
 }
 
-/* Whether what was taken is near to what was in use at once for certain. Where frees alone show
- * blocks, that are those of the final heap. */
+/* Whether the taken memory is close to the memory that was certainly in use at once. If only frees
+ * show blocks, these are the blocks of the final heap. */
 static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
 {
     const mv_lives *lives = q->lives;
@@ -315,7 +312,7 @@ static bool is_surely_near(const fragmentation_state *q, uint64_t taken)
     return taken <= need || !is_far_beyond(taken - need, need);
 }
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool decide(fragmentation_state *q)
 {
     mv_fragmentation *f = q->out;
@@ -332,7 +329,7 @@ static bool decide(fragmentation_state *q)
     f->fragmented = (is_far || is_hollow(q)) && !q->lives->lacks_allocs && !is_too_high(q);
     f->is_unseen = !mv_level_reserves(q->trace) || mv_trace_allocator(q->trace);
     f->is_known = f->fragmented || (!f->is_unseen && !q->lives->lacks_allocs &&
-                                    !lacks_segments(q->lives) && is_surely_near(q, taken));
+                                    !is_reserved_unknown(q->lives) && is_surely_near(q, taken));
     f->waits = !f->fragmented && !f->is_unseen && is_waiting(f);
     f->allowed = allowance(f->base);
     return find_words(q, is_far);

@@ -1,14 +1,13 @@
-/* Fragmentation of one device at a moment: how much memory is reserved beyond what is in use, how
- * the free part of it is split up, who pins it, why each segment was added, and what to do about
- * it.
+/* Fragmentation of one device at a moment: reserved memory that is not in use, how it is split up,
+ * the blocks that pin it, why each segment was added, and what to do about it.
  *
  *     reserved = allocated + pending + free + unexplained       in all, and for each domain
  *     free     = stranded + whole        stranded: holes in segments that are in use
  *                                        whole: could be given back to the device
  *
- * The verdict compares what was taken from the device with the most that the run ever needed at
- * once; where that is no more than usual, it looks whether most of what is not allocated was freed
- * but waits for a stream. docs/fragmentation.md has the rules, and their reasons. */
+ * The verdict compares the memory taken from the device with the most that the run ever needed at
+ * once. If the difference is usual, it checks whether most memory that is not allocated was freed
+ * but waits for a stream. docs/fragmentation.md has the rules and their reasons. */
 #ifndef MV_FRAGMENTATION_H
 #define MV_FRAGMENTATION_H
 
@@ -28,13 +27,13 @@ typedef struct {
     uint64_t largest; /* the largest hole */
 } mv_domain_report;
 
-/* One thing to do. Settings are only advised when they were replayed and save memory: `saves` is
- * the figure that whatif gives. */
+/* One piece of advice. Settings are only advised if they were replayed and save memory: `saves` is
+ * the figure of whatif. */
 typedef struct {
     const char *setting; /* complete PYTORCH_CUDA_ALLOC_CONF; NULL: change the program instead */
     const char *call;    /* a call for the program to make; "": none */
     const char *text;    /* one sentence or two */
-    uint64_t bytes;      /* that it concerns; for settings the same as saves */
+    uint64_t bytes;      /* bytes concerned; for settings the same as saves */
     bool is_replayed;
     int64_t saves;     /* of the peak of reserved memory; only set when replayed */
     mv_stack_id stack; /* of the line to change; MV_NO_STACK: not about a line */
@@ -44,28 +43,29 @@ typedef struct {
 
 typedef struct {
     mv_moment at;
-    bool chosen;     /* no moment was asked for: this is the one that shows most */
+    bool chosen;     /* the default moment: the one that shows most */
     bool fragmented; /* the verdict */
     bool is_known;   /* whether the verdict is certain: nothing before the trace could change it */
     bool over_plain; /* at the moment, reserved is above 3/2 of allocated */
-    bool is_unseen;  /* each block of the level fills its segment: no verdict, and none is known */
-    bool waits;      /* the verdict "waiting": most of what is not allocated waits for a stream */
-    const char *answer;  /* "fragmented", "waiting", "ok", "ok as far as is known", "not known on
+    bool is_unseen;  /* each block of the level fills its segment: no verdict is possible */
+    bool waits;      /* the verdict "waiting": most memory that is not allocated waits for a
+                      * stream */
+    const char *answer;  /* "fragmented", "waiting", "ok", "ok (history incomplete)", "unknown on
                           * this level" */
     const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed"; "at least 0.98 GiB" unless the
                           * history is complete */
     const char *why;     /* one sentence; never NULL */
     mv_heap_sums bytes;  /* at the moment */
     uint64_t whole, stranded, largest;
-    mv_demand demand; /* of the run */
-    uint64_t failed;  /* the segment that the device refused at the moment; usually 0 */
-    uint64_t base;    /* what counts as needed: demand.needed, or what was reserved before the first
-                       * event, where the past is unknown and this is more */
-    uint64_t beyond;  /* taken at the moment beyond `base`; 0: nothing */
-    uint64_t allowed; /* the most that `beyond` can be without being fragmented */
-    mv_waiting waiting; /* who freed what is pending */
+    mv_demand demand;   /* of the run */
+    uint64_t failed;    /* the segment that the device refused at the moment; usually 0 */
+    uint64_t base;      /* the need: demand.needed, or the bytes reserved before the first event, if
+                         * the past is unknown and these are more */
+    uint64_t beyond;    /* taken at the moment beyond `base`; 0: nothing */
+    uint64_t allowed;   /* the most that `beyond` can be without fragmentation */
+    mv_waiting waiting; /* the code that freed the pending blocks */
     uint32_t domain_count;
-    mv_domain_report *domains; /* [domain_count] those that hold memory */
+    mv_domain_report *domains; /* [domain_count] domains that hold memory */
     mv_heap_map map;
     mv_pins pins;
     mv_segment_growths growths; /* rows: most segment bytes first */
@@ -78,20 +78,20 @@ typedef struct {
     const char
         *meets; /* the best setting that meets the failed requests, but reserves no less; NULL */
     uint64_t spare;    /* bytes of the limit left with that setting */
-    bool lacks_memory; /* no setting would have let the run continue: the failed requests lacked
-                        * memory */
-    const char *trials_note; /* what the trials came to that is no advice; "" */
-    const char *trust_note;  /* how sure the advised settings are; "" when exact or none */
+    bool lacks_memory; /* no setting would have let the run continue: the failed requests were short
+                        * of memory */
+    const char *trials_note; /* a result of the trials that is not advice; "" */
+    const char *trust_note;  /* how certain the advised settings are; "" when exact or none */
     uint32_t advice_count;
     mv_advice advice[MV_MOST_ADVICE];
 } mv_fragmentation;
 
 typedef struct {
     const mv_moment *at;               /* NULL: the moment within `window` that shows most */
-    mv_window window;                  /* its end may be beyond that of the trace */
+    mv_window window;                  /* its end may be after the end of the trace */
     bool no_advice;                    /* only the diagnosis: nothing is replayed */
     const mv_segment_growths *growths; /* of that window, which has no end; NULL: they are found.
-                                          The answer has their rows, in another order */
+                                        * The result has their rows, in another order */
 } mv_fragmentation_opts;
 
 /* O(n log n). Everything returned lives in `arena`. Fails only when memory or rows run out. */

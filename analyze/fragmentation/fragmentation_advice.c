@@ -14,7 +14,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 #define WORTH_A_WORD (64 * MIB) /* smaller savings are not worth a change */
-#define MANY_SIZES   6          /* so many sizes of requests mean that shapes vary */
+#define MANY_SIZES   6          /* this many sizes of requests mean that shapes vary */
 #define OLD_SHARE    10         /* part of the events so far: younger blocks are short-lived */
 #define MOST_LINES   2
 
@@ -34,7 +34,7 @@ typedef struct {
     mv_block_rules rules;
     missed_sizes missed;
     mv_trials trials; /* open if f->is_replayed */
-    mv_advice spare;  /* takes advice beyond the most that is kept */
+    mv_advice spare;  /* receives advice beyond the limit */
     bool failed;
 } adviser;
 
@@ -56,7 +56,7 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     return advice;
 }
 
-/* A text that is kept, or "" when memory is out. */
+/* A copy of the text in the arena, or "" when out of memory. */
 static const char *keep(adviser *a, const char *text)
 {
     a->failed = a->failed || !text;
@@ -83,8 +83,8 @@ static bool is_old(const adviser *a, const mv_pin *line)
     return mv_pin_age(line, a->f->at.event) * OLD_SHARE >= (uint64_t)(uint32_t)(a->f->at.event + 1);
 }
 
-/* Old, small blocks that strand much memory: a fair part of all that is stranded, and of what was
- * taken too much. */
+/* Old, small blocks that strand much memory: a fair part of all stranded memory, and of the
+ * excess. */
 static bool is_to_blame(const adviser *a, const mv_pin *line)
 {
     return line->stranded >= WORTH_A_WORD / 2 && line->stranded >= a->f->pins.stranded / 5 &&
@@ -92,8 +92,7 @@ static bool is_to_blame(const adviser *a, const mv_pin *line)
            has_line(a, line->stack) && is_old(a, line);
 }
 
-/* What would have happened with the line's blocks in a pool of their own. Said only if that saves
- * memory. */
+/* The effect of a separate pool for the line's blocks. Added only if it saves memory. */
 static void about_line(adviser *a, const mv_pin *line, mv_err *err)
 {
     char stranded[MV_SIZE_TEXT], own[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], label[256], gain[128] = "";
@@ -182,7 +181,7 @@ static bool has_much_whole(const adviser *a)
     return a->f->whole >= WORTH_A_WORD && a->f->whole >= a->f->bytes.reserved / 4;
 }
 
-/* The few kinds of settings that the figures make plausible. */
+/* The kinds of settings that the figures make plausible. */
 static uint32_t plausible(const adviser *a)
 {
     uint32_t set = 0;
@@ -252,9 +251,9 @@ static void explain(adviser *a, uint32_t change, char *out, size_t size)
                  "split although they are free",
                  mv_size_text(least, a->rules.max_split));
     } else if (change == MV_TRY_GARBAGE) {
-        snprintf(out, size,
-                 ". It works within a memory limit alone: "
-                 "torch.cuda.set_per_process_memory_fraction()");
+        snprintf(
+            out, size,
+            ". It only works within a memory limit:  torch.cuda.set_per_process_memory_fraction()");
     }
 }
 
@@ -311,7 +310,7 @@ static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
     return count;
 }
 
-/* Split limits come last: they seldom help if nothing else does. */
+/* Split limits come last: they rarely help if nothing else does. */
 static void about_settings(adviser *a, uint32_t set, mv_err *err)
 {
     if (try_set(a, set, err) == 0 && a->f->fragmented && !a->failed)
@@ -321,7 +320,7 @@ static void about_settings(adviser *a, uint32_t set, mv_err *err)
 /* ---- what the program could do ----------------------------------------------------------- */
 
 /* Collectives called record_stream() themselves before PyTorch 2.8 (ProcessGroupNCCL.cpp), unless
- * told not to. */
+ * disabled. */
 static const char *collectives_advice(const mv_trace *trace)
 {
     enum { KEEP_REFERENCES = 208 };
@@ -334,7 +333,7 @@ static const char *collectives_advice(const mv_trace *trace)
                : "";
 }
 
-/* Blocks that were freed while another stream could still use them. */
+/* Blocks freed while another stream could still use them. */
 static void about_waiting(adviser *a)
 {
     const mv_waiting *w = &a->f->waiting;
@@ -342,17 +341,17 @@ static void about_waiting(adviser *a)
     char label[256], size[MV_SIZE_TEXT];
     mv_advice *advice;
 
-    advice = advise(
-        a, line->bytes,
-        "%s %s %s in %u block%s%s. A block that another stream was recorded for "
-        "(tensor.record_stream()) waits until the device has passed that stream's work, even "
-        "when the program has long gone on. Instead of record_stream(), keep a reference until the "
-        "program's stream waits for that work (torch.cuda.Stream.wait_event(), Work.wait()), and "
-        "drop the tensor then%s",
-        mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
-        line->is_free ? "freed" : "allocated", mv_size_text(size, line->bytes), line->blocks,
-        mv_plural(line->blocks), line->is_free ? "" : "; which line freed them is not in the file",
-        collectives_advice(a->trace));
+    advice = advise(a, line->bytes,
+                    "%s %s %s in %u block%s%s. A block that another stream was recorded for "
+                    "(tensor.record_stream()) waits until the device has passed that stream's "
+                    "work, even if the program has long moved on. Instead of record_stream(), keep "
+                    "a reference until the program's stream waits for that work "
+                    "(torch.cuda.Stream.wait_event(), Work.wait()), and drop the tensor then%s",
+                    mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
+                    line->is_free ? "freed" : "allocated", mv_size_text(size, line->bytes),
+                    line->blocks, mv_plural(line->blocks),
+                    line->is_free ? "" : "; the line that freed them is not in the file",
+                    collectives_advice(a->trace));
     advice->stack = line->stack;
 }
 
@@ -369,8 +368,8 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_PENDING]));
     if (g->bytes[MV_REASON_STREAM] >= WORTH_A_WORD)
         advise(a, g->bytes[MV_REASON_STREAM],
-               "%s were added while memory of another stream was free: a block serves the stream "
-               "that it was made on alone, so let one stream do the large allocations",
+               "%s were added while memory of another stream was free: a block only serves the "
+               "stream that it was allocated on, so let one stream do the large allocations",
                mv_size_text(added, g->bytes[MV_REASON_STREAM]));
     if (g->bytes[MV_REASON_POOL] >= WORTH_A_WORD)
         advise(a, g->bytes[MV_REASON_POOL],
@@ -379,8 +378,8 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_POOL]));
 }
 
-/* Requests just above a multiple of 512 bytes do not waste much. A setting does, or blocks that
- * were handed out whole. */
+/* Requests just above a multiple of 512 bytes do not waste much. A setting does, or blocks handed
+ * out whole. */
 static void about_rounding(adviser *a)
 {
     char size[MV_SIZE_TEXT];
@@ -388,7 +387,7 @@ static void about_rounding(adviser *a)
     if (rounds_much(a) && mv_level_is_host(a->trace->origin.level))
         advise(a, a->f->bytes.rounding,
                "%s of the pinned blocks are rounding to powers of two: "
-               "%s=pinned_max_round_threshold_mb:N pins requests above N MiB as they are",
+               "%s=pinned_max_round_threshold_mb:N pins requests above N MiB without rounding",
                mv_size_text(size, a->f->bytes.rounding), mv_release_conf(a->trace));
     else if (rounds_much(a))
         advise(a, a->f->bytes.rounding,
@@ -421,10 +420,10 @@ static void about_whole(adviser *a)
                         "MemPools that own them are deleted and torch.cuda.empty_cache() is called",
                         size);
     else
-        advice = advise(a, a->f->whole,
-                        "%s lie in segments that nothing uses: torch.cuda.empty_cache() gives "
-                        "them back at that moment",
-                        size);
+        advice = advise(
+            a, a->f->whole,
+            "%s are in unused segments: torch.cuda.empty_cache() gives them back at that moment",
+            size);
     advice->call = "torch.cuda.empty_cache()";
 }
 
@@ -448,7 +447,7 @@ static void open_trials(adviser *a, mv_err *err)
         a->failed = true;
 }
 
-/* What the trials came to where that is no advice, and how sure the advised settings are. */
+/* The result of the trials where it is not advice, and how certain the advised settings are. */
 static void note_trials(adviser *a)
 {
     mv_fragmentation *f = a->f;
@@ -458,17 +457,17 @@ static void note_trials(adviser *a)
     for (uint32_t i = 0; i < f->advice_count; i++)
         gain += f->advice[i].setting != NULL;
     if (f->meets && f->lacks_memory)
-        f->trials_note = mv_arena_printf(
-            a->arena,
-            "no setting is advised: %s would have met %s (replayed), but not what would have come "
-            "next: memviz oom says how much is lacking",
-            f->meets, failed_requests(a));
+        f->trials_note =
+            mv_arena_printf(a->arena,
+                            "no setting is advised: %s would have met %s (replayed), but not the "
+                            "next requests: memviz oom shows how much is missing",
+                            f->meets, failed_requests(a));
     else if (f->meets)
-        f->trials_note = mv_arena_printf(
-            a->arena,
-            "%s would have met %s (replayed), with %s of the limit to spare; memviz oom says "
-            "whether that carries the run on",
-            f->meets, failed_requests(a), mv_size_text(spare, f->spare));
+        f->trials_note =
+            mv_arena_printf(a->arena,
+                            "%s would have met %s (replayed), with %s of the limit to spare; "
+                            "memviz oom shows whether the run can continue",
+                            f->meets, failed_requests(a), mv_size_text(spare, f->spare));
     else if (f->not_replayed)
         f->trials_note =
             mv_arena_printf(a->arena, "no setting is advised: not replayed: %s", f->not_replayed);
@@ -478,7 +477,7 @@ static void note_trials(adviser *a)
             f->tried);
     if ((gain || f->meets) && f->trust == MV_TRUST_FAIR)
         f->trust_note =
-            mv_arena_printf(a->arena, "these replays are fairly sure: %s", f->trust_why);
+            mv_arena_printf(a->arena, "these replays are fairly certain: %s", f->trust_why);
     a->failed = a->failed || !f->trials_note || !f->trust_note;
 }
 

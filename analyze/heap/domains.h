@@ -2,15 +2,14 @@
  *
  * A free block only serves requests of its own pool (the default or a private one), kind (small: up
  * to 1 MiB; large) and stream: get_pool() and get_free_block(), PyTorch CUDACachingAllocator.cpp.
- * Domains are sorted so that those that differ only in the stream are neighbours, and so are those
- * of one kind:
+ * Domains of the same kind are neighbours, and so are domains that differ only in the stream:
  *
  *     domain      0        1        2        3        4
  *     kind        large    large    large    small    small
  *     pool        (0,0)    (0,0)    (1,0)    (0,0)    (1,0)
  *     stream      0        7        0        0        0
  *
- * A segment without a pool in the file counts as in the default one. */
+ * A segment without a pool in the file counts in the default pool. */
 #ifndef MV_DOMAINS_H
 #define MV_DOMAINS_H
 
@@ -30,13 +29,13 @@ typedef struct {
     uint32_t *of_segment;      /* [lives.segments.count] */
 } mv_domains;
 
-/* The pool of a domain: the default one where the file does not tell. */
+/* The pool of a domain: the default one if the file has none. */
 static inline mv_pool_id mv_domain_pool(mv_pool_id pool)
 {
     return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
 }
 
-/* O(n log n) in the segments. False when memory is out. */
+/* O(n log n) in the segments. False when out of memory. */
 bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out);
 
 /* The domain of a request, or MV_NO_ROW when it never had a segment. */

@@ -1,10 +1,10 @@
 /* The heap of one device at a moment, moved forwards event by event: reserved, allocated, pending
- * and free bytes of each domain, and where the holes are.
+ * and free bytes of each domain, and the holes.
  *
  *     reserved = allocated + pending + free + unexplained
  *
  * for each domain and in total, to the byte. `unexplained` is 0 unless the trace contradicts itself
- * (blocks that overlap, or lie outside every segment): see the doubts of analyze/lives/lives.h.
+ * (blocks that overlap, or are outside all segments): see the doubts of analyze/lives/lives.h.
  *
  *     mv_heap_init(arena, trace, lives, &heap, err);       before the first event
  *     while (mv_heap_next(&heap))                          after event heap.event
@@ -19,7 +19,7 @@
 typedef struct {
     uint64_t reserved;  /* segments */
     uint64_t allocated; /* blocks */
-    uint64_t pending;   /* blocks that are freed, but that a stream may still use */
+    uint64_t pending;   /* freed blocks that a stream may still use */
     uint64_t rounding;  /* the bytes of allocated and pending that were not requested */
     uint64_t free;      /* holes */
 } mv_heap_sums;
@@ -40,10 +40,10 @@ typedef struct {
     mv_holes settled; /* only when `defers`: see mv_heap_settled */
     bool defers;      /* some frees of the trace wait for a stream */
     mv_heap_sums all; /* without `free`: read them through the functions below */
-    mv_heap_sums *of; /* [domains.count] likewise */
+    mv_heap_sums *of; /* [domains.count] by domain */
 } mv_heap;
 
-/* The sums of the whole heap, including blocks outside every segment; and of one domain. */
+/* The sums of the whole heap, including blocks outside all segments; and of one domain. */
 static inline mv_heap_sums mv_heap_total(const mv_heap *heap)
 {
     mv_heap_sums sums = heap->all;
@@ -71,15 +71,15 @@ static inline const mv_holes *mv_heap_settled(const mv_heap *heap)
 mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_heap *out,
                      mv_err *err);
 
-/* Moves to after the next event; false when there is none. */
+/* Moves past the next event; false when there is none. */
 bool mv_heap_next(mv_heap *heap);
 
-/* Moves forward to after `event`; does nothing when it is there or later already. Blocks that are
- * born and gone on the way cost next to nothing. */
+/* Moves forward past `event`; does nothing when already there or later. Blocks born and freed on
+ * the way cost almost nothing. */
 void mv_heap_advance(mv_heap *heap, uint32_t event);
 
-/* The heap as a list. Segments are runs: one cudaMalloc each, or the pieces of an expandable
- * segment that touch each other, as snapshots have them. Pieces tile them. */
+/* The heap as a list. Segments are runs: one cudaMalloc each, or adjacent pieces of an expandable
+ * segment, as in snapshots. Pieces tile them. */
 typedef struct {
     uint32_t count;        /* segments, by address */
     uint64_t *addr;        /* [count] */
@@ -95,16 +95,16 @@ typedef struct {
     uint32_t *piece_row;   /* [first_piece[count]] of lives->allocs; MV_NO_ROW: a hole */
 } mv_heap_map;
 
-/* Bytes of whole pages from `low`, which is in a row of expandable memory, to `high` or the row's
- * end. Pages count from the start of the row, which was mapped as a whole. */
+/* Bytes of whole pages from `low`, inside a row of expandable memory, to `high` or the row's end.
+ * Pages count from the start of the row, which was mapped as a whole. */
 uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, uint64_t low,
                                 uint64_t high);
 
-/* Room for a map of so many segments and pieces, which the caller fills. False when memory is
- * out. */
+/* Room for a map of this many segments and pieces, filled by the caller. False when out of
+ * memory. */
 bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map);
 
-/* O(segments and blocks held). Fails only when memory is out. */
+/* O(segments and blocks held). Fails only when out of memory. */
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err);
 
 #endif

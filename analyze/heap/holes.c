@@ -49,7 +49,7 @@ static void set_largest(mv_holes *h, uint32_t start, uint64_t old, uint64_t size
                        mv_maxtree_most(&h->by_rank, start, h->held.end[start]));
 }
 
-/* The row of a size in a domain; MV_NO_GAP: no hole has it. */
+/* The row of a size in a domain; MV_NO_GAP: no hole has this size. */
 static uint32_t row_of_size(const mv_gaps *sizes, uint64_t size)
 {
     uint32_t row = mv_gaps_at(sizes, size);

@@ -28,31 +28,31 @@ typedef struct {
     mv_rankset used;       /* where used blocks start */
     uint64_t *used_end;    /* [ranks] end address of the used block */
     uint32_t *used_row;    /* [ranks] its row of lives->allocs */
-    mv_maxtree by_rank;    /* size of the hole after the block or run that starts at a rank */
+    mv_maxtree by_rank;    /* size of the hole after the block or run at a rank */
     mv_maxtree by_segment; /* [segments] largest hole that starts in the segment, in `order` */
     uint32_t *order;       /* [segments] position of a segment in by_segment: by domain */
     uint32_t *first;       /* [domains + 1] where each domain begins in by_segment */
     uint64_t *free;        /* [domains] bytes in holes */
     uint64_t free_all;     /* in all domains */
-    mv_gaps *by_size;      /* [domains] sizes of holes, each once; owner: how many holes have it.
-                            * NULL unless mv_holes_order_sizes was called */
-    bool lacks_sizes;      /* memory was out for one of them */
+    mv_gaps *by_size;      /* [domains] distinct sizes of holes; owner: their number. NULL unless
+                            * mv_holes_order_sizes was called */
+    bool lacks_sizes;      /* out of memory for one of them */
 } mv_holes;
 
-/* Nothing is held yet. All three must outlive the holes. False when memory is out. */
+/* Nothing is held yet. All three must outlive the holes. False when out of memory. */
 bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_ranks *ranks,
                    const mv_domains *domains, mv_holes *out);
 
-/* From now on mv_holes_least can be asked. False when memory is out; if that is so later,
- * `lacks_sizes` says so. */
+/* Must be called before mv_holes_least. False when out of memory; later failures set
+ * `lacks_sizes`. */
 bool mv_holes_order_sizes(mv_arena *arena, mv_holes *holes);
 
 /* A segment row begins or ends. Clear its used blocks before it ends. */
 void mv_holes_hold(mv_holes *holes, uint32_t segment);
 void mv_holes_unhold(mv_holes *holes, uint32_t segment);
 
-/* A row of lives->allocs that starts at `rank` begins or stops to use its bytes. Stopping a row
- * that is not there does nothing. */
+/* A row of lives->allocs at `rank` begins or stops using its bytes. Stopping an absent row does
+ * nothing. */
 void mv_holes_fill(mv_holes *holes, uint32_t rank, uint32_t row);
 void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row);
 

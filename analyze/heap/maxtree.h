@@ -10,10 +10,10 @@ typedef struct {
     uint64_t *node;  /* [2 * leaves] node i is the larger of 2i and 2i + 1; leaves at the end */
 } mv_maxtree;
 
-/* False when memory is out. */
+/* False when out of memory. */
 bool mv_maxtree_init(mv_arena *arena, uint32_t count, mv_maxtree *tree);
 
-/* O(log count), and less when the winners above stay the same. */
+/* O(log count), less if the maxima above stay the same. */
 void mv_maxtree_set(mv_maxtree *tree, uint32_t at, uint64_t value);
 
 /* The largest of numbers [first, end); 0 when there are none. */

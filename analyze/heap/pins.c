@@ -37,8 +37,8 @@ static void sort_pins(mv_arena *scratch, mv_pin *pins, uint32_t count)
                  MV_RISING(mv_pin, group));
 }
 
-/* The share that the used block at `piece` has of the holes on both its sides. The lower neighbour
- * of a hole gets the odd byte. */
+/* The share of the used block at `piece` in the holes on both sides. The lower neighbour of a hole
+ * gets the odd byte. */
 static uint64_t share_of(const pins_search *p, uint32_t segment, uint32_t piece)
 {
     uint32_t first = p->map->first_piece[segment], end = p->map->first_piece[segment + 1];
@@ -84,7 +84,7 @@ static void pin_block(pins_search *p, uint32_t segment, uint32_t piece, uint32_t
     }
 }
 
-/* Blocks without a hole beside them pin nothing, and get no row. */
+/* Blocks without an adjacent hole pin nothing and get no row. */
 static void pin_segment(pins_search *p, uint32_t segment)
 {
     mv_stranded *row = &p->out->segments[p->out->segment_count++];

@@ -4,9 +4,9 @@
  *     segment   ├ a ─┤░░░░ hole 1 ░░░░├ b ┤░░ hole 2 ░░┤        (░: stranded bytes)
  *               a strands 1/2 hole 1;  b strands 1/2 hole 1 + hole 2
  *
- * Each hole is split between its neighbours, or belongs to the only one, so that stranded bytes
- * add up to those of the segments, and of the heap. Blocks of one line (a group of mv_sites) in one
- * segment make a row of that segment. */
+ * Each hole is split between its neighbours, or belongs to the only one, so that stranded bytes add
+ * up to the totals of segments and heap. Blocks of one line (a group of mv_sites) in one segment
+ * are one row of that segment. */
 #ifndef MV_PINS_H
 #define MV_PINS_H
 
@@ -17,7 +17,7 @@ typedef struct {
     uint64_t stranded; /* bytes of holes beside its blocks */
     uint64_t bytes;    /* of its blocks */
     uint32_t blocks;
-    uint32_t segments; /* that it pins */
+    uint32_t segments; /* number of pinned segments */
     uint32_t oldest;   /* birth of its first block; MV_BEFORE */
     mv_stack_id stack; /* of its largest block */
     uint64_t largest;  /* size of that block */
@@ -33,20 +33,20 @@ typedef struct {
 typedef struct {
     uint64_t stranded; /* bytes in total */
     uint32_t segment_count;
-    mv_stranded *segments; /* [segment_count] those with stranded bytes; most first */
+    mv_stranded *segments; /* [segment_count] segments with stranded bytes; most first */
     mv_pin *pins;          /* of the segments */
     uint32_t line_count;
-    mv_pin *lines; /* [line_count] the same of the whole heap, most stranded first */
+    mv_pin *lines; /* [line_count] by line of the whole heap, most stranded first */
 } mv_pins;
 
 /* Events from the birth of a line's oldest block to after `event`, which may be MV_BEFORE. For
- * blocks from before the first event these are all events up to there. */
+ * blocks from before the first event, all events up to there. */
 static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
 {
     return (uint64_t)(uint32_t)(event + 1) - (uint32_t)(pin->oldest + 1);
 }
 
-/* In one domain, or in all with MV_NO_ROW. O(n log n) in the map. Fails only when memory is out. */
+/* In one domain, or in all with MV_NO_ROW. O(n log n) in the map. Fails only when out of memory. */
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                      const mv_sites *sites, uint32_t domain, mv_pins *out, mv_err *err);
 

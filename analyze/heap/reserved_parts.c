@@ -22,7 +22,7 @@ const char *mv_reserved_part_text(mv_reserved_part part)
 
 typedef struct {
     mv_heap heap;
-    mv_heap_sums need; /* of all domains together, when most was in use */
+    mv_heap_sums need; /* of all domains together, at the highest need */
     uint64_t *most;    /* [domains] most in use of each */
     uint64_t *whole;   /* [domains] bytes of unused segments */
 } parts_search;
@@ -51,7 +51,7 @@ static uint32_t domain_of(const parts_search *s, uint32_t event)
     return segment == MV_NO_ROW ? MV_NO_ROW : s->heap.domains.of_segment[segment];
 }
 
-/* Moves from the window's start to after `event`, and keeps the highest need on the way. */
+/* Moves from the window's start past `event`, and keeps the highest need on the way. */
 static void find_need(parts_search *s, uint32_t first, uint32_t event)
 {
     if (first > 0)
@@ -105,7 +105,7 @@ static void divide(const parts_search *s, mv_reserved *out)
     part[MV_RESERVED_UNEXPLAINED] = rest;
 }
 
-/* A segment is added for the request that follows, and is in use only after that. */
+/* A segment is added for the next request and is in use only after it. */
 static uint32_t after_request(const mv_lives *lives, uint32_t event, uint32_t end)
 {
     uint32_t next = event + 1;

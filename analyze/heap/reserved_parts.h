@@ -1,13 +1,13 @@
-/* The parts of reserved memory: why a device's allocator holds as much as it does.
+/* The parts of reserved memory: why the allocator of a device holds this much.
  *
  *     reserved = allocated + rounding + pending      the most that was in use at once
  *              + streams and pools                   each needs its most at its own time
  *              + holes + unused segments             the rest: placement, and cache
  *              + unexplained                         0 unless the trace contradicts itself
  *
- * to the byte. For the peak of reserved memory the need is the most that was in use up to then,
- * because memory that is free at that moment was needed before. For any other moment it is what is
- * in use there, and streams and pools are 0. docs/diff.md explains the parts. */
+ * to the byte. At the peak of reserved memory the need is the most in use up to then, because
+ * memory that is free at that moment was needed before. At any other moment it is the memory in use
+ * there, and streams and pools are 0. docs/diff.md explains the parts. */
 #ifndef MV_RESERVED_PARTS_H
 #define MV_RESERVED_PARTS_H
 

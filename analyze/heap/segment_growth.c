@@ -3,7 +3,7 @@
 #include "analyze/lives/block_size.h"
 
 #define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: shared by smaller large requests */
-#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: least with a segment of its own */
+#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: smallest with its own segment */
 #define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
 
 static const char *const reason_names[MV_REASON_COUNT] = {
@@ -47,8 +47,8 @@ static bool is_growth(uint8_t action)
     return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
 }
 
-/* The request that a segment event serves is the next one of the device, because the allocator's
- * lock is held from one to the other. events.count when there is none. */
+/* The request that a segment event serves is the next one of the device, because the allocator
+ * holds its lock in between. events.count when there is none. */
 static uint32_t next_request(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
@@ -111,7 +111,7 @@ static void add_growth(mv_growth_search *s, uint32_t event)
 
 /* ---- demand ------------------------------------------------------------------------------ */
 
-/* `request`: bytes that were asked for in vain. */
+/* `request`: bytes of a failed request. */
 static void raise_needed(mv_demand *d, const mv_levels *now, uint64_t request, uint32_t event)
 {
     uint64_t used = now->active + request;
@@ -133,8 +133,7 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
     }
 }
 
-/* Reserved peaks are taken after whole calls, when the block that the segment was added for is in
- * it. */
+/* Reserved peaks are taken after whole calls, when the segment contains its block. */
 static void follow_demand(mv_growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;

@@ -1,8 +1,7 @@
-/* Why the allocator took more memory from the device: each segment that was added although there
- * was enough free memory for the request, with the reason; and the most that the run needed and
- * took.
+/* Why the allocator took more memory from the device: each segment added despite enough free memory
+ * for the request, with the reason; and the most that the run needed and took.
  *
- * `free`, `usable` and `largest` are at the moment before the segment was added. */
+ * `free`, `usable` and `largest` are from just before the segment was added. */
 #ifndef MV_SEGMENT_GROWTH_H
 #define MV_SEGMENT_GROWTH_H
 
@@ -37,7 +36,7 @@ typedef struct {
     uint64_t usable;  /* of these, in the request's own domain */
     uint64_t largest; /* the largest hole in the request's own domain */
     mv_growth_reason reason;
-    mv_stack_id stack; /* whose request it was */
+    mv_stack_id stack; /* of the request */
 } mv_segment_growth;
 
 /* Peaks of the memory needed and of the memory taken, over the whole trace. An out-of-memory event
@@ -45,12 +44,12 @@ typedef struct {
 typedef struct {
     uint64_t needed; /* most bytes in use (allocated or pending) at once */
     uint32_t needed_event;
-    uint64_t allocated; /* most bytes allocated at once: what would have been needed if no free had
-                         * waited for a stream */
-    uint64_t taken;     /* most bytes reserved, within the window */
-    uint32_t taken_event; /* after the request that the segment was for; MV_BEFORE */
-    uint64_t failed;      /* part of `taken` that the device refused: 0, or the segment of an
-                           * out-of-memory event, which is taken_event then */
+    uint64_t allocated;   /* most bytes allocated at once: the need if no free had waited for a
+                           * stream */
+    uint64_t taken;       /* most bytes reserved, within the window */
+    uint32_t taken_event; /* after the segment's request; MV_BEFORE */
+    uint64_t failed;      /* refused part of `taken`: 0, or the segment of an out-of-memory event,
+                           * which is then taken_event */
     uint64_t before;      /* bytes reserved before the first event */
 } mv_demand;
 
@@ -63,13 +62,13 @@ typedef struct {
 } mv_segment_growths;
 
 /* O(n log n). `arena` keeps the rows; temporary memory comes from its budget. Fails only when
- * memory is out or row numbers. */
+ * memory or row numbers run out. */
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 
-/* The same in pieces: begun, then some events at a time, until mv_growth_search_some returns false;
- * ended in any case (NULL is allowed). NULL: as mv_segment_growths_find fails. The search is in
- * `arena` too. */
+/* The same in pieces: begin, then some events at a time until mv_growth_search_some returns false,
+ * then end in any case (NULL is allowed). NULL for the failures of mv_segment_growths_find. The
+ * search is in `arena`, too. */
 typedef struct mv_growth_search mv_growth_search;
 mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
                                          const mv_lives *lives, mv_window window,
@@ -77,8 +76,8 @@ mv_growth_search *mv_growth_search_begin(mv_arena *arena, const mv_trace *trace,
 bool mv_growth_search_some(mv_growth_search *search, uint32_t events);
 void mv_growth_search_end(mv_growth_search *search);
 
-/* Bytes of the segment that is added for a rounded request when no hole fits: get_alloc_size(),
- * PyTorch CUDACachingAllocator.cpp. */
+/* Size of the segment added for a rounded request when no hole fits: get_alloc_size(), PyTorch
+ * CUDACachingAllocator.cpp. */
 uint64_t mv_segment_size_for(uint64_t rounded);
 
 const char *mv_growth_reason_name(mv_growth_reason reason); /* "no hole large enough" */

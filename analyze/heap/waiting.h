@@ -1,9 +1,10 @@
-/* Who freed the blocks that wait for a stream at a moment: freed by the program, but another stream
- * may still use them (tensor.record_stream()), so they are active and cannot be used again.
+/* The code that freed the blocks waiting for a stream at a moment. The program freed them, but
+ * another stream may still use them (tensor.record_stream()), so they are active and cannot be
+ * reused.
  *
- * A row is a line of code (a group of mv_sites): that of the free where the file has its stack,
- * else that of the allocation. PyTorch records a stack of its own for a free with context='all'
- * alone, and repeats the allocation's otherwise. */
+ * A row is a line of code (a group of mv_sites): the line of the free if the file has its stack,
+ * else of the allocation. PyTorch records the stack of a free only with context='all', and
+ * otherwise repeats the allocation's. */
 #ifndef MV_WAITING_H
 #define MV_WAITING_H
 
@@ -13,7 +14,7 @@
 typedef struct {
     uint64_t bytes; /* of its blocks */
     uint32_t blocks;
-    bool is_free;      /* `stack` is that of the free; else of the allocation */
+    bool is_free;      /* `stack` is of the free, not of the allocation */
     mv_stack_id stack; /* of its largest block */
     uint64_t largest;  /* size of that block */
     uint32_t group;    /* of mv_sites */
@@ -22,13 +23,13 @@ typedef struct {
 typedef struct {
     uint64_t bytes;
     uint32_t blocks;
-    uint32_t streams;    /* that the blocks were allocated on */
+    uint32_t streams;    /* number of streams that the blocks were allocated on */
     mv_stream_id stream; /* of the largest block */
     uint32_t count;
     mv_waiting_line *lines; /* [count] most bytes first */
 } mv_waiting;
 
-/* After `event`, which may be MV_BEFORE. O(rows). Fails only when memory is out. */
+/* After `event`, which may be MV_BEFORE. O(rows). Fails only when out of memory. */
 mv_code mv_waiting_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                         uint32_t event, mv_waiting *out, mv_err *err);
 

@@ -50,7 +50,7 @@ static mv_code push_rows(mv_arena *arena, const mv_holdings *h, mv_device_use *o
     return MV_OK;
 }
 
-/* Bytes that others used before the process's first call; 0 when no sample is that old. */
+/* Bytes of other processes before this process's first call; 0 when no sample is that old. */
 static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
@@ -60,8 +60,8 @@ static uint64_t others_at_first(const mv_trace *trace, const mv_device_use *use)
     return is_early ? s->used[use->row[0]] : 0;
 }
 
-/* When the program ended in order, on the clock of the samples; MV_NO_TIME: unknown. After that its
- * memory goes without calls. */
+/* The time at which the program ended normally, on the clock of the samples; MV_NO_TIME: unknown.
+ * After that its memory is freed without calls. */
 static int64_t ended_at(const mv_trace *trace)
 {
     const char *text = mv_fact_find(trace, "end_us");
@@ -93,26 +93,27 @@ static void fill_used(const mv_trace *trace, mv_device_use *use)
 
 /* ---- calls under way ----------------------------------------------------------------------- */
 
-/* A moment in the order of calls, and what they held then; `is_one`: there is such a moment. */
+/* A moment in the order of calls, and the bytes that they held then; `is_one`: the moment
+ * exists. */
 typedef struct {
     uint64_t held;
     uint32_t calls;
     bool is_one;
 } cut;
 
-/* Where a sample may lie. A call that gets memory is numbered after it, and one that gives memory
- * back before it, so the device may have had memory of the next call already, if that gets some, or
- * still of the last one, if that gave some back. */
+/* Possible places of a sample. A call is numbered after it gets memory, and before it gives memory
+ * back, so a sample may already include memory of the next call, or still include memory that the
+ * last call gave back. */
 typedef struct {
     cut before, at, after;
 } place;
 
 static bool is_waited_for(const mv_api_calls *c, uint32_t call)
 {
-    return c->action[call] != MV_API_FREE_ASYNC; /* which a pool may keep */
+    return c->action[call] != MV_API_FREE_ASYNC; /* a pool may keep its memory */
 }
 
-/* Finds the places of all samples: one replay. */
+/* Finds the places of all samples in one replay. */
 static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
 {
     const mv_api_calls *c = &h->trace->api_calls;
@@ -143,8 +144,8 @@ static bool find_places(mv_holdings *h, mv_device_use *out, place *places)
     return true;
 }
 
-enum { ROUNDING = 2 << 20 }; /* pieces in which the driver gets memory */
-enum { CUTS = 3 };           /* of a place */
+enum { ROUNDING = 2 << 20 }; /* the driver's unit of memory */
+enum { CUTS = 3 };           /* cuts of a place */
 
 static uint64_t apart(uint64_t a, uint64_t b)
 {
@@ -156,20 +157,20 @@ static const cut *cut_of(const place *p, int i)
     return i == 0 ? &p->at : i == 1 ? &p->before : &p->after;
 }
 
-/* What was in use beside what calls held; 2^63 - 1 more, as it may be negative. */
+/* Used bytes minus bytes held by calls, plus 2^63 - 1 since it may be negative. */
 static uint64_t rest_of(const mv_device_use *use, uint32_t k, const cut *c)
 {
     return use->used[k] - c->held + INT64_MAX;
 }
 
-/* The cheapest way to cut `i` of sample k, from those to the cuts of the sample before. A way costs
- * what the rest changes by from sample to sample. */
+/* The cheapest path to cut `i` of sample k, through the cuts of the previous sample. The cost of a
+ * path is the sum of changes of the rest from sample to sample. */
 static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t k, int i,
                          const uint64_t *costs, uint8_t *from)
 {
     const cut *to = cut_of(&places[k], i);
     uint64_t rest = rest_of(use, k, to), least = UINT64_MAX;
-    uint64_t extra = i ? ROUNDING : 0; /* the time of the call speaks against it */
+    uint64_t extra = i ? ROUNDING : 0; /* a penalty, since the call has another time */
 
     if (!to->is_one || (i && k + 1 == use->count)) /* nothing is known after the last sample */
         return UINT64_MAX;
@@ -186,12 +187,13 @@ static uint64_t cheapest(const mv_device_use *use, const place *places, uint32_t
     return least;
 }
 
-/* What is in use beside what calls hold changes as little as it can. Where memory of a call under
- * way explains a change, the sample lies beside that call. `ways`: room for CUTS a sample. */
+/* Minimizes the changes of used bytes that calls do not hold. If memory of a call under way
+ * explains a change, the sample is placed next to that call. `ways`: room for CUTS entries per
+ * sample. */
 static void place_samples(mv_device_use *use, const place *places, uint8_t *ways)
 {
     uint64_t costs[CUTS] = {0}, next[CUTS];
-    uint8_t chosen = 0; /* of the last sample: there is one way to it */
+    uint8_t chosen = 0; /* for the last sample, which has one path */
 
     for (uint32_t k = 0; k < use->count; k++) {
         for (int i = 0; i < CUTS; i++)
@@ -209,7 +211,7 @@ static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
     return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
 }
 
-/* The number of calls up to the last one that got memory of the device. */
+/* The number of calls up to the last one that got device memory. */
 static uint32_t last_gets(const mv_holdings *h)
 {
     const mv_api_calls *c = &h->trace->api_calls;
@@ -221,10 +223,9 @@ static uint32_t last_gets(const mv_holdings *h)
     return i;
 }
 
-/* A program that was ended, or ends without a word, loses its memory without calls; one that ends
- * in order has its contexts taken down by the driver, before it gives back what it holds. Such a
- * sample is the last: less is in use than calls held, or than before, and no call since explains
- * that. */
+/* A killed program loses its memory without calls; for a program that ends normally, the driver
+ * destroys the contexts before the memory is given back. Such a sample is the last one: less is in
+ * use than calls held, or than before, and no later call explains that. */
 static void leave_out_end(const mv_holdings *h, mv_device_use *use, const place *places)
 {
     uint32_t gets = last_gets(h);
@@ -241,14 +242,14 @@ static void leave_out_end(const mv_holdings *h, mv_device_use *use, const place 
 
 /* ---- context and code ----------------------------------------------------------------------- */
 
-/* Whether the driver's own memory grows after such a call. */
+/* Whether this kind of call makes the driver's own memory grow. */
 static bool makes_context(const mv_api_calls *c, uint32_t call)
 {
     return c->result[call] == 0 &&
            (c->action[call] == MV_API_CONTEXT_CREATE || c->action[call] == MV_API_LOAD);
 }
 
-/* The growth up to sample k goes to the context. */
+/* Attributes the growth up to sample k to the context. */
 static void give_to_context(mv_device_use *use, uint32_t k)
 {
     uint64_t before = k ? use->used[k - 1] - use->held[k - 1] : 0;
@@ -257,8 +258,8 @@ static void give_to_context(mv_device_use *use, uint32_t k)
     use->context[k] = (int64_t)(context + use->used[k] - use->held[k] - before);
 }
 
-/* What went to the context at sample k - 1 and is gone at k was not the context's, but a pool's or
- * a call's that had not returned. */
+/* Memory attributed to the context at sample k - 1 and gone at k was not the context's: it belonged
+ * to a pool, or to a call that had not returned. */
 static void take_back(mv_device_use *use, uint32_t k)
 {
     int64_t given = use->context[k - 1] - (k > 1 ? use->context[k - 2] : 0);
@@ -268,7 +269,7 @@ static void take_back(mv_device_use *use, uint32_t k)
         use->context[k] -= gone < given ? gone : given;
 }
 
-/* `grows`: growth since the sample before goes to the context. */
+/* `grows`: growth since the previous sample is attributed to the context. */
 static void take_sample(mv_device_use *use, uint32_t k, bool grows)
 {
     use->context[k] = k ? use->context[k - 1] : 0;
@@ -366,7 +367,7 @@ int64_t mv_unexplained(uint64_t used, uint64_t held, int64_t context)
     return (int64_t)(used - held - (uint64_t)context);
 }
 
-/* ---- beside a report ---------------------------------------------------------------------- */
+/* ---- for other reports -------------------------------------------------------------------- */
 
 enum { FIFTIETH = 50 };
 
@@ -414,7 +415,7 @@ const char *mv_device_rest_text(mv_arena *arena, const mv_device_rest *rest, int
     char used[MV_SIZE_TEXT], held[MV_SIZE_TEXT], context[MV_SIZE_TEXT], rests[MV_SIZE_TEXT];
 
     if (rest->used == MV_NO_BYTES)
-        return "how much of the device was in use is not known: there are no samples of it";
+        return "use of the device is unknown: there are no samples of it";
     return mv_arena_printf(
         arena,
         "%s %s in use (sample at %.3f s): %s %s%s, context and code %s "

@@ -34,7 +34,7 @@ void mv_holdings_drop(mv_holdings *holdings)
     mv_arena_drop(holdings->arena, holdings->mapped.gaps);
 }
 
-/* The columns of an action's row that decide what it does to holdings. */
+/* The columns of an action's row that decide its effect on holdings. */
 static const struct {
     uint8_t key, memory;
 } actions[MV_API_ACTION_COUNT] = {
@@ -63,7 +63,7 @@ bool mv_is_on_host(const mv_api_calls *calls, uint32_t call)
     return has_place && calls->device[call] < 0;
 }
 
-/* The device of a call; negative: not known. */
+/* The device of a call; negative: unknown. */
 static int32_t device_of(const mv_holdings *h, uint32_t call)
 {
     int32_t device = h->trace->api_calls.device[call];
@@ -76,7 +76,7 @@ static bool is_mine(const mv_holdings *h, uint32_t call)
     return device_of(h, call) == h->device;
 }
 
-/* ---- what goes with a context ------------------------------------------------------------ */
+/* ---- memory of contexts -------------------------------------------------------------------- */
 
 /* Created memory has handles of its own. Memory from a pool is the device's own, and stays. */
 static bool is_of_context(const mv_holdings *h, uint32_t call)
@@ -92,8 +92,8 @@ static uint64_t contexts_key(int32_t device, int kind)
     return (uint64_t)device * MV_LOT_KINDS + (unsigned)kind;
 }
 
-/* Puts a lot, whose call and kind are known, before the others of its device. False when memory is
- * out. */
+/* Inserts a lot with known call and kind before the others of its device. False when out of
+ * memory. */
 static bool join_contexts(mv_holdings *h, uint32_t at)
 {
     mv_lot *lot = &h->lots[at];
@@ -130,7 +130,7 @@ static void leave_contexts(mv_holdings *h, const mv_lot *lot)
 
 /* ---- lots -------------------------------------------------------------------------------- */
 
-/* The row of a new lot, already in the list of its kind; MV_NO_ROW when memory is out. */
+/* The row of a new lot, already in the list of its kind; MV_NO_ROW when out of memory. */
 static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_t key)
 {
     uint32_t at = h->free_lots;
@@ -256,8 +256,8 @@ static uint32_t mapped_from(const mv_holdings *h, uint64_t addr)
     return range != MV_NO_GAP && h->mapped.gaps[range].addr == addr ? range : MV_NO_GAP;
 }
 
-/* The memory at an address gets this handle: CUDA gives the one that it was mapped with. Another
- * one that is known for it is no longer valid, so that a handle never outlives its memory. */
+/* The memory at an address gets this handle: CUDA returns the one that it was mapped with. Any
+ * other known handle of it becomes invalid, so that a handle never outlives its memory. */
 static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
 {
     uint32_t at = h->mapped.gaps[range].owner;
@@ -269,7 +269,7 @@ static bool name_mapped(mv_holdings *h, uint32_t range, uint64_t handle)
     return mv_map_put(&h->by_handle, handle, at);
 }
 
-/* One more reference to a handle: known already, or found by an address that its memory is at. */
+/* Adds a reference to a handle, which is known, or found by an address of its memory. */
 static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
 {
     uint32_t at = mv_map_find(&h->by_handle, handle);
@@ -307,7 +307,7 @@ static bool map(mv_holdings *h, uint64_t addr, uint64_t bytes, uint64_t handle)
     return mv_gaps_add(&h->mapped, addr, bytes, lot);
 }
 
-/* An unmapped range may be several mapped ones, without holes between them. */
+/* An unmapped range may cover several mapped ones, without holes between them. */
 static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 {
     do {
@@ -341,7 +341,7 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* Whether the call ends every context of the device, whatever created it. */
+/* Whether the call destroys every context of the device, whatever created it. */
 static bool is_reset(const mv_trace *trace, uint32_t call)
 {
     const char *api = mv_string_text(trace, trace->api_calls.api[call]);
@@ -350,7 +350,7 @@ static bool is_reset(const mv_trace *trace, uint32_t call)
            starts_with(api, "cuDevicePrimaryCtxReset");
 }
 
-/* The primary context may be retained several times, and counts each time. */
+/* The primary context may be retained several times; each time counts. */
 static bool begin_context(mv_holdings *h, uint32_t call)
 {
     uint32_t *count = mv_map_value(&h->contexts, (uint64_t)device_of(h, call));
@@ -361,9 +361,9 @@ static bool begin_context(mv_holdings *h, uint32_t call)
     return mv_map_put(&h->by_context, h->trace->api_calls.handle[call], call);
 }
 
-/* Only the creation of a context says which device it is on. The end of a context whose creation
- * was not seen (the runtime creates the primary one itself) frees nothing, since it is unknown
- * which memory was in it. */
+/* Only the creation of a context names its device. The end of a context whose creation was not
+ * recorded (the runtime creates the primary one itself) frees nothing, since its memory is
+ * unknown. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
     uint32_t made = mv_map_take(&h->by_context, h->trace->api_calls.handle[call]);
@@ -372,7 +372,7 @@ static void end_context(mv_holdings *h, uint32_t call)
 
     if (!resets && made == MV_NO_ROW)
         return;
-    /* The call that says which device it is. */
+    /* the call that names the device */
     made = resets ? call : made;
     left = mv_map_take(&h->contexts, (uint64_t)device_of(h, made));
     if (resets || left == 1)
@@ -383,7 +383,7 @@ static void end_context(mv_holdings *h, uint32_t call)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-/* The kind of memory that a call makes. */
+/* The kind of memory that a call creates. */
 static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
 {
     if (actions[action].memory == MV_API_MAKES_FOREIGN)
@@ -393,7 +393,7 @@ static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
     return mv_is_on_host(&h->trace->api_calls, call) ? MV_LOT_HOST : MV_LOT_DEVICE;
 }
 
-/* A multicast object has no memory of its own. Captures of before gave it a size. */
+/* A multicast object has no memory of its own. Older captures gave it a size. */
 static bool is_multicast(const mv_trace *trace, uint32_t call)
 {
     return starts_with(mv_string_text(trace, trace->api_calls.api[call]), "cuMulticastCreate");

@@ -38,7 +38,7 @@ mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint
 
     int64_t time_us = until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME;
 
-    /* A call of the device tells how many events came before it; the others, when they were. */
+    /* A call of this device records the number of events before it; the others only their time. */
     while (calls < c->count &&
            (c->device[calls] == (int32_t)device ? c->event[calls] < until
                                                 : until && c->time_us[calls] <= time_us))
@@ -55,7 +55,7 @@ mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t 
 /* ---- use ---------------------------------------------------------------------------------- */
 
 /* The middle of the longest time at the highest use. At its edges memory is being allocated or
- * freed, and the calls may be recorded later than the device shows their effect. */
+ * freed, and calls may be recorded after their effect shows on the device. */
 static int64_t most_used_time(const mv_trace *trace, const mv_device_use *use)
 {
     const mv_samples *s = &trace->samples;
@@ -186,7 +186,7 @@ static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const mv_dev
                            time_us};
 }
 
-/* Without calls and samples: when PyTorch's allocator held most. */
+/* Without calls and samples: the moment when PyTorch's allocator held most. */
 static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_ledger_ask *ask,
                                     mv_err *err)
 {
@@ -200,8 +200,8 @@ static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_l
     return MV_OK;
 }
 
-/* If no call came between a sample and the moment, the moment is where the sample lies, which may
- * be beside a call under way. */
+/* Without a call between a sample and the moment, the moment moves to the sample's place, which may
+ * be next to a call under way. */
 static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_ledger_ask ask)
 {
     const int64_t *times = trace->samples.time_us;
@@ -214,7 +214,7 @@ static uint32_t calls_at(const mv_trace *trace, const mv_device_use *use, mv_led
                : ask.calls;
 }
 
-/* The events until the moment that was moved by calls_at: with the segment of the call. */
+/* The events up to the moment moved by calls_at, with the segment of the call. */
 static uint32_t events_at(const mv_trace *trace, const mv_holdings *h, mv_ledger_ask ask,
                           uint32_t calls)
 {
@@ -275,9 +275,8 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .used = MV_NO_BYTES,
                        .total = MV_NO_BYTES,
                        .others = MV_NO_BYTES,
-                       .why = "no samples: memviz run takes them through NVML, which was not "
-                              "there, did not start this process, or could not tell which GPU "
-                              "is which (info says so)"};
+                       .why = "no samples: memviz run takes them through NVML, which was missing, "
+                              "failed to start, or did not identify the GPUs (see memviz info)"};
     if (mv_shares_memory(trace))
         out->why = MV_SHARED_MEMORY_NOTE;
     if (trace->notes[MV_NOTE_LOST_SAMPLES].count > 0)

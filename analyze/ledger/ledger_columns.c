@@ -11,8 +11,8 @@ typedef struct {
     uint32_t *place_of; /* [strings.count + 1] place of a library in the series, from 1 */
     uint64_t *now;      /* [library_count] */
     uint64_t held;
-    int64_t time_us; /* since when this is held */
-    uint32_t column; /* the first that is not over then */
+    int64_t time_us; /* start of the current holdings */
+    uint32_t column; /* the first column that is not over then */
     bool has_begun;  /* that column has a moment */
 } filler;
 
@@ -40,7 +40,7 @@ static void take(filler *f, uint32_t c, int64_t time_us)
         memcpy(f->out->by + c * count, f->now, count * sizeof *f->now);
 }
 
-/* What is held from f->time_us to before `until`, in the columns of that time. */
+/* Adds the holdings from f->time_us to before `until` to the columns of that time. */
 static void settle(filler *f, int64_t until)
 {
     const int64_t *edges = f->edges;
@@ -67,7 +67,7 @@ static void watch_lot(void *user, const mv_lot *lot, uint32_t at, uint32_t call,
     (void)at;
     if (lot->kind != MV_LOT_DEVICE)
         return;
-    if (c->time_us[call] > f->time_us) { /* what calls of one microsecond do is one change */
+    if (c->time_us[call] > f->time_us) { /* calls in the same microsecond are one change */
         settle(f, c->time_us[call]);
         f->time_us = c->time_us[call];
     }

@@ -1,5 +1,5 @@
-/* The ledger in stretches of time, for pictures: what calls held is known at every moment, what the
- * device had in use at its samples.
+/* The ledger in intervals of time, for pictures: bytes held by calls are known at every moment,
+ * bytes in use on the device at its samples.
  *
  *     samples    o         o                  o         o
  *     columns    |....|....|....|....|....|....|....|....|       edges[c] to before edges[c + 1]
@@ -13,12 +13,13 @@
 
 typedef struct {
     int64_t time_us; /* the moment */
-    uint64_t held;   /* by calls: Σ by */
-    uint64_t used;   /* MV_NO_BYTES: there are no samples */
+    uint64_t held;   /* held by calls: Σ by */
+    uint64_t used;   /* MV_NO_BYTES: no samples */
     int64_t context_estimate, unexplained;
     uint64_t most_used; /* the highest sample in the column; without one `used` */
-    uint32_t samples;   /* in the column */
-    bool is_measured;   /* calls held the same at the sample of `used`; else it may have changed */
+    uint32_t samples;   /* number of samples in the column */
+    bool is_measured;   /* calls held the same at the sample of `used`; else the use may have
+                         * changed */
 } mv_ledger_column;
 
 typedef struct {
@@ -28,14 +29,14 @@ typedef struct {
     uint64_t *by;              /* [count * series.library_count] */
 } mv_ledger_columns;
 
-/* What each library held at the moment of a column: [series.library_count] */
+/* The bytes of each library at the moment of a column: [series.library_count] */
 static inline const uint64_t *mv_ledger_columns_by(const mv_ledger_columns *columns, uint32_t c)
 {
     return columns->by + (uint64_t)c * columns->series.library_count;
 }
 
-/* `edges` are count + 1 times that do not fall. `trace` is as it was read. Linear in calls and
- * samples, and in columns times libraries. Fails only when memory is out. */
+/* `edges` are count + 1 times that never decrease. `trace` is the original one. Linear in calls and
+ * samples, and in columns times libraries. Fails only when out of memory. */
 mv_code mv_ledger_columns_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                                const int64_t *edges, uint32_t count, mv_ledger_columns *out,
                                mv_err *err);

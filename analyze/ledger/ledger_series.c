@@ -8,14 +8,15 @@
 /* One library of the calls that get memory. */
 typedef struct {
     const char *name;
-    uint32_t string; /* row of the path; MV_NO_ROW: not known */
-    uint32_t id;     /* of its name */
+    uint32_t string; /* row of the path; MV_NO_ROW: unknown */
+    uint32_t id;     /* id of its name */
     bool is_framework;
 } named_path;
 
 typedef struct {
     const mv_trace *trace;
-    uint32_t *id_of;          /* [strings.count + 1] id of a path; the last: of none */
+    uint32_t *id_of;          /* [strings.count + 1] id of a path; the last one for a missing
+                               * path */
     mv_ledger_library *names; /* [count] by id */
     uint32_t count;
     uint64_t *now;      /* [count] held now, by id; in the second pass by column of the series */
@@ -97,7 +98,7 @@ static void watch_lot(void *user, const mv_lot *lot, uint32_t at, uint32_t call,
         l->names[id].most = *now;
 }
 
-/* A copy of at most MV_LEDGER_LIBRARIES sums, however many libraries there are. */
+/* Copies up to MV_LEDGER_LIBRARIES sums, however many libraries there are. */
 static void watch_sample(void *user, uint32_t sample)
 {
     libraries *l = user;
@@ -112,7 +113,7 @@ typedef struct {
     uint32_t id;
 } ranked;
 
-/* Gives each library its column: most first, and one for all that hold least. */
+/* Assigns columns to libraries: most first, and one column for all the smallest. */
 static bool choose_columns(mv_arena *arena, mv_arena *scratch, libraries *l)
 {
     mv_ledger_series *out = l->out;
@@ -174,7 +175,7 @@ static void fill_points(const mv_trace *trace, const mv_device_use *use, mv_ledg
     }
 }
 
-/* What PyTorch's allocator had by its own events. */
+/* Bytes of PyTorch's allocator by its own events. */
 static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_series *out)
 {
     mv_levels now = mv_moment_levels(lives, MV_BEFORE);
@@ -196,7 +197,7 @@ static bool fill_framework(mv_arena *scratch, const mv_lives *lives, mv_ledger_s
     return true;
 }
 
-/* Once to learn which libraries hold most, once to fill the columns. */
+/* One pass to find the libraries that hold most, one to fill the columns. */
 static mv_code find_in(mv_arena *arena, mv_arena *scratch, libraries *l, const mv_lives *lives,
                        mv_err *err)
 {

@@ -1,4 +1,4 @@
-/* The ledger over time: who held the memory of a device at each of its samples.
+/* The ledger over time: the holders of a device's memory at each sample.
  *
  *     used  =  Σ by  +  context_estimate  +  unexplained           at each sample, exactly
  *
@@ -6,27 +6,28 @@
  *     mv_ledger_series_find(arena, trace, &lives, &s, err)
  *     for each point i, library k:  mv_ledger_series_by(&s, i)[k]
  *
- * `trace` is as it was read: a level has no calls any more (analyze/levels). What the parts are:
+ * `trace` is the original one: a level has no calls (analyze/levels). The parts are explained in
  * analyze/ledger/ledger.h. */
 #ifndef MV_LEDGER_SERIES_H
 #define MV_LEDGER_SERIES_H
 
 #include "analyze/ledger/ledger.h"
 
-/* Libraries that are told apart; the least of more are one, "others". */
+/* Most libraries shown separately; the smallest of more are merged as "others". */
 enum { MV_LEDGER_LIBRARIES = 24 };
 
 typedef struct {
     const char *name;  /* "NCCL" (analyze/code/libraries.h); "others" */
-    uint64_t most;     /* bytes that it held, at any moment; of "others": 0 */
+    uint64_t most;     /* most bytes held at any moment; of "others": 0 */
     bool is_framework; /* PyTorch's allocator */
 } mv_ledger_library;
 
 typedef struct {
     int64_t time_us;
     uint64_t used;
-    uint64_t others; /* in use on the device by others; MV_NO_BYTES: unknown */
-    uint64_t framework_reserved, framework_allocated; /* by PyTorch's own figures; in no sum */
+    uint64_t others; /* in use by other processes; MV_NO_BYTES: unknown */
+    uint64_t framework_reserved, framework_allocated; /* by PyTorch's own figures; not part of the
+                                                       * sums */
     int64_t context_estimate, unexplained;
 } mv_ledger_point;
 
@@ -45,7 +46,7 @@ typedef struct {
     uint32_t end;   /* the last at which the process used memory */
 } mv_ledger_series;
 
-/* What each library held at a point: [library_count] */
+/* The bytes of each library at a point: [library_count] */
 static inline const uint64_t *mv_ledger_series_by(const mv_ledger_series *series, uint32_t point)
 {
     return series->by + (uint64_t)point * series->library_count;
@@ -58,8 +59,8 @@ uint32_t mv_ledger_series_at(const mv_ledger_series *series, int64_t time_us);
  * 0 when there is none: then no library ever held a byte. */
 uint32_t mv_ledger_series_place(const mv_ledger_series *series, const char *path);
 
-/* `lives` is of the device that is meant. Linear in calls, events and samples, but for sorting the
- * libraries. Fails only when memory is out. */
+/* `lives` selects the device. Linear in calls, events and samples, but for sorting the libraries.
+ * Fails only when out of memory. */
 mv_code mv_ledger_series_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_ledger_series *out, mv_err *err);
 

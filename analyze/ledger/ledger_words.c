@@ -67,8 +67,8 @@ static const char *find_basis(mv_arena *arena, const mv_ledger *ledger)
     char total[MV_SIZE_TEXT], others[MV_SIZE_TEXT];
     bool has_others = ledger->others != MV_NO_BYTES;
 
-    if (ledger->why && !ledger->lacks_calls) /* which the verdict says */
-        return mv_arena_printf(arena, "use of the device is not known: %s", ledger->why);
+    if (ledger->why && !ledger->lacks_calls) /* the verdict includes it */
+        return mv_arena_printf(arena, "use of the device is unknown: %s", ledger->why);
     if (ledger->total == MV_NO_BYTES)
         return "";
     return mv_arena_printf(
@@ -87,10 +87,10 @@ static const char *find_check(mv_arena *arena, const mv_ledger *ledger)
         framework += ledger->by[i].is_framework ? ledger->by[i].bytes : 0;
     mv_size_text(says, ledger->framework_reserved);
     if (ledger->framework_reserved != framework)
-        return mv_arena_printf(arena, "PyTorch's allocator says %s reserved; its calls hold %s",
+        return mv_arena_printf(arena, "PyTorch's allocator reports %s reserved; its calls hold %s",
                                says, mv_size_text(holds, framework));
     return framework
-               ? mv_arena_printf(arena, "PyTorch's allocator says the same: %s reserved", says)
+               ? mv_arena_printf(arena, "PyTorch's allocator reports the same: %s reserved", says)
                : "nothing is reserved by PyTorch's allocator";
 }
 
@@ -104,29 +104,29 @@ static uint64_t managed_bytes(const mv_trace *trace, const mv_ledger *ledger)
     return bytes;
 }
 
-/* Parts never add up to more than the device has in use, so one of them is too high. */
+/* The real parts never add up to more than the device's use, so one of them is too high. */
 static const char *find_residue(mv_arena *arena, const mv_trace *trace, const mv_ledger *ledger)
 {
-    char lacks[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
+    char excess[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
     uint64_t managed = managed_bytes(trace, ledger);
 
     if (ledger->used == MV_NO_BYTES || ledger->unexplained >= 0 || ledger->lacks_calls)
         return "";
-    mv_size_text(lacks, -(uint64_t)ledger->unexplained);
+    mv_size_text(excess, -(uint64_t)ledger->unexplained);
     if (ledger->by_sum > ledger->held_at_sample)
         return mv_arena_printf(arena,
                                "the parts are %s more than the use: the sample is older than this "
                                "moment, and calls hold %s more since then",
-                               lacks, mv_size_text(size, ledger->by_sum - ledger->held_at_sample));
+                               excess, mv_size_text(size, ledger->by_sum - ledger->held_at_sample));
     if (managed > 0)
         return mv_arena_printf(arena,
                                "the parts are %s more than the use: %s are managed memory, which "
                                "need not be on the device",
-                               lacks, mv_size_text(size, managed));
+                               excess, mv_size_text(size, managed));
     return mv_arena_printf(arena,
                            "the parts are %s more than the use: the estimate of context and code "
-                           "is too high, or memory was freed that the calls do not show",
-                           lacks);
+                           "is too high, or memory was freed without a recorded call",
+                           excess);
 }
 
 bool mv_ledger_words(mv_arena *arena, const mv_trace *trace, mv_ledger *ledger)

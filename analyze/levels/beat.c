@@ -49,11 +49,11 @@ bool mv_beat_mark(mv_arena *arena, const mv_beat *beat, mv_trace *out)
 
 /* ---- launches as the clock --------------------------------------------------------------- */
 
-/* Calls of one stack that are fewer show no habit; with fewer launches between two of them they may
- * be made in a row. */
+/* Fewer calls of one stack are not a pattern; with fewer launches between two calls they may be
+ * consecutive. */
 enum { LEAST_CALLS = 6, LEAST_LAUNCHES = 2 };
 
-/* The share of the gaps that must be within half and twice the median. */
+/* The share of gaps that must be within half and twice the median. */
 #define EVEN 0.8
 
 typedef struct {
@@ -61,7 +61,7 @@ typedef struct {
     uint64_t launches;
 } gain;
 
-/* Whether the gains, all of one stack, come with the beat of the launches. */
+/* Whether the gains, all of one stack, are evenly spaced in launches. */
 static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, uint64_t last)
 {
     uint64_t *gaps = mv_push_array(scratch, uint64_t, count), median;
@@ -79,7 +79,7 @@ static bool is_even(mv_arena *scratch, const gain *gains, uint32_t count, uint64
            last - gains[count - 1].launches <= 2 * median;
 }
 
-/* The times of the calls of the stack that is called in each step. */
+/* The times of the calls of the stack that occurs once per step. */
 static bool launch_beat(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, mv_beat *out)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -120,7 +120,7 @@ static bool beat_of_events(mv_arena *arena, const mv_steps *steps, const mv_even
     return out->time_us != NULL;
 }
 
-/* The device that most happens on. */
+/* The device with most events. */
 static uint32_t busiest(const mv_trace *trace)
 {
     uint32_t best = 0;

@@ -1,12 +1,12 @@
-/* The steps of a program, for levels on which they do not show.
+/* The steps of a program, for levels that do not show them.
  *
- * On the level of the host a program that keeps a pinned buffer in each step does nothing else:
- * only what it allocates on other levels meanwhile tells a step from a list that is built at
- * set-up. So the steps are found where all levels are one trace, and marked.
+ * On the host level, a program that keeps a pinned buffer in each step does nothing else: only
+ * allocations on other levels distinguish its steps from a list built at set-up. So steps are found
+ * in a trace of all levels together, and marked.
  *
- * A program whose own pool serves most of its allocations (CuPy, JAX) shows no beat on any level.
- * Then launches of kernels and graphs are the clock: one stack that asks CUDA for memory six times
- * or more, each time after about as many launches, up to the last launch, is called in each step.
+ * A program that allocates mostly from its own pool (CuPy, JAX) shows no steps on any level. Then
+ * launches of kernels and graphs are the clock: a stack that requests memory from CUDA at least six
+ * times, each time after about as many launches, up to the last launch, occurs once per step.
  *
  *     launches      0 .... 400 .... 800 .... 1200 .... 1600 .... 1900
  *     one stack     x       x       x         x         x         x        steps
@@ -18,17 +18,18 @@
 
 #define MV_BEAT_NAME "inferred step"
 
-/* When each step begins. None: the program marks its steps, or has none. */
+/* The start of each step. Empty if the program marks its steps, or has none. */
 typedef struct {
     uint32_t count;
     int64_t *time_us; /* [count] */
 } mv_beat;
 
-/* `trace` is as it was read, `whole` is all of its levels as one. MV_NOMEM when memory is out. */
+/* `trace` is the original one, `whole` has all of its levels together. MV_NOMEM when out of
+ * memory. */
 mv_code mv_beat_find(mv_arena *arena, const mv_trace *trace, const mv_trace *whole, mv_beat *out,
                      mv_err *err);
 
-/* Adds a mark of that name to the annotations of `out` for each step. False when memory is out. */
+/* Adds a mark of that name to the annotations of `out` for each step. False when out of memory. */
 bool mv_beat_mark(mv_arena *arena, const mv_beat *beat, mv_trace *out);
 
 #endif

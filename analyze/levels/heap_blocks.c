@@ -4,7 +4,7 @@
 
 #include "base/grow.h"
 
-/* More than this no device has, and sums of such blocks stay far from overflowing. */
+/* More than any device has; sums of such blocks cannot overflow. */
 #define MOST_BYTES ((uint64_t)1 << MV_LIVE_SIZE_BITS)
 
 void mv_heaps_init(mv_heaps *heaps, mv_arena *arena, const mv_trace *trace)
@@ -24,7 +24,7 @@ void mv_heaps_drop(mv_heaps *heaps)
     mv_arena_drop(heaps->arena, heaps->blocks);
 }
 
-/* The heap of that name, a new one when there is none; MV_NO_ROW when memory is out. */
+/* The heap of that name, created if needed; MV_NO_ROW when out of memory. */
 static uint32_t heap_named(mv_heaps *h, mv_string_id name)
 {
     uint32_t at = mv_map_find(&h->by_name, name.row);
@@ -61,7 +61,7 @@ static uint32_t new_row(mv_heaps *h)
     return h->blocks_used++;
 }
 
-/* `maker`: the call that allocated it, which is not this one when a block is resized. */
+/* `maker`: the call that allocated the block, an earlier one when it is resized. */
 static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
 {
     mv_heap_sum *sum = &h->sums[heap];
@@ -96,7 +96,7 @@ static bool gain(mv_heaps *h, uint32_t call, uint32_t heap, uint32_t maker)
     return true;
 }
 
-/* Takes the block out of the chain of its address. False when memory is out. */
+/* Takes the block out of the chain of its address. False when out of memory. */
 static bool unchain(mv_heaps *h, uint32_t at)
 {
     uint64_t address = h->blocks[at].address;
@@ -206,10 +206,10 @@ const char *mv_heap_doubts(const mv_heap_sum *heap, char words[MV_HEAP_WORDS])
         uint64_t count;
         const char *one, *many;
     } doubts[] = {
-        {heap->lone_frees, "free of a block that it did not have",
-         "frees of blocks that it did not have"},
-        {heap->doubles, "block allocated where it had one", "blocks allocated where it had one"},
-        {heap->odd_sizes, "size of 0 or beyond any device", "sizes of 0 or beyond any device"},
+        {heap->lone_frees, "free of an unknown block", "frees of unknown blocks"},
+        {heap->doubles, "block allocated twice", "blocks allocated twice"},
+        {heap->odd_sizes, "size of 0 or too large for any device",
+         "sizes of 0 or too large for any device"},
     };
     size_t at = 0;
 

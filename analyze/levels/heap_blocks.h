@@ -1,11 +1,11 @@
-/* Heaps: allocators that the program told of, replayed from mv_heap_calls (docs/heaps.md).
+/* Heaps: allocators registered by the program, replayed from mv_heap_calls (docs/heaps.md).
  *
- *     alloc     a block at the address; one of the same heap that was there was freed unseen
+ *     alloc     a block at the address; an older one of the same heap there was freed unseen
  *     free      ends the block of that heap at the address; without a heap, the newest one there
  *     resize    ends the block and makes one of the new size at the address, in the same heap
  *     reset     ends all blocks of the heap
  *
- * What does not fit changes nothing else and is counted. A block of 0 bytes, or of more than any
+ * Contradictory calls are counted and change nothing else. A block of 0 bytes, or of more than any
  * device has, holds nothing. */
 #ifndef MV_HEAP_BLOCKS_H
 #define MV_HEAP_BLOCKS_H
@@ -16,15 +16,15 @@
 typedef struct {
     mv_string_id name;
     uint64_t allocs, frees;
-    uint64_t held, held_bytes; /* now: blocks, bytes */
+    uint64_t held, held_bytes; /* currently: blocks, bytes */
     uint64_t peak_bytes;
-    uint64_t lone_frees; /* of addresses where the heap has no block */
-    uint64_t doubles;    /* allocs where the heap had a block already */
+    uint64_t lone_frees; /* frees of addresses without a block of the heap */
+    uint64_t doubles;    /* allocs at the address of a block of the heap */
     uint64_t odd_sizes;  /* allocs of 0 bytes, or of too many */
     uint32_t first;      /* block; MV_NO_ROW: none */
 } mv_heap_sum;
 
-/* "3 frees of unknown blocks, 1 block allocated twice"; "" when all fits. */
+/* "3 frees of unknown blocks, 1 block allocated twice"; "" without contradictions. */
 #define MV_HEAP_WORDS 160
 const char *mv_heap_doubts(const mv_heap_sum *heap, char words[MV_HEAP_WORDS]);
 
@@ -33,13 +33,13 @@ typedef struct {
     uint64_t place;          /* the watcher's own */
     mv_string_id name;       /* of its heap */
     uint32_t heap;           /* row of `sums` */
-    uint32_t call;           /* row of heap_calls that allocated it, whatever resized it since */
+    uint32_t call;           /* row of heap_calls that allocated it, even if resized later */
     uint32_t prev, next;     /* in the list of its heap */
     uint32_t below;          /* an older block of another heap at the same address */
-    int32_t device;          /* 0 when it is not known */
+    int32_t device;          /* 0 when unknown */
 } mv_heap_block;
 
-/* Is told of each block that is gained or lost, by what call: a loss before it is forgotten. */
+/* Called for each block gained or lost, with its call; for a loss, before the block is removed. */
 typedef void mv_heap_watch(void *user, mv_heap_block *block, uint32_t call, bool is_gain);
 
 typedef struct {
@@ -53,19 +53,19 @@ typedef struct {
     mv_heap_block *blocks;
     uint32_t count, capacity, blocks_used, blocks_capacity;
     uint32_t free_blocks; /* a list; MV_NO_ROW: none */
-    uint64_t lone_frees;  /* that named no heap */
+    uint64_t lone_frees;  /* frees that named no heap */
 } mv_heaps;
 
 /* No calls applied yet; memory comes from `arena`. */
 void mv_heaps_init(mv_heaps *heaps, mv_arena *arena, const mv_trace *trace);
 
-/* Applies one call, a row of heap_calls; pass the calls in order. False when memory is out. */
+/* Applies one call, a row of heap_calls; pass the calls in order. False when out of memory. */
 bool mv_heaps_apply(mv_heaps *heaps, uint32_t call);
 
 /* Frees its memory. */
 void mv_heaps_drop(mv_heaps *heaps);
 
-/* All calls of the trace applied. MV_NOMEM when memory is out. */
+/* Applies all calls of the trace. MV_NOMEM when out of memory. */
 mv_code mv_heaps_find(mv_arena *arena, const mv_trace *trace, mv_heaps *out, mv_err *err);
 
 #endif

@@ -8,17 +8,18 @@
 #include "parse/model/tables.h"
 
 typedef struct {
-    uint32_t heap, stack, is_bound, call; /* is_bound: told through ctypes or cffi */
-    uint32_t cut;                         /* innermost frames up to the teller's; 0: none */
-    uint32_t function;                    /* the teller's name */
-} told_row;
+    uint32_t heap, stack, is_bound, call; /* is_bound: called through ctypes or cffi */
+    uint32_t cut;                         /* innermost frames up to the registering function; 0:
+                                           * none */
+    uint32_t function;                    /* name of the registering function */
+} call_row;
 
 typedef struct {
-    told_row *rows; /* [count] by heap, stack, is_bound */
+    call_row *rows; /* [count] by heap, stack, is_bound */
     uint32_t count;
-    uint32_t stacks; /* to be added; each may have a frame of its own */
+    uint32_t stacks; /* stacks to be added; each may have a frame of its own */
     uint64_t stack_frames;
-} told_rows;
+} call_rows;
 
 static uint32_t function_of(const mv_trace *trace, mv_frame_id frame)
 {
@@ -32,8 +33,8 @@ static bool is_native(const mv_trace *trace, mv_frame_id frame)
                               trace->frames.line[frame.row]);
 }
 
-/* The innermost Python function, when there is another. */
-static void find_python_teller(const mv_trace *trace, told_row *row)
+/* Takes the innermost Python function, if there is another. */
+static void find_python_function(const mv_trace *trace, call_row *row)
 {
     uint32_t count, cut = 0;
     const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){row->stack}, &count);
@@ -50,63 +51,63 @@ static void find_python_teller(const mv_trace *trace, told_row *row)
     }
 }
 
-/* The rows of one heap: the innermost function, if it is the teller. */
-static void find_native_teller(const mv_trace *trace, told_row *rows, uint32_t count)
+/* For the rows of one heap: takes the innermost function if it registers blocks for others. */
+static void find_native_function(const mv_trace *trace, call_row *rows, uint32_t count)
 {
-    uint32_t teller = MV_NO_ROW, caller = MV_NO_ROW;
+    uint32_t function = MV_NO_ROW, caller = MV_NO_ROW;
     bool has_callers = false;
 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t length;
         const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){rows[i].stack}, &length);
         if (rows[i].is_bound || length < 2 || !is_native(trace, frames[0]) ||
-            (i > 0 && function_of(trace, frames[0]) != teller))
+            (i > 0 && function_of(trace, frames[0]) != function))
             return;
-        teller = function_of(trace, frames[0]);
+        function = function_of(trace, frames[0]);
         has_callers = has_callers || (i > 0 && function_of(trace, frames[1]) != caller);
         caller = function_of(trace, frames[1]);
     }
     for (uint32_t i = 0; has_callers && i < count; i++) {
         rows[i].cut = 1;
-        rows[i].function = teller;
+        rows[i].function = function;
     }
 }
 
-static bool rows_find(mv_arena *scratch, const mv_trace *trace, told_rows *out)
+static bool rows_find(mv_arena *scratch, const mv_trace *trace, call_rows *out)
 {
     const mv_heap_calls *c = &trace->heap_calls;
 
-    *out = (told_rows){.rows = mv_push_array(scratch, told_row, (uint64_t)c->count + 1)};
+    *out = (call_rows){.rows = mv_push_array(scratch, call_row, (uint64_t)c->count + 1)};
     if (!out->rows)
         return false;
     for (uint32_t i = 0; i < c->count; i++)
         if (c->action[i] == MV_HEAP_ALLOC && c->stack[i].row != MV_NO_ROW)
             out->rows[out->count++] =
-                (told_row){.heap = c->heap[i].row,
+                (call_row){.heap = c->heap[i].row,
                            .stack = c->stack[i].row,
                            .is_bound = mv_library_is_binding(mv_string_text(trace, c->library[i])),
                            .call = i};
-    mv_sort_rows(scratch, out->rows, out->count, MV_RISING(told_row, heap),
-                 MV_RISING(told_row, stack), MV_RISING(told_row, is_bound));
+    mv_sort_rows(scratch, out->rows, out->count, MV_RISING(call_row, heap),
+                 MV_RISING(call_row, stack), MV_RISING(call_row, is_bound));
     return true;
 }
 
-static bool is_same_stack(const told_row *a, const told_row *b)
+static bool is_same_stack(const call_row *a, const call_row *b)
 {
     return a->heap == b->heap && a->stack == b->stack && a->is_bound == b->is_bound;
 }
 
-static void find_tellers(const mv_trace *trace, told_rows *told)
+static void find_functions(const mv_trace *trace, call_rows *rows)
 {
     uint32_t first = 0, end;
 
-    for (; first < told->count; first = end) {
-        for (end = first; end < told->count && told->rows[end].heap == told->rows[first].heap;)
+    for (; first < rows->count; first = end) {
+        for (end = first; end < rows->count && rows->rows[end].heap == rows->rows[first].heap;)
             end++;
-        find_native_teller(trace, told->rows + first, end - first);
+        find_native_function(trace, rows->rows + first, end - first);
     }
-    for (uint32_t i = 0; i < told->count; i++) {
-        told_row *row = &told->rows[i];
+    for (uint32_t i = 0; i < rows->count; i++) {
+        call_row *row = &rows->rows[i];
         uint32_t length;
         if (i > 0 && is_same_stack(row, row - 1)) {
             row->cut = row[-1].cut;
@@ -114,21 +115,21 @@ static void find_tellers(const mv_trace *trace, told_rows *told)
             continue;
         }
         if (row->is_bound)
-            find_python_teller(trace, row);
+            find_python_function(trace, row);
         mv_stack_frames(trace, (mv_stack_id){row->stack}, &length);
-        told->stacks += row->cut > 0;
-        told->stack_frames += row->cut > 0 ? length + 1 : 0;
+        rows->stacks += row->cut > 0;
+        rows->stack_frames += row->cut > 0 ? length + 1 : 0;
     }
 }
 
-/* One frame for each heap and teller, in rows that are sorted by them. */
-static void add_all(const mv_trace *trace, told_rows *told, mv_frames *frames, mv_stacks *stacks,
+/* Adds one frame for each heap and registering function; rows are sorted by these. */
+static void add_all(const mv_trace *trace, call_rows *rows, mv_frames *frames, mv_stacks *stacks,
                     mv_stack_id *of_call)
 {
-    const told_row *last = NULL;
+    const call_row *last = NULL;
 
-    for (uint32_t i = 0; i < told->count; i++) {
-        const told_row *row = &told->rows[i];
+    for (uint32_t i = 0; i < rows->count; i++) {
+        const call_row *row = &rows->rows[i];
         if (row->cut == 0)
             continue;
         if (!last || last->heap != row->heap || last->function != row->function)
@@ -147,20 +148,20 @@ mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
     mv_arena scratch;
     mv_frames frames;
     mv_stacks stacks;
-    told_rows told;
+    call_rows rows;
     bool is_enough;
 
     mv_arena_init(&scratch, arena->budget);
     *of_call = mv_push_array(arena, mv_stack_id, (uint64_t)c->count + 1);
-    is_enough = *of_call && rows_find(&scratch, trace, &told);
+    is_enough = *of_call && rows_find(&scratch, trace, &rows);
     if (is_enough) {
-        find_tellers(trace, &told);
-        mv_sort_rows(&scratch, told.rows, told.count, MV_RISING(told_row, heap),
-                     MV_RISING(told_row, function), MV_RISING(told_row, stack),
-                     MV_RISING(told_row, is_bound));
-        is_enough = mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, told.stacks,
+        find_functions(trace, &rows);
+        mv_sort_rows(&scratch, rows.rows, rows.count, MV_RISING(call_row, heap),
+                     MV_RISING(call_row, function), MV_RISING(call_row, stack),
+                     MV_RISING(call_row, is_bound));
+        is_enough = mv_table_copy(arena, mv_table_find(MV_WIRE_FRAMES), &trace->frames, rows.stacks,
                                   &frames) &&
-                    mv_stacks_push(arena, &trace->stacks, told.stacks, told.stack_frames, &stacks);
+                    mv_stacks_push(arena, &trace->stacks, rows.stacks, rows.stack_frames, &stacks);
     }
     if (!is_enough) {
         mv_arena_release(&scratch);
@@ -168,7 +169,7 @@ mv_code mv_heap_stacks_add(mv_arena *arena, mv_trace *trace, mv_stack_id **of_ca
     }
     if (c->count)
         memcpy(*of_call, c->stack, c->count * sizeof **of_call);
-    add_all(trace, &told, &frames, &stacks, *of_call);
+    add_all(trace, &rows, &frames, &stacks, *of_call);
     mv_arena_release(&scratch);
     trace->frames = frames;
     trace->stacks = stacks;

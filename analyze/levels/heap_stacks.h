@@ -1,12 +1,12 @@
-/* Stacks of blocks of heaps, in which the function that told memviz of the block is a frame of the
- * heap's own: "malloc_postprocess, cupy", then who called it. It is part of the allocator, and so
- * never to blame:
+/* Stacks of blocks of heaps, in which the function that registered the block is a frame of the
+ * heap: "malloc_postprocess, cupy", then who called it. It is part of the allocator, and so never
+ * to blame:
  *
- *     memviz_alloc was called   the teller is                      when
- *     through ctypes or cffi    the innermost Python function      another Python function called
- * it by native code            the innermost function             it is the same for all blocks of
- *                                                                  the heap, and several functions
- *                                                                  call it: it is not inlined
+ *     memviz_alloc was called   that function is                when
+ *     through ctypes or cffi    the innermost Python function   another Python function called it
+ *     by native code            the innermost function          it is the same for all blocks of
+ *                                                               the heap, and several functions
+ *                                                               call it: it is not inlined
  *
  * Other stacks stay as they are. */
 #ifndef MV_HEAP_STACKS_H

@@ -16,7 +16,7 @@ bool mv_level_read(const mv_trace *trace, const char *text, mv_level *out)
     const mv_heap_calls *c = &trace->heap_calls;
     const char *own = mv_trace_allocator(trace);
 
-    if (own) { /* a file of another tool is of its allocator, and of the host */
+    if (own) { /* a file of another tool has its allocator's level, and the host */
         *out = strcmp(text, own) == 0 ? MV_LEVEL_PYTORCH : MV_LEVEL_HOST;
         return strcmp(text, mv_level_name_of(trace, *out)) == 0;
     }
@@ -47,7 +47,7 @@ const char *mv_level_name_of(const mv_trace *trace, mv_level level)
                : mv_string_text(trace, (mv_string_id){(uint32_t)level - MV_LEVEL_HEAP});
 }
 
-/* ---- what a trace has -------------------------------------------------------------------- */
+/* ---- levels of a trace -------------------------------------------------------------------- */
 
 static bool has_pytorch(const mv_trace *trace)
 {
@@ -116,19 +116,19 @@ mv_level mv_level_default(const mv_trace *trace)
 static const char *const abouts[] = {
     [MV_LEVEL_DEFAULT] = "",
     [MV_LEVEL_PYTORCH] = "blocks of PyTorch's caching allocator",
-    [MV_LEVEL_CUDA] = "what calls of CUDA got from the device",
+    [MV_LEVEL_CUDA] = "memory that calls of CUDA got from the device",
     [MV_LEVEL_HOST] = "pinned memory of the host",
-    [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and what others got",
-    [MV_LEVEL_HEAP] = "blocks of an allocator that the program told of"};
+    [MV_LEVEL_ALL] = "the device: PyTorch's blocks, and memory of others",
+    [MV_LEVEL_HEAP] = "blocks of an allocator registered with memviz_heap()"};
 
-/* What is said of a file that does not have the level. */
-static const char *const lacks[] = {[MV_LEVEL_DEFAULT] = "",
-                                    [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
-                                    [MV_LEVEL_CUDA] =
-                                        "no calls of CUDA: captures have them (memviz run)",
-                                    [MV_LEVEL_HOST] = "no pinned memory of the host",
-                                    [MV_LEVEL_ALL] = "no memory of a device",
-                                    [MV_LEVEL_HEAP] = "no block of that heap"};
+/* The text for a file without the level. */
+static const char *const missing_texts[] = {
+    [MV_LEVEL_DEFAULT] = "",
+    [MV_LEVEL_PYTORCH] = "no memory of PyTorch's caching allocator",
+    [MV_LEVEL_CUDA] = "no calls of CUDA: memviz run records them",
+    [MV_LEVEL_HOST] = "no pinned memory of the host",
+    [MV_LEVEL_ALL] = "no memory of a device",
+    [MV_LEVEL_HEAP] = "no block of that heap"};
 
 const char *mv_level_about(const char *name)
 {
@@ -182,7 +182,7 @@ const char *mv_level_place(const mv_trace *trace, uint32_t device, char out[MV_P
 
 const char *mv_level_lack(mv_level level)
 {
-    return lacks[level < MV_LEVEL_HEAP ? level : MV_LEVEL_HEAP];
+    return missing_texts[level < MV_LEVEL_HEAP ? level : MV_LEVEL_HEAP];
 }
 
 static bool is_listed(const mv_level_list *list, const char *name)

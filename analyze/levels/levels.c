@@ -19,25 +19,25 @@ typedef struct {
     uint32_t call;     /* of the lot, as in events */
 } final_row;
 
-/* When and where memory was gained or lost. */
+/* The time and place of a gain or loss of memory. */
 typedef struct {
     int64_t time_us;
     mv_stack_id stack;
     uint32_t call; /* as in events */
-} occasion;
+} event_origin;
 
 typedef struct {
     mv_arena *arena, *scratch;
-    const mv_trace *trace; /* as it was read, with stacks of calls */
+    const mv_trace *trace; /* the original one, with stacks of calls */
     mv_stack_id *stack_of_call, *stack_of_heap_call;
-    mv_level heap;        /* whose blocks are wanted; MV_LEVEL_ALL: all; MV_LEVEL_DEFAULT: none */
+    mv_level heap;        /* heap to take; MV_LEVEL_ALL: all; MV_LEVEL_DEFAULT: none */
     mv_stream_id stream;  /* the default one */
-    unsigned kinds;       /* a bit for each mv_lot_kind that is wanted */
+    unsigned kinds;       /* a bit for each requested mv_lot_kind */
     bool takes_blocks;    /* PyTorch's blocks, too */
     bool skips_framework; /* its memory is PyTorch's segments */
     uint32_t device;
     mv_events from, *to; /* from: PyTorch's, for MV_LEVEL_ALL; else empty */
-    uint64_t count;      /* of events made; while they are counted there is no column */
+    uint64_t count;      /* events made; columns do not exist while counting */
     uint64_t *address;   /* of each lot */
     uint32_t capacity;   /* of `address` */
     uint64_t next_address;
@@ -58,22 +58,22 @@ static uint32_t call_id(mv_stack_id stack, uint64_t call)
     return stack.row == MV_NO_ROW || call >= MV_NO_CALL ? MV_NO_CALL : (uint32_t)call;
 }
 
-static occasion at_call(const maker *m, uint32_t call, mv_stack_id stack)
+static event_origin at_call(const maker *m, uint32_t call, mv_stack_id stack)
 {
-    return (occasion){m->trace->api_calls.time_us[call], stack,
-                      call_id(stack, (uint64_t)m->trace->calls + call)};
+    return (event_origin){m->trace->api_calls.time_us[call], stack,
+                          call_id(stack, (uint64_t)m->trace->calls + call)};
 }
 
-/* Calls of heaps are counted after those of CUDA. */
-static occasion at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
+/* Heap calls are numbered after CUDA calls. */
+static event_origin at_heap_call(const maker *m, uint32_t call, mv_stack_id stack)
 {
     uint64_t before = (uint64_t)m->trace->calls + m->trace->api_calls.count;
 
-    return (occasion){m->trace->heap_calls.time_us[call], stack, call_id(stack, before + call)};
+    return (event_origin){m->trace->heap_calls.time_us[call], stack, call_id(stack, before + call)};
 }
 
 static void add_event(maker *m, mv_action action, uint64_t address, uint64_t bytes,
-                      const occasion *on)
+                      const event_origin *on)
 {
     uint64_t at = m->count++;
 
@@ -89,13 +89,13 @@ static void add_event(maker *m, mv_action action, uint64_t address, uint64_t byt
     m->to->tag[at] = MV_PLAIN_TAG;
 }
 
-static void add_gain(maker *m, uint64_t address, uint64_t bytes, occasion on)
+static void add_gain(maker *m, uint64_t address, uint64_t bytes, event_origin on)
 {
     add_event(m, MV_ACTION_SEGMENT_ALLOC, address, bytes, &on);
     add_event(m, MV_ACTION_ALLOC, address, bytes, &on);
 }
 
-static void add_loss(maker *m, uint64_t address, uint64_t bytes, occasion on)
+static void add_loss(maker *m, uint64_t address, uint64_t bytes, event_origin on)
 {
     add_event(m, MV_ACTION_FREE_REQUESTED, address, bytes, &on);
     add_event(m, MV_ACTION_FREE_COMPLETED, address, bytes, &on);
@@ -118,7 +118,7 @@ static uint64_t address_of(maker *m, const mv_lot *lot)
                                                                    : lot->key;
 }
 
-/* A loss has the stack of the call that freed, where that was recorded. */
+/* A loss has the stack of the freeing call, if recorded. */
 static void watch(void *user, const mv_lot *lot, uint32_t at, uint32_t call, bool is_gain)
 {
     maker *m = user;
@@ -146,11 +146,11 @@ static bool is_wanted_block(const maker *m, const mv_heap_block *block)
            (m->heap == MV_LEVEL_ALL || mv_level_of_heap(block->name) == m->heap);
 }
 
-/* Among all levels, where a block lies in memory that CUDA gave, it has an address of its own. */
+/* In MV_LEVEL_ALL, a block inside memory from CUDA gets an address of its own. */
 static void watch_block(void *user, mv_heap_block *block, uint32_t call, bool is_gain)
 {
     maker *m = user;
-    occasion on = at_heap_call(m, call, m->stack_of_heap_call[block->call]);
+    event_origin on = at_heap_call(m, call, m->stack_of_heap_call[block->call]);
 
     if (!is_wanted_block(m, block))
         return;
@@ -174,7 +174,7 @@ static void copy_events(maker *m, uint32_t *next, uint32_t until)
     }
 }
 
-/* The heaps' calls until a time. PyTorch's events until then come before them. */
+/* The heap calls up to a time. PyTorch's events up to then come before them. */
 static bool go_through_heaps(maker *m, mv_heaps *heaps, uint32_t *next_event, uint32_t *next,
                              int64_t until)
 {
@@ -238,7 +238,8 @@ static bool add_final(mv_arena *scratch, final_heap *f, uint32_t device, final_r
     return mv_append(scratch, f->rows, f->count, f->capacity, row);
 }
 
-static bool add_final_lot(maker *m, uint64_t address, uint64_t bytes, occasion on, final_heap *f)
+static bool add_final_lot(maker *m, uint64_t address, uint64_t bytes, event_origin on,
+                          final_heap *f)
 {
     f->blocks++;
     return add_final(m->scratch, f, m->device,
@@ -263,7 +264,7 @@ static bool finals_of_heaps(maker *m, const mv_heaps *heaps, final_heap *f)
     for (uint32_t i = 0; i < heaps->count; i++)
         for (uint32_t at = heaps->sums[i].first; at != MV_NO_ROW; at = heaps->blocks[at].next) {
             const mv_heap_block *block = &heaps->blocks[at];
-            occasion on = at_heap_call(m, block->call, m->stack_of_heap_call[block->call]);
+            event_origin on = at_heap_call(m, block->call, m->stack_of_heap_call[block->call]);
             if (is_wanted_block(m, block) && !add_final_lot(m, block->place, block->bytes, on, f))
                 return false;
         }
@@ -422,7 +423,7 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
     m->from = has_blocks ? mv_trace_events(m->trace, m->device) : (mv_events){0};
     m->skips_framework = has_blocks;
     m->to = out;
-    /* Once to count, once to write. */
+    /* one pass to count, one to write */
     for (int pass = 0; pass < 2; pass++) {
         mv_holdings h;
         mv_heaps heaps;
@@ -450,7 +451,7 @@ static mv_code make_device(maker *m, uint32_t devices, mv_events *out, final_hea
     return MV_OK;
 }
 
-/* PyTorch's own records of pinned memory, which say more than calls. */
+/* PyTorch's own records of pinned memory, which are more detailed than calls. */
 static bool take_host_records(mv_arena *arena, mv_trace *trace)
 {
     mv_segments *s = &trace->segments;
@@ -468,7 +469,7 @@ static bool take_host_records(mv_arena *arena, mv_trace *trace)
 
 enum { OF_DEVICE = 1 << MV_LOT_DEVICE, OF_HOST = 1 << MV_LOT_HOST };
 
-/* Stacks of the calls that are wanted. */
+/* The stacks of the calls of this level. */
 static mv_code add_stacks(mv_arena *arena, mv_trace *made, maker *m, mv_err *err)
 {
     mv_code code = MV_OK;
@@ -513,7 +514,7 @@ static mv_code take_calls(mv_arena *arena, mv_trace *made, maker m, mv_err *err)
     return code;
 }
 
-/* The steps of the program, as all levels together show them. */
+/* The steps of the program, from all levels together. */
 mv_code mv_level_beat(mv_arena *arena, const mv_trace *trace, mv_beat *out, mv_err *err)
 {
     mv_trace whole = *trace;

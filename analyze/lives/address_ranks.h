@@ -1,5 +1,5 @@
-/* The distinct addresses of one device in ascending order: where blocks start, where segments start
- * and end, both in the events and in the final heap. The layout of the heap can then be kept by
+/* The distinct addresses of one device in ascending order: starts of blocks, starts and ends of
+ * segments, both in the events and in the final heap. The layout of the heap can then be stored by
  * rank, a small dense number, instead of by address. */
 #ifndef MV_ADDRESS_RANKS_H
 #define MV_ADDRESS_RANKS_H
@@ -9,11 +9,11 @@
 typedef struct {
     uint32_t count;
     uint64_t *addr;          /* [count] ascending */
-    uint32_t *of_event;      /* [events.count] rank of an event's addr; MV_NO_ROW: it has none */
+    uint32_t *of_event;      /* [events.count] rank of an event's addr; MV_NO_ROW: none */
     uint32_t segment_events; /* number of events about segments */
 } mv_address_ranks;
 
-/* Events about blocks and segments have a rank; others, and those without an address, do not.
+/* Events about blocks and segments have a rank; others, and events without an address, do not.
  * Fails with MV_NOMEM or MV_LIMIT. O(n log n) in the distinct addresses. */
 mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
                               mv_address_ranks *out, mv_err *err);

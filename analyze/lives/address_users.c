@@ -5,8 +5,8 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* The latest user of every byte, while the allocations pass by: ranges of ranks with one user each.
- * A rank is a distinct address where a block begins. */
+/* The latest user of every byte during the sweep over allocations: ranges of ranks with one user
+ * each. A rank is a distinct address at the start of a block. */
 typedef struct {
     const mv_alloc_lives *allocs;
     uint32_t count;
@@ -35,18 +35,18 @@ static bool rank_addresses(mv_arena *scratch, users_sweep *s)
     return true;
 }
 
-/* The rank after the last one that the block covers. */
+/* The rank after the last rank of the block. */
 static uint32_t end_of(const users_sweep *s, uint32_t row)
 {
     uint64_t block = s->allocs->block[row], first = s->rank[row] + 1;
     uint64_t end = mv_range_end(s->allocs->addr[row], block ? block : 1);
 
-    if (first == s->count || s->addr[first] >= end) /* most blocks */
+    if (first == s->count || s->addr[first] >= end) /* true for most blocks */
         return (uint32_t)first;
     return (uint32_t)(first + mv_lower_bound_u64(s->addr + first, s->count - first, end));
 }
 
-/* Makes `row` the user of its bytes and returns the one of its first byte until now. */
+/* Makes `row` the user of its bytes and returns the previous user of its first byte. */
 static uint32_t use(users_sweep *s, uint32_t row)
 {
     uint32_t low = s->rank[row], end = end_of(s, row);

@@ -1,4 +1,4 @@
-/* Who used the bytes of an allocation before it, and who uses them after it.
+/* The users of an allocation's bytes before and after it.
  *
  *     bytes │        ┌── 5 ──┐        user of the first byte of 7 before it: 5
  *           │ ┌─ 3 ─┐│       │┌─ 7 ─┐                    and after it: none

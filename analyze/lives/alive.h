@@ -1,6 +1,6 @@
-/* Which rows of a lives table are alive at a moment.
+/* The rows of a lives table that are alive at a moment.
  *
- * A moment is named by the event that it follows: after event E, everything that E does is done.
+ * A moment is named by the event before it: after event E, all effects of E are complete.
  *
  *     born  <= E < freed        allocated
  *     born  <= E < completed    active, and its requested bytes count
@@ -14,7 +14,7 @@
 
 /* Whether a preexisting allocation was freed before the first event and only waited for a stream:
  * never allocated within the trace, but active. See mv_alloc_lives.freed. If event 0 completes its
- * free, that was asked for earlier: at once before, or long before. */
+ * free, the free was requested earlier: immediately before, or long before. */
 static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -46,8 +46,8 @@ static inline bool mv_alloc_is_active(const mv_lives *lives, uint32_t row, uint3
     return mv_alive_spans(a->birth[row], a->completed[row], event);
 }
 
-/* The stack of the event that freed a row; MV_NO_STACK: there is none of its own. Without one
- * PyTorch writes that of the allocation. */
+/* The stack of the event that freed a row; MV_NO_STACK: it has none of its own. PyTorch then writes
+ * the allocation's stack. */
 static inline mv_stack_id mv_alloc_freeing_stack(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -73,7 +73,7 @@ typedef struct {
     uint32_t *row; /* [count] of mv_alloc_lives, ascending */
 } mv_alive;
 
-/* The rows that are allocated after `event`; O(rows). Fails only when memory is out. */
+/* The rows that are allocated after `event`; O(rows). Fails only when out of memory. */
 mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,
                         mv_err *err);
 

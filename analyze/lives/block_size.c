@@ -6,7 +6,7 @@
 
 /* ---- which allocator ---------------------------------------------------------------------- */
 
-/* How many blocks must fit only one rule, so that it is not chance. */
+/* The number of blocks that must fit only one rule, to exclude chance. */
 enum { ENOUGH = 4, MAJORITY = 8 };
 
 typedef struct {
@@ -121,7 +121,7 @@ static uint64_t floor_power(uint64_t bytes)
     return (uint64_t)1 << (63 - __builtin_clzll(bytes));
 }
 
-/* `step` need not be a power of two: a file may say anything. */
+/* `step` need not be a power of two: files may contain any value. */
 static uint64_t round_to(uint64_t bytes, uint64_t step)
 {
     uint64_t over = bytes % step;

@@ -1,15 +1,15 @@
-/* How many bytes a block gets for a request: the caching allocator's rounding, and its rule for
- * when the rest of a free block is split off. Source: round_size(), get_alloc_size(),
- * should_split() in PyTorch CUDACachingAllocator.cpp, roundup_power2_next_division() in
- * CUDAAllocatorConfig.cpp; the same from 2.0 to 2.14. torch_npu has the same allocator, except that
- * round_size() adds 32 bytes first (NPUCachingAllocator.cpp). */
+/* The size of the block for a request: the caching allocator's rounding, and its rule for splitting
+ * off the rest of a free block. Source: round_size(), get_alloc_size(), should_split() in PyTorch
+ * CUDACachingAllocator.cpp, roundup_power2_next_division() in CUDAAllocatorConfig.cpp; the same
+ * from 2.0 to 2.14. torch_npu has the same allocator, except that round_size() adds 32 bytes first
+ * (NPUCachingAllocator.cpp). */
 #ifndef MV_BLOCK_SIZE_H
 #define MV_BLOCK_SIZE_H
 
 #include "parse/model/trace.h"
 
 #define MV_MIN_BLOCK     512u                /* kMinBlockSize: unit and minimum of rounding */
-#define MV_SMALL_REQUEST (1u << 20)          /* kSmallSize: most that the small pool serves */
+#define MV_SMALL_REQUEST (1u << 20)          /* kSmallSize: largest request of the small pool */
 #define MV_SMALL_SEGMENT (2u << 20)          /* kSmallBuffer: every segment of the small pool */
 #define MV_MOST_REQUEST  ((uint64_t)1 << 60) /* allocate() refuses more */
 
@@ -25,20 +25,20 @@ typedef struct {
 
 #define MV_NPU_PAD 32u
 
-/* Which allocator made the snapshot. The blocks that show it are in use, have a known requested
+/* The allocator that made the snapshot. The blocks that show it are in use, have a known requested
  * size, and lie in segments where every rest is split off, so their size is the rounded request. */
 typedef struct {
     bool is_npu;
-    bool is_named;      /* a path has "torch_npu" in it */
-    uint32_t blocks;    /* such blocks */
-    uint32_t cuda_fits; /* of these, the ones that CUDA's rule fits */
-    uint32_t npu_fits;  /* of these, the ones that torch_npu's rule fits */
+    bool is_named;      /* a path contains "torch_npu" */
+    uint32_t blocks;    /* number of such blocks */
+    uint32_t cuda_fits; /* of these, blocks that CUDA's rule fits */
+    uint32_t npu_fits;  /* of these, blocks that torch_npu's rule fits */
 } mv_rounding;
 
-/* O(blocks). The rule is torch_npu's when it fits blocks that CUDA's does not. */
+/* O(blocks). The rule is torch_npu's if it fits blocks that CUDA's rule does not. */
 mv_rounding mv_rounding_of(const mv_trace *trace);
 
-/* From allocator_settings. Absent settings have PyTorch's defaults, except that segments show
+/* From allocator_settings. Missing settings have PyTorch's defaults, except that segments show
  * whether they are expandable, and blocks show which allocator rounded them. */
 mv_block_rules mv_block_rules_of(const mv_trace *trace);
 
@@ -46,7 +46,7 @@ mv_block_rules mv_block_rules_of(const mv_trace *trace);
  * no allocator serves, are cut to it. */
 uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes);
 
-/* A request that rounds to `rounded` bytes, which is the size in oom events. */
+/* A request that rounds to `rounded` bytes, the size in oom events. */
 static inline uint64_t mv_request_of(const mv_block_rules *rules, uint64_t rounded)
 {
     return rounded > rules->pad ? rounded - rules->pad : rounded;

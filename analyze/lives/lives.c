@@ -104,7 +104,7 @@ const char *mv_history_name(mv_history_kind kind)
 }
 
 /* "; 85 allocations ended without a free event: before that, figures may be too high". */
-static const char *lacking_text(mv_arena *arena, const mv_lives *lives, const char *joint)
+static const char *missing_text(mv_arena *arena, const mv_lives *lives, const char *joint)
 {
     uint64_t lost = lives->doubts.lost_frees, unrequested = lives->doubts.unrequested;
     uint64_t count = lost ? lost : unrequested;
@@ -114,19 +114,19 @@ static const char *lacking_text(mv_arena *arena, const mv_lives *lives, const ch
     return mv_arena_printf(arena, "%s%llu allocation%s %s: before that, figures may be too high",
                            joint, (unsigned long long)count, mv_plural(count),
                            lost ? "ended without a free event"
-                                : "ended with a free_completed alone");
+                                : "ended with only a free_completed");
 }
 
 const char *mv_residual_text(mv_arena *arena, const mv_lives *lives)
 {
     int64_t residual = lives->doubts.residual;
-    const char *lacking = lacking_text(arena, lives, residual ? "; " : "");
+    const char *missing = missing_text(arena, lives, residual ? "; " : "");
     char size[MV_SIZE_TEXT];
 
-    if (residual == 0 || !lacking)
-        return lacking;
+    if (residual == 0 || !missing)
+        return missing;
     return mv_arena_printf(
         arena, "the final heap holds %s %s than the events lead to%s",
         mv_size_text(size, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual),
-        residual < 0 ? "less" : "more", lacking);
+        residual < 0 ? "less" : "more", missing);
 }

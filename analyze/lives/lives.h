@@ -1,5 +1,6 @@
 /* The lives table: every allocation of one device from its alloc to its frees, with the bytes that
- * it really occupied; and every segment likewise. All reports and pictures start from this table.
+ * it really occupied; and every segment from its event to its end. All reports and pictures start
+ * from this table.
  *
  * Rows are in order of birth: first the allocations from before the first event ("preexisting":
  * found by undoing the events backwards from the final heap), then one for each alloc event. An
@@ -9,10 +10,10 @@
  *     allocated bytes live from birth to freed       (PyTorch's allocated_bytes: block sizes)
  *     active    bytes live from birth to completed   (PyTorch's active_bytes: block sizes)
  *
- * Block sizes are not in the trace; they follow from the heap's layout at the moment of the
- * alloc. The allocator takes the low end of a free block, which reaches to the next used block or
- * to the segment's end, and splits off the rest unless that is too small
- * (should_split, PyTorch CUDACachingAllocator.cpp). docs/internals/lives.md explains it. */
+ * Block sizes are not in the trace; they follow from the heap's layout at the moment of the alloc.
+ * The allocator takes the low end of a free block, which reaches to the next used block or to the
+ * segment's end, and splits off the rest unless it is too small (should_split, PyTorch
+ * CUDACachingAllocator.cpp). docs/internals/lives.md explains it. */
 #ifndef MV_LIVES_H
 #define MV_LIVES_H
 
@@ -21,11 +22,11 @@
 #define MV_BEFORE UINT32_MAX /* as a birth or a peak: before the first event */
 #define MV_NEVER  UINT32_MAX /* as an end: not within the trace */
 
-/* Which events a trace covers. docs/internals/lives.md has the rules. */
-#define MV_HISTORY_LIST(X)                                                               \
-    X(COMPLETE, "complete")   /* it begins with an empty heap */                         \
-    X(LATE, "late")           /* recording began on a heap in use */                     \
-    X(TRUNCATED, "truncated") /* earlier events were recorded but are no longer there */ \
+/* The events that a trace covers. docs/internals/lives.md has the rules. */
+#define MV_HISTORY_LIST(X)                                                    \
+    X(COMPLETE, "complete")   /* it begins with an empty heap */              \
+    X(LATE, "late")           /* recording began on a heap in use */          \
+    X(TRUNCATED, "truncated") /* earlier events were recorded but are lost */ \
     X(NONE, "none")           /* no events */
 
 typedef enum {
@@ -37,8 +38,8 @@ typedef enum {
 
 /* One row for each allocation. `freed` and `completed` are the events that end it: neighbours
  * (freed + 1 == completed) unless the free was deferred. If the file has only one of the two, both
- * fields name it. But if the free was requested before the first event, `freed` is 0: that is exact
- * from event 0 on, and is used without any event too (analyze/lives/alive.h distinguishes the
+ * fields name it. But if the free was requested before the first event, `freed` is 0, which is
+ * exact from event 0 on and also used without events (analyze/lives/alive.h distinguishes the
  * cases). freed <= completed always. */
 typedef struct {
     uint32_t count;
@@ -46,7 +47,7 @@ typedef struct {
     uint64_t *addr;       /* [count] */
     uint64_t *requested;  /* [count] requested bytes */
     uint64_t *block;      /* [count] bytes occupied */
-    mv_stack_id *stack;   /* [count] who allocated; MV_NO_STACK: not recorded */
+    mv_stack_id *stack;   /* [count] of the allocation; MV_NO_STACK: not recorded */
     uint32_t *birth;      /* [count] event, or MV_BEFORE */
     uint32_t *freed;      /* [count] free_requested event, or MV_NEVER */
     uint32_t *completed;  /* [count] free_completed event, or MV_NEVER */
@@ -61,7 +62,7 @@ typedef struct {
     uint32_t count;
     uint64_t *addr;         /* [count] */
     uint64_t *size;         /* [count] */
-    mv_stack_id *stack;     /* [count] who made it; MV_NO_STACK: not recorded */
+    mv_stack_id *stack;     /* [count] of its creation; MV_NO_STACK: not recorded */
     mv_stream_id *stream;   /* [count] */
     mv_pool_id *pool;       /* [count] from the event or the final heap; MV_NO_POOL: unknown */
     uint32_t *birth;        /* [count] segment_alloc or segment_map event, or MV_BEFORE */
@@ -74,62 +75,62 @@ typedef struct {
     uint32_t device;
     mv_history_kind history;
     const char *history_why; /* one sentence, the reason for `history`; never NULL */
-    uint32_t ring;    /* size of the full buffer of events: older ones were dropped, and a larger
-                       * max_entries would have kept them. 0: nothing shows that it was full */
+    uint32_t ring;    /* size of the full buffer of events: older events were dropped, and a larger
+                       * max_entries would have kept them. 0: not known to be full */
     mv_events events; /* of that device: columns of the trace */
-    bool has_later_events;     /* events follow that are not in the table (lives_window.h) */
-    bool has_no_heap;          /* the file has no final heap: nothing is compared with it */
-    bool lacks_segment_events; /* they were not recorded, as it seems, or dropped: what is reserved
-                                * is taken to be that of the final heap at all times */
-    bool lacks_memory_events;  /* there are events, but none of any device is about memory */
-    bool lacks_allocs;         /* no event is an allocation, and frees, segments that were added or
-                                * the final heap show that there were some */
+    bool has_later_events;     /* later events are not in the table (lives_window.h) */
+    bool has_no_heap;          /* the file has no final heap: no comparison with it */
+    bool lacks_segment_events; /* apparently not recorded, or dropped: the reserved memory is taken
+                                * to be the final heap's at all times */
+    bool lacks_memory_events;  /* there are events, but no event of any device is about memory */
+    bool lacks_allocs;         /* no event is an allocation, but frees, added segments or the final
+                                * heap show that there were some */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
                          * about; for segment events the (first) row of `segments`; MV_NO_ROW for
                          * other events */
-    /* How far the table can be trusted. All zero: it explains the final heap to the byte, and
-     * every block size is known. */
+    /* Doubts about the table. All zero: it explains the final heap to the byte, and every block
+     * size is known. */
     struct {
         uint64_t lone_frees;    /* frees of addresses without an allocation */
-        uint64_t lost_frees;    /* allocations without a recorded free whose bytes were used
-                                 * again: they end there; or, in a file without any free, that
-                                 * the final heap lacks: they end at the last event */
-        uint64_t unrequested;   /* allocations that lack their free_requested: they may have
-                                 * been freed before `freed` */
-        uint64_t ended_last;    /* those of both that end at the last event, since the final heap
-                                 * shows their end alone; it may have come after that event */
-        uint64_t unproven;      /* those from before the first event that only their free_requested
-                                 * shows, in a file without any alloc: they may have been
-                                 * allocated after it, and one after the other */
-        uint64_t unproven_ends; /* the same with their last free */
-        uint64_t unproven_segments; /* those that may have been added after the first event, in a
-                                     * file that only has the ends of its kind of segments */
+        uint64_t lost_frees;    /* allocations without a recorded free that end when their bytes are
+                                 * used again; or, in a file without any free, at the last event if
+                                 * they are missing from the final heap */
+        uint64_t unrequested;   /* allocations without a free_requested: they may have been freed
+                                 * before `freed` */
+        uint64_t ended_last;    /* of both, allocations that end at the last event because only the
+                                 * final heap shows their end; it may have come after that event */
+        uint64_t unproven;      /* allocations from before the first event that only their
+                                 * free_requested shows, in a file without any alloc: they may have
+                                 * been allocated after it, and one after the other */
+        uint64_t unproven_ends; /* as above, by their last free */
+        uint64_t unproven_segments; /* segments that may have been added after the first event, in a
+                                     * file with only ends of that kind of segments */
         uint64_t uncompleted;       /* allocations of a file without any free_completed: they may
                                      * have waited for a stream after `completed` */
-        uint64_t lone_segments;     /* segment events that contradict the bytes that were held */
-        uint64_t misplaced;         /* allocs that do not start where free bytes started */
-        uint64_t outside;           /* allocs that no known segment holds */
+        uint64_t lone_segments;     /* segment events that contradict the held bytes */
+        uint64_t misplaced;         /* allocs that do not start at the start of free bytes */
+        uint64_t outside;           /* allocs outside all known segments */
         uint64_t inexact_blocks;    /* allocations whose block size is only a lower bound */
         uint64_t resized_blocks;    /* block sizes that later events or the final heap corrected */
-        uint64_t final_mismatches; /* final blocks that the events do not lead to, or the reverse */
-        uint64_t final_over;       /* those of them that the events have and the final heap lacks,
-                                    * or has no longer allocated */
-        int64_t residual;          /* final heap's allocated bytes less this table's */
-        int64_t residual_reserved; /* final heap's reserved bytes less this table's */
+        uint64_t final_mismatches;  /* final blocks that contradict the events, or the reverse */
+        uint64_t final_over;        /* of these, blocks by the events that the final heap does not
+                                     * contain, or not as allocated */
+        int64_t residual;           /* final heap's allocated bytes less this table's */
+        int64_t residual_reserved;  /* final heap's reserved bytes less this table's */
     } doubts;
 } mv_lives;
 
 /* Builds the table in O(n log n). `arena` keeps it; temporary memory comes from its budget.
- * Contradictions in a trace are resolved and counted in `doubts`; it fails only when memory
- * (MV_NOMEM) or row numbers (MV_LIMIT) run out. A device without events gives the final heap as
- * preexisting rows. */
+ * Contradictions in a trace are resolved and counted in `doubts`. Fails only when memory (MV_NOMEM)
+ * or row numbers (MV_LIMIT) run out. A device without events gives the final heap as preexisting
+ * rows. */
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err);
 
-/* Columns for `rows` rows, all zero, for tables that are made from another one. `count` is not set.
- * False when memory is out. */
+/* Columns for `rows` rows, all zero, for tables made from another one. `count` is not set. False
+ * when out of memory. */
 bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out);
 bool mv_segment_lives_push(mv_arena *arena, uint64_t rows, mv_segment_lives *out);
 
@@ -138,7 +139,7 @@ void mv_alloc_lives_copy(const mv_alloc_lives *from, uint32_t row, mv_alloc_live
 void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segment_lives *to,
                            uint32_t as);
 
-/* Whether there may have been more than these lives before the first event. */
+/* Whether there may have been more lives before the first event. */
 static inline bool mv_lives_lack_past(const mv_lives *lives)
 {
     return lives->history != MV_HISTORY_COMPLETE || lives->has_no_heap;
@@ -146,8 +147,8 @@ static inline bool mv_lives_lack_past(const mv_lives *lives)
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
-/* "the final heap holds 2.00 MiB less than the events lead to", and what frees the file lacks; ""
- * when the two agree and it lacks none. In `arena`; NULL when memory is out. */
+/* "the final heap holds 2.00 MiB less than the events lead to", and the missing frees; "" when the
+ * two agree and no free is missing. In `arena`; NULL when out of memory. */
 const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
 
 /* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.
@@ -159,7 +160,8 @@ static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
 }
 
 /* The entry of the allocation that holds an active block, in the block's history (PyTorch 1.13 and
- * 2.0: newest first), or MV_NO_ROW. An entry with another start is an earlier user of the bytes. */
+ * 2.0: newest first), or MV_NO_ROW. An entry with another start belongs to an earlier user of the
+ * bytes. */
 static inline uint32_t mv_block_newest(const mv_trace *trace, uint32_t block)
 {
     const mv_blocks *b = &trace->blocks;
@@ -186,8 +188,7 @@ static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
 }
 
 /* The stack of an active block of the final heap; MV_NO_STACK: not recorded. PyTorch 1.13 and 2.0
- * have it only in the block's history, and later versions write an empty stack when there is none.
- */
+ * have it only in the block's history; later versions write an empty stack for a missing one. */
 static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
 {
     mv_stack_id stack = trace->blocks.stack[block];
@@ -198,8 +199,8 @@ static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;
 }
 
-/* The stream that an allocation was made on: that of its event, or of its segment when there is
- * none. MV_NO_ROW when the file does not tell. */
+/* The stream of an allocation: of its event, or of its segment without an event. MV_NO_ROW when the
+ * file has none. */
 static inline mv_stream_id mv_alloc_stream(const mv_lives *lives, uint32_t alloc)
 {
     uint32_t segment = lives->allocs.segment[alloc], birth = lives->allocs.birth[alloc];
@@ -210,7 +211,7 @@ static inline mv_stream_id mv_alloc_stream(const mv_lives *lives, uint32_t alloc
                                            : (mv_stream_id){MV_NO_ROW};
 }
 
-/* The tag of its event; the plain one for an allocation from before the first event. */
+/* The tag of its event; the plain tag for an allocation from before the first event. */
 static inline mv_tag_id mv_alloc_tag(const mv_lives *lives, uint32_t alloc)
 {
     uint32_t birth = lives->allocs.birth[alloc];
@@ -218,7 +219,7 @@ static inline mv_tag_id mv_alloc_tag(const mv_lives *lives, uint32_t alloc)
     return birth < lives->events.count ? lives->events.tag[birth] : MV_PLAIN_TAG;
 }
 
-/* The pool of its segment; MV_NO_POOL when the file does not tell. */
+/* The pool of its segment; MV_NO_POOL when the file has none. */
 static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t alloc)
 {
     uint32_t segment = lives->allocs.segment[alloc];

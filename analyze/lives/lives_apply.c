@@ -6,7 +6,7 @@ static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
     return mv_range_end(a->addr[row], a->block[row]);
 }
 
-/* The least that a block of a request can be. */
+/* The smallest possible block of a request. */
 static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
 {
     return r->is_captured ? requested : mv_round_least(&r->rules, requested);
@@ -14,8 +14,8 @@ static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
 
 /* ---- block sizes ------------------------------------------------------------------------- */
 
-/* Where a free block that starts at `rank` ends: at the next used block or edge. `used` is that
- * block, or MV_NO_RANK. */
+/* The end of the free block at `rank`: the next used block or edge. `used` is that block, or
+ * MV_NO_RANK. */
 static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
 {
     uint32_t edge = mv_rankset_next(&r->edges, rank + 1);
@@ -30,8 +30,8 @@ typedef struct {
 } block_size;
 
 /* The block that a request gets from the free block [addr, addr + room) of a segment. If another
- * rule was in force (the setting expandable_segments changed while recording, or a pool has an
- * allocator of its own) it has the least size and is marked as inexact. */
+ * rule was in force (the setting expandable_segments changed while recording, or a pool has its own
+ * allocator) it has the least size and is marked as inexact. */
 static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                                  uint64_t room)
 {
@@ -53,9 +53,9 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     return (block_size){room, false};
 }
 
-/* For blocks from before the first event that were freed later. The free bytes around them when
- * they were allocated are unknown. But a gap after them that is too small to be a free block
- * belongs to them. */
+/* For blocks from before the first event that were freed later. The free bytes around them at their
+ * allocation are unknown, but a gap after them that is too small for a free block belongs to
+ * them. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {
@@ -95,7 +95,7 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
 }
 
 /* An allocation starts at `addr`, where free space starts, so the used block below it must end
- * there. If that block's size was inexact, it is known now. */
+ * there. If that block's size was inexact, it is now known. */
 static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -117,7 +117,7 @@ static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32
         if (a->inexact[row] && gap <= MV_SMALL_REQUEST) {
             a->block[row] += gap;
             a->inexact[row] = 0;
-        } else if (!r->is_thinned) { /* else the block in the gap was left out */
+        } else if (!r->is_thinned) { /* else the block in the gap was dropped by thinning */
             r->lives->doubts.misplaced++;
         }
     }
@@ -147,8 +147,8 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
-/* Makes [addr, addr + least) free, since the allocator has just used it. Returns the next used
- * block above, or MV_NO_RANK. */
+/* Frees [addr, addr + least), since the allocator has just used it. Returns the next used block
+ * above, or MV_NO_RANK. */
 static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                             uint32_t event)
 {
@@ -294,8 +294,8 @@ static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
     return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
 }
 
-/* PyTorch writes both frees, unless skip_actions leaves one out of the whole file: then the other
- * is taken for both. Files of other tools and captures have both by their readers. */
+/* PyTorch writes both frees, unless skip_actions removes one of them from the whole file: then the
+ * other counts as both. For other tools' files and captures the readers add both. */
 static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -327,7 +327,7 @@ static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
     if (a->freed[row] == MV_NEVER) {
         bool is_before = a->birth[row] == MV_BEFORE;
         a->freed[row] = is_before && r->has_requested ? 0 : event;
-        /* event 0 may be the second half of a free whose first was dropped */
+        /* event 0 may be the second half of a free whose first half was dropped */
         r->lives->doubts.unrequested +=
             !(is_before && (r->has_requested || event == 0)) && !r->is_captured;
     }

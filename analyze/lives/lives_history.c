@@ -1,17 +1,18 @@
-/* Decides which kind of history a trace has. The file does not say; docs/internals/lives.md
+/* Decides the kind of history of a trace. The file does not record it; docs/internals/lives.md
  * explains the rules and their order. */
 #include "analyze/lives/lives_sweep.h"
 
 #include "base/search.h"
 
-enum { OFTEN = 2 }; /* so many complete ranges before the first event are not an accident */
+enum { OFTEN = 2 }; /* this many complete ranges before the first event are not chance */
 
 typedef struct {
     uint32_t preexisting;
-    uint32_t with_stack;    /* allocations and segments that are alive at the end, with a stack */
-    uint32_t without_stack; /* allocations that are alive at the end, without one */
+    uint32_t with_stack;    /* allocations and segments alive at the end, with a stack */
+    uint32_t without_stack; /* allocations alive at the end, without a stack */
     bool events_have_stacks;
-    bool lacks_segment_events; /* with_stack are segments alone, and no event is about one */
+    bool lacks_segment_events; /* with_stack counts only segments, and no event is about a
+                                * segment */
 } evidence;
 
 static evidence gather(const mv_lives_sweep *r)
@@ -29,7 +30,7 @@ static evidence gather(const mv_lives_sweep *r)
             e.without_stack++;
     }
     e.lacks_segment_events = e.preexisting == 0 && r->ranks.segment_events == 0;
-    /* a mapped range may show the stack of a later one that it merged with, if there was one */
+    /* a mapped range may have the stack of a later range that it merged with */
     for (uint32_t i = 0; i < s->count; i++)
         if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER &&
             (!s->is_expandable[i] || e.lacks_segment_events) && s->stack[i].row != MV_NO_ROW)
@@ -66,8 +67,8 @@ static bool is_empty_before(const mv_lives_sweep *r, const evidence *e)
     return e->preexisting == 0 && !has_unplaced_heap(r);
 }
 
-/* Limits that people give a ring buffer: 500, 65536, 100000. One number in a hundred looks like
- * one; `rare`: one in a thousand. */
+/* Typical limits of a ring buffer: 500, 65536, 100000. One number in a hundred looks like one;
+ * `rare`: one in a thousand. */
 static bool is_ring_size(uint32_t count, bool rare)
 {
     uint32_t digits = count, zeros = 0;
@@ -80,7 +81,7 @@ static bool is_ring_size(uint32_t count, bool rare)
 }
 
 /* Whether the trace starts inside an allocator call. Frees that waited for a stream complete at the
- * start of a later call, so a trace may begin with these if that call follows. */
+ * start of a later call, so a trace may begin with them if that call follows. */
 static bool starts_inside_call(const mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -109,10 +110,10 @@ typedef struct {
     int64_t begun;   /* time of the open START; MV_NO_TIME: none */
     uint32_t before; /* complete ranges that end before the first event */
     uint32_t busy;   /* later ranges that contain events */
-    uint32_t idle;   /* later ranges that contain none */
+    uint32_t idle;   /* later ranges without events */
 } range_count;
 
-/* First event at or after `time`; times of real traces ascend. */
+/* The first event at or after `time`; times of real traces ascend. */
 static uint32_t event_after(const mv_events *ev, int64_t time)
 {
     return (uint32_t)mv_lower_bound_i64(ev->time_us, ev->count, time);
@@ -131,8 +132,8 @@ static void count_range(const mv_lives_sweep *r, range_count *c, int64_t end)
     c->begun = MV_NO_TIME;
 }
 
-/* Annotations are recorded together with events, into a buffer of their own. When ranges of a
- * name always had events, and several lie before the first event, their events are gone. */
+/* Annotations are recorded together with events, into their own buffer. If ranges of one name
+ * always contained events, and several lie before the first event, their events are lost. */
 static bool has_ranges_without_events(const mv_lives_sweep *r, bool *result)
 {
     const mv_annotations *an = &r->trace->annotations;
@@ -163,8 +164,8 @@ static bool has_ranges_without_events(const mv_lives_sweep *r, bool *result)
 
 /* ---- the buffer -------------------------------------------------------------------------- */
 
-/* PyTorch keeps the last `max_entries` events of each device, the same number for all devices. So
- * a device that has fewer than another has them all. */
+/* PyTorch keeps the last `max_entries` events of each device, the same number for all devices. So a
+ * device with fewer events than another has all of them. */
 typedef enum { MAYBE_FULL, FULL, NOT_FULL } fullness;
 
 static uint32_t most_events(const mv_trace *trace)
@@ -177,7 +178,7 @@ static uint32_t most_events(const mv_trace *trace)
     return most;
 }
 
-/* Releases after 2.14 may say whether the buffer was full (PR 179276). */
+/* Releases after 2.14 may record whether the buffer was full (PR 179276). */
 static fullness said_fullness(const mv_lives_sweep *r, bool has_most)
 {
     const mv_settings *s = &r->trace->settings;
@@ -221,8 +222,8 @@ static bool begins_fresh(const mv_events *ev)
     return true;
 }
 
-/* Whether another device has just as many events, and those of one of the two begin in the middle:
- * then that number is the buffer's size. */
+/* Whether another device has the same number of events, and one of the two sequences begins in the
+ * middle: then that number is the buffer's size. */
 static bool has_full_twin(const mv_lives_sweep *r)
 {
     bool is_fresh = begins_fresh(&r->ev);
@@ -250,22 +251,22 @@ static bool is_full(const mv_lives_sweep *r, fullness full, uint32_t ring)
 }
 
 /* Memory from before the first event has stacks, so there were earlier events. A full buffer drops
- * some, and so does a recording that is stopped and begun again: both leave the same file. */
+ * some, and so does a recording that is stopped and restarted: both produce the same file. */
 static void decide_recorded_before(mv_lives_sweep *r, fullness full, uint32_t ring)
 {
     if (is_full(r, full, ring))
         decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
     else if (ring)
         decide(r, MV_HISTORY_TRUNCATED, 0,
-               "what was allocated before the first event has stacks: the buffer was full, or "
-               "recording was begun again");
+               "memory from before the first event has stacks: the buffer was full, or recording "
+               "was restarted");
     else
         decide(r, MV_HISTORY_TRUNCATED, 0,
-               "what was allocated before the first event has stacks, so there were older ones");
+               "memory from before the first event has stacks, so there were older events");
 }
 
-/* A log of another allocator's calls alone shows what was there before by its frees; PyTorch's
- * profiler has totals. */
+/* A log of another allocator's calls only shows earlier blocks by their frees; PyTorch's profiler
+ * has totals. */
 static const char *why_empty(const mv_lives_sweep *r)
 {
     if (!mv_trace_lacks_reserved(r->trace) ||
@@ -274,7 +275,7 @@ static const char *why_empty(const mv_lives_sweep *r)
     return "no block from before the first event was freed; others of that time cannot be seen";
 }
 
-/* Of which events it is known that they are missing. */
+/* The events that are known to be missing. */
 static const char *why_lost(const mv_lives_sweep *r)
 {
     const char *allocator = mv_trace_allocator(r->trace);
@@ -282,12 +283,12 @@ static const char *why_lost(const mv_lives_sweep *r)
     if (!allocator)
         return "events are lost in damaged parts of the file";
     return strcmp(allocator, "rmm") == 0
-               ? "events are missing: the log was cut or damaged, or lacks some"
+               ? "events are missing: the log was cut, damaged or incomplete"
                : "events are missing from the profile, as its totals or damaged events show";
 }
 
 /* An empty heap before the first event is the beginning, unless events were dropped: then the heap
- * may have been used, and emptied, before. A single event is never a whole history, unless it is a
+ * may have been used and emptied before. A single event is never a whole history, unless it is a
  * failure. */
 static void decide_empty(mv_lives_sweep *r, fullness full)
 {
@@ -325,7 +326,7 @@ static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, boo
                "only the last event was kept, as with enabled='state' or max_entries=1");
     else if (r->lives->lacks_segment_events)
         decide(r, MV_HISTORY_TRUNCATED, 0,
-               "the segments have stacks, but no segment event is in the file: they were not "
+               "the segments have stacks, but the file contains no segment events: they were not "
                "recorded (skip_actions), or older events were dropped");
     else if (full == FULL || e->with_stack > 0)
         decide_recorded_before(r, full, ring);
@@ -369,8 +370,7 @@ static bool is_about_memory(uint8_t action)
            action == MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* skip_actions is one setting for all devices: an idle device beside a busy one has nothing hidden.
- */
+/* skip_actions applies to all devices: an idle device next to a busy one hides nothing. */
 static bool lacks_memory_events(const mv_lives_sweep *r)
 {
     if (r->ev.count == 0)

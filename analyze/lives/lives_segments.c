@@ -29,8 +29,8 @@ static void inherit(mv_segment_lives *s, uint32_t row, uint32_t from)
         s->pool[row] = s->pool[from];
 }
 
-/* All pieces of an expandable reservation have its pool and kind, but only some show them: what the
- * final heap shows of one is true of those that were unmapped before (mv_lives_settle_segments). */
+/* All pieces of an expandable reservation share its pool and kind, but only some show them: values
+ * of a piece in the final heap also apply to pieces unmapped before (mv_lives_settle_segments). */
 static void join(mv_lives_sweep *r, uint32_t row, uint32_t neighbour)
 {
     uint32_t a = first_kin(r, row), b = first_kin(r, neighbour);
@@ -70,7 +70,7 @@ static void unhold(mv_lives_sweep *r, uint32_t start)
         mv_rankset_add(&r->edges, start);
 }
 
-/* Cuts the held range that has `rank` inside, and its row with it. */
+/* Cuts the held range with `rank` inside it, and its row. */
 static void cut(mv_lives_sweep *r, uint32_t rank)
 {
     mv_segment_lives *s = &r->lives->segments;
@@ -98,7 +98,7 @@ static void cut(mv_lives_sweep *r, uint32_t rank)
         mv_rankset_add(&r->edges, rank);
 }
 
-/* Ends every segment byte in [low, high). Returns the rank up to which the held ranges were
+/* Ends all segment bytes in [low, high). Returns the rank up to which the held ranges were
  * contiguous from `low`: `high` if all of it was held. */
 static uint32_t end_ranges(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
 {
@@ -123,8 +123,8 @@ static mv_pool_id event_pool(const mv_lives_sweep *r, uint32_t event)
     return r->trace->tags.pool[r->ev.tag[event].row];
 }
 
-/* Until something is allocated in a segment only its size shows the kind: small segments have 2
- * MiB, and so have pages of the small pool. */
+/* Before the first allocation in a segment only its size shows the kind: small segments have 2 MiB,
+ * and so do pages of the small pool. */
 static uint8_t likely_kind(const mv_lives_sweep *r, uint64_t size, bool expandable)
 {
     if (r->fills)
@@ -169,7 +169,7 @@ void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event)
     }
 }
 
-/* Copies the final heap's fields of a segment that is held to the end. */
+/* Copies the final heap's fields of a segment held to the end. */
 static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
 {
     mv_segment_lives *s = &r->lives->segments;
@@ -177,7 +177,7 @@ static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
 
     s->stream[row] = from->stream[final];
     s->kind[row] = from->kind[final];
-    /* a segment_map event tells it too, and the key may be missing */
+    /* a segment_map event also shows it, and the key may be missing */
     s->is_expandable[row] |= from->is_expandable[final];
     if (from->pool[final].row != MV_NO_ROW)
         s->pool[row] = from->pool[final];
@@ -250,9 +250,9 @@ static bool is_at(const mv_events *e, uint32_t event, mv_action action, int64_t 
     return event < e->count && e->action[event] == action && e->time_us[event] == time_us;
 }
 
-/* In traces of PyTorch's profiler bytes pass from what is reserved beyond the blocks to a block's
- * own segment, and back (parse/tools/block_log.h). That is one moment: what is reserved is
- * nothing else in between. */
+/* In traces of PyTorch's profiler bytes pass from the reserved rest to a block's own segment, and
+ * back (parse/tools/block_log.h). That is one moment: the reserved bytes do not change in
+ * between. */
 static void join_passed_bytes(mv_lives_sweep *r)
 {
     mv_segment_lives *s = &r->lives->segments;

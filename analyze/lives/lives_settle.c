@@ -1,9 +1,9 @@
-/* Compares the end of the forward sweep with the final heap, which is the truth. */
+/* Compares the end of the forward sweep with the final heap, which is authoritative. */
 #include "analyze/lives/alive.h"
 #include "analyze/lives/lives_sweep.h"
 
-/* Whether a row can end at the last event, which must not be its birth, nor event 0, where it would
- * be taken for one that waited since before the trace. */
+/* Whether a row can end at the last event. This must not be its birth, or event 0, which would mean
+ * that it waited since before the trace. */
 static bool is_before_last(const mv_lives_sweep *r, uint32_t row)
 {
     uint32_t birth = r->lives->allocs.birth[row];
@@ -12,7 +12,7 @@ static bool is_before_last(const mv_lives_sweep *r, uint32_t row)
 }
 
 /* The final heap and the events disagree on whether a block was freed and waits for a stream. In a
- * file without any free_requested it was, at a moment that is not known. */
+ * file without any free_requested it was freed, at an unknown moment. */
 static void settle_pending(mv_lives_sweep *r, uint32_t row, bool is_pending)
 {
     if (is_pending && !r->has_requested && is_before_last(r, row)) {
@@ -25,7 +25,7 @@ static void settle_pending(mv_lives_sweep *r, uint32_t row, bool is_pending)
     r->lives->doubts.final_over += is_pending;
 }
 
-/* Compares a block of the final heap with the allocation that the events have there. */
+/* Compares a block of the final heap with the allocation at its place by the events. */
 static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -42,15 +42,15 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_block_stack(r->trace, block);
 }
 
-/* Whether there is nothing to compare with: the file has no final heap, or this is the CPU in a
- * capture, whose tensors are in no segment. */
+/* Whether a comparison is impossible: the file has no final heap, or this is the CPU in a capture,
+ * whose tensors are in no segment. */
 static bool is_heapless(const mv_lives_sweep *r)
 {
     return r->lives->has_no_heap || (r->is_captured && !mv_lives_has_segments(r));
 }
 
-/* The final heap lacks a block that the events have. Without any free in the file (skip_actions
- * can leave out both kinds) it was freed, at a moment that is not known. */
+/* A block by the events is missing from the final heap. Without any free in the file (skip_actions
+ * can exclude both kinds) it was freed, at an unknown moment. */
 static void settle_over(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -81,7 +81,7 @@ static void settle_blocks(mv_lives_sweep *r)
     }
 }
 
-/* Sums up the blocks of the final heap, also those without addresses. */
+/* Adds up the blocks of the final heap, including blocks without addresses. */
 static void sum_final(const mv_lives_sweep *r, uint64_t *allocated, uint64_t *reserved)
 {
     const mv_segments *s = &r->trace->segments;
@@ -116,10 +116,11 @@ static void find_residuals(mv_lives_sweep *r)
     r->lives->doubts.residual_reserved = (int64_t)reserved;
 }
 
-/* ---- events that were not recorded --------------------------------------------------------- */
+/* ---- missing events
+ * ---------------------------------------------------------------------------- */
 
-/* Frees show what was there before the first event, if allocs are recorded as well. skip_actions is
- * about PyTorch's allocator of the device alone. */
+/* Frees show the blocks from before the first event, if allocs are recorded as well. skip_actions
+ * only applies to PyTorch's device allocator. */
 static void find_unproven(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -132,8 +133,8 @@ static void find_unproven(mv_lives_sweep *r)
     }
 }
 
-/* The first event that ends a segment of a kind, MV_NEVER; or where some are added: then those that
- * are not were there before. */
+/* The first event that ends a segment of a kind, or MV_NEVER; if some were added, the others were
+ * there before. */
 static uint32_t first_end(const mv_lives_sweep *r, uint8_t add, uint8_t end)
 {
     uint32_t first = MV_NEVER;
@@ -159,10 +160,10 @@ static uint32_t *first_allocs(mv_lives_sweep *r)
     return first;
 }
 
-/* A segment that was added has the block of its request from that moment on. So one without an
- * alloc was there before, and so was one with a block from before; with one before the first end of
- * a segment, it was there at that moment. Of expandable segments, whose pieces a block may span,
- * this is not known. False when memory is out. */
+/* An added segment contains the block of its request from that moment on. So a segment without an
+ * alloc was there before, and so was a segment with a block from before; with an alloc before the
+ * first end of a segment, it was there at that moment. For expandable segments, whose pieces a
+ * block may span, this is unknown. False when out of memory. */
 static bool find_unproven_segments(mv_lives_sweep *r)
 {
     const mv_segment_lives *s = &r->lives->segments;

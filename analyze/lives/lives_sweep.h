@@ -4,9 +4,9 @@
  *     mv_lives_undo      backwards from the final heap to the heap before the first event
  *     mv_lives_apply     forwards: the rows of lives.h, with block sizes from the layout
  *     mv_lives_settle    compares the result of the forward sweep with the final heap
- *     mv_lives_history   which kind of history this is
+ *     mv_lives_history   the kind of history
  *
- * Events are not trusted: whatever contradicts the layout is counted in the doubts of `lives` and
+ * Events are not trusted: contradictions to the layout are counted in the doubts of `lives` and
  * resolved in favour of the newest event. */
 #ifndef MV_LIVES_SWEEP_H
 #define MV_LIVES_SWEEP_H
@@ -26,11 +26,11 @@ typedef struct {
     mv_address_ranks ranks;
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
-    bool is_captured;   /* mv_trace_is_captured, or a file of another tool: sizes are known */
+    bool is_captured;   /* mv_trace_is_captured, or another tool's file: sizes are known */
     bool fills;         /* each block fills a segment of its own (mv_trace_allocator, and pinned
                          * memory in a snapshot) */
-    bool is_thinned;    /* blocks were left out (analyze/thin/thin.h): gaps mean nothing */
-    uint64_t recorded;  /* events that there were before that */
+    bool is_thinned;    /* blocks were dropped (analyze/thin/thin.h): gaps mean nothing */
+    uint64_t recorded;  /* number of events before that */
     uint32_t alloc_events;
     bool adds_segments; /* there are segment_alloc or segment_map events */
 
@@ -38,42 +38,43 @@ typedef struct {
     uint32_t *final_block; /* [ranks] active final block that starts there, or MV_NO_ROW */
 
     mv_rankset before;     /* allocations before the first event */
-    uint32_t *first_free;  /* [ranks] their first free event; MV_NEVER: none */
+    uint32_t *first_free;  /* [ranks] first free event of these; MV_NEVER: none */
     mv_ranges before_held; /* segments before the first event; row: the event of their end */
 
     mv_ranges held;      /* segments now; row: of lives->segments */
     mv_rankset edges;    /* ends of segments and runs, which no free block crosses */
     mv_rankset used;     /* starts of blocks that are in use now */
-    uint32_t *alloc_row; /* [ranks] rows of lives->allocs of used blocks */
+    uint32_t *alloc_row; /* [rows of segments] a row of the same reservation; itself: the first one.
+                          * Pieces that ever touched are in one */
     uint32_t *kin;       /* [rows of segments] a row of the same reservation; itself: the first one.
                           * Pieces that ever touched are of one */
 } mv_lives_sweep;
 
-/* All of these return false when memory is out. */
+/* All of these return false when out of memory. */
 bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err);
 void mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_apply(mv_lives_sweep *r);
 bool mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);
 
-/* ---- between the files of the sweep ------------------------------------------------------ */
+/* ---- shared by the files of the sweep ----------------------------------------------------- */
 
 /* lives_segments.c: segments before the first event, and segment events. */
 bool mv_lives_hold_before(mv_lives_sweep *r);
 void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event);
 void mv_lives_settle_segments(mv_lives_sweep *r);
 
-/* lives_apply.c: ends the allocations that start in [low, high), which must have been freed by
- * `event` although no free was recorded. */
+/* lives_apply.c: ends the allocations that start in [low, high): they must have been freed by
+ * `event` without a recorded free. */
 void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
 
-/* Whether the file knows any segment of the device. */
+/* Whether the file contains any segment of the device. */
 static inline bool mv_lives_has_segments(const mv_lives_sweep *r)
 {
     return r->lives->segments.count > 0 || r->ranks.segment_events > 0;
 }
 
-/* The stack, or MV_NO_STACK for an empty one, which the final heap has when none was recorded. */
+/* The stack, or MV_NO_STACK for an empty one, which the final heap has if none was recorded. */
 static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)
 {
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;

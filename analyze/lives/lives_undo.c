@@ -50,7 +50,7 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
 
     r->ev = mv_trace_events(r->trace, device);
     r->is_captured = mv_trace_is_captured(r->trace) || mv_trace_allocator(r->trace);
-    /* a snapshot's other level is pinned memory, where a segment is a block */
+    /* another level in a snapshot is pinned memory, where a segment is a block */
     r->fills =
         mv_trace_allocator(r->trace) || (r->trace->origin.level && !mv_trace_is_captured(r->trace));
     r->is_thinned = r->trace->notes[MV_NOTE_THINNED].count > 0;

@@ -25,8 +25,8 @@ static uint32_t birth_in(mv_window w, uint32_t birth)
     return birth == MV_BEFORE || birth < w.first ? MV_BEFORE : birth - w.first;
 }
 
-/* The end in the window's numbers. An allocation of the window that was freed before it (and still
- * waits for a stream) ends at 0. */
+/* The end in the window's numbers. An allocation freed before the window (and still waiting for a
+ * stream) ends at 0. */
 static uint32_t end_in(mv_window w, uint32_t end)
 {
     if (end == MV_NEVER || end >= w.end)
@@ -46,7 +46,7 @@ typedef struct {
     uint32_t row;
 } kept_row;
 
-/* The rows to keep: first those from before the window by address, then the others by birth. */
+/* The rows to keep: first rows from before the window by address, then the others by birth. */
 static kept_row *choose_allocs(window_cut *c, uint32_t *count)
 {
     const mv_alloc_lives *a = &c->lives->allocs;

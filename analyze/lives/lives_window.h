@@ -14,9 +14,9 @@
 #include "analyze/lives/position.h"
 
 /* `lives` is the table of all events. It must outlive the result, which shares its stacks, strings
- * and columns of events. A window of all events gives the table itself; for others the history is
- * late, unless nothing was reserved before the window. O(n log n). Fails only when memory is out.
- */
+ * and columns of events. A window of all events returns the table itself; for others the history is
+ * late, unless nothing was reserved before the window. O(n log n). Fails only when out of
+ * memory. */
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err);
 

@@ -158,7 +158,7 @@ static bool find_annotation(const mv_trace *trace, const char *x, int64_t *time_
     return false;
 }
 
-/* A number that does not fit into 64 bits becomes the largest one. */
+/* A number that does not fit into 64 bits becomes the maximum. */
 static bool read_number(const char *x, uint64_t *number)
 {
     char *end;
@@ -176,7 +176,7 @@ bool mv_position_is_valid(const char *x)
     return (*x == '@' && x[1]) || read_time(x, &time) || read_number(x, &number);
 }
 
-#define NO_TIMES "the events have no times, so %s means nothing"
+#define NO_TIMES "the events have no times, so %s cannot be found"
 
 static bool find_time(const mv_trace *trace, const char *x, int64_t *time_us, char *why,
                       uint32_t why_size)
@@ -243,7 +243,8 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
         return true;
     }
     if (!read_number(x, &number)) {
-        snprintf(why, why_size, "'%s' is no event number, time (1.5s) or annotation (@NAME)", x);
+        snprintf(why, why_size, "'%s' is not an event number, time (1.5s) or annotation (@NAME)",
+                 x);
         return false;
     }
     if (number >= events.count)
@@ -294,7 +295,7 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
         mv_text_append(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
 
-/* Printed times are rounded to the millisecond, so a time that is later by so much is still the
+/* Printed times are rounded to the millisecond, so a time up to this much later is still the
  * end. */
 enum { ROUNDED_US = 1000 };
 
@@ -363,7 +364,7 @@ static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from
 bool mv_window_is_empty(const mv_trace *trace, uint32_t first, uint32_t end, const char *from,
                         const char *to, char *why, uint32_t why_size)
 {
-    bool is_reached = false; /* there is an event at or after `from` */
+    bool is_reached = false; /* an event at or after `from` exists */
     mv_window window;
 
     if (!from && !to)

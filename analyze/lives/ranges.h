@@ -1,5 +1,5 @@
-/* Address ranges that do not overlap (the segments that are held at a moment), by the ranks of
- * their ends in mv_address_ranks. */
+/* Address ranges that do not overlap (the segments held at a moment), by the ranks of their ends in
+ * mv_address_ranks. */
 #ifndef MV_RANGES_H
 #define MV_RANGES_H
 
@@ -8,13 +8,13 @@
 typedef struct {
     mv_rankset starts;
     uint32_t *end; /* [ranks] by the rank of a start: rank of its end */
-    uint32_t *row; /* [ranks] by the rank of a start: a row that the owner chose */
+    uint32_t *row; /* [ranks] by the rank of a start: a row chosen by the owner */
 } mv_ranges;
 
-/* No ranges yet; ranks are below `count`. False when memory is out. */
+/* No ranges yet; ranks are below `count`. False when out of memory. */
 bool mv_ranges_init(mv_arena *arena, uint32_t count, mv_ranges *ranges);
 
-/* The start of the range that holds `rank`, or MV_NO_RANK. */
+/* The start of the range that contains `rank`, or MV_NO_RANK. */
 static inline uint32_t mv_ranges_at(const mv_ranges *ranges, uint32_t rank)
 {
     uint32_t start = mv_rankset_prev(&ranges->starts, rank);
@@ -31,8 +31,8 @@ static inline uint32_t mv_ranges_below(const mv_ranges *ranges, uint32_t rank)
 /* Adds [low, high), which must be free; does nothing when it is empty. */
 void mv_ranges_add(mv_ranges *ranges, uint32_t low, uint32_t high, uint32_t row);
 
-/* Cuts the range that has `rank` in its inside; both pieces keep its row. Returns the start of
- * the lower piece, or MV_NO_RANK when there was nothing to cut. */
+/* Cuts the range with `rank` inside it; both pieces keep its row. Returns the start of the lower
+ * piece, or MV_NO_RANK without such a range. */
 uint32_t mv_ranges_cut(mv_ranges *ranges, uint32_t rank);
 
 #endif

@@ -42,7 +42,7 @@ static mv_printed_size plus(mv_printed_size a, mv_printed_size b)
     return (mv_printed_size){add(a.bytes, b.bytes), add(a.least, b.least), add(a.most, b.most)};
 }
 
-/* A difference that is not below 0; unknown where the two sizes contradict that. */
+/* A difference of at least 0; unknown if the two sizes contradict that. */
 static mv_printed_size minus(mv_printed_size a, mv_printed_size b)
 {
     if (!mv_size_is_printed(a) || !mv_size_is_printed(b) || a.most < b.least)
@@ -61,7 +61,7 @@ static mv_answer is_enough(mv_printed_size a, mv_printed_size b)
 
 /* ---- figures -------------------------------------------------------------------------------- */
 
-/* What the program asked for, of the segment that PyTorch asked for. */
+/* The program's request, from the segment that PyTorch requested. */
 static mv_printed_size tensor_of(const mv_error_text *e)
 {
     mv_printed_size tensor = e->size[MV_ERROR_REQUESTED];
@@ -77,9 +77,9 @@ static mv_printed_size tensor_of(const mv_error_text *e)
     return tensor;
 }
 
-/* In a container the process has another number than NVML's, so that the sentence lists it as a
- * process like others. It is one of them if what they have and what PyTorch reserved are more than
- * the device has in use; then it is the only one that has as much as PyTorch reserved. */
+/* In a container the process has another number than in NVML, so the sentence lists it among the
+ * others. It is one of them if their memory and PyTorch's reserved memory exceed the device's use;
+ * then it is the only one with as much memory as PyTorch reserved. */
 static void find_own(mv_oom_text *t)
 {
     const mv_error_text *e = t->text;
@@ -146,8 +146,8 @@ static mv_printed_size lesser(mv_printed_size a, mv_printed_size b)
                              a.most < b.most ? a.most : b.most};
 }
 
-/* Unallocated memory with what the device or the limit would still have given. A device that had
- * room and refused it, without a limit, gives nothing. */
+/* Unallocated memory plus the rest of the device or the limit. A device that had room and refused
+ * it, without a limit, adds nothing. */
 static mv_answer holes_do(const mv_oom_text *t)
 {
     const mv_printed_size *s = t->text->size;
@@ -178,7 +178,7 @@ static void sort_out(mv_oom_text *t, mv_answer answer, const char *cause)
         t->possible[t->possible_count++] = cause;
 }
 
-/* A device that has room refuses for the sake of some limit, also of one that is not PyTorch's. */
+/* A device with room refuses because of some limit, possibly not PyTorch's. */
 static void list_causes(mv_oom_text *t)
 {
     bool had_room = t->had_room == MV_ANSWER_YES, is_large = t->too_large == MV_ANSWER_YES;
@@ -187,14 +187,14 @@ static void list_causes(mv_oom_text *t)
     sort_out(t, had_room ? MV_ANSWER_OPEN : t->over_limit, "limit");
     sort_out(t, had_room ? MV_ANSWER_NO : t->too_large, "capacity");
     sort_out(t, holes, "fragmentation");
-    if (!t->text->is_async) { /* which has one pool for all */
+    if (!t->text->is_async) { /* which has one pool for everything */
         sort_out(t, holes, "stream_or_pool");
         sort_out(t, holes, "pending_free");
     }
     sort_out(t, had_room || is_large ? MV_ANSWER_NO : t->others_do, "outside_pytorch");
 }
 
-void mv_oom_text_judge(mv_oom_text *t)
+void mv_oom_text_conclude(mv_oom_text *t)
 {
     const mv_printed_size *s = t->text->size;
 
@@ -220,8 +220,8 @@ void mv_oom_text_judge(mv_oom_text *t)
 mv_code mv_oom_text_find(mv_arena *arena, const mv_error_text *text, mv_oom_text *out, mv_err *err)
 {
     *out = (mv_oom_text){.text = text, .why = "", .advice = ""};
-    mv_oom_text_judge(out);
-    return mv_oom_text_say(arena, out)
+    mv_oom_text_conclude(out);
+    return mv_oom_text_write(arena, out)
                ? MV_OK
-               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "what an error says");
+               : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "an error message");
 }

@@ -1,4 +1,4 @@
-/* The sentences of an error that is explained. */
+/* The sentences about an explained error. */
 #include "analyze/oom_text/oom_text.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -11,12 +11,12 @@
 typedef struct {
     mv_telling say;
     mv_oom_text *t;
-    const mv_printed_size *size; /* of the text */
-} teller;
+    const mv_printed_size *size; /* from the text */
+} text_writer;
 
-/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" where the printed figures leave open more than a hundredth:
- * a figure that begins with 1.00 is rounded by that much itself. */
-static const char *text_of(teller *w, mv_printed_size size)
+/* "1.19 GiB", or "10.2 MiB to 20.5 MiB" if the printed figures allow more than one percent: 1.00
+ * alone is rounded by that much. */
+static const char *text_of(text_writer *w, mv_printed_size size)
 {
     char least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
 
@@ -29,8 +29,8 @@ static const char *text_of(teller *w, mv_printed_size size)
     return mv_say(&w->say, "%s to %s", least, most);
 }
 
-/* Of a figure that the text itself has. */
-static const char *printed(teller *w, mv_error_size which)
+/* For a figure in the text itself. */
+static const char *printed(text_writer *w, mv_error_size which)
 {
     char text[MV_SIZE_TEXT];
 
@@ -39,12 +39,12 @@ static const char *printed(teller *w, mv_error_size which)
                : "?";
 }
 
-static bool has(const teller *w, mv_error_size which)
+static bool has(const text_writer *w, mv_error_size which)
 {
     return mv_size_is_printed(w->size[which]);
 }
 
-static void add_line(teller *w, const char *line)
+static void add_line(text_writer *w, const char *line)
 {
     if (w->t->line_count < MV_TEXT_LINES)
         w->t->lines[w->t->line_count++] = line;
@@ -52,14 +52,14 @@ static void add_line(teller *w, const char *line)
 
 /* ---- the arithmetic -------------------------------------------------------------------------- */
 
-static void tell_device(teller *w)
+static void write_device(text_writer *w)
 {
     mv_oom_text *t = w->t;
 
     if (w->t->text->is_async && has(w, MV_ERROR_CAPACITY))
         add_line(w, mv_say(&w->say,
-                           "%s capacity, %s free, %s allocated by PyTorch; the sentence does "
-                           "not say how much more the pool of cudaMallocAsync holds",
+                           "%s capacity, %s free, %s allocated by PyTorch; the message does not "
+                           "contain the other memory in the pool of cudaMallocAsync",
                            printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
                            printed(w, MV_ERROR_ALLOCATED)));
     if (!has(w, MV_ERROR_CAPACITY) || !has(w, MV_ERROR_FREE) || !has(w, MV_ERROR_RESERVED))
@@ -81,12 +81,12 @@ static void tell_device(teller *w)
     else
         add_line(w, mv_say(&w->say,
                            "%s capacity, %s free, and %s reserved by PyTorch, which is more than "
-                           "the rest: the driver lends memory of the host (Windows, WSL)",
+                           "the rest: the driver adds host memory (Windows, WSL)",
                            printed(w, MV_ERROR_CAPACITY), printed(w, MV_ERROR_FREE),
                            text_of(w, w->size[MV_ERROR_RESERVED])));
 }
 
-static void tell_pytorch(teller *w)
+static void write_pytorch(text_writer *w)
 {
     char share[MV_SIZE_TEXT];
 
@@ -104,20 +104,20 @@ static void tell_pytorch(teller *w)
                                                 : ""));
 }
 
-static void tell_processes(teller *w)
+static void write_processes(text_writer *w)
 {
     const mv_error_text *e = w->t->text;
     char line[400] = "", size[MV_SIZE_TEXT];
 
     for (uint32_t i = 0; i < e->process_count && i < MV_ERROR_PROCESSES; i++) {
-        bool is_told = mv_size_is_printed(e->processes[i].size);
-        mv_text_append(line, sizeof line, "%sprocess %llu has %s%s", i ? ", " : "",
-                       (unsigned long long)e->processes[i].pid,
-                       is_told ? mv_size_text(size, e->processes[i].size.bytes) : "?",
-                       e->processes[i].pid == w->t->own_pid
-                           ? " (this process: no other one on the list can hold what PyTorch "
-                             "reserved)"
-                           : "");
+        bool is_printed = mv_size_is_printed(e->processes[i].size);
+        mv_text_append(
+            line, sizeof line, "%sprocess %llu has %s%s", i ? ", " : "",
+            (unsigned long long)e->processes[i].pid,
+            is_printed ? mv_size_text(size, e->processes[i].size.bytes) : "?",
+            e->processes[i].pid == w->t->own_pid
+                ? " (this process: no other one on the list can hold PyTorch's reserved memory)"
+                : "");
     }
     if (*line)
         add_line(w, mv_say(&w->say, "%s", line));
@@ -125,12 +125,12 @@ static void tell_processes(teller *w)
         add_line(
             w, "the memory of each process is unknown: NVML does not report it on Windows and WSL");
     else if (e->process_count > 0 && !mv_size_is_printed(w->t->process))
-        add_line(w, "the sentence does not say which of them is this process: in a container its "
-                    "number is another one");
+        add_line(w, "the message does not show which of them is this process: in a container it "
+                    "has another number");
 }
 
-/* Where it is much larger than the tensor. */
-static void tell_request(teller *w)
+/* Adds a line if the segment is much larger than the tensor. */
+static void write_request(text_writer *w)
 {
     const mv_printed_size *tensor = &w->t->tensor;
     char most[MV_SIZE_TEXT];
@@ -145,15 +145,15 @@ static void tell_request(teller *w)
                        tensor->least > 1 ? most : "1.00 MiB"));
 }
 
-static void tell_summary(teller *w)
+static void write_summary(text_writer *w)
 {
     const mv_error_text *e = w->t->text;
 
     if (mv_size_is_printed(w->t->pending) && has(w, MV_ERROR_SPLIT) &&
         mv_size_is_printed(w->t->releasable))
         add_line(w, mv_say(&w->say,
-                           "of what is not allocated, %s was freed but a stream may still use it, "
-                           "%s is free beside blocks in use, and %s is whole segments, which "
+                           "of the memory not allocated, %s was freed but a stream may still use "
+                           "it, %s is free next to blocks in use, and %s is whole segments, which "
                            "empty_cache() gives back",
                            text_of(w, w->t->pending), printed(w, MV_ERROR_SPLIT),
                            text_of(w, w->t->releasable)));
@@ -171,7 +171,7 @@ static void tell_summary(teller *w)
 
 /* ---- why ------------------------------------------------------------------------------------- */
 
-static const char *why_limit(teller *w)
+static const char *why_limit(text_writer *w)
 {
     mv_answer room = w->t->had_room;
 
@@ -182,10 +182,10 @@ static const char *why_limit(teller *w)
         printed(w, MV_ERROR_LIMIT),
         text_of(w, w->size[w->t->text->is_async ? MV_ERROR_ALLOCATED : MV_ERROR_RESERVED]),
         printed(w, MV_ERROR_REQUESTED), printed(w, MV_ERROR_FREE),
-        room == MV_ANSWER_NO ? ", less than that: the limit is not all that is in the way" : "");
+        room == MV_ANSWER_NO ? ", less than that: the limit is not the only obstacle" : "");
 }
 
-static const char *why_capacity(teller *w)
+static const char *why_capacity(text_writer *w)
 {
     mv_oom_text *t = w->t;
     bool has_own = mv_size_is_printed(t->not_pytorch);
@@ -194,60 +194,58 @@ static const char *why_capacity(teller *w)
     char least[MV_SIZE_TEXT];
 
     return mv_say(&w->say,
-                  "what PyTorch has allocated (%s)%s%s and the request take at least %s together, "
+                  "PyTorch's allocated memory (%s)%s%s and the request take at least %s together, "
                   "and the device has %s: neither other processes nor fragmentation is to blame",
                   printed(w, MV_ERROR_ALLOCATED),
-                  has_own ? ", what the process holds outside PyTorch, " : "",
+                  has_own ? ", this process's memory outside PyTorch,  " : "",
                   has_own ? text_of(w, t->not_pytorch) : "", mv_size_text(least, sum),
                   printed(w, MV_ERROR_CAPACITY));
 }
 
-static const char *why_outside(teller *w)
+static const char *why_outside(text_writer *w)
 {
     return mv_say(&w->say,
-                  "others have %s of the device: without them this request would have fitted; what "
-                  "PyTorch has reserved and not allocated, %s, and what the device had left would "
-                  "not have been enough, even in one piece",
+                  "others have %s of the device: without them this request would have fitted; "
+                  "PyTorch's unallocated memory, %s, and the memory left on the device would not "
+                  "have been enough, even in one piece",
                   text_of(w, w->t->others), text_of(w, w->size[MV_ERROR_UNALLOCATED]));
 }
 
-/* The device had what was asked for. */
-static const char *why_refused(teller *w)
+/* For a device that had enough memory. */
+static const char *why_refused(text_writer *w)
 {
     bool is_excluded = w->t->over_limit == MV_ANSWER_NO;
 
-    return mv_say(&w->say,
-                  "the device did not run out of memory: it had %s left, and %s was asked for; %s "
-                  "Windows' and WSL's commit limit, a limit of MPS, MIG or of a layer that shares "
-                  "the GPU, or ulimit -v refuses then, or another process took the memory and gave "
-                  "it back in between",
-                  printed(w, MV_ERROR_FREE), printed(w, MV_ERROR_REQUESTED),
-                  is_excluded ? "no limit of PyTorch (set_per_process_memory_fraction) was in the "
-                                "way;"
-                              : "a limit of PyTorch (set_per_process_memory_fraction),");
+    return mv_say(
+        &w->say,
+        "the device did not run out of memory: it had %s left, and %s was asked for; %s Windows' "
+        "and WSL's commit limit, a limit of MPS, MIG or a layer that shares the GPU, or ulimit -v "
+        "may have refused it, or another process took the memory and gave it back in between",
+        printed(w, MV_ERROR_FREE), printed(w, MV_ERROR_REQUESTED),
+        is_excluded ? "no limit of PyTorch (set_per_process_memory_fraction) was reached;"
+                    : "a limit of PyTorch (set_per_process_memory_fraction),");
 }
 
-static const char *why_open(teller *w)
+static const char *why_open(text_writer *w)
 {
     mv_oom_text *t = w->t;
     mv_printed_size free_inside = w->size[MV_ERROR_UNALLOCATED];
     bool is_inside = mv_size_is_printed(free_inside) && free_inside.least >= t->tensor.most;
     const char *inside =
-        is_inside
-            ? mv_say(&w->say,
-                     "%s that PyTorch has reserved was not allocated, as much as was asked for or "
-                     "more: in pieces, in another pool or stream, or free too late",
-                     text_of(w, free_inside))
+        is_inside ? mv_say(&w->say,
+                           "%s reserved by PyTorch was not allocated, at least as much as the "
+                           "request: in pieces, in another pool or stream, or free too late",
+                           text_of(w, free_inside))
         : t->holes_do == MV_ANSWER_NO
-            ? "fragmentation is not to blame: what PyTorch has reserved and not allocated and what "
-              "the device had left are less than the request"
-            : "whether holes in what PyTorch has reserved are to blame, these figures leave open";
+            ? "fragmentation is not to blame: PyTorch's unallocated memory and the memory left on "
+              "the device are less than the request"
+            : "these figures do not show whether holes in PyTorch's reserved memory are to blame";
     bool is_others = t->others_do == MV_ANSWER_YES;
     const char *others =
         is_others ? mv_say(&w->say, "without the others, which have %s, it would have fitted",
                            text_of(w, t->others))
         : t->others_do == MV_ANSWER_NO ? "others are not to blame"
-                                       : "the sentence does not say how much others have";
+                                       : "the message does not show how much others have";
 
     return mv_say(&w->say, "%s; %s", is_others ? others : inside, is_others ? inside : others);
 }
@@ -255,15 +253,15 @@ static const char *why_open(teller *w)
 static const char *why_bare(const mv_error_text *e)
 {
     if (strstr(e->phrase, "_FAILED"))
-        return "a library (cuBLAS, cuDNN or the like) was refused memory of its own, which it asks "
-               "the device for outside PyTorch; the text has no sizes";
-    return "CUDA itself reported it, not PyTorch's allocator: what failed may be a context, a "
-           "library, a CUDA graph or a kernel's memory; the text has no sizes";
+        return "a library (cuBLAS, cuDNN or the like) was refused memory that it requested from "
+               "the device outside PyTorch; the message contains no sizes";
+    return "CUDA itself reported it, not PyTorch's allocator: the failed request may be for a "
+           "context, a library, a CUDA graph or a kernel; the message contains no sizes";
 }
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
-/* In the words that this release of PyTorch takes. */
+/* As this release of PyTorch spells it. */
 static const char *setting_of(const mv_error_text *e)
 {
     return e->is_before_2 ? "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 (PyTorch 2.1 and later "
@@ -272,7 +270,7 @@ static const char *setting_of(const mv_error_text *e)
                                  : "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
 }
 
-static void advise(teller *w)
+static void advise(text_writer *w)
 {
     mv_oom_text *t = w->t;
     const mv_error_text *e = t->text;
@@ -285,8 +283,8 @@ static void advise(teller *w)
         t->advice = "hold less (a smaller batch, checkpointing, sharding) or take a larger device; "
                     "to see who holds it: " RECORD;
     else if (t->verdict == MV_TEXT_OUTSIDE)
-        t->advice = "nvidia-smi names the processes: end or move them, or wait; whether later "
-                    "requests would then fit, the sentence does not say: " RECORD;
+        t->advice = "nvidia-smi names the processes: end or move them, or wait; the message does "
+                    "not show whether later requests would then fit: " RECORD;
     else if (t->had_room == MV_ANSWER_YES)
         t->advice = "look for that limit first: a smaller batch need not help; on Windows enlarge "
                     "the page file; to see who held memory: " RECORD;
@@ -296,35 +294,35 @@ static void advise(teller *w)
     else if (e->is_summary)
         t->advice = "the table does not name lines of code; " RECORD;
     else if (!has(w, MV_ERROR_REQUESTED))
-        t->advice = "leave more of the device to it: empty_cache() before, or less reserved by "
-                    "PyTorch; who had it: memviz run -o run.bin -- python train.py, then memviz "
-                    "ledger run.bin";
-    else if (t->holes_do != MV_ANSWER_NO && !e->is_async)
         t->advice =
-            mv_say(&w->say,
-                   "%stry %s; it helps against pieces, not against other causes. To know: " RECORD,
-                   t->others_do == MV_ANSWER_YES
-                       ? "nvidia-smi names the other processes: end or move them; or "
-                       : "",
-                   setting_of(e));
+            "leave more of the device to it: empty_cache() before, or less reserved by PyTorch; to "
+            "see who had it: memviz run -o run.bin -- python train.py, then memviz ledger run.bin";
+    else if (t->holes_do != MV_ANSWER_NO && !e->is_async)
+        t->advice = mv_say(
+            &w->say, "%stry %s; it only helps against fragmentation. To find the cause: " RECORD,
+            t->others_do == MV_ANSWER_YES
+                ? "nvidia-smi names the other processes: end or move them; or "
+                : "",
+            setting_of(e));
     else
-        t->advice = "to know: " RECORD;
+        t->advice = "to find the cause: " RECORD;
 }
 
-bool mv_oom_text_say(mv_arena *arena, mv_oom_text *t)
+bool mv_oom_text_write(mv_arena *arena, mv_oom_text *t)
 {
     const mv_error_text *e = t->text;
-    teller w = {{.arena = arena}, t, e->size};
+    text_writer w = {{.arena = arena}, t, e->size};
 
     if (!e->is_async && !e->is_of_host)
-        tell_request(&w);
-    tell_device(&w);
-    tell_pytorch(&w);
-    tell_processes(&w);
+        write_request(&w);
+    write_device(&w);
+    write_pytorch(&w);
+    write_processes(&w);
     if (e->is_summary)
-        tell_summary(&w);
+        write_summary(&w);
     if (e->is_summary)
-        t->why = "what PyTorch's allocator had at one moment; the table does not name a request";
+        t->why =
+            "the state of PyTorch's allocator at one moment; the table does not name a request";
     else if (e->is_of_host)
         t->why = "the machine ran out of memory, not the GPU";
     else if (!has(&w, MV_ERROR_REQUESTED))

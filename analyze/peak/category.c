@@ -8,12 +8,12 @@
 #include "analyze/steps/step_ranges.h"
 #include "analyze/steps/steps.h"
 
-/* What cuBLAS and cuBLASLt take by default, once for each thread and stream: the sizes of
+/* Default workspaces of cuBLAS and cuBLASLt, one for each thread and stream: the sizes of
  * CUBLAS_WORKSPACE_CONFIG's defaults, :4096:2:16:8 and on compute capability 9.0 :4096:8, and of
  * CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize, ATen/cuda/CublasHandlePool.cpp. */
 static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};
 
-/* Undecided: alive when the trace ends, still in the phase of its birth. */
+/* Undecided: alive at the end of the trace, still in the phase of its birth. */
 #define OPEN UINT16_MAX
 
 typedef struct {
@@ -93,13 +93,13 @@ static bool apply_rules(mv_arena *arena, mv_arena *scratch, category_search *s, 
 
 /* ---- libraries --------------------------------------------------------------------------- */
 
-/* Calls of CUDA on a frame of their own: 0 unless the trace is of a level (analyze/levels). */
+/* The number of frames of CUDA calls: 0 unless the trace is of a level (analyze/levels). */
 static uint32_t call_frames(const mv_trace *trace)
 {
     return trace->origin.level ? trace->frames.count - trace->origin.first_call_frame : 0;
 }
 
-/* What a call of CUDA got is categorized by the library that called. */
+/* Memory from a CUDA call gets the category of the calling library. */
 static bool apply_libraries(mv_arena *arena, category_search *s, uint16_t *by_rule)
 {
     const mv_trace *trace = s->trace;
@@ -140,7 +140,7 @@ static void apply_executables(const mv_trace *trace, uint16_t *by_rule)
     }
 }
 
-/* All of these, into `by_rule`; the user's rules come first. */
+/* Applies all of these to `by_rule`; the user's rules come first. */
 static bool apply_stacks(mv_arena *arena, mv_arena *scratch, category_search *s)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, calls = call_frames(s->trace);
@@ -172,16 +172,16 @@ typedef struct {
     uint16_t marks;
     uint32_t birth, freed;
     uint32_t run;       /* the run of one phase in which it was born */
-    bool outlives;      /* its run is over, and it was not freed in it */
-    bool is_open;       /* its run is not over, and it was not freed; or a request failed in its
-                         * run before it was freed: the error's way out frees what the run held */
+    bool outlives;      /* its run is over without its free */
+    bool is_open;       /* its run is not over, and it was not freed; or a request failed in its run
+                         * before it was freed: unwinding frees the run's memory */
     bool before_calls;  /* born before the run's first module call */
     bool failed;        /* a request failed between its birth and its free, in its run */
     bool in_step;       /* born in the range of an optimizer's step */
-    bool outlives_step; /* ... which is over, and it was not freed in it */
+    bool outlives_step; /* ... which is over without its free */
 } candidate;
 
-/* Not work of an optimizer's step(): its closure runs a forward and a backward pass. */
+/* Not part of an optimizer's step(), whose closure runs a forward and a backward pass. */
 #define NOT_OF_STEPS                                                                  \
     (MV_MARK_MODULE_CALL | MV_MARK_PARAMETER | MV_MARK_BACKWARD | MV_MARK_WORKSPACE | \
      MV_MARK_COMMUNICATION | MV_MARK_INPUT)
@@ -257,23 +257,23 @@ static bool leads_to_backward(const category_search *s, uint32_t run)
            s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
 }
 
-/* Made before any module was called, and still there when the backward pass that follows has ended:
- * that pass kept it for nothing, whatever phase it is freed in much later. */
+/* Allocated before any module call, and still alive after the next backward pass: that pass did not
+ * need it, whatever later phase frees it. */
 static bool is_there_for_steps(const category_search *s, const candidate *c)
 {
     return c->before_calls && c->marks & MV_MARK_DIRECT && leads_to_backward(s, c->run) &&
            c->freed >= mv_phases_end(&s->phases, c->run + 1);
 }
 
-/* From before the trace and through all of it: not an activation of any step that is in it. Such
- * are workspaces of libraries, which no other block of the stack gives away. */
+/* Alive from before the trace to its end: not an activation of any step in it. Workspaces of
+ * libraries are like this, and no other block of their stack reveals them. */
 static bool spans_trace(const candidate *c)
 {
     return c->birth == MV_BEFORE && c->freed == MV_NEVER;
 }
 
-/* Without backward passes a phase has no end; then blocks that were freed in the step of their
- * birth are temporary. */
+/* Without backward passes a phase has no end; then blocks freed in the step of their birth are
+ * temporary. */
 static uint16_t forward_without_backward(const category_search *s, const candidate *c)
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
@@ -307,7 +307,7 @@ static uint16_t forward(const category_search *s, const candidate *c)
     return c->marks & MV_MARK_DIRECT ? MV_CATEGORY_INPUT : MV_CATEGORY_UNKNOWN;
 }
 
-/* OPEN when only the end of the phase could decide, and the trace does not have it. */
+/* OPEN when only the end of the phase could decide, and is not in the trace. */
 static uint16_t decide(const category_search *s, const candidate *c)
 {
     if (c->marks & MV_MARK_WORKSPACE)
@@ -343,11 +343,10 @@ static uint16_t guess_open(uint16_t marks, bool keeps)
     return marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;
 }
 
-/* ---- an optimizer's step that is not over ------------------------------------------------ */
+/* ---- an unfinished optimizer step ------------------------------------------------ */
 
-/* Stacks whose blocks stay from one parameter to the next, in a step in which the trace ends: the
- * loop came back to the stack, temporaries of the previous round were freed, but its own blocks
- * were not.
+/* Stacks whose blocks stay from one parameter to the next in an unfinished step: the loop came back
+ * to the stack, temporaries of the previous round were freed, but its own blocks were not.
  *
  *     m     v     tmp   m     v     tmp   m        births by stack
  *     ======================================       kept: state
@@ -388,7 +387,7 @@ static bool find_keepers(mv_arena *scratch, category_search *s)
 
 #define SIZES (sizeof workspace_sizes / sizeof *workspace_sizes)
 
-/* The allocations of one stack that have a workspace's size. */
+/* The allocations of one stack with a workspace's size. */
 typedef struct {
     uint32_t first[SIZES]; /* allocation */
     uint32_t taken[SIZES];
@@ -424,9 +423,9 @@ static void count_workspaces(const category_search *s, workspace_use *of_stack)
     }
 }
 
-/* A workspace is allocated during a matrix multiplication, so its Python line is the one that
- * multiplies, and it is kept for good: the first block of exactly that size of a stack that takes
- * other sizes too, and the only one that is never freed. */
+/* A workspace is allocated during a matrix multiplication, so its Python line is the
+ * multiplication, and it is kept for good: the first block of exactly that size from a stack that
+ * also allocates other sizes, and the only one that is never freed. */
 static bool is_workspace(const category_search *s, const workspace_use *use, unsigned size)
 {
     uint32_t run, birth;
@@ -444,7 +443,7 @@ static bool is_workspace(const category_search *s, const workspace_use *use, uns
 }
 
 /* Marks the workspaces of stacks with `mark`. Threads of the backward pass show no line, so only
- * sizes that were found in the forward pass count there: those in `known`. */
+ * sizes found in the forward pass count there: the sizes in `known`. */
 static void mark_workspaces_of(category_search *s, const workspace_use *of_stack, uint16_t mark,
                                bool known[SIZES])
 {
@@ -488,7 +487,7 @@ static uint16_t first_answer(const category_search *s, uint32_t row)
     return decide(s, &c);
 }
 
-/* Undecided blocks get the category of most decided ones of their stack. */
+/* Undecided blocks get the most frequent category of their stack's decided ones. */
 static bool settle_open(mv_arena *scratch, category_search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;

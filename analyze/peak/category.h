@@ -1,8 +1,8 @@
-/* What an allocation is for: parameter, gradient, optimizer state, activation...
+/* The purpose of an allocation: parameter, gradient, optimizer state, activation...
  *
- * Judged from its stack and from when it was freed, by rules that docs/peak.md explains; if no rule
- * is certain the answer is "unknown". The stack gives the phase of an allocation, and it matters
- * whether the allocation outlives its phase:
+ * It follows from the stack and the time of the free, by the rules in docs/peak.md; if no rule is
+ * certain, it is "unknown". The stack gives the phase of an allocation, and it matters whether the
+ * allocation outlives its phase:
  *
  *     phase      set-up      forward            backward            optimizer      forward ...
  *     freed in
@@ -45,11 +45,11 @@ typedef struct {
     uint16_t *of_alloc; /* [lives.allocs.count] */
 } mv_categories;
 
-/* Where a request fails, what its phase held is freed on the error's way out: such a free says
- * nothing, so these blocks have the category that their stack has in earlier steps.
+/* When a request fails, unwinding frees the memory of its phase: such a free shows nothing, so
+ * these blocks get the category of their stack in earlier steps.
  *
- * O(frames + n log n). `kinds` from mv_frame_kinds; `rules` may be NULL. Fails only when memory is
- * out. */
+ * O(frames + n log n). `kinds` from mv_frame_kinds; `rules` may be NULL. Fails only when out of
+ * memory. */
 mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err);

@@ -37,7 +37,7 @@ static void add_step(mv_curve *out, const mv_lives *lives, const uint32_t *part_
 {
     int64_t bytes;
 
-    /* The rows of other steps may be segments. */
+    /* Rows of other steps may be segments. */
     if (step->kind != MV_STEP_ALLOC && step->kind != MV_STEP_FREED)
         return;
     bytes = (int64_t)lives->allocs.block[step->row];
@@ -110,8 +110,8 @@ void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes)
 }
 
 /* A part's bytes only change at its own steps, so between two of them the level without it is
- * highest where the whole curve is highest. The highest levels since all past moments are kept as a
- * descending list of maxima: the levels that no later one reaches. */
+ * highest where the whole curve is highest. The highest levels since all past moments are stored as
+ * a descending list of maxima: the levels that no later one reaches. */
 typedef struct {
     uint32_t moment; /* number of the event in the curve, from 0 */
     int64_t level;
@@ -143,7 +143,7 @@ static int64_t highest_since(const sweep *s, uint32_t moment)
     return s->maxima[b.low].level;
 }
 
-/* Accounts for the time since the part changed last; `now` has no level yet. */
+/* Accounts for the time since the part's last change; `now` has no level yet. */
 static void close_part(sweep *s, uint32_t part, uint32_t now)
 {
     int64_t level;

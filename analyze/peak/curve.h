@@ -1,8 +1,8 @@
 /* The allocated bytes of one device as a curve over its events, and its peak without some of its
  * allocations.
  *
- * The caller sorts allocations into parts (such as lines of code); the curve has each growth and
- * shrinking of each part. */
+ * The caller sorts allocations into parts (such as lines of code); the curve contains every change
+ * of every part. */
 #ifndef MV_CURVE_H
 #define MV_CURVE_H
 
@@ -25,7 +25,7 @@ typedef struct {
 } mv_curve;
 
 /* The curve of allocated bytes within a window. `part_of` [allocs.count] gives the part of each
- * allocation, below `parts`. O(n). Fails only when memory is out. */
+ * allocation, below `parts`. O(n). Fails only when out of memory. */
 mv_code mv_curve_find(mv_arena *arena, const mv_lives *lives, mv_window window,
                       const uint32_t *part_of, uint32_t parts, mv_curve *out, mv_err *err);
 
@@ -34,7 +34,7 @@ mv_code mv_curve_find(mv_arena *arena, const mv_lives *lives, mv_window window,
 uint64_t mv_curve_peak(const mv_curve *curve, const uint8_t *gone, uint32_t *event);
 
 /* For each part the highest level of the curve without it and without the parts in `gone` (may be
- * NULL). [parts]; exact, in O(n log n) for all parts together. NULL when memory is out. */
+ * NULL). [parts]; exact, in O(n log n) for all parts together. NULL when out of memory. */
 uint64_t *mv_curve_peaks_without(mv_arena *arena, const mv_curve *curve, const uint8_t *gone);
 
 /* Adds the bytes of each part after an event to bytes[parts]. */

@@ -31,9 +31,9 @@ typedef struct {
     const uint8_t *kinds;
     mv_grouping *out;
     mv_build forward;        /* forward_frames as frames with files and lines */
-    mv_trace forward_trace;  /* what it builds */
+    mv_trace forward_trace;  /* its result */
     const char **of_stack;   /* [stacks.count] texts, once made; "" means none */
-    const char **of_forward; /* [stacks.count] likewise, for forward_frames */
+    const char **of_forward; /* [stacks.count] texts of forward_frames */
 } group_search;
 
 /* ---- names ------------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static const char *context_of(const group_search *g, uint32_t alloc)
     return text && strcmp(text, "N/A") != 0 ? text : NULL;
 }
 
-/* Also "" when memory is out: then number_groups fails too. */
+/* Also "" when out of memory: number_groups then fails, too. */
 static const char *kept(const group_search *g, const char *label)
 {
     const char *text = mv_arena_text(g->arena, label, strlen(label));
@@ -132,7 +132,7 @@ static bool read_line(mv_build *b, const char *text, mv_frame_row *row)
     return true;
 }
 
-/* A stack of forward_frames, innermost last, as a stack of frames; MV_NO_STACK when no line of it
+/* A stack of forward_frames, innermost last, as a stack of frames; MV_NO_STACK if none of its lines
  * can be read. */
 static mv_stack_id forward_stack(group_search *g, mv_stack_id id)
 {
@@ -162,7 +162,7 @@ static const char *blamed(const group_search *g, const mv_trace *trace, const ui
     return kept(g, mv_culprit_label(trace, kinds, stack, label, sizeof label));
 }
 
-/* The line to blame of forward_frames; "" when no line of them can be read. */
+/* The line to blame of forward_frames; "" if none of their lines can be read. */
 static const char *forward_line(group_search *g, mv_stack_id forward)
 {
     mv_stack_id stack = forward_stack(g, forward);
@@ -170,7 +170,7 @@ static const char *forward_line(group_search *g, mv_stack_id forward)
     return stack.row == MV_NO_ROW ? "" : blamed(g, &g->forward_trace, NULL, stack);
 }
 
-/* "" for a block of an allocator that lies in memory which it got from CUDA itself. */
+/* "" for a block inside memory that its allocator got from CUDA. */
 static const char *library_of(const group_search *g, mv_stack_id stack)
 {
     uint32_t count;
@@ -214,7 +214,7 @@ static const char *text_of_stack(group_search *g, uint32_t alloc)
 
 /* ---- metadata and annotations ------------------------------------------------------------ */
 
-/* The names that `annotate` events gave; the last one counts. */
+/* Names from `annotate` events; the last one counts. */
 static void name_annotated(const group_search *g, named_alloc *rows)
 {
     const mv_events *ev = &g->lives->events;
@@ -257,7 +257,7 @@ static bool name_ranges(const group_search *g, named_alloc *rows)
 
 /* ---- layers ------------------------------------------------------------------------------ */
 
-/* "train.py:69 forward, call  3 of 12": numbers have one width, so names sort in their order. */
+/* "train.py:69 forward, call 3 of 12": numbers have equal widths, so names sort in order. */
 static const char *layer_name(const group_search *g, const mv_layer_loop *loop, uint32_t index)
 {
     const char *name = loop->name ? mv_string_text(g->trace, loop->name[index]) : "";

@@ -12,7 +12,7 @@ typedef enum {
     MV_BY_METADATA,   /* _annotate_tensor()'s name, else _set_memory_metadata()'s */
     MV_BY_ANNOTATION, /* the record_function range, else the metadata (analyze/code/open_range.h) */
     MV_BY_FORWARD,    /* the line to blame of forward_frames; without these, of the stack */
-    MV_BY_COMPILE,    /* compile_context; "N/A" is none */
+    MV_BY_COMPILE,    /* compile_context; "N/A" counts as none */
     MV_BY_FX,         /* the innermost frame's node and target */
     MV_BY_LAYER,      /* the call of a module, where one line calls several (layers.h) */
     MV_BY_LIBRARY,    /* who called CUDA, on levels of its calls; a block of an allocator: none */
@@ -22,13 +22,13 @@ typedef enum {
 typedef struct {
     mv_group_by by;
     uint32_t count;
-    const char **name;  /* [count] of the groups; [0]: without the information: "(no metadata)" */
+    const char **name;  /* [count] of the groups; [0]: without the information, "(no metadata)" */
     mv_stack_id *stack; /* [count] of the group's first allocation */
     uint32_t *of_alloc; /* [allocs.count] */
 } mv_grouping;
 
 /* O(n log n). `kinds` from mv_frame_kinds. Everything returned lives in `arena`. Fails only when
- * memory is out. */
+ * out of memory. */
 mv_code mv_grouping_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const uint8_t *kinds, mv_group_by by, mv_grouping *out, mv_err *err);
 

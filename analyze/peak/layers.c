@@ -9,18 +9,18 @@
 #include "base/texts.h"
 
 enum {
-    MOST_STARTS = 3,   /* places that are tried as the first of a layer */
-    MOST_VISITS = 4,   /* how often that place may occur in a layer */
-    LEAST_PLACES = 2,  /* in a layer; one more where there are two layers */
-    MOST_NAMED = 1000, /* calls whose names are compared */
+    MOST_STARTS = 3,   /* places tried as the first of a layer */
+    MOST_VISITS = 4,   /* most occurrences of that place in a layer */
+    LEAST_PLACES = 2,  /* in a layer; one more if there are only two layers */
+    MOST_NAMED = 1000, /* calls with compared names */
     MOST_DEPTH = 400   /* of Python frames: Python's own limit is 1000 */
 };
 
-/* Allocations in a row of one site. */
+/* Consecutive allocations of one site. */
 typedef struct {
     uint32_t site;
-    uint32_t place;      /* the site, whatever torch does to call modules: hooks add frames */
-    uint32_t first, end; /* rows; those of no site are in between */
+    uint32_t place;      /* the site without torch's frames for module calls: hooks add frames */
+    uint32_t first, end; /* rows; rows without a site may be in between */
 } visit;
 
 typedef struct {
@@ -35,7 +35,7 @@ typedef struct {
     uint32_t *place;      /* [sites.count] */
     visit *visits;        /* of the pass */
     uint32_t count, capacity;
-    uint32_t *seen; /* [sites.count] of places: marked if it is `now` */
+    uint32_t *seen; /* [sites.count] of places: marked if equal to `now` */
     uint32_t now;
     mv_layers *out;
     uint32_t loops_capacity;
@@ -77,7 +77,7 @@ static bool find_paths(layer_search *s)
     return true;
 }
 
-/* Numbers the places: paths without the frames of torch that call modules. */
+/* Numbers the places: paths without torch's frames for module calls. */
 static bool find_places(layer_search *s)
 {
     mv_frame_id kept[MOST_DEPTH];
@@ -110,7 +110,7 @@ static bool leads_to_call(const layer_search *s, mv_frame_id frame)
 }
 
 /* Whether the rest of a path, after `depth` frames, begins with the call of a module. Frames of
- * torch may be between, such as those of checkpoint(), and a __call__ of the module's own. */
+ * torch may be in between, such as checkpoint(), and the module's own __call__. */
 static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);
@@ -124,8 +124,8 @@ static bool calls_module(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* Whether the frames before the line are within a module, and the line is none of torch's own calls
- * of modules. */
+/* Whether the frames before the line are within a module, and the line is not one of torch's own
+ * module calls. */
 static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);
@@ -138,14 +138,14 @@ static bool may_loop(const layer_search *s, uint32_t site, uint32_t depth)
     return false;
 }
 
-/* Where the parts of visits begin: at each `every`-th visit of `place`. */
+/* The starts of the parts of visits: each `every`-th visit of `place`. */
 typedef struct {
     uint32_t place, every;
     uint32_t from, to; /* visits: from the first of `place` to the end of all */
     uint32_t count;    /* parts */
 } splitting;
 
-/* The end of the part that begins at visit `at`. */
+/* The end of the part at visit `at`. */
 static uint32_t part_end(const layer_search *s, const splitting *by, uint32_t at)
 {
     uint32_t left = by->every;
@@ -156,7 +156,7 @@ static uint32_t part_end(const layer_search *s, const splitting *by, uint32_t at
     return at;
 }
 
-/* How many places are visited in [from, to). */
+/* The number of places visited in [from, to). */
 static uint32_t count_places(layer_search *s, uint32_t from, uint32_t to)
 {
     uint32_t count = 0;
@@ -169,7 +169,7 @@ static uint32_t count_places(layer_search *s, uint32_t from, uint32_t to)
     return count;
 }
 
-/* Whether the visits of [a, a_end) are among those of [b, b_end), in their order. */
+/* Whether the visits of [a, a_end) are a subsequence of [b, b_end). */
 static bool is_among(const layer_search *s, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end)
 {
     for (; a < a_end && b < b_end; b++)
@@ -177,8 +177,8 @@ static bool is_among(const layer_search *s, uint32_t a, uint32_t a_end, uint32_t
     return a == a_end;
 }
 
-/* Whether all parts are alike. The last of three or more may have been left unfinished: it begins
- * as the shortest of the others does. */
+/* Whether all parts are alike. The last of three or more may be unfinished: it only has to begin
+ * like the shortest of the others. */
 static bool are_alike(layer_search *s, const splitting *by)
 {
     uint32_t shortest = 0, shortest_end = 0, longest = 0, part = 0;
@@ -209,7 +209,7 @@ static bool are_alike(layer_search *s, const splitting *by)
     return true;
 }
 
-/* Whether what comes before the first part is nothing that belongs to parts. */
+/* Whether nothing before the first part belongs to a part. */
 static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_t to)
 {
     count_places(s, first, from);
@@ -219,8 +219,8 @@ static bool begins_there(layer_search *s, uint32_t first, uint32_t from, uint32_
     return true;
 }
 
-/* A last part of one place may be the end of the part before it, or the beginning of another that
- * was left unfinished: it is in none. */
+/* A last part of one place may be the end of the previous part, or the beginning of an unfinished
+ * one: it is excluded. */
 static void leave_end(layer_search *s, splitting *by)
 {
     uint32_t last = by->from;
@@ -233,7 +233,7 @@ static void leave_end(layer_search *s, splitting *by)
     }
 }
 
-/* Splits the visits of a line by the first place that gives parts alike. */
+/* Splits the visits of a line by the first place that gives equal parts. */
 static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
 {
     uint32_t starts = 0;
@@ -258,7 +258,7 @@ static bool split(layer_search *s, uint32_t first, uint32_t to, splitting *out)
 
 /* ---- loops ------------------------------------------------------------------------------- */
 
-/* The loop of a line, old or new; MV_NO_ROW: there are too many, or memory is out. */
+/* The loop of a line, old or new; MV_NO_ROW: too many, or out of memory. */
 static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
 {
     const mv_frame_id *path = path_of(s, site);
@@ -281,7 +281,7 @@ static uint32_t loop_at(layer_search *s, uint32_t site, uint32_t depth)
     return out->loop_count - 1;
 }
 
-/* Notes where the calls of the longest pass begin. */
+/* Stores the starts of the calls of the longest pass. */
 static void keep_starts(layer_search *s, mv_layer_loop *loop, const splitting *by)
 {
     uint32_t *first = mv_push_array(s->arena, uint32_t, by->count), part = 0;
@@ -325,7 +325,7 @@ static bool are_distinct(const mv_string_id *name, uint32_t count)
     return true;
 }
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool name_calls(layer_search *s)
 {
     for (uint32_t i = 0; i < s->out->loop_count; i++) {
@@ -365,7 +365,7 @@ static void look_into(layer_search *s, uint32_t from, uint32_t to, uint32_t dept
 
 /* ---- passes ------------------------------------------------------------------------------ */
 
-/* Adds a row to the pass. False when memory is out. */
+/* Adds a row to the pass. False when out of memory. */
 static bool add_row(layer_search *s, uint32_t row)
 {
     uint32_t site = mv_site_of(&s->sites, s->lives->allocs.stack[row]);
@@ -380,8 +380,8 @@ static bool add_row(layer_search *s, uint32_t row)
                      (visit){.site = site, .place = s->place[site], .first = row, .end = row + 1});
 }
 
-/* A pass is what a run of the forward phase allocates; where no backward passes are between, within
- * a step. Steps may be marked by what changes from layer to layer. */
+/* A pass is a run of the forward phase; without backward passes in between, within a step. Marks of
+ * steps may change from layer to layer. */
 static bool find_loops(layer_search *s, const mv_phases *phases, const mv_steps *steps)
 {
     const mv_alloc_lives *a = &s->lives->allocs;

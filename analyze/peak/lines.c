@@ -12,11 +12,11 @@ typedef struct {
     const mv_grouping *grouping; /* NULL: by line */
     mv_window window;
     mv_lines *out;
-    uint32_t *of_stack; /* [stacks.count + 1] line; the last is that of MV_NO_STACK */
-    uint32_t
-        *of_frame;    /* [frames.count + 2] line + 1, 0: none; then those of no frames, no stack */
-    mv_levels levels; /* now */
-    uint64_t *bytes;  /* [out->count] now */
+    uint32_t *of_stack; /* [stacks.count + 1] line; the last one is for MV_NO_STACK */
+    uint32_t *of_frame; /* [frames.count + 2] line + 1, 0: none; then the lines for no frames and no
+                         * stack */
+    mv_levels levels;   /* now */
+    uint64_t *bytes;    /* [out->count] now */
 } line_search;
 
 static uint32_t line_of_stack(const line_search *p, mv_stack_id stack)
@@ -45,7 +45,7 @@ static uint32_t add_line(line_search *p, mv_stack_id stack)
     return p->of_frame[slot] - 1;
 }
 
-/* Finds the lines only of stacks that have allocations. */
+/* Finds the lines of stacks with allocations only. */
 static bool make_lines(mv_arena *arena, mv_arena *scratch, line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
@@ -173,7 +173,7 @@ static void drop_idle(mv_lines *lines)
     lines->count = kept;
 }
 
-/* What was allocated is known where a free is missing, but for the sizes. */
+/* A missing free does not affect the allocated bytes, except for sizes. */
 static mv_bound bound_of_total(mv_bound blocks)
 {
     return blocks & MV_BOUND_MOST ? MV_BOUND_ABOUT : blocks;
@@ -186,7 +186,7 @@ static mv_line_bounds bounds_of(const line_search *p)
     mv_bounds of_device = mv_bounds_within(p->lives), of_line;
     mv_lives sized = *p->lives;
 
-    sized.doubts.inexact_blocks = 0; /* each line tells its own */
+    sized.doubts.inexact_blocks = 0; /* each line has its own flag */
     of_line = mv_bounds_within(&sized);
     return (mv_line_bounds){.peak = past | of_line.allocated,
                             .total = all | bound_of_total(of_line.blocks),

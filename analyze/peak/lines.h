@@ -1,4 +1,4 @@
-/* The line profile: bytes that each line of code allocated, held at its peak, freed and still
+/* The line profile: bytes that each line of code allocated, held at its peak, freed, and still
  * holds.
  *
  * The line of an allocation is its culprit (analyze/code/culprit.h): the innermost line of the
@@ -22,25 +22,26 @@ typedef struct {
     mv_frame_id frame;   /* MV_NO_FRAME: stacks without frames */
     mv_stack_id stack;   /* of its first allocation; distinguishes an empty stack from none */
     uint64_t peak;       /* most bytes that its allocations held at once */
-    uint32_t peak_event; /* the first event after which they did; MV_BEFORE: before the first */
+    uint32_t peak_event; /* the first event after which it was reached; MV_BEFORE: before the
+                          * first */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
     uint64_t largest;     /* bytes of the largest of them */
-    mv_tag_id tag;        /* of that one: its operator, and what it got */
+    mv_tag_id tag;        /* of the largest: its operator, and the operator's inputs */
     bool is_least;        /* sizes of some of its blocks are lower bounds (mv_alloc_lives.inexact),
-                           * and so are its bytes */
+                           * and therefore its bytes */
     const char *group;    /* name of its group, in mv_lines_by; else NULL */
-    /* The highest levels of the whole device right after an allocation of this line, which
-     * profilers that read the counters line by line show. 0 if it did not allocate. */
+    /* The highest levels of the whole device right after an allocation of this line, as shown by
+     * profilers that read the counters line by line. 0 if it did not allocate. */
     uint64_t active;
     uint64_t reserved;
 } mv_line;
 
-/* How the figures of all lines stand to the true ones (analyze/totals/bounds.h); is_least of a line
- * comes on top for its bytes. Without all events from an empty heap on, blocks that were freed
- * before the first event are nowhere, and those from before it are often of no line: a peak is a
- * lower bound. In a window that begins with the first event, what was allocated and freed is, too.
- * What is live is what is known to be of the line. */
+/* The bounds that the figures of all lines are of the true ones (analyze/totals/bounds.h); is_least
+ * of a line also applies to its bytes. Without all events from an empty heap on, blocks freed
+ * before the first event are missing, and earlier blocks often have no line: a peak is a lower
+ * bound. In a window that begins with the first event, so are allocated and freed bytes. Live bytes
+ * are bytes known to be the line's. */
 typedef struct {
     mv_bound peak, total, live, allocations;
     mv_bound active, reserved; /* of the device */
@@ -51,14 +52,14 @@ typedef struct {
     mv_line *lines; /* [count] highest peak first */
     mv_line_bounds bounds;
     bool has_all; /* the history is complete, or the window begins after the first event */
-    bool has_end; /* the window ends with the events: sizes of what is live are exact */
+    bool has_end; /* the window ends with the events: sizes of live blocks are exact */
 } mv_lines;
 
-/* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only when memory is out. */
+/* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only when out of memory. */
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err);
 
-/* The same for the groups of a grouping instead of lines; their frames are MV_NO_FRAME. */
+/* The same for groups instead of lines; their frames are MV_NO_FRAME. */
 mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err);
 

@@ -19,7 +19,7 @@ typedef struct {
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
-/* The part of a group and category, made when it is new. */
+/* The part of a group and category, created if needed. */
 static uint32_t part_at(site_search *t, uint32_t group, uint16_t category, mv_stack_id stack)
 {
     uint32_t at = t->first_part[group];

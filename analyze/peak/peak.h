@@ -1,13 +1,13 @@
-/* Who holds memory at a moment, to the byte.
+/* The holders of memory at a moment, to the byte.
  *
  *     sum of sites.bytes + unattributed = at.bytes.allocated
  *     sum of category_bytes             = at.bytes.allocated
  *     sum of ranges.bytes               = at.bytes.allocated
  *
- * A site is a group of stacks that pass through the same lines of the user's and other packages'
- * code (analyze/code/sites.h), and one category of what they allocate: `loss.backward()` holds
- * gradients and temporaries, which are two sites. Allocations without a recorded stack are
- * unattributed. docs/peak.md explains all figures. */
+ * A site is a group of stacks that pass through the same lines of user and package code
+ * (analyze/code/sites.h), and one category of their allocations: gradients and temporaries of
+ * `loss.backward()` are two sites. Allocations without a recorded stack are unattributed.
+ * docs/peak.md explains all figures. */
 #ifndef MV_PEAK_H
 #define MV_PEAK_H
 
@@ -20,12 +20,12 @@ typedef struct {
     uint64_t bytes;
     uint32_t blocks;
     uint32_t part;           /* of the curve */
-    uint64_t marginal;       /* how much lower the window's peak would be without this site */
+    uint64_t marginal;       /* reduction of the window's peak without this site */
     uint16_t category;       /* of attribution.categories */
     mv_stack_id stack;       /* the stack with most of the bytes */
     mv_string_id annotation; /* the range in which most of the bytes were allocated, or
                               * MV_NO_STRING */
-    mv_tag_id tag;           /* of most of the bytes: their operator, and what it got */
+    mv_tag_id tag;           /* of most of the bytes: their operator, and the operator's inputs */
 } mv_peak_site;
 
 typedef struct {
@@ -50,7 +50,7 @@ typedef struct {
     mv_categories categories;
     uint64_t *category_bytes; /* [categories.count] */
     uint32_t range_count;
-    mv_peak_range *ranges; /* [range_count] most bytes first; they add up to what is allocated */
+    mv_peak_range *ranges; /* [range_count] most bytes first; they add up to the allocated bytes */
     mv_curve curve;
     mv_peak_part *parts; /* [curve.parts] */
     uint32_t *part_of;   /* [allocs.count] of the curve */
@@ -63,35 +63,36 @@ typedef struct {
 } mv_peak_opts;
 
 /* Attributes the memory allocated at a moment. O(n log n). Everything returned lives in `arena`.
- * Fails only when memory is out. */
+ * Fails only when out of memory. */
 mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_moment at, mv_peak_opts opts, mv_attribution *out, mv_err *err);
 
-/* Most sites that are named for a target; a longer list would not be read. */
+/* Most sites listed for a target; a longer list would not be read. */
 #define MV_PEAK_REACH_MOST 64
 
-/* What is asked for. */
+/* The goal. */
 typedef struct {
     uint64_t bytes; /* the target */
-    mv_bound bound; /* of the peak (mv_audit.peak.allocated). The true one may be higher, and hold
-                     * blocks of these sites that the file does not, or be lower */
+    mv_bound bound; /* of the peak (mv_audit.peak.allocated). The true peak may be higher, with
+                     * blocks of these sites that are not in the file, or lower */
 } mv_peak_aim;
 
 /* The sites without which the window's peak is at most `bytes`. */
 typedef struct {
     uint64_t bytes; /* the target */
-    mv_bound bound; /* of the peak: that of the aim */
-    bool reaches;   /* as far as recorded */
+    mv_bound bound; /* bound of the peak, from the goal */
+    bool reaches;   /* by the recorded events */
     bool is_known;  /* whether `reaches` is certain */
-    bool is_least;  /* it is proven that no smaller set is enough; never unless the peak is exact */
+    bool is_least;  /* a smaller set is proven not to be enough; never set unless the peak is
+                     * exact */
     uint64_t peak;  /* the peak without them */
-    uint32_t count; /* 0 when the peak is no higher than the target */
+    uint32_t count; /* 0 when the peak is not above the target */
     uint32_t *part; /* [count] in the order in which they were chosen */
-    uint64_t *fall; /* [count] how much lower the peak is without this one too */
+    uint64_t *fall; /* [count] further reduction of the peak without this one */
 } mv_peak_target;
 
-/* Chosen one by one: the site without which the remaining peak is lowest (among equal ones, the one
- * with most bytes at the remaining peak). O(n log n) for each site chosen. */
+/* Sites are chosen one by one: the one without which the remaining peak is lowest (among equals,
+ * the one with most bytes at the remaining peak). O(n log n) for each site chosen. */
 mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, mv_peak_aim aim,
                       mv_peak_target *out, mv_err *err);
 

@@ -21,7 +21,7 @@ static bool is_site(const mv_attribution *found, uint32_t part)
 }
 
 /* Reads the highest remaining moment. Any set must also bring this moment down to the target.
- * Taking the largest sites of the moment first shows how many that takes at least. */
+ * Taking its largest sites first gives a lower bound of their number. */
 static void look(reach_search *r)
 {
     uint32_t parts = r->found->curve.parts, needed = 0, count = 0;
@@ -43,7 +43,7 @@ static void look(reach_search *r)
         r->least = needed;
 }
 
-/* The next site to remove, or MV_NO_ROW when no remaining one holds anything. */
+/* The next site to remove, or MV_NO_ROW when no remaining one holds memory. */
 static uint32_t choose(const reach_search *r, const uint64_t *without)
 {
     uint32_t best = MV_NO_ROW;
@@ -82,7 +82,7 @@ static bool reach(mv_arena *scratch, reach_search *r)
     }
     out->peak = r->peak;
     out->reaches = r->peak <= out->bytes;
-    /* Two are the least: a single site that is enough would have been chosen first. */
+    /* Two are minimal: a single sufficient site would have been chosen first. */
     out->is_least =
         out->bound == MV_BOUND_EXACT && out->reaches && (out->count <= 2 || out->count == r->least);
     out->is_known = !(out->bound & (out->reaches ? MV_BOUND_LEAST : MV_BOUND_MOST));

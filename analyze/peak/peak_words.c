@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* False when memory is out. */
+/* False when out of memory. */
 static bool add(mv_peak_doubts *out, const char *text)
 {
     if (text && *text)
@@ -18,12 +18,12 @@ const char *mv_peak_history_doubt(mv_arena *arena, mv_history_kind history)
     if (history == MV_HISTORY_COMPLETE)
         return "";
     if (history == MV_HISTORY_NONE)
-        return "no events: what was alive when the file was written is all there is";
+        return "no events: only the memory alive when the file was written is known";
     return mv_arena_printf(arena, "history is %s: the true peak may be earlier and higher",
                            mv_history_name(history));
 }
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 static const char *inexact_text(mv_arena *arena, uint64_t blocks)
 {
     if (blocks == 0)
@@ -46,7 +46,7 @@ bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_doubted abou
         return false;
     if (about != MV_DOUBTED_END && lives->lacks_segment_events)
         add(out,
-            "no segment event is in the file: what was reserved before the end is not certain");
+            "the file contains no segment events: memory reserved before the end is uncertain");
     return add(out, mv_residual_text(arena, lives));
 }
 
@@ -57,37 +57,36 @@ bool mv_peak_doubts_add_known(mv_arena *arena, const mv_trace *trace, uint32_t d
     char size[MV_SIZE_TEXT];
 
     return known <= peak ||
-           add(out,
-               mv_arena_printf(
-                   arena, "the allocator says that it had %s at once, which is not in these events",
-                   mv_size_text(size, known)));
+           add(out, mv_arena_printf(
+                        arena, "the allocator reports a peak of %s, which is not in these events",
+                        mv_size_text(size, known)));
 }
 
 const char *mv_category_advice(uint16_t category)
 {
     switch ((mv_category)category) {
     case MV_CATEGORY_PARAMETER:
-        return "parameters in a narrower type, or sharded over more devices, take less";
+        return "parameters in a narrower type, or sharded over more devices, take less memory";
     case MV_CATEGORY_GRADIENT:
         return "gradients can be sharded, or freed by zero_grad(set_to_none=True) before the peak";
     case MV_CATEGORY_OPTIMIZER_STATE:
         return "the optimizer's state can be sharded, offloaded, or kept in a narrower type";
     case MV_CATEGORY_ACTIVATION:
-        return "activation checkpointing, a smaller batch or a narrower type make it less";
+        return "activation checkpointing, a smaller batch or a narrower type reduce it";
     case MV_CATEGORY_TEMPORARY:
-        return "work in pieces, in place or fused needs smaller temporaries";
+        return "chunked, in-place or fused work needs smaller temporaries";
     case MV_CATEGORY_INPUT:
-        return "a smaller batch, or fewer batches fetched in advance, make it less";
+        return "a smaller batch or fewer prefetched batches reduce it";
     case MV_CATEGORY_WORKSPACE:
-        return "smaller workspaces can be set for the library that asks for them";
+        return "configure smaller workspaces for the library that allocates them";
     case MV_CATEGORY_COMMUNICATION:
-        return "smaller buckets of communication make it less";
+        return "smaller communication buckets reduce it";
     case MV_CATEGORY_EXECUTABLE:
-        return "jax.clear_caches() drops compiled programs; fewer shapes and static arguments make "
-               "fewer of them, and arrays that a function is given as arguments are not constants "
-               "of its program";
+        return "jax.clear_caches() drops compiled programs; fewer shapes and static arguments "
+               "create fewer of them, and arrays passed as arguments do not become constants of a "
+               "program";
     default:
-        return "see its stack and its life in the picture";
+        return "see its stack and lifetime in the picture";
     }
 }
 
@@ -102,7 +101,7 @@ const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t 
     if (target->count != 1)
         snprintf(these, sizeof these, "these %u", target->count);
     if (target->count == 0 && target->reaches)
-        snprintf(out, size, "target %s: %sthe peak is no higher%s", bytes,
+        snprintf(out, size, "target %s: %sthe peak is not above it%s", bytes,
                  target->is_known ? "" : "as far as recorded ",
                  target->is_known ? "" : "; the true one may be");
     else

@@ -5,7 +5,7 @@
 
 #include "base/texts.h"
 
-/* Of longer frames only the first bytes are matched. */
+/* Longer frames are only matched by this many bytes. */
 #define FRAME_MOST 2048
 
 /* One line of the file, without the blanks at its ends. */

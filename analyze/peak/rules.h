@@ -1,13 +1,13 @@
-/* Categories of the user's own: a file of rules, each a POSIX extended regular expression and the
- * category of allocations whose stack has a frame that it matches.
+/* The user's own categories: a file of rules, each a POSIX extended regular expression and the
+ * category of allocations with a matching frame in their stack.
  *
  *     # regex                              category
  *     experts/moe\.py:[0-9]+ forward       experts
  *     torch/optim/                         optimizer_state
  *
  * The category is the text after the last TAB of the line, or its last word if there is no TAB; the
- * regex is all before it. It is matched against "FILE:LINE FUNCTION" of each frame, without
- * anchors. Lines that are empty or begin with # are ignored. */
+ * regex is the text before it. It is matched against "FILE:LINE FUNCTION" of each frame, without
+ * anchors. Empty lines and lines that begin with # are ignored. */
 #ifndef MV_RULES_H
 #define MV_RULES_H
 
@@ -24,12 +24,12 @@ typedef struct {
     const char **name;        /* [count] */
 } mv_rules;
 
-/* Reads the text of a file of rules. False, with "line 3: ..." in `why`, when a line is wrong or
- * memory is out. */
+/* Reads the text of a file of rules. False, with "line 3: ..." in `why`, if a line is wrong or out
+ * of memory. */
 bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint32_t why_size);
 
-/* For each frame the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when memory
- * is out. */
+/* For each frame the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when out of
+ * memory. */
 uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace *trace);
 
 #endif

@@ -3,7 +3,7 @@
 #include "analyze/lives/alive.h"
 #include "base/sort.h"
 
-/* A block of the moment that is in a loop. */
+/* A block of the moment inside a loop. */
 typedef struct {
     uint32_t site, loop, index;
     uint64_t bytes;
@@ -57,7 +57,7 @@ static void add_block(mv_site_layers *to, const layer_block *block)
 static uint32_t find_odd(const mv_site_layers *of)
 {
     uint32_t odd = MV_NO_ROW;
-    /* Two of the first three are alike, if all but one are. */
+    /* Two of the first three are equal if all but one are. */
     uint64_t usual =
         of->count < 3 ? 0
         : of->layers[0].bytes == of->layers[1].bytes || of->layers[0].bytes == of->layers[2].bytes

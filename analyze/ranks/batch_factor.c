@@ -4,11 +4,11 @@
 
 #include "base/sort.h"
 
-/* Sizes that differ by less count as equal. */
+/* Sizes that differ by less than this count as equal. */
 #define SAME 0.01
-/* How close the ratio of a size must be to the factor. */
+/* The largest distance between the ratio of a size and the factor. */
 #define NEAR 0.03
-/* Sizes that changed must make up this part of all bytes asked for. */
+/* Changed sizes must make up this part of all requested bytes. */
 #define CHANGED 0.2
 
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
     uint32_t times[MV_SUMMARY_SIZES];
 } size_list;
 
-/* The sizes of one site, ascending, without those that the other site has, too. */
+/* The sizes of one site, ascending, without sizes of the other site. */
 static size_list own_sizes(const mv_summary_site *site, const mv_summary_site *other)
 {
     size_list list = {0};
@@ -83,9 +83,9 @@ double mv_scaled_sizes_agreeing(const mv_scaled_size *sizes, uint32_t count, dou
 }
 
 /* Gathers the sizes that changed at sites of both; *total is the weight of all. A site may have
- * blocks of several sizes, of which some stay (a workspace, a mask); the others are paired in
- * order. Sites without frames do not count, because the backward pass's own threads have one stack
- * for all they do. */
+ * blocks of several sizes, some of them unchanged (a workspace, a mask); the others are paired in
+ * order. Sites without frames do not count, because threads of the backward pass have a single
+ * stack. */
 static uint32_t gather(const mv_summary *reference, const mv_summary *rank, mv_scaled_size *out,
                        double *total)
 {

@@ -1,10 +1,11 @@
-/* Where the allocation sequences of several processes differ first, aligned at their starts.
+/* The first difference between the allocation sequences of several processes, aligned at their
+ * starts.
  *
  *     rank 0   a b c d e f          rank 2 is the first to differ, at allocation 3;
- *     rank 1   a b c d e            rank 1 ends early, which is no difference
+ *     rank 1   a b c d e            rank 1 ends early, which is not a difference
  *     rank 2   a b c x e f
  *
- * Only sequences that begin with the process can be aligned: those with a complete history. */
+ * Only sequences that begin with the process, which have a complete history, can be aligned. */
 #ifndef MV_DIVERGENCE_H
 #define MV_DIVERGENCE_H
 
@@ -12,16 +13,16 @@
 
 #define MV_NO_DIVERGENCE UINT64_MAX
 
-/* The allocation that differs is between `first` and `last`. These are equal when both summaries
- * hold every allocation (stride 0). */
+/* The differing allocation is between `first` and `last`. These are equal if both summaries contain
+ * every allocation (stride 0). */
 typedef struct {
-    uint64_t first, last; /* MV_NO_DIVERGENCE: they agree as far as both go */
+    uint64_t first, last; /* MV_NO_DIVERGENCE: they agree up to the end of the shorter one */
 } mv_divergence;
 
 /* Compares sizes and sites, or only sites. O(log n). */
 mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, bool sites_alone);
 
-/* The point at exactly this allocation; NULL when the summary does not hold it. */
+/* The point at exactly this allocation; NULL when the summary does not contain it. */
 const mv_summary_point *mv_sequence_point(const mv_summary *summary, uint64_t allocation);
 
 /* Whether the sequence begins with the process. */

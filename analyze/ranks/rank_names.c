@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "base/text.h"
 
-/* The character before the `back`th from the end; a slash is before all others, as is the end. */
+/* The character before the `back`th from the end; slashes and the end sort before all others. */
 static int letter(const char *path, size_t length, size_t back)
 {
     if (back >= length || path[length - 1 - back] == '/')
@@ -13,8 +13,8 @@ static int letter(const char *path, size_t length, size_t back)
     return (unsigned char)path[length - 1 - back];
 }
 
-/* By the last part of the path, then by the folders from the innermost to the outermost: paths with
- * most parts in common are neighbours. */
+/* Sorts by the last part of the path, then by the folders from the innermost to the outermost:
+ * paths with most parts in common are neighbours. */
 static int compare_paths(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b), most = m > n ? m : n;
@@ -35,7 +35,7 @@ static int in_order(const void *left, const void *right, const void *context)
     return order ? order : (a->device > b->device) - (a->device < b->device);
 }
 
-/* Where the part begins that ends before `end`. */
+/* The start of the part that ends before `end`. */
 static size_t part_start(const char *path, size_t end)
 {
     while (end > 0 && path[end - 1] != '/')
@@ -43,7 +43,7 @@ static size_t part_start(const char *path, size_t end)
     return end;
 }
 
-/* How many parts at their ends two different paths have in common. */
+/* The number of parts at the end that two different paths have in common. */
 static uint32_t common_parts(const char *a, const char *b)
 {
     size_t m = strlen(a), n = strlen(b);
@@ -60,7 +60,7 @@ static uint32_t common_parts(const char *a, const char *b)
     return common;
 }
 
-/* The last `parts` parts of a path; all of it when it has no more. */
+/* The last `parts` parts of a path, or the whole path. */
 static const char *last_parts(const char *path, uint32_t parts)
 {
     size_t start = strlen(path);
@@ -81,7 +81,7 @@ static const char *path_at(const listing *l, uint32_t i)
     return l->places[l->order[i]].path;
 }
 
-/* Names the devices [first, end) of the order, which are of one file. */
+/* Names the devices [first, end) of the order, all from one file. */
 static bool name_file(mv_arena *arena, const listing *l, uint32_t first, uint32_t end,
                       const char **out)
 {

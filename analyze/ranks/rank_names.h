@@ -1,4 +1,4 @@
-/* What to call each rank, device or file among several: in reports and in the viewer alike.
+/* Names of each rank, device or file among several, in reports and in the viewer.
  *
  *     run1/rank0.pickle, run1/rank1.pickle   rank0.pickle, rank1.pickle
  *     run1/rank0.pickle, run2/rank0.pickle   run1/rank0.pickle, run2/rank0.pickle
@@ -16,9 +16,8 @@ typedef struct {
     uint32_t device;  /* ordinal */
 } mv_rank_place;
 
-/* [count] names in `arena`: the last part of the path, with as many folders before it as tell files
- * of one name apart, and with the device where a file has several. O(n log n). NULL when memory is
- * out. */
+/* [count] names in `arena`: the last part of the path, with enough folders to distinguish files of
+ * one name, and the device if a file has several. O(n log n). NULL when out of memory. */
 const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_t count);
 
 #endif

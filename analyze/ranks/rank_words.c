@@ -29,7 +29,7 @@ static const char **names_of(mv_arena *arena, const mv_summary *const *ranks, ui
 
 /* ---- outliers ---------------------------------------------------------------------------- */
 
-/* The bytes are of all places where a rank differs, and only one of these is named. */
+/* Names one of the places where a rank differs; the bytes are from all of them. */
 static void say_place(const speaker *s, char text[SENTENCE], const mv_rank_outlier *found)
 {
     char part[MV_SIZE_TEXT], label[256];
@@ -47,7 +47,7 @@ static void say_place(const speaker *s, char text[SENTENCE], const mv_rank_outli
         mv_culprit_label(s->ranks[found->code_of]->code, NULL, found->stack, label, sizeof label));
 }
 
-/* Ranks without stacks may have the places that others have. */
+/* Ranks without stacks may have the same places as others. */
 static bool compares_places(mv_rank_reason reason)
 {
     return reason == MV_RANK_OWN_SITES || reason == MV_RANK_MISSING_SITES;
@@ -64,7 +64,7 @@ static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
         mv_text_append(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
     say_place(s, text, found);
     if (s->out->unplaced && compares_places(found->reason))
-        mv_text_append(text, SENTENCE, " (not known of %u without stacks)", s->out->unplaced);
+        mv_text_append(text, SENTENCE, " (unknown for %u without stacks)", s->out->unplaced);
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
@@ -109,7 +109,7 @@ static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t ran
 }
 
 /* The ranks whose peak may have been before their first event. The peak of a window (--from, --to)
- * is exact, whatever was before it. */
+ * is exact, regardless of earlier events. */
 static uint32_t count_open(const speaker *s, uint32_t *first)
 {
     uint32_t open = 0;
@@ -121,8 +121,8 @@ static uint32_t count_open(const speaker *s, uint32_t *first)
     return open;
 }
 
-/* The ranks whose events are all there, and do not tell the peak: frees were not recorded, or the
- * events contradict the final heap. */
+/* The ranks with all events but without a certain peak: frees were not recorded, or the events
+ * contradict the final heap. */
 static uint32_t count_unsure(const speaker *s, uint32_t *first)
 {
     uint32_t unsure = 0;
@@ -140,10 +140,10 @@ static void say_unsure(const speaker *s, char text[SENTENCE])
     uint32_t first = 0, unsure = count_unsure(s, &first);
 
     if (unsure == 1)
-        mv_text_append(text, SENTENCE, "; %s may have peaked %s: memviz stats says why",
+        mv_text_append(text, SENTENCE, "; %s may have peaked %s: memviz stats shows why",
                        s->out->names[first], ways[s->ranks[first]->allocated]);
     else if (unsure > 1)
-        mv_text_append(text, SENTENCE, "; %u peaks are not exact: memviz stats says why", unsure);
+        mv_text_append(text, SENTENCE, "; %u peaks are not exact: memviz stats shows why", unsure);
 }
 
 static void say_open(const speaker *s, char text[SENTENCE])
@@ -164,7 +164,7 @@ static void say_open(const speaker *s, char text[SENTENCE])
                        open);
 }
 
-/* With two ranks the larger one is named. Neither is known to be the right one. */
+/* With two ranks the larger one is named. Either may be the correct one. */
 static void say_two(const speaker *s, char text[SENTENCE])
 {
     uint32_t small = s->out->reference, large = 1 - small, first;
@@ -172,7 +172,7 @@ static void say_two(const speaker *s, char text[SENTENCE])
     char bytes[MV_SIZE_TEXT];
 
     bool is_known = count_open(s, &first) == 0 && count_unsure(s, &first) == 0;
-    const char *known = is_known ? "" : " as far as is known";
+    const char *known = is_known ? "" : " by the recorded events";
 
     if (low == high) {
         mv_text_append(text, SENTENCE, "both peak at %s%s", mv_size_text(bytes, low), known);
@@ -225,14 +225,14 @@ static const char *find_verdict(const speaker *s)
     return mv_arena_text(s->arena, text, strlen(text));
 }
 
-/* When most ranks leak, none of them is an outlier for that. */
+/* When most ranks leak, leaks do not make an outlier. */
 static const char *find_leak_note(const speaker *s)
 {
     uint32_t leaks = s->out->leaks;
 
     if (leaks < 2 || 2 * leaks <= s->count)
         return "";
-    return mv_arena_printf(s->arena, "%s %u ranks leak; memviz leaks FILE tells where",
+    return mv_arena_printf(s->arena, "%s %u ranks leak; memviz leaks FILE shows where",
                            leaks == s->count ? "all" : "most:", leaks);
 }
 

@@ -1,11 +1,11 @@
-/* The sentences of the comparison of ranks: names, what is said of each outlier, the verdict. Part
- * of mv_ranks_compare. */
+/* The sentences of the comparison of ranks: names, texts of outliers, the verdict. Part of
+ * mv_ranks_compare. */
 #ifndef MV_RANK_WORDS_H
 #define MV_RANK_WORDS_H
 
 #include "analyze/ranks/ranks.h"
 
-/* Fills names, verdict and leak_note, and the text of each outlier. False when memory is out. */
+/* Fills names, verdict and leak_note, and the text of each outlier. False when out of memory. */
 bool mv_ranks_words(mv_arena *arena, const mv_summary *const *ranks, uint32_t count, mv_ranks *out);
 
 #endif

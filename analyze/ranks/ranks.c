@@ -5,9 +5,9 @@
 #include "analyze/ranks/rank_words.h"
 #include "base/sort.h"
 
-/* A peak that differs from the reference by at most this part does not differ. */
+/* A peak within this part of the reference does not differ. */
 #define SAME_PART 50 /* a fiftieth: 2 % */
-/* Nor does one whose distance from the median is at most this many times the median distance. */
+/* Neither does a peak within this many median distances from the median. */
 #define USUAL_SPREAD 6
 
 typedef struct {
@@ -15,14 +15,15 @@ typedef struct {
     const mv_summary *const *ranks;
     uint32_t count;
     mv_ranks *out;
-    uint64_t off, reserved_off; /* differences up to these do not count */
+    uint64_t off, reserved_off; /* differences up to these are ignored */
     uint64_t reserved;          /* the median */
-    uint64_t *own,
-        *missing; /* [count] bytes at sites that only this rank has, or only this rank lacks */
+    uint64_t *own, *missing; /* [count] bytes at sites that only this rank has, or that are missing
+                              * only here */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
     uint64_t *own_part, *missing_part; /* [count] of `own`, at the line of that site */
     uint32_t *missing_in;              /* [count] a rank that has the missing site */
-    bool *unplaced;                    /* [count] most of it has no stack: its sites do not count */
+    bool *unplaced;                    /* [count] most of its bytes have no stack: its sites do not
+                                        * count */
     bool has_order; /* more than half allocate at the same sites, in the same order, as `most` */
 } comparison;
 
@@ -72,7 +73,7 @@ static uint64_t peak_reserved(const mv_summary *summary)
     return summary->peak_reserved;
 }
 
-/* The rank of the (lower) median. *off: how far from it a value must be to count as off. */
+/* The rank of the (lower) median. *off: the distance above which a value is an outlier. */
 static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *room, uint64_t *off)
 {
     uint64_t median, spread;
@@ -86,7 +87,7 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
     for (uint32_t i = 0; i < c->count; i++)
         room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
     mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
-    /* The nearer of two values is the median itself, and shows nothing about the spread. */
+    /* The nearer of two values is the median itself, which shows nothing about the spread. */
     spread = c->count > 2 ? room[c->count / 2].value : 0;
     *off = median / SAME_PART;
     if (spread > UINT64_MAX / USUAL_SPREAD || spread * USUAL_SPREAD > *off)
@@ -94,7 +95,7 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
     return rank;
 }
 
-/* ---- sites that one rank alone has, or lacks --------------------------------------------- */
+/* ---- sites that only one rank has, or that only one rank is without ---------------------- */
 
 typedef struct {
     uint64_t key; /* of the site */
@@ -116,13 +117,13 @@ static bool is_unplaced(const mv_summary *rank)
     return without > with;
 }
 
-/* How many ranks show their places. */
+/* The number of ranks that show their places. */
 static uint32_t placed_ranks(const comparison *c)
 {
     return c->count - c->out->unplaced;
 }
 
-/* The rank that is missing in a run of one key that all other ranks with places have. */
+/* The rank missing from a run of one key that all other ranks with places have. */
 static uint32_t absent_rank(const comparison *c, const placed_site *run, uint32_t length)
 {
     uint32_t rank = 0, at = 0;
@@ -136,7 +137,7 @@ static uint32_t absent_rank(const comparison *c, const placed_site *run, uint32_
     return rank;
 }
 
-/* Of ranks that have a site, the first with the least there. */
+/* The first rank with the fewest bytes at a site. */
 static const placed_site *least_of(const placed_site *run, uint32_t length)
 {
     const placed_site *least = run;
@@ -173,8 +174,8 @@ static bool has_culprit_of(const comparison *c, uint32_t rank, mv_stack_id stack
     return mv_culprit_frame(code, NULL, stack).row == mv_culprit_frame(code, NULL, of).row;
 }
 
-/* Once it is known at which line a rank has, or lacks, most: what is at that line, whatever called
- * it. */
+/* Called once the line with most extra or missing bytes of a rank is known: the bytes at that line,
+ * whatever called it. */
 static void take_part(comparison *c, const placed_site *run, uint32_t length)
 {
     uint32_t rank;
@@ -192,7 +193,7 @@ static void take_part(comparison *c, const placed_site *run, uint32_t length)
     }
 }
 
-/* Each site that has a place, with all ranks that have it. */
+/* Calls back for each site with a place, with all its ranks. */
 static void each_run(comparison *c, const placed_site *all, uint64_t count, take_run *take)
 {
     for (uint64_t i = 0, end; i < count; i = end) {
@@ -211,8 +212,9 @@ static void find_unplaced(comparison *c)
     }
 }
 
-/* With two ranks, each has or lacks a site alone: it counts as having it. Summaries whose lists of
- * sites were cut cannot show who lacks what, and those without stacks are left out. */
+/* With two ranks, a site of one is missing from the other: it counts as an extra site. Summaries
+ * with a shortened list of sites cannot show missing sites, and summaries without stacks are
+ * skipped. */
 static bool find_own_sites(comparison *c)
 {
     uint64_t total = 0, count = 0;
@@ -254,7 +256,7 @@ static void add_outlier(comparison *c, mv_rank_outlier outlier)
     c->out->outliers[c->out->count++] = outlier;
 }
 
-/* The site that differs most from the reference's, in the wanted direction. A site with frames is
+/* The site that differs most from the reference's, in the given direction. A site with frames is
  * preferred if it differs at least half as much. */
 static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool larger)
 {
@@ -305,7 +307,7 @@ static void judge_oom(comparison *c, uint32_t rank)
 }
 
 /* Finds the reason why a rank's peak differs from the reference's. */
-static void judge_size(comparison *c, uint32_t rank)
+static void find_size_reason(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     bool larger = own->peak_allocated > other->peak_allocated;
@@ -365,7 +367,7 @@ static void judge_sequence(comparison *c, uint32_t rank)
                                      .at_stack = point ? point->size : 0});
 }
 
-static void judge(comparison *c, uint32_t rank)
+static void find_reasons(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     uint32_t before = c->out->count;
@@ -373,7 +375,7 @@ static void judge(comparison *c, uint32_t rank)
     judge_leak(c, rank);
     judge_oom(c, rank);
     if (distance(own->peak_allocated, other->peak_allocated) > c->off)
-        judge_size(c, rank);
+        find_size_reason(c, rank);
     else if (own->peak_reserved > c->reserved && own->peak_reserved - c->reserved > c->reserved_off)
         add_outlier(c, (mv_rank_outlier){.rank = rank,
                                          .reason = MV_RANK_RESERVED,
@@ -392,7 +394,7 @@ static mv_divergence compare(const comparison *c, uint32_t a, uint32_t b)
     return mv_sequences_compare(c->ranks[a], c->ranks[b], false);
 }
 
-/* How many of the ranks in `class` agree with `rank` beyond allocation `at`. */
+/* The number of ranks in `class` that agree with `rank` beyond allocation `at`. */
 static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint32_t size,
                                uint32_t rank, uint64_t at)
 {
@@ -403,7 +405,7 @@ static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint3
     return count;
 }
 
-/* The rank of a class that most others agree with beyond `at`; the first among equals. */
+/* The rank of a class with which most others agree beyond `at`; the first among equals. */
 static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t size, uint64_t at)
 {
     uint32_t best = class[0], most = 0;
@@ -432,7 +434,7 @@ static uint64_t first_difference(const comparison *c, const uint32_t *class, uin
     return first;
 }
 
-/* Removes the ranks that differ there from the class. Each round ends with fewer ranks. */
+/* Removes from the class the ranks that differ there. Each round ends with fewer ranks. */
 static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, uint32_t leader,
                                  uint64_t at)
 {
@@ -507,7 +509,7 @@ static bool compare_all(mv_arena *arena, comparison *c)
     for (uint32_t i = 0; i < c->count; i++)
         c->out->leaks += c->ranks[i]->verdict == MV_VERDICT_LEAK;
     for (uint32_t i = 0; i < c->count && c->count > 1; i++)
-        judge(c, i);
+        find_reasons(c, i);
     return mv_ranks_words(arena, c->ranks, c->count, c->out);
 }
 

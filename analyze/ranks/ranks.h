@@ -1,13 +1,13 @@
-/* Several ranks (or devices) side by side: which one differs, and why.
+/* Comparison of several ranks (or devices): which one differs, and why.
  *
  *     rank 0   1.20 GiB  clean        the median rank is the reference;
  *     rank 1   1.20 GiB  clean        rank 3 differs: the same sites as the reference, bytes
  *     rank 2   1.21 GiB  clean        scaled by one factor: a larger batch
  *     rank 3   2.31 GiB  clean
  *
- * When no rank is ordinary (each has a peak of its own, as with pipeline parallelism) none is
- * called an outlier. With two ranks the larger one is named, and the reason; neither is the wrong
- * one. docs/ranks.md has the rules and their numbers. */
+ * If there is no typical rank (every peak is different, as with pipeline parallelism), there are no
+ * outliers. With two ranks the larger one is named, with the reason; either may be correct.
+ * docs/ranks.md has the rules and their numbers. */
 #ifndef MV_RANKS_H
 #define MV_RANKS_H
 
@@ -19,12 +19,12 @@
     X(LARGER_BATCH, "larger_batch", "has a larger batch: the same sites, scaled by one factor")    \
     X(SMALLER_BATCH, "smaller_batch", "has a smaller batch: the same sites, scaled by one factor") \
     X(OWN_SITES, "own_sites", "holds memory at places that no other rank has")                     \
-    X(MISSING_SITES, "missing_sites", "lacks memory at places that all other ranks have")          \
+    X(MISSING_SITES, "missing_sites", "has no memory at places that all other ranks have")         \
     X(LARGER, "larger", "holds more at places that others have too")                               \
     X(SMALLER, "smaller", "holds less at places that others have too")                             \
-    X(RESERVED, "reserved", "reserves more for as much allocated memory")                          \
-    X(LARGER_UNPLACED, "larger_unplaced", "holds more, at places not known without stacks")        \
-    X(SMALLER_UNPLACED, "smaller_unplaced", "holds less, at places not known without stacks")      \
+    X(RESERVED, "reserved", "reserves more for the same allocated memory")                         \
+    X(LARGER_UNPLACED, "larger_unplaced", "holds more, at places unknown without stacks")          \
+    X(SMALLER_UNPLACED, "smaller_unplaced", "holds less, at places unknown without stacks")        \
     X(DIFFERENT_STACKS, "different_stacks", "allocates in another order, or from other code")
 
 typedef enum {
@@ -40,8 +40,8 @@ typedef struct {
     uint64_t bytes;    /* bytes that the reason explains */
     double factor;     /* ratio of the bytes, for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
     uint32_t code_of;  /* the rank whose code contains `stack` */
-    mv_stack_id stack; /* where most of the bytes are; MV_NO_STACK: not recorded */
-    uint64_t at_stack; /* the part of `bytes` at the culprit of `stack`; MV_NO_BYTES: not known */
+    mv_stack_id stack; /* place of most of the bytes; MV_NO_STACK: not recorded */
+    uint64_t at_stack; /* the part of `bytes` at the culprit of `stack`; MV_NO_BYTES: unknown */
     const char *text;  /* the reason as the predicate of a sentence, with figures */
 } mv_rank_outlier;
 
@@ -50,20 +50,20 @@ typedef struct {
     uint32_t count;
     mv_rank_outlier *outliers; /* [count] by rank */
     uint32_t leaks;            /* ranks that leak */
-    /* Sequences: `most` is a rank that does what most ranks do (MV_NO_ROW: no rank's history is
-     * complete). apart[i] is where rank i differs from it, MV_NO_DIVERGENCE if nowhere. `first` is
-     * the rank that differs first, MV_NO_ROW when none does. */
+    /* Sequences: `most` is a rank with the most frequent sequence (MV_NO_ROW: no rank's history is
+     * complete). apart[i] is the first difference of rank i from it, or MV_NO_DIVERGENCE. `first`
+     * is the rank that differs first, or MV_NO_ROW. */
     uint32_t most, first;
     mv_divergence *apart;     /* [ranks] */
-    const char *const *names; /* [ranks] what to call each */
+    const char *const *names; /* [ranks] names */
     const char *verdict;      /* one sentence on all of them */
-    const char *leak_note;    /* that most ranks leak; "" */
-    uint32_t unplaced; /* ranks that hold more without a stack than with one: they do not show which
-                        * places they have or lack */
+    const char *leak_note;    /* a note that most ranks leak; "" */
+    uint32_t unplaced; /* ranks that hold more without a stack than with one: their extra or missing
+                        * places are unknown */
 } mv_ranks;
 
-/* `ranks` has `count` summaries, at least one. O(n log n) in the sites of all. Fails only when
- * memory is out. */
+/* `ranks` has `count` summaries, at least one. O(n log n) in the sites of all. Fails only when out
+ * of memory. */
 mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
                          mv_ranks *out, mv_err *err);
 

@@ -63,7 +63,7 @@ static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t 
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* When there is no room left, a size with more bytes replaces the one with the fewest. */
+/* Without room left, a size with more bytes replaces the one with the fewest. */
 static void count_size(mv_summary_site *site, uint64_t size, uint32_t times)
 {
     uint32_t least = 0;
@@ -235,7 +235,7 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* Levels of a window: the final heap plays no part. */
+/* Levels of a window: the final heap does not count. */
 static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
                                   uint32_t *peak, mv_err *err)
 {

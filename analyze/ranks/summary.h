@@ -1,7 +1,7 @@
 /* A summary of one device of one snapshot: small, self-contained, and comparable with the summaries
- * of other processes that run the same code. `memviz ranks` works on summaries alone, so a snapshot
- * can be released as soon as it is summarized. docs/ranks.md explains what is compared, and the
- * file format.
+ * of other processes that run the same code. `memviz ranks` only needs summaries, so a snapshot can
+ * be released as soon as it is summarized. docs/ranks.md explains the comparison and the file
+ * format.
  *
  * The keys of sites are made of content (functions, base names of files, lines), not of row numbers
  * or folders: equal keys are the same code in any process. */
@@ -13,12 +13,11 @@
 #include "analyze/lives/position.h"
 #include "analyze/totals/totals.h"
 
-/* The most sites that are kept: those that hold most at the peak, then those that asked for most.
- * */
+/* Most sites in a summary: sites that hold most at the peak, then sites that requested most. */
 #define MV_SUMMARY_SITES 4096
-/* The most sizes that are kept for one site: those with the most bytes. */
+/* Most sizes of one site: sizes with most bytes. */
 #define MV_SUMMARY_SIZES 8
-/* The most points of the sequence that are kept in memory, and in a file. */
+/* Most points of the sequence in memory, and in a file. */
 #define MV_SUMMARY_POINTS      (1u << 17)
 #define MV_SUMMARY_FILE_POINTS (1u << 10)
 
@@ -28,9 +27,9 @@ typedef struct {
     uint64_t peak_bytes; /* allocated at the peak, in sizes of blocks */
     uint32_t peak_blocks;
     uint64_t allocs;                  /* allocations within the trace */
-    uint64_t requested;               /* bytes that these asked for, without rounding */
-    uint64_t size[MV_SUMMARY_SIZES];  /* sizes that it asked for; 0 after the last */
-    uint32_t times[MV_SUMMARY_SIZES]; /* how often each */
+    uint64_t requested;               /* requested bytes of these, without rounding */
+    uint64_t size[MV_SUMMARY_SIZES];  /* requested sizes; 0 after the last */
+    uint32_t times[MV_SUMMARY_SIZES]; /* number of requests of each size */
 } mv_summary_site;
 
 /* The sequence of allocations up to and including one of them. */
@@ -52,13 +51,13 @@ typedef struct {
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
     mv_bound allocated;  /* of peak_allocated */
-    mv_bound reserved;   /* of peak_reserved; files keep the doubts of both together, and which is
+    mv_bound reserved;   /* of peak_reserved; files store the doubts of both together, and which is
                           * exact */
-    bool lacks_reserved; /* the file is of another tool, which does not say what was reserved */
-    bool lacks_failures; /* likewise, or whether a request failed */
+    bool lacks_reserved; /* the file is from another tool and does not contain reserved memory */
+    bool lacks_failures; /* the file is from another tool and does not contain failed requests */
     uint64_t leaked_bytes;
     mv_stack_id leak_stack; /* of the largest leak, in `code`; MV_NO_STACK if there is none */
-    bool is_cut;            /* some sites were left out */
+    bool is_cut;            /* some sites were dropped */
     uint32_t sites;
     mv_summary_site *site;   /* [sites] by key, ascending */
     uint32_t points;         /* allocs >> stride */
@@ -68,9 +67,9 @@ typedef struct {
     const mv_trace *code;    /* only strings, frames and stacks */
 } mv_summary;
 
-/* Summarizes the events of `window`; events keep their numbers in the trace. `name` is kept, not
- * copied. Everything else is in `arena`, whose budget also lends temporary memory. Fails only when
- * memory is out. O(n log n). */
+/* Summarizes the events of `window`; events keep their numbers in the trace. `name` is not copied.
+ * Everything else is in `arena`, whose budget also covers temporary memory. Fails only when out of
+ * memory. O(n log n). */
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                         const char *name, mv_summary *out, mv_err *err);
 

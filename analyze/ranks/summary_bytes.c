@@ -6,7 +6,7 @@
 #include "base/grow.h"
 #include "parse/model/build.h"
 
-/* The least bytes that one of each takes. A count that the file cannot hold is refused. */
+/* The fewest bytes of one item of each kind. A count too large for the file is refused. */
 enum {
     LEAST_SUMMARY = 133,
     LEAST_TEXT = 4,
@@ -62,7 +62,7 @@ static void put_text(writer *w, mv_span text)
     put(w, text.data, (uint32_t)text.length);
 }
 
-/* The doubts of both peaks, as older versions read them, and which of the two is exact. */
+/* The doubts of both peaks, as read by older versions, and which of the two is exact. */
 static uint32_t flags_of(const mv_summary *s)
 {
     mv_bound both = s->allocated | s->reserved;
@@ -224,7 +224,7 @@ static mv_code take_text(reader *r, const char *what, mv_span *out)
     return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "%s", what) : MV_OK;
 }
 
-/* Files of older versions know lower bounds alone. */
+/* Files of older versions only contain lower bounds. */
 static mv_bound peaks_of(uint32_t flags)
 {
     return flags & 1    ? MV_BOUND_EXACT
@@ -270,7 +270,7 @@ static mv_code take_facts(reader *r, mv_summary *s)
     return MV_OK;
 }
 
-/* For each row in the file, the row it becomes: texts, frames and stacks are interned. */
+/* The new row of each row in the file: texts, frames and stacks are interned. */
 typedef struct {
     uint32_t strings, frames, stacks;
     mv_string_id *string;

@@ -1,5 +1,5 @@
-/* Summaries as bytes: the .summary files of `memviz summarize`. A file holds any number of them, so
- * files are merged by collecting their summaries. docs/ranks.md describes every byte. */
+/* Summaries as bytes: the .summary files of `memviz summarize`. A file contains any number of them,
+ * so files are merged by collecting their summaries. docs/ranks.md describes every byte. */
 #ifndef MV_SUMMARY_BYTES_H
 #define MV_SUMMARY_BYTES_H
 
@@ -10,17 +10,17 @@
 
 enum { MV_SUMMARY_MAGIC_BYTES = 8, MV_SUMMARY_HEADER = 32 };
 
-/* Whether a file that starts with these bytes holds summaries. */
+/* Whether a file that starts with these bytes contains summaries. */
 bool mv_summary_probe(mv_span head);
 
-/* Encodes `count` summaries into bytes in `arena`. Sequences are thinned to MV_SUMMARY_FILE_POINTS.
- * Fails only when memory is out. */
+/* Encodes `count` summaries into bytes in `arena`. Sequences are reduced to MV_SUMMARY_FILE_POINTS
+ * points. Fails only when out of memory. */
 mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries, uint32_t count,
                             mv_span *out, mv_err *err);
 
-/* Decodes the bytes of a file into *count summaries in `arena`. Whatever the bytes are, the result
- * keeps the promises of summary.h, or the call fails: FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE,
- * NOMEM, LIMIT. err->offset is the byte. */
+/* Decodes the bytes of a file into *count summaries in `arena`. For any bytes, the result conforms
+ * to summary.h, or the call fails: FORMAT, VERSION, CHECKSUM, TRUNCATED, RANGE, NOMEM, LIMIT.
+ * err->offset is the byte. */
 mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, uint32_t *count,
                             mv_err *err);
 

@@ -411,10 +411,8 @@ static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_n
 static void recompute(edit_state *e)
 {
     const mv_replay_script *s = e->out;
-    call_list l = {.e = e,
-                   .of = e->edit->instance,
-                   .born = positions(e, false),
-                   .freed = positions(e, true)};
+    call_list l = {
+        .e = e, .of = e->edit->instance, .born = positions(e, false), .freed = positions(e, true)};
     uint32_t *is_now = mv_push_array(e->arena, uint32_t, e->known);
     late_ops late;
 
@@ -482,10 +480,8 @@ mv_code mv_edit_apply(mv_arena *arena, const mv_replay_script *from, const mv_ed
 {
     *out = *from;
     for (uint32_t i = 0; i < count; i++) {
-        edit_state e = {.arena = arena,
-                        .edit = &edits[i],
-                        .known = from->lives->allocs.count,
-                        .out = out};
+        edit_state e = {
+            .arena = arena, .edit = &edits[i], .known = from->lives->allocs.count, .out = out};
         apply(&e);
         if (e.out_of_memory)
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

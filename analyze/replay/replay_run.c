@@ -80,8 +80,8 @@ static void run_try(run_state *r, const mv_replay_op *op)
     r->result.last_met = false;
     if (op->bytes == 0 || op->bytes > MV_MOST_REQUEST)
         return;
-    block = mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, op->bytes), stream, 0,
-                             false);
+    block =
+        mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, op->bytes), stream, 0, false);
     if (block == MV_NO_ROW) {
         if (r->heap.counts.ooms > ooms && r->result.first_oom == MV_NEVER)
             r->result.first_oom = op->event;
@@ -132,9 +132,9 @@ static bool start(run_state *r, const mv_replay_opts *opts)
     const mv_replay_script *s = r->script;
     uint32_t rows = s->ids;
     mv_alloc_conf conf = opts->conf;
-    bool anew =
-        opts->start == MV_START_ANEW || s->start_bytes || (opts->start == MV_START_BY_SETTINGS &&
-                                         s->conf.rules.expandable != opts->conf.rules.expandable);
+    bool anew = opts->start == MV_START_ANEW || s->start_bytes ||
+                (opts->start == MV_START_BY_SETTINGS &&
+                 s->conf.rules.expandable != opts->conf.rules.expandable);
 
     conf.rules.pad = s->conf.rules.pad; /* depends on the allocator, not on its settings */
     r->block_of = mv_push_array(&r->own, uint32_t, rows);

@@ -1,7 +1,7 @@
-/* A trace, compiled once into what its program asked of the allocator: operations, which replays walk
- * and changes of the program edit (replay_edit.h). With them what a replay must know in advance:
- * which releases of memory the program asked for (torch.cuda.empty_cache()) and which the allocator
- * made by itself to meet a request, and the heap before the first event. */
+/* A trace, compiled once into what its program asked of the allocator: operations, which replays
+ * walk and changes of the program edit (replay_edit.h). With them what a replay must know in
+ * advance: which releases of memory the program asked for (torch.cuda.empty_cache()) and which the
+ * allocator made by itself to meet a request, and the heap before the first event. */
 #ifndef MV_REPLAY_SCRIPT_H
 #define MV_REPLAY_SCRIPT_H
 
@@ -12,8 +12,8 @@ typedef enum {
     MV_OP_ALLOC,
     MV_OP_FREE,     /* the request: a stream may still use the block */
     MV_OP_COMPLETE, /* the block can be used again; without an earlier request that, too */
-    MV_OP_TRY,      /* a request that failed in the recorded run: if it is met, it is freed at once */
-    MV_OP_EMPTY     /* torch.cuda.empty_cache() */
+    MV_OP_TRY,  /* a request that failed in the recorded run: if it is met, it is freed at once */
+    MV_OP_EMPTY /* torch.cuda.empty_cache() */
 } mv_replay_op_kind;
 
 typedef struct {
@@ -31,15 +31,16 @@ struct mv_replay_script {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_events *ev;
-    mv_alloc_conf conf;   /* recorded */
-    bool calls_tell;      /* mv_events.call tells which events belong to the same call */
-    bool is_joined;       /* as if all were of one stream and the default pool */
-    bool is_one_stream;   /* as if all were of one stream */
+    mv_alloc_conf conf; /* recorded */
+    bool calls_tell;    /* mv_events.call tells which events belong to the same call */
+    bool is_joined;     /* as if all were of one stream and the default pool */
+    bool is_one_stream; /* as if all were of one stream */
     uint32_t op_count;
-    mv_replay_op *ops;   /* [op_count] */
-    uint32_t ids;        /* all ids of the operations are below */
-    uint64_t *start_bytes; /* [allocs.preexisting] requested bytes of what was there before the first
-                            * event, which is then made anew; 0: it is not made. NULL: as it was */
+    mv_replay_op *ops; /* [op_count] */
+    uint32_t ids;      /* all ids of the operations are below */
+    uint64_t
+        *start_bytes;     /* [allocs.preexisting] requested bytes of what was there before the first
+                           * event, which is then made anew; 0: it is not made. NULL: as it was */
     uint32_t empty_count; /* groups of releases that no request caused */
     uint32_t *empty_first, *empty_end; /* [empty_count] events [first, end), ascending */
     uint32_t *release_from; /* [pools] first event at which a private pool may give memory back */

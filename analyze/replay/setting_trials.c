@@ -411,7 +411,8 @@ mv_code mv_trials_try_edits(const mv_trials *trials, const char *conf, const mv_
     out->is_recorded = mv_alloc_conf_same(&parsed, &trials->recorded);
     opts = opts_of(trials, &parsed);
     opts.script = &changed;
-    if (mv_replay_run(trials->arena, trials->trace, trials->lives, opts, &out->result, err) != MV_OK)
+    if (mv_replay_run(trials->arena, trials->trace, trials->lives, opts, &out->result, err) !=
+        MV_OK)
         return err->code;
     judge(trials, out);
     return MV_OK;

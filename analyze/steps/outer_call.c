@@ -5,9 +5,9 @@
 #include "analyze/code/stack_marks.h"
 #include "base/intern.h"
 
-/* Frames that enter an outermost call. Modules are entered through nn.Module.__call__ or, if a
- * recording left out PyTorch's own frames, through their forward(). The other functions call
- * modules many times for one result. */
+/* Frames that enter an outermost call. Modules are entered through nn.Module.__call__ or, in a
+ * recording without PyTorch's own frames, through their forward(). The other functions call modules
+ * many times for one result. */
 static const struct {
     const char *file, *function; /* NULL: any function */
 } entries[] = {
@@ -19,17 +19,17 @@ static const struct {
     {"", "forward"},
 };
 
-/* Marks of stacks that belong to no place. */
+/* Marks of stacks without a place. */
 #define NO_PLACE (MV_MARK_OPTIMIZER | MV_MARK_STATE | MV_MARK_BACKWARD | MV_MARK_PARAMETER)
 
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
-    mv_frame_kind most;    /* frames of this kind or a lower one are the program's */
+    mv_frame_kind most;    /* frames of this kind or a lower one belong to the program */
     uint8_t *is_entry;     /* [frames.count] */
     const uint16_t *marks; /* [stacks.count] */
     mv_intern places;      /* by their Python frames and kind */
-    bool failed;           /* memory is out */
+    bool failed;           /* out of memory */
     uint32_t *from;        /* [places] index of the place's first frame in its stack */
     mv_outer *out;
 } outer_state;
@@ -46,8 +46,8 @@ static bool frame_is_entry(const mv_trace *trace, uint32_t frame)
     return false;
 }
 
-/* Python's frames; in a program without Python all frames but those of calls of CUDA, if the trace
- * is of such calls. Elsewhere native stacks are those of threads of the backward pass. */
+/* Python's frames; in a trace of CUDA calls by a program without Python, all frames except the
+ * calls. In other traces native stacks belong to threads of the backward pass. */
 static mv_frame_kind program_frames(const mv_trace *trace, const uint8_t *kinds)
 {
     if (!trace->origin.level)
@@ -128,8 +128,8 @@ static uint32_t place_of(outer_state *w, mv_stack_id stack, uint32_t from, mv_ou
     return out->count++;
 }
 
-/* How many frames of user code are constructors. What a library gets from CUDA or a heap in one of
- * its own is an array, not a module. */
+/* The number of constructors among frames of user code. Memory that a library gets from CUDA or a
+ * heap in its own constructor is an array, not a module. */
 static uint32_t constructors_of(const outer_state *w, mv_stack_id stack)
 {
     uint32_t count, found = 0;

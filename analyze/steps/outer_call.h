@@ -1,8 +1,8 @@
-/* What the program's own code does while it allocates: the outer end of each stack.
+/* The program's own code around an allocation: the outer end of each stack.
  *
  * A loop over layers runs inside the call of a module; the loop over the steps runs outside of it.
- * So everything that is allocated within one outermost call is one place, whatever happens in
- * there. What is allocated outside of such calls is a place by its whole stack.
+ * So all allocations within one outermost call are one place. An allocation outside such calls is a
+ * place by its whole stack.
  *
  *     stack    linear.py:134 | module.py:1790 | model.py:62 | module.py:1790 | train.py:20
  *     place                                                                  | train.py:20   a call
@@ -11,8 +11,8 @@
  *     place    train.py:19 | train.py:90                                                     a line
  *
  * Backward passes, optimizers, the creation and loading of parameters, and threads without Python
- * belong to no place: what repeats there are layers and parameters. But in a trace of calls of CUDA
- * (analyze/levels) by a program without Python, each stack is a place by all of its frames. */
+ * have no place: only layers and parameters repeat there. But in a trace of CUDA calls
+ * (analyze/levels) by a program without Python, each stack is a place by all its frames. */
 #ifndef MV_OUTER_CALL_H
 #define MV_OUTER_CALL_H
 
@@ -22,7 +22,7 @@ typedef enum {
     MV_OUTER_LINE,  /* code outside of modules */
     MV_OUTER_CALL,  /* within the outermost call of a module, or of a library function that serves
                      * one request (transformers' generate(), a pipeline of diffusers) */
-    MV_OUTER_OBJECT /* a line in the __init__ of exactly one class of the user's own */
+    MV_OUTER_OBJECT /* a line in the __init__ of exactly one user class */
 } mv_outer_kind;
 
 typedef struct {
@@ -34,10 +34,10 @@ typedef struct {
     uint32_t *depth;    /* [count] frames of packages and the framework among the place's frames */
 } mv_outer;
 
-/* `kinds` from mv_frame_kinds. Linear in the frames of all stacks. False when memory is out. */
+/* `kinds` from mv_frame_kinds. Linear in the frames of all stacks. False when out of memory. */
 bool mv_outer_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_outer *out);
 
-/* The place of a stack; MV_NO_ROW when it has none, and for MV_NO_STACK. */
+/* The place of a stack; MV_NO_ROW if it has none, and for MV_NO_STACK. */
 static inline uint32_t mv_outer_of(const mv_outer *outer, mv_stack_id stack)
 {
     return stack.row < outer->stacks ? outer->of_stack[stack.row] : MV_NO_ROW;

@@ -2,7 +2,7 @@
 
 #include "base/sort.h"
 
-/* A place with fewer runs of allocations shows no rhythm. */
+/* A place with fewer runs of allocations has no rhythm. */
 #define LEAST_ALLOCS 3
 
 /* The fewest steps that are worth inferring. */
@@ -12,28 +12,28 @@
 #define ALLOCS_WITH_WARM_UP 6
 
 /* If one loop runs this many times more often than another it is nested in the other. Then the
- * outer loop makes the steps, if it runs often enough and does not keep what it allocates. */
+ * outer loop makes the steps, if it runs often enough and does not keep its allocations. */
 #define NESTED       4
 #define ENOUGH_STEPS 8
 
-/* When both places are more even than this, the more frequent one makes the steps. */
+/* If both places are more even than this, the more frequent one makes the steps. */
 #define EVEN_ENOUGH 0.3
 
-/* This many objects created one after another are more than a program just happens to need. */
+/* This many objects created one after another are not chance. */
 #define LEAST_OBJECTS 6
 
-/* The longest period to look for among the allocations of one place, how many allocations are
- * looked at, and the share that must repeat. */
+/* The longest period to look for among the allocations of one place, the number of allocations
+ * examined, and the share that must repeat. */
 #define LONGEST_PERIOD 64
 #define SAMPLE         4096
 #define REPEATING      0.8
 
-/* Where runs of one place begin: positions in the list of all allocations. */
+/* The starts of the runs of one place: positions in the list of all allocations. */
 typedef struct {
     uint32_t count, first, second, last;
-    uint32_t gap;           /* the longest, without the first */
+    uint32_t gap;           /* the longest gap, without the first */
     double squares;         /* sum of the squared gaps, without the first */
-    uint32_t blocks, alive; /* that the place allocated; that are alive at the end */
+    uint32_t blocks, alive; /* allocated by the place; alive at the end */
 } rhythm;
 
 static void rhythm_add(rhythm *r, uint32_t at)
@@ -52,8 +52,8 @@ static void rhythm_add(rhythm *r, uint32_t at)
 }
 
 /* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. At
- * the end one beat may be missing, and half a gap for an uneven one: a last pass by another line.
- */
+ * the end one gap may be missing, or one and a half for an uneven rhythm: a last pass by another
+ * line. */
 static double rhythm_cover(const rhythm *r, uint32_t allocs)
 {
     bool warm = r->count >= ALLOCS_WITH_WARM_UP;
@@ -69,7 +69,7 @@ static double rhythm_cover(const rhythm *r, uint32_t allocs)
     return ((double)span + 1.5 * (double)gap + 2) / allocs;
 }
 
-/* How uneven the gaps are: their variance over their squared mean. */
+/* The unevenness of the gaps: their variance over their squared mean. */
 static double rhythm_unevenness(const rhythm *r)
 {
     double sum = r->last - r->second;
@@ -97,8 +97,8 @@ static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint3
     return near;
 }
 
-/* Whether a place keeps most of its blocks. If it runs within a loop now and then, it fills a
- * cache: it makes no steps of its own. */
+/* Whether a place keeps most of its blocks. If it runs in a loop only now and then, it fills a
+ * cache and does not make steps. */
 static bool keeps(const rhythm *r)
 {
     return 2 * (uint64_t)r->alive > r->blocks;
@@ -131,8 +131,8 @@ typedef struct {
     uint32_t count, first, place;
 } near_place;
 
-/* Each line has one vote. Calls of modules have one vote together, and only if no line votes, since
- * one line may call many modules. */
+/* Each line has one vote. Module calls share one vote, and only if no line votes, since one line
+ * may call many modules. */
 static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t count)
 {
     uint32_t lines = 0;
@@ -142,8 +142,8 @@ static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t
     return lines > 0 ? lines : 1;
 }
 
-/* Elects the count that most places agree on, and its most even place. A count that is higher by
- * one agrees, too, since the trace may end in the middle of a step. */
+/* Elects the count that most places agree on, and its most even place. A count higher by one
+ * agrees, too, since the trace may end in the middle of a step. */
 static uint32_t elect_place(mv_arena *scratch, const mv_outer *outer, near_place *near,
                             uint32_t places, const rhythm *rhythms)
 {
@@ -167,7 +167,7 @@ static uint32_t elect_place(mv_arena *scratch, const mv_outer *outer, near_place
 }
 
 /* Sets *place to the place that makes the steps, or to MV_NO_ROW. Places that span half of the
- * trace are tried first. False when memory is out. */
+ * trace are tried first. False when out of memory. */
 static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *rhythms,
                        uint32_t allocs, uint32_t *place)
 {
@@ -191,16 +191,16 @@ static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *r
     return true;
 }
 
-/* One allocation of a place that is alone in its loop: its size, and how many more the place makes
- * before it is freed (MOST_FATE: that many or more, or never freed). */
+/* One allocation of a place that is alone in its loop: its size, and the number of later
+ * allocations of the place before its free (MOST_FATE: that many or more, or never freed). */
 enum { MOST_FATE = 4 };
 
 typedef struct {
     uint64_t size;
     uint32_t fate;
-} beat;
+} repeat;
 
-/* How many more allocations the place makes before row i of `rows` is freed, at most `most`. */
+/* The number of later allocations of the place before row i of `rows` is freed, up to `most`. */
 static uint32_t fate_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t i,
                         uint32_t most)
 {
@@ -213,30 +213,30 @@ static uint32_t fate_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t 
     return fate;
 }
 
-static double repeating(const beat *beats, uint32_t count, uint32_t period, bool exactly)
+static double repeating(const repeat *repeats, uint32_t count, uint32_t period, bool exactly)
 {
     uint32_t same = 0;
 
     for (uint32_t i = period; i < count; i++)
-        same += beats[i].fate == beats[i - period].fate &&
-                (!exactly || beats[i].size == beats[i - period].size);
+        same += repeats[i].fate == repeats[i - period].fate &&
+                (!exactly || repeats[i].size == repeats[i - period].size);
     return (double)same / (count - period);
 }
 
 /* The shortest period with which sizes and fates repeat, or else only fates; 1 if nothing repeats.
  * */
-static uint32_t period_of(const beat *beats, uint32_t count)
+static uint32_t period_of(const repeat *repeats, uint32_t count)
 {
     for (int exactly = 1; exactly >= 0; exactly--)
         for (uint32_t p = 1; p <= LONGEST_PERIOD && 3 * p <= count; p++)
-            if (repeating(beats, count, p, exactly) >= REPEATING)
+            if (repeating(repeats, count, p, exactly) >= REPEATING)
                 return p;
     return 1;
 }
 
-/* Whether each repetition hands something to the next. For some position within the period, most
- * allocations are freed after the next repetition has made its own, but before the one after that
- * has. */
+/* Whether each repetition passes something to the next: at some position within the period, most
+ * allocations are freed after the same allocation of the next repetition, but before that of the
+ * one after. */
 static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t period)
 {
     for (uint32_t first = 0; first < period; first++) {
@@ -253,20 +253,20 @@ static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t cou
     return false;
 }
 
-/* Sets *period to the number of allocations per step of a place that is alone in its loop; 0: no
- * repetition hands anything on. */
+/* Sets *period to the number of allocations per step of a place that is alone in its loop; 0:
+ * repetitions pass nothing on. */
 static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32_t *rows,
                         uint32_t count, uint32_t *period)
 {
     uint32_t sample = count < SAMPLE ? count : SAMPLE;
     const uint32_t *sampled = rows + (count - sample);
-    beat *beats = mv_push_array(scratch, beat, sample);
+    repeat *repeats = mv_push_array(scratch, repeat, sample);
 
-    if (!beats)
+    if (!repeats)
         return false;
     for (uint32_t i = 0; i < sample; i++)
-        beats[i] = (beat){a->requested[sampled[i]], fate_of(a, sampled, sample, i, MOST_FATE)};
-    *period = period_of(beats, sample);
+        repeats[i] = (repeat){a->requested[sampled[i]], fate_of(a, sampled, sample, i, MOST_FATE)};
+    *period = period_of(repeats, sample);
     if (!hands_on(a, sampled, sample, *period))
         *period = 0;
     return true;
@@ -278,7 +278,7 @@ static bool begins_run(const uint32_t *rows, uint32_t i)
 }
 
 /* Marks the allocations with the size of the place's first one, if almost every run has one. Runs
- * may hold the end of one step and the beginning of the next. */
+ * may contain the end of one step and the beginning of the next. */
 static uint32_t mark_openings(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
                               uint32_t runs, uint32_t *at)
 {
@@ -306,8 +306,8 @@ static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_
     return steps;
 }
 
-/* Whether all that was allocated between two runs of a place, before row i of `rows`, was within
- * calls of modules. */
+/* Whether all allocations between two runs of a place, before row i of `rows`, were within module
+ * calls. */
 static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, const uint32_t *rows,
                             uint32_t i)
 {
@@ -319,9 +319,9 @@ static bool is_call_between(const mv_alloc_lives *a, const mv_outer *outer, cons
     return true;
 }
 
-/* A statement that makes an input, calls the model and takes the loss has two runs with just the
- * call in between, and something else before the next two. Marks the first of each two, if almost
- * all runs come in such pairs. */
+/* A statement that creates an input, calls the model and computes the loss has two runs with just
+ * the call in between, and something else before the next two. Marks the first of each pair, if
+ * almost all runs come in such pairs. */
 static uint32_t mark_statements(const mv_alloc_lives *a, const mv_outer *outer,
                                 const uint32_t *rows, uint32_t count, uint32_t runs, uint32_t *at)
 {
@@ -360,8 +360,7 @@ static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
     return 2 * (uint64_t)own >= a->count - a->preexisting ? place : MV_NO_ROW;
 }
 
-/* Whether everything that a place allocated has one size and is alive: objects that were never
- * given back. */
+/* Whether all allocations of a place have one size and are alive: objects that were never freed. */
 static bool all_are_kept(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -386,7 +385,7 @@ static bool mark_periods(mv_arena *scratch, const mv_alloc_lives *a, const uint3
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* For each place, where its runs begin among all allocations. */
+/* For each place, the starts of its runs among all allocations. */
 static rhythm *find_rhythms(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -424,7 +423,7 @@ static uint32_t *rows_of_place(mv_arena *scratch, const mv_lives *lives, const m
     return rows;
 }
 
-/* Whether most repetitions free some of their own memory by the end of the next one. */
+/* Whether most repetitions free some of their memory by the end of the next one. */
 static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint32_t steps)
 {
     uint32_t k = 0, returning = 0, row = a->preexisting;
@@ -442,8 +441,8 @@ static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint
     return returning >= REPEATING * (steps - 1);
 }
 
-/* Whether most repetitions capture a CUDA graph, or the like, in a private pool of their own. What
- * is captured is kept, so nothing returns, and layers that are set up share a pool. */
+/* Whether most repetitions capture a CUDA graph or similar in their own private pool. Captured
+ * memory is kept, so nothing is freed; layers being set up share a pool. */
 static bool repetitions_capture(const mv_lives *lives, const uint32_t *at, uint32_t steps)
 {
     const mv_alloc_lives *a = &lives->allocs;

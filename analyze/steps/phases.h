@@ -4,14 +4,14 @@
  *     allocs   p p p   f f f f f   b b b b   o o   f f f f f   b b b
  *     runs     |      |           |         |     |           |
  *
- * Allocations that show no phase (no stack, workspaces, communication) start no run. */
+ * Allocations without a phase (no stack, workspaces, communication) do not start a run. */
 #ifndef MV_PHASES_H
 #define MV_PHASES_H
 
 #include "analyze/lives/lives.h"
 
 typedef enum {
-    MV_PHASE_NONE,    /* shows no phase */
+    MV_PHASE_NONE,    /* unknown */
     MV_PHASE_SETUP,   /* parameters are created or moved */
     MV_PHASE_FORWARD, /* any other Python code */
     MV_PHASE_BACKWARD,
@@ -26,7 +26,7 @@ typedef struct {
     bool has_backward;
 } mv_phases;
 
-/* `marks` from mv_stack_marks. O(n). Fails only when memory is out. */
+/* `marks` from mv_stack_marks. O(n). Fails only when out of memory. */
 mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
                        mv_phases *out, mv_err *err);
 
@@ -35,7 +35,7 @@ mv_phase mv_phase_of_marks(uint16_t marks);
 /* The run that an event falls into; MV_NO_ROW before the first one. O(log runs). */
 uint32_t mv_phases_at(const mv_phases *phases, uint32_t event);
 
-/* Where a run ends: the start of the next, or MV_NEVER. */
+/* The end of a run: the start of the next, or MV_NEVER. */
 static inline uint32_t mv_phases_end(const mv_phases *phases, uint32_t run)
 {
     return run + 1 < phases->count ? phases->start[run + 1] : MV_NEVER;

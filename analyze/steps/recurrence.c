@@ -3,13 +3,13 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-/* How many rows may be skipped where two sequences differ, on both sides together, and how many
- * must agree after the gap. */
+/* The number of rows that may be skipped where two sequences differ, on both sides together, and
+ * the number that must agree after the gap. */
 #define MOST_GAP  48
 #define AGREEMENT 4
-/* Gaps in one comparison. */
+/* Most gaps in one comparison. */
 #define MOST_GAPS 64
-/* Equally good points of one step. */
+/* Most equally good points of one step. */
 #define MOST_EQUAL 16
 
 typedef struct {
@@ -19,11 +19,11 @@ typedef struct {
     mv_recurrence *out;
     const uint32_t *cuts; /* events where steps begin */
     uint32_t bin;         /* of the current step */
-    bool by_size;         /* no stacks: sizes are compared */
+    bool by_size;         /* without stacks: compare sizes */
     uint64_t *held;       /* [held_count] sizes, ascending */
     uint32_t held_count;
-    uint32_t *same; /* [now + 1] length of the longest common suffix of the rows up to this one and
-                     * of the whole sequence with the request */
+    uint32_t *same; /* [now + 1] longest common suffix of the rows up to this one and the whole
+                     * sequence with the request */
 } search;
 
 /* ---- sequences --------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static uint32_t row_at(const mv_lives *lives, uint32_t event)
                                                          a->count - a->preexisting, event);
 }
 
-/* Lists the sizes of what has been held since before the current step: parameters, mostly. */
+/* Lists the sizes of blocks held since before the current step: mostly parameters. */
 static bool list_held(search *s, mv_arena *scratch, uint32_t event)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -60,8 +60,8 @@ static bool is_held(const search *s, uint64_t bytes)
     return at < s->held_count && s->held[at] == bytes;
 }
 
-/* What is compared: the site. The backward pass's own threads have one site for all they do. There,
- * the sizes of gradients, which equal those of what is held, tell points apart. */
+/* The symbol to compare: the site. Threads of the backward pass have a single site. There, sizes of
+ * gradients, which equal the sizes of held blocks, distinguish points. */
 static uint32_t symbol_of(const search *s, mv_stack_id stack, uint64_t bytes)
 {
     bool is_bare = stack.row == MV_EMPTY_STACK.row || stack.row == MV_NO_STACK.row;
@@ -91,7 +91,7 @@ static bool list_symbols(search *s, mv_arena *arena, mv_arena *scratch, mv_recur
 }
 
 /* The Z algorithm, from the end backwards: same[now - k] is the length of the longest common suffix
- * of the whole sequence and of the rows up to now - k. O(n). */
+ * of the whole sequence and the rows up to now - k. O(n). */
 static void measure_contexts(search *s)
 {
     const uint32_t *symbol = s->out->symbol;
@@ -141,7 +141,7 @@ static bool agree(const walk *w, int64_t a, int64_t b)
     return true;
 }
 
-/* Moves on to where both agree again; false when that is too far. */
+/* Moves to the next point where both agree; false if it is too far. */
 static bool step_over(walk *w)
 {
     if (w->gaps++ == MOST_GAPS)
@@ -158,7 +158,7 @@ static bool step_over(walk *w)
     return false;
 }
 
-/* Puts the next pair into w->a and w->b, which the caller then advances; false at the end. */
+/* Sets w->a and w->b to the next pair, which the caller then advances; false at the end. */
 static bool next_pair(walk *w)
 {
     if (!is_inside(w->a, w->a_end, w->way) || !is_inside(w->b, w->b_end, w->way))
@@ -175,7 +175,7 @@ void mv_recurrence_follow(const mv_recurrence *found, uint32_t a, uint32_t a_end
         peer[w.a - a - 1] = (uint32_t)w.b;
 }
 
-/* Pairs the window with the rows before `row`, and returns how many found a counterpart. */
+/* Pairs the window with the rows before `row`, and returns the number of pairs. */
 static uint32_t pair_before(const search *s, uint32_t row, uint32_t *peer)
 {
     const mv_recurrence *r = s->out;
@@ -209,8 +209,8 @@ static bool add(search *s, mv_arena *arena, uint32_t row, uint32_t step_end, uin
 
 /* ---- steps ------------------------------------------------------------------------------ */
 
-/* The row of [first, end) with the longest common suffix. Among equals, the one whose suffix is
- * longest when differences are skipped. MV_NO_ROW: none. */
+/* The row of [first, end) with the longest common suffix. Among equals, the one with the longest
+ * suffix when differences are skipped. MV_NO_ROW: none. */
 static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
 {
     uint32_t equal[MOST_EQUAL], count = 0, longest = 0, best = MV_NO_ROW, most = 0;
@@ -235,8 +235,8 @@ static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
     return best;
 }
 
-/* The window also covers the step before the current one, so that what that step left alive has
- * counterparts, too. */
+/* The window also covers the step before the current one, so that blocks still alive from that step
+ * have counterparts, too. */
 static void find_window(search *s, uint32_t event)
 {
     mv_recurrence *r = s->out;

@@ -4,19 +4,19 @@
 
 #include "base/sort.h"
 
-/* A rise shows in no fewer bins than this; in fewer than the second number, only a floor that never
- * falls shows it. */
+/* A rise needs at least this many bins; with fewer than the second number, the floor must never
+ * fall. */
 #define LEAST_BINS 4
 #define FEW_BINS   12
 
-/* So many parts rise one after another by chance once in 720 times. */
+/* This many parts rise one after another by chance once in 720 times. */
 #define RISING_PARTS 6
 
 /* With fewer events, a run without steps shows nothing. */
 #define LEAST_EVENTS 100
 
-/* The last two thirds of a run without steps are cut into so many parts, half of them in either. A
- * line that allocates in each part has been repeated several times within either third. */
+/* The last two thirds of a run without steps are cut into this many parts, half of them in either.
+ * A line that allocates in each part was repeated several times within either third. */
 #define PARTS 8
 
 int64_t *mv_level_changes(mv_arena *arena, const mv_lives *lives, int64_t *before)
@@ -87,8 +87,7 @@ static int64_t median(int64_t *values, uint32_t count)
     return values[count / 2];
 }
 
-/* By how much more a column holds in the bins [middle, end) than in [begin, middle), in the mean.
- */
+/* The increase of a column's mean from the bins [begin, middle) to [middle, end). */
 static double rise_of(const double *column, uint32_t begin, uint32_t middle, uint32_t end)
 {
     double before = 0, after = 0;
@@ -98,10 +97,10 @@ static double rise_of(const double *column, uint32_t begin, uint32_t middle, uin
     return after / (end - middle) - before / (middle - begin);
 }
 
-/* Whether the floor rises by half of what is kept or more, from the first half of the time in which
- * something is kept to the second, and from its third quarter to the last. It does so, too, where
- * blocks that are kept seem to replace others at first: beside requests that overlap, the floor
- * rises only when the others of the same time have gone. */
+/* Whether the floor rises by at least half of the kept bytes, from the first half of the time in
+ * which something is kept to the second, and from its third quarter to the last. This includes kept
+ * blocks that seem to replace others at first: with overlapping requests, the floor only rises
+ * after the others of the same time are freed. */
 static bool rises_in_all(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept,
                          uint32_t first, bool *rises)
 {
@@ -175,7 +174,7 @@ static uint64_t least_of(const uint64_t *column, uint32_t from, uint32_t end)
     return least;
 }
 
-/* Whether the floor is higher than it was: `held` has the bins [0, count) of the floor, `rest` the
+/* Whether the floor is higher than before: `held` has the bins [0, count) of the floor, `rest` the
  * least from each of them to the end. */
 static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count)
 {
@@ -198,8 +197,8 @@ static bool has_risen(const uint64_t *held, const uint64_t *rest, uint32_t count
     return by_parts || rest[count - third] > most;
 }
 
-/* Whether what never falls has stopped to rise. The last sixth has had no time to fall again, so
- * its beginning is the end. */
+/* Whether the part that never falls has stopped rising. The last sixth had no time to fall again,
+ * so its beginning counts as the end. */
 static bool has_stopped(const uint64_t *rest, uint32_t count)
 {
     uint32_t pause = 0, latest = 0, end = count - 1 - count / 6, third = count - 1 - count / 3;
@@ -214,7 +213,8 @@ static bool has_stopped(const uint64_t *rest, uint32_t count)
     return 2 * late * end < all * (end - third) || count - 1 - latest >= 2 * (uint64_t)pause;
 }
 
-/* Takes out the highest step of what never falls: what is made once is no trend. */
+/* Removes the highest single step of the part that never falls: a one-time allocation is not a
+ * trend. */
 static void level_once(uint64_t *held, uint64_t *rest, uint32_t count)
 {
     uint64_t most = 0;
@@ -251,7 +251,7 @@ bool mv_floor_trend(mv_arena *scratch, const mv_floor *floor, uint32_t first, bo
     return true;
 }
 
-/* Whether the least allocated in the last third is not above that in the middle third. */
+/* Whether the least allocated in the last third is not above the least in the middle third. */
 static bool stays_low(const int64_t *change, int64_t level, uint32_t events)
 {
     int64_t least[3] = {INT64_MAX, INT64_MAX, INT64_MAX};
@@ -265,8 +265,8 @@ static bool stays_low(const int64_t *change, int64_t level, uint32_t events)
     return least[2] <= least[1];
 }
 
-/* Sets *out to whether one line outside of modules allocates in each part of the last two thirds.
- * False when memory is out. */
+/* Sets *out to whether one line outside modules allocates in each part of the last two thirds.
+ * False when out of memory. */
 static bool a_line_recurs(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
                           bool *out)
 {

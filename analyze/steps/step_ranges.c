@@ -21,7 +21,7 @@ static bool is_bound(const mv_trace *trace, uint32_t row)
            strncmp(mv_string_text(trace, a->name[row]), start, sizeof start - 1) == 0;
 }
 
-/* Ends without a start, which come from a window of the trace, are ignored. */
+/* Ends without a start, from a window of the trace, are ignored. */
 static void pair(const mv_annotations *a, const bound *bounds, uint32_t count, mv_step_ranges *out)
 {
     uint32_t depth = 0;

@@ -15,7 +15,7 @@ typedef struct {
     int64_t *end_us;   /* [count] or MV_STEP_OPEN */
 } mv_step_ranges;
 
-/* O(annotations * log). Fails only when memory is out. */
+/* O(annotations * log). Fails only when out of memory. */
 mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_ranges *out,
                             mv_err *err);
 

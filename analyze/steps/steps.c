@@ -9,7 +9,7 @@
 #include "base/search.h"
 #include "base/texts.h"
 
-/* If named marks span less than this share of the events, the allocations are looked at, too. */
+/* If named marks span less than this share of the events, the allocations are examined, too. */
 #define COVER_WANTED 0.3
 
 /* With fewer marks than this, a name of a lower class with more marks is preferred: the steps
@@ -18,7 +18,7 @@
 
 #define NAME_BYTES 128
 
-/* How likely a name occurs once per step. */
+/* The likelihood that a name occurs once per step. */
 typedef enum {
     NAME_RECURS,    /* "## forward ##", Optimizer.zero_grad#… */
     NAME_OF_STEP,   /* contains step, iter or batch */
@@ -32,23 +32,23 @@ typedef struct {
     const char *name;
     uint32_t count; /* marks at distinct positions */
     uint32_t first, last;
-    uint64_t number; /* the last number in the latest name */
+    uint64_t number; /* it rises from each mark to the next */
     bool numbered;   /* it has risen from each mark to the next */
     bool is_moment;  /* memviz_mark and the like, not ranges */
     bool is_within;  /* most marks are within one outermost call of a module */
-    uint32_t within; /* how many are */
+    uint32_t within; /* number of these marks */
 } series;
 
-/* The series of a name that are moments and those that are ranges are different ones. */
+/* Moments and ranges of the same name are separate series. */
 typedef struct {
     mv_texts names; /* "m" or "r" and the name */
     uint32_t count, capacity;
     series *rows;    /* [count] by the number of the text */
-    bool counts_all; /* marks without an event between them, too */
+    bool counts_all; /* including marks without an event between them */
     bool failed;
 } series_set;
 
-/* Turns "ProfilerStep#12" into "ProfilerStep#N" and returns 12. */
+/* Converts "ProfilerStep#12" to "ProfilerStep#N" and returns 12. */
 static uint64_t name_without_numbers(const char *text, char *out)
 {
     uint64_t number = UINT64_MAX;
@@ -72,7 +72,7 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     char key[NAME_BYTES + 1];
     uint32_t row;
 
-    if (set->failed) /* a name may lack its row */
+    if (set->failed) /* a name may be missing its row */
         return NULL;
     snprintf(key, sizeof key, "%c%s", is_moment ? 'm' : 'r', name);
     row = mv_texts_add(&set->names, mv_text_span(key));
@@ -86,8 +86,8 @@ static series *set_find(series_set *set, const char *name, bool is_moment)
     return &set->rows[row];
 }
 
-/* Marks without an event between them are one; on a level of calls, where most steps have no event,
- * each is a step. */
+/* Marks without an event between them count as one; on a level of calls, where most steps have no
+ * event, each is a step. */
 static bool is_another(bool counts_all, uint32_t last, uint32_t at)
 {
     return at > last || (counts_all && at == last);
@@ -126,19 +126,19 @@ static bool is_optimizer_step(const char *name)
     return strncmp(name, "Optimizer.step", 14) == 0;
 }
 
-/* XLA's ranges are for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), but JAX's users name
- * theirs in the same domain: StepTraceAnnotation("train", step_num=3), TraceAnnotation("my step").
- */
+/* XLA's ranges are for its passes and kernels ("TSL: Thunk:#hlo_op=dot#"), but ranges of JAX's
+ * users are in the same domain: StepTraceAnnotation("train", step_num=3), TraceAnnotation("my
+ * step"). */
 static bool is_of_xla(const char *name)
 {
     return strncmp(name, "TSL:", 4) == 0 && !strstr(name, "step_num=") &&
            (strchr(name, '#') || strstr(name, "::") || !name_says_step(name));
 }
 
-/* Ranges that libraries open for each of their calls: NCCL's collectives, operators (by
+/* Whether a library opens such ranges for each of its calls: NCCL's collectives, operators (by
  * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP, the algorithms
- * of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum": before the colon is the NVTX domain).
- */
+ * of CUB and Thrust ("CCCL: cub::DeviceScan::ExclusiveSum": before the colon is the NVTX
+ * domain). */
 static bool is_of_library(const char *name)
 {
     static const char *const starts[] = {"nccl",
@@ -208,7 +208,7 @@ static int better_series(const series *a, const series *b, uint32_t events)
     return a->count > b->count;
 }
 
-/* The series that is most likely to be the steps, or NULL. */
+/* The series most likely to be the steps, or NULL. */
 static const series *set_best(const series_set *set, uint32_t events)
 {
     const series *best = NULL;
@@ -340,9 +340,8 @@ static void count_within(void *user, const char *text, bool is_moment, uint32_t 
         row->within += lies_within(s, s->row);
 }
 
-/* Leaves out series whose names promise nothing: they may mark layers, or time steps within a pass.
- * */
-static void judge_within(series_set *set)
+/* Drops series with uninformative names: they may mark layers, or time steps within a pass. */
+static void drop_unclear(series_set *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         series *row = &set->rows[i];
@@ -390,7 +389,7 @@ static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trac
     each(trace, lives, count_within, &within);
     if (set.failed)
         return false;
-    judge_within(&set);
+    drop_unclear(&set);
     best = set_best(&set, lives->events.count);
     if (!best)
         return true;
@@ -463,7 +462,7 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
 
 /* ---- the step under way ------------------------------------------------------------------ */
 
-/* Where the latest range of a kind began and ended. */
+/* The last start and end of a kind of range. */
 typedef struct {
     const char *name;      /* of the steps, with N for numbers */
     uint32_t begun, ended; /* MV_NO_ROW: never */
@@ -500,7 +499,7 @@ static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, co
     return latest;
 }
 
-/* Where the last outermost call of a module begins. */
+/* The start of the last outermost call of a module. */
 static uint32_t last_call(const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;

@@ -16,7 +16,7 @@
 
 typedef enum {
     MV_STEPS_NONE,       /* nothing repeats */
-    MV_STEPS_ANNOTATION, /* record_function and NVTX ranges; `name` is theirs, with N for numbers */
+    MV_STEPS_ANNOTATION, /* record_function and NVTX ranges; `name` has N for numbers */
     MV_STEPS_MARK,       /* memviz_mark, nvtxMark, or changes of user metadata */
     MV_STEPS_INFERRED    /* one allocation stack that occurs once per step */
 } mv_steps_source;
@@ -28,18 +28,18 @@ typedef struct {
     const char *name;  /* of the annotation or mark; "" otherwise */
     mv_stack_id stack; /* INFERRED: the stack that occurs once per step; otherwise MV_NO_STACK */
     bool is_of_lines;  /* INFERRED: most steps call no module */
-    /* The first event of the step that had not finished at the end: the last mark, even if it is
-     * the only one; without marks the beginning of the last outermost call of a module; the number
-     * of events if there is none either. */
+    /* The first event of the unfinished step at the end: the last mark, even if it is the only one;
+     * without marks the start of the last outermost module call; without either the number of
+     * events. */
     uint32_t under_way;
-    bool is_marked; /* a range or mark of the program shows it, not just a call */
+    bool is_marked; /* by a range or mark of the program, not just a call */
 } mv_steps;
 
-/* Finds the steps. O(n log n). Fails only when memory is out. */
+/* Finds the steps. O(n log n). Fails only when out of memory. */
 mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
                       mv_err *err);
 
-/* The bin that an event falls into, 0 to count. */
+/* The bin of an event, 0 to count. */
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event);
 
 const char *mv_steps_source_name(mv_steps_source source); /* "annotation" */

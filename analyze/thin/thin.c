@@ -25,11 +25,11 @@ typedef struct {
     const mv_lives *lives;
     uint32_t moments;
     uint32_t *moment;        /* [moments] events after which all blocks stay, ascending */
-    mv_bitmap stays;         /* rows of lives that stay whatever there is room for */
-    mv_bitmap kept;          /* these, and those that there is room for */
+    mv_bitmap stays;         /* rows of lives that stay in any case */
+    mv_bitmap kept;          /* these, and further rows within the limit */
     uint32_t pairs;          /* in order of `below` */
-    uint32_t *below, *above; /* [pairs] rows: if the lower one is there, so is the one above it */
-    uint64_t *cost;          /* [WEIGHTS] events */
+    uint32_t *below, *above; /* [pairs] rows: if the lower one stays, so does the one above it */
+    uint64_t *cost;          /* [WEIGHTS] number of events */
 } thinning;
 
 static mv_code no_memory(mv_err *err)
@@ -48,7 +48,7 @@ static uint32_t row_at(const thinning *t, uint32_t event)
     return row;
 }
 
-/* ---- what stays -------------------------------------------------------------------------- */
+/* ---- rows that stay ---------------------------------------------------------------------- */
 
 static void add_peak(thinning *t, const mv_peak *peak)
 {
@@ -130,8 +130,7 @@ static bool mark_what_stays(thinning *t)
 
 /* ---- blocks that got more than they needed ----------------------------------------------- */
 
-/* The address after the block if the rest of the free bytes there was given to it; 0: it was not.
- */
+/* The address after the block if it got the rest of the free bytes there; 0: it did not. */
 static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -141,12 +140,12 @@ static uint64_t end_with_rest(const thinning *t, const mv_block_rules *rules, ui
     return a->addr[row] + a->block[row];
 }
 
-/* The block that starts where the rest of another one ended, when that was allocated. */
+/* Finds pairs: a block with a rest, and the block above it at that time. */
 static bool find_pairs(thinning *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     mv_block_rules rules = mv_block_rules_of(t->trace);
-    mv_map latest = {.arena = t->work}; /* by address: the row that was born there last, + 1 */
+    mv_map latest = {.arena = t->work}; /* by address: the latest row born there, + 1 */
     uint32_t most = 0, row;
     uint64_t end;
 
@@ -175,7 +174,7 @@ static bool find_pairs(thinning *t)
     return true;
 }
 
-/* The row above was born earlier: from the last pair on, none is missed. */
+/* The row above was born earlier, so going backwards misses none. */
 static void keep_above(const thinning *t, mv_bitmap *rows)
 {
     for (uint32_t i = t->pairs; i-- > 0;)
@@ -183,7 +182,7 @@ static void keep_above(const thinning *t, mv_bitmap *rows)
             mv_bitmap_set(rows, t->above[i]);
 }
 
-/* ---- what there is room for -------------------------------------------------------------- */
+/* ---- rows within the limit ---------------------------------------------------------------- */
 
 static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
 {
@@ -194,7 +193,7 @@ static uint32_t weight_of(const mv_alloc_lives *a, uint32_t row)
     return bits >> (31 - WEIGHT_BITS);
 }
 
-/* Finds what each weight costs; returns the events that stay. */
+/* Counts the events of each weight; returns the events that stay. */
 static uint64_t count_costs(thinning *t)
 {
     const mv_lives *lives = t->lives;
@@ -210,7 +209,7 @@ static uint64_t count_costs(thinning *t)
     return fixed;
 }
 
-/* Keeps what is heaviest, in `room` events; of the last weight what was born first. */
+/* Keeps the heaviest rows, in `room` events; of the last weight the earliest-born. */
 static void keep_heaviest(thinning *t, uint64_t room)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -248,7 +247,7 @@ static uint64_t count_kept(const thinning *t)
     return count;
 }
 
-/* Blocks above others may need more room than there is: then less is kept of the rest. */
+/* Blocks above others may exceed the limit: then fewer of the others are kept. */
 static void choose(thinning *t, uint64_t most)
 {
     uint64_t fixed = count_costs(t), room = most > fixed ? most - fixed : 0;
@@ -266,7 +265,7 @@ static void choose(thinning *t, uint64_t most)
 
 /* ---- the thinner trace ------------------------------------------------------------------- */
 
-/* The most bytes that are missing at a moment. */
+/* The most bytes missing at any moment. */
 static uint64_t most_missing(const thinning *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -353,7 +352,7 @@ static uint64_t count_events(const mv_trace *trace)
     return count;
 }
 
-/* Calls of CUDA say how many events were before them. */
+/* CUDA calls record the number of events before them. */
 static bool move_calls(mv_arena *arena, mv_thinned *out)
 {
     mv_api_calls *c = &out->trace.api_calls;
@@ -373,7 +372,7 @@ static void leave_note(mv_thinned *out)
 {
     mv_note *note = &out->trace.notes[MV_NOTE_THINNED];
     char text[sizeof note->first], size[MV_SIZE_TEXT];
-    int length = snprintf(text, sizeof text, "allocated bytes are lower by at most %s",
+    int length = snprintf(text, sizeof text, "allocated bytes are lower by up to %s",
                           mv_size_text(size, out->most_bytes));
 
     note->count += out->left_out;
@@ -420,8 +419,8 @@ const char *mv_thinned_text(mv_arena *arena, const mv_thinned *thinned)
     if (thinned->left_out == 0)
         return NULL;
     return mv_arena_printf(arena,
-                           "%s of %s events are left out, of blocks that held little for a short "
-                           "time: allocated bytes are lower by at most %s, and no peak is lower",
+                           "%s of %s events were removed, of small or short-lived blocks: "
+                           "allocated bytes are lower by up to %s, and no peak is lower",
                            mv_count_text(missing, thinned->left_out),
                            mv_count_text(all, thinned->left_out + kept),
                            mv_size_text(size, thinned->most_bytes));

@@ -32,7 +32,7 @@ mv_bound mv_bound_of_residual(int64_t residual)
     return residual > 0 ? MV_BOUND_LEAST : residual < 0 ? MV_BOUND_MOST : MV_BOUND_EXACT;
 }
 
-/* Which allocations there were, and when. */
+/* Doubts about the existence and times of allocations. */
 static unsigned of_allocations(const mv_lives *lives)
 {
     uint64_t under = lives->doubts.final_mismatches - lives->doubts.final_over;
@@ -41,7 +41,7 @@ static unsigned of_allocations(const mv_lives *lives)
            if_any(lives->doubts.lost_frees + lives->doubts.final_over, MV_BOUND_MOST);
 }
 
-/* How large their blocks were. A block that ended late takes room from those after it. */
+/* Doubts about block sizes. A block that ended late takes room from later ones. */
 static unsigned of_sizes(const mv_lives *lives)
 {
     return if_any(lives->doubts.inexact_blocks + lives->doubts.misplaced + lives->doubts.outside,
@@ -49,8 +49,8 @@ static unsigned of_sizes(const mv_lives *lives)
            if_any(lives->doubts.resized_blocks + lives->doubts.lost_frees, MV_BOUND_ABOUT);
 }
 
-/* Which segments there were, and when: an allocation outside all of them was in one. Where one
- * ended without an event, others may have done so before the first event. */
+/* Doubts about the existence and times of segments: an allocation outside all of them was in one.
+ * If one ended without an event, others may have ended before the first event. */
 static unsigned of_segments(const mv_lives *lives)
 {
     uint64_t lost = lives->doubts.residual_reserved < 0;
@@ -60,7 +60,7 @@ static unsigned of_segments(const mv_lives *lives)
            if_any(lives->doubts.outside, MV_BOUND_LEAST);
 }
 
-/* `before`: what may have been before the first event. */
+/* `before`: doubts about the time before the first event. */
 static mv_bounds bounds_of(const mv_lives *lives, unsigned before)
 {
     unsigned blocks = before | of_allocations(lives);
@@ -89,8 +89,8 @@ static bool has_free(const mv_events *events)
     return false;
 }
 
-/* Whether a kind of event was not recorded, so that what was there before the first one, and ended,
- * does not show: allocs, frees, or all that is about memory. */
+/* Whether a kind of event was not recorded, which hides blocks from before the first event that
+ * ended: allocs, frees, or all memory events. */
 static bool hides_past(const mv_lives *lives)
 {
     const mv_events *events = &lives->events;

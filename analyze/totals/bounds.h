@@ -1,16 +1,16 @@
-/* How the figures of a table of lives stand to the true ones: its doubts, told apart by direction.
+/* Bounds of the figures of a lives table: its doubts, separated by direction.
  *
- * A figure is a lower bound only when nothing can have made it too high, and the reverse:
+ * A figure is a lower bound only if nothing can have made it too high, and the reverse:
  *
  *     too low    history is not complete; a free without an allocation; blocks of the final heap
- *                that the events lack; block sizes that are the least they can be; no final heap;
+ *                missing from the events; block sizes that are lower bounds; no final heap;
  *                for active and requested: no free_completed in the file; ends that only the
  *                final heap shows; for reserved: blocks outside every segment
- *     too high   an allocation that ended without a free event; blocks that the final heap lacks;
+ *     too high   an allocation that ended without a free event; blocks missing from the final heap;
  *                for allocated: no free_requested in the file
- *     both       sizes that later events corrected, and those beside blocks that ended late;
+ *     both       sizes corrected by later events, or next to blocks that ended late;
  *                segment events that contradict the memory held; blocks that only frees show, or
- *                segments that only their ends show, where no event is their beginning */
+ *                segments that only their ends show, without events for their starts */
 #ifndef MV_BOUNDS_H
 #define MV_BOUNDS_H
 
@@ -36,17 +36,17 @@ typedef struct {
     mv_bound blocks; /* of the bytes of all blocks, whenever they ended */
 } mv_bounds;
 
-/* The bound of a figure that the events lead to, where the final heap has so many bytes more. */
+/* The bound of a figure from the events, if the final heap has this many bytes more. */
 mv_bound mv_bound_of_residual(int64_t residual);
 
 /* The bounds of the highest levels of these lives. */
 mv_bounds mv_bounds_of(const mv_lives *lives);
 
-/* The bounds of levels from the first event on: what was before it does not matter. */
+/* The bounds of levels from the first event on, regardless of earlier events. */
 mv_bounds mv_bounds_within(const mv_lives *lives);
 
-/* The bound of what is allocated after the last event, in all: the final heap has its blocks; and
- * of both levels after this event, the last or another. */
+/* The bound of all bytes allocated after the last event, whose blocks are in the final heap; and of
+ * both levels after any event. */
 mv_bound mv_bound_of_end(const mv_lives *lives);
 mv_bounds mv_bounds_after(const mv_lives *lives, uint32_t event);
 

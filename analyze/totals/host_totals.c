@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-/* Requests above it are not rounded. */
+/* Larger requests are not rounded. */
 static uint64_t most_rounded(const mv_trace *trace)
 {
     uint32_t row = mv_setting_find(trace, NULL, "max_round_threshold");
@@ -55,7 +55,7 @@ const char *mv_host_rounding_text(mv_arena *arena, const mv_host_totals *host)
     return mv_arena_printf(arena, "%s%s of %s pinned is rounding to powers of two%s",
                            host->now.powers ? "up to " : "", mv_size_text(size, most),
                            mv_size_text(all, host->now.reserved),
-                           host->now.powers ? " (the file does not keep what was asked for)" : "");
+                           host->now.powers ? " (the requests are not in the file)" : "");
 }
 
 mv_host_totals mv_host_totals_of(const mv_trace *trace)

@@ -1,11 +1,11 @@
 /* Pinned host memory at the end, which PyTorch 2.13 and later record
- * (record_pinned_host_memory=True): from the file's host segments. Its peaks are those of the level
- * `host` (analyze/levels), whose totals say how far they can be trusted.
+ * (record_pinned_host_memory=True): from the file's host segments. Peaks are in the totals of the
+ * level `host` (analyze/levels), with their bounds.
  *
- * The host allocator rounds requests up to powers of two, but for those above max_round_threshold
- * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So how much
- * of a block is rounding is known only where a file has a smaller request; else it may be up to
- * half of a block whose size is a power of two. */
+ * The host allocator rounds requests up to powers of two, except above max_round_threshold
+ * (pinned_max_round_threshold_mb), and PyTorch writes the rounded size as the request. So the
+ * rounding of a block is only known if a file has a smaller request; else it may be up to half of a
+ * block whose size is a power of two. */
 #ifndef MV_HOST_TOTALS_H
 #define MV_HOST_TOTALS_H
 
@@ -13,9 +13,9 @@
 
 typedef struct {
     uint64_t allocated; /* bytes of blocks in use */
-    uint64_t reserved;  /* bytes that are pinned */
-    uint64_t rounding;  /* of the allocated ones: beyond the requests that the file has */
-    uint64_t powers;    /* likewise: in blocks of a power of two that have no other request */
+    uint64_t reserved;  /* pinned bytes */
+    uint64_t rounding;  /* of allocated: bytes beyond the requests in the file */
+    uint64_t powers;    /* of allocated: blocks of a power of two without another request */
 } mv_host_levels;
 
 typedef struct {
@@ -26,9 +26,9 @@ typedef struct {
     uint64_t events;
 } mv_host_totals;
 
-/* "11.6 GiB of 32.0 GiB pinned is rounding to powers of two"; "up to ..." where requests are not in
- * the file. "" where that is less than a tenth of what is pinned, or than 64 MiB: no change of a
- * program is worth that. In `arena`; NULL when memory is out. */
+/* "11.6 GiB of 32.0 GiB pinned is rounding to powers of two"; "up to ..." if requests are not in
+ * the file. "" for less than a tenth of the pinned bytes, or 64 MiB: that is not worth changing a
+ * program. In `arena`; NULL when out of memory. */
 const char *mv_host_rounding_text(mv_arena *arena, const mv_host_totals *host);
 
 /* O(rows). */

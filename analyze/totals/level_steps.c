@@ -8,7 +8,7 @@ static bool is_free(uint8_t action)
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Whether `event` is a free of that row, and not another event that shows its end. */
+/* Whether `event` is a free of that row, not another event that shows its end. */
 static bool is_own_free(const mv_lives *lives, uint32_t event, uint32_t row)
 {
     return lives->alloc_of[event] == row && is_free(lives->events.action[event]);

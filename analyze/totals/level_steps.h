@@ -28,14 +28,14 @@ typedef struct {
     uint64_t prepared_count;
     uint64_t at;      /* next of `prepared` */
     uint32_t event;   /* the argument of the last call */
-    uint8_t own_done; /* how many of its own changes were returned */
+    uint8_t own_done; /* number of its own changes returned */
 } mv_level_steps;
 
-/* False when memory is out. */
+/* False when out of memory. */
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps);
 
-/* The next change that `event` makes; false when there is none left. Call it for the events in
- * order, for each until it returns false. */
+/* The next change by `event`; false after the last. Call it for the events in order, for each until
+ * it returns false. */
 bool mv_level_steps_next(mv_level_steps *steps, uint32_t event, mv_level_step *out);
 
 /* Adds a change to levels. */

@@ -115,7 +115,7 @@ static uint64_t height(const mv_levels *levels, mv_moment_kind kind)
     return kind == MV_MOMENT_RESERVED_PEAK ? levels->reserved : levels->allocated;
 }
 
-/* Walks the events up to the window's end and keeps the highest moment in it. */
+/* Goes through the events up to the window's end and keeps the highest moment. */
 static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask ask, mv_moment *out)
 {
     mv_window window = mv_window_cut(ask.window, lives->events.count);

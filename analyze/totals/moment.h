@@ -1,14 +1,14 @@
 /* A moment of one device's trace, as --at names it, and the totals at that moment.
  *
- * A moment is after an event: everything that the event does is done, and the next event has not
- * begun. MV_BEFORE is the moment before the first event.
+ * A moment is after an event: all its effects are complete, and the next event has not begun.
+ * MV_BEFORE is the moment before the first event.
  *
  *     events       0     1     2     3
  *     moments   B     0     1     2     3     (B: MV_BEFORE)
  *
  *     peak            when most bytes were allocated; the first such moment
- *     reserved-peak   when most bytes were reserved; the first such moment. Where each block fills
- *                     a segment of its own, when that block is in it (mv_moment_filled)
+ *     reserved-peak   when most bytes were reserved; the first such moment. If each block fills
+ *                     a segment of its own, with that block in it (mv_moment_filled)
  *     end             after the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
  *     1234            after event 1234; there must be one
@@ -16,9 +16,9 @@
  *                     must not be later than the last event of all devices
  *     @NAME, @NAME#K  as that annotation begins: after the last event before its start
  *
- * Within a window (--from, --to), peaks and ooms are those of the window, including its first
- * moment (after the event before the window), and `end` is the window's end. A window may be longer
- * than the trace, as MV_ALL_EVENTS is: it is cut to the events that there are. */
+ * Within a window (--from, --to), peaks and ooms are the window's, including its first moment
+ * (after the event before the window), and `end` is the window's end. A window may be longer than
+ * the trace, as MV_ALL_EVENTS is: it is cut to the existing events. */
 #ifndef MV_MOMENT_H
 #define MV_MOMENT_H
 
@@ -31,19 +31,19 @@ typedef enum { MV_MOMENT_AFTER, MV_MOMENT_PEAK, MV_MOMENT_RESERVED_PEAK } mv_mom
 typedef struct {
     mv_moment_kind kind;
     uint32_t event;   /* MV_MOMENT_AFTER: that event, or MV_BEFORE */
-    mv_window window; /* where to search for peaks */
+    mv_window window; /* range to search for peaks */
     bool of_level;    /* MV_MOMENT_RESERVED_PEAK: the trace has an origin.level */
 } mv_moment_ask;
 
-/* The totals are what the events lead to (mv_lives); where the final heap differs, the residual
- * of analyze/totals/totals.h says by how much. */
+/* Totals by the events (mv_lives); the difference from the final heap is the residual of
+ * analyze/totals/totals.h. */
 typedef struct {
     uint32_t event;  /* the moment is after it; MV_BEFORE: before the first */
-    int64_t time_us; /* of that event; MV_NO_TIME when it has none */
+    int64_t time_us; /* of that event; MV_NO_TIME if it has none */
     mv_levels bytes;
 } mv_moment;
 
-/* Whether `at` can name a moment in any file; and the message when it cannot. */
+/* Whether `at` can name a moment in any file; and the message otherwise. */
 bool mv_moment_is_valid(const char *at);
 #define MV_MOMENT_USAGE                                                                      \
     "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, an event number, time " \
@@ -57,14 +57,15 @@ uint64_t mv_moment_oom_number(const char *at);
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
                     mv_moment_ask *out, char *why, uint32_t why_size);
 
-/* O(events). Temporary memory comes from the budget of `arena`; it fails only when that is out. */
+/* O(events). Temporary memory comes from the budget of `arena`; it fails only when that runs
+ * out. */
 mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_ask ask, mv_moment *out,
                        mv_err *err);
 
 /* In the trace of a level (analyze/levels), or of another tool, a call that gets memory is two
  * events: segment_alloc, and the alloc of the block that fills the segment. Between them the memory
- * is there for no one. `event` is the segment_alloc: returns the alloc, if it is before `end`.
- * Otherwise `event`. */
+ * has no owner. If `event` is the segment_alloc, returns the alloc if it is before `end`; otherwise
+ * `event`. */
 uint32_t mv_moment_filled(const mv_lives *lives, uint32_t event, uint32_t end);
 
 /* The totals after one event; O(rows). */

@@ -9,7 +9,7 @@
 /* A pool of one kind: default or private, small or large. */
 typedef struct {
     uint64_t a, b;
-    uint32_t row; /* of trace->pools; MV_NO_ROW: not known */
+    uint32_t row; /* of trace->pools; MV_NO_ROW: unknown */
     uint8_t kind;
 } pool_key;
 
@@ -18,7 +18,7 @@ typedef struct {
     const mv_lives *lives;
     mv_totals *out;
     mv_totals_findings found;
-    bool knows_pools;  /* the file tells the pool of some segment */
+    bool knows_pools;  /* the file has the pool of some segment */
     uint32_t *slot_of; /* [2 * (trace->pools.count + 1)] by pool_index: row of out->pools */
     mv_levels *levels; /* [out->pool_count] now */
     mv_levels kinds[2];
@@ -40,8 +40,8 @@ static uint32_t pool_index(const totals_search *t, mv_pool_id pool, uint8_t kind
     return row * 2 + (kind == MV_SEGMENT_LARGE);
 }
 
-/* What to count in the default pool where the file tells no pool of it, but has pools: released
- * segments, of which only newer files tell, and what is in no segment. */
+/* The pool for memory without a pool, in a file that has pools: the default pool for released
+ * segments, whose pools only newer files have, and for memory outside segments. */
 static mv_pool_id guess_pool(const totals_search *t)
 {
     return t->knows_pools ? MV_DEFAULT_POOL : MV_NO_POOL;
@@ -105,7 +105,7 @@ static void mark_pools(totals_search *t)
             t->slot_of[index_of_final(t, i)] = 0;
 }
 
-/* Of a pool_index. What is of no known pool comes last. */
+/* The key of a pool_index. Unknown pools come last. */
 static pool_key key_of(const totals_search *t, uint64_t index)
 {
     const mv_pools *pools = &t->trace->pools;
@@ -273,7 +273,7 @@ static void add_current(mv_current *to, const mv_current *c)
     to->allocations += c->allocations;
 }
 
-/* To the device's sum, and to those of its kind of segment and its pool. */
+/* Adds to the device's sum, and to the sums of its kind of segment and its pool. */
 static void add_of(totals_search *t, uint32_t index, const mv_current *c)
 {
     add_current(&t->out->current, c);
@@ -281,8 +281,8 @@ static void add_of(totals_search *t, uint32_t index, const mv_current *c)
     add_current(&t->out->pools[t->slot_of[index]].current, c);
 }
 
-/* Whether the sums in the file for a segment are those of its blocks. 0 or MV_NO_BYTES: the file
- * has none, like profiler-made files. */
+/* Whether a segment's sums in the file equal the sums of its blocks. 0 or MV_NO_BYTES: not in the
+ * file, as in files from profilers. */
 static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
 {
     if (s->address[i] == MV_NO_BYTES)
@@ -317,8 +317,8 @@ static void sum_last_alloc(totals_search *t, uint32_t row)
     add_of(t, index_of_alloc(t, row), &c);
 }
 
-/* A file may have no final heap, and in captures the CPU has no segments and therefore none. The
- * memory alive at its end is what the events lead to. */
+/* A file may have no final heap, and the CPU in captures has no segments and therefore none. The
+ * memory alive at its end then follows from the events. */
 static void sum_heapless(totals_search *t)
 {
     const mv_segment_lives *s = &t->lives->segments;
@@ -334,7 +334,7 @@ static void sum_heapless(totals_search *t)
                    &(mv_current){.bytes.reserved = s->size[i], .segments = 1});
 }
 
-/* The final heap is a moment too. When events are missing it may be higher than they lead to. */
+/* The final heap is a moment, too. With missing events it may be higher than their totals. */
 static void raise_to_final(totals_search *t)
 {
     uint32_t count = t->lives->events.count, last = count ? count - 1 : MV_BEFORE;
@@ -346,8 +346,8 @@ static void raise_to_final(totals_search *t)
         raise_peak(&t->out->pools[i].peak, &t->out->pools[i].current.bytes, last);
 }
 
-/* An allocator may know of a higher peak than the events lead to. Each of its blocks is all of a
- * segment, so that is known of segments, too. */
+/* An allocator may record a higher peak than the events show. Each of its blocks fills a segment,
+ * so this applies to segments, too. */
 static void raise_to_known(totals_search *t)
 {
     uint64_t known = mv_fact_of_device(t->trace, MV_FACT_PEAK, t->lives->device);
@@ -359,7 +359,7 @@ static void raise_to_known(totals_search *t)
     peak->allocated_event = peak->active_event = peak->reserved_event = MV_BEFORE;
 }
 
-/* Where each block fills a segment of its own, a peak is the moment at which it is in it. */
+/* If each block fills a segment of its own, a peak is the moment at which the block is in it. */
 static void fill_peaks(totals_search *t)
 {
     uint32_t end = t->lives->events.count;

@@ -1,16 +1,16 @@
 /* Totals of one device: how many bytes were allocated, active, requested and reserved, now and at
- * their peaks, in all and per pool; and how far those figures can be trusted.
+ * their peaks, in total and per pool; and bounds of these figures.
  *
- * The four measures are those of torch.cuda.memory_stats():
+ * The four measures are the same as in torch.cuda.memory_stats():
  *
  *     allocated   bytes of blocks:                  from alloc to free_requested
  *     active      bytes of blocks not yet reusable: from alloc to free_completed
  *     requested   bytes that were requested:        from alloc to free_completed
  *     reserved    bytes of segments:                segment_alloc, segment_map to _free, _unmap
  *
- * `current` is the final heap in the file, or what the events lead to if it has none; peaks and
- * totals come from the events. The audit compares both. docs/internals/lives.md explains which
- * figures are exact. */
+ * `current` is the final heap in the file, or follows from the events without one; peaks and totals
+ * come from the events. The audit compares both. docs/internals/lives.md explains which figures are
+ * exact. */
 #ifndef MV_TOTALS_H
 #define MV_TOTALS_H
 
@@ -26,14 +26,13 @@ typedef struct {
 typedef struct {
     mv_levels bytes;
     uint64_t segments;    /* entries of the final heap: one per cudaMalloc or mapped range */
-    uint64_t allocations; /* allocated blocks, without those that wait for a stream */
+    uint64_t allocations; /* allocated blocks, except blocks that wait for a stream */
 } mv_current;
 
-/* Highest level of each measure, and the first event after which it was reached; MV_BEFORE when
- * that was before the first event, or where events are missing: XLA's allocator tells its own peak
- * (MV_FACT_PEAK), which is the least that the device's can be. On levels and in files of other
- * tools, where a segment is there for the block that the next event allocates, `reserved_event` is
- * that event (mv_moment_filled). */
+/* Highest level of each measure, and the first event after which it was reached; MV_BEFORE if that
+ * was before the first event, or if events are missing: XLA's allocator reports its own peak
+ * (MV_FACT_PEAK), a lower bound of the device's. On levels and in files of other tools, where each
+ * segment is for the block of the next event, `reserved_event` is that event (mv_moment_filled). */
 typedef struct {
     mv_levels bytes;
     uint32_t allocated_event;
@@ -45,19 +44,19 @@ typedef struct {
 /* One pool, or several together. */
 typedef struct {
     uint8_t kind;       /* mv_segment_kind: MV_SEGMENT_SMALL or MV_SEGMENT_LARGE */
-    mv_pool_id pool_id; /* MV_NO_POOL when the file does not say. Released segments are counted in
-                         * the default pool if it says so of others; the audit tells */
+    mv_pool_id pool_id; /* MV_NO_POOL if the file has none. Released segments count in the default
+                         * pool if the file has pools of others; the audit notes it */
     mv_current current;
     mv_peak peak;
 } mv_pool_totals;
 
 typedef struct {
     bool exact;         /* current figures, and every peak, are known to the byte */
-    int64_t residual;   /* final heap's allocated bytes minus those that the events lead to */
+    int64_t residual;   /* final heap's allocated bytes minus the bytes by the events */
     uint32_t count;     /* of notes */
-    const char **notes; /* [count] sentences: what cannot be known, and what contradicts */
-    mv_bounds peak;     /* whether each peak is the true one, or a bound of it */
-    mv_bound total;     /* how both totals stand to the true ones: EXACT, LEAST or ABOUT */
+    const char **notes; /* [count] sentences about unknown and contradictory data */
+    mv_bounds peak;     /* whether each peak is exact, or a bound */
+    mv_bound total;     /* bounds of both totals: EXACT, LEAST or ABOUT */
 } mv_audit;
 
 typedef struct {
@@ -65,7 +64,7 @@ typedef struct {
     mv_current current;
     mv_peak peak;
     /* Bytes of all blocks ever allocated (those from before the first event count once) and ever
-     * freed; the difference is what the events lead to. */
+     * freed; the difference is the allocated bytes by the events. */
     struct {
         uint64_t allocated;
         uint64_t freed;
@@ -74,11 +73,11 @@ typedef struct {
                               * mv_segment_kind, all pool ids together */
     uint32_t pool_count;
     mv_pool_totals *pools; /* [pool_count] each kind and pool id that was ever used; by pool id,
-                            * small before large, what is of no known pool last */
+                            * small before large, unknown pools last */
     mv_audit audit;
 } mv_totals;
 
-/* O(n). `arena` keeps the result. Fails only when memory is out. */
+/* O(n). `arena` keeps the result. Fails only when out of memory. */
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err);
 
@@ -92,7 +91,7 @@ typedef struct {
     uint64_t *reserved;  /* [count] */
 } mv_series;
 
-/* For pictures, and for the levels at any event. O(n). Fails only when memory is out. */
+/* For pictures, and for the levels at any event. O(n). Fails only when out of memory. */
 mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out, mv_err *err);
 
 #endif

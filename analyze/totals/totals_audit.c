@@ -36,10 +36,10 @@ static void count_note(note_list *list, uint64_t count, const char *one, const c
 
 static void note_history(note_list *list, const mv_trace *trace, const mv_lives *lives)
 {
-    const char *lack = trace->notes[MV_NOTE_LOST_EVENTS].count > 0
-                           ? "peaks may be higher, and totals lack what is missing"
-                           : "peaks before event 0 cannot be known, and totals lack what was freed "
-                             "before it";
+    const char *effect =
+        trace->notes[MV_NOTE_LOST_EVENTS].count > 0
+            ? "peaks may be higher, and totals are without the missing events"
+            : "peaks before event 0 are unknown, and totals are without the memory freed before it";
 
     switch (lives->history) {
     case MV_HISTORY_COMPLETE:
@@ -48,10 +48,10 @@ static void note_history(note_list *list, const mv_trace *trace, const mv_lives 
     case MV_HISTORY_LATE:
     case MV_HISTORY_TRUNCATED:
         note(list, "history is %s (%s): %s", mv_history_name(lives->history), lives->history_why,
-             lack);
+             effect);
         break;
     case MV_HISTORY_NONE:
-        note(list, "%s: peaks and totals cannot be known", lives->history_why);
+        note(list, "%s: peaks and totals are unknown", lives->history_why);
         break;
     }
 }
@@ -77,22 +77,22 @@ static void note_residuals(note_list *list, const mv_levels *final, const mv_lev
 static void note_doubts(note_list *list, const mv_lives *lives)
 {
     if (lives->has_no_heap)
-        note(list, "the file has no final heap: the current figures are what the events lead to");
+        note(list, "the file has no final heap: the current figures follow from the events");
     if (lives->lacks_allocs)
-        note(list, "no event is an allocation, though there were some (recorded with "
-                   "skip_actions?): what was allocated is known by its end alone, or not at all");
-    count_note(list, lives->doubts.inexact_blocks,
-               "block was split off before event 0 or under unknown rules; its size is the least "
-               "it can be",
-               "blocks were split off before event 0 or under unknown rules; their sizes are the "
-               "least they can be");
+        note(list, "allocations are missing (recorded with skip_actions?): allocated memory is "
+                   "only known by its end, or not at all");
+    count_note(
+        list, lives->doubts.inexact_blocks,
+        "block was split off before event 0 or under unknown rules; its size is a lower bound",
+        "blocks were split off before event 0 or under unknown rules; their sizes are lower "
+        "bounds");
     count_note(list, lives->doubts.resized_blocks,
-               "block is not of the size that the final settings give; corrected",
-               "blocks are not of the size that the final settings give; corrected");
+               "block does not have its size by the final settings; corrected",
+               "blocks do not have their sizes by the final settings; corrected");
     count_note(list, lives->doubts.misplaced, "allocation does not start where free memory started",
                "allocations do not start where free memory started");
-    count_note(list, lives->doubts.outside, "allocation lies outside every known segment",
-               "allocations lie outside every known segment");
+    count_note(list, lives->doubts.outside, "allocation is outside all known segments",
+               "allocations are outside all known segments");
     count_note(list, lives->doubts.lone_frees, "free of an address without an allocation",
                "frees of addresses without an allocation");
     count_note(list, lives->doubts.lost_frees,
@@ -101,24 +101,24 @@ static void note_doubts(note_list *list, const mv_lives *lives)
                "allocations ended without a free event: their memory was used again, or is free in "
                "the final heap");
     count_note(list, lives->doubts.unrequested,
-               "allocation lacks its free_requested (recorded with skip_actions?): it counts as "
-               "allocated for longer than it was",
-               "allocations lack their free_requested (recorded with skip_actions?): they count as "
-               "allocated for longer than they were");
+               "allocation has no free_requested (recorded with skip_actions?): it counts as "
+               "allocated for too long",
+               "allocations have no free_requested (recorded with skip_actions?): they count as "
+               "allocated for too long");
     count_note(list, lives->doubts.unproven_ends,
-               "allocation is known by its free alone, and no allocation is in the file (recorded "
-               "with skip_actions?): it may not have been there before the first event",
-               "allocations are known by their frees alone, and no allocation is in the file "
-               "(recorded with skip_actions?): they may not have been there at once");
+               "allocation is only known by its free, and the file contains no allocations "
+               "(recorded with skip_actions?): it may not have existed before the first event",
+               "allocations are only known by their frees, and the file contains no allocations "
+               "(recorded with skip_actions?): they may not have existed at once");
     count_note(list, lives->doubts.unproven_segments,
-               "segment may have been added after the first event: the file has the end of some, "
-               "but the beginning of none (recorded with skip_actions?)",
-               "segments may have been added after the first event: the file has the end of some, "
-               "but the beginning of none (recorded with skip_actions?)");
+               "segment may have been added after the first event: the file has ends of segments, "
+               "but no beginnings (recorded with skip_actions?)",
+               "segments may have been added after the first event: the file has ends of segments, "
+               "but no beginnings (recorded with skip_actions?)");
     count_note(list, lives->doubts.uncompleted,
-               "allocation lacks its free_completed (recorded with skip_actions?): it may have "
-               "waited for a stream",
-               "allocations lack their free_completed (recorded with skip_actions?): some may have "
+               "allocation has no free_completed (recorded with skip_actions?): it may have waited "
+               "for a stream",
+               "allocations have no free_completed (recorded with skip_actions?): some may have "
                "waited for a stream");
     count_note(list, lives->doubts.lone_segments, "segment event contradicts the memory held then",
                "segment events contradict the memory held then");
@@ -147,9 +147,8 @@ static void note_rounding(note_list *list, const mv_trace *trace)
 static void note_file(note_list *list, const mv_trace *trace, const mv_totals_findings *found)
 {
     note_rounding(list, trace);
-    count_note(list, found->uneven_segments,
-               "final segment has sums that differ from those of its blocks",
-               "final segments have sums that differ from those of their blocks");
+    count_note(list, found->uneven_segments, "final segment has other sums than its blocks",
+               "final segments have other sums than their blocks");
     if (found->has_private_pools)
         count_note(list, found->unknown_pools,
                    "released segment may have been in a private pool; it is counted in the "
@@ -157,14 +156,14 @@ static void note_file(note_list *list, const mv_trace *trace, const mv_totals_fi
                    "released segments may have been in private pools; they are counted in the "
                    "default pool");
     if (trace->notes[MV_NOTE_THINNED].count > 0)
-        note(list, "%llu events of blocks that held little were left out of the file: %s",
+        note(list, "%llu events of small or short-lived blocks were removed from the file: %s",
              (unsigned long long)trace->notes[MV_NOTE_THINNED].count,
              trace->notes[MV_NOTE_THINNED].first);
     if (mv_fact_find(trace, MV_FACT_BUFFERS))
-        note(list, "the file has %s buffers; those of one stack count as one allocation",
+        note(list, "the file has %s buffers; buffers of one stack count as one allocation",
              mv_fact_find(trace, MV_FACT_BUFFERS));
     if (mv_fact_find(trace, MV_FACT_UNSIZED_EXECUTABLES))
-        note(list, "the file does not say how large %s of its executables are: they count as 0 B",
+        note(list, "the sizes of %s executables are not in the file: they count as 0 B",
              mv_fact_find(trace, MV_FACT_UNSIZED_EXECUTABLES));
     count_note(list, trace->notes[MV_NOTE_UNSORTED_TIME].count,
                "event in the file is earlier than the one before it: the order may be wrong",
@@ -176,8 +175,8 @@ static mv_bound bound_of(mv_bound bound, uint64_t final, uint64_t end)
     return bound | mv_bound_of_residual((int64_t)(final - end));
 }
 
-static void judge_peaks(mv_audit *a, const mv_trace *trace, const mv_lives *lives,
-                        const mv_levels *final, const mv_levels *end)
+static void find_peak_bounds(mv_audit *a, const mv_trace *trace, const mv_lives *lives,
+                             const mv_levels *final, const mv_levels *end)
 {
     mv_bounds b = mv_bounds_of(lives);
 
@@ -188,7 +187,7 @@ static void judge_peaks(mv_audit *a, const mv_trace *trace, const mv_lives *live
     a->total = bound_of(b.blocks, final->allocated, end->allocated);
     if (trace->notes[MV_NOTE_THINNED].count > 0)
         a->total |= MV_BOUND_LEAST;
-    if (a->total & MV_BOUND_MOST) /* what was not freed as far as is known may have been */
+    if (a->total & MV_BOUND_MOST) /* memory not known to be freed may have been freed */
         a->total = MV_BOUND_ABOUT;
 }
 
@@ -208,14 +207,15 @@ bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
     if (!a->notes)
         return false;
     a->residual = (int64_t)(final->allocated - found->end.allocated);
-    judge_peaks(a, trace, lives, final, &found->end);
+    find_peak_bounds(a, trace, lives, final, &found->end);
     a->exact = is_exact(&a->peak) && found->uneven_segments == 0;
     note_history(&list, trace, lives);
     note_residuals(&list, final, &found->end);
     note_doubts(&list, lives);
     note_file(&list, trace, found);
     if (a->count == 0 && !a->exact)
-        note(&list, "no event is about memory that was got or given back (recorded with "
-                    "skip_actions?): nothing is known but the final heap");
+        note(
+            &list,
+            "no event is about memory (recorded with skip_actions?): only the final heap is known");
     return list.ok;
 }

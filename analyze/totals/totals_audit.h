@@ -1,18 +1,18 @@
-/* Sentences on what the totals cannot know and on contradictions. Part of mv_totals_find. */
+/* Sentences about unknown totals and contradictions. Part of mv_totals_find. */
 #ifndef MV_TOTALS_AUDIT_H
 #define MV_TOTALS_AUDIT_H
 
 #include "analyze/totals/totals.h"
 
-/* What mv_totals_find found besides the totals. */
+/* Results of mv_totals_find besides the totals. */
 typedef struct {
-    mv_levels end;            /* what the events lead to */
-    uint64_t uneven_segments; /* final segments whose sums differ from those of their blocks */
+    mv_levels end;            /* totals by the events */
+    uint64_t uneven_segments; /* final segments whose sums differ from the sums of their blocks */
     uint64_t unknown_pools;   /* segments without a pool in the file */
     bool has_private_pools;   /* another segment is in a private pool */
 } mv_totals_findings;
 
-/* Fills out->audit from the rest of `out`. False when memory is out. */
+/* Fills out->audit from the rest of `out`. False when out of memory. */
 bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_totals_findings *found, mv_totals *out);
 

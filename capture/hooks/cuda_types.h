@@ -1,8 +1,8 @@
 /* The types of the CUDA runtime and driver that hooks need, with CUDA's ABI, so that the shim
  * builds without CUDA. Handles are pointers that the shim never follows, enumerations are ints.
  *
- * Sources: CUDA Driver API and Runtime API reference manuals, "Data types". Where CUDA's headers
- * are installed, tests/hooked/cuda_layout.c compares. */
+ * Sources: CUDA Driver API and Runtime API reference manuals, "Data types".
+ * tests/hooked/cuda_layout.c compares them with CUDA's headers, if installed. */
 #ifndef MV_CUDA_TYPES_H
 #define MV_CUDA_TYPES_H
 

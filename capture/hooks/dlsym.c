@@ -9,7 +9,7 @@
 mv_dlsym_fn *mv_dlsym_real;
 mv_dlvsym_fn *mv_dlvsym_real;
 
-/* For a C library that has no dlsym or dlvsym. */
+/* For a C library without dlsym or dlvsym. */
 static void *no_dlsym(void *handle, const char *name)
 {
     (void)handle;

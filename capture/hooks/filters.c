@@ -32,8 +32,8 @@ void mv_filters_start(void)
     errno = kept;
 }
 
-/* Without a library of CUDA or of PyTorch there will be no event: a filter that is worth its name
- * lets none be loaded later. */
+/* Without a library of CUDA or of PyTorch there will be no event: an effective filter prevents
+ * loading one later. */
 static bool may_record(void)
 {
     static const char *const names[] = {"cuMemAlloc_v2", "cudaMalloc",

@@ -1,9 +1,10 @@
-/* prctl and syscall, interposed, because a program installs filters on system calls with them: what
- * a recording needs is set aside before (live/confined.h). All other calls are passed on.
+/* prctl and syscall, interposed, because programs install system-call filters with them: the memory
+ * and file space of a recording are reserved before (live/confined.h). All other calls are passed
+ * on.
  *
- * syscall is in assembly (filters_x86_64.S, filters_aarch64.S): its arguments are of any number,
- * and what it does may return twice (vfork), so it is passed on with a jump. A filter that a
- * program installs without libc is not seen. */
+ * syscall is in assembly (filters_x86_64.S, filters_aarch64.S): it takes any number of arguments,
+ * and its system call may return twice (vfork), so it is passed on with a jump. Filters installed
+ * without libc go unnoticed. */
 #ifndef MV_FILTERS_H
 #define MV_FILTERS_H
 

@@ -1,5 +1,5 @@
-/* The kernels that were launched: a set of handles that only grows. Launches are frequent and first
- * ones are few, so the usual answer is one load; no lock, no memory of its own. */
+/* The set of launched kernels: handles, only added. Launches are frequent and first launches are
+ * few, so the usual answer is one load; no lock, no memory of its own. */
 #include <stdatomic.h>
 
 #include "capture/hooks/hooks.h"

@@ -18,8 +18,7 @@ typedef struct {
     int8_t type, index;
 } c10_device;
 
-/* The totals are size_t since 2023. Before, from 1.10 on, they were int64_t; up to 1.9 there were
- * none. */
+/* The totals are size_t since 2023, and were int64_t from 1.10 on; up to 1.9 there were none. */
 #define REPORT_OF_SIZES       "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 #define REPORT_OF_LONGS       "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
 #define REPORT_WITHOUT_TOTALS "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE"
@@ -140,10 +139,10 @@ void oom_of_longs(int64_t size, uint64_t allocated, uint64_t reserved, c10_devic
     forward_oom(OOM_OF_LONGS, __builtin_return_address(0), size, allocated, reserved, device);
 }
 
-/* Whether c10 may take the lock that it takes for a report. Without the shim it takes none, so a
- * child that was forked while another thread held it would wait for ever because of the shim.
- * Therefore forks wait for threads that have asked and not reported yet, and a child of a fork that
- * gave up waiting records no CPU tensors. */
+/* Whether c10 may take its lock for a report. Without the shim it takes none, so a child forked
+ * while another thread held the lock would wait forever because of the shim. Therefore forks wait
+ * for threads that have passed this check and not reported yet, and a child of a fork that gave up
+ * waiting records no CPU tensors. */
 static bool may_report(void)
 {
     if (!mv_rec_wants_cpu() || !mv_forks_was_whole())
@@ -154,7 +153,8 @@ static bool may_report(void)
     return false;
 }
 
-/* The CPU allocator asks before each report, and reports nothing to a profiler that is off. */
+/* The CPU allocator calls this before each report, and reports nothing to a profiler that is
+ * off. */
 EXPORTED bool memory_profiling_enabled(void) __asm__(PROFILING_ENABLED);
 bool memory_profiling_enabled(void)
 {

@@ -43,8 +43,8 @@ static void spell(const char *name, char out[MV_HEAPS_NAME])
         memcpy(out + bytes, " heap", sizeof " heap");
 }
 
-/* A row that another thread is writing is passed over: two rows of one name mean the same, since
- * files have each text once. So no thread waits for one that a fork may have left out. */
+/* A row that another thread is writing is skipped: two rows with one name are equivalent, since
+ * files have each text once. So no thread waits for a thread that a fork may have dropped. */
 static bool is_row_of(unsigned row, const char *name)
 {
     int state = EMPTY;

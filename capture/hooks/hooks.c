@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The functions that bound wrappers call. The program may keep a wrapper's address, so a place
- * goes to another function only when the library of the first is unloaded: then nothing can call
+/* The functions that bound wrappers call. The program may keep a wrapper's address, so a slot is
+ * reused for another function only when the library of the first is unloaded: then nothing can call
  * the first any more. */
 static _Atomic(mv_any_fn *) reals[MV_HOOK_COUNT][MV_HOOK_PLACES];
 
@@ -113,7 +113,7 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
     return true;
 }
 
-/* Asks for the device only when CUDA is known to work. */
+/* Queries the device only when CUDA is known to work. */
 static int device_of(const mv_hook_call *call, const mv_rec_api *what)
 {
     if (what->device != 0)

@@ -50,12 +50,12 @@ extern const mv_hook mv_hooks[MV_HOOK_COUNT]; /* hook_calls.c */
 /* MV_HOOK_COUNT: not hooked. */
 mv_hook_id mv_hook_named(const char *name);
 
-/* What to give a program that found `real` under this hook's name: a wrapper that calls `real`.
- * `real` itself when it is a wrapper already, or when all places are taken. */
+/* The function for a program that found `real` under this hook's name: a wrapper that calls `real`,
+ * or `real` itself if it is a wrapper already, or all slots are taken. */
 void *mv_hook_bind(mv_hook_id hook, void *real);
 
-/* Called after a driver entry point was looked up as `symbol`: puts its wrapper where the program
- * will read it. `ptsz`: the program asked for the variant for the per-thread default stream. */
+/* Called after a driver entry point was looked up as `symbol`: stores its wrapper where the program
+ * will read it. `ptsz`: the program requested the variant for the per-thread default stream. */
 void mv_entry_point_bind(const char *symbol, void **out, unsigned version, bool ptsz);
 
 /* ---- one call ---- */
@@ -64,7 +64,7 @@ typedef struct {
     mv_any_fn *real;
     const void *caller;
     mv_rec_visit visit;
-    mv_rec_moment moment; /* of a call that gives memory back: before it */
+    mv_rec_moment moment; /* for a call that frees memory: before the call */
     int device;           /* current before the call */
     int result;
     int kept_errno;
@@ -74,7 +74,7 @@ typedef struct {
 mv_hook_call mv_hook_from_caller(mv_hook_id hook, const void *caller);
 mv_hook_call mv_hook_from_place(mv_hook_id hook, unsigned place, const void *caller);
 
-/* The result for a program that calls CUDA where there is none. */
+/* The result for a program that calls CUDA on a machine without it. */
 int mv_hook_no_cuda(mv_hook_id hook);
 
 /* The current device of CUDA, MV_NO_DEVICE while the program has not used CUDA. */
@@ -83,12 +83,12 @@ int mv_hook_current_device(void);
 /* True: record this call: call the real function next, then mv_hook_end. */
 bool mv_hook_begin(mv_hook_call *call, mv_api_action action);
 
-/* `what` holds the fields that the row of hooks.def names; the rest is filled in here. */
+/* `what` holds the fields named in the row of hooks.def; the rest is filled in here. */
 void mv_hook_end(mv_hook_call *call, mv_rec_api what);
 
 /* ---- first_launch.c ---- */
 
-/* True once for each kernel but 0, whichever thread asks; false also when too many were seen. */
+/* True once for each kernel but 0, in whichever thread; false also after too many kernels. */
 bool mv_kernel_is_new(uint64_t kernel);
 
 /* ---- macros for the rows ---- */
@@ -107,7 +107,7 @@ bool mv_kernel_is_new(uint64_t kernel);
 uint64_t mv_channels_bytes(const mv_cuda_channels *channels);
 uint64_t mv_format_bytes(int format, unsigned channels);
 
-/* Bytes of an array without the padding that the driver adds; 0 when those of an element are
+/* Bytes of an array without the padding that the driver adds; 0 if the size of an element is
  * unknown. An extent of 0 counts as 1. */
 uint64_t mv_array_bytes(uint64_t element, mv_cuda_extent extent, unsigned levels, unsigned flags);
 

@@ -1,4 +1,4 @@
-/* The marks of memviz.h, which the program itself sets. */
+/* The marks of memviz.h, set by the program itself. */
 #define MEMVIZ_CAPTURE
 #include "capture/memviz.h"
 

@@ -7,8 +7,8 @@
  * named domain have a stack of their own: they are recorded as ranges with a number, and called
  * "DOMAIN: TEXT".
  *
- * One domain is not made: "TSL", XLA's. XLA tells its own profiler of its ranges only when NVTX has
- * no such domain, so JAX's profiles would lose them. MEMVIZ_NVTX_ALL makes it, too.
+ * One domain is not created: "TSL", XLA's. XLA reports its ranges to its own profiler only if NVTX
+ * has no such domain, so JAX's profiles would lose them. With MEMVIZ_NVTX_ALL it is created.
  *
  * Source: the public headers of NVTX 3 (nvToolsExt.h, nvtxDetail/nvtxTypes.h). */
 #include "capture/hooks/nvtx_text.h"
@@ -35,7 +35,7 @@ typedef struct {
 
 static_assert(sizeof(attributes) == 48 && offsetof(attributes, message) == 40, "as NVTX has it");
 
-enum { NO_TRACKING = -2 }; /* what push and pop return when depths are not counted */
+enum { NO_TRACKING = -2 }; /* returned by push and pop when depths are not counted */
 enum { MODULE_CORE = 1, MODULE_CORE2 = 5 };
 enum { TABLE_CALLBACKS = 1 };
 
@@ -93,7 +93,7 @@ static void end(uint64_t number)
     record(MV_LIVE_EVENT_END, NULL, plain(""), number);
 }
 
-/* The number of a range that is now open on this thread; 0: it is not recorded. */
+/* The number of a range now open on this thread; 0: it is not recorded. */
 static uint64_t open_range(const char *domain)
 {
     mv_open_ranges *open;
@@ -114,7 +114,7 @@ static uint64_t open_range(const char *domain)
     return number;
 }
 
-/* The number of the domain's innermost range, which is no longer open; 0: there is none. */
+/* The number of the domain's innermost range, which is no longer open; 0: none. */
 static uint64_t close_range(const char *domain)
 {
     mv_open_ranges *open;

@@ -79,10 +79,10 @@ static_assert(sizeof(heap_description) == 48 && offsetof(heap_description, messa
 
 /* ---- heaps ------------------------------------------------------------------------------- */
 
-/* Numbers that a registered heap has: a reset is of all blocks of a number. */
+/* Numbers of a registered heap: a reset affects all blocks of a number. */
 static atomic_bool is_taken[MV_HEAPS_MOST + 1];
 
-/* The heap of a name that no other heap has: "pool", "pool #2". */
+/* A unique name for the heap: "pool", "pool #2". */
 static unsigned take_number(const char *name)
 {
     char text[MV_NVTX_MOST_TEXT + 8];
@@ -104,7 +104,7 @@ static unsigned take_number(const char *name)
     }
 }
 
-/* Regions of no heap of their own are in one, which is called after NVTX. */
+/* Regions without a heap of their own share one, named after NVTX. */
 static unsigned number_of(const void *heap)
 {
     return heap ? (uintptr_t)heap <= MV_HEAPS_MOST ? (unsigned)(uintptr_t)heap : 0
@@ -127,7 +127,7 @@ static void reset(const void *heap, const void *caller)
 {
     unsigned number = number_of(heap);
 
-    /* The last number is shared by all heaps that found no other. */
+    /* The last number is shared by all remaining heaps. */
     if (number && number != MV_HEAPS_MOST)
         mv_heaps_tell(number, MV_HEAP_RESET, NULL, 0, caller);
 }

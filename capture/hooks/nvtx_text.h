@@ -9,7 +9,7 @@
 
 enum { MV_NVTX_MOST_TEXT = 1024 }; /* bytes of wide, registered and domain texts; cut beyond */
 
-/* One of the two is set; neither means "". */
+/* One of the two is set; without either, the text is "". */
 typedef struct {
     const char *text;
     const wchar_t *wide;
@@ -18,14 +18,13 @@ typedef struct {
 /* A message: nvtxMessageType_t and nvtxMessageValue_t. */
 mv_nvtx_text mv_nvtx_message(uint32_t kind, const void *message);
 
-/* "DOMAIN: TEXT", or TEXT when the domain is NULL. Uses `room` only when it has to be put together
- * or converted. */
+/* "DOMAIN: TEXT", or TEXT if the domain is NULL. Uses `room` only to concatenate or convert. */
 const char *mv_nvtx_spell(const char *domain, mv_nvtx_text text, char room[MV_NVTX_MOST_TEXT]);
 
-/* Keeps a copy. NULL when there is no room left (16 MiB in all). */
+/* Keeps a copy. NULL when no space is left (16 MiB in all). */
 const char *mv_nvtx_keep(mv_nvtx_text text);
 
-/* The text of a handle that mv_nvtx_keep made; NULL for any other pointer. */
+/* The text of a handle made by mv_nvtx_keep; NULL for any other pointer. */
 const char *mv_nvtx_kept(const void *handle);
 
 #endif

@@ -85,9 +85,9 @@ static const struct link_map *file_of(uintptr_t address)
 
 /* ---- the three steps ---- */
 
-/* The loader lists the program, then preloaded libraries, then what these need, then what is opened
- * later. A library before the shim that hooks the same names was called first, and may be the
- * caller. */
+/* The loader lists the program, then preloaded libraries, then their dependencies, then libraries
+ * opened later. A library before the shim that hooks the same names was called first, and may be
+ * the caller. */
 static bool comes_before_shim(const struct link_map *file)
 {
     const struct link_map *other = first_file();
@@ -118,8 +118,8 @@ static void *find_after_shim(const char *name)
     return NULL;
 }
 
-/* Searches the files after the caller's and before the shim: what RTLD_NEXT finds before the shim.
- */
+/* Searches the files after the caller's and before the shim: the results of RTLD_NEXT before the
+ * shim. */
 static void *find_between(const char *name, uintptr_t caller)
 {
     const struct link_map *file = file_of(caller);
@@ -190,8 +190,8 @@ static __attribute__((noinline)) void *find_nearby_nested(const char *name, uint
     return find_nearby_with(queue, name, caller);
 }
 
-/* The loader's lock is held, so no other thread is here; but this one may be, when a signal's
- * handler calls CUDA. The queue is too large for the program's stacks. */
+/* The loader's lock is held, so no other thread is here; but this one may be, if a signal handler
+ * calls CUDA. The queue is too large for the program's stacks. */
 static void *find_nearby(const char *name, uintptr_t caller)
 {
     static const struct link_map *queue[MOST_NEARBY];

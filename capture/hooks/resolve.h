@@ -1,4 +1,4 @@
-/* Finds the functions that the program would call if the shim were not there.
+/* Finds the functions that the program would call without the shim.
  *
  * dlsym(RTLD_NEXT, ...) does not find them: Python opens extensions with RTLD_LOCAL, so libcudart
  * and libc10 are in no scope that the shim can see, and a process may have several libcudarts, of
@@ -8,7 +8,7 @@
  *     2. the caller's library, or those that it needs, or those that they need, breadth first
  *     3. the first loaded library after the shim that defines the name
  *
- * Libraries loaded before the shim are left out: they were called first, and may be the caller.
+ * Libraries loaded before the shim are excluded: they were called first, and may be the caller.
  *
  * Answers are cached (resolve_cache.c) and stay right when libraries are unloaded. Nothing here
  * calls dlopen, dlsym or malloc, waits for a lock that is held while constructors run, or changes
@@ -23,16 +23,16 @@
  * storage: the answer is cached under its address. NULL: there is none yet. */
 void *mv_resolve(const char *name, const void *caller);
 
-/* The same, faster, for libraries that are never unloaded: a cached answer is not checked. */
+/* Faster, for libraries that are never unloaded: a cached answer is not checked. */
 void *mv_resolve_lasting(const char *name, const void *caller);
 
-/* The same without the cache, for any string. */
+/* Without the cache, for any string. */
 void *mv_resolve_anew(const char *name, const void *caller);
 
 /* Only step 2. */
 void *mv_resolve_nearby(const char *name, const void *caller);
 
-/* The function `name` in the library that holds `function`; NULL when it has none. */
+/* The function `name` in the library that holds `function`; NULL if it has none. */
 void *mv_resolve_beside(const void *function, const char *name);
 
 /* The first function `name` in the libraries after the shim, or between the caller and the shim. */
@@ -42,7 +42,7 @@ void *mv_resolve_between(const char *name, const void *caller);
 /* mv_resolve_next for a function of a library that was loaded when the program started. Those
  * libraries come first in the loader's list and stay there, so this takes no lock and calls no
  * other function. It must not: sanitizers define dl_iterate_phdr and strcmp, and look the real ones
- * up with dlsym, which is what this function finds. */
+ * up with dlsym, which relies on this function. */
 void *mv_resolve_at_start(const char *name);
 
 /* Whether `function` is inside a loaded library. */

@@ -1,5 +1,5 @@
-/* ThreadSanitizer sees what the shim does only where it calls libc, and would take the shim's own
- * hand-over of memory between threads for a race of the program. A program's own suppressions come
+/* ThreadSanitizer sees the shim's actions only where it calls libc, and would report the shim's own
+ * transfer of memory between threads as a race of the program. A program's own suppressions come
  * first. */
 const char *__tsan_default_suppressions(void);
 

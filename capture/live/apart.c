@@ -6,11 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As vfork's child it is on the stack of its caller, who waits until it ends; but it is a thread:
- * no child that anyone could wait for. Of CLONE_FILES it has nothing. */
+/* As with vfork, the child uses the stack of its caller, which waits until it ends; but it is a
+ * thread, not a child process to wait for. CLONE_FILES is not set. */
 enum { FLAGS = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_VFORK };
 
-/* Not libc's functions: they return over the stack, which the other one changes then. */
+/* Not libc's functions: they return over the stack, which the other thread then changes. */
 #if defined __x86_64__
 static inline __attribute__((always_inline)) long clone_here(void)
 {
@@ -68,7 +68,7 @@ void mv_apart_or_here(mv_apart_fn *act, void *with)
         act(with, false);
 }
 
-/* A table that is a copy may be full, but none of its numbers is missed. */
+/* A table that is a copy may be full, but has every number. */
 int mv_apart_open(const char *path, int flags, bool is_apart)
 {
     long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);

@@ -1,7 +1,7 @@
-/* Programs that give up system calls for ever (seccomp): a call that their filter does not expect
- * may end them. So what the shim needs is set aside just before a filter is installed
- * (hooks/filters.c), and from then on the shim makes no system call: it records into the memory
- * and the part of the file that it has, and stops when they are used up.
+/* Programs that give up system calls for good (seccomp): a call that their filter does not expect
+ * may end them. So memory and file space are reserved just before a filter is installed
+ * (hooks/filters.c), and from then on the shim makes no system call: it records into this reserve,
+ * and stops when it is used up.
  *
  * Children inherit filters, and this state with them. */
 #ifndef MV_CONFINED_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In place of an errno number: why a confined process could not get more. */
+/* Used as an errno number: the reason why a confined process could not get more. */
 enum { MV_CONFINED_ERROR = -1 };
 
 extern atomic_bool mv_confined_now;
@@ -22,21 +22,21 @@ static inline bool mv_is_confined(void)
     return atomic_load_explicit(&mv_confined_now, memory_order_relaxed);
 }
 
-/* Memory of zeros that is set aside, and what is left of it. */
+/* Reserved memory of zeros, and the unused rest. */
 typedef struct {
     uint8_t *memory; /* NULL: none */
     uint64_t bytes;
     _Atomic uint64_t used;
 } mv_set_aside;
 
-/* The next `bytes`; NULL when they are not there. */
+/* The next `bytes`; NULL if fewer are left. */
 void *mv_set_aside_take(mv_set_aside *from, uint64_t bytes);
 
-/* Sets memory for mv_pages_get aside, once. */
+/* Reserves memory for mv_pages_get, once. */
 void mv_confined_prepare(void);
 void *mv_confined_pages(size_t bytes);
 
-/* The kernel's id of this thread, without asking the kernel. */
+/* The kernel's id of this thread, without a system call. */
 uint32_t mv_confined_thread(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* One chunk of the live file while its owner fills it: a thread, or for NAMES the holder of the
- * lock of the names.
+ * names' lock.
  *
  *     at = mv_live_chunk_room(chunk, most);      NULL: begin another
  *     at = mv_leb128_put(at, ...);
@@ -21,7 +21,7 @@ typedef struct {
     uint64_t used, room; /* bytes of records */
 } mv_live_chunk;
 
-/* The other fields of the headers. The first four are those of mv_wire_chunk. */
+/* The other fields of the headers. The first four as in mv_wire_chunk. */
 typedef struct {
     mv_live_kind kind;
     uint32_t device;
@@ -30,12 +30,12 @@ typedef struct {
     uint32_t thread;
 } mv_live_chunk_about;
 
-/* Takes a chunk with room for at least `least` bytes of records. A chunk that was open must be
+/* Takes a chunk with space for at least `least` bytes of records. A chunk that was open must be
  * sealed before. Returns 0, or an errno number: then no chunk is open. */
 int mv_live_chunk_begin(mv_live_chunk *chunk, mv_live_file *file, uint64_t least,
                         const mv_live_chunk_about *about);
 
-/* The same in memory of the caller: `bytes` that begin at a multiple of 8. */
+/* Makes a chunk in the caller's memory: `bytes` that begin at a multiple of 8. */
 void mv_live_chunk_place(mv_live_chunk *chunk, void *memory, uint64_t bytes,
                          const mv_live_chunk_about *about);
 

@@ -14,12 +14,13 @@
 enum {
     LEAST_STEP = 8 << 20,
     MOST_STEP = 64 << 20,
-    ZEROS_SHARE = 8,         /* a step of written zeros is so many times smaller */
-    MOST_INTERRUPTIONS = 64, /* by signals, of one reservation, before it is made smaller */
+    ZEROS_SHARE = 8,         /* a step of written zeros is smaller by this factor */
+    MOST_INTERRUPTIONS = 64, /* interruptions by signals of one reservation, before it is made
+                              * smaller */
     POPULATE_WRITE = 23      /* MADV_POPULATE_WRITE of Linux 5.14 */
 };
 
-/* What a thread of its own does with the file. */
+/* Actions of a separate thread on the file. */
 typedef struct {
     mv_live_file *file;
     uint64_t at, bytes;
@@ -42,7 +43,7 @@ static bool exceeds_limit(uint64_t end)
            end > limit.rlim_cur;
 }
 
-/* tmpfs starts over after a signal, so a timer could interrupt a large step for ever. */
+/* tmpfs starts over after a signal, so a timer could interrupt a large step forever. */
 static int reserve(int fd, uint64_t at, uint64_t bytes)
 {
     if (exceeds_limit(at + bytes))
@@ -56,7 +57,7 @@ static int reserve(int fd, uint64_t at, uint64_t bytes)
     return EINTR;
 }
 
-/* At the file's end: another thread may have written the same zeros, and store there already. */
+/* At the file's end: another thread may have written the same zeros, and already store there. */
 static int write_zeros(int fd, uint64_t end)
 {
     static const uint8_t zeros[MV_LIVE_CHUNK_BYTES];
@@ -97,7 +98,7 @@ static int map(job *j, int fd)
     madvise(j->memory, j->bytes, MADV_DONTFORK);
     if (is_ours(j->file, fd))
         return 0;
-    munmap(j->memory, j->bytes); /* only where this thread is not apart */
+    munmap(j->memory, j->bytes); /* only if this thread is not apart */
     return ESTALE;
 }
 
@@ -118,7 +119,7 @@ static int create(const job *j, bool is_apart)
     return fd;
 }
 
-/* Where no thread can be apart, this one is as careful as it can be. */
+/* If no thread can be apart, this one is as careful as possible. */
 static void work(void *with, bool is_apart)
 {
     job *j = with;
@@ -162,8 +163,8 @@ static int map_after(job *j, mv_live_file *file, const mv_live_window *seen, uin
     return j->error;
 }
 
-/* Puts a window in place of the one that was `seen`, with that many bytes taken. False: another
- * thread has been faster, which has mapped the same bytes. */
+/* Replaces the window `seen`, with that many bytes taken. False: another thread was faster, and has
+ * mapped the same bytes. */
 static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint64_t taken)
 {
     uint32_t index = atomic_fetch_add(&file->windows, 1) % MV_LIVE_WINDOWS;
@@ -176,7 +177,7 @@ static bool replace(mv_live_file *file, mv_live_window *seen, const job *j, uint
     return false;
 }
 
-/* Makes a window after the one that was `seen`; one of `bytes` if there is no room for more. */
+/* Makes a window after `seen`; one of `bytes` if there is no space for more. */
 static int grow(mv_live_file *file, mv_live_window *seen, uint64_t bytes)
 {
     uint64_t step = step_at(file, seen ? seen->end : 0);

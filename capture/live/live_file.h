@@ -8,12 +8,12 @@
  * open ones and the rest of the window take address space. The kernel keeps every store from the
  * moment it is made, whatever happens to the process.
  *
- * A store to a page without disk space would raise SIGBUS. So a window has its space before it is
- * mapped; on a file system that cannot reserve, zeros are written.
+ * A store to a page without disk space would raise SIGBUS. So the space of a window is reserved
+ * before it is mapped; on a file system that cannot reserve, zeros are written.
  *
- * Between its windows the file is not open. It is opened by its name, and known by its device and
- * inode, in a thread with descriptors of its own (apart.h): no number is taken from the program,
- * and no store, zero or reservation can go to a file of the program's.
+ * Between its windows the file is not open. It is opened by its name, and verified by its device
+ * and inode, in a thread with descriptors of its own (apart.h): the program's numbers stay
+ * unchanged, and no store, zero or reservation can go to one of its files.
  *
  * All system calls that open, write or reserve are raw ones: libc's are cancellation points, and
  * its fallocate may silently write. Errors are returned as errno numbers; errno itself changes. All
@@ -43,8 +43,8 @@ typedef struct {
     ino_t inode;
     atomic_bool writes_zeros;            /* the file system cannot reserve */
     mv_live_window *_Atomic window;      /* the last; NULL: none yet */
-    _Atomic uint32_t windows;            /* so many of the next have been used */
-    mv_live_window all[MV_LIVE_WINDOWS]; /* a thread may look at an older one at any time */
+    _Atomic uint32_t windows;            /* bytes of the next that have been used */
+    mv_live_window all[MV_LIVE_WINDOWS]; /* a thread may read an older one at any time */
     mv_set_aside aside;                  /* chunks for a confined process, mapped beforehand */
 } mv_live_file;
 
@@ -55,8 +55,8 @@ int mv_live_file_open(mv_live_file *file);
  * children do not inherit it. */
 int mv_live_file_take(mv_live_file *file, uint64_t bytes, void **memory);
 
-/* Maps so many chunks, which mv_live_file_take gives a confined process. What was set aside before
- * is kept if it was not used. */
+/* Maps this many chunks, which mv_live_file_take gives a confined process. An unused earlier
+ * reserve is kept. */
 void mv_live_file_set_aside(mv_live_file *file, uint64_t bytes);
 
 /* Unmaps the memory; the file keeps its contents. */

@@ -30,7 +30,7 @@ static atomic_bool is_begun; /* children inherit it */
 static _Thread_local struct {
     uint8_t depth[MV_SECTIONS];
     bool is_forking;
-    bool is_alone, is_whole; /* about the fork in progress: the child's copy says how it was made */
+    bool is_alone, is_whole; /* about the current fork: the child's copy shows how it was made */
 } fork_state;
 
 static void pause_a_little(void)
@@ -113,8 +113,8 @@ bool mv_forks_is_alone(void)
     return !mv_is_confined() && stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
 }
 
-/* True when no other thread is in the section. A thread that jumped out of a hook is counted for
- * ever, so forks wait for it only once. */
+/* True if no other thread is in the section. A thread that jumped out of a hook is counted forever,
+ * so forks wait for it only once. */
 static bool wait_for(mv_section section)
 {
     int32_t others = 0;
@@ -150,7 +150,7 @@ static void after_fork(void)
     fork_state.is_forking = false;
 }
 
-/* Kernels that can wipe the page have done so already; this does it on all others. When a signal
+/* Kernels that can wipe the page have already done so; this does it on all others. If a signal
  * handler forks, its thread may be inside a section, and will leave it later. */
 static void in_child(void)
 {

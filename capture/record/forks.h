@@ -1,8 +1,8 @@
 /* Sections of code that a fork must not interrupt.
  *
- * A child has copies of all locks, but not the threads that held them: a lock that another thread
- * held at the fork stays locked in the child for ever. Hooks take two locks that belong to others
- * and that the program takes itself: the loader's, and (with --cpu) the one of c10's CPU allocator.
+ * A child has copies of all locks, but not the threads that held them: a lock held by another
+ * thread at the fork stays locked in the child forever. Hooks take two foreign locks that the
+ * program takes itself: the loader's, and (with --cpu) the lock of c10's CPU allocator.
  *
  *     a thread in a hook             the thread that forks
  *     enter ─► the lock ─► leave     prepare: waits a while until no thread is inside
@@ -10,8 +10,8 @@
  *     continues                      parent, child: the fork is over
  *
  * So a child of fork() finds these two locks as it would have found them without the shim. A child
- * that is made in another way (raw clone, _Fork) has no such guarantee, and can ask (below). Every
- * wait has a limit: a thread that has waited too long continues, and the child can ask whether the
+ * made in another way (raw clone, _Fork) has no such guarantee, and can check (below). Every wait
+ * has a limit: a thread that has waited too long continues, and the child can check whether the
  * wait was given up. */
 #ifndef MV_FORKS_H
 #define MV_FORKS_H
@@ -23,7 +23,7 @@
 
 typedef enum {
     MV_SECTION_LOADER, /* reading the loader's list */
-    MV_SECTION_C10,    /* from telling c10 to report memory until it has reported */
+    MV_SECTION_C10,    /* from enabling c10's report until it has reported */
     MV_SECTIONS
 } mv_section;
 
@@ -37,7 +37,7 @@ typedef union {
         _Atomic int32_t
             stuck[MV_SECTIONS]; /* of these, threads that never leave: they jumped out */
         atomic_bool was_alone, was_whole;
-        _Atomic int loader;         /* loader_list.c: what is known of the loader's lock */
+        _Atomic int loader;         /* loader_list.c: state of the loader's lock */
         pthread_mutex_t loader_own; /* loader_list.c: replaces a lock that is never released */
     };
     uint8_t page[MV_FORKS_BYTES];
@@ -51,15 +51,15 @@ void mv_forks_begin(void);
 /* From now on forks wait for sections. Call it once in the life of a process image. */
 void mv_forks_watch(void);
 
-/* Sections can be nested, also in signal handlers. False: a fork takes so long that this thread
- * gave up waiting for its end. None of these changes errno. */
+/* Sections can be nested, also in signal handlers. False: this thread gave up waiting for a slow
+ * fork. None of these changes errno. */
 bool mv_forks_enter(mv_section section);
 void mv_forks_leave(mv_section section);
 
-/* This thread has left a hook by a jump, or ends: it is not reading the loader's list any more. */
+/* This thread has left a hook by a jump, or ends: it no longer reads the loader's list. */
 void mv_forks_abandon(void);
 
-/* Whether this is the only thread of the process; false when that cannot be known. */
+/* Whether this is the only thread of the process; false if unknown. */
 bool mv_forks_is_alone(void);
 
 /* Whether this thread is in that section. */

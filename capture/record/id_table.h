@@ -1,9 +1,9 @@
 /* A hash table from 128-bit keys to ids. Any number of threads read while one adds.
  *
- * Open addressing; slots are never removed. A reader sees a whole slot or none, because the low
- * half of the key is stored last. A table that is half full is copied into one of twice the size;
- * the old one stays for readers that are still in it, so all tables together take twice the memory
- * of the newest. */
+ * Open addressing; slots are never removed. A reader sees a complete slot or none, because the low
+ * half of the key is stored last. A half-full table is copied into one of twice the size; the old
+ * one stays for its remaining readers, so all tables together take twice the memory of the
+ * newest. */
 #ifndef MV_ID_TABLE_H
 #define MV_ID_TABLE_H
 
@@ -31,7 +31,7 @@ typedef struct mv_id_slots {
 } mv_id_slots;
 
 typedef struct {
-    _Atomic(mv_id_slots *) slots; /* NULL: nothing was added */
+    _Atomic(mv_id_slots *) slots; /* NULL: empty */
     uint32_t count;               /* for the adding thread only */
 } mv_id_table;
 

@@ -6,7 +6,7 @@
 #include "capture/live/leb128.h"
 #include "capture/record/process.h"
 
-/* Kinds of keys in the one table, besides mv_live_name. */
+/* Kinds of keys in the shared table, besides mv_live_name. */
 enum { KEY_LITERAL = 64, KEY_LIBRARY };
 
 static struct {
@@ -26,8 +26,8 @@ void mv_names_unlock(void)
     mv_process_unlock(&mv_wiped.names);
 }
 
-/* Where the next `most` bytes go; NULL: no space. The header of a new chunk says how many ids were
- * made before it. */
+/* The position of the next `most` bytes; NULL: no space. The header of a new chunk has the number
+ * of ids made before it. */
 static uint8_t *room(uint64_t most)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_NAMES,
@@ -71,8 +71,8 @@ static bool put_record(mv_live_name kind, uint64_t a, uint64_t b)
     return true;
 }
 
-/* The id that a record has just made: the next one of its kind. When there is no memory to keep the
- * key, the name is written again the next time. */
+/* The id that a record has just made: the next one of its kind. Without memory for the key, the
+ * name is written again the next time. */
 static uint32_t made(mv_id_key key, uint32_t *next)
 {
     uint32_t id = (*next)++;
@@ -132,7 +132,7 @@ bool mv_names_begin(void)
     return string("", 0) == MV_NAMES_EMPTY;
 }
 
-/* The string id of `text`, kept under `key`; it is counted when it cannot be written. */
+/* The string id of `text`, kept under `key`; failures to write it are counted. */
 static uint32_t text_known_as(mv_id_key key, const char *text)
 {
     uint32_t id = MV_NO_ID;
@@ -194,7 +194,7 @@ static uint32_t module_id(const mv_module *module)
     return made(key, &names.modules);
 }
 
-/* A code object that cannot be read any more keeps its place in the stack, without a name. */
+/* An unreadable code object keeps its position in the stack, without a name. */
 static const mv_python_code *described(const mv_python_frame *frame)
 {
     mv_python_code *code = &names.code;

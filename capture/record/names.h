@@ -2,8 +2,8 @@
  * with a record in the NAMES chunks.
  *
  * A thread that adds holds one lock, from mv_names_lock to mv_names_unlock; existing names are
- * found without it. A record is committed before any thread can get its id, so after a kill no
- * event refers to a name that is missing. Functions return MV_NO_ID when there is no space left. */
+ * found without it. A record is committed before any thread can get its id, so after a kill every
+ * name used by an event exists. Functions return MV_NO_ID when no space is left. */
 #ifndef MV_NAMES_H
 #define MV_NAMES_H
 
@@ -46,8 +46,8 @@ enum { MV_NAMES_EMPTY = 0 /* string id of "" */ };
 /* Adds the first name: "". False: no space. */
 bool mv_names_begin(void);
 
-/* In a child, right after fork(): forgets the parent's chunk. Names that a hook, in which the fork
- * came, still makes are lost. */
+/* In a child, right after fork(): forgets the parent's chunk. Names that an interrupted hook still
+ * makes are lost. */
 void mv_names_forked(void);
 
 /* In a child with a file of its own: forgets all names and the parent's chunk. */

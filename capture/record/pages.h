@@ -1,5 +1,4 @@
-/* Memory directly from the system: the heap cannot be used, since the hook may run inside malloc.
- */
+/* Memory directly from the system: the heap is not usable, since the hook may run inside malloc. */
 #ifndef MV_PAGES_H
 #define MV_PAGES_H
 
@@ -8,7 +7,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Memory of zeros. NULL when there is none; then errno changes. */
+/* Memory of zeros. NULL if there is none; then errno changes. */
 static inline void *mv_pages_get(size_t bytes)
 {
     void *memory;

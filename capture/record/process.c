@@ -108,7 +108,7 @@ static const char *wanted_out(void)
     return out && *out == '/' && strlen(out) < PATH_MAX ? out : "";
 }
 
-/* The seccomp filters that the launcher has; UINT32_MAX: any. */
+/* Number of the launcher's seccomp filters; UINT32_MAX: any. */
 static uint32_t allowed_filters(void)
 {
     const char *filters = getenv("MEMVIZ_FILTERS");
@@ -131,7 +131,7 @@ static void read_settings(mv_capture_settings *settings)
 
 /* ---- Forks and ends ---- */
 
-/* Kernels that can wipe the page have done so already; this does it on all others. */
+/* Kernels that can wipe the page have already done so; this does it on all others. */
 static void forked(void)
 {
     memset(&mv_wiped, 0, sizeof mv_wiped);
@@ -151,7 +151,7 @@ static void prepare(void)
     mv_process.has_thread_end = pthread_key_create(&mv_process.thread_end, mv_thread_end) == 0;
 }
 
-/* Forgets the parent's ids and chunks, which mean nothing in the child's file. */
+/* Forgets the parent's ids and chunks, which have no meaning in the child's file. */
 static void forget_parent(void)
 {
     mv_names_forget();
@@ -173,8 +173,8 @@ static void ask(void)
     atomic_store(&mv_wiped.state, MV_RECORDING_WAITING);
 }
 
-/* A filter may end the process for a call that it does not expect, so before anything else is done
- * it is looked for, by calls that the loader has made just now. */
+/* A filter may end the process for an unexpected call, so it is searched for first, with calls that
+ * the loader has just made. */
 static int first_state(void)
 {
     if (!*wanted_out())
@@ -199,7 +199,7 @@ static void ask_once(void)
     mv_process_unlock(&mv_wiped.opening);
 }
 
-/* By calls of the loader's, too. */
+/* With the loader's calls, too. */
 static void tell_of_filter(void)
 {
     int filtered = MV_RECORDING_FILTERED;
@@ -212,7 +212,7 @@ static void tell_of_filter(void)
 
 /* ---- The file ---- */
 
-/* A path being put together; if a part does not fit, the path is unusable. */
+/* A path under construction; if a part does not fit, the path is unusable. */
 typedef struct {
     char *text;
     size_t used, room;

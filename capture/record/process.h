@@ -1,6 +1,6 @@
-/* The process that is recorded: its settings, whether the recording is on, its file, and what
- * happens to these when the process forks or ends. The shim has its state here and in names.c,
- * stack_table.c, thread_state.c and process_facts.c.
+/* The recorded process: its settings, whether the recording is on, its file, and the changes of
+ * these when the process forks or ends. The shim has its state here and in names.c, stack_table.c,
+ * thread_state.c and process_facts.c.
  *
  *     UNASKED ──► OFF                 no capture was requested
  *        │  └───► FILTERED ──► STOPPED  another program's filter on system calls
@@ -27,13 +27,13 @@
 #include "capture/record/signals.h"
 #include "capture/record/stack.h"
 
-/* What could not be recorded; each is counted in the fact of its name. */
-#define MV_LOST_LIST(X)                                                           \
-    X(OPENING, "lost_opening") /* events, while another thread opened the file */ \
-    X(SPACE, "lost_space")     /* events: no chunk could be taken */              \
-    X(STACKS, "lost_stacks")   /* events without their stack */                   \
-    X(NAMES, "lost_names")     /* texts, recorded as "" */                        \
-    X(SIZES, "lost_sizes")     /* blocks of heaps, of sizes that no device has */
+/* Losses; each is counted in the fact of its name. */
+#define MV_LOST_LIST(X)                                                                \
+    X(OPENING, "lost_opening") /* events, while another thread was opening the file */ \
+    X(SPACE, "lost_space")     /* events: no chunk could be taken */                   \
+    X(STACKS, "lost_stacks")   /* events without their stack */                        \
+    X(NAMES, "lost_names")     /* texts, recorded as "" */                             \
+    X(SIZES, "lost_sizes")     /* blocks of heaps with impossible sizes */
 
 typedef enum {
 #define MV_LOST_ENUM(name, key) MV_LOST_##name,
@@ -45,7 +45,8 @@ typedef enum {
 typedef enum {
     MV_RECORDING_UNASKED, /* the environment was not read yet */
     MV_RECORDING_OFF,
-    MV_RECORDING_FILTERED, /* the launcher is told at the first event, and nothing is recorded */
+    MV_RECORDING_FILTERED, /* the launcher is notified at the first event, and nothing is
+                            * recorded */
     MV_RECORDING_WAITING,  /* for the first event */
     MV_RECORDING_ON,
     MV_RECORDING_STOPPED
@@ -76,11 +77,11 @@ enum { MV_SAMPLER_NAME = 64 };
 /* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE, MEMVIZ_SAMPLER,
  * MEMVIZ_FILTERS. */
 typedef struct {
-    char out[PATH_MAX]; /* path of the live file without its ending; "": none was requested */
+    char out[PATH_MAX]; /* path of the live file without its ending; "": no capture requested */
     mv_stacks_wanted stacks;
     bool cpu;
-    bool wait_free;                /* no thread waits for another */
-    uint32_t filters;              /* seccomp filters that the launcher has; UINT32_MAX: any */
+    bool wait_free;                /* threads do not wait for each other */
+    uint32_t filters;              /* number of the launcher's seccomp filters; UINT32_MAX: any */
     char sampler[MV_SAMPLER_NAME]; /* the launcher's socket (sampler.h); "": none */
 } mv_capture_settings;
 
@@ -106,11 +107,11 @@ bool mv_process_lock(mv_lock *lock);
 bool mv_process_trylock(mv_lock *lock);
 void mv_process_unlock(mv_lock *lock);
 
-/* Opens the file if this is the process's first event. False: do not record. */
+/* Opens the file at the first event of the process. False: do not record. */
 bool mv_process_start(void);
 
 /* Before a seccomp filter is installed: from then on no system call is made (live/confined.h).
- * False: that was so already. The second takes it back: there is no filter. */
+ * False: it was confined already. The second function undoes it: there is no filter. */
 bool mv_process_confine(bool is_strict);
 void mv_process_unconfine(void);
 

@@ -18,14 +18,14 @@
 
 enum {
     MOST_FACT = 16 << 10, /* bytes of a value; longer ones are cut */
-    FOR_THE_END = 4 << 10 /* bytes that only the last facts may take */
+    FOR_THE_END = 4 << 10 /* bytes reserved for the last facts */
 };
 
 static struct {
     mv_live_chunk chunk;
-    uint64_t lost[MV_LOST_KINDS]; /* the counters that were written last */
+    uint64_t lost[MV_LOST_KINDS]; /* the counters at the last write */
     bool has_python, has_why_off;
-    char text[MOST_FACT]; /* the value being written: too large for the program's stacks */
+    char text[MOST_FACT]; /* the value under construction: too large for the program's stacks */
 } facts;
 
 static void put(const char *key, const char *value, size_t bytes, uint64_t keep)
@@ -81,7 +81,7 @@ static void put_rank(uint64_t keep)
     put_text("world_size", getenv("WORLD_SIZE"), keep);
 }
 
-/* The variables that number the devices of the process. Set but empty: it sees none. */
+/* The variables that number the devices of the process. Set but empty: no device is visible. */
 static void put_devices(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -91,7 +91,7 @@ static void put_devices(void)
     put_text("cuda_device_order", getenv("CUDA_DEVICE_ORDER"), FOR_THE_END);
 }
 
-/* PyTorch looks once, when it first allocates. */
+/* PyTorch reads it once, at its first allocation. */
 static void put_caching(void)
 {
     const char *off = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
@@ -124,8 +124,8 @@ static void read_command(void *with, bool is_apart)
         syscall(SYS_close, fd);
 }
 
-/* A thread apart would be a call that a filter may not know. So the number is looked at again: who
- * has given it away has closed the file with that. */
+/* A separate thread would be a call that a filter may not know. So the number is checked again: if
+ * another thread has replaced it, it has closed the file. */
 static void close_here(int fd, const struct stat *opened)
 {
     struct stat now;
@@ -134,7 +134,7 @@ static void close_here(int fd, const struct stat *opened)
         syscall(SYS_close, fd);
 }
 
-/* The file is read piece by piece: a user can be in thousands of groups. */
+/* The file is read in pieces: a user can be in thousands of groups. */
 bool mv_facts_has_filter(uint32_t allowed)
 {
     static const char key[] = "\nSeccomp_filters:\t";
@@ -266,7 +266,7 @@ void mv_facts_refresh(void)
 void mv_facts_stopped(int error)
 {
     const char *words = error == MV_CONFINED_ERROR
-                            ? "what was set aside before a filter on system calls is used up"
+                            ? "the reserve made before a system-call filter is used up"
                             : strerrordesc_np(error);
 
     if (!mv_process_lock(&mv_wiped.facts))

@@ -4,15 +4,14 @@
 
 #include "capture/live/live_chunk.h"
 
-/* Fills the first MV_LIVE_CHUNK_BYTES of the file: its header, and the facts that are known at the
- * start. */
+/* Fills the first MV_LIVE_CHUNK_BYTES of the file: its header, and the facts known at the start. */
 void mv_facts_begin(void *first_chunk);
 
-/* Whether this process has more seccomp filters than `allowed`; UINT32_MAX: never. It makes no
- * other system calls than the loader does to load a library. */
+/* Whether this process has more seccomp filters than `allowed`; UINT32_MAX: never. Its system calls
+ * are among those that the loader makes to load a library. */
 bool mv_facts_has_filter(uint32_t allowed);
 
-/* Writes what is known of Python, and the counters of losses that have doubled (writing each change
+/* Writes the facts about Python, and the counters of losses that have doubled (writing each change
  * would fill the chunk up). Does nothing while another thread does it. */
 void mv_facts_refresh(void);
 
@@ -26,8 +25,7 @@ void mv_facts_end(void);
 /* In a forked child: forgets the parent's chunk. */
 void mv_facts_forget(void);
 
-/* The rank of this process, from the variables that launchers of ranks set; NULL when none is set.
- */
+/* The rank of this process, from the variables set by launchers of ranks; NULL if none is set. */
 const char *mv_facts_rank(void);
 
 #endif

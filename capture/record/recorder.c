@@ -57,7 +57,7 @@ static bool enter_slowly(uintptr_t frame)
 
 static uintptr_t mark_at(uintptr_t frame)
 {
-    return frame ^ (uintptr_t)0x6d656d76697a2121; /* what no program has there by chance */
+    return frame ^ (uintptr_t)0x6d656d76697a2121; /* unlikely to be on a stack by chance */
 }
 
 static bool is_on_signal_stack(void)
@@ -71,7 +71,7 @@ static bool is_on_signal_stack(void)
 }
 
 /* Whether the address is in the callers' part of the stack that libc has made for this thread: its
- * own block is at the end of it. */
+ * own block is at the end. */
 static bool is_in_callers(uintptr_t address, uintptr_t frame)
 {
     uintptr_t first = (uintptr_t)__libc_stack_end, own = (uintptr_t)pthread_self();
@@ -80,8 +80,8 @@ static bool is_in_callers(uintptr_t address, uintptr_t frame)
            ((frame < own && address < own) || (frame < first && address < first));
 }
 
-/* A hook inside another is called from below the frame of the other, which has its mark. Otherwise
- * the thread has left the other by a jump or an exception. A signal's handler may run anywhere. */
+/* A hook inside another is called from below the other's frame, which has its mark. Otherwise the
+ * thread has left the other by a jump or an exception. A signal handler may run anywhere. */
 static bool has_left(uintptr_t frame)
 {
     uintptr_t other = mv_thread.inside;
@@ -113,7 +113,7 @@ bool mv_rec_enter(mv_rec_visit *visit)
     return enter_slowly(frame);
 }
 
-/* A hook that was taken for left may come back. */
+/* A hook considered left may come back. */
 void mv_rec_leave(mv_rec_visit *visit)
 {
     visit->mark = 0;

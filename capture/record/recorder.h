@@ -1,14 +1,14 @@
-/* What hooks call to record an event: the inside of libmemviz_capture.so.
+/* Records events for hooks: the core of libmemviz_capture.so.
  *
  *     hooks.def ─► device hooks ─┐                    ┌─► stacks ──► names ─┐
  *     framework hooks ───────────┼─► recorder (here) ─┤                     ├─► live file
  *     marks, NVTX ───────────────┘                    └─► events ───────────┘
  *
- * The program must run as if the shim were not there. Nothing here allocates from the heap, prints,
- * raises or handles a signal, changes errno, calls CUDA, takes the GIL, or waits while it holds a
- * lock. Everything is safe from the first instruction of the process to the last, on every thread,
- * in a forked child and in a signal handler: when it cannot record an event it counts it, and when
- * it cannot count it does nothing.
+ * The program must run as if without the shim. Nothing here allocates from the heap, prints, raises
+ * or handles a signal, changes errno, calls CUDA, takes the GIL, or waits while it holds a lock.
+ * Everything is safe from the first instruction of the process to the last, on every thread, in a
+ * forked child and in a signal handler: an event that cannot be recorded is counted, and one that
+ * cannot be counted is ignored.
  *
  * A hook looks like this:
  *
@@ -18,8 +18,7 @@
  *     moment = mv_rec_now();                     a free: before the real call
  *     result = real(...);
  *     mv_rec_call(&(mv_rec_api){...});           an alloc: no moment, taken now
- *     mv_rec_leave(&visit);
- */
+ *     mv_rec_leave(&visit); */
 #ifndef MV_RECORDER_H
 #define MV_RECORDER_H
 
@@ -33,16 +32,16 @@ typedef struct {
     uintptr_t mark;
 } mv_rec_visit;
 
-/* True when this thread may record: the recording is on (the first event turns it on) and the
- * thread is in no other hook. `visit` is in the hook's own frame: a hook that the
- * thread has left by a jump or an exception is known by it. Then
- * mv_rec_leave must follow. False costs two loads and a branch. A call inside a hook is part of
- * that hook's call, and does not count as lost. None of the functions here changes errno. */
+/* True if this thread may record: the recording is on (the first event turns it on) and the thread
+ * is in no other hook. `visit` is in the hook's own frame: it identifies a hook that the thread has
+ * left by a jump or an exception. Then mv_rec_leave must follow. False costs two loads and a
+ * branch. A call inside a hook is part of that hook's call, and does not count as lost. None of the
+ * functions here changes errno. */
 bool mv_rec_enter(mv_rec_visit *visit);
 void mv_rec_leave(mv_rec_visit *visit);
 
-/* Before the program installs a filter on system calls, and after that has failed. What a recording
- * needs is set aside first; under a strict one even the time cannot be read, so the recording
+/* Before the program installs a system-call filter, and after that has failed. The reserve for the
+ * recording is made first; under a strict filter even the time cannot be read, so the recording
  * ends. False: there was a filter before. */
 bool mv_rec_confine(bool is_strict);
 void mv_rec_unconfine(void);
@@ -69,14 +68,14 @@ typedef struct {
 
 void mv_rec_call(const mv_rec_api *call);
 
-/* Before a call that ends a context: what was in use is sampled first (sampler.h). */
+/* Before a call that ends a context: its memory in use is sampled first (sampler.h). */
 void mv_rec_context_ends(void);
 
 /* A call about a block of a heap. `heap` is its name, in static storage; NULL: the heap that has
- * the address. Sizes that no device has (2^48 and more) are counted as lost. */
+ * the address. Impossible sizes (2^48 and more) are counted as lost. */
 typedef struct {
     const char *heap;
-    const void *caller; /* names the library that told */
+    const void *caller; /* names the library that reported it */
     uint64_t addr, size;
     int32_t device; /* -1: unknown */
     mv_heap_action action;
@@ -99,7 +98,7 @@ typedef struct {
 
 void mv_rec_block(const mv_rec_block_event *event);
 
-/* c10::reportOutOfMemoryToProfiler: addr 0, the size that was requested. */
+/* c10::reportOutOfMemoryToProfiler: addr 0, the requested size. */
 void mv_rec_oom(const mv_rec_block_event *event);
 
 /* Marks and ranges. `text` is cut at MV_LIVE_MOST_TEXT; NULL counts as "". kind: MARK, PUSH, POP,
@@ -119,7 +118,7 @@ typedef struct {
 
 mv_open_ranges *mv_rec_open_ranges(void);
 
-/* Whether CPU tensors are wanted (--cpu). */
+/* Whether CPU tensors are recorded (--cpu). */
 bool mv_rec_wants_cpu(void);
 
 #endif

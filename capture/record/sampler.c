@@ -21,14 +21,15 @@
 enum {
     REFUSED_MS = 1000,
     END_MS = 10000,
-    PAUSE_US = 100000, /* between two samples that are asked for because of refusals */
+    PAUSE_US = 100000, /* between two samples requested because of refusals */
     OUT_OF_MEMORY = 2, /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
-    MOST_COPIES = 4096 /* descriptors that are closed before; looking at one takes 50 ns */
+    MOST_COPIES = 4096 /* descriptors that are closed first; checking one takes 50 ns */
 };
 
 static atomic_uint_fast64_t seen_devices; /* bit i: device i was in use */
-static atomic_uint_fast64_t refused_us;   /* when the last sample was asked for because of that */
-static atomic_int owner;                  /* the process that asks at its end; 0: none yet */
+static atomic_uint_fast64_t refused_us;   /* when the last sample was requested because of that */
+static atomic_int owner;                  /* process that requests a sample at its end; 0: none
+                                           * yet */
 
 static bool makes_device_memory(mv_api_action action)
 {
@@ -39,14 +40,14 @@ static bool makes_device_memory(mv_api_action action)
     return makers >> action & 1;
 }
 
-/* What is asked of the launcher. */
+/* The request to the launcher. */
 typedef struct {
     const mv_status_told *told; /* NULL: a sample */
-    int most_ms;                /* how long to wait until it hangs up */
+    int most_ms;                /* time to wait for the launcher to hang up */
 } question;
 
-/* For threads that are apart alone. None of the copies is needed: another thread that closes a
- * descriptor while this one waits is to close the last one. */
+/* Only for threads that are apart. The copies are not needed: a thread that closes a descriptor
+ * while this one waits must be closing the last one. */
 static void close_copies(void)
 {
     struct rlimit limit;
@@ -67,7 +68,7 @@ static void put_question(void *with, bool is_apart)
     size_t length = strlen(mv_process.settings.sampler);
     struct pollfd link = {0};
 
-    (void)is_apart; /* mv_apart alone calls it */
+    (void)is_apart; /* only mv_apart calls it */
     close_copies();
     memcpy(to.sun_path + 1, mv_process.settings.sampler, length);
     link.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -111,8 +112,8 @@ static void at_end(void)
     errno = kept;
 }
 
-/* CUDA has its own handlers by now, and those that came last are called first: so the device is
- * still in use when this one is. */
+/* CUDA has its own handlers by now, and the last registered are called first: so the device is
+ * still in use when this one runs. */
 static void watch_end(void)
 {
     int none = 0;

@@ -1,5 +1,5 @@
-/* Signals, blocked while the shim holds a lock: a handler that jumps away or forks there, or a
- * pthread_cancel, would leave it locked for ever. */
+/* Blocks signals while the shim holds a lock: a handler that jumps away or forks there, or a
+ * pthread_cancel, would leave it locked forever. */
 #ifndef MV_SIGNALS_H
 #define MV_SIGNALS_H
 
@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 typedef struct {
-    uint64_t before; /* the thread's mask as the kernel has it: bit N - 1 is signal N */
+    uint64_t before; /* the thread's mask in the kernel: bit N - 1 is signal N */
     bool is_blocked; /* false: nothing was changed */
 } mv_signals;
 
-/* Blocks all signals of this thread, those of libc too, which its own functions leave out; not
- * those that the kernel raises for a fault: it raises them at once, and kills when they are
+/* Blocks all signals of this thread, including libc's own, which its functions exclude; but not
+ * signals that the kernel raises for a fault: it raises them at once, and kills if they are
  * blocked. Nothing is blocked in a confined process (live/confined.h). Calls can be nested. */
 mv_signals mv_signals_block(void);
 

@@ -1,8 +1,8 @@
 /* Stacks of the calling thread: first as raw words; a new stack also gets ids.
  *
  * Collecting is cheap and happens at each event: it only reads memory. The result is hashed (XXH3,
- * 128 bits), and a stack that was seen before costs only this and one look-up (stack_table.c). The
- * first event with a stack writes it out, frame by frame, as NAMES records. */
+ * 128 bits), and a known stack costs only this and one look-up (stack_table.c). The first event
+ * with a stack writes it out, frame by frame, as NAMES records. */
 #ifndef MV_STACK_H
 #define MV_STACK_H
 
@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     uint32_t python_count;
     uint32_t native_count;
-    bool cut; /* more than MV_LIVE_MOST_FRAMES frames: the outermost are missing */
+    bool cut; /* more than MV_LIVE_MOST_FRAMES frames: without the outermost */
     mv_python_frame python[MV_LIVE_MOST_FRAMES];
     uint64_t native[MV_LIVE_MOST_FRAMES]; /* return addresses */
 } mv_raw_stack;
@@ -40,7 +40,7 @@ bool mv_python_ready(void);
 /* The frames of this thread; their number. 0: no interpreter, no frames, or switched off. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most);
 
-/* A frame's code object. Copy what you need before the program runs on. */
+/* A frame's code object. Copy the fields before the program continues. */
 typedef struct {
     const char *file, *name; /* UTF-8 without NUL; converted texts are in `text` */
     uint32_t file_bytes, name_bytes;
@@ -52,7 +52,7 @@ typedef struct {
 
 bool mv_python_describe(const mv_python_frame *frame, mv_python_code *out);
 
-/* Why there are no Python stacks, for FACTS ("stacks_off"); NULL when there is no reason. */
+/* The reason for missing Python stacks, for FACTS ("stacks_off"); NULL without a reason. */
 const char *mv_python_why_off(void);
 
 /* "3.12.3", or NULL. */
@@ -83,10 +83,10 @@ typedef struct {
 
 /* The module that holds `address`. The answer is cached until a library is loaded or unloaded. Must
  * be called without a lock of the shim, since it takes the loader's. The strings stay valid for the
- * life of the process. NULL: in no module. */
+ * life of the process. NULL: not in a module. */
 const mv_module *mv_module_at(uint64_t address);
 
-/* python_frames.c: the module that the interpreter is in, likewise. */
+/* python_frames.c: the interpreter's module, with the same rules. */
 const mv_module *mv_python_module(void);
 
 #endif

@@ -70,8 +70,8 @@ static const mv_module *interpreter_of(const mv_raw_stack *raw)
     return raw->python_count && raw->native_count ? mv_python_module() : NULL;
 }
 
-/* Finds the modules of all native frames, and leaves out those of the interpreter and of its
- * callers: Python frames replace them. */
+/* Finds the modules of all native frames, and drops frames of the interpreter and of its callers:
+ * Python frames replace them. */
 static void find_modules(mv_thread_block *block)
 {
     mv_raw_stack *raw = &block->raw;
@@ -84,7 +84,7 @@ static void find_modules(mv_thread_block *block)
     }
 }
 
-/* The frames' ids, innermost first; their number, or MV_NO_ID when there is no space. */
+/* The frames' ids, innermost first; their number, or MV_NO_ID without space. */
 static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
 {
     const mv_raw_stack *raw = &block->raw;
@@ -104,7 +104,7 @@ static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
     return count;
 }
 
-/* Stack id + 1; MV_NO_ID when there is no space. Needs the lock of the names. */
+/* Stack id + 1; MV_NO_ID without space. Needs the names' lock. */
 static uint32_t spell(mv_thread_block *block, uint32_t words)
 {
     uint32_t count = spell_frames(block, words), stack = 0;
@@ -120,8 +120,8 @@ static uint32_t spell(mv_thread_block *block, uint32_t words)
     return stack;
 }
 
-/* A stack that was not seen before. Finding modules takes the loader's lock, so it happens before
- * taking the lock of the names. */
+/* A new stack. Finding modules takes the loader's lock, so it happens before taking the names'
+ * lock. */
 static uint32_t add(mv_thread_block *block, mv_id_key key, uint32_t words)
 {
     uint32_t stack;

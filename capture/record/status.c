@@ -18,14 +18,14 @@
 
 static mv_status_page *page; /* shared with the launcher; NULL: none */
 
-/* A file in memory, which has no name: nothing else is opened. */
+/* A file in memory, without a name: nothing else is opened. */
 static bool is_nameless(const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_nlink == 0 && st->st_size == MV_STATUS_BYTES;
 }
 
-/* What has the path may be another file by now: another process has the launcher's number, or in a
- * namespace of processes always had it. */
+/* The path may lead to another file by now: another process has the launcher's number, or in a
+ * process namespace always had it. */
 static bool is_launchers(int fd, uint64_t word)
 {
     uint64_t found = 0;
@@ -40,7 +40,7 @@ static bool is_launchers(int fd, uint64_t word)
 typedef struct {
     char path[MV_STATUS_PATH];
     uint64_t word;
-    void *memory; /* what was mapped, or MAP_FAILED */
+    void *memory; /* the mapping, or MAP_FAILED */
 } search;
 
 static void map(void *with, bool is_apart)
@@ -71,7 +71,7 @@ void mv_status_begin(const char *where, bool is_filtered)
         return;
     memcpy(s.path, where, length);
     s.word = strtoull(colon + 1, NULL, 16);
-    /* Alone it is nearly always: the shim is loaded with the program. */
+    /* Nearly always the only thread: the shim is loaded with the program. */
     if (is_filtered || mv_forks_is_alone())
         map(&s, false);
     else
@@ -82,7 +82,7 @@ void mv_status_begin(const char *where, bool is_filtered)
     atomic_fetch_add(&page->loaded, 1);
 }
 
-/* A process with a filter makes no call here that the loader does not make. */
+/* A process with a filter makes only system calls here that the loader makes. */
 void mv_status_opened(int error)
 {
     bool is_filtered = error == MV_STATUS_FILTERED;

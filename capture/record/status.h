@@ -1,15 +1,15 @@
-/* Tells the launcher what became of this process's recording (capture/wire_status.h). */
+/* Reports the state of this process's recording to the launcher (capture/wire_status.h). */
 #ifndef MV_STATUS_H
 #define MV_STATUS_H
 
 #include <stdbool.h>
 
-/* Maps the launcher's page, if it is there and was not mapped before. `where` is $MEMVIZ_STATUS,
- * and may be NULL. All signals are blocked, unless a filter is there, which allows the loader's
- * calls alone. */
+/* Maps the launcher's page, if it exists and was not mapped before. `where` is $MEMVIZ_STATUS, and
+ * may be NULL. All signals are blocked, unless there is a filter, which allows only the loader's
+ * calls. */
 void mv_status_begin(const char *where, bool is_filtered);
 
-/* The first event has come: 0 when the recording was begun, else an errno number or
+/* The first event has come: 0 if the recording was begun, else an errno number or
  * MV_STATUS_FILTERED. */
 void mv_status_opened(int error);
 

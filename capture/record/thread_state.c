@@ -28,8 +28,8 @@ static _Atomic(mv_thread_block *) left[MOST_LEFT];
 
 _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial-exec")));
 
-/* The chunk is not mapped in a child. A signal's handler that forks may have come in the middle of
- * a hook, which stores the rest of its record when the handler returns: to where no one reads. */
+/* The chunk is not mapped in a child. A signal handler may have forked in the middle of a hook,
+ * which stores the rest of its record when the handler returns: to memory that nothing reads. */
 void mv_thread_forked(void)
 {
     const mv_thread_block *block = mv_thread.block;
@@ -62,7 +62,7 @@ static mv_thread_block *take_left(void)
     return NULL;
 }
 
-/* Leaves the block for another thread. False: enough are left already. */
+/* Releases the block to another thread. False: enough blocks are kept already. */
 static bool leave(mv_thread_block *block)
 {
     for (int i = 0; i < MOST_LEFT; i++) {
@@ -74,7 +74,7 @@ static bool leave(mv_thread_block *block)
 }
 
 /* Resets the block unless it continues an ended thread's chunk. It is new, or a forked parent's:
- * the parent's chunk is not mapped here, so it is forgotten and not sealed. */
+ * the parent's chunk is not mapped here, so it is dropped without sealing. */
 static void begin_block(mv_thread_block *block, uint64_t epoch)
 {
     if (block->epoch == epoch && block->chunk.memory) {
@@ -138,7 +138,7 @@ static int begin_chunk(mv_thread_block *block, uint64_t most, mv_rec_moment mome
     return 0;
 }
 
-/* The records after this one are of this thread. */
+/* The following records are this thread's. */
 static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
 {
     *at++ = MV_LIVE_EVENT_THREAD | MV_LIVE_NOT_RECENT << 4;
@@ -150,7 +150,7 @@ static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
 
 /* Numbers and times must rise within a chunk. A thread is armed before it takes its own, and
  * records nothing inside a call, so they normally do; but a call that forks arms its thread once
- * more, and one that was taken for left may come back after later ones. */
+ * more, and one considered left may come back after later ones. */
 static bool can_follow(const mv_thread_block *block, mv_rec_moment moment)
 {
     return moment.sequence > block->last.sequence && moment.time_us >= block->last.time_us;
@@ -165,7 +165,7 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment mom
 
     if (at)
         return block->follows ? put_thread(block, at) : at;
-    signals = mv_signals_block(); /* no handler forks while there is half a chunk */
+    signals = mv_signals_block(); /* no handler forks during half a chunk */
     error = begin_chunk(block, most, moment);
     mv_signals_restore(signals);
     if (!error)
@@ -175,7 +175,7 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment mom
     return NULL;
 }
 
-/* The memory of the chunk stays, with all its whole records: a coroutine may come back to it. */
+/* The memory of the chunk stays, with all its complete records: a coroutine may return to it. */
 void mv_thread_repair(mv_thread_block *block)
 {
     mv_forks_abandon();
@@ -197,7 +197,7 @@ void mv_thread_end(void *ended)
         return;
     }
     mv_thread.inside = UINTPTR_MAX;
-    mv_thread_repair(block); /* it may have been canceled inside a hook */
+    mv_thread_repair(block); /* it may have been cancelled inside a hook */
     mv_thread.block = NULL;
     mv_thread.epoch = 0;
     if (!leave(block)) {

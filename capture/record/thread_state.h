@@ -11,15 +11,15 @@
 #include "capture/record/stack.h"
 
 typedef struct {
-    uint64_t epoch;           /* of the recording that the rest belongs to */
+    uint64_t epoch;           /* epoch of the recording that the rest belongs to */
     uint32_t id;              /* the kernel's thread id */
     uint32_t words;           /* frame id + 1 of "thread NAME"; 0: none yet */
     uint32_t ends;            /* how often mv_thread_end was called */
-    bool follows;             /* the open chunk was begun by a thread that has ended */
+    bool follows;             /* the open chunk was begun by an ended thread */
     volatile bool is_writing; /* between the first byte of a record and its commit */
-    char name[16];            /* the name that was recorded last */
+    char name[16];            /* the last recorded name */
 
-    /* The open chunk, and the values from which differences in the next record count. */
+    /* The open chunk, and the base values for the differences in the next record. */
     mv_live_chunk chunk;
     mv_rec_moment last; /* of the previous record */
     uint64_t spelled_addr;
@@ -37,7 +37,7 @@ typedef struct {
 } mv_thread_block;
 
 typedef struct {
-    uint64_t epoch; /* that of the block; 0: not armed */
+    uint64_t epoch; /* epoch of the block; 0: not armed */
     mv_thread_block *block;
     volatile uintptr_t inside; /* in the frame of the hook; 0: in none. Handlers may read it */
 } mv_thread_state;
@@ -48,14 +48,14 @@ extern _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial
  * not record. Call it only inside a hook. */
 mv_thread_block *mv_thread_arm(void);
 
-/* Where the next `most` bytes of this thread's records go; begins another chunk when the open one
- * is full, or has a later record. `moment` is that of the next record. When the thread continues
+/* The position of the next `most` bytes of this thread's records; begins another chunk if the open
+ * one is full, or has a later record. `moment` is the next record's. If the thread continues
  * another thread's chunk, a THREAD record is written first. NULL: the recording has stopped, and
  * the event counts as lost. */
 uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, mv_rec_moment moment);
 
-/* After a hook was left in the middle: drops the record that it was writing, with its chunk, whose
- * differences would be wrong from there on. `block` may be NULL. */
+/* After a hook was left in the middle: drops the record under construction, with its chunk, whose
+ * later differences would be wrong. `block` may be NULL. */
 void mv_thread_repair(mv_thread_block *block);
 
 /* In a child, right after fork(). */

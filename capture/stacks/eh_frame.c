@@ -68,7 +68,7 @@ static void skip(byte_reader *b, uint64_t size)
         b->at += size;
 }
 
-/* One row of the table that the instructions describe: the parts that are needed here. */
+/* One row of the table described by the instructions: the parts needed here. */
 typedef struct {
     uint8_t cfa;      /* mv_cfa_kind */
     uint8_t saved[3]; /* mv_saved_kind of rbp, rsp, the return address */
@@ -168,7 +168,7 @@ static void save_by_expression(rule_machine *m, byte_reader *b, uint64_t reg)
 }
 
 /* Instructions with the operand in the lower six bits, and those that advance the location. False:
- * `op` is none of them. */
+ * `op` is another instruction. */
 static bool run_short(rule_machine *m, byte_reader *b, unsigned op)
 {
     unsigned low = op & 63;
@@ -207,7 +207,7 @@ static void run_long(rule_machine *m, byte_reader *b, unsigned op)
     case 0x06: /* restore_extended */
         restore(m, reg);
         break;
-    case 0x07: /* undefined: for the return address it means that there is no caller */
+    case 0x07: /* undefined: for the return address this means no caller */
     case 0x08: /* same_value */
         save(m, reg, MV_SAVED_NOT, 0);
         break;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 typedef enum {
-    MV_CFA_UNKNOWN,    /* a kind of rule that this code does not know */
+    MV_CFA_UNKNOWN,    /* a kind of rule unknown to this code */
     MV_CFA_END,        /* no caller: the thread's first function, or code without a table */
     MV_CFA_RSP,        /* rsp + offset */
     MV_CFA_RBP,        /* rbp + offset */
@@ -23,7 +23,7 @@ typedef enum {
 } mv_cfa_kind;
 
 typedef enum {
-    MV_SAVED_NOT,    /* unchanged; never so for a return address */
+    MV_SAVED_NOT,    /* unchanged; never for a return address */
     MV_SAVED_AT_CFA, /* at CFA + offset */
     MV_SAVED_AT_RSP, /* at rsp + offset */
     MV_SAVED_AT_RBP  /* at rbp + offset */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The parts of a dynamic section that a look-up needs. */
+/* The parts of a dynamic section used by a look-up. */
 typedef struct {
     ElfW(Addr) bias;
     const char *strings;
@@ -20,7 +20,7 @@ typedef struct {
     bool is_function; /* only a function is accepted */
 } wanted;
 
-/* glibc has made most of these addresses absolute, but not those of the vDSO. */
+/* glibc has made most of these addresses absolute, but not the vDSO's. */
 static const void *absolute(ElfW(Addr) bias, ElfW(Addr) at)
 {
     return (const void *)(at < bias ? bias + at : at); // NOLINT: an address

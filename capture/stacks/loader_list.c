@@ -62,8 +62,8 @@ static int find_held(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* The count follows the lock; newer versions of glibc have another lock between them. If it is
- * another word after all, that shows when the next file is loaded. */
+/* The count follows the lock; newer versions of glibc have another lock between them. If it is a
+ * different word after all, the next loaded file shows it. */
 static void find_load_count(const search *s)
 {
     const uint8_t *end = s->from + s->bytes, *at = (const uint8_t *)(s->only + 1);
@@ -93,7 +93,7 @@ static void find_lock(void)
 
 /* ---- in a child ---- */
 
-/* Whether a thread holds it that is not in this process: one of the parent's. */
+/* Whether a thread outside this process holds it: one of the parent's. */
 static bool is_locked_for_ever(const pthread_mutex_t *m)
 {
     for (int turn = 0; turn < MOST_TURNS; turn++) {
@@ -139,7 +139,7 @@ void mv_loader_begin(void)
 
 /* ---- reading the list without the lock ---- */
 
-/* For the program itself, whose headers need not be where its ELF header says. */
+/* For the program itself, whose headers need not be at the place given in its ELF header. */
 static bool describe_program(struct dl_phdr_info *info)
 {
     const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR); // NOLINT: an address

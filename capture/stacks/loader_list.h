@@ -1,10 +1,10 @@
 /* Reads the loader's list of files without locking up forked children.
  *
- * dl_iterate_phdr takes a lock of the loader. If another thread forks meanwhile, that lock stays
- * locked in the child for ever: glibc does not reset it. So hooks read the list here, and forks
- * wait until they are done (forks.h). A child may also inherit the lock from one of the program's
- * own threads (in dlopen, say). Such a child never takes the lock, and reads the list without it:
- * the list cannot change any more, because changing it takes the same lock. */
+ * dl_iterate_phdr takes a lock of the loader. If another thread forks during the call, that lock
+ * stays locked in the child forever: glibc does not reset it. So hooks read the list here, and
+ * forks wait until they are done (forks.h). A child may also inherit the lock from one of the
+ * program's own threads (in dlopen, say). Such a child never takes the lock, and reads the list
+ * without it: the list cannot change any more, because changing it takes the same lock. */
 #ifndef MV_LOADER_LIST_H
 #define MV_LOADER_LIST_H
 
@@ -14,12 +14,12 @@
 
 typedef int mv_loader_each(struct dl_phdr_info *info, size_t size, void *data);
 
-/* Like dl_iterate_phdr. The list does not change meanwhile, and only one thread at a time is in
- * here; that thread may call it again from the callback. */
+/* Like dl_iterate_phdr. The list does not change during the call, and only one thread at a time is
+ * in here; that thread may call it again from the callback. */
 int mv_loader_iterate(mv_loader_each *each, void *data);
 
-/* How many files the loader has loaded, without its lock: a file that is loaded raises it before
- * its code runs. False: that cannot be known here. */
+/* Number of files that the loader has loaded, without its lock: it rises before the code of a
+ * loaded file runs. False: unknown here. */
 bool mv_loader_loads(uint64_t *count);
 
 /* Whether the file's memory is still mapped. In a child that was forked in the middle of a dlclose,

@@ -27,7 +27,7 @@ typedef struct {
     char path[MOST_PATH + 1];    /* the one being spelled: too large for the program's stacks */
 } module_table;
 
-/* ThreadSanitizer does not know that the loader holds its lock while these run. */
+/* ThreadSanitizer cannot see that the loader holds its lock while these run. */
 #define UNDER_LOADER static __attribute__((no_sanitize("thread")))
 
 static module_table *table;
@@ -146,7 +146,7 @@ static bool is_same(const mv_module *a, const mv_module *b)
            strcmp(a->path, b->path) == 0;
 }
 
-/* The module's row in `all`, new or old; MOST_MODULES when there is no room. */
+/* The module's row in `all`, new or old; MOST_MODULES without space. */
 UNDER_LOADER uint32_t row_of(mv_module *module)
 {
     for (uint32_t i = 0; i < all_count; i++)

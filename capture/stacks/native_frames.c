@@ -6,9 +6,9 @@
  * Rules come from the tables for exceptions (eh_frame.h). Each return address is looked up once in
  * the life of the process; after that a frame costs three loads. Only the stack of this thread is
  * read, upwards from its stack pointer to its end. The unwinder that the program has loaded for its
- * own exceptions walks the other stacks: those with a frame that has an unusual rule, and those
- * that the C library did not make. The shim brings no unwinder of its own, because the dependencies
- * of a preloaded library come before those of all others. */
+ * own exceptions walks the other stacks: stacks with an unusual rule, and stacks that the C library
+ * did not make. The shim has no unwinder of its own, because the dependencies of a preloaded
+ * library come before all other dependencies. */
 #include "capture/record/forks.h"
 #include "capture/record/signals.h"
 #include "capture/record/stack.h"
@@ -35,7 +35,7 @@ typedef _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void *);
 typedef _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
 
 static slot slots[SLOTS];
-static _Atomic uint64_t loads; /* the loader's count of loads when it was last asked for unloads */
+static _Atomic uint64_t loads;   /* the loader's count of loads at the last check for unloads */
 static _Atomic uint64_t unloads; /* its count of unloads when the state below was found */
 static _Atomic(uint64_t) program_backtrace, program_get_ip;
 static _Atomic uint64_t main_stack_end;
@@ -230,8 +230,8 @@ static void look_for_unloads(void)
     atomic_store(&unloads, now);
 }
 
-/* Rules of an unloaded library must not be used for the next one at the same address; so it is
- * enough to look when one was loaded. */
+/* Rules of an unloaded library must not be used for the next one at the same address; so a check
+ * after each load is enough. */
 static void notice_unloads(void)
 {
     uint64_t now;
@@ -243,8 +243,8 @@ static void notice_unloads(void)
     atomic_store_explicit(&loads, now, memory_order_relaxed);
 }
 
-/* The program's unwinder takes its own locks and the loader's, so no fork may happen meanwhile. A
- * child may have inherited these locks from a thread that threw an exception. */
+/* The program's unwinder takes its own locks and the loader's, so no fork may happen during the
+ * call. A child may have inherited these locks from a thread that threw an exception. */
 static void walk_by_program(stack_walk *u)
 {
     unwind_backtrace walk;

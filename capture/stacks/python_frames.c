@@ -19,8 +19,8 @@
 enum {
     CHECKED_WALKS = 16,  /* first walks, which read each field with mv_peek */
     MOST_STRANGERS = 64, /* walks that met another thread's state, before the first good walk */
-    MOST_BAD_WALKS = 4,  /* walks that met something else than a code object */
-    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* frames seen, including those that are not kept */
+    MOST_BAD_WALKS = 4,  /* walks that met something other than a code object */
+    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* frames seen, including those not kept */
     OWNED_BY_GENERATOR = 1
 };
 
@@ -257,7 +257,7 @@ bool mv_python_ready(void)
     return mv_python_interp_get() != NULL;
 }
 
-/* The first walks are checked: the layout is only trusted after it has proved right. */
+/* The first walks are checked: the layout is trusted only after it has proved correct. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
 {
     const mv_python_interp *python = mv_python_interp_get();
@@ -270,7 +270,7 @@ uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
         return 0;
     thread = (uint64_t)(uintptr_t)python->this_thread();
     if (!thread)
-        return 0; /* a thread that C made, or the interpreter has ended */
+        return 0; /* a thread made by C, or the interpreter has ended */
     is_checked = atomic_load_explicit(&good_walks, memory_order_relaxed) < CHECKED_WALKS;
     if (is_checked && mv_is_confined())
         return 0; /* nothing can be read safely any more */
@@ -409,7 +409,7 @@ const char *mv_python_why_off(void)
     return mv_python_interp_why();
 }
 
-/* Its type of code objects is there, in each build. */
+/* Every build has its type of code objects. */
 const mv_module *mv_python_module(void)
 {
     const mv_python_interp *seen = mv_python_interp_seen();

@@ -1,5 +1,5 @@
-/* The walk of mv_python_walk (stack.h), for a given interpreter and thread state, so that tests
- * can run it on layouts other than the process's own. */
+/* The walk of mv_python_walk (stack.h) for any interpreter and thread state, so that tests can run
+ * it on layouts other than the process's own. */
 #ifndef MV_PYTHON_FRAMES_H
 #define MV_PYTHON_FRAMES_H
 

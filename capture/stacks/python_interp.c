@@ -52,7 +52,7 @@ static bool is_code_as_expected(const mv_python_interp *p)
            item == (p->layout.chain == MV_PYTHON_FRAME_OBJECTS ? 0 : 2);
 }
 
-/* Fills `p` from what the interpreter exports. False: `why` is the reason. */
+/* Fills `p` from the interpreter's exported data. False: `why` is the reason. */
 static bool describe(const uint64_t *addresses, mv_python_interp *p, const char **why)
 {
     static char runtime[1024]; /* too large for the program's stacks */

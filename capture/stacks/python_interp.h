@@ -1,6 +1,6 @@
 /* The Python interpreter of this process: its functions, types and layout.
  *
- * Once found it is kept. If it does not look as expected, Python stacks are switched off for good,
+ * Once found it is kept. If its structure is unexpected, Python stacks are switched off for good,
  * with a reason. */
 #ifndef MV_PYTHON_INTERP_H
 #define MV_PYTHON_INTERP_H
@@ -18,8 +18,8 @@ typedef struct {
     char version[16];            /* "3.12.3" */
 } mv_python_interp;
 
-/* NULL: there is none (yet), or Python stacks are off. Costs a load and a branch once it was found.
- * Until then it searches the loaded files, at the first call and then ever more rarely, because an
+/* NULL: there is none (yet), or Python stacks are off. Costs a load and a branch once found. Until
+ * then it searches the loaded files, at the first call and then ever more rarely, because an
  * interpreter may be loaded later. */
 const mv_python_interp *mv_python_interp_get(void);
 
@@ -30,7 +30,7 @@ void mv_python_interp_stop(const char *why);
 /* The interpreter that was found, also after stacks were switched off. NULL: none found. */
 const mv_python_interp *mv_python_interp_seen(void);
 
-/* Why there are no Python stacks, or NULL. */
+/* The reason for missing Python stacks, or NULL. */
 const char *mv_python_interp_why(void);
 
 #endif

@@ -12,7 +12,7 @@
  *     *_bytes    PyASCIIObject ...      Include/cpython/unicodeobject.h
  *     code_basic PyCode_Type            Objects/codeobject.c
  * scripts/python-offsets prints these rows from installed headers. */
-/* What 3.8 to 3.10 have in common. */
+/* Fields common to 3.8 to 3.10. */
 #define FRAME_OBJECTS                                                                         \
     .chain = MV_PYTHON_FRAME_OBJECTS, .thread_id = 176, .thread_frame = 24, .frame_back = 24, \
     .frame_code = 32, .code_line = 40, .code_bytes = 48, .code_file = 104, .code_name = 112,  \
@@ -63,7 +63,7 @@ static const mv_python_layout fixed[] = {
      .compact_bytes = 56},
 };
 
-/* Where the parts of _Py_DebugOffsets begin. Each part begins with the size of its object, and new
+/* Positions of the parts of _Py_DebugOffsets. Each part begins with the size of its object, and new
  * fields are added at its end. Source: Include/internal/pycore_runtime.h of 3.13,
  * Include/internal/pycore_debug_offsets.h of 3.14. */
 typedef struct {
@@ -124,7 +124,7 @@ static void derive(mv_python_layout *l)
     l->kind_shift = l->is_free_threaded && l->version >= 0x30e ? 8 : 2;
 }
 
-/* Checks what the header's functions and derive() rely on, so that an unexpected struct is
+/* Checks the assumptions of the header's functions and derive(), so that an unexpected struct is
  * refused. */
 static bool is_plausible(const mv_python_layout *l, const void *runtime, const published_parts *at)
 {

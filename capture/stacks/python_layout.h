@@ -6,7 +6,7 @@
  *
  * For 64-bit builds on Linux. 3.8 to 3.12 are rows of a table (python_layout.c names the source of
  * each field). 3.13 and later publish their offsets in _PyRuntime (_Py_DebugOffsets), and the table
- * says where each one is in that struct. */
+ * has the position of each in that struct. */
 #ifndef MV_PYTHON_LAYOUT_H
 #define MV_PYTHON_LAYOUT_H
 
@@ -56,8 +56,8 @@ typedef struct {
     uint8_t kind_shift;     /* of `kind` in the text's state; `compact`, `ascii` follow */
 } mv_python_layout;
 
-/* The layout of `version`. `runtime` is the address of _PyRuntime, needed from 3.13 on: at least
- * 1 KiB must be readable there. False when the version is unknown or what the interpreter publishes
+/* The layout of `version`. `runtime` is the address of _PyRuntime, needed from 3.13 on: at least 1
+ * KiB must be readable there. False if the version is unknown or the interpreter's published data
  * cannot be right; then `why` is the reason. */
 bool mv_python_layout_find(uint32_t version, const void *runtime, mv_python_layout *out,
                            const char **why);

@@ -17,7 +17,7 @@ typedef struct {
     bool is_read;
 } peek;
 
-/* libc's calls would be points at which a thread can be canceled. */
+/* libc's calls are cancellation points. */
 static void read_file(void *with, bool is_apart)
 {
     peek *p = with;

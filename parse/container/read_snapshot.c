@@ -1,5 +1,5 @@
-/* Reads docs/internals/snapshot-format.md. A damaged file is read as far as its checksums are
- * right. What is wrong under right checksums, such as a row number out of range, is an error. */
+/* Reads docs/internals/snapshot-format.md. Parts of a damaged file with correct checksums are read.
+ * A wrong value under a correct checksum, such as a row number out of range, is an error. */
 #include "base/sort.h"
 #include "parse/container/wire_load.h"
 #include "parse/live/read_live.h"
@@ -105,9 +105,9 @@ static bool read_notes(mv_load *load, const mv_wire_chunk *head, const uint8_t *
     return true;
 }
 
-/* A column whose values are all alike takes no bytes for a row, so a chunk's rows are bounded by
- * what writers put into one, never by what its header claims. The header's hash is right, so a
- * larger number is no accident. */
+/* A column whose values are all alike takes no bytes per row, so the rows of a chunk are bounded by
+ * the number that writers put into one, not by the number in its header. The header's hash is
+ * correct, so a larger number is not an accident. */
 static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
 {
     uint32_t most = mv_table_find(chunk->head.kind)->chunk_rows;
@@ -115,12 +115,12 @@ static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
     if (chunk->head.count <= most)
         return MV_OK;
     return mv_fail(err, MV_RANGE, chunk->at,
-                   "%s: %u rows in a chunk of %llu bytes, where %u are most",
+                   "%s: %u rows in a chunk of %llu bytes; the maximum is %u",
                    mv_wire_kind_name(chunk->head.kind), chunk->head.count,
                    (unsigned long long)(sizeof chunk->head + chunk->head.stored_bytes), most);
 }
 
-/* Reads TRACE and NOTES, notes kinds that are new to us, and keeps only the chunks of tables. */
+/* Reads TRACE and NOTES, notes unknown chunk kinds, and keeps only the chunks of tables. */
 static mv_code read_small_chunks(mv_load *load, mv_err *err)
 {
     uint32_t kept = 0;
@@ -161,12 +161,12 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
 
 /* ---- which tables there are -------------------------------------------------------------- */
 
-/* Something that says that a table exists: a chunk of it, its row in TRACE, or our own list. */
+/* Evidence that a table exists: a chunk of it, its row in TRACE, or our own list. */
 typedef struct {
     uint16_t kind;
     uint32_t device;
     uint64_t rows;
-    uint64_t at; /* where it says so */
+    uint64_t at; /* position of the evidence */
 } claim;
 
 static claim *collect_claims(mv_load *load, uint64_t *count)
@@ -242,7 +242,7 @@ static mv_code share_chunks(mv_load *load, mv_err *err)
             if (by_table(t->layout->kind, t->device, chunk->head.kind, chunk->head.device) != 0)
                 break;
             if (chunk->head.first_row < t->rows)
-                return mv_fail(err, MV_CORRUPT, chunk->at, "%s: row %llu is there twice",
+                return mv_fail(err, MV_CORRUPT, chunk->at, "%s: duplicate row %llu",
                                mv_wire_kind_name(chunk->head.kind),
                                (unsigned long long)chunk->head.first_row);
             chunk->table = i;
@@ -287,7 +287,7 @@ static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
     char *block;
 
     if (!layout)
-        return MV_OK; /* a kind of table that is not known has no columns */
+        return MV_OK; /* tables of an unknown kind have no columns */
     if (!counted_in_64_bits(layout) && t->declared_rows >= MV_NO_ROW)
         return mv_fail(err, MV_LIMIT, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
                        (unsigned long long)t->declared_rows);
@@ -338,8 +338,8 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
-/* Reports do not rest on what a table lacks: its loss has a note of its own, beside that of the
- * damaged part. */
+/* Lost rows of a table get their own note, beside the note about the damaged part, so that reports
+ * can mention them. */
 static void note_lost_table(mv_load *load, const mv_load_table *t, uint64_t lost)
 {
     static const struct {
@@ -355,7 +355,7 @@ static void note_lost_table(mv_load *load, const mv_load_table *t, uint64_t lost
             mv_build_note(&load->build, notes[i].note, "%llu of %llu", (unsigned long long)lost,
                           (unsigned long long)t->declared_rows);
         else if (notes[i].kind == t->layout->kind)
-            mv_build_note(&load->build, notes[i].note, "how many is not known");
+            mv_build_note(&load->build, notes[i].note, "their number is unknown");
 }
 
 static bool note_missing_rows(mv_load *load)
@@ -382,11 +382,11 @@ static bool note_missing_rows(mv_load *load)
                       (unsigned long long)t->declared_rows);
     }
     if (!load->has_totals && !load->by_kind[MV_WIRE_EVENTS])
-        mv_build_note(&load->build, MV_NOTE_LOST_EVENTS, "how many is not known");
+        mv_build_note(&load->build, MV_NOTE_LOST_EVENTS, "their number is unknown");
     return usable || all_empty;
 }
 
-/* Turns what the decoding threads found into notes and errors. */
+/* Turns the results of the decoding threads into notes and errors. */
 static mv_code review(mv_load *load, mv_err *err)
 {
     const mv_chunk *bad = NULL;
@@ -402,7 +402,7 @@ static mv_code review(mv_load *load, mv_err *err)
                           mv_wire_kind_name(chunk->head.kind), (unsigned long long)chunk->at);
     }
     if (!note_missing_rows(load))
-        return mv_fail(err, MV_CORRUPT, sizeof(mv_wire_header), "no chunk is whole");
+        return mv_fail(err, MV_CORRUPT, sizeof(mv_wire_header), "no intact chunk");
     if (bad && !load->damaged)
         return mv_fail(err, MV_RANGE, bad->at, "%s: column %u", mv_wire_kind_name(bad->head.kind),
                        bad->bad_column);
@@ -488,10 +488,10 @@ static void publish_table(mv_trace *out, const mv_load_table *t)
     for (uint32_t i = 0; i < t->layout->column_count; i++)
         memcpy(to + t->layout->columns[i].at, &t->columns[i], sizeof t->columns[i]);
     if (!counted_in_64_bits(t->layout))
-        *(uint32_t *)(void *)to = (uint32_t)t->rows; /* all begin with `count` */
+        *(uint32_t *)(void *)to = (uint32_t)t->rows; /* every one begins with `count` */
 }
 
-/* Lost events make those after them move up. */
+/* Events after lost events move up. */
 static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
 {
     const mv_load_table *t = mv_load_find(load, MV_WIRE_API_CALLS);
@@ -510,7 +510,7 @@ static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
 
 static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
 {
-    const mv_load_table *events = load->by_kind[MV_WIRE_EVENTS]; /* those of the last device */
+    const mv_load_table *events = load->by_kind[MV_WIRE_EVENTS]; /* of the last device */
 
     out->calls = load->totals.calls;
     out->device_count = load->totals.devices;
@@ -547,7 +547,7 @@ static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
     return code;
 }
 
-/* A capture that still runs, or whose process was killed. */
+/* A capture that is still running, or whose process was killed. */
 static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
 {
     mv_origin origin = out->origin;

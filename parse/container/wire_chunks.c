@@ -6,11 +6,11 @@
 #include <xxhash.h>
 
 enum {
-    /* A zstd block gives at most 128 KiB and takes at least 3 bytes. */
+    /* A zstd block holds at most 128 KiB and takes at least 3 bytes. */
     BLOCK_BYTES = 128 << 10,
     LEAST_BLOCK = 3,
-    /* How often over the file may be hashed in search of whole chunks before damaged ones are
-     * skipped unseen: a file full of false headers must not cost a square of its length. */
+    /* How often the file may be hashed in search of whole chunks before damaged ones are skipped
+     * unread: a file full of false headers must not cost the square of its length. */
     PATIENCE = 4
 };
 
@@ -22,7 +22,7 @@ static mv_wire_chunk head_at(mv_span file, uint64_t at)
     return head;
 }
 
-/* Whether the header itself is whole and says nothing impossible. */
+/* Whether the header itself is intact and its fields are possible. */
 static bool good_head(const mv_wire_chunk *head)
 {
     const mv_model_table *table;
@@ -129,7 +129,7 @@ static bool find_index(const mv_load *load, mv_wire_chunk *head, uint64_t *at)
            head->count <= file.length / sizeof *head;
 }
 
-/* Takes the index's word for where the chunks are; false when there is none, or it is wrong. */
+/* Reads the positions of the chunks from the index; false when the index is missing or wrong. */
 static bool find_by_index(mv_load *load, mv_code *code)
 {
     mv_wire_chunk head;
@@ -158,7 +158,7 @@ static bool find_by_index(mv_load *load, mv_code *code)
 
 /* ---- by walking -------------------------------------------------------------------------- */
 
-/* The first chunk header or footer from `at` on; the file's length when there is none. */
+/* The first chunk header or footer from `at` on; the file's length if there is none. */
 static uint64_t next_landmark(mv_span file, uint64_t at)
 {
     while (file.length - at >= sizeof(mv_wire_footer)) {
@@ -185,7 +185,7 @@ static void note_damage(mv_load *load, uint64_t at, uint64_t bytes, const char *
                   (unsigned long long)at, (unsigned long long)bytes);
 }
 
-/* Looks at the chunk at `at`, whose header is whole, and returns where to continue. */
+/* Checks the chunk at `at`, whose header is intact, and returns the position to continue from. */
 static uint64_t take_chunk(mv_load *load, uint64_t at, uint64_t *hashed, mv_code *code)
 {
     mv_wire_chunk head = head_at(load->file, at);

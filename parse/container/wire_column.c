@@ -98,7 +98,7 @@ static void fill(const mv_wire_column *head, uint32_t count, uint8_t size, void 
             wide[i] = head->base;
 }
 
-/* The columns whose stored numbers have no bytes: all of them are 0. */
+/* Columns whose stored numbers have no bytes: every number is 0. */
 static void decode_widthless(const mv_wire_column *head, uint32_t count, uint8_t size, void *out)
 {
     uint64_t value = head->start;
@@ -218,8 +218,8 @@ static uint64_t smallest(const uint64_t *numbers, uint32_t count)
     return (uint64_t)least;
 }
 
-/* Differences in place, from the last to the first. Unless a start is given, it is chosen so
- * that the first difference is no larger than the others need. 32-bit values wrap as such. */
+/* Differences in place, from the last to the first. Unless a start is given, it is chosen so that
+ * the first difference is no larger than the others. 32-bit values wrap as such. */
 static uint64_t differ(const mv_column_values *in, uint64_t *work)
 {
     uint64_t first = work[0];

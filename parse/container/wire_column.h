@@ -1,6 +1,6 @@
-/* One column of integers to and from the numbers that the container stores: as few bytes each as
- * the chunk's range of values allows (capture/wire.h: mv_wire_column). Both directions run at the
- * speed of memory; what repeats is left to zstd. */
+/* Converts one column of integers to and from the numbers that the container stores: as few bytes
+ * each as the chunk's range of values allows (capture/wire.h: mv_wire_column). Both directions run
+ * at the speed of memory; repetition is left to zstd. */
 #ifndef MV_WIRE_COLUMN_H
 #define MV_WIRE_COLUMN_H
 
@@ -8,7 +8,7 @@
 
 #include "capture/wire.h"
 
-/* What is stored begins at multiples of MV_WIRE_ALIGN. */
+/* Stored payloads begin at multiples of MV_WIRE_ALIGN. */
 static inline uint64_t mv_wire_aligned(uint64_t bytes)
 {
     return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
@@ -24,9 +24,9 @@ typedef struct {
     bool keeps_start;
 } mv_column_values;
 
-/* Stores the values in `data`, which has room for count * size bytes, and says in `head` how;
- * the caller sets `head->column` and `head->columns`. `work` has room for `count` numbers.
- * Returns the bytes stored. CALLS falls back to PLAIN where it cannot say a value. */
+/* Stores the values in `data`, which has room for count * size bytes, and describes the encoding in
+ * `head`; the caller sets `head->column` and `head->columns`. `work` has room for `count` numbers.
+ * Returns the bytes stored. CALLS falls back to PLAIN where it cannot express a value. */
 uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_column *head,
                           uint8_t *data);
 
@@ -34,7 +34,8 @@ uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_co
 bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
 
 /* Fills out[0] to out[count - 1], zero before, from count * head->width bytes at any alignment.
- * `work` has room for as many; it is not needed, and may be NULL, unless head->planes is set. */
+ * `work` has room for `count` numbers; it is used, and may not be NULL, only if head->planes is
+ * set. */
 void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
                       uint8_t *work, void *out);
 

@@ -1,9 +1,9 @@
 /* Reading the container, in steps that share one state:
  *
- *     mv_chunks_find      where the chunks are: from the index, or by walking the file
- *     (read_snapshot.c)   which tables they make up; room for every column
+ *     mv_chunks_find      positions of the chunks: from the index, or by walking the file
+ *     (read_snapshot.c)   the tables in them; room for every column
  *     mv_rows_decode      chunks to rows, on several threads, straight into the columns
- *     mv_rows_repair      only for damaged files: what is lost becomes "unknown"
+ *     mv_rows_repair      only for damaged files: lost values become "unknown"
  *     (read_snapshot.c)   the last checks, and the columns go to the trace
  *
  * Offsets in the file are offsets in the (decompressed) input. */
@@ -18,12 +18,12 @@
 
 typedef struct {
     mv_wire_chunk head;
-    uint64_t at;          /* of its header in the file */
+    uint64_t at;          /* position of its header in the file */
     uint64_t begin;       /* tables of ends: where the range of the first row begins */
     uint32_t table;       /* row of mv_load.tables */
-    mv_code lost;         /* why its rows are lost; MV_OK: they are not */
+    mv_code lost;         /* why its rows are lost; MV_OK: not lost */
     uint16_t bad_column;  /* number of a column with a value out of range; 0: none */
-    uint16_t new_columns; /* columns that this version does not know */
+    uint16_t new_columns; /* columns unknown to this version */
 } mv_chunk;
 
 typedef struct {
@@ -31,8 +31,8 @@ typedef struct {
     uint32_t device;
     uint32_t chunk_count;
     mv_chunk *chunks;                /* by first row, without overlaps; some may be lost */
-    uint64_t declared_rows;          /* of the whole table, as the file says */
-    uint64_t rows;                   /* up to the last chunk that was found */
+    uint64_t declared_rows;          /* of the whole table, according to the file */
+    uint64_t rows;                   /* up to the last chunk found */
     void *columns[MV_TABLE_COLUMNS]; /* [rows + 1]; is_end columns [rows + 2], the first is 0 */
     uint8_t *lost;                   /* [rows] of a damaged file: 1 for rows that were lost */
 } mv_load_table;
@@ -41,22 +41,22 @@ typedef struct {
     mv_span file;
     mv_arena *arena;  /* owns the columns */
     mv_arena scratch; /* everything else; same budget */
-    mv_build build;   /* its trace is the result; for mv_build_note */
+    mv_build build;   /* its trace is the result; used by mv_build_note */
     bool damaged;     /* something is missing */
 
-    mv_chunk *chunks; /* as found; after they are sorted, those of one table are neighbours */
+    mv_chunk *chunks; /* in order of discovery; after sorting, chunks of one table are neighbours */
     uint32_t chunk_count;
     uint32_t chunk_capacity;
 
     mv_load_table *tables; /* by kind, then device */
     uint32_t table_count;
-    mv_load_table *by_kind[MV_WIRE_KINDS]; /* but not those of EVENTS */
+    mv_load_table *by_kind[MV_WIRE_KINDS]; /* without EVENTS */
 
-    bool has_totals; /* the TRACE chunk was whole */
+    bool has_totals; /* the TRACE chunk was intact */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
-    uint32_t limits[MV_REF_COUNT];  /* rows that each kind of reference may name */
-    uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown ones; 0: not made */
+    uint32_t limits[MV_REF_COUNT];  /* rows that each kind of reference may use */
+    uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown references; 0: not made */
 } mv_load;
 
 /* Fills load->chunks. Fails with MV_NOMEM only: damage is noted. */
@@ -70,17 +70,17 @@ mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t a
 /* Whether the lengths in the header are possible; decompression then stays within them. */
 bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 
-/* The same as mv_chunk_open with memory and a decompressor of its own. */
+/* mv_chunk_open with memory and a decompressor of its own. */
 mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
                             const uint8_t **payload);
 
 /* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */
 mv_code mv_rows_decode(mv_load *load, mv_err *err);
 
-/* Drops or blanks what was lost and makes every reference to it "unknown". MV_NOMEM only. */
+/* Drops or blanks lost rows and makes every reference to them "unknown". MV_NOMEM only. */
 mv_code mv_rows_repair(mv_load *load, mv_err *err);
 
-/* The table of a kind other than EVENTS: there is always one, maybe without rows. */
+/* The table of a kind other than EVENTS: it always exists, possibly without rows. */
 static inline mv_load_table *mv_load_find(const mv_load *load, uint16_t kind)
 {
     return load->by_kind[kind];

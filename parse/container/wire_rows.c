@@ -8,7 +8,7 @@
 
 enum {
     MOST_THREADS = 4,
-    /* A thread costs some 50 microseconds to start: as long as decoding about this much. */
+    /* A thread costs some 50 microseconds to start: as long as decoding about this many bytes. */
     BYTES_A_THREAD = 4 << 20
 };
 
@@ -25,7 +25,7 @@ typedef struct {
  * columns; then it helps the others. */
 typedef struct worker {
     job *job;
-    uint32_t end;          /* of its own chunks */
+    uint32_t end;          /* end of its own chunks */
     _Atomic uint32_t next; /* of its own chunks: any worker may take it */
     uint8_t *room;         /* [most_raw] the chunk at hand */
     uint8_t *column;       /* [most_column] the column at hand */
@@ -80,8 +80,7 @@ static uint32_t column_row(const mv_model_table *layout, uint16_t number)
 
 /* ---- one chunk --------------------------------------------------------------------------- */
 
-/* Columns that the file's writer did not know. One that names a row of a table without rows is bad.
- */
+/* Columns unknown to this version. A column that references rows of a table without rows is bad. */
 static bool fill_absent(const mv_load *load, const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
 {
     for (uint32_t i = 0; i < t->layout->column_count; i++) {
@@ -185,7 +184,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* How many threads pay off, and how much room a chunk and a column need. */
+/* The number of useful threads, and the space for a chunk and a column. */
 static void measure(job *j)
 {
     const mv_load *load = j->load;

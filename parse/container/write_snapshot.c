@@ -10,8 +10,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Of zstd: 9 makes generate_2m (2 million events) a tenth smaller in twice the time, 16 a fifth in
- * 1 s more, 19 hardly smaller in 2 s more. */
+/* zstd level: 9 makes generate_2m (2 million events) a tenth smaller in twice the time, 16 a fifth
+ * smaller in 1 s more, 19 hardly smaller in 2 s more. */
 enum { LEVEL = 3, TIGHT_LEVEL = 16 };
 
 /* Below this, zstd's own header takes as much as it saves. */
@@ -100,7 +100,8 @@ static bool write_chunk(snapshot *s, mv_wire_chunk head, uint64_t raw_bytes)
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Calls are numbered in file order, so the next new one is above all in this column so far. */
+/* Calls are numbered in file order, so the next new one is above all earlier ones in this
+ * column. */
 static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t rows, uint64_t next)
 {
     for (uint64_t i = first; i < first + rows; i++)
@@ -116,7 +117,7 @@ typedef struct {
     uint64_t next_call;
 } table_state;
 
-/* The values of rows first to first + count - 1, and where the previous rows ended. */
+/* The values of rows first to first + count - 1, and the end of the previous rows. */
 static mv_column_values values_of(const snapshot *s, table_state *t, const mv_table_column *column,
                                   uint64_t first, uint32_t count)
 {
@@ -188,7 +189,7 @@ static bool write_table(snapshot *s, const mv_model_table *table, uint32_t devic
     return true;
 }
 
-/* Calls `visit` for each table, once a device for EVENTS, until it returns false. */
+/* Calls `visit` for each table, once per device for EVENTS, until it returns false. */
 static bool for_tables(snapshot *s,
                        bool (*visit)(snapshot *, const mv_model_table *, uint32_t device))
 {

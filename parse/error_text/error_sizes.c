@@ -1,4 +1,4 @@
-/* The sizes of an error, by the words beside them. */
+/* The sizes of an error, identified by the words around them. */
 #include "parse/error_text/error_window.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static bool take_figure(const char *at, bool of_summary, figure *out)
     return false;
 }
 
-/* (whole + part / scale) << shift, rounded up or down; MV_NO_BYTES: more than there can be. */
+/* (whole + part / scale) << shift, rounded up or down; MV_NO_BYTES: too large. */
 static uint64_t bytes_of(uint64_t whole, uint64_t part, uint64_t scale, uint32_t shift, bool up)
 {
     if (whole >= MV_NO_BYTES >> (shift + 1))
@@ -83,7 +83,7 @@ static mv_printed_size rounded(const figure *f)
     return size;
 }
 
-/* Cut off to whole units. */
+/* Truncated to whole units. */
 static mv_printed_size cut_off(const figure *f)
 {
     uint64_t bytes = bytes_of(f->whole, 0, 1, f->shift, false);
@@ -106,7 +106,7 @@ static const struct {
     {"triedtoallocate", NULL, MV_ERROR_REQUESTED},
     {"Requested:", NULL, MV_ERROR_REQUESTED},
     {"totalcapacityof", NULL, MV_ERROR_CAPACITY},
-    {"totalcapactyof", NULL, MV_ERROR_CAPACITY}, /* so in PyTorch 2.1 */
+    {"totalcapactyof", NULL, MV_ERROR_CAPACITY}, /* as in PyTorch 2.1 */
     {NULL, "totalcapacity", MV_ERROR_CAPACITY},
     {"Devicelimit:", NULL, MV_ERROR_CAPACITY},
     {NULL, "isfree", MV_ERROR_FREE},
@@ -121,7 +121,7 @@ static const struct {
     {NULL, "allocatedinprivatepools", MV_ERROR_PRIVATE},
     {NULL, "isreservedbyPyTorchbutunallocated", MV_ERROR_UNALLOCATED},
     {NULL, "reservedintotalbyPyTorch", MV_ERROR_RESERVED},
-    {NULL, "cached;", MV_ERROR_UNALLOCATED}, /* up to 1.3: without what is allocated */
+    {NULL, "cached;", MV_ERROR_UNALLOCATED}, /* up to 1.3: without the allocated size */
     {NULL, "cached)", MV_ERROR_UNALLOCATED},
 };
 
@@ -178,7 +178,7 @@ static void add_process(mv_error_text *out, uint64_t pid, mv_printed_size size)
                                  sum->most + size.most};
 }
 
-/* One size of the message. False: it is of something else. */
+/* One size of the message. False: the size belongs to something else. */
 static bool take_size(const mv_error_window *w, const figure *f, mv_error_text *out)
 {
     const char *begin = w->text + w->begins;
@@ -243,7 +243,7 @@ static mv_printed_size rest_of(mv_printed_size a, mv_printed_size b)
                              a.least > b.most ? a.least - b.most : 0, a.most - b.least};
 }
 
-/* Reserved is allocated and unallocated: each message has two of the three. */
+/* Reserved is allocated plus unallocated: each message has two of the three. */
 static void add_up(mv_error_text *out)
 {
     mv_printed_size *s = out->size;
@@ -254,7 +254,7 @@ static void add_up(mv_error_text *out)
         s[MV_ERROR_UNALLOCATED] = rest_of(s[MV_ERROR_RESERVED], s[MV_ERROR_ALLOCATED]);
 }
 
-/* Where another error, or a traceback, begins. */
+/* The beginning of another error, or of a traceback. */
 static bool is_other(const char *at, const char *begin)
 {
     return at > begin && (mv_error_has(at, "utofmemory.") || mv_error_has(at, "Traceback(") ||
@@ -342,8 +342,8 @@ static bool read_summary(const mv_error_window *w, mv_error_text *out, uint32_t 
 
 /* ---- what it is -------------------------------------------------------------------------- */
 
-/* Errors without a size, as they are after blanks are gone: what is before the part that is
- * searched for, and the part itself. */
+/* Errors without a size, after removal of blanks: the text before the searched part, and that
+ * part. */
 static const struct {
     const char *before, *part, *phrase;
 } bare[] = {
@@ -373,7 +373,7 @@ const char *mv_error_bare(const char *text, uint32_t at)
     return NULL;
 }
 
-/* "CUDA out of memory": the word before it is of the text. */
+/* "CUDA out of memory": the word before "out" belongs to the error. */
 static void name_sentence(const mv_error_window *w, mv_error_text *out)
 {
     const char *end = w->text + w->begins, *at = end;

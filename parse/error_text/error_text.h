@@ -1,5 +1,5 @@
-/* Errors about GPU memory in a text: what people have when they have no snapshot. A log, the output
- * of a program or what someone pasted.
+/* Errors about GPU memory in a text (a log, a program's output, a pasted message), for people
+ * without a snapshot.
  *
  *     message   "CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; ...": PyTorch since 1.0, of
  *               CUDA, HIP, XPU and of backends that copied the sentence; cudaMallocAsync's
@@ -7,9 +7,9 @@
  *               as "CUDA error: out of memory" and CUBLAS_STATUS_ALLOC_FAILED
  *     summary   the table of torch.cuda.memory_summary(), long or abbreviated
  *
- * Blanks, line ends, quotes and colours may be anywhere in them. What every line of a log begins
- * with ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is taken off the lines that
- * follow the first. Sources: c10/cuda/CUDACachingAllocator.cpp, CUDAMallocAsyncAllocator.cpp,
+ * Blanks, line ends, quotes and colours may be anywhere in them. The common prefix of log lines
+ * ("[rank3]: ", "(EngineCore pid=12) ERROR 11-28 09:00:01 ", "# ") is removed from all lines after
+ * the first. Sources: c10/cuda/CUDACachingAllocator.cpp, CUDAMallocAsyncAllocator.cpp,
  * c10/xpu/XPUCachingAllocator.cpp and torch/cuda/memory.py of PyTorch. */
 #ifndef MV_ERROR_TEXT_H
 #define MV_ERROR_TEXT_H
@@ -17,9 +17,9 @@
 #include "parse/model/trace.h"
 #include "parse/source/source.h"
 
-/* A printed size, and the bytes that are printed so. PyTorch's format_size prints two digits of
- * KiB, MiB or GiB, rounded; memory_summary whole units, cut off. `bytes` is MV_NO_BYTES where the
- * text does not have the size. */
+/* A printed size, and the range of bytes that are printed like this. PyTorch's format_size prints
+ * two digits of KiB, MiB or GiB, rounded; memory_summary whole units, truncated. `bytes` is
+ * MV_NO_BYTES where the text does not have the size. */
 typedef struct {
     uint64_t bytes, least, most;
 } mv_printed_size;
@@ -31,17 +31,19 @@ static inline bool mv_size_is_printed(mv_printed_size size)
 
 /* Name, and the JSON field. */
 #define MV_ERROR_SIZE_LIST(X)                                                                    \
-    X(REQUESTED, "requested")              /* of the device: a segment, not the tensor */        \
+    X(REQUESTED, "requested")              /* requested from the device: a segment, not the      \
+                                            * tensor */                                          \
     X(CAPACITY, "capacity")                /* of the device */                                   \
-    X(FREE, "free")                        /* that the device had left after the failure */      \
-    X(LIMIT, "limit")                      /* that PyTorch may reserve */                        \
-    X(PROCESS, "process")                  /* all that this process has on the device */         \
+    X(FREE, "free")                        /* free on the device after the failure */            \
+    X(LIMIT, "limit")                      /* limit that PyTorch may reserve */                  \
+    X(PROCESS, "process")                  /* total of this process on the device */             \
     X(ALLOCATED, "allocated")              /* by PyTorch, private pools included */              \
     X(RESERVED, "reserved")                /* by PyTorch */                                      \
     X(UNALLOCATED, "reserved_unallocated") /* reserved less allocated */                         \
     X(PRIVATE, "private_pools")            /* allocated in pools of CUDA graphs and MemPools */  \
-    X(ACTIVE, "active")                    /* summary: allocated, or freed but not yet free */   \
-    X(SPLIT, "non_releasable")             /* summary: free parts of segments that are in use */ \
+    X(ACTIVE, "active")                    /* summary: allocated, or freed but still in use by a \
+                                            * stream */                                          \
+    X(SPLIT, "non_releasable")             /* summary: free parts of segments in use */          \
     X(PEAK_ALLOCATED, "peak_allocated")    /* summary */                                         \
     X(PEAK_RESERVED, "peak_reserved")      /* summary */
 
@@ -63,38 +65,38 @@ typedef struct {
     bool is_summary;
     char phrase[MV_ERROR_PHRASE]; /* "CUDA out of memory", "CUBLAS_STATUS_ALLOC_FAILED" */
     mv_printed_size size[MV_ERROR_SIZE_COUNT];
-    uint32_t process_count;                         /* other processes that it lists */
-    mv_error_process processes[MV_ERROR_PROCESSES]; /* the first of them */
-    mv_printed_size listed;                         /* the sum of them all, if all have a size */
+    uint32_t process_count;                         /* other processes in the message */
+    mv_error_process processes[MV_ERROR_PROCESSES]; /* the first of these */
+    mv_printed_size listed;                         /* their sum, if every one has a size */
     int64_t device, rank;                           /* -1: not said */
-    int64_t time_ms; /* for order alone: of the clock that the log has; MV_NO_TIME: none */
-    uint64_t line;   /* of the text, from 1 */
-    uint64_t times;  /* how often the text has it */
-    uint64_t failures, retries; /* summary: MV_NO_BYTES unless said */
-    bool tells_limit;     /* it would say if there were a limit (set_per_process_memory_fraction) */
+    int64_t time_ms;            /* for ordering only: of the log's own clock; MV_NO_TIME: none */
+    uint64_t line;              /* line of the text, from 1 */
+    uint64_t times;             /* number of occurrences in the text */
+    uint64_t failures, retries; /* summary: MV_NO_BYTES unless given */
+    bool tells_limit;     /* the message would mention a limit (set_per_process_memory_fraction) */
     bool hides_processes; /* NVML does not report the memory of its processes */
     bool is_async;        /* cudaMallocAsync's */
-    bool is_of_host;      /* it is about the memory of the machine, not of a GPU */
+    bool is_of_host;      /* the memory of the machine ran out, not of a GPU */
     bool is_before_2; /* the form of PyTorch 1.x and 2.0, "(GPU 0; ...": no expandable segments */
-    bool names_alloc_conf; /* it says PYTORCH_ALLOC_CONF, as since PyTorch 2.9 */
+    bool names_alloc_conf; /* mentions PYTORCH_ALLOC_CONF, as since PyTorch 2.9 */
 } mv_error_text;
 
 enum { MV_MOST_ERROR_TEXTS = 256 };
 
 typedef struct {
-    mv_error_text *rows; /* [count] in order of time if all say it, else of lines */
+    mv_error_text *rows; /* [count] in order of time if every error has one, else of lines */
     uint32_t count, capacity;
-    uint64_t more;  /* further ones, which are not kept */
+    uint64_t more;  /* further errors, which were dropped */
     uint64_t bytes; /* of the text */
     bool by_time;
 } mv_error_texts;
 
-/* Reads the source to its end. Texts that are the same in all but time are one. Linear in the
+/* Reads the source to its end. Texts that differ only in time are counted as one. Linear in the
  * text's length; memory is bounded by MV_MOST_ERROR_TEXTS. A source without errors is not a
  * failure. */
 mv_code mv_error_texts_read(mv_arena *arena, mv_source *source, mv_error_texts *out, mv_err *err);
 
-/* The same of a text in memory. */
+/* Reads a text in memory. */
 mv_code mv_error_texts_in(mv_arena *arena, mv_span text, mv_error_texts *out, mv_err *err);
 
 #endif

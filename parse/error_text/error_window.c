@@ -14,7 +14,7 @@ const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end)
     return p < end ? p + 1 : p;
 }
 
-/* Of printable ASCII, what does not stand within a sentence without being of it. */
+/* Printable ASCII that appears inside a sentence without belonging to it. */
 static bool is_kept(uint8_t c)
 {
     return (uint8_t)(c - '!') < 0x7f - '!' && c != '"' && c != '`' && c != '*';
@@ -66,8 +66,8 @@ static uint32_t uncolour(mv_span text, char *out)
     return count;
 }
 
-/* How much of a line's beginning is what `first`, the line of the error, begins with: any digit is
- * like any other, since times and numbers of lines differ. It ends with a blank or a bracket. */
+/* Length of the line's prefix shared with `first`, the line of the error: all digits are equal,
+ * since times and line numbers differ. It ends with a blank or a bracket. */
 static uint32_t prefix_of(const char *first, uint32_t most, const char *line, uint32_t length)
 {
     uint32_t same = 0, end = 0;

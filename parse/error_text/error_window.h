@@ -1,32 +1,32 @@
-/* For this folder: one error of a text, without what a terminal, a logger or an author put between
- * its words. */
+/* Private to this folder: one error in a text, without the characters that a terminal, a logger or
+ * an author put between its words. */
 #ifndef MV_ERROR_WINDOW_H
 #define MV_ERROR_WINDOW_H
 
 #include "parse/error_text/error_text.h"
 
 enum {
-    MV_ERROR_BYTES = 8 << 10, /* of the text that one error takes at most: a table of a summary
-                               * with a prefix of 60 characters on each line is 6 KiB */
-    MV_ERROR_LINE = 256,      /* of what its line begins with */
-    MV_ERROR_BACK = 1 << 10,  /* of the text before it, where a time is looked for */
-    MV_ERROR_GAP = 160        /* between two sizes of one error; the most that PyTorch has is 100 */
+    MV_ERROR_BYTES = 8 << 10, /* bytes of text per error at most: a summary table with a prefix of
+                               * 60 characters on each line is 6 KiB */
+    MV_ERROR_LINE = 256,      /* bytes of the line's prefix */
+    MV_ERROR_BACK = 1 << 10,  /* bytes of text before it, searched for a time */
+    MV_ERROR_GAP = 160        /* between two sizes of one error; PyTorch has at most 100 */
 };
 
 typedef struct {
     char text[MV_ERROR_BYTES + 1]; /* ASCII without blanks and quotes; ends in NUL */
     uint32_t length;
-    uint32_t begins;              /* what was found; before it is the rest of its line */
-    char line[MV_ERROR_LINE + 1]; /* what its line begins with, blanks included */
+    uint32_t begins;              /* the error; before it, the rest of its line */
+    char line[MV_ERROR_LINE + 1]; /* prefix of its line, with blanks */
     uint32_t line_length;
 } mv_error_window;
 
-/* What a text is made of for a search: bytes that are neither blank nor quote nor part of a colour,
- * of a line end written as \n, or of a character that is not ASCII. Returns how many there are;
- * `from` has where each was, and may be NULL. */
+/* Reduces a text to the bytes used by the search: bytes that are neither blank nor quote nor part
+ * of a colour, of a line end written as \n, or of a character that is not ASCII. Returns their
+ * number; `from` receives the position of each, and may be NULL. */
 uint32_t mv_error_squeeze(mv_span text, char *out, uint32_t *from);
 
-/* Where the escape sequence of a terminal that begins at `at` ends. */
+/* The end of the terminal escape sequence that begins at `at`. */
 const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end);
 
 /* The error that begins at byte `at` of `text` and ends before byte `end`, or after MV_ERROR_BYTES;
@@ -34,20 +34,20 @@ const uint8_t *mv_escape_end(const uint8_t *at, const uint8_t *end);
 void mv_error_window_make(mv_span text, uint64_t line, uint64_t at, uint64_t end,
                           mv_error_window *out);
 
-/* Whether `text`, at any place of a squeezed text, begins with the words. */
+/* Whether `text`, at any position of a squeezed text, begins with the words. */
 static inline bool mv_error_has(const char *text, const char *words)
 {
     return strncmp(text, words, strlen(words)) == 0;
 }
 
-/* The name of an error that has no size, if one of a squeezed text is at `at`; or NULL. */
+/* The name of an error without a size, if a squeezed text has one at `at`; or NULL. */
 const char *mv_error_bare(const char *text, uint32_t at);
 
-/* What the window has. False: nothing that is an error about memory. *end is the first byte of it
- * that belongs to something else. */
+/* Reads the error in the window. False: not an error about memory. *end is the first byte after
+ * it. */
 bool mv_error_read(const mv_error_window *w, mv_error_text *out, uint32_t *end);
 
-/* The rank that a line names, or -1. */
+/* The rank in a line, or -1. */
 int64_t mv_error_rank(const char *line);
 
 /* The last time of day in a text, with its date if there is one, for comparisons; MV_NO_TIME. */

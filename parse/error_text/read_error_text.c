@@ -6,7 +6,7 @@
 #include "base/sort.h"
 
 enum {
-    LEAST_WINDOW = 192 << 10, /* read at a time: less than MV_SOURCE_WINDOW */
+    LEAST_WINDOW = 192 << 10, /* bytes read at a time: less than MV_SOURCE_WINDOW */
     KEPT = MV_ERROR_BYTES + MV_ERROR_BACK
 };
 
@@ -16,14 +16,14 @@ typedef struct {
     char *squeezed; /* [MV_SOURCE_WINDOW] */
     uint32_t *from; /* [MV_SOURCE_WINDOW] */
     mv_error_window *window;
-    uint64_t done;  /* offset in the text up to which errors are found */
+    uint64_t done;  /* offset in the text up to which errors have been found */
     uint64_t lines; /* line ends before `counted` */
     uint64_t counted;
 } finder;
 
 /* ---- where an error may be ---------------------------------------------------------------- */
 
-/* What sentences and tables have, squeezed. */
+/* Words of sentences and tables, squeezed. */
 static bool begins_sizes(const char *at)
 {
     switch (*at) {
@@ -40,7 +40,7 @@ static bool begins_sizes(const char *at)
     }
 }
 
-/* The same for errors without sizes: a part of each. */
+/* A part of each error without sizes, squeezed. */
 static bool is_of_bare(const char *at)
 {
     switch (*at) {
@@ -57,8 +57,8 @@ static bool is_of_bare(const char *at)
     }
 }
 
-/* The first three bytes of these words, a bit for each word: a text has few places where all three
- * have the same bit. */
+/* The first three bytes of these words, a bit for each word: few positions of a text have all three
+ * with one bit in common. */
 enum { SENTENCE = 1, SUMMARY = 2, ASYNC = 4, HOST = 8, FAILED = 16, OF_CUDA = 32, OF_HIP = 64 };
 static const uint8_t first[256] = {['u'] = SENTENCE, ['m'] = SUMMARY, ['e'] = ASYNC, ['y'] = HOST,
                                    ['A'] = FAILED,   ['O'] = OF_CUDA, ['h'] = OF_HIP};
@@ -74,8 +74,8 @@ static bool may_begin(const char *at)
     return first[p[0]] & second[p[1]] & third[p[2]];
 }
 
-/* Where, in bytes of the text, the error at `i` has ended: errors that are close to each other are
- * read once, so that all take time linear in the text. */
+/* The end, in bytes of the text, of the last error: errors close to each other are read once, so
+ * that the total time is linear in the text. */
 static uint64_t end_of(const finder *f, mv_span text, uint32_t i, uint32_t count)
 {
     for (uint32_t k = i + 1; k < count && f->from[k] - f->from[i] < MV_ERROR_BYTES; k++)
@@ -125,7 +125,7 @@ static uint64_t line_at(finder *f, mv_span text, uint64_t base, uint64_t at)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
-/* When it was, as its own line or an earlier one says. */
+/* Its time, from its own line or an earlier one. */
 static int64_t time_of(const finder *f, mv_span text, uint64_t at)
 {
     uint64_t back = at < MV_ERROR_BACK ? at : MV_ERROR_BACK;
@@ -134,7 +134,7 @@ static int64_t time_of(const finder *f, mv_span text, uint64_t at)
     return time != MV_NO_TIME ? time : mv_error_time((const char *)text.data + at - back, back);
 }
 
-/* The error at squeezed byte `i`, if it is one. Returns the byte of the text after it. */
+/* The error at squeezed byte `i`, if any. Returns the byte of the text after it. */
 static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_t count,
                      bool *failed)
 {
@@ -152,11 +152,11 @@ static uint64_t look(finder *f, mv_span text, uint64_t base, uint32_t i, uint32_
     *failed = !keep(f, &row);
     if (f->out->count > before)
         f->out->rows[before].time_ms = time_of(f, text, at);
-    /* As many bytes of the text at least; more where it has blanks. */
+    /* Minimum bytes of text; more where it has blanks. */
     return at + (end > w->begins ? end - w->begins : 1);
 }
 
-/* `is_last`: nothing follows the text. Returns how many bytes of it are done with. */
+/* `is_last`: nothing follows the text. Returns how many bytes of it are finished. */
 static uint64_t scan(finder *f, mv_span text, uint64_t base, bool is_last, bool *failed)
 {
     uint64_t until = is_last ? text.length : text.length - MV_ERROR_BYTES;

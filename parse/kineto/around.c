@@ -4,10 +4,10 @@
 
 typedef struct {
     mv_kineto *k;
-    /* Rows of what is made of a text when it is first needed; MV_NO_ROW: not yet. */
-    uint32_t *frames[2]; /* by mv_around_kind, and number of the name */
+    /* Rows made from a text on first use; MV_NO_ROW: not yet. */
+    uint32_t *frames[2]; /* by mv_around_kind, then number of the name */
     uint32_t *shapes;    /* texts, by number in `inputs` */
-    uint64_t *open;      /* ranges that contain the moment, or have ended above one that does */
+    uint64_t *open;      /* ranges that contain this time, or have ended above one that does */
     uint64_t open_count, open_capacity;
 } sweep;
 
@@ -23,9 +23,9 @@ static mv_string_id word_of(mv_build *b, const char *text)
     return mv_build_string(b, text, strlen(text));
 }
 
-/* "torch/nn/modules/linear.py(114): forward" is a function with its file and the line on which it
- * begins. Others are text alone, as frames of C++ are: "nn.Module: Linear_0", which is a call of a
- * module with its number among those of its class, and "<built-in method empty of type>". */
+/* "torch/nn/modules/linear.py(114): forward" is a function with its file and first line. Other
+ * names are plain text, like C++ frames: "nn.Module: Linear_0", a call of a module with its number
+ * within the class, and "<built-in method empty of type>". */
 static mv_frame_row function_row(mv_build *b, mv_span name)
 {
     mv_frame_row row = MV_FRAME_ROW;
@@ -66,7 +66,7 @@ static mv_frame_id frame_of(sweep *s, const mv_kineto_range *range)
 
 /* ---- the operator -------------------------------------------------------------------------- */
 
-/* What an operator got, as text; MV_NO_STRING without any. */
+/* The operator's inputs as text; MV_NO_STRING without any. */
 static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
 {
     char text[MV_KINETO_SHAPES];
@@ -81,8 +81,8 @@ static mv_string_id shapes_of(sweep *s, const mv_kineto_range *range)
                                                                            : MV_NO_STRING;
 }
 
-/* The innermost operator that got tensors, among those that the innermost function called, since
- * aten::empty within aten::addmm gets none; else the outermost. */
+/* The innermost operator with tensors, among those called by the innermost function, since
+ * aten::empty within aten::addmm has none; else the outermost operator. */
 static mv_tag_id operator_of(sweep *s, const uint64_t *around, uint32_t count)
 {
     mv_tag_row tag = MV_TAG_ROW;
@@ -128,7 +128,7 @@ static void close_until(sweep *s, int64_t time_ns)
         s->open_count--;
 }
 
-/* The ranges and events of memory of all threads, in order. */
+/* The ranges and memory events of all threads, in order. */
 static bool sweep_threads(sweep *s)
 {
     mv_kineto *k = s->k;

@@ -1,13 +1,13 @@
 #include "base/grow.h"
 #include "parse/kineto/kineto.h"
 
-/* What memviz wants of an event: places in the window. */
+/* Fields of an event that memviz uses: positions in the window. */
 typedef struct {
     mv_json_token phase, category, name, pid, tid, time, duration;
-    uint64_t args; /* where its arguments begin; MV_NO_BYTES: none */
+    uint64_t args; /* beginning of its arguments; MV_NO_BYTES: none */
 } trace_event;
 
-/* Takes the value of a key. */
+/* Stores the value of a key. */
 static bool take_member(mv_json *j, mv_json_token key, trace_event *e)
 {
     const uint8_t *k = mv_json_span(j, key).data;
@@ -31,8 +31,8 @@ static bool take_member(mv_json *j, mv_json_token key, trace_event *e)
     return mv_json_pass(j);
 }
 
-/* The thread of an event; its process in *pid. False: its numbers are none, as those of events of
- * a GPU may be. */
+/* The thread of an event; its process in *pid. False: these are not numbers, as in some GPU
+ * events. */
 static bool take_thread(mv_kineto *k, const trace_event *e, uint32_t *thread, uint64_t *pid)
 {
     uint64_t tid;
@@ -54,7 +54,7 @@ static bool take_thread(mv_kineto *k, const trace_event *e, uint32_t *thread, ui
 
 /* ---- operators and functions --------------------------------------------------------------- */
 
-/* Copies a value of any kind as it is spelled; it is next. */
+/* Copies a value of any kind as it is spelled; the value comes next. */
 static bool copy_value(mv_json *j, char *to, uint64_t room, uint64_t *length)
 {
     uint64_t first, bytes;
@@ -69,7 +69,7 @@ static bool copy_value(mv_json *j, char *to, uint64_t room, uint64_t *length)
     return true;
 }
 
-/* What an operator got: its sizes and types. */
+/* The inputs of an operator: sizes and types. */
 static bool take_inputs(mv_kineto *k, uint64_t args, uint32_t *number)
 {
     char text[2 * MV_KINETO_TEXT + 1], types[MV_KINETO_TEXT];
@@ -120,7 +120,8 @@ static bool add_range(mv_kineto *k, const trace_event *e, mv_around_kind kind)
     if (!mv_json_ns(&k->json, e->time, &range.start_ns) ||
         !mv_json_ns(&k->json, e->duration, &duration) || !take_thread(k, e, &range.thread, &pid))
         return !k->is_out_of_memory;
-    /* Some releases write an end before the begin where a range had not ended with the profile. */
+    /* Some releases write an end before the begin of a range that was still open at the end of the
+     * profile. */
     range.end_ns = duration < 0 ? INT64_MAX : range.start_ns + duration;
     name = without_address(mv_json_text(&k->json, e->name, text, sizeof text));
     range.name = mv_texts_add(names, name);
@@ -156,7 +157,7 @@ static bool add_step(mv_kineto *k, const trace_event *e)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* A number of the arguments; its size in *out, and whether it is below 0. */
+/* A number in the arguments; its size in *out, and whether it is negative. */
 static bool take_number(mv_json *j, uint64_t *out, bool *is_below)
 {
     mv_json_token value;
@@ -164,7 +165,7 @@ static bool take_number(mv_json *j, uint64_t *out, bool *is_below)
     return mv_json_take(j, &value) && mv_json_whole(j, value, out, is_below);
 }
 
-/* The event at hand, which begins the window, makes the file useless. */
+/* The current event, which begins the window, makes the file unusable. */
 static uint32_t refuse(mv_kineto *k, const char *why)
 {
     if (!k->refusal)
@@ -182,10 +183,10 @@ static uint32_t device_row(mv_kineto *k, int64_t type, int64_t id, uint64_t pid)
             return d->pid == pid ? i
                                  : refuse(k, "traces of several processes in one file: two have "
                                              "events of one device; give the trace of each rank "
-                                             "alone");
+                                             "separately");
     }
     if (k->device_count == MV_KINETO_DEVICES || id >= MV_KINETO_DEVICES)
-        return refuse(k, "memory of a 65th device");
+        return refuse(k, "more than 64 devices with memory events");
     k->devices[k->device_count] = (mv_kineto_device){.type = type, .id = id, .pid = pid};
     return k->device_count++;
 }
@@ -271,8 +272,8 @@ static bool begins(const mv_json *j, mv_json_token t, const char *with)
     return t.length >= strlen(with) && memcmp(mv_json_span(j, t).data, with, strlen(with)) == 0;
 }
 
-/* The names of categories are those of libkineto's ActivityType.cpp; PyTorch 1.8 to 1.11 called
- * operators "Operator". */
+/* Category names as in libkineto's ActivityType.cpp; PyTorch 1.8 to 1.11 called operators
+ * "Operator". */
 static bool add_event(mv_kineto *k, const trace_event *e)
 {
     mv_json *j = &k->json;

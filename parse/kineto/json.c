@@ -4,8 +4,8 @@
 
 /* ---- the window --------------------------------------------------------------------------- */
 
-/* At least `more` bytes from `pos` on are in the window then. What is before *first, or before
- * `pos` without it, is let go unless it is kept. */
+/* At least `more` bytes from `pos` on are in the window afterwards. Bytes before *first, or before
+ * `pos` if there is no *first, are dropped unless they are kept. */
 static bool read_on(mv_json *j, uint64_t more, uint64_t *first)
 {
     uint64_t drop = j->is_kept ? 0 : first ? *first : j->pos;
@@ -42,9 +42,8 @@ void mv_json_go(mv_json *j, uint64_t place)
     j->pos = place;
 }
 
-/* What bytes are between texts; those before QUOTE are passed over. The window is followed by
- * zeros.
- */
+/* Classes of bytes between texts; bytes before QUOTE are skipped. The window is followed by
+ * zeros. */
 enum { OTHER, BLANK, WORD, QUOTE, OPEN, CLOSE, NUL };
 
 static const uint8_t kind[UINT8_MAX + 1] = {
@@ -53,7 +52,7 @@ static const uint8_t kind[UINT8_MAX + 1] = {
     ['}'] = CLOSE,  [']'] = CLOSE,        ['.'] = WORD,         ['-'] = WORD,
     ['+'] = WORD,   ['0' ... '9'] = WORD, ['A' ... 'Z'] = WORD, ['a' ... 'z'] = WORD};
 
-/* mv_json_next, which keeps what is from *first on. */
+/* mv_json_next, keeping everything from *first on. */
 static uint8_t next_from(mv_json *j, uint64_t *first)
 {
     do {
@@ -76,7 +75,7 @@ uint8_t mv_json_next(mv_json *j)
 
 /* ---- texts and words ---------------------------------------------------------------------- */
 
-/* The first quote, backslash or 0 from `at` on: there is a 0 after the window. */
+/* The first quote, backslash or 0 from `at` on: a 0 follows the window. */
 static const uint8_t *find_end(const uint8_t *at)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
@@ -92,7 +91,7 @@ static const uint8_t *find_end(const uint8_t *at)
         if (!found)
             continue;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return at + __builtin_ctzll(found) / 8; /* what is above the first may be carried over */
+        return at + __builtin_ctzll(found) / 8; /* borrows may carry beyond the first one */
 #else
         while (*at != '"' && *at != '\\' && *at != 0)
             at++;
@@ -118,7 +117,7 @@ static bool take_text(mv_json *j, mv_json_token *out)
             break;
         if ((at == end || at + 1 == end) && !read_on(j, at == end ? 1 : 2, &first))
             return false;
-        if (at < end) { /* a backslash, and what it is about */
+        if (at < end) { /* a backslash and the character after it */
             out->has_escapes = true;
             j->pos += 2;
         }
@@ -255,7 +254,7 @@ static uint32_t hex_of(const uint8_t *four)
     return code;
 }
 
-/* A character as UTF-8. Returns its bytes. */
+/* Writes a character as UTF-8. Returns its length. */
 static uint32_t put_code(uint8_t out[4], uint32_t code)
 {
     if (code < 0x80) {
@@ -280,7 +279,7 @@ static uint32_t put_code(uint8_t out[4], uint32_t code)
     return 4;
 }
 
-/* What a backslash at text[*at] says, as UTF-8; moves *at past it. */
+/* The character after a backslash at text[*at], as UTF-8; moves *at past it. */
 static uint32_t take_escape(mv_span text, uint64_t *at, uint8_t out[4])
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
@@ -341,7 +340,7 @@ bool mv_json_whole(const mv_json *j, mv_json_token t, uint64_t *size, bool *is_n
     return at > *is_negative;
 }
 
-/* A number with an exponent, as programs write it that have read it as a double. */
+/* A number with an exponent, as written by programs that have read it as a double. */
 static bool ns_of_double(mv_span text, int64_t *ns)
 {
     char copy[40];

@@ -1,5 +1,5 @@
-/* JSON out of a source, token by token: no tree is built, and nothing is kept but what the caller
- * takes. Whoever wants an object or a list walks it, and passes over what it does not want:
+/* Reads JSON from a source, token by token, without a tree: only the tokens that the caller takes
+ * are kept. Callers walk objects and lists, and skip the parts that they do not use:
  *
  *     if (mv_json_enter(j, '{'))                moves into the next value if it is an object
  *         while (mv_json_key(j, &key))          false after the last key, or on failure
@@ -9,16 +9,16 @@
  *                 mv_json_pass(j);
  *
  *     if (mv_json_enter(j, '['))
- *         while (mv_json_element(j)) ...        likewise for each element
+ *         while (mv_json_element(j)) ...        exactly one of these for each element
  *
  * Tokens are places in the window, which slides over the input as tokens are read. Between
  * mv_json_keep(j, true) and mv_json_keep(j, false) it grows instead, so that tokens stay valid, and
- * mv_json_go can go back to one. Else a token is valid until the next one is read.
+ * mv_json_go can go back to one. Otherwise a token is valid until the next one is read.
  *
- * Lenient, as writers are: NaN is a word like true, texts may have control characters, and in what
- * is passed over only texts and brackets count. Values are nested as deep as they like: nothing
- * here calls itself. A failure stays: all calls after it are false, and `err` says what and where.
- */
+ * Lenient, as writers are: NaN is a word like true, texts may have control characters, and in
+ * skipped values only texts and brackets count. Values may be nested to any depth: nothing here is
+ * recursive. A failure is sticky: all later calls are false, and `err` has the reason and the
+ * offset. */
 #ifndef MV_KINETO_JSON_H
 #define MV_KINETO_JSON_H
 
@@ -32,27 +32,27 @@ typedef struct {
     bool failed;
 } mv_json;
 
-/* A text, without its quotes and with its escapes, or a word: a number, true, null. Objects and
- * lists are none: length 0, and has_quotes is false. */
+/* A text, without its quotes and with its escapes, or a word: a number, true, null. For objects and
+ * lists, length is 0 and has_quotes is false. */
 typedef struct {
     uint64_t at, length; /* in the window */
     bool has_quotes, has_escapes;
 } mv_json_token;
 
-/* The first byte of the next token, which is not taken; 0 at the end and on failure. */
+/* The first byte of the next token, which is not consumed; 0 at the end and on failure. */
 uint8_t mv_json_next(mv_json *j);
 
 bool mv_json_enter(mv_json *j, char bracket);
 bool mv_json_key(mv_json *j, mv_json_token *key);
 bool mv_json_element(mv_json *j);
 
-/* The next value; an object or list is passed over. Both are false on failure. */
+/* Consumes the next value; objects and lists are skipped. Both are false on failure. */
 bool mv_json_take(mv_json *j, mv_json_token *out);
 bool mv_json_pass(mv_json *j);
 
 void mv_json_keep(mv_json *j, bool is_kept);
 
-/* Goes to a place in the window that was the beginning of a value. */
+/* Goes to a position in the window that was the beginning of a value. */
 void mv_json_go(mv_json *j, uint64_t place);
 
 /* Fails at the next byte of the input. Always false. */
@@ -74,12 +74,12 @@ static inline bool mv_json_is(const mv_json *j, mv_json_token t, const char *wor
  * become U+FFFD. */
 mv_span mv_json_text(const mv_json *j, mv_json_token t, uint8_t *out, uint64_t room);
 
-/* A whole number, with quotes or without: how large it is, and its sign. False for other tokens and
- * for numbers that do not fit. */
+/* A whole number, with or without quotes: its absolute value and its sign. False for other tokens
+ * and for numbers that do not fit. */
 bool mv_json_whole(const mv_json *j, mv_json_token t, uint64_t *size, bool *is_negative);
 
-/* Microseconds as nanoseconds, exact unless the number has an exponent. False for what is not a
- * number, and for more than 2^61 ns. */
+/* Microseconds as nanoseconds, exact unless the number has an exponent. False for anything that is
+ * not a number, and for more than 2^61 ns. */
 bool mv_json_ns(const mv_json *j, mv_json_token t, int64_t *ns);
 
 #endif

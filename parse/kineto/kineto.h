@@ -1,11 +1,11 @@
 /* Traces of torch.profiler, which its library Kineto writes: JSON in Chrome's format of trace
- * events. docs/kineto.md says what becomes of them.
+ * events. docs/kineto.md describes the result.
  *
  *     json.c         the tokenizer
  *     events.c       an event: memory, an operator, a function of Python, a step; others are passed
  *                    over
  *     shapes.c       an operator's shapes and types in a few words
- *     around.c       what was open on the thread when memory changed: stacks
+ *     around.c       ranges open on the thread when memory changed: stacks
  *     read_kineto.c  the file as a whole, and memory in order of time to the rows of a trace */
 #ifndef MV_KINETO_H
 #define MV_KINETO_H
@@ -20,8 +20,8 @@ enum { MV_KINETO_CPU = 0 };
 
 enum {
     MV_KINETO_DEVICES = 64, /* of all kinds */
-    MV_KINETO_FRAMES = 512, /* of a stack; further ones, the outermost, are left out */
-    MV_KINETO_TEXT = 4096   /* bytes of a name, or of an operator's shapes, that count */
+    MV_KINETO_FRAMES = 512, /* frames of a stack; further ones, the outermost, are left out */
+    MV_KINETO_TEXT = 4096   /* significant bytes of a name, or of an operator's shapes */
 };
 
 typedef enum { MV_AROUND_FUNCTION, MV_AROUND_OPERATOR } mv_around_kind;
@@ -35,15 +35,16 @@ typedef struct {
     uint8_t kind;    /* mv_around_kind */
 } mv_kineto_range;
 
-/* An event of an allocator. */
+/* A memory event of an allocator. */
 typedef struct {
     int64_t time_ns;
-    uint64_t order; /* of equal times: "Ev Idx", else as in the file */
+    uint64_t order; /* order among equal times: "Ev Idx", else as in the file */
     uint64_t addr, bytes;
-    uint64_t allocated, reserved; /* the allocator's totals after it; MV_NO_BYTES: not told */
+    uint64_t allocated, reserved; /* the allocator's totals afterwards; MV_NO_BYTES: not in the
+                                   * file */
     uint32_t thread;
     uint32_t device; /* row of `devices` */
-    uint32_t list;   /* as block logs have it */
+    uint32_t list;   /* form of block logs */
     mv_stack_id stack;
     mv_tag_id tag; /* the operator, and its shapes */
     uint8_t kind;  /* mv_block_step_kind */
@@ -70,7 +71,8 @@ typedef struct {
     mv_block_log log;
 
     mv_texts functions, operators; /* names */
-    mv_texts inputs;               /* of operators: their sizes, a line end, their types, as JSON */
+    mv_texts inputs;               /* inputs of operators: their sizes, a line end, their types, as
+                                    * JSON */
     mv_map thread_of;              /* rows of threads by process and thread */
     uint32_t threads;
 
@@ -84,27 +86,27 @@ typedef struct {
     uint32_t device_count;
 
     uint64_t events;     /* of all kinds */
-    int64_t base_ns;     /* of the times, since the epoch */
-    bool has_events;     /* there is a list of events */
-    const char *refusal; /* what in an event makes the file useless; NULL: nothing */
+    int64_t base_ns;     /* added to the times, since the epoch */
+    bool has_events;     /* the file has a list of events */
+    const char *refusal; /* the field of an event that makes the file unusable; NULL: none */
     uint64_t refused_at; /* its byte */
     bool is_out_of_memory;
-    uint64_t unreadable; /* events of memory without a size, an address or a time */
+    uint64_t unreadable; /* memory events without a size, an address or a time */
     uint64_t failures;
 } mv_kineto;
 
-/* Reads the next element of the list of events. False when reading cannot go on: then either
- * json.failed or is_out_of_memory. */
+/* Reads the next element of the list of events. False when reading cannot continue: then either
+ * json.failed or is_out_of_memory is set. */
 bool mv_kineto_event(mv_kineto *k);
 
-/* Sets the stack and the operator of each event of memory, which are in order of thread and time
+/* Sets the stack and the operator of each memory event; the events are in order of thread and time
  * afterwards. O(n log n). False when memory is out. */
 bool mv_kineto_find_stacks(mv_kineto *k);
 
-/* What operators got, in a few words: "[4096,1024]x[1024,4096] bf16" for two tensors of one type,
- * "[512,64] f32 x [8] i64" for two of several. `inputs` as in mv_kineto.inputs: "Input Dims", a
- * line end, "Input type". Tensors without dimensions or elements and what is not a tensor are left
- * out, and so is what there is no room for. "" when nothing is left. Returns `out`. */
+/* The inputs of an operator in a few words: "[4096,1024]x[1024,4096] bf16" for two tensors of one
+ * type, "[512,64] f32 x [8] i64" for different types. `inputs` as in mv_kineto.inputs: "Input
+ * Dims", a line end, "Input type". Tensors without dimensions or elements, other values, and
+ * everything beyond `out` are left out. "" if nothing remains. Returns `out`. */
 #define MV_KINETO_SHAPES 160
 const char *mv_kineto_shapes(mv_span inputs, char out[MV_KINETO_SHAPES]);
 

@@ -5,7 +5,7 @@
 
 enum { REPORT_EVENTS = 1 << 14 };
 
-/* Any object, or list of objects: what says what it is may be the last of its keys. */
+/* Any object, or list of objects: the key that identifies it may be the last one. */
 bool mv_kineto_probe(mv_span head)
 {
     uint64_t at = 0;
@@ -97,7 +97,7 @@ static bool read_members(mv_kineto *k)
     return !j->failed;
 }
 
-/* The line end of the last line is not a remark. */
+/* The end of the last line is not worth a note. */
 static void pass_blanks(mv_source *source)
 {
     while (
@@ -108,8 +108,8 @@ static void pass_blanks(mv_source *source)
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
-/* Devices keep their numbers; where there are such of two kinds, those of the second follow. The
- * CPU is the last one. */
+/* Devices keep their numbers; with two kinds of devices, those of the second kind follow. The CPU
+ * is the last one. */
 static bool number_devices(mv_kineto *k)
 {
     int64_t first_type = -1;
@@ -154,7 +154,7 @@ static void add_memory(mv_kineto *k, const mv_kineto_memory *m)
                             .total = m->allocated,
                             .reserved = m->reserved};
 
-    /* The file says that nothing of the CPU is reserved. */
+    /* The file has no figure for reserved CPU memory. */
     entry.has_reserved = k->devices[m->device].type != MV_KINETO_CPU && m->reserved != MV_NO_BYTES;
     k->failures += m->kind == MV_BLOCK_STEP_FAILURE;
     if (m->kind == MV_BLOCK_STEP_ALLOC)
@@ -195,7 +195,7 @@ static void add_steps(mv_kineto *k)
     }
 }
 
-/* Why there is nothing to show, or nothing that could be trusted. */
+/* The reason why the file has nothing to show, or nothing trustworthy. */
 static mv_code refuse(mv_kineto *k)
 {
     const char *why;
@@ -210,7 +210,7 @@ static mv_code refuse(mv_kineto *k)
         return MV_OK;
     if (k->unreadable > 0)
         why = "a trace of torch.profiler whose [memory] events have no address: PyTorch writes "
-              "them since 1.11";
+              "them from 1.11 on";
     else
         why = "a trace of torch.profiler without [memory] events: record with "
               "torch.profiler.profile(profile_memory=True), and with_stack=True for the lines";
@@ -226,13 +226,13 @@ static mv_code finish(mv_kineto *k)
     mv_block_log_fact(&k->build, MV_FACT_ALLOCATOR, "pytorch");
     mv_block_log_number(&k->build, "pid", k->devices[0].pid);
     if (!number_devices(k))
-        return mv_fail(k->err, MV_FORMAT, MV_NO_OFFSET, "%s", "more devices than 128");
+        return mv_fail(k->err, MV_FORMAT, MV_NO_OFFSET, "%s", "more than 128 devices");
     if (k->unreadable > 0) {
         mv_build_note(&k->build, MV_NOTE_LOOSE,
-                      "%" PRIu64 " events of memory without a size, an "
+                      "%" PRIu64 " memory events without a size, an "
                       "address or a time",
                       k->unreadable);
-        mv_build_note(&k->build, MV_NOTE_LOST_EVENTS, "%" PRIu64 " events of memory cannot be read",
+        mv_build_note(&k->build, MV_NOTE_LOST_EVENTS, "%" PRIu64 " memory events cannot be read",
                       k->unreadable);
     }
     add_lists(k);

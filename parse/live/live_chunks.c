@@ -5,10 +5,10 @@
 
 #include "base/grow.h"
 
-/* How many bytes are looked at to tell whether a chunk was ever begun there. */
+/* Number of bytes examined to decide whether a chunk was ever begun there. */
 enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
-/* What was committed in a chunk at the first look. */
+/* Committed bytes of a chunk at the first look. */
 typedef struct {
     uint64_t at, committed;
 } seen;
@@ -18,7 +18,7 @@ typedef struct {
     mv_span file;
     mv_build *build;
     mv_live_chunks *out;
-    bool names; /* take NAMES; else all others */
+    bool names; /* read NAMES; else all others */
     seen *seen; /* [seen_count] in the order of the file */
     uint32_t seen_count, seen_capacity, next_seen;
 } search;
@@ -89,7 +89,7 @@ static uint64_t seen_before(search *s, uint64_t at)
                : 0;
 }
 
-/* The records of the chunk whose header is at `at`; false when they cannot be believed. */
+/* The records of the chunk whose header is at `at`; false when they are not plausible. */
 static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *chunk)
 {
     uint64_t body = chunk->at + sizeof *head, room = s->file.length - body;
@@ -121,7 +121,8 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
     return true;
 }
 
-/* Where the next chunk may begin after one, which may be cut, or after a place without any. */
+/* The position of the next chunk after one, which may be cut, or after a position without a
+ * chunk. */
 static uint64_t place_after(mv_span file, uint64_t at, const mv_wire_chunk *head)
 {
     uint64_t left = file.length - at, bytes;
@@ -152,7 +153,8 @@ static bool look_first(search *s)
     return true;
 }
 
-/* Looks at one place where a chunk may begin, and returns the next; MV_NO_OFFSET: memory is out. */
+/* Reads the chunk that may begin at a position, and returns the next position; MV_NO_OFFSET: memory
+ * is out. */
 static uint64_t look_at(search *s, uint64_t at)
 {
     mv_live_chunk chunk = {.at = at};

@@ -2,13 +2,13 @@
 
 #include "parse/live/varint.h"
 
-/* A chunk that is being read: its next record, and what records are relative to. */
+/* A chunk that is being read: its next record, and the base of relative values. */
 struct mv_live_stream {
     const mv_live_chunk *chunk;
     mv_cursor c;
     mv_live_record next;
     uint64_t recent[MV_LIVE_RECENT];
-    uint32_t recent_count; /* addresses spelled out so far */
+    uint32_t recent_count; /* addresses written in full so far */
     uint64_t last;         /* the newest of them */
     int64_t device_type, device;
     uint32_t thread; /* the chunk's, until a record names another */
@@ -145,8 +145,8 @@ static void note_damage(mv_live_stream *s, uint64_t at, mv_build *b)
         (unsigned long long)(s->chunk->at + sizeof(mv_wire_chunk) + sizeof(mv_live_head) + at));
 }
 
-/* Decodes the stream's next record other than DEVICE and THREAD; false at its end, or where it is
- * damaged. `b` may be NULL. */
+/* Decodes the stream's next record other than DEVICE and THREAD; false at its end or at damage. `b`
+ * may be NULL. */
 static bool advance(mv_live_stream *s, mv_build *b)
 {
     while (s->c.at < s->c.span.length) {
@@ -230,7 +230,8 @@ static uint64_t last_seen(const mv_live_chunks *chunks)
     return is_new ? last : UINT64_MAX;
 }
 
-/* Whether the thread that fills the chunk may have taken a number without a record yet. */
+/* Whether the thread that fills the chunk may have taken a number without having written the
+ * record. */
 static bool may_continue(const mv_live_merge *m, const mv_live_stream *s)
 {
     return !m->has_ended && !s->chunk->is_sealed;
@@ -239,7 +240,8 @@ static bool may_continue(const mv_live_merge *m, const mv_live_stream *s)
 bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, bool has_ended, mv_build *b,
                         mv_live_merge *out)
 {
-    /* The facts, which say so, were looked at before the events: all of these are there then. */
+    /* The facts, which contain the end, were read before the events: all of these are there
+     * then. */
     *out = (mv_live_merge){
         .build = b, .has_ended = has_ended, .last = has_ended ? UINT64_MAX : last_seen(chunks)};
     out->streams = mv_push_array(arena, mv_live_stream, chunks->count);

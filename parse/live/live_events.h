@@ -1,19 +1,19 @@
 /* The records of a live file's EVENTS chunks, of all threads, in the order of their numbers.
  *
- * Numbers rise within a chunk, so the chunks are merged: a heap has them by their next record,
- * which costs almost nothing while only one thread records. Nothing is sorted or kept.
+ * Numbers rise within a chunk, so the chunks are merged: a heap orders them by their next record,
+ * which costs almost nothing while only one thread records. Nothing is sorted or stored.
  *
- * While the capture is still running, chunks are looked at one after another, so the last records
- * of some are later than those of others. What all chunks had at the first look came before what
- * is new at the second (live_chunks.h): so the merge ends at the highest number M of the first
- * look, and up to M it has every record that was committed by then.
+ * While the capture is still running, chunks are read one after another, so the last records of
+ * some are later than the last records of others. All records of the first look came before all
+ * that are new at the second (live_chunks.h): so the merge ends at the highest number M of the
+ * first look, and up to M it has every record that was committed by then.
  *
  *     thread 1  ──1──2─────5──6┊──8──        ┊ first look: M = 7
  *     thread 2  ────────3──4───┊7─────       3 and 4 may have come after it, and are there
  *
- * A number up to M that is missing was taken before its record was committed. If the thread may
- * still be there that took it (its chunk has lower numbers alone, and is open), the call was under
- * way: a free may last. All other missing numbers are lost. */
+ * A missing number up to M was taken before its record was committed. If the thread that took it
+ * may still be running (its chunk has only lower numbers, and is open), the call was under way: a
+ * free may take long. All other missing numbers are lost. */
 #ifndef MV_LIVE_EVENTS_H
 #define MV_LIVE_EVENTS_H
 
@@ -21,9 +21,9 @@
 
 typedef struct {
     uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
-    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action; 0 when it is not known */
+    uint8_t action;    /* CALL: mv_api_action, HEAP: mv_heap_action; 0 if unknown */
     uint32_t thread;   /* the kernel's id */
-    uint64_t sequence; /* TOTALS: of the record before */
+    uint64_t sequence; /* TOTALS: of the previous record */
     uint64_t time_us;  /* CLOCK_MONOTONIC */
     uint64_t addr, size;
     uint64_t allocated, reserved; /* TOTALS, OOM */
@@ -33,8 +33,8 @@ typedef struct {
     uint64_t stack;               /* id + 1 */
     int64_t device_type;          /* c10::DeviceType of BLOCK, FREE, OOM, TOTALS; of CALL: the
                                    * thread's last */
-    int64_t device;               /* CALL, HEAP: as recorded; else that of the last DEVICE record */
-    int64_t current;              /* CALL: that of the last DEVICE record, -1: none */
+    int64_t device;               /* CALL, HEAP: as recorded; else from the last DEVICE record */
+    int64_t current;              /* CALL: from the last DEVICE record, -1: none */
     int64_t result;               /* CALL */
 } mv_live_record;
 
@@ -45,13 +45,14 @@ typedef struct {
     mv_live_stream *streams; /* one for each chunk */
     uint32_t *heap;          /* [heap_count] streams, by their next record */
     uint32_t heap_count;
-    bool has_ended; /* the recording: no call is under way */
+    bool has_ended; /* the recording has ended: no call is under way */
     bool started;
-    uint64_t last;      /* M; UINT64_MAX when nothing was new at the second look, or it has ended */
-    uint64_t next;      /* the number that is expected */
-    uint32_t open;      /* open chunks whose records have all come */
-    uint64_t under_way; /* numbers that did not come yet */
-    uint64_t lost;      /* numbers that did not come and will not */
+    uint64_t last;      /* M; UINT64_MAX if nothing was new at the second look, or the recording has
+                         * ended */
+    uint64_t next;      /* the next number expected */
+    uint32_t open;      /* open chunks whose records have all been read */
+    uint64_t under_way; /* numbers not seen yet */
+    uint64_t lost;      /* numbers not seen, and lost */
     uint64_t lost_at;   /* the first of them */
 } mv_live_merge;
 

@@ -3,8 +3,8 @@
 #include "base/grow.h"
 #include "base/sort.h"
 
-/* Sources: kSmallSize, kSmallBuffer, PyTorch CUDACachingAllocator. A block of the small pool has
- * at most SMALL_BLOCK bytes, one of the large pool more: so the final heap shows the pools. */
+/* Sources: kSmallSize, kSmallBuffer, PyTorch CUDACachingAllocator. A block of the small pool has at
+ * most SMALL_BLOCK bytes, a block of the large pool more: so the final heap shows the pools. */
 enum { SMALL_BLOCK = 1 << 20, SMALL_SEGMENT = 2 << 20 };
 
 /* ---- holdings ---------------------------------------------------------------------------- */
@@ -16,7 +16,7 @@ void mv_live_holdings_init(mv_arena *arena, mv_live_holdings *out)
         out->row_of[i].arena = arena;
 }
 
-/* A row that is not used, or a new one. */
+/* An unused row, or a new one. */
 static bool take_row(mv_live_holdings *h, uint32_t *row)
 {
     if (h->spare != MV_NOT_IN_MAP) {
@@ -192,7 +192,7 @@ static void end_segment(tiling *t, mv_segment_row *row)
     mv_build_segment(t->build, row);
 }
 
-/* The segment with the blocks in it. A block that reaches beyond its end is left out. */
+/* The segment with its blocks. A block that extends beyond the segment's end is left out. */
 static void tile_segment(tiling *t, const mv_live_holding *h)
 {
     mv_segment_row row = begin_segment(t, h);
@@ -215,7 +215,7 @@ static void tile_segment(tiling *t, const mv_live_holding *h)
     end_segment(t, &row);
 }
 
-/* Blocks that are in no segment, up to `limit`: those that touch each other share a new one. */
+/* Blocks outside all segments, up to `limit`: blocks that touch share a new segment. */
 static void tile_strays(tiling *t, uint64_t limit)
 {
     const mv_live_holding *first = &t->blocks.rows[t->next_block], *block = first;
@@ -241,7 +241,7 @@ static void tile_strays(tiling *t, uint64_t limit)
                   (unsigned long long)row.total_size, (unsigned long long)made.addr, made.list);
 }
 
-/* In the order of the sort; a segment comes before the block that begins with it. */
+/* Sort order: a segment comes before the block at its beginning. */
 static bool is_first(const mv_live_holding *segment, const mv_live_holding *block)
 {
     return segment->list != block->list ? segment->list < block->list

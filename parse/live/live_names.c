@@ -11,7 +11,7 @@ enum { MOST_FRAMES = 4 * MV_LIVE_MOST_FRAMES };
 /* Room for `count` rows; new ones are zero, which is "lost". */
 #define MAKE_ROWS(n, table, count) mv_room_for((n)->arena, (n)->table, (count), (n)->room.table)
 
-/* Puts a row at the end of a table. */
+/* Appends a row to a table. */
 #define ADD_ROW(n, table, row) \
     mv_append((n)->arena, (n)->table, (n)->made.table, (n)->room.table, (row))
 
@@ -103,7 +103,7 @@ static bool read_stack(mv_live_names *n, mv_cursor *c)
     return ADD_ROW(n, stacks, row);
 }
 
-/* One record. A thread's name, for which the model has no place, is skipped. */
+/* One record. Thread names, for which the model has no column, are skipped. */
 static bool read_record(mv_live_names *n, mv_cursor *c)
 {
     uint8_t kind = mv_take_u8(c);
@@ -143,7 +143,7 @@ static bool is_within(uint32_t number, uint32_t least, uint64_t most)
     return number >= least && number <= most;
 }
 
-/* Whether the numbers that a chunk states can follow those made so far. */
+/* Whether the numbers in a chunk's header can follow those made so far. */
 static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uint64_t most)
 {
     return is_within(stated->strings, made->strings, most) &&
@@ -168,8 +168,8 @@ static void lose_rows(mv_live_names *n, const mv_live_made *stated)
         n->stacks[n->made.stacks] = (mv_live_stack){.caller = MV_NO_ROW, .frame = MV_NO_ROW};
 }
 
-/* Brings the counts to what the chunk's header says. `*usable` is false when the ids that the chunk
- * makes cannot be known. */
+/* Raises the counts to those in the chunk's header. `*usable` is false if the chunk's ids cannot be
+ * known. */
 static bool catch_up(mv_live_names *n, const mv_live_chunk *chunk, bool damaged, uint64_t most,
                      bool *usable)
 {

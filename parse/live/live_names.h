@@ -1,10 +1,10 @@
-/* What the ids in a live file mean: its NAMES chunks, in the order in which they were written.
+/* The meaning of the ids in a live file: its NAMES chunks, in the order in which they were written.
  *
  *     mv_live_names_read      decodes the records; ids get their rows
  *     mv_live_names_resolve   lines of Python frames, symbols of native ones, all at once
- *     mv_live_names_stack     the model's stack of an id, made when it is first asked for
+ *     mv_live_names_stack     the model's stack of an id, made on first use
  *
- * Ids come from the file. One that is out of range means nothing, and is counted. */
+ * Ids come from the file. An id out of range has no meaning, and is counted. */
 #ifndef MV_LIVE_NAMES_H
 #define MV_LIVE_NAMES_H
 
@@ -12,7 +12,7 @@
 
 typedef struct {
     mv_span text;
-    uint32_t string; /* mv_string_id + 1; 0: not asked for yet */
+    uint32_t string; /* mv_string_id + 1; 0: not used yet */
 } mv_live_string;
 
 typedef struct {
@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     uint32_t caller; /* id of a stack, smaller than its own, or MV_NO_ROW */
     uint32_t frame;  /* id */
-    uint32_t stack;  /* mv_stack_id + 1; 0: not asked for yet */
+    uint32_t stack;  /* mv_stack_id + 1; 0: not used yet */
 } mv_live_stack;
 
 typedef struct {
@@ -58,17 +58,17 @@ typedef struct {
     bool is_elsewhere; /* recorded on another machine: no file of this machine is opened */
 } mv_live_names;
 
-/* False: memory is out. `most` is the most ids of a kind that the file can hold. */
+/* False: memory is out. `most` is the largest number of ids of a kind that the file can hold. */
 bool mv_live_names_read(mv_arena *arena, const mv_live_chunks *chunks, uint64_t most, mv_build *b,
                         mv_live_names *out);
 
 /* live_frames.c: gives every frame its lines or symbols. */
 mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err);
 
-/* Counts names that cannot be right. */
+/* Counts invalid names. */
 void mv_live_names_damaged(mv_live_names *n, const char *what);
 
-/* By id + 1, as events have them; 0 gives MV_NO_STRING and MV_NO_STACK. */
+/* By id + 1, the form in events; 0 gives MV_NO_STRING and MV_NO_STACK. */
 mv_string_id mv_live_names_string(mv_live_names *n, uint64_t id_and_1);
 mv_stack_id mv_live_names_stack(mv_live_names *n, uint64_t id_and_1);
 

@@ -1,5 +1,5 @@
-/* What threads mark in a live file: ranges that nest within a thread (PUSH, POP), ranges that may
- * end on another (BEGIN, END), and moments. */
+/* Marks that threads write to a live file: ranges that nest within a thread (PUSH, POP), ranges
+ * that may end on another (BEGIN, END), and moments. */
 #ifndef MV_LIVE_RANGES_H
 #define MV_LIVE_RANGES_H
 
@@ -7,7 +7,7 @@
 #include "parse/live/live_events.h"
 #include "parse/live/live_names.h"
 
-/* A range that began, inside the one that its thread had open. */
+/* A range, inside the one that its thread had open. */
 typedef struct {
     mv_string_id name;
     uint32_t outer; /* row, or MV_NOT_IN_MAP */

@@ -1,5 +1,5 @@
-/* From the records of a live file to the rows of a trace, as docs/capture.md, "Reading", describes
- * it. */
+/* Converts the records of a live file to the rows of a trace, as described in docs/capture.md,
+ * "Reading". */
 #include "parse/live/read_live.h"
 
 #include <inttypes.h>
@@ -13,16 +13,16 @@
 #include "parse/live/varint.h"
 
 enum {
-    LEAST_RECORD = 2,      /* bytes of the smallest record that makes an id */
-    MOST_SKEW_US = 1000000 /* times of threads are put in order within this */
+    LEAST_RECORD = 2,      /* smallest record that makes an id, in bytes */
+    MOST_SKEW_US = 1000000 /* times of threads are put in order up to this difference */
 };
 
 /* The events of one device. */
 typedef struct {
     mv_event_row *rows; /* [count]; NULL for the list whose events go directly to the builder */
     uint32_t count, capacity;
-    uint64_t allocated, reserved;         /* what the events add up to */
-    uint64_t off_allocated, off_reserved; /* how much more the framework's totals last had */
+    uint64_t allocated, reserved;         /* the sum of the events */
+    uint64_t off_allocated, off_reserved; /* last excess of the framework's own totals */
     int64_t last_us;
     uint64_t last_stack; /* of the last event, id + 1; and its thread */
     uint32_t last_thread;
@@ -37,13 +37,13 @@ typedef struct {
     mv_live_holdings blocks, segments, reservations;
     mv_live_holdings foreign; /* mapped memory of other processes; in list 0 */
     mv_map imports;           /* handles of other processes' memory */
-    mv_map pools;             /* by handle: one more than the pool's device; 0: the host */
+    mv_map pools;             /* by handle: pool's device + 1; 0: the host */
     device_list lists[MV_LIVE_LISTS];
     uint32_t straight;   /* list whose rows are the builder's own; MV_NO_ROW: none yet */
-    uint32_t gpus;       /* ordinals that occur are below this */
-    int64_t accelerator; /* device type that has the ordinals; 0: none yet */
+    uint32_t gpus;       /* all ordinals that occur are below this */
+    int64_t accelerator; /* device type with these ordinals; 0: none yet */
     int64_t to_epoch_us;
-    uint64_t launches; /* by the latest record */
+    uint64_t launches; /* from the latest record */
     uint64_t order;
     bool is_uncached; /* PyTorch's cache is off: each call of its allocator is one block */
 } live;
@@ -93,7 +93,7 @@ static int64_t fact_number(const mv_trace *trace, const char *key)
     return text && mv_number_read(text, &value) && value < INT64_MAX / 4 ? (int64_t)value : 0;
 }
 
-/* The facts give one moment on both clocks. */
+/* The facts contain one moment on both clocks. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace)
 {
     int64_t monotonic = fact_number(trace, "monotonic_us");
@@ -114,8 +114,8 @@ static void set_clock(live *l, const mv_live_chunks *chunks)
 
 /* ---- devices and times ------------------------------------------------------------------- */
 
-/* The list of a c10::Device; MV_NO_ROW when memviz has none for it. The first device type other
- * than the CPU that occurs has the ordinals. */
+/* The list of a c10::Device; MV_NO_ROW if memviz has none for it. The ordinals belong to the first
+ * device type other than the CPU that occurs. */
 static uint32_t list_of(live *l, int64_t type, int64_t index)
 {
     if (type == 0)
@@ -140,8 +140,8 @@ static int64_t epoch_us(const live *l, uint64_t monotonic_us)
     return (int64_t)(monotonic_us + (uint64_t)l->to_epoch_us);
 }
 
-/* A thread takes its number first and its time after it, so times of neighbours may be out of order
- * by microseconds: then the later number gets the time of the one before it. */
+/* A thread takes its number before its time, so times of neighbours may be out of order by
+ * microseconds: then the later number gets the time of the earlier one. */
 static int64_t ordered_us(device_list *d, int64_t time_us)
 {
     if (d->count && time_us < d->last_us && (uint64_t)d->last_us - (uint64_t)time_us < MOST_SKEW_US)
@@ -195,8 +195,8 @@ static bool is_segment_action(uint8_t action)
     return action >= MV_ACTION_SEGMENT_ALLOC && action <= MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* Segment events and the alloc after them came from one call of the allocator when one thread made
- * them with one stack; everything else is a call of its own. */
+/* Segment events and the alloc after them are one allocator call if one thread made them with one
+ * stack; all other events are calls of their own. */
 static uint32_t call_of(live *l, uint32_t list, mv_stack_id stack, const mv_live_record *r)
 {
     const device_list *d = &l->lists[list];
@@ -270,8 +270,8 @@ static bool add_oom(live *l, uint32_t list, const mv_live_record *r)
     return append_event(l, list, &row, r);
 }
 
-/* The framework's own totals against what the events add up to. What CPU allocators report as
- * totals is not one. */
+/* Compares the framework's own totals with the sum of the events. Totals reported by CPU allocators
+ * do not count. */
 static void compare_totals(live *l, uint32_t list, const mv_live_record *r)
 {
     device_list *d = &l->lists[list];
@@ -293,7 +293,7 @@ static void compare_totals(live *l, uint32_t list, const mv_live_record *r)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-/* Whether a call came from PyTorch's allocator: by the library that called. */
+/* Whether PyTorch's allocator made the call, judging by the calling library. */
 static bool is_allocator(mv_span path)
 {
     static const char *const names[] = {"libc10_cuda.", "libc10_hip."};
@@ -356,7 +356,7 @@ static bool add_segment(live *l, uint32_t list, mv_action action, const mv_live_
     return true;
 }
 
-/* PyTorch may give back what is on one device while another is current. */
+/* PyTorch may release memory of one device while another is current. */
 static bool release_segment(live *l, uint32_t list, uint64_t addr, mv_live_holding *out)
 {
     if (!mv_live_release(&l->segments, list, addr, out) &&
@@ -384,7 +384,7 @@ static bool end_segment(live *l, uint32_t list, const mv_live_record *r)
     return append_segment(l, segment.list, MV_ACTION_SEGMENT_FREE, &with_size);
 }
 
-/* Another process's memory is none that PyTorch has reserved. */
+/* Another process's memory is not reserved by PyTorch. */
 static bool map_memory(live *l, uint32_t list, const mv_live_record *r)
 {
     mv_live_holding mapping = {.addr = r->addr, .size = r->size}, old;
@@ -395,8 +395,8 @@ static bool map_memory(live *l, uint32_t list, const mv_live_record *r)
     return add_segment(l, list, MV_ACTION_SEGMENT_MAP, r);
 }
 
-/* One unmap may end several pieces that were mapped one by one. Those that touch each other on one
- * device are one event. */
+/* One unmap may end several pieces that were mapped separately. Adjacent pieces on one device are
+ * one event. */
 static bool end_mapping(live *l, uint32_t list, const mv_live_record *r)
 {
     mv_live_record ended = *r;
@@ -462,7 +462,7 @@ static bool is_ordinal(int64_t device)
     return device >= 0 && device < MV_LIVE_CPU;
 }
 
-/* Knows the pool that a call makes, until it is destroyed. */
+/* Remembers the pool that a call makes, until it is destroyed. */
 static bool know_pool(live *l, const mv_live_record *r)
 {
     uint32_t value = is_ordinal(r->device) ? (uint32_t)r->device + 1 : 0;
@@ -474,8 +474,8 @@ static bool know_pool(live *l, const mv_live_record *r)
     return true;
 }
 
-/* The device of a call's memory; -1: none, or not known. The call says which was current, but a
- * pool has one of its own. */
+/* The device of a call's memory; -1: none, or unknown. The call has the current device, but a pool
+ * has its own. */
 static int32_t device_of(const live *l, const mv_live_record *r)
 {
     uint32_t pool =
@@ -486,8 +486,8 @@ static int32_t device_of(const live *l, const mv_live_record *r)
     return is_ordinal(r->device) ? (int32_t)r->device : -1;
 }
 
-/* A call that succeeded, or ran out of memory, shows that its device exists; one that failed for
- * another reason may have named one that does not. */
+/* A call that succeeded, or ran out of memory, proves that its device exists; a call that failed
+ * otherwise may have named one that does not. */
 static bool shows_device(const live *l, int32_t device, int64_t result)
 {
     enum { OUT_OF_MEMORY = 2 }; /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
@@ -560,7 +560,7 @@ static bool add_framework_event(live *l, const mv_live_record *r)
     }
 }
 
-/* Threads count together, but write apart: the count is never below one that was read before. */
+/* Threads share the counter but write separately: the count never falls below an earlier value. */
 static bool add_launches(live *l, const mv_live_record *r)
 {
     mv_api_calls *calls = &l->build.trace->api_calls;
@@ -614,7 +614,7 @@ static bool read_records(live *l, const mv_live_chunks *chunks)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* Adds the rows of the other lists after those that went directly to the builder. */
+/* Appends the rows of the other lists to those that went directly to the builder. */
 static void place_lists(live *l, uint32_t cpu, mv_range *ranges)
 {
     for (uint32_t i = 0; i < MV_LIVE_LISTS; i++) {
@@ -690,7 +690,7 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
     return mv_build_finish(&l->build, &ranges, err);
 }
 
-/* Paths in a file from another machine mean nothing here, or whatever its author chose. */
+/* Paths in a file from another machine have no meaning here, or a meaning that its author chose. */
 static bool is_elsewhere(const live *l)
 {
     const char *host = mv_fact_find(l->build.trace, "host");
@@ -706,7 +706,7 @@ static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err 
     if (!mv_live_chunks_find(&l->scratch, file, &l->build, &chunks))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "list of chunks");
     if (chunks.count == 0)
-        return mv_fail(err, MV_CORRUPT, sizeof(mv_wire_header), "no chunk is whole");
+        return mv_fail(err, MV_CORRUPT, sizeof(mv_wire_header), "no intact chunk");
     set_clock(l, &chunks);
     if (!mv_live_names_read(&l->scratch, &chunks, file.length / LEAST_RECORD, &l->build, &l->names))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "names");

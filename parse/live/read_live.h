@@ -1,42 +1,42 @@
-/* From a live file (capture/wire_live.h) to the model: what mv_snapshot_read does with a `.bin`
+/* Converts a live file (capture/wire_live.h) to the model. mv_snapshot_read uses this for a `.bin`
  * whose capture is still running, or whose process was killed.
  *
- *     live_chunks   the chunks that can be read, and how far
+ *     live_chunks   the readable chunks, and how far each can be read
  *     live_names    ids to strings, frames and stacks; lines and symbols
  *     live_events   the records of all threads, in the order of their numbers
- *     live_ranges   what threads mark: moments and nested ranges
- *     live_heap     what is alive: the allocator's segments, and the blocks in them
+ *     live_ranges   marks of threads: moments and nested ranges
+ *     live_heap     blocks that are alive: the allocator's segments, and the blocks in them
  *     read_live.c   records to rows
  *
- * docs/capture.md, "Reading", says what each record becomes. */
+ * docs/capture.md, "Reading", describes the conversion of each record. */
 #ifndef MV_READ_LIVE_H
 #define MV_READ_LIVE_H
 
 #include "parse/model/build.h"
 #include "parse/readers.h"
 
-/* A fact that whoever finalises a capture knows, and its file does not. */
+/* A fact known to the process that finalises a capture, and missing from its file. */
 typedef struct {
     const char *key, *value;
 } mv_live_fact;
 
 typedef struct {
-    const mv_live_fact *facts; /* [fact_count] instead of the file's own with the same key */
+    const mv_live_fact *facts; /* [fact_count] replaces facts of the file with the same key */
     uint32_t fact_count;
-    bool looks_here; /* for libraries, although the capture is from another machine */
+    bool looks_here; /* look for libraries here although the capture is from another machine */
 } mv_live_opts;
 
-/* Whether a `.bin` is a live one, by the first whole chunk header in it. */
+/* Whether a `.bin` is a live file, judging by the first intact chunk header. */
 bool mv_live_probe(mv_span file);
 
 /* Fills `out`, except for its origin; temporary memory comes from the arena's budget. `opts` may be
  * NULL. Damage and losses become notes. It fails when memory or row numbers run out, or no chunk
- * can be used. The file may grow meanwhile. */
+ * can be used. The file may grow during the call. */
 mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
                      mv_err *err);
 
-/* What is added to CLOCK_MONOTONIC for the model's times: microseconds between the two clocks when
- * the recording began; 0 when the facts that say so are lost. */
+/* Added to CLOCK_MONOTONIC for the model's times: microseconds between the two clocks when the
+ * recording began; 0 if these facts are lost. */
 int64_t mv_live_to_epoch_us(const mv_trace *trace);
 
 #endif

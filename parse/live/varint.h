@@ -1,5 +1,5 @@
-/* The numbers and texts of a live file's records (capture/wire_live.h), read through a cursor that
- * stays failed. */
+/* Numbers and texts in a live file's records (capture/wire_live.h), read through a cursor with
+ * sticky failure. */
 #ifndef MV_VARINT_H
 #define MV_VARINT_H
 
@@ -30,7 +30,7 @@ static inline int64_t mv_take_signed(mv_cursor *c)
     return mv_unzigzag(mv_take_varint(c));
 }
 
-/* A length and that many bytes; empty when the cursor overran. */
+/* A length and that many bytes; empty if the cursor overran. */
 static inline mv_span mv_take_text(mv_cursor *c)
 {
     uint64_t length = mv_take_varint(c);

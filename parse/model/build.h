@@ -1,12 +1,12 @@
-/* Building a trace: what every reader, and every fixture in the tests, appends to.
+/* Builds a trace: every reader, and every fixture in the tests, appends to it.
  *
- * The builder interns strings, frames, stacks, streams, pools and tags by content and appends
- * rows to the columns. The events of all devices and the host go into one staging table, the
- * segments into another; mv_build_finish cuts the trace's tables out of them by ranges, so nothing
- * is copied.
+ * The builder interns strings, frames, stacks, streams, pools and tags by content and appends rows
+ * to the columns. The events of all devices and the host go into one staging table, the segments
+ * into another; mv_build_finish cuts the trace's tables out of them by ranges, so nothing is
+ * copied.
  *
- * A failure stays, as in a cursor: when memory or row numbers run out, `code` is set and ids are
- * row 0. The caller checks `code` once per record or once at the end. */
+ * A failure is sticky, as in a cursor: when memory or row numbers run out, `code` is set and ids
+ * are row 0. The caller checks `code` once per record or once at the end. */
 #ifndef MV_BUILD_H
 #define MV_BUILD_H
 
@@ -61,7 +61,7 @@ typedef struct {
     MV_FACT_COLUMNS(MV_ROW_MEMBER, )
 } mv_fact_row;
 
-/* Rows with every column absent: start from these. A stream that is not given becomes the default
+/* Rows with every column absent: start from these. Without a stream, the row gets the default
  * stream. */
 #define MV_ROW_ABSENT(T, number, name, kind, absent, ...) .name = (mv_value_of_##kind){absent},
 
@@ -81,20 +81,20 @@ typedef struct {
 
 typedef struct {
     mv_arena *arena; /* owns every column */
-    mv_trace *trace; /* being filled; valid to read at any time, but without the staging tables */
+    mv_trace *trace; /* under construction; always readable, but without the staging tables */
     mv_code code;    /* MV_OK, MV_NOMEM or MV_LIMIT: sticky */
 
     mv_intern strings, frames, stacks, streams, pools, tags, facts;
-    uint32_t last_stream; /* the row that mv_build_stream returned last */
+    uint32_t last_stream; /* the last row returned by mv_build_stream */
     uint64_t string_bytes_capacity;
     uint64_t stack_frames_capacity;
-    uint32_t capacity[MV_WIRE_KINDS]; /* rows that fit, by mv_wire_kind */
+    uint32_t capacity[MV_WIRE_KINDS]; /* capacity in rows, by mv_wire_kind */
     mv_events events;                 /* staging of all devices and the host */
     mv_segments segments;             /* staging */
 } mv_build;
 
-/* Empties `trace` and makes the rows that are always there (empty stack, default pool, plain
- * tag). Interning tables come from `arena` too and are given back by mv_build_finish. */
+/* Empties `trace` and creates the rows that every trace has (empty stack, default pool, plain tag).
+ * Interning tables come from `arena` too and are released by mv_build_finish. */
 void mv_build_init(mv_build *b, mv_arena *arena, mv_trace *trace);
 
 mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length);
@@ -115,15 +115,14 @@ uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row);
 uint32_t mv_build_heap_call(mv_build *b, const mv_heap_call_row *row);
 uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row);
 
-/* Appends a row that is there already once more. `kind` is that of a table of rows (mv_wire_kind).
- */
+/* Appends another copy of an existing row. `kind` is a table of rows (mv_wire_kind). */
 uint32_t mv_build_copy(mv_build *b, uint16_t kind, uint32_t row);
 
-/* Keeps each key once: a fact that is there already gets the new value. */
+/* Keeps each key once: an existing fact gets the new value. */
 uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
 
-/* Where the rows of a table are being built: a struct of columns, for readers that fill whole
- * columns. EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
+/* The struct of columns where a table's rows are built, for readers that fill whole columns. EVENTS
+ * and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
 void *mv_build_rows(mv_build *b, const mv_model_table *table);
 
 /* Counts an oddity; `format` describes the first one. */
@@ -138,10 +137,10 @@ typedef struct {
     mv_range host_segments; /* rows of b->segments */
 } mv_build_ranges;
 
-/* Makes a trace the same whichever format it came in: computes the block addresses that the file
- * left out, drops settings that are lost or given twice and rows of torch.fx without a text, and
- * checks what can be checked without analysis (tiling, time order) into the notes. For readers that
- * fill b->trace by themselves; `b->code` is MV_NOMEM when memory is out. */
+/* Makes a trace independent of its format: computes block addresses that are missing in the file,
+ * drops settings that are lost or given twice and rows of torch.fx without a text, and records the
+ * checks that need no analysis (tiling, time order) in the notes. For readers that fill b->trace by
+ * themselves; `b->code` is MV_NOMEM when memory is out. */
 void mv_build_settle(mv_build *b);
 
 /* Cuts the staging tables, and settles the trace. Fails with MV_NOMEM or MV_LIMIT. */

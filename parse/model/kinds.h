@@ -1,7 +1,6 @@
-/* What the columns of the model hold: row numbers, which are types of their own, so that a stack
- * never passes for a frame, and the kinds of values. The lists of columns in parse/model/trace.h
- * name a kind for each column; everything that is the same for all columns of a kind is decided
- * here. */
+/* The kinds of the model's columns: row numbers, which are types of their own, so that a stack
+ * cannot be used as a frame, and kinds of values. The lists of columns in parse/model/trace.h name
+ * a kind for each column; properties common to all columns of a kind are defined here. */
 #ifndef MV_KINDS_H
 #define MV_KINDS_H
 
@@ -29,7 +28,8 @@ typedef struct {
     uint32_t row;
 } mv_tag_id;
 
-/* More ordinals than any machine has devices: each costs every analysis a table of its own. */
+/* More ordinals than any machine has devices: each ordinal costs every analysis a table of its
+ * own. */
 enum { MV_MOST_DEVICES = 4096 };
 
 static inline bool mv_is_ordinal(int64_t device) /* or -1 */
@@ -37,7 +37,7 @@ static inline bool mv_is_ordinal(int64_t device) /* or -1 */
     return device >= -1 && device < MV_MOST_DEVICES;
 }
 
-/* What a column's numbers point at. */
+/* The target of a column's numbers. */
 typedef enum {
     MV_REF_NONE,
     MV_REF_STRING,
@@ -48,7 +48,7 @@ typedef enum {
     MV_REF_FRAME,
     MV_REF_STREAM,
     MV_REF_TAG,
-    MV_REF_CODE, /* one of a few: smaller than a limit */
+    MV_REF_CODE, /* a code: smaller than a limit */
     MV_REF_COUNT
 } mv_row_ref;
 
@@ -62,8 +62,8 @@ typedef enum {
     MV_FORM_NONE,   /* in no table of columns */
     MV_FORM_BYTES,  /* uint64_t; MV_NO_BYTES is nil */
     MV_FORM_TIME,   /* int64_t; MV_NO_TIME is nil */
-    MV_FORM_DELTA,  /* a time, written as the difference (modulo 2^64) to the last time before it
-                     * that is there, 0 at first */
+    MV_FORM_DELTA,  /* a time, written as the difference (modulo 2^64) to the last time before it, 0
+                     * at first */
     MV_FORM_DEVICE, /* int32_t, -1 to MV_MOST_DEVICES - 1 */
     MV_FORM_INT,    /* int32_t */
     MV_FORM_CODE,   /* uint8_t below the limit of its kind */
@@ -71,41 +71,40 @@ typedef enum {
     MV_FORM_ROW     /* uint32_t; MV_NO_ROW is -1 where it is allowed */
 } mv_form;
 
-/* X(kind, type of a value, form, what it points at, how many codes there are, how the container
- * stores it) */
-#define MV_KIND_LIST(X)                                                                     \
-    X(STRING, mv_string_id, ROW, STRING, 0, PLAIN)                                          \
-    X(FRAME, mv_frame_id, NONE, FRAME, 0, PLAIN)                                            \
-    X(FX, uint32_t, NONE, FX, 0, PLAIN)                                                     \
-    X(STACK, mv_stack_id, ROW, STACK, 0, PLAIN)                                             \
-    X(STREAM, mv_stream_id, ROW, STREAM, 0, PLAIN)                                          \
-    X(POOL, mv_pool_id, ROW, POOL, 0, PLAIN)                                                \
-    X(TAG, mv_tag_id, ROW, TAG, 0, PLAIN)                                                   \
-    X(CALL, uint32_t, ROW, CALL, 0, CALLS)                                                  \
-    X(ADDRESS, uint64_t, BYTES, NONE, 0, PLAIN)                                             \
-    X(RISING_ADDRESS, uint64_t, BYTES, NONE, 0, DELTA) /* mostly above the one before it */ \
-    X(HANDLE, uint64_t, BYTES, NONE, 0, PLAIN)                                              \
-    X(BYTES, uint64_t, BYTES, NONE, 0, PLAIN)  /* a size */                                 \
-    X(RISING, uint64_t, BYTES, NONE, 0, DELTA) /* a count that does not fall */             \
-    X(TIME, int64_t, TIME, NONE, 0, DELTA)                                                  \
-    X(EVENT_TIME, int64_t, DELTA, NONE, 0, DELTA) /* a time of the events' own table */     \
-    X(DEVICE, int32_t, DEVICE, NONE, 0, PLAIN)    /* an ordinal, or -1 */                   \
-    X(RESULT, int32_t, INT, NONE, 0, PLAIN)                                                 \
-    X(EVENT, uint32_t, COUNT, NONE, 0, DELTA) /* a number of events */                      \
-    X(FIRST, uint32_t, COUNT, NONE, 0, DELTA) /* with COUNT: which rows of another table */ \
-    X(COUNT, uint32_t, COUNT, NONE, 0, PLAIN)                                               \
-    X(END, uint64_t, NONE, NONE, 0, DELTA) /* where the row ends in another table */        \
-    X(TEXT_BYTE, char, NONE, NONE, 0, PLAIN)                                                \
-    X(LINE, int64_t, NONE, NONE, 0, PLAIN)                                                  \
-    X(INTEGER, int64_t, NONE, NONE, 0, PLAIN)                                               \
-    X(REAL, double, NONE, NONE, 0, PLAIN)                                                   \
-    X(ACTION, uint8_t, CODE, CODE, MV_ACTION_COUNT, PLAIN)                                  \
-    X(SEGMENT_KIND, uint8_t, CODE, CODE, MV_SEGMENT_UNKNOWN + 1, PLAIN)                     \
-    X(BLOCK_STATE, uint8_t, CODE, CODE, MV_BLOCK_UNKNOWN + 1, PLAIN)                        \
-    X(STAGE, uint8_t, CODE, CODE, MV_STAGE_MARK + 1, PLAIN)                                 \
-    X(SETTING_KIND, uint8_t, NONE, CODE, MV_SETTING_NONE + 1, PLAIN)                        \
-    X(API_ACTION, uint8_t, CODE, CODE, MV_API_ACTION_COUNT, PLAIN)                          \
-    X(HEAP_ACTION, uint8_t, CODE, CODE, MV_HEAP_ACTION_COUNT, PLAIN)                        \
+/* X(kind, type of a value, form, its target, number of codes, form in the container) */
+#define MV_KIND_LIST(X)                                                                          \
+    X(STRING, mv_string_id, ROW, STRING, 0, PLAIN)                                               \
+    X(FRAME, mv_frame_id, NONE, FRAME, 0, PLAIN)                                                 \
+    X(FX, uint32_t, NONE, FX, 0, PLAIN)                                                          \
+    X(STACK, mv_stack_id, ROW, STACK, 0, PLAIN)                                                  \
+    X(STREAM, mv_stream_id, ROW, STREAM, 0, PLAIN)                                               \
+    X(POOL, mv_pool_id, ROW, POOL, 0, PLAIN)                                                     \
+    X(TAG, mv_tag_id, ROW, TAG, 0, PLAIN)                                                        \
+    X(CALL, uint32_t, ROW, CALL, 0, CALLS)                                                       \
+    X(ADDRESS, uint64_t, BYTES, NONE, 0, PLAIN)                                                  \
+    X(RISING_ADDRESS, uint64_t, BYTES, NONE, 0, DELTA) /* usually above the previous value */    \
+    X(HANDLE, uint64_t, BYTES, NONE, 0, PLAIN)                                                   \
+    X(BYTES, uint64_t, BYTES, NONE, 0, PLAIN)  /* a size */                                      \
+    X(RISING, uint64_t, BYTES, NONE, 0, DELTA) /* a count that never falls */                    \
+    X(TIME, int64_t, TIME, NONE, 0, DELTA)                                                       \
+    X(EVENT_TIME, int64_t, DELTA, NONE, 0, DELTA) /* a time in the table of events */            \
+    X(DEVICE, int32_t, DEVICE, NONE, 0, PLAIN)    /* an ordinal, or -1 */                        \
+    X(RESULT, int32_t, INT, NONE, 0, PLAIN)                                                      \
+    X(EVENT, uint32_t, COUNT, NONE, 0, DELTA) /* a number of events */                           \
+    X(FIRST, uint32_t, COUNT, NONE, 0, DELTA) /* with COUNT: a range of rows of another table */ \
+    X(COUNT, uint32_t, COUNT, NONE, 0, PLAIN)                                                    \
+    X(END, uint64_t, NONE, NONE, 0, DELTA) /* end of the row's range in another table */         \
+    X(TEXT_BYTE, char, NONE, NONE, 0, PLAIN)                                                     \
+    X(LINE, int64_t, NONE, NONE, 0, PLAIN)                                                       \
+    X(INTEGER, int64_t, NONE, NONE, 0, PLAIN)                                                    \
+    X(REAL, double, NONE, NONE, 0, PLAIN)                                                        \
+    X(ACTION, uint8_t, CODE, CODE, MV_ACTION_COUNT, PLAIN)                                       \
+    X(SEGMENT_KIND, uint8_t, CODE, CODE, MV_SEGMENT_UNKNOWN + 1, PLAIN)                          \
+    X(BLOCK_STATE, uint8_t, CODE, CODE, MV_BLOCK_UNKNOWN + 1, PLAIN)                             \
+    X(STAGE, uint8_t, CODE, CODE, MV_STAGE_MARK + 1, PLAIN)                                      \
+    X(SETTING_KIND, uint8_t, NONE, CODE, MV_SETTING_NONE + 1, PLAIN)                             \
+    X(API_ACTION, uint8_t, CODE, CODE, MV_API_ACTION_COUNT, PLAIN)                               \
+    X(HEAP_ACTION, uint8_t, CODE, CODE, MV_HEAP_ACTION_COUNT, PLAIN)                             \
     X(FLAG, uint8_t, CODE, CODE, 2, PLAIN)
 
 typedef enum {

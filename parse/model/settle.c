@@ -1,4 +1,4 @@
-/* What is the same for all readers once a trace is filled. */
+/* Final steps common to all readers, once a trace is filled. */
 #include "parse/model/build.h"
 
 #define XXH_INLINE_ALL
@@ -11,9 +11,9 @@ static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
             mv_build_note(b, MV_NOTE_UNSORTED_TIME, "device %u event %u", device, i);
 }
 
-/* Rows are in the order in which memory changed hands. A capture of before 0.2 has the number of a
- * free, which is its place, from before the call, and its time from after it: that is at most the
- * time of the row that follows. */
+/* Rows are in the order in which memory changed hands. A capture older than 0.2 has the number of a
+ * free, and so its position, from before the call, and its time from after the call: the time of
+ * the next row is an upper limit. */
 static void order_times(mv_api_calls *c)
 {
     int64_t next = INT64_MAX;
@@ -27,8 +27,8 @@ static void order_times(mv_api_calls *c)
     }
 }
 
-/* Blocks tile their segment; before PyTorch 2.1 that is the only way to know their addresses. After
- * a block of no bytes, which a damaged file has lost, it is none. */
+/* Blocks tile their segment; before PyTorch 2.1 that is the only source of their addresses. After a
+ * block without bytes, as a damaged file has, the address is unknown. */
 static void place_blocks(const mv_segments *s, mv_blocks *k)
 {
     for (uint32_t i = 0; i < s->count; i++) {
@@ -61,7 +61,7 @@ static void check_tiles(mv_build *b, const mv_segments *s)
     }
 }
 
-/* ---- what torch.fx knows of frames ------------------------------------------------------- */
+/* ---- torch.fx's data about frames -------------------------------------------------------- */
 
 #define IS_NONE(fx, number, name, ...) &&(fx)->name[row].row == MV_NO_ROW
 
@@ -76,7 +76,7 @@ static bool has_fx(const mv_trace *t, uint32_t frame)
     return t->frames.fx[frame] != MV_NO_ROW && !is_empty_fx(&t->fx, t->frames.fx[frame]);
 }
 
-/* Each frame that has some has a row of its own, and none is empty. */
+/* Each frame with torch.fx data has a row of its own, and none is empty. */
 static bool fx_is_tidy(const mv_trace *t)
 {
     uint32_t next = 0;
@@ -119,7 +119,8 @@ static void tidy_fx(mv_build *b)
 
 typedef struct {
     const mv_trace *trace;
-    mv_intern names, keys; /* of settings and tables; of what is in tables. Rows are settings */
+    mv_intern names, keys; /* entries of settings and tables; entries in tables. Rows are
+                            * settings */
 } seen_settings;
 
 static uint64_t hash_of(const char *text)
@@ -127,7 +128,7 @@ static uint64_t hash_of(const char *text)
     return XXH3_64bits_withSeed(text, strlen(text), mv_hash_key());
 }
 
-/* A setting's own name, or that of its table. */
+/* A setting's own name, or the name of its table. */
 static const char *name_of(const mv_trace *trace, uint32_t row)
 {
     const mv_settings *s = &trace->settings;
@@ -154,7 +155,7 @@ static bool name_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
     return false;
 }
 
-/* The same for a key within its table. */
+/* Whether a later row of its table has taken the key. */
 static bool key_is_taken(mv_build *b, seen_settings *seen, uint32_t row)
 {
     const char *name = name_of(seen->trace, row), *key = key_of(seen->trace, row);
@@ -181,7 +182,7 @@ static void move_setting(mv_trace *trace, uint32_t to, uint32_t from)
     }
 }
 
-/* A damaged file has lost its name, or the text that it is. */
+/* A damaged file has lost its name, or its text. */
 static bool is_lost(const mv_trace *trace, uint32_t row)
 {
     const mv_settings *s = &trace->settings;
@@ -190,8 +191,8 @@ static bool is_lost(const mv_trace *trace, uint32_t row)
            (s->kind[row] == MV_SETTING_TEXT && s->text[row].row == MV_NO_ROW);
 }
 
-/* A dict has each key once, and the last value counts: of settings of one name the last one, or the
- * last table, whose rows are next to each other. */
+/* A dict has each key once, and the last value wins: among settings of one name the last one, or
+ * the last table, whose rows are adjacent. */
 static void tidy_settings(mv_build *b)
 {
     mv_settings *s = &b->trace->settings;

@@ -1,7 +1,6 @@
-/* Devices without memory of their own but the host's (NVIDIA GB10, Jetson). NVML has no figure of
- * their use, and what CUDA calls free leaves out what the page cache of the host holds and would
- * give back: no one is known to hold what is in use beside the process's own memory. A capture says
- * so in a note. */
+/* Devices that share the host's memory (NVIDIA GB10, Jetson). NVML has no figure for their use, and
+ * CUDA's free memory excludes the host's page cache, which would be given back: the owner of memory
+ * in use beyond the process's own is unknown. A capture has a note about it. */
 #ifndef MV_SHARED_MEMORY_H
 #define MV_SHARED_MEMORY_H
 
@@ -10,7 +9,7 @@
 #include "parse/model/trace.h"
 
 #define MV_SHARED_MEMORY_NOTE \
-    "no samples: the GPU shares the host's memory, and NVML does not tell its use"
+    "no samples: the GPU shares the host's memory, and NVML does not report its use"
 
 static inline bool mv_shares_memory(const mv_trace *trace)
 {

@@ -23,7 +23,7 @@ enum { PAGE = 4096, LEAST_BYTES = 64 << 10, WRITE_BYTES = 64 << 20 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* Whether its files are memory themselves, or far away: a lost connection would be a fault here. */
+/* Whether files there are memory themselves, or remote: a lost connection would be a fault here. */
 static bool is_unfit(int file)
 {
     static const uint32_t unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      HUGETLBFS_MAGIC,
@@ -40,7 +40,7 @@ static bool is_unfit(int file)
     return false;
 }
 
-/* Writing a larger file than the process may would end it with a signal. */
+/* Writing beyond the process's file size limit would kill it with a signal. */
 static bool has_room(int file, uint64_t bytes)
 {
     struct rlimit limit;
@@ -66,7 +66,7 @@ static int open_nameless(const char *folder)
     return file;
 }
 
-/* A file for `bytes`, which are reserved where the file system can do that; -1: not here. */
+/* A file for `bytes`, which are reserved where the file system supports it; -1: not here. */
 static int open_in(const char *folder, uint64_t bytes)
 {
     int file = folder && *folder ? open_nameless(folder) : -1;
@@ -112,7 +112,7 @@ typedef struct {
     uint64_t bytes;
 } page_run;
 
-/* The whole pages of a block that hold nothing else. */
+/* The pages of a block that contain nothing else. */
 static page_run pages_of(const mv_arena_large *block)
 {
     uint64_t skipped = -(uint64_t)(uintptr_t)block->at & (PAGE - 1);
@@ -133,7 +133,7 @@ static uint64_t unmoved_bytes(const mv_arena *arena)
     return bytes;
 }
 
-/* The file's pages are mapped elsewhere and then put over the block's, in one step: a reader sees
+/* The file's pages are mapped elsewhere and then moved over the block's in one step: a reader sees
  * either, and they are equal. */
 static bool move_block(int file, page_run run, uint64_t at)
 {

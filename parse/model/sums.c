@@ -1,6 +1,6 @@
 #include "parse/model/sums.h"
 
-/* A sum in two halves: 2^32 rows of a trace overflow neither. */
+/* A sum in two halves: 2^32 rows of a trace cannot overflow them. */
 typedef struct {
     uint64_t low, high;
 } sum;
@@ -18,7 +18,7 @@ typedef enum {
 
 static const char *const names[SUMS] = {
     [ALLOCATIONS] = "the allocations",
-    [FREES] = "the sizes of what is freed",
+    [FREES] = "the freed sizes",
     [SEGMENTS_GIVEN] = "the segments that devices give",
     [SEGMENTS_GIVEN_BACK] = "the segments that are given back",
     [FINAL_SEGMENTS] = "the segments of the final heap",

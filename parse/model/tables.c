@@ -8,7 +8,7 @@ enum { ROWS = 1 << 16, BYTES = 1 << 20 };
 
 /* ---- columns ----------------------------------------------------------------------------- */
 
-/* What a kind says of its columns, as constants: FORM_STACK, REF_STACK, ... */
+/* The properties of a kind's columns, as constants: FORM_STACK, REF_STACK, ... */
 #define FORM(kind, type, form, ref, limit, transform)      FORM_##kind = MV_FORM_##form,
 #define REF(kind, type, form, ref, limit, transform)       REF_##kind = MV_REF_##ref,
 #define LIMIT(kind, type, form, ref, limit, transform)     LIMIT_##kind = limit,
@@ -18,7 +18,7 @@ enum { MV_KIND_LIST(REF) };
 enum { MV_KIND_LIST(LIMIT) };
 enum { MV_KIND_LIST(TRANSFORM) };
 
-/* A row that must be there cannot be none: what a file does not say of it is row 0. */
+/* A required row cannot be none: values missing from the file are row 0. */
 #define ABSENT(kind, absent_value) \
     ((int)REF_##kind > MV_REF_CALL && (int)REF_##kind < MV_REF_CODE ? 0 : (uint64_t)(absent_value))
 

@@ -203,7 +203,7 @@ bool mv_trace_had_key(const mv_trace *trace, mv_key key)
     case MV_KEY_HOST:
         return trace->host_segments.count > 0 || trace->host_events.count > 0;
     default:
-        return trace->history.count == 0; /* 2.1 dropped the one and wrote the other */
+        return trace->history.count == 0; /* 2.1 dropped the first and wrote the second */
     }
 }
 

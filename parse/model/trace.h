@@ -1,8 +1,8 @@
-/* The model: one memory snapshot, whatever file it came from.
+/* The model: one memory snapshot, from any file format.
  *
- * Tables of columns. A row number is a type of its own, so that a stack never passes for a frame.
- * Every column lives in the arena that was given to the reader and is read-only afterwards:
- * analyzers add side columns of their own rather than fields here.
+ * Tables of columns. A row number is a type of its own, so that a stack cannot be used as a frame.
+ * Every column is in the arena given to the reader and is read-only afterwards: analyzers make side
+ * columns of their own instead of fields here.
  *
  *     mv_trace
  *      ├─ strings, frames, stacks, streams, pools, tags      interned: each content once
@@ -12,10 +12,10 @@
  *      ├─ host_segments, host_events                         pinned host memory
  *      ├─ annotations, settings
  *      ├─ api_calls, heap_calls, samples, facts              only in captured files
- *      └─ notes                                              what was odd in the file
+ *      └─ notes                                              oddities of the file
  *
- * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch.
- * The facts about PyTorch's files come from PyTorch 1.13 to 2.14: torch/csrc/cuda/Module.cpp,
+ * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch. The facts about
+ * PyTorch's files come from PyTorch 1.13 to 2.14: torch/csrc/cuda/Module.cpp,
  * torch/csrc/cuda/memory_snapshot.cpp, c10/cuda/CUDACachingAllocator.cpp. */
 #ifndef MV_TRACE_H
 #define MV_TRACE_H
@@ -31,11 +31,11 @@
 
 #define MV_NO_ROW    UINT32_MAX
 #define MV_NO_STRING ((mv_string_id){MV_NO_ROW}) /* the key was absent (or None) */
-#define MV_NO_STACK  ((mv_stack_id){MV_NO_ROW})  /* no stack was kept: the key was absent */
-#define MV_NO_POOL   ((mv_pool_id){MV_NO_ROW})   /* the file does not say which pool */
+#define MV_NO_STACK  ((mv_stack_id){MV_NO_ROW})  /* no stack was recorded: the key was absent */
+#define MV_NO_POOL   ((mv_pool_id){MV_NO_ROW})   /* the pool is not in the file */
 #define MV_NO_CALL   UINT32_MAX
 #define MV_NO_TIME   INT64_MIN
-#define MV_NO_BYTES  UINT64_MAX /* a size or address that the file does not give */
+#define MV_NO_BYTES  UINT64_MAX /* a size or address that is not in the file */
 #define MV_NO_LINE   (-1)
 
 #define MV_EMPTY_STACK  ((mv_stack_id){0}) /* present, without frames */
@@ -48,18 +48,18 @@
  *
  *     X(T, number, name, kind, value when absent, "what it is", more ...)
  *
- * and a column is spelled nowhere else: the struct below the list, the builder's row, the tables
- * of the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
+ * and a column is spelled nowhere else: the struct below the list, the builder's row, the tables of
+ * the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
  * pages all come from it (parse/model/tables.h). docs/internals/model.md shows how to add one.
  *
  * - The number is the column's number in the container: from 1, without gaps, never changed. A new
  *   column takes the next one and has `.since`, so that files without it are read.
  * - The order of the list is the order in text: compact msgpack, dump, pages.
  * - Kinds are listed in parse/model/kinds.h. Sizes and addresses are in bytes, times in
- * microseconds since the Unix epoch.
- * - The absent value is what a row of the builder starts with, and what a reader puts where the
- *   file does not have the column. Streams: the default stream.
- * - More are the other fields of mv_table_column, seldom needed. T is for the macro X. */
+ *   microseconds since the Unix epoch.
+ * - The absent value is the initial value in a row of the builder, and the value for files without
+ *   the column. Streams: the default stream.
+ * - "more": other fields of mv_table_column, seldom needed. T is for the macro X. */
 #define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
 
 /* ---- interned tables --------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ typedef struct {
     MV_STRING_BYTE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_strings;
 
-/* What torch.fx knows of a frame in generated code (augment_with_fx_traces=True). */
+/* Data of torch.fx about a frame in generated code (augment_with_fx_traces=True). */
 #define MV_FX_COLUMNS(X, T)                                           \
     X(T, 1, op, STRING, MV_NO_ROW, "fx_node_op", .label = "")         \
     X(T, 2, name, STRING, MV_NO_ROW, "fx_node_name", .label = "")     \
@@ -96,7 +96,7 @@ typedef struct {
     X(T, 3, line, LINE, MV_NO_LINE, "line; -1 when the code object has no lines", .label = "")
 #define MV_FRAME_COLUMNS(X, T) \
     MV_CODE_COLUMNS(X, T)      \
-    X(T, 4, fx, FX, MV_NO_ROW, "what torch.fx knows of the line", .is_rare = true)
+    X(T, 4, fx, FX, MV_NO_ROW, "torch.fx's data about the line", .is_rare = true)
 typedef struct {
     uint32_t count;
     MV_FRAME_COLUMNS(MV_COLUMN_MEMBER, )
@@ -125,13 +125,13 @@ typedef struct {
  * (0, n) by graph_pool_handle() or torch.cuda.MemPool. */
 #define MV_POOL_COLUMNS(X, T)                                         \
     X(T, 1, a, HANDLE, MV_NO_BYTES, "number of a CUDA graph capture") \
-    X(T, 2, b, HANDLE, MV_NO_BYTES, "number that a program asked for")
+    X(T, 2, b, HANDLE, MV_NO_BYTES, "number requested by a program")
 typedef struct {
     uint32_t count;
     MV_POOL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_pools;
 
-/* What varies little between events, distinct by content. Row 0 has everything absent. */
+/* Properties that rarely vary between events, distinct by content. Row 0 has everything absent. */
 #define MV_TAG_COLUMNS(X, T)                                                                      \
     X(T, 1, compile_context, STRING, MV_NO_ROW,                                                   \
       "since PyTorch 2.8; \"N/A\" outside compiled regions", .is_rare = true)                     \
@@ -146,9 +146,9 @@ typedef struct {
     X(T, 7, cpp, STACK, MV_NO_ROW, "cpp_frames (PyTorch 2.0), as text frames", .is_rare = true,   \
       .msgpack = "cpp_stack")                                                                     \
     X(T, 8, pool, POOL, MV_NO_ROW, "pool_id, since PyTorch 2.12", .is_rare = true)                \
-    X(T, 9, op, STRING, MV_NO_ROW, "operator that the event is of, by the profiler",              \
-      .is_rare = true, .since = "0.2")                                                            \
-    X(T, 10, shapes, STRING, MV_NO_ROW, "what the operator got: \"[64,10] bf16\"",                \
+    X(T, 9, op, STRING, MV_NO_ROW, "operator of the event, from the profiler", .is_rare = true,   \
+      .since = "0.2")                                                                             \
+    X(T, 10, shapes, STRING, MV_NO_ROW, "the operator's inputs: \"[64,10] bf16\"",                \
       .is_rare = true, .since = "0.2")
 typedef struct {
     uint32_t count;
@@ -157,12 +157,12 @@ typedef struct {
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-/* What the caching allocator did. Source: TraceEntry::Action, CUDACachingAllocator.h.
+/* Actions of the caching allocator. Source: TraceEntry::Action, CUDACachingAllocator.h.
  *
  *                     addr            size                        stack: who called
  *   ALLOC             block start     bytes requested, unrounded  the allocating call
  *   FREE_REQUESTED    block start     the alloc's bytes           the freeing call, or the alloc's
- *   FREE_COMPLETED    block start     the alloc's bytes           likewise, or whoever polled
+ *   FREE_COMPLETED    block start     the alloc's bytes           as above, or a polling call
  *   SEGMENT_ALLOC     segment start   bytes of cudaMalloc         the alloc that needed it
  *   SEGMENT_FREE      segment start   bytes                       who caused the release
  *   SEGMENT_MAP       range start     bytes mapped (expandable)   the alloc that needed it
@@ -195,10 +195,10 @@ typedef enum {
  * true). An event is named by its position here, from 0. 41 bytes an event.
  *
  * `call` is the identity of the stack object: two events with the same call came from the same
- * allocator call (a segment_alloc and the alloc that needed it, the events of one empty_cache())
- * or are the alloc and frees of one block. Equal stacks with different calls are different calls.
- * Calls are numbered in file order over the whole file; formats that cannot tell (plain msgpack)
- * give every event a call of its own. */
+ * allocator call (a segment_alloc and the alloc that needed it, the events of one empty_cache()) or
+ * are the alloc and frees of one block. Equal stacks with different calls are different calls.
+ * Calls are numbered in file order over the whole file; formats without this identity (plain
+ * msgpack) give every event a call of its own. */
 #define MV_EVENT_COLUMNS(X, T)                                                                  \
     X(T, 8, action, ACTION, MV_ACTION_OTHER, "what happened", .label = "")                      \
     X(T, 2, addr, ADDRESS, MV_NO_BYTES,                                                         \
@@ -213,7 +213,7 @@ typedef enum {
     X(T, 5, call, CALL, MV_NO_ROW,                                                              \
       "equal numbers: the same allocator call; none when the stack is none or empty",           \
       .is_unlisted = true)                                                                      \
-    X(T, 6, tag, TAG, 0, "what varies little between events", .is_unlisted = true)
+    X(T, 6, tag, TAG, 0, "properties that rarely vary between events", .is_unlisted = true)
 typedef struct {
     uint32_t count;
     MV_EVENT_COLUMNS(MV_COLUMN_MEMBER, )
@@ -269,7 +269,7 @@ typedef struct {
     MV_SEGMENT_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_segments;
 
-/* ALLOCATED: handed out. PENDING_FREE: freed, but a stream may still use it. */
+/* ALLOCATED: in use. PENDING_FREE: freed, but a stream may still use it. */
 #define MV_BLOCK_STATE_LIST(X)             \
     X(INACTIVE, "inactive")                \
     X(ALLOCATED, "active_allocated")       \
@@ -282,27 +282,28 @@ typedef enum {
 #undef MV_BLOCK_STATE_ENUM
 } mv_block_state;
 
-#define MV_BLOCK_COLUMNS(X, T)                                                                   \
-    X(T, 1, address, RISING_ADDRESS, MV_NO_BYTES,                                                \
-      "start; computed where the file has none (before PyTorch 2.1)", .label = "addr")           \
-    X(T, 2, size, BYTES, 0, "bytes occupied: requested, rounded, with what was not split off")   \
-    X(T, 3, requested, BYTES, MV_NO_BYTES, "bytes asked for; means nothing for inactive blocks", \
-      .msgpack = "requested_size")                                                               \
-    X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN,                                                \
-      "allocated: handed out; pending free: freed, a stream may still use it", .label = "",      \
-      .rank = -1)                                                                                \
-    X(T, 4, stack, STACK, MV_NO_ROW, "stack of the allocation")                                  \
-    X(T, 5, call, CALL, MV_NO_ROW, "as in events", .is_unlisted = true)                          \
-    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames, as text frames",                         \
-      .msgpack = "forward_stack", .is_rare = true)                                               \
-    X(T, 7, first_history, FIRST, 0, "row of its newest history", .of = MV_WIRE_HISTORY)         \
+#define MV_BLOCK_COLUMNS(X, T)                                                                 \
+    X(T, 1, address, RISING_ADDRESS, MV_NO_BYTES,                                              \
+      "start; computed where the file has none (before PyTorch 2.1)", .label = "addr")         \
+    X(T, 2, size, BYTES, 0,                                                                    \
+      "bytes occupied: requested, rounded, with the remainder that was not split off")         \
+    X(T, 3, requested, BYTES, MV_NO_BYTES, "requested bytes; meaningless for inactive blocks", \
+      .msgpack = "requested_size")                                                             \
+    X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN,                                              \
+      "allocated: handed out; pending free: freed, a stream may still use it", .label = "",    \
+      .rank = -1)                                                                              \
+    X(T, 4, stack, STACK, MV_NO_ROW, "stack of the allocation")                                \
+    X(T, 5, call, CALL, MV_NO_ROW, "as in events", .is_unlisted = true)                        \
+    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames, as text frames",                       \
+      .msgpack = "forward_stack", .is_rare = true)                                             \
+    X(T, 7, first_history, FIRST, 0, "row of its newest history", .of = MV_WIRE_HISTORY)       \
     X(T, 8, histories, COUNT, 0, "number of its history rows, newest first")
 typedef struct {
     uint32_t count;
     MV_BLOCK_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_blocks;
 
-/* Earlier users of a block's bytes, only from PyTorch 1.13 and 2.0. */
+/* Earlier uses of a block's bytes, only from PyTorch 1.13 and 2.0. */
 #define MV_HISTORY_COLUMNS(X, T)                                                         \
     X(T, 1, addr, ADDRESS, MV_NO_BYTES, "start of the block at the time")                \
     X(T, 2, real_size, BYTES, 0, "bytes requested", .label = "size")                     \
@@ -317,7 +318,7 @@ typedef struct {
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
-/* MARK is a moment, not an end of a range: memviz_mark() and nvtxMark() in captured files. */
+/* MARK is a moment, not the end of a range: memviz_mark() and nvtxMark() in captured files. */
 #define MV_STAGE_LIST(X) \
     X(START, "START")    \
     X(END, "END")        \
@@ -356,7 +357,7 @@ typedef enum {
 #undef MV_SETTING_KIND_ENUM
 } mv_setting_kind;
 
-/* allocator_settings when the file was written, in file order. Text formats write a setting as
+/* allocator_settings at the time of the snapshot, in file order. Text formats write a setting as
  * PyTorch does, a key and a value. */
 #define MV_SETTING_COLUMNS(X, T)                                                                   \
     X(T, 1, parent, STRING, MV_NO_ROW,                                                             \
@@ -371,10 +372,10 @@ typedef struct {
     MV_SETTING_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_settings;
 
-/* Calls of the CUDA runtime and driver that have to do with memory, by PyTorch and by all others:
- * one row a call, in the order in which memory changed hands. A call that makes other calls is
- * there once, under the name that the program called. What PyTorch's allocator does here is also
- * in its device's events, as segment_alloc and the like. Only in captured files. */
+/* Memory calls of the CUDA runtime and driver, by PyTorch and all other callers: one row per call,
+ * in the order in which memory changed hands. A call that makes other calls is listed once, under
+ * the name called by the program. Calls of PyTorch's allocator are also in its device's events, as
+ * segment_alloc and the like. Only in captured files. */
 #define MV_API_CALL_COLUMNS(X, T)                                                                  \
     X(T, 11, action, API_ACTION, 0, "what the call does (mv_api_action)", .label = "", .rank = -1, \
       .is_unlisted = true)                                                                         \
@@ -397,28 +398,28 @@ typedef struct {
     MV_API_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_api_calls;
 
-/* Calls about blocks of allocators that the program told of: its own, CuPy's, by memviz.h or NVTX's
- * memory extension (docs/heaps.md). In the order in which memory changed hands, as the program told
- * it: addresses may be freed twice or never. Only in captured files. */
-#define MV_HEAP_CALL_COLUMNS(X, T)                                                           \
-    X(T, 7, action, HEAP_ACTION, 0, "what the call does (mv_heap_action)", .label = "",      \
-      .rank = -1)                                                                            \
-    X(T, 4, heap, STRING, MV_NO_ROW, "name of the heap; none: the one that has the address", \
-      .label = "", .rank = -1)                                                               \
-    X(T, 8, library, STRING, MV_NO_ROW, "path of the library that told; none: not known",    \
-      .rank = 2)                                                                             \
-    X(T, 6, device, DEVICE, -1, "ordinal; -1: not known")                                    \
-    X(T, 2, addr, ADDRESS, MV_NO_BYTES, "address of the block")                              \
-    X(T, 3, size, BYTES, 0, "bytes; 0 for frees and resets")                                 \
-    X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                              \
+/* Calls about blocks of allocators registered with memviz: the program's own, CuPy's, through
+ * memviz.h or NVTX's memory extension (docs/heaps.md). In the order in which memory changed hands,
+ * as the program reported them: addresses may be freed twice or never. Only in captured files. */
+#define MV_HEAP_CALL_COLUMNS(X, T)                                                               \
+    X(T, 7, action, HEAP_ACTION, 0, "what the call does (mv_heap_action)", .label = "",          \
+      .rank = -1)                                                                                \
+    X(T, 4, heap, STRING, MV_NO_ROW, "name of the heap; none: the one that has the address",     \
+      .label = "", .rank = -1)                                                                   \
+    X(T, 8, library, STRING, MV_NO_ROW, "path of the library that reported it; none: not known", \
+      .rank = 2)                                                                                 \
+    X(T, 6, device, DEVICE, -1, "ordinal; -1: not known")                                        \
+    X(T, 2, addr, ADDRESS, MV_NO_BYTES, "address of the block")                                  \
+    X(T, 3, size, BYTES, 0, "bytes; 0 for frees and resets")                                     \
+    X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                                  \
     X(T, 5, stack, STACK, MV_NO_ROW, "stack of the call", .rank = 1)
 typedef struct {
     uint32_t count;
     MV_HEAP_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_heap_calls;
 
-/* What NVML said about the device's memory while the program ran, asked from outside. Times do not
- * decrease for a device. */
+/* NVML's figures for the device's memory during the run, read from outside the process. Times do
+ * not decrease for a device. */
 #define MV_SAMPLE_COLUMNS(X, T)                                                         \
     X(T, 5, device, DEVICE, -1, "ordinal as the process counts (CUDA_VISIBLE_DEVICES)") \
     X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                         \
@@ -430,8 +431,8 @@ typedef struct {
     MV_SAMPLE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_samples;
 
-/* What a capture says about itself and its process, by key: "pid", "command", "rank", "stacks",
- * "lost_space" (capture/wire_live.h lists them); and what files of other tools say
+/* Facts of a capture about itself and its process, by key: "pid", "command", "rank", "stacks",
+ * "lost_space" (capture/wire_live.h lists them); and facts in files of other tools
  * (docs/other-files.md). Each key once. */
 #define MV_FACT_COLUMNS(X, T)                                        \
     X(T, 1, key, STRING, MV_NO_ROW, "name of the fact", .label = "") \
@@ -441,26 +442,26 @@ typedef struct {
     MV_FACT_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_facts;
 
-/* Odd but readable input is counted, never dropped silently; `memviz info` shows it. */
-#define MV_NOTE_LIST(X)                                                                         \
-    X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped")  \
-    X(UNKNOWN_ACTION, "unknown_action", "events whose action memviz does not know; kept")       \
-    X(UNKNOWN_STATE, "unknown_state", "blocks or segments in a state memviz does not know")     \
-    X(DUPLICATE_KEY, "duplicate_key", "keys given twice; the last one counts")                  \
-    X(UNSORTED_TIME, "unsorted_time", "events whose time is before that of the previous event") \
-    X(UNTILED, "untiled_segment", "segments that their blocks do not fill exactly")             \
-    X(LOOSE, "loose_record", "records that are in no list memviz reads; left out")              \
-    X(TRAILING, "trailing_bytes", "bytes after the end of the data")                            \
-    X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                  \
-    X(LOST, "lost_events", "events that the capture could not record")                          \
-    X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")            \
-    X(FILE_NOTE, "file_note", "remarks that the file's writer left")                            \
-    X(THINNED, "thinned", "events of blocks that held little were left out, to make it small")  \
-    X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")              \
-    X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                    \
-    X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                      \
-    X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                            \
-    X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written")  \
+/* Odd but readable input is counted, never dropped silently; `memviz info` shows the counts. */
+#define MV_NOTE_LIST(X)                                                                        \
+    X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped") \
+    X(UNKNOWN_ACTION, "unknown_action", "events whose action memviz does not know; kept")      \
+    X(UNKNOWN_STATE, "unknown_state", "blocks or segments in a state memviz does not know")    \
+    X(DUPLICATE_KEY, "duplicate_key", "keys given twice; the last one counts")                 \
+    X(UNSORTED_TIME, "unsorted_time", "events with an earlier time than the previous event")   \
+    X(UNTILED, "untiled_segment", "segments that their blocks do not fill exactly")            \
+    X(LOOSE, "loose_record", "records outside the lists that memviz reads; left out")          \
+    X(TRAILING, "trailing_bytes", "bytes after the end of the data")                           \
+    X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                 \
+    X(LOST, "lost_events", "events that the capture could not record")                         \
+    X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")           \
+    X(FILE_NOTE, "file_note", "remarks that the file's writer left")                           \
+    X(THINNED, "thinned", "events of blocks that held little were left out, to make it small") \
+    X(LOST_EVENTS, "damaged_events", "places where events are damaged or missing")             \
+    X(LOST_CALLS, "damaged_calls", "tables of calls of CUDA with lost rows")                   \
+    X(LOST_SAMPLES, "damaged_samples", "tables of samples with lost rows")                     \
+    X(LOST_FACTS, "damaged_facts", "tables of facts with lost rows")                           \
+    X(UNDER_WAY, "under_way", "calls that were under way when the recording was last written") \
     X(NO_HEAP, "no_final_heap", "the file has no key \"segments\": no final heap")
 
 typedef enum {
@@ -470,7 +471,7 @@ typedef enum {
         MV_NOTE_COUNT
 } mv_note_code;
 
-/* Every reader finds these again in what it has read: those of a file are passed over. */
+/* Every reader derives these again from the data: notes of this kind in a file are skipped. */
 static inline bool mv_note_is_found(mv_note_code code)
 {
     return code == MV_NOTE_UNSORTED_TIME || code == MV_NOTE_UNTILED;
@@ -481,8 +482,8 @@ typedef struct {
     char first[96]; /* the first occurrence: "key 'foo' at byte 1234" */
 } mv_note;
 
-/* Keys of PyTorch's dict that say which release wrote it, even when they are empty or the model has
- * their values anyway. 0: not known, as in files of older memviz. These numbers are in files. */
+/* Keys of PyTorch's dict that show which release wrote it, even when they are empty or the model
+ * has their values anyway. 0: unknown, as in files of older memviz. These numbers are in files. */
 typedef enum {
     MV_KEYS_KNOWN = 1,
     MV_KEY_SETTINGS = 2,      /* allocator_settings */
@@ -497,13 +498,13 @@ typedef enum {
     MV_FORMAT_MSGPACK, /* the plain dict of the pickle */
     MV_FORMAT_COMPACT, /* msgpack with stack tables */
     MV_FORMAT_BIN,
-    MV_FORMAT_RMM,    /* the log of RMM, CSV */
+    MV_FORMAT_RMM,    /* RMM's log, CSV */
     MV_FORMAT_XPLANE, /* XLA's profile */
     MV_FORMAT_PPROF,  /* JAX's device memory profile */
-    MV_FORMAT_KINETO  /* a trace of torch.profiler */
+    MV_FORMAT_KINETO  /* a torch.profiler trace */
 } mv_format;
 
-/* Where the trace came from. Not part of what `convert` keeps. */
+/* Origin of the trace. Not preserved by `convert`. */
 typedef struct {
     mv_format format;
     uint8_t pickle_protocol;   /* 0 when not a pickle */
@@ -511,11 +512,11 @@ typedef struct {
     uint64_t file_bytes;       /* as stored; MV_NO_BYTES on a pipe */
     uint64_t data_bytes;       /* after decompression */
     const char *compression;   /* "none", "gzip", "zstd" */
-    const char *level;         /* what the events are of (analyze/levels); NULL: as in the file */
-    bool is_heap;              /* the level is one of an allocator that the program told of */
-    uint32_t first_call_frame; /* frames from this row on are calls of CUDA, or of heaps; with a
-                                * level alone */
-    const struct mv_trace *as_read; /* likewise: the trace that the level was made from */
+    const char *level;         /* the level of the events (analyze/levels); NULL: as in the file */
+    bool is_heap;              /* the level is a registered heap */
+    uint32_t first_call_frame; /* frames from this row on are calls of CUDA, or of heaps; only in a
+                                * level */
+    const struct mv_trace *as_read; /* only in a level: the trace from which the level was made */
 } mv_origin;
 
 typedef struct mv_trace {
@@ -527,15 +528,15 @@ typedef struct mv_trace {
     mv_pools pools;
     mv_tags tags;
 
-    uint32_t device_count; /* lists in device_traces: index = ordinal; 0 when it is empty */
+    uint32_t device_count; /* lists in device_traces: index = ordinal; 0 if it is empty */
     mv_device *devices;    /* [device_count] */
-    uint32_t calls;        /* calls are numbered from 0 to here */
+    uint32_t calls;        /* calls are numbered from 0 up to here */
 
     mv_segments segments;
     mv_blocks blocks; /* of segments and of host_segments */
     mv_history history;
     mv_segments host_segments;
-    mv_events host_events; /* several threads wrote these: order is as recorded */
+    mv_events host_events; /* several threads wrote these: in recorded order */
 
     mv_annotations annotations;
     mv_settings settings;
@@ -545,7 +546,7 @@ typedef struct mv_trace {
     mv_samples samples;
     mv_facts facts;
 
-    uint32_t keys; /* of mv_key: what the dict spelled */
+    uint32_t keys; /* set of mv_key: the keys in the dict */
     mv_origin origin;
     mv_note notes[MV_NOTE_COUNT];
 } mv_trace;
@@ -568,8 +569,8 @@ static inline const char *mv_string_text(const mv_trace *trace, mv_string_id id)
     return (const char *)mv_string_span(trace, id).data;
 }
 
-/* Frames of a stack: pointer to the innermost, and their number in *count; NULL and 0 where there
- * are none, as for MV_NO_STACK. */
+/* Frames of a stack: pointer to the innermost, and their number in *count; NULL and 0 if there are
+ * none, as for MV_NO_STACK. */
 static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack_id id,
                                                  uint32_t *count)
 {
@@ -583,34 +584,33 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
     return *count ? s->frame + s->first[id.row] : NULL; /* without any, `frame` is NULL */
 }
 
-/* The trace as the file has it, with all calls of CUDA, whatever level `trace` is of. */
+/* The trace as read from the file, with all calls of CUDA, whatever level `trace` is. */
 static inline const mv_trace *mv_trace_as_read(const mv_trace *trace)
 {
     return trace->origin.as_read ? trace->origin.as_read : trace;
 }
 
-/* Whether a frame is a call of CUDA by a library: in traces of a level (analyze/levels) alone. */
+/* Whether a frame is a call of CUDA by a library: only in traces of a level (analyze/levels). */
 static inline bool mv_frame_is_call(const mv_trace *trace, mv_frame_id frame)
 {
     return trace->origin.level && frame.row >= trace->origin.first_call_frame &&
            frame.row < trace->frames.count;
 }
 
-/* A pool's id, "(0, 0)"; "(unknown pool)" where the file does not tell it. Returns `out`. */
+/* A pool's id, "(0, 0)"; "(unknown pool)" if it is not in the file. Returns `out`. */
 #define MV_POOL_TEXT 48
 const char *mv_pool_text(const mv_trace *trace, mv_pool_id pool, char out[MV_POOL_TEXT]);
 
 const char *mv_action_name(mv_action action); /* "free_requested" */
-/* What the file calls it, for an action that has no name here; "other" where the file does not say.
- */
+/* The name in the file, for an action without a name here; "other" if the file has none. */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
 const char *mv_stage_name(mv_stage stage);              /* "START" */
-const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" when not known */
-const char *mv_heap_action_name(mv_heap_action action); /* "alloc"; "?" when not known */
+const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" if unknown */
+const char *mv_heap_action_name(mv_heap_action action); /* "alloc"; "?" if unknown */
 
-/* The name of a value in a column of codes of that kind; "0" or "1" for flags. */
+/* The name of a code of that kind; "0" or "1" for flags. */
 const char *mv_kind_code_name(mv_kind kind, uint8_t code);
 
 const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin", "rmm" */
@@ -626,65 +626,66 @@ uint32_t mv_trace_devices(const mv_trace *trace);
 /* The events of a device; an empty set for an ordinal without a trace. */
 mv_events mv_trace_events(const mv_trace *trace, uint32_t device);
 
-/* The first API call from row `from` on whose `event` is more than its device has events, or
- * MV_NO_ROW. Readers make sure that there is none. */
+/* The first API call from row `from` on whose `event` exceeds its device's number of events, or
+ * MV_NO_ROW. Readers ensure that there is none. */
 uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from);
 
-/* The value of a fact; NULL when the file does not have it. */
+/* The value of a fact; NULL if the file does not contain it. */
 const char *mv_fact_find(const mv_trace *trace, const char *key);
 
-/* Whether the trace was captured by memviz. Then the sizes of block events are those of blocks,
- * rounded by the allocator. What was asked for, the stream and the pool are not known. A free is
- * known when it is asked for, not when it is completed: both events follow each other. */
+/* Whether the trace was captured by memviz. If so, block events have the sizes of blocks, rounded
+ * by the allocator; requested sizes, streams and pools are unknown. A free is recorded when it is
+ * requested, not when it completes: both events follow each other. */
 bool mv_trace_is_captured(const mv_trace *trace);
 
-/* Likewise, or what would tell is lost in damaged parts of the file. */
+/* The trace was captured, or the evidence is lost in damaged parts of the file. */
 bool mv_trace_may_be_captured(const mv_trace *trace);
 
-/* Whether the file has no final heap at all; an empty one is one. What is alive at the end is what
- * the events lead to, and no more is known of the heap before them. */
+/* Whether the file has no final heap at all; an empty heap is not missing. Blocks alive at the end
+ * then follow from the events, and nothing more is known of the heap before them. */
 static inline bool mv_trace_lacks_heap(const mv_trace *trace)
 {
     return trace->notes[MV_NOTE_NO_HEAP].count > 0 && trace->segments.count == 0;
 }
 
-/* The allocator whose blocks a file of another tool has: "rmm", "xla", "jax" (docs/other-files.md),
- * or "pytorch" for a trace of its profiler (docs/kineto.md). Then each block fills a segment of its
- * own. NULL for PyTorch's snapshots, and for captures. */
+/* The allocator of a file of another tool: "rmm", "xla", "jax" (docs/other-files.md), or "pytorch"
+ * for a trace of its profiler (docs/kineto.md). Each block then fills a segment of its own. NULL
+ * for PyTorch's snapshots, and for captures. */
 #define MV_FACT_ALLOCATOR "allocator"
 const char *mv_trace_allocator(const mv_trace *trace);
 
-/* Whether the file does not say how much its allocator had reserved: reserved and allocated are the
- * same in the model then. Of other tools' files those of PyTorch's profiler say it. */
+/* Whether the file is without its allocator's reserved bytes: reserved and allocated are equal in
+ * the model then. Among other tools' files, those of PyTorch's profiler contain them. */
 bool mv_trace_lacks_reserved(const mv_trace *trace);
 
-/* Facts of a file of XLA for each device, whose number is at the end: the most that its allocator
- * had allocated at once, and the same when that was before the first event. */
+/* Facts of an XLA file for each device, whose number is at the end: the most that its allocator had
+ * allocated at once, and the same peak if it was before the first event. */
 #define MV_FACT_PEAK        "peak_"
 #define MV_FACT_PEAK_BEFORE "peak_before_"
 
-/* In how many places of a file of another tool events are missing that may have ended one block or
- * another: what is kept at its end is not certain then. */
+/* In a file of another tool, the number of places where missing events may have ended one block or
+ * another: the blocks kept at its end are then uncertain. */
 #define MV_FACT_UNSURE "unsure_ends"
 
-/* How many buffers JAX's profile has, when those of a sample are one block in the model; how many
- * executables, and of how many of these it does not say how large they are. */
+/* Number of buffers in JAX's profile, if all buffers of a sample are one block in the model; number
+ * of executables, and of executables of unknown size. */
 #define MV_FACT_BUFFERS             "buffers"
 #define MV_FACT_EXECUTABLES         "executables"
 #define MV_FACT_UNSIZED_EXECUTABLES "executables_without_size"
-/* The first device that is the CPU; those after it are, too. */
+/* The first CPU device; all later ones are CPU devices too. */
 #define MV_FACT_CPU_DEVICE "cpu_device"
 
-/* Of a capture: PyTorch's allocator had no cache (capture: each of its calls is one block). */
+/* In a capture: PyTorch's allocator ran without a cache (capture: each of its calls is one
+ * block). */
 #define MV_FACT_NO_CACHING "no_caching"
 
-/* A number that a fact has for a device: 0 when there is none, and in traces of another level than
- * the file's own (analyze/levels). */
+/* A number in a device's fact: 0 if there is none, and in traces of a level other than the file's
+ * own (analyze/levels). */
 uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t device);
 
-/* Files of frames that are no line of a file: functions that JAX compiled and operations of
- * TensorFlow, in traces of "xla"; compiled programs, at the inner end of their stacks, in those of
- * "jax"; threads and sizes of requests, in those of "rmm". */
+/* Files of frames that are not lines of a file: functions compiled by JAX and operations of
+ * TensorFlow, in traces of "xla"; compiled programs, at the inner end of their stacks, in traces of
+ * "jax"; threads and sizes of requests, in traces of "rmm". */
 #define MV_JIT_FILE        "<jit>"
 #define MV_OP_FILE         "<op>"
 #define MV_EXECUTABLE_FILE "<executable>"
@@ -694,11 +695,11 @@ uint64_t mv_fact_of_device(const mv_trace *trace, const char *key, uint32_t devi
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
 
-/* Whether the dict that the trace was made from had a key; where that is not known, whether there
- * is something to put in it. */
+/* Whether the dict in the file had a key; where that is unknown, whether there is a value for
+ * it. */
 bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 
-/* Whether a number or flag of the top level is there and above 0. */
+/* Whether a number or flag of the top level exists and is above 0. */
 bool mv_setting_is_on(const mv_trace *trace, const char *key);
 
 #endif

@@ -1,8 +1,8 @@
-/* What pickles of protocols 0 and 1 begin with. They have no head, and their opcodes are letters,
- * so that a text may begin with the same ones: a name in a table, a word in brackets. */
+/* The beginnings of pickles of protocols 0 and 1. They have no header, and their opcodes are
+ * letters, so a text may begin with the same bytes: a name in a table, a word in brackets. */
 #include "parse/readers.h"
 
-enum { MOST_FIRST_MEMO = 8 }; /* the first numbers of a memo: 0, or 1 in old writers */
+enum { MOST_FIRST_MEMO = 8 }; /* the first numbers of a memo: 0, or 1 from old writers */
 
 static bool take(mv_cursor *c, uint8_t byte)
 {
@@ -18,7 +18,7 @@ static bool is_of_name(uint8_t c)
            c == '.';
 }
 
-/* A line that is a name of Python, or a number. A transfer as text may have lengthened its end. */
+/* A line with a Python name or a number. A transfer as text may have lengthened its end. */
 static bool take_line(mv_cursor *c, bool is_number)
 {
     uint64_t from = c->at;
@@ -33,7 +33,7 @@ static bool take_line(mv_cursor *c, bool is_number)
     return take(c, '\n');
 }
 
-/* PUT, as a line in protocol 0, as a byte that no text has in protocol 1. */
+/* PUT: a line in protocol 0, a byte that does not occur in texts in protocol 1. */
 static bool take_memo(mv_cursor *c)
 {
     if (take(c, 'p'))
@@ -41,8 +41,8 @@ static bool take_memo(mv_cursor *c)
     return take(c, 'q') && c->at < c->span.length && c->span.data[c->at++] <= MOST_FIRST_MEMO;
 }
 
-/* A dict, a list or an object of a class, which may be the first in a tuple. Each is remembered
- * before anything is put into it. */
+/* A dict, a list or an object of a class, possibly the first in a tuple. Each is remembered before
+ * anything is put into it. */
 bool mv_pickle_is_old(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head);

@@ -4,7 +4,7 @@ enum { LONGEST = 64, MOST_SPACE = 16 };
 
 /* ---- finding it -------------------------------------------------------------------------- */
 
-/* Words that show what a page is. Each begins with a quote. */
+/* Words that identify a page. Each begins with a quote. */
 typedef enum { SNAPSHOT, PICTURE_OF_2_0, PAGE_OF_OURS, WORDS } word;
 
 static const char *const words[WORDS] = {
@@ -45,7 +45,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* After the key: a colon and the quote that opens the text. False when it is not a key. */
+/* After the key: a colon and the quote that opens the text. False if it is not a key. */
 static bool open_text(mv_source *page)
 {
     uint64_t at = strlen(words[SNAPSHOT]), left;
@@ -80,8 +80,9 @@ mv_code mv_page_find(mv_source *page, mv_page_text *text, mv_err *err)
     if (found == WORDS && mv_source_fail(page, err, "") != MV_TRUNCATED)
         return err->code;
     if (found == PICTURE_OF_2_0)
-        why = "a page of PyTorch 2.0: it holds a picture, not the snapshot; give the pickle that "
-              "it was made from";
+        why =
+            "a page of PyTorch 2.0: it contains a picture, not the snapshot; give the pickle that "
+            "it was made from";
     else if (found == PAGE_OF_OURS)
         why = "a page that memviz wrote: open it in a browser, or give the file that "
               "it was made from";

@@ -1,10 +1,10 @@
 /* The pickle inside a page of PyTorch's _memory_viz, as a source: trace_plot() and segment_plot()
- * put it there as base64, in a list of files that their script reads.
+ * write it as base64, in a list of files for their script.
  *
  *     const local_files = [{"name": "snapshot.pickle", "base64": "gASV..."}]
  *
- * This is the same in 2.1 to 2.14 (_format_viz, torch/cuda/_memory_viz.py). Nothing else of the
- * page is read, so a page that contains the viewer's script itself can be read as well. */
+ * PyTorch 2.1 to 2.14 all write this (_format_viz, torch/cuda/_memory_viz.py). The rest of the page
+ * is not read, so a page that contains the viewer's script itself is readable too. */
 #ifndef MV_PAGE_TEXT_H
 #define MV_PAGE_TEXT_H
 
@@ -13,14 +13,14 @@
 typedef struct {
     mv_source *page;
     uint64_t first; /* byte of the page at which the base64 begins */
-    bool ended;     /* the closing quote came */
-    bool padded;    /* '=' came: no letter may follow */
+    bool ended;     /* the closing quote was read */
+    bool padded;    /* '=' was read: no letter may follow */
     bool failed;    /* the base64 is bad; the failure has the byte of the page */
-    uint8_t rest[3], rest_at, rest_end; /* of the last group: bytes still to be given */
+    uint8_t rest[3], rest_at, rest_end; /* of the last group: bytes not returned yet */
 } mv_page_text;
 
-/* Moves `page` to the base64 of its snapshot. Fails with MV_FORMAT, and says what the page is
- * instead, or as the page's source does. */
+/* Moves `page` to the base64 of its snapshot. Fails with MV_FORMAT, naming the kind of page, or as
+ * the page's source does. */
 mv_code mv_page_find(mv_source *page, mv_page_text *text, mv_err *err);
 
 /* Whether another snapshot follows. */

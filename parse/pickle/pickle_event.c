@@ -2,12 +2,12 @@
 #include "parse/pickle/opcodes.h"
 #include "parse/values/records.h"
 
-/* An event that makes more memo entries, or has more frames, is left to the machine. */
+/* An event with more memo entries, or more frames, is left to the machine. */
 enum { MOST_ENTRIES = 64, MOST_FRAMES = 1000 };
 
 enum { KEYS = 16, SETS = 64, WAYS = 4, LONG_LIST = 168, LIST_BYTES = 640 };
 
-/* A list of frames as it was written, from MARK to APPENDS. */
+/* A list of frames as written, from MARK to APPENDS. */
 typedef struct {
     uint32_t length; /* 0: empty entry */
     mv_stack_id stack;
@@ -15,16 +15,16 @@ typedef struct {
 } spelled_stack;
 
 struct mv_pickle_memory {
-    uint64_t overwrites;     /* the machine's count when all this was true */
-    uint32_t keys;           /* keys of the last event that was read here; 0: none */
+    uint64_t overwrites;     /* the machine's count when the entry was made */
+    uint32_t keys;           /* keys of the last event read here; 0: none */
     uint64_t key[KEYS];      /* each as written: BINGET or LONG_BINGET and operand */
-    uint64_t key_mask[KEYS]; /* the bytes of it that count */
+    uint64_t key_mask[KEYS]; /* significant bytes */
     uint8_t key_length[KEYS];
     uint8_t word[KEYS];          /* what it means */
     uint64_t text[MV_WORD_KEYS]; /* the first 8 bytes of a text field's last value */
     uint64_t text_mask[MV_WORD_KEYS];
     uint8_t text_length[MV_WORD_KEYS]; /* bytes of it as written; 0: none */
-    mv_ref text_ref[MV_WORD_KEYS];     /* what its MEMOIZE remembers; 0: it was fetched */
+    mv_ref text_ref[MV_WORD_KEYS];     /* the value remembered by its MEMOIZE; 0: it was fetched */
     mv_string_id text_id[MV_WORD_KEYS];
     uint8_t next_way[2 * SETS];
     spelled_stack stacks[2 * SETS][WAYS]; /* short lists, then long ones */
@@ -36,20 +36,20 @@ mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch)
 }
 
 /* One attempt at a dict. The hot path keeps `at` in a local variable, so it is passed and returned
- * by value; the cold functions work on the copy here. */
+ * by value; the cold functions use the copy here. */
 typedef struct {
     mv_machine *m;
     mv_pickle_memory *memory;
     const uint8_t *safe;
     const uint8_t *at;
-    uint64_t entries; /* memo entries set so far, with this event's own */
+    uint64_t entries; /* memo entries set so far, including this event's own */
     mv_event_row row;
     mv_tag_row tag;
 } decoder;
 
 #define HOT static inline __attribute__((always_inline))
 
-/* What a BINGET or LONG_BINGET at `*at` refers to; 0 when it is neither, or needs care. */
+/* The target of a BINGET or LONG_BINGET at `*at`; 0 if it is neither, or needs care. */
 HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
 {
     uint32_t slot;
@@ -112,7 +112,7 @@ static void remember_text(mv_pickle_memory *memory, mv_word word, const uint8_t 
     memory->text_id[word] = id;
 }
 
-/* A text that is written here and remembered by MEMOIZE, or fetched. */
+/* A text, written here and remembered by MEMOIZE, or fetched. */
 static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 {
     const uint8_t *from = d->at;
@@ -144,13 +144,14 @@ static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* The set of a short list depends on its first bytes. */
+/* The cache set of a short list depends on its first bytes. */
 HOT uint32_t short_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at), mv_load_u64(at + 8)) % SETS;
 }
 
-/* Long lists, those with C++ frames, all begin alike: their set depends on their middle. */
+/* Long lists, which have C++ frames, have equal beginnings: their cache set depends on their
+ * middle. */
 HOT uint32_t long_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at + 48) ^ mv_load_u64(at + 88),
@@ -172,7 +173,7 @@ static void remember_stack(mv_pickle_memory *memory, const uint8_t *from, const 
     memcpy(entry->bytes, from, entry->length);
 }
 
-/* MARK, frames by reference, APPENDS: a stack that was not written like this before. */
+/* MARK, frames by reference, APPENDS: a stack not written like this before. */
 static bool take_other_frames(decoder *d)
 {
     mv_frame_id *frames = d->m->frames;
@@ -205,7 +206,7 @@ HOT const uint8_t *find_in_set(const decoder *d, const spelled_stack *set, const
     return NULL;
 }
 
-/* The byte after a list of frames that was written like this before; NULL when it was not. */
+/* The byte after a list of frames that was written like this before; NULL if there is none. */
 HOT const uint8_t *take_known_frames(const decoder *d, const uint8_t *at, mv_stack_id *stack)
 {
     const uint8_t *after = find_in_set(d, d->memory->stacks[short_set(at)], at, stack);
@@ -238,7 +239,7 @@ HOT bool is_put(const uint8_t *at)
     return *at == MV_OP_BINPUT || *at == MV_OP_LONG_BINPUT;
 }
 
-/* A stack by reference; false when it is not one. */
+/* A stack by reference; false if it is not one. */
 static bool take_shared_stack(decoder *d)
 {
     mv_ref ref = take_get(d->m, d->entries, &d->at);
@@ -263,7 +264,7 @@ HOT bool take_new_stack(decoder *d)
 
     if (*at == MV_OP_MEMOIZE) {
         slot = d->entries++;
-        d->m->memo[slot] = 0; /* not to be fetched before it is complete */
+        d->m->memo[slot] = 0; /* cannot be fetched before it is complete */
         at++;
     }
     d->at = at;
@@ -363,8 +364,8 @@ HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
     }
 }
 
-/* What every event begins with: MEMOIZE (or not), MARK. `*slot` is the entry that will refer to it.
- */
+/* The beginning of every event: MEMOIZE (or not), MARK. `*slot` is the entry that will refer to
+ * it. */
 HOT const uint8_t *begin_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     d->row = MV_EVENT_ROW;
@@ -423,7 +424,7 @@ static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *
     return at + 1;
 }
 
-/* Nothing of the attempt may stay: the machine makes the same entries and calls again. */
+/* Undoes the attempt completely: the machine makes the same entries and calls again. */
 static void undo(decoder *d, uint32_t calls)
 {
     while (d->entries > d->m->memo_count)
@@ -438,7 +439,7 @@ static bool make_room(mv_machine *m)
            mv_machine_full(m, 0);
 }
 
-/* Pushes the event that was decoded, and lets the memo refer to it. */
+/* Pushes the decoded event, and makes the memo refer to it. */
 HOT const uint8_t *finish_event(decoder *d, const uint8_t *at, uint64_t slot)
 {
     mv_value event = mv_value_of(MV_VALUE_EVENT, 0);

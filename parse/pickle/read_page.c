@@ -1,4 +1,4 @@
-/* HTML pages of PyTorch's _memory_viz: the pickle in them. */
+/* Reads the pickle in HTML pages of PyTorch's _memory_viz. */
 #include "parse/pickle/page_text.h"
 #include "parse/readers.h"
 
@@ -30,10 +30,10 @@ static mv_code read_inner(mv_arena *arena, mv_source *inner, const mv_read_opts 
         return mv_pickle_read(arena, inner, opts, out, err);
     if (head.length < 64 && mv_source_fail(inner, err, "") != MV_TRUNCATED)
         return err->code;
-    return mv_fail(err, MV_FORMAT, 0, "%s", "the page does not hold a pickle");
+    return mv_fail(err, MV_FORMAT, 0, "%s", "the page does not contain a pickle");
 }
 
-/* Errors have a byte of the pickle, but people have the page. */
+/* Errors have an offset in the pickle, but users have the page. */
 static void place_error(const mv_page_text *text, const mv_source *inner, mv_err *err)
 {
     if (text->failed || err->offset == MV_NO_OFFSET || inner->state == NULL ||
@@ -42,7 +42,7 @@ static void place_error(const mv_page_text *text, const mv_source *inner, mv_err
     err->offset = mv_page_offset(text, err->offset);
 }
 
-/* When there are several snapshots, the first is read. */
+/* The first of several snapshots is read. */
 static mv_code read_rest(mv_source *page, mv_trace *out, mv_err *err)
 {
     mv_note *note = &out->notes[MV_NOTE_LOOSE];

@@ -37,7 +37,7 @@ static int64_t short_long(const uint8_t *at, unsigned length)
     return length ? (int64_t)(mv_load_u64(at) << shift) >> shift : 0;
 }
 
-/* Nine bytes hold what an unsigned 64-bit number needs with its sign. */
+/* Nine bytes hold an unsigned 64-bit number with its sign. */
 static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 {
     if (length <= 8)
@@ -51,7 +51,7 @@ static bool push_long(mv_machine *m, const uint8_t *at, uint64_t length)
 
 /* ---- opcodes that are rare, or do much --------------------------------------------------- */
 
-/* Whether a module is one whose objects people put into snapshots: a count, an array, a time. */
+/* Whether people put objects of this module into snapshots: a count, an array, a time. */
 static bool is_of_data(mv_machine *m, const mv_value *module)
 {
     static const char *const modules[] = {"collections", "torch", "numpy", "datetime", "pathlib"};
@@ -65,11 +65,11 @@ static bool is_of_data(mv_machine *m, const mv_value *module)
     return false;
 }
 
-/* An object that only Python can make. Nothing of it is run, so what follows cannot be read. */
+/* An object that only Python can make. It is not constructed, so the rest cannot be read. */
 static bool refuse_object(mv_machine *m, uint8_t op)
 {
     const mv_value *top = m->depth < 2 ? NULL : &m->stack[m->depth - 2];
-    bool is_all = m->depth == (op == MV_OP_STACK_GLOBAL ? 2 : 0); /* nothing is around it */
+    bool is_all = m->depth == (op == MV_OP_STACK_GLOBAL ? 2 : 0); /* not inside a container */
     char what[64] = "";
     bool may_be_data = true;
 
@@ -80,9 +80,10 @@ static bool refuse_object(mv_machine *m, uint8_t op)
     }
     return mv_machine_fail(
         m, MV_FORBIDDEN, "%s%s: %s; nothing was executed", opcode_names[op], what,
-        !may_be_data ? "no snapshot has that; load only files in Python that you made yourself"
-        : is_all     ? "the file is a Python object, as a model's state_dict is, and not a memory "
-                       "snapshot"
+        !may_be_data
+            ? "snapshots do not contain it; in Python, load only files that you made yourself"
+        : is_all ? "the file is a Python object, such as a model's state_dict, not a memory "
+                   "snapshot"
                  : "a Python object (memory_stats() under a key of your own?); dump it without");
 }
 
@@ -119,7 +120,7 @@ static bool push_mark(mv_machine *m)
     return true;
 }
 
-/* Depth of the topmost mark, which is taken away. A container must lie below the items. */
+/* Depth of the topmost mark, which is removed. A container must be below the items. */
 static bool pop_mark(mv_machine *m, uint64_t below, uint64_t *from)
 {
     if (m->mark_count == 0)
@@ -130,7 +131,7 @@ static bool pop_mark(mv_machine *m, uint64_t below, uint64_t *from)
     return true;
 }
 
-/* Whether `count` values lie above the topmost mark. */
+/* Whether `count` values are above the topmost mark. */
 static bool has_values(mv_machine *m, uint64_t count)
 {
     uint64_t floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
@@ -139,7 +140,7 @@ static bool has_values(mv_machine *m, uint64_t count)
            mv_machine_fail(m, MV_CORRUPT, "%s", "the stack is too short");
 }
 
-/* LIST, DICT and TUPLE make their container from what lies above the mark. */
+/* LIST, DICT and TUPLE make their container from the values above the mark. */
 static bool make_from_mark(mv_machine *m, uint8_t op)
 {
     uint64_t from = 0;
@@ -159,7 +160,7 @@ static bool make_from_mark(mv_machine *m, uint8_t op)
                             : mv_machine_set_items(m, from + 1);
 }
 
-/* Drops what lies above `from`. A memo entry may wait for a container there. */
+/* Drops the values from `from` on. A memo entry may wait for a container there. */
 static bool drop(mv_machine *m, uint64_t from)
 {
     for (uint64_t at = from; at < m->depth; at++)
@@ -190,20 +191,20 @@ static bool discard(mv_machine *m)
     return has_values(m, 1) && drop(m, m->depth - 1);
 }
 
-/* Up to here opcodes can run without looking: their operands lie in the window. */
+/* Up to here opcodes run without checks: their operands are in the window. */
 static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
 {
     return source->end - at > LONGEST_FIXED ? source->end - LONGEST_FIXED : at;
 }
 
-/* Brings the `length` bytes at `at`, which may reach beyond the window, into it, and returns where
- * they are; NULL when the stream ends before. */
+/* Brings the `length` bytes at `at`, which may extend beyond the window, into it, and returns their
+ * position; NULL if the stream ends before. */
 static const uint8_t *bring(pickle *p, const uint8_t *at, uint64_t length)
 {
     mv_machine *m = &p->machine;
 
     if (at > p->source->end || length > (uint64_t)(p->source->end - at)) {
-        bool past = at > p->source->end; /* the length itself ran over the stream's end */
+        bool past = at > p->source->end; /* the length itself extended beyond the stream's end */
         p->source->at = past ? p->source->end : at;
         if (past || !mv_source_need(p->source, length)) {
             mv_machine_fail(m, MV_TRUNCATED, "%s", "the stream ends inside a string");
@@ -236,7 +237,7 @@ static const uint8_t *pass_over(pickle *p, const uint8_t *at, uint64_t length, c
     return bytes + length;
 }
 
-/* Bytes may lie under a key of the user's own. */
+/* Bytes may be under a key of the user's own. */
 static const uint8_t *push_bytes(pickle *p, uint8_t op, const uint8_t *at, uint64_t length,
                                  const uint8_t **safe)
 {
@@ -257,7 +258,7 @@ static bool run_set(mv_machine *m, uint8_t op)
     return pop_mark(m, 1, &from) && mv_machine_add_items(m, from);
 }
 
-/* Opcodes that come once, or in few files; `*at` is the byte after the opcode. */
+/* Opcodes that occur once, or in few files; `*at` is the byte after the opcode. */
 static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
 {
     mv_machine *m = &p->machine;
@@ -269,7 +270,7 @@ static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
         p->protocol = *operand;
         return (*operand >= 2 && *operand <= 5) ||
                mv_machine_fail(m, MV_FORMAT, "pickle protocol %u; 2 to 5 are read", *operand);
-    case MV_OP_FRAME: /* how the writer cut its output; nothing depends on it */
+    case MV_OP_FRAME: /* framing by the writer; nothing depends on it */
         *at += 8;
         return true;
     case MV_OP_NEWTRUE:
@@ -356,11 +357,11 @@ static unsigned fixed_operand(uint8_t op)
     }
 }
 
-/* Brings more of the stream into the window, from `at` on. False when no opcode comes there with
- * all of its operand: the padding is no operand. */
+/* Brings more of the stream into the window, from `at` on. False if no opcode with its whole
+ * operand follows: the padding is not an operand. */
 static bool refill(pickle *p, const uint8_t *at)
 {
-    bool past = at > p->source->end; /* an operand ran past the end, into the padding */
+    bool past = at > p->source->end; /* an operand extended past the end, into the padding */
 
     p->source->at = past ? p->source->end : at;
     if (!past)
@@ -370,8 +371,8 @@ static bool refill(pickle *p, const uint8_t *at)
     return at < p->source->end && fixed_operand(*at) < (uint64_t)(p->source->end - at);
 }
 
-/* Runs the opcode before `at`, and returns where the next one begins. Operands of fixed length are
- * loaded without looking: the window is padded. A failure is the machine's. */
+/* Runs the opcode before `at`, and returns the position of the next one. Operands of fixed length
+ * are loaded without a check: the window is padded. The machine records failures. */
 static inline __attribute__((always_inline)) const uint8_t *
 run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
 {
@@ -453,8 +454,8 @@ run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
     }
 }
 
-/* One opcode after another until STOP; the stream's last bytes one by one. That a text or number
- * ran over the end of the window shows before the next opcode. On failure p->source->at is the
+/* One opcode after another until STOP; the stream's last bytes one by one. A text or number that
+ * extends beyond the window is detected before the next opcode. On failure p->source->at is the
  * opcode that failed, or the stream's end. */
 static bool run(pickle *p)
 {

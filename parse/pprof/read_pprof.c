@@ -1,5 +1,5 @@
-/* JAX's device memory profile, as docs/other-files.md describes it: a pprof Profile, which is one
- * message. Numbers of fields: profile.proto of github.com/google/pprof. */
+/* Reads JAX's device memory profile (docs/other-files.md): a pprof Profile, which is one message.
+ * Field numbers: profile.proto of github.com/google/pprof. */
 #include <inttypes.h>
 
 #include "base/grow.h"
@@ -20,14 +20,14 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 enum {
     MOST_FRAMES = 512,     /* of a stack */
-    MOST_BLOCKS = 1 << 20, /* of all samples; above that, a sample is one block */
+    MOST_BLOCKS = 1 << 20, /* buffers of all samples; above that, a sample is one block */
     MOST_DEVICES = 128,
     MOST_TYPES = 16
 };
 
 typedef struct {
     mv_span bytes;
-    mv_string_id id; /* once it is used: what names it again does not read it again */
+    mv_string_id id; /* once used: further names for it do not read it again */
 } named_text;
 
 typedef struct {
@@ -39,18 +39,18 @@ typedef struct {
 } location;
 
 typedef struct {
-    mv_string_id device; /* MV_NO_STRING: the file does not say */
+    mv_string_id device; /* MV_NO_STRING: not in the file */
     uint32_t ordinal;
     uint64_t count, bytes;
     mv_stack_id stack;
 } sample;
 
-/* A sample as it is read. Its kind may follow its values. */
+/* A sample while it is read. Its kind may follow its values. */
 typedef struct {
     sample sample;
     uint32_t values;
     bool is_executable;
-    const uint8_t *negative; /* where its bytes are less than 0; NULL: they are not */
+    const uint8_t *negative; /* description of a negative size; NULL: none */
 } reading;
 
 typedef struct {
@@ -68,24 +68,25 @@ typedef struct {
     uint32_t function_count, function_capacity;
     location *locations;
     uint32_t location_count, location_capacity;
-    mv_frame_id *frames; /* of all locations, innermost first */
+    mv_frame_id *frames; /* frames of all locations, innermost first */
     uint32_t frame_count, frame_capacity;
     sample *samples;
     uint32_t sample_count, sample_capacity;
     device devices[MOST_DEVICES];
     uint32_t device_count;
-    bool is_jax;                              /* a type or a label is one that JAX writes */
+    bool is_jax;                              /* a type or a label is one of JAX's */
     char type_names[64];                      /* "alloc_objects, alloc_space", cut */
     mv_map function_of, location_of;          /* rows by the file's ids */
-    uint32_t count_value, bytes_value, types; /* which values of a sample; MV_NO_ROW: none */
-    uint64_t executables, unsized;            /* how many, and how many of an unknown size */
+    uint32_t count_value, bytes_value, types; /* indexes among the values of a sample; MV_NO_ROW:
+                                               * none */
+    uint64_t executables, unsized;            /* their number, and how many have an unknown size */
     mv_frame_id executable;                   /* the frame at the inner end of their stacks */
     mv_err *err;
 } profile;
 
 /* ---- recognising ------------------------------------------------------------------------- */
 
-/* It begins with its types of values, which are two numbers each. */
+/* The message begins with its types of values, two numbers each. */
 bool mv_pprof_probe(mv_span head)
 {
     mv_cursor c = mv_cursor_over(head), inner;
@@ -117,7 +118,7 @@ static bool out_of_memory(profile *p)
     return false;
 }
 
-/* The text of a number; false, with the error, when there is none. */
+/* The text of a number; false, with the error, if there is none. */
 static bool text_of(profile *p, uint64_t number, const uint8_t *at, mv_span *out)
 {
     if (number >= p->text_count)
@@ -140,7 +141,7 @@ static bool string_of(profile *p, uint64_t number, const uint8_t *at, mv_string_
     return true;
 }
 
-/* The values of fields 1 to 4 of a message, where they are numbers; the last one counts. */
+/* The values of fields 1 to 4 of a message, if they are numbers; the last one wins. */
 static bool take_numbers(profile *p, mv_span message, uint64_t out[5])
 {
     mv_cursor c = mv_cursor_over(message);
@@ -242,7 +243,7 @@ static bool add_text(profile *p, mv_span bytes)
            out_of_memory(p);
 }
 
-/* Calls back for every field of that number, which is a message or text. */
+/* Calls back for every field with that number, a message or a text. */
 typedef bool field_fn(profile *p, mv_span bytes);
 
 static bool each_field(profile *p, uint64_t number, field_fn *call)
@@ -290,7 +291,7 @@ static bool add_values(profile *p, const mv_pb_field *f, reading *r)
         const uint8_t *where = f->bytes.length ? f->bytes.data : p->file.data;
         if (r->values == p->count_value) {
             if (value > INT64_MAX)
-                return damaged(p, MV_RANGE, where, "a sample of less than no buffers");
+                return damaged(p, MV_RANGE, where, "a sample with a negative number of buffers");
             r->sample.count = value;
         } else if (r->values == p->bytes_value) {
             r->negative = value > INT64_MAX ? where : NULL;
@@ -329,7 +330,7 @@ static mv_frame_id frame_of_executables(profile *p)
     return p->executable;
 }
 
-/* Runtimes that do not know how large a program is, as TPUs' do, say -1 for each. */
+/* Runtimes that cannot give the size of a program, such as TPU runtimes, write -1 for each. */
 static bool settle_values(profile *p, const reading *r, mv_span message)
 {
     if (r->values != p->types)
@@ -337,7 +338,7 @@ static bool settle_values(profile *p, const reading *r, mv_span message)
                        "a sample whose values are not those of the profile: damage, or several "
                        "profiles in one file");
     if (r->negative && !r->is_executable)
-        return damaged(p, MV_RANGE, r->negative, "a buffer of less than nothing");
+        return damaged(p, MV_RANGE, r->negative, "a buffer with a negative size");
     if (r->is_executable)
         p->executables += r->sample.count;
     if (r->negative)
@@ -384,7 +385,7 @@ static bool is_cpu(const char *label)
     return false;
 }
 
-/* The first number in a label; UINT64_MAX when there is none. */
+/* The first number in a label; UINT64_MAX if there is none. */
 static uint64_t number_in(const char *label)
 {
     uint64_t number = 0;
@@ -409,8 +410,8 @@ static uint32_t device_of(profile *p, mv_string_id label)
     return i < MOST_DEVICES ? i : MOST_DEVICES - 1;
 }
 
-/* Ordinals are the numbers in the labels, where they have one of their own. The CPU's devices come
- * after the others. Returns how many ordinals there are. */
+/* Ordinals are the numbers in the labels, if each label has a different one. CPU devices follow the
+ * others. Returns the number of ordinals. */
 static uint32_t number_devices(profile *p)
 {
     bool is_taken[2 * MOST_DEVICES] = {false};
@@ -446,7 +447,7 @@ static uint32_t lowest_ordinal(const profile *p)
     return lowest;
 }
 
-/* Samples without a device are counted to the first device of the file. */
+/* Samples without a device count for the first device of the file. */
 static uint32_t place_samples(profile *p)
 {
     uint32_t end, lowest;
@@ -466,7 +467,7 @@ static uint32_t place_samples(profile *p)
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* Buffers of a sample are of one size as far as the file tells; the first has the rest. */
+/* All buffers of a sample have one size, as far as the file shows; the first gets the remainder. */
 static bool add_blocks(profile *p, const sample *s, bool are_single, uint64_t *address)
 {
     uint64_t count = are_single || s->count == 0 || s->count > s->bytes ? 1 : s->count;
@@ -513,8 +514,8 @@ static mv_code read_profile(profile *p)
         return p->err->code;
     if (p->bytes_value == MV_NO_ROW)
         return mv_fail(p->err, MV_FORMAT, 0,
-                       "a pprof profile of %s, not of a device's memory: "
-                       "jax.profiler.save_device_memory_profile writes such a one",
+                       "a pprof profile of %s, not of a device's memory: write one with "
+                       "jax.profiler.save_device_memory_profile",
                        p->type_names);
     if (!each_field(p, PROFILE_FUNCTION, add_function) ||
         !each_field(p, PROFILE_LOCATION, add_location) ||
@@ -522,8 +523,8 @@ static mv_code read_profile(profile *p)
         return p->err->code;
     if (!p->is_jax)
         return mv_fail(p->err, MV_FORMAT, 0, "%s",
-                       "a pprof profile of a heap of the CPU: no sample of it has a kind or a "
-                       "device (jax.profiler.save_device_memory_profile writes them)");
+                       "a pprof profile of a CPU heap: its samples have neither a kind nor a "
+                       "device (jax.profiler.save_device_memory_profile writes both)");
     return finish(p);
 }
 

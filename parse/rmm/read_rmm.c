@@ -1,4 +1,4 @@
-/* RMM's log of allocations, as docs/other-files.md describes it: lines of text, a header first. */
+/* Reads RMM's allocation log (docs/other-files.md): lines of text, with a header. */
 #include <stdio.h>
 
 #include "base/numbers.h"
@@ -7,7 +7,7 @@
 
 enum {
     COLUMNS = 6,
-    MOST_COLUMN = 64, /* characters of a column that means something */
+    MOST_COLUMN = 64, /* significant characters of a column */
     REPORT_LINES = 1 << 16,
     DAY_S = 24 * 60 * 60,
     MOST_SET_BACK_S = 2 * 60 * 60 /* summer time ends by one hour at most places, two at some */
@@ -25,13 +25,13 @@ typedef struct {
     mv_build build;
     mv_block_log log;
     mv_span file;
-    int64_t day_us;    /* since midnight, of the line before */
-    int64_t days_us;   /* of the days that have passed, and what the clock was set back by */
+    int64_t day_us;    /* since midnight, in the previous line */
+    int64_t days_us;   /* passed days minus backward steps of the clock */
     uint64_t set_back; /* how often */
     bool has_clock;    /* a line had a time of day */
     uint64_t good, bad, failures;
-    uint64_t second;  /* byte of a header after lines of the log; 0: none */
-    bool are_several; /* logs: lines follow that header */
+    uint64_t second;  /* byte of a header after log lines; 0: none */
+    bool are_several; /* logs: headers followed by lines */
     uint64_t last_thread;
     mv_frame_id thread_frame;   /* of it */
     mv_frame_id size_frame[64]; /* by the power of two */
@@ -47,8 +47,7 @@ static bool begins_with(mv_span text, const char *with)
 
 typedef char column_text[MOST_COLUMN];
 
-/* Cuts a line at its commas. False when it has another number of columns, or one that is too long.
- */
+/* Splits a line at its commas. False if the number of columns differs, or one is too long. */
 static bool cut_line(mv_span line, column_text columns[COLUMNS])
 {
     uint32_t column = 0, length = 0;
@@ -81,7 +80,7 @@ static bool read_address(const char *text, uint64_t *out)
     return mv_number_take(&at, 16, out) && *at == 0;
 }
 
-/* Up to six digits after the point are microseconds; what follows is less. */
+/* Up to six digits after the point are microseconds; the rest is dropped. */
 static bool take_fraction(const char **at, uint64_t *us)
 {
     uint64_t unit = 100000;
@@ -158,7 +157,7 @@ static bool parse_line(mv_span text, rmm_line *out)
     return true;
 }
 
-/* The next line, without its end; moves *at past it. */
+/* The next line, without its line end; moves *at past it. */
 static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
 {
     const uint8_t *from = file.data + *at;
@@ -172,7 +171,7 @@ static mv_span take_line(mv_span file, uint64_t *at, bool *has_end)
 
 /* ---- recognising ------------------------------------------------------------------------- */
 
-/* Where the first line begins, which may be the header. */
+/* The beginning of the first line, which may be the header. */
 static uint64_t begin_of(mv_span head)
 {
     return begins_with(head, mark) ? strlen(mark) : 0;
@@ -185,8 +184,8 @@ static bool has_header(mv_span head)
     return begins_with((mv_span){head.data + at, head.length - at}, header);
 }
 
-/* A part of a log, or what was picked out of that of another program, has no header, and its first
- * line may be cut. */
+/* A part of a log, or lines picked from another program's log, has no header, and its first line
+ * may be cut. */
 bool mv_rmm_probe(mv_span head)
 {
     uint64_t at = begin_of(head);
@@ -200,10 +199,10 @@ bool mv_rmm_probe(mv_span head)
 
 /* ---- times ------------------------------------------------------------------------------- */
 
-/* The clock shows no date. When it goes back by hours, midnight has passed. When it goes back by
- * less it was set back, and is counted on from where it was; a thread that is late by less than a
- * second is put in order later. A step forward of nearly a day is such a thread from before
- * midnight. */
+/* The clock has no date. A backward step of hours means that midnight has passed. A smaller one
+ * means that the clock was set back, and time continues from where it was; a thread that is late by
+ * less than a second is put in order later. A forward step of nearly a day is such a thread from
+ * before midnight. */
 static int64_t on_the_calendar(rmm *r, int64_t day_us)
 {
     const int64_t second = 1000000, day = DAY_S * second;
@@ -249,7 +248,7 @@ static mv_frame_id size_frame(rmm *r, uint32_t power)
     return r->size_frame[power];
 }
 
-/* The log has no stacks. It has the thread, and requests of one place are often of one size. */
+/* The log has no stacks. It has the thread, and requests from one place often have one size. */
 static mv_stack_id stack_of(rmm *r, uint64_t thread, uint64_t bytes)
 {
     char text[MV_DIGITS + 1];
@@ -283,8 +282,8 @@ static void read_line(rmm *r, const rmm_line *line)
         mv_block_log_free(&r->log, &entry);
 }
 
-/* Whether a line that cannot be read has, or may have, an alloc or a free in it: it has one's name,
- * or begins as they do, with a number and a time. */
+/* Whether an unreadable line has, or may have, an alloc or a free in it: it contains the name of
+ * one, or begins as they do, with a number and a time. */
 static bool may_be_event(mv_span line)
 {
     static const char *const names[] = {",allocate,", ",free,", ",deallocate,"};
@@ -299,8 +298,8 @@ static bool may_be_event(mv_span line)
            line.data[at + 1] <= '9' && !memmem(line.data, line.length, ",allocate failure,", 18);
 }
 
-/* A log whose last line has no end was cut: a program that crashes, or still runs, has not written
- * what it had yet. */
+/* A log whose last line has no end was cut: a program that crashed, or is still running, has not
+ * flushed everything. */
 static void add_line(rmm *r, mv_span line, uint64_t at, bool has_end)
 {
     rmm_line parsed;
@@ -338,7 +337,7 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
         take_line(r->file, &at, &has_end);
     else
         mv_build_note(&r->build, MV_NOTE_LOST_EVENTS, "%s",
-                      "the log has no header: what was before its first line is missing");
+                      "the log has no header: the lines before its first are missing");
     first = at;
     while (at < r->file.length && r->build.code == MV_OK && !r->log.failed) {
         uint64_t begin = at;
@@ -348,14 +347,14 @@ static mv_code read_lines(rmm *r, const mv_read_opts *opts, mv_err *err)
             opts->progress(opts->user, at, r->file.length);
     }
     if (r->bad > r->good)
-        return mv_fail(err, MV_CORRUPT, first, "%llu of its %llu lines are none of RMM's log",
+        return mv_fail(err, MV_CORRUPT, first, "%llu of %llu lines are not RMM log lines",
                        (unsigned long long)r->bad, (unsigned long long)(r->bad + r->good));
     if (r->are_several)
         return mv_fail(err, MV_FORMAT, r->second, "%s",
-                       "several logs in one file: another header; give each log alone");
+                       "several logs in one file (another header); give each log separately");
     if (r->good == 0)
         return mv_fail(err, MV_TRUNCATED, r->file.length, "%s",
-                       "the log has a header alone: RMM writes the rest when it is flushed, or "
+                       "the log has only a header: RMM writes the rest when it is flushed or "
                        "the program ends");
     mv_block_log_number(&r->build, "failures", r->failures);
     if (r->set_back)

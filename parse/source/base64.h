@@ -4,7 +4,7 @@
 
 #include "parse/source/sink.h"
 
-/* Ends with '=' if `length` is not a multiple of 3: only the last piece of a text may be so. */
+/* Ends with '=' if `length` is not a multiple of 3: allowed only for the last piece of a text. */
 void mv_base64_write(mv_sink *sink, const uint8_t *data, uint64_t length);
 
 #endif

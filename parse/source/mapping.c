@@ -1,5 +1,4 @@
-/* The only file of the libraries with state at file level: a signal handler can find nothing else.
- */
+/* The only library file with file-level state: a signal handler has no other access to data. */
 #include "parse/source/mapping.h"
 
 #include <pthread.h>
@@ -10,7 +9,7 @@
 
 enum { SLOTS = 64 };
 
-/* `begin` is set last and cleared first: a slot without it is not looked at. */
+/* `begin` is set last and cleared first: a slot without it is skipped. */
 static struct {
     atomic_bool is_taken;
     _Atomic uintptr_t begin, end;
@@ -20,9 +19,9 @@ static struct {
 static struct sigaction previous;
 static uintptr_t page_bytes;
 
-/* Everything from the fault on becomes zeros, since it is the end that a file loses, and the
- * instruction runs again. A fault elsewhere, or one that zeros do not mend, goes to whoever had the
- * signal before. */
+/* Everything from the fault on becomes zeros, since files shrink from the end, and the instruction
+ * runs again. A fault elsewhere, or one that zeros do not repair, goes to the previous signal
+ * handler. */
 static void mend(int signal, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;

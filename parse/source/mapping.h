@@ -1,7 +1,7 @@
-/* A file mapped into memory that may shrink while it is read.
+/* Maps a file that may shrink while it is read.
  *
- * Reading a page that is gone raises SIGBUS, which would end the program. Here such pages become
- * zeros, and the mapping remembers it: after reading, ask whether the file was whole. */
+ * Reading a lost page raises SIGBUS, which would end the program. Here such pages become zeros, and
+ * the mapping records it: check after reading whether the file was complete. */
 #ifndef MV_MAPPING_H
 #define MV_MAPPING_H
 
@@ -14,14 +14,14 @@ typedef struct {
     uint32_t slot;
 } mv_mapping;
 
-/* Maps the first `bytes` of a file for reading. False when that is not possible, or too many files
- * are mapped already: then it has to be read. From any thread. */
+/* Maps the first `bytes` of a file for reading. False if that is impossible, or too many files are
+ * mapped already: then it has to be read. From any thread. */
 bool mv_mapping_open(int fd, uint64_t bytes, mv_mapping *out);
 
-/* Whether a page was gone when it was read. */
+/* Whether a page was lost when it was read. */
 bool mv_mapping_is_torn(const mv_mapping *mapping);
 
-/* Safe on a zeroed or closed one. */
+/* Safe on a zeroed or closed mapping. */
 void mv_mapping_close(mv_mapping *mapping);
 
 #endif

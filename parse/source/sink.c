@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST_END 24 /* ".PID.N", and some room */
+#define LONGEST_END 24 /* ".PID.N", and some margin */
 
 static bool to_stdout(const mv_sink *sink)
 {
@@ -49,7 +49,7 @@ bool mv_sink_is_in_place(const char *path)
     return mv_sink_descriptor_of(path) >= 0 || mv_source_is_special(path);
 }
 
-/* Through a descriptor the file continues where it is. */
+/* Through a descriptor, output continues at its current position. */
 static int open_in_place(const char *path)
 {
     int fd = mv_sink_descriptor_of(path);
@@ -57,8 +57,8 @@ static int open_in_place(const char *path)
     return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
 }
 
-/* A file without a name: if the program is killed, nothing is left of it. -1 where the file system
- * has no such files, or the machine no /proc, through which the file gets its name at the end. */
+/* A file without a name: if the program is killed, nothing remains. -1 if the file system has no
+ * such files, or the machine no /proc, through which the file gets its name at the end. */
 static int open_nameless(const mv_sink *sink)
 {
 #ifdef MV_POSIX
@@ -77,8 +77,8 @@ static int open_nameless(const mv_sink *sink)
 #endif
 }
 
-/* Tries one name after the other in the folder of the target, which only a rename can replace. Of a
- * long name no more is taken than leaves room for what comes after it. */
+/* Tries one name after another in the folder of the target, which only a rename can replace. A long
+ * name is cut to leave space for the suffix. */
 static int make_temporary(mv_sink *sink, int (*make)(const mv_sink *sink))
 {
     const char *name = name_of(sink), *slash = strrchr(name, '/');
@@ -111,7 +111,7 @@ static int make_link(const mv_sink *sink)
     return linkat(AT_FDCWD, nameless, sink->folder, sink->temporary, AT_SYMLINK_FOLLOW);
 }
 
-/* Gives the new file the mode of the one that it will replace. */
+/* Gives the new file the mode of the file that it will replace. */
 static void keep_mode(const mv_sink *sink, int fd)
 {
     struct stat old, new;
@@ -135,7 +135,7 @@ static int open_replacement(mv_sink *sink)
     return fd;
 }
 
-/* The limit is that of cli/program.c, or the user's. */
+/* The limit is from cli/program.c, or the user's. */
 static const char *reason(int why)
 {
     return why == EFBIG ? "File too large: beyond 1 GiB and 1 KiB for each byte of input, or "
@@ -171,7 +171,7 @@ static mv_code set_path(mv_sink *sink, int folder, const char *path, mv_err *err
     return MV_OK;
 }
 
-/* Or a link to one, which a file put in its place would replace. */
+/* Or a link to one, which a file in its place would replace. */
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -207,8 +207,8 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
     return start(sink, open_replacement(sink), err);
 }
 
-/* Puts the file in its place, unless it has failed. A signal that would end the program waits until
- * the name of the temporary is gone. False with errno. */
+/* Moves the file into place, unless it has failed. A signal that would end the program waits until
+ * the temporary's name is gone. False with errno. */
 static bool put_in_place(mv_sink *sink)
 {
     int why = sink->failed ? sink->why : 0;

@@ -1,9 +1,9 @@
-/* An output file that is either whole or not there: bytes go to a file without a name (or, where
+/* An output file that is either complete or absent: bytes go to a file without a name (or, where
  * the system has no such files, to a temporary one in the same folder), which mv_sink_commit puts
  * in place. "-" is standard output, which cannot be taken back.
  *
- * A file that is replaced keeps its mode: if no one else may read it, that stays so. If it is
- * another user's, the mode is at most that of a new file. */
+ * A replaced file keeps its mode, and with it restricted access. If it is another user's, the mode
+ * has no more bits than a new file's. */
 #ifndef MV_SINK_H
 #define MV_SINK_H
 
@@ -30,13 +30,13 @@ mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err);
  * pipe, a descriptor (/dev/stdout, /dev/fd/3, /dev/fd/3.png) of any file. */
 bool mv_sink_is_in_place(const char *path);
 
-/* The descriptor of this process that a path names, as "/dev/fd/3", or "/dev/fd/3.png" for those
- * who look at endings; -1: it names none. */
+/* The descriptor of this process that a path names, as "/dev/fd/3", or "/dev/fd/3.png" for code
+ * that checks endings; -1: none. */
 int mv_sink_descriptor_of(const char *path);
 
-/* The same for a name in an open folder, which stays the caller's, whatever happens to the folder's
- * path meanwhile. `path` ends with the name. Only a file is replaced: a device, a pipe or a folder
- * of that name is an error, and what a link points to is left alone. */
+/* Opens a name in an open folder, which stays the caller's, whatever happens to the folder's path.
+ * `path` ends with the name. Only a file is replaced: a device, a pipe or a folder of that name is
+ * an error, and the target of a link is left alone. */
 mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err);
 
 /* A write has just failed, with errno as the reason. */

@@ -1,4 +1,4 @@
-/* What is written to a sink, the same wherever its file is. */
+/* Writing to a sink, independent of the place of its file. */
 #include "parse/source/sink.h"
 
 #include <errno.h>

@@ -11,12 +11,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Readers may load a few bytes beyond the end of the window without checking first. */
+/* Readers may load a few bytes beyond the end of the window without a check. */
 #define PAD           32
 #define STORED_BUFFER (128u << 10)
 
-/* Of zeros that cost no disk, but each reader's time. Recordings that memviz writes have holes of
- * 64 MiB at most, where space is reserved for what comes next. */
+/* Limit for zeros that take no disk space, but every reader's time. Recordings by memviz have holes
+ * of 64 MiB at most, where space is reserved in advance. */
 #define MOST_HOLES (1u << 30)
 
 typedef enum { PLAIN, GZIP, ZSTD } compression;
@@ -25,10 +25,10 @@ struct mv_source_state {
     mv_arena *arena;
     int fd;                  /* -1: memory */
     mv_span memory;          /* stored bytes when fd is -1 */
-    mv_source_fill_fn *fill; /* gives the stored bytes instead; NULL: none */
+    mv_source_fill_fn *fill; /* supplies the stored bytes instead; NULL: none */
     void *user;
     uint64_t taken;  /* stored bytes read so far */
-    uint64_t most;   /* of them that are read at all */
+    uint64_t most;   /* limit of stored bytes to read */
     uint64_t stored; /* size of the file; UINT64_MAX on a pipe */
     compression how;
     bool ended;     /* no byte follows the window */
@@ -47,8 +47,8 @@ struct mv_source_state {
     ZSTD_DStream *zstd;
 };
 
-/* Whoever ends the budget of a reader does not wait for the end of a file without memory to ask
- * for, such as a hole of terabytes. */
+/* A cancelled reader stops even at the end of a file that needs no memory, such as a hole of
+ * terabytes. */
 static bool is_given_up(mv_source_state *s)
 {
     if (__atomic_load_n(&s->arena->budget->limit, __ATOMIC_RELAXED) != 0)
@@ -162,7 +162,7 @@ static uint64_t read_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64
         return inflate_some(s, to, room, offset);
     if (s->how == ZSTD)
         return unzstd_some(s, to, room, offset);
-    if (s->buffer_at < s->buffer_end) { /* the first bytes, read to look at */
+    if (s->buffer_at < s->buffer_end) { /* the first bytes, read to detect the format */
         uint64_t left = s->buffer_end - s->buffer_at;
         if (room > left)
             room = left;
@@ -207,7 +207,7 @@ bool mv_source_need(mv_source *source, uint64_t bytes)
     }
     while (kept < bytes && !s->ended && s->failure.code == MV_OK) {
         uint64_t got;
-        /* A length in the input is only a claim: the window grows as bytes really come. */
+        /* A length in the input is only a claim: the window grows as bytes actually arrive. */
         if (kept == s->window_bytes && !grow_window(source, s->window_bytes * 2))
             break;
         got = read_some(s, s->window + kept, s->window_bytes - kept, source->passed);
@@ -229,9 +229,7 @@ mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
     return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
 }
 
-/* pzstd and zstd's seekable format begin with a frame to be skipped, which has the size of the
- * next.
- */
+/* pzstd and zstd's seekable format begin with a skippable frame, which has the size of the next. */
 static bool begins_zstd(const uint8_t *head)
 {
     uint32_t magic = mv_load_u32(head);
@@ -272,7 +270,7 @@ static mv_code start(mv_arena *arena, mv_source *source, mv_source_state *s, mv_
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input window");
     s->window_bytes = MV_SOURCE_WINDOW;
     source->at = source->end = s->window;
-    /* A pipe may hand out its first bytes one by one. */
+    /* A pipe may deliver its first bytes one by one. */
     while (s->buffer_end < 64) {
         uint64_t got = read_stored(s, s->buffer + s->buffer_end, STORED_BUFFER - s->buffer_end);
         if (got == 0)
@@ -294,9 +292,9 @@ bool mv_source_is_special(const char *path)
            (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-enum { NOT_REGULAR = -2 }; /* no descriptor, and not for a reason that errno has */
+enum { NOT_REGULAR = -2 }; /* no descriptor, and the reason is not an errno */
 
-/* Waits for nothing: neither for a pipe's writer nor for a device. */
+/* Waits for neither a pipe's writer nor a device. */
 static int open_regular(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -309,7 +307,7 @@ static int open_regular(const char *path)
     return fd;
 }
 
-/* A pipe is waited for, but not where a file was a moment ago. */
+/* Pipes are waited for, unless a file was there a moment ago. */
 static int open_any(const char *path)
 {
     struct stat st;
@@ -321,8 +319,8 @@ static int open_any(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Bytes of a file that were never written, up to MOST_HOLES and a hole; 0 where the file system
- * cannot tell. */
+/* Bytes of a file that were never written, up to MOST_HOLES and a hole; 0 if the file system cannot
+ * report holes. */
 static uint64_t holes_of(int fd, off_t bytes)
 {
     uint64_t holes = 0;
@@ -433,7 +431,7 @@ void mv_source_close(mv_source *source)
     *source = (mv_source){0};
 }
 
-/* The stored bytes themselves, when the source is plain and can be mapped. */
+/* The stored bytes themselves, if the source is plain and can be mapped. */
 static bool map_rest(mv_source *source, mv_span *out)
 {
     mv_source_state *s = source->state;

@@ -1,5 +1,5 @@
-/* Bytes of an input: a file, standard input ("-") or memory; plain, gzip or zstd. The first bytes
- * say whether it is compressed. Readers need not know: offsets count decompressed bytes.
+/* Bytes of an input: a file, standard input ("-") or memory; plain, gzip or zstd. Compression is
+ * detected from the first bytes. It is transparent to readers: offsets count decompressed bytes.
  *
  * A source is a window that slides over the stream, so an input of any size takes only the window's
  * memory. Readers take bytes between `at` and `end` directly, and call mv_source_need when they
@@ -7,8 +7,7 @@
  *
  *      already taken        window                     not read yet
  *     ···················|─────────────────────────|··················
- *                        at                       end
- */
+ *                        at                       end */
 #ifndef MV_SOURCE_H
 #define MV_SOURCE_H
 
@@ -27,50 +26,51 @@ typedef struct {
     mv_source_state *state;
 } mv_source;
 
-/* Opens `path` ("-" is standard input) and looks at its first bytes. Memory comes from `arena`;
+/* Opens `path` ("-" is standard input) and checks its first bytes. Memory comes from `arena`;
  * mv_source_close must be called, also after a failure (a zeroed source is closable). */
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* The same of a regular file alone, for paths that no one has just typed: whoever owns the folder
- * may put a pipe in a file's place at any moment, and a server or a list of files must not wait for
- * it. "-" is a file of that name. Pipes, devices and sockets fail with MV_IO. */
+/* Opens a regular file only, for paths that the user has not just typed: the folder's owner may
+ * replace a file with a pipe at any moment, and a server or a list of files must not wait for it.
+ * "-" is a file of that name. Pipes, devices and sockets fail with MV_IO. */
 mv_code mv_source_open_file(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 
-/* For who wants only to know what a file is: mv_source_need finds an end after that many stored
- * bytes. A few compressed bytes can stand before terabytes that decompress to nothing. */
+/* For format detection: mv_source_need finds an end after this many stored bytes. A few compressed
+ * bytes can precede terabytes that decompress to nothing. */
 void mv_source_limit(mv_source *source, uint64_t stored_bytes);
 
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err);
 
-/* Whether `path` is "-", or names a pipe, a device or the like: to read it may mean to wait for
- * another program, and a rename must not replace it. */
+/* Whether `path` is "-", or names a pipe, a device or the like: reading it may wait for another
+ * program, and a rename must not replace it. */
 bool mv_source_is_special(const char *path);
 
-/* Gives up to `room` more bytes; 0 at the end, or with *failure filled. */
+/* Returns up to `room` more bytes; 0 at the end, or with *failure filled. */
 typedef uint64_t mv_source_fill_fn(void *user, uint8_t *to, uint64_t room, mv_err *failure);
 
-/* Reads the bytes that `fill` gives; `user` must live as long as the source. */
+/* Reads the bytes that `fill` supplies; `user` must live as long as the source. */
 mv_code mv_source_from(mv_arena *arena, mv_source_fill_fn *fill, void *user, mv_source *source,
                        mv_err *err);
 void mv_source_close(mv_source *source);
 
-/* Brings at least `bytes` contiguous bytes into the window. False when the stream ends before that
- * (then there are fewer), reading failed or memory is out; mv_source_fail says which. */
+/* Brings at least `bytes` contiguous bytes into the window. False if the stream ends before that
+ * (then there are fewer), reading failed or memory is out; mv_source_fail reports the reason. */
 bool mv_source_need(mv_source *source, uint64_t bytes);
 
-/* Why mv_source_need was false: the read error, or MV_TRUNCATED with `what` as detail. */
+/* The reason why mv_source_need was false: the read error, or MV_TRUNCATED with `what` as
+ * detail. */
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
 
 /* All bytes from `at` on as one span, valid until close. A plain file is mapped, not copied: if it
  * shrinks while it is read, the lost bytes become zeros, so call mv_source_check at the end. */
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
 
-/* Fails when a file that was mapped is shorter than when it was opened. Then nothing that was read
- * from it is valid, errors included. */
+/* Fails if a mapped file is shorter than when it was opened. Then nothing read from it is valid,
+ * including errors. */
 mv_code mv_source_check(const mv_source *source, mv_err *err);
 
-/* Reads on to the end, which also checks the end of a compressed file. `*left` is how many bytes
- * there were, `*are_zero` whether all were 0. */
+/* Reads on to the end, which also checks the end of a compressed file. `*left` is the number of
+ * bytes read, `*are_zero` whether all were 0. */
 mv_code mv_source_drain(mv_source *source, uint64_t *left, bool *are_zero, mv_err *err);
 
 /* Offset of the next byte in the decompressed stream. */

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* Fedora has it without the folder. */
+/* Fedora installs it without the folder. */
 #if __has_include(<libiberty/demangle.h>)
 #include <libiberty/demangle.h>
 #else
@@ -13,7 +13,7 @@
 enum { MOST_NAME = 4096 };
 
 typedef struct {
-    jmp_buf full; /* the way out of the demangler, which keeps everything on the stack */
+    jmp_buf full; /* the exit from the demangler, which keeps everything on the stack */
     size_t length;
     char text[MOST_NAME];
 } room;

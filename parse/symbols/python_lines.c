@@ -6,16 +6,16 @@
 typedef struct {
     mv_cursor table;
     uint64_t end;    /* first byte of code after the stretch */
-    int64_t line;    /* what the deltas add up to */
-    bool has_line;   /* false: code that the compiler added */
+    int64_t line;    /* sum of the deltas */
+    bool has_line;   /* false: code added by the compiler */
     bool is_damaged; /* no further stretches */
 } line_walk;
 
 /* Reads the next stretch of the table; false at its end. */
 typedef bool (*line_step)(line_walk *w);
 
-/* 3.8 and 3.9. A pair says where the stretch before it ends and by how much the line then grows;
- * the last stretch has no end. */
+/* 3.8 and 3.9. A pair has the end of the previous stretch and the line's growth after it; the last
+ * stretch has no end. */
 static bool step_lnotab(line_walk *w)
 {
     const uint8_t *pair;

@@ -1,5 +1,5 @@
-/* From an instruction of a Python code object to its line of source, by the line table of the code
- * object, as a capture keeps it (capture/wire_live.h, CODE).
+/* Maps an instruction of a Python code object to its source line, by the code object's line table
+ * in a capture (capture/wire_live.h, CODE).
  *
  *     Python        table          form
  *     3.8, 3.9      co_lnotab      pairs: bytes of code, signed lines; what they add up to
@@ -17,16 +17,16 @@
 #include "base/cursor.h"
 
 typedef struct {
-    uint32_t version;   /* of the interpreter, major << 8 | minor: which form the table has */
+    uint32_t version;   /* of the interpreter, major << 8 | minor: determines the table's form */
     int32_t first_line; /* co_firstlineno */
     mv_span table;      /* untrusted */
 } mv_python_lines;
 
-/* The line of each of `count` instructions, as the interpreter's own tracebacks give it. `offsets`
- * are bytes from the beginning of the bytecode and do not decrease. lines[i] is MV_NO_LINE
- * (parse/model/trace.h) where the code has no line, or the table does not reach that far.
- * One pass over the table. False: the table is damaged, or of a version that has none of the forms
- * above; lines before the damage are right, the others are MV_NO_LINE. */
+/* The line of each of `count` instructions, as in the interpreter's own tracebacks. `offsets` are
+ * bytes from the beginning of the bytecode and do not decrease. lines[i] is MV_NO_LINE
+ * (parse/model/trace.h) if the code has no line, or the table ends before it. One pass over the
+ * table. False: the table is damaged, or of a version with none of the forms above; lines before
+ * the damage are correct, the others are MV_NO_LINE. */
 bool mv_python_lines_find(const mv_python_lines *code, const uint32_t *offsets, uint64_t count,
                           int64_t *lines);
 

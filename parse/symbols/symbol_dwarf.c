@@ -7,17 +7,17 @@
 #include <dwarf.h>
 #include <string.h>
 
-/* Hostile DWARF may nest without end, claim the same addresses again and again, or have an entry
- * that is its own sibling. */
+/* Hostile DWARF may nest without end, claim the same addresses repeatedly, or have an entry that is
+ * its own sibling. */
 enum {
     MOST_DEPTH = 128,
     MOST_INLINED = 64,
-    MOST_STEPS = 1 << 28, /* entries and ranges that are looked at */
+    MOST_STEPS = 1 << 28, /* limit of entries and ranges examined */
     SCOPES_PER_ADDRESS = 512,
     KEPT_TEXTS = 256
 };
 
-/* Texts of the file that were copied: every address of a function has the same name. */
+/* Copied texts of the file: every address of a function has the same name. */
 typedef struct {
     const char *from, *copy;
 } kept_text;
@@ -28,13 +28,13 @@ typedef struct {
     Dwarf_Die unit;
     Dwarf_Files *files; /* of the unit */
     size_t file_count;
-    uint64_t steps;  /* that may still be made */
-    uint64_t scopes; /* that addresses may still be found in */
+    uint64_t steps;  /* remaining frames */
+    uint64_t scopes; /* remaining ranges for addresses */
     bool has_room;
     kept_text names[KEPT_TEXTS], paths[KEPT_TEXTS];
 } walk;
 
-/* The copy of a text of the file; NULL for NULL. */
+/* A copy of a text in the file; NULL for NULL. */
 static const char *keep(walk *w, kept_text *kept, const char *from, bool is_name)
 {
     kept_text *slot = &kept[(uintptr_t)from * 0x9e3779b97f4a7c15u >> 56];
@@ -49,7 +49,7 @@ static const char *keep(walk *w, kept_text *kept, const char *from, bool is_name
     return slot->copy;
 }
 
-/* Its linkage name, demangled, if it has one; else the name in the source. Both may be in the
+/* Its linkage name, demangled, if it has one; else the name in the source. Either may be in the
  * declaration, or in the function of which this is an inlined instance. */
 static const char *name_of(walk *w, Dwarf_Die *die)
 {
@@ -97,7 +97,7 @@ static uint32_t inlined_in(const mv_symbol_frame *frame)
     return count;
 }
 
-/* A function, or one that was inlined into the function that the address was last found in. */
+/* A function, or one inlined into the function in which the address was last found. */
 static void enter(walk *w, Dwarf_Die *die, uint64_t at, bool is_inlined)
 {
     mv_symbol_frame *outer = is_inlined ? w->answers->frame[at] : NULL;
@@ -110,7 +110,7 @@ static void enter(walk *w, Dwarf_Die *die, uint64_t at, bool is_inlined)
         w->has_room = false;
         return;
     }
-    if (outer) { /* its line is that of the call, which was replaced */
+    if (outer) { /* its line is the call's line, which was replaced */
         uint64_t line = number_of(die, DW_AT_call_line);
         outer->file = path_of(w, number_of(die, DW_AT_call_file));
         outer->line = line && line <= INT32_MAX ? (int64_t)line : MV_NO_LINE;
@@ -140,7 +140,8 @@ static uint32_t cover(walk *w, Dwarf_Die *die, bool is_function, bool is_inlined
     return covered;
 }
 
-/* Looks at those children of a DIE that may have functions. Recursion is as deep as scopes nest. */
+/* Examines the children of a DIE that may contain functions. Recursion is as deep as scopes
+ * nest. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static void walk_children(walk *w, Dwarf_Die *parent, unsigned depth)
 {

@@ -1,4 +1,4 @@
-/* What DWARF says about addresses: functions, inlined ones too, files and lines. */
+/* Functions, including inlined ones, files and lines of addresses, from DWARF. */
 #ifndef MV_SYMBOL_DWARF_H
 #define MV_SYMBOL_DWARF_H
 

@@ -27,7 +27,7 @@ static void close_elf(open_elf *e)
         close(e->file);
 }
 
-/* Whether its build id is the wanted one; when none is wanted, it must have none. */
+/* Whether its build id is the wanted one; if none is wanted, it must have none. */
 static bool is_the_one(Elf *elf, mv_span build_id)
 {
     const void *bits;
@@ -38,7 +38,7 @@ static bool is_the_one(Elf *elf, mv_span build_id)
     return (uint64_t)length == build_id.length && memcmp(bits, build_id.data, build_id.length) == 0;
 }
 
-/* File systems whose files the kernel makes up; reading one may have effects. */
+/* File systems whose files the kernel generates; reading one may have effects. */
 static bool is_made_up(const char *path)
 {
     static const uint32_t kinds[] = {
@@ -56,8 +56,8 @@ static bool is_made_up(const char *path)
     return false;
 }
 
-/* The path comes from a capture, hence from anyone. The file is checked before it is opened, since
- * opening a device has effects, and once more after that. */
+/* The path comes from a capture, so it is untrusted. The file is checked before it is opened, since
+ * opening a device has effects, and again afterwards. */
 static int open_regular(const char *path)
 {
     struct stat before, now;
@@ -87,7 +87,7 @@ static bool open_one(const char *path, mv_span build_id, open_elf *out)
     return false;
 }
 
-/* /usr/lib/debug/.build-id/ab/cdef0123.debug, where Debian's -dbgsym packages put it. */
+/* usr/lib/debug/.build-id/ab/cdef0123.debug, the path of Debian's -dbgsym packages. */
 static bool open_debug(mv_span build_id, open_elf *out)
 {
     char path[128];
@@ -112,7 +112,7 @@ typedef struct {
 } nearest;
 
 /* A symbol goes to the first address at or after its beginning. Later addresses inherit it, unless
- * they have a symbol that begins later. */
+ * a symbol begins closer to them. */
 static void offer(const mv_symbol_answers *answers, nearest *best, const GElf_Sym *symbol,
                   const char *name)
 {
@@ -146,7 +146,7 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
     }
 }
 
-/* Offers the symbols of every section of that type; false when there is none. */
+/* Offers the symbols of every section of that type; false if there is none. */
 static bool read_tables(Elf *elf, uint32_t type, const mv_symbol_answers *answers, nearest *best)
 {
     bool is_found = false;
@@ -189,8 +189,8 @@ static bool name_by_symbols(mv_arena *arena, Elf *elf, Elf *debug, mv_symbol_ans
 
 /* ---- debug information ---- */
 
-/* libdw looks for the end of texts in a section as it is in the file. libelf converts sections of
- * types that have numbers, where texts may then have no end: such a file is not real. */
+/* libdw searches the stored section for the end of a text. libelf converts sections of types with
+ * numbers, so that texts there may be unterminated: such a file is not genuine. */
 static bool has_plain_sections(Elf *elf)
 {
     size_t names;

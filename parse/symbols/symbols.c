@@ -15,7 +15,7 @@ typedef struct {
     uint32_t module, query;
 } asked;
 
-/* The answer to a query: a chain of frames; one frame by its symbol when there is none. */
+/* The answer to a query: a chain of frames; one frame by its symbol if there is none. */
 typedef struct {
     const mv_symbol_frame *frames;
     const char *symbol;
@@ -27,7 +27,7 @@ static uint64_t call_of(const asked *q)
     return q->address - (q->address > 0);
 }
 
-/* Asks the module's file for the sorted queries of [from, to). */
+/* Runs the sorted queries of [from, to) on the module's file. */
 static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked *from,
                    const asked *to, answer *answers, uint32_t *missing, mv_err *err)
 {
@@ -57,7 +57,7 @@ static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked 
     return MV_OK;
 }
 
-/* "libfoo.so+0x1234", or "0x1234" in no module. */
+/* "libfoo.so+0x1234", or "0x1234" outside all modules. */
 static const char *spell_address(mv_arena *arena, const mv_symbol_module *module, uint64_t address)
 {
     const char *name = module ? module->path : "";
@@ -86,7 +86,7 @@ static bool put_rows(mv_arena *arena, const mv_symbol_module *module, uint64_t a
     for (; f; f = f->outer, at++) {
         const char *name = f->function;
         if (!name && !f->outer)
-            name = a->symbol; /* what has no name in DWARF: functions in assembler */
+            name = a->symbol; /* functions without a name in DWARF: assembler code */
         if (!name)
             name = spell_address(arena, module, address);
         if (!name)

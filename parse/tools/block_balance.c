@@ -7,11 +7,11 @@
 #include "base/sort.h"
 #include "parse/tools/block_pairs.h"
 
-enum { MOST_LOOKED_AT = 1024 }; /* blocks that may have ended in a place */
+enum { MOST_LOOKED_AT = 1024 }; /* blocks that may have ended at one place */
 
-/* Living blocks are in one of two lists of their allocator: those whose free the log has, and the
+/* Live blocks are in one of two lists of their allocator: blocks whose free is in the log, and the
  * others. */
-enum { UNTOLD, TOLD };
+enum { WITHOUT_FREE, WITH_FREE };
 
 typedef struct {
     mv_block_pairs pairs;
@@ -35,7 +35,8 @@ static void act(balance *b, uint32_t at, uint32_t block, mv_block_action_kind ki
 
 static uint32_t *list_of(balance *b, const mv_block *block)
 {
-    return &b->newest[block->allocator][block->told == MV_BLOCK_NEVER ? UNTOLD : TOLD];
+    return &b->newest[block->allocator]
+                     [block->free_entry == MV_BLOCK_NEVER ? WITHOUT_FREE : WITH_FREE];
 }
 
 static void link_block(balance *b, uint32_t row)
@@ -68,7 +69,7 @@ static void unlink_block(balance *b, uint32_t row)
 
 static uint32_t rank_of(const balance *b, const mv_block *block)
 {
-    uint32_t at = block->is_orphan ? block->told : block->birth;
+    uint32_t at = block->is_orphan ? block->free_entry : block->birth;
 
     return b->pairs.places.of[at];
 }
@@ -94,7 +95,7 @@ static void make_block(balance *b, uint32_t allocator, uint64_t bytes, uint32_t 
                      .allocator = allocator,
                      .birth = at,
                      .end = MV_BLOCK_NEVER,
-                     .told = MV_BLOCK_NEVER,
+                     .free_entry = MV_BLOCK_NEVER,
                      .is_made = true};
 
     b->failed |= !mv_append(b->arena, b->out->blocks, b->out->count, b->out->capacity, made);
@@ -117,8 +118,8 @@ static void tell_bytes(balance *b, const char *what, uint64_t bytes)
     mv_build_note(b->build, MV_NOTE_LOST_EVENTS, "%s that were %s", size, what);
 }
 
-/* What was in the bytes of a new block has ended. Where the total says that as much is allocated as
- * before, something else began. */
+/* Blocks that overlap a new block have ended. If the total says that as much is allocated as
+ * before, another block began. */
 static void clear_place(balance *b, uint32_t rank, uint64_t bytes, uint32_t at)
 {
     uint32_t over;
@@ -132,7 +133,7 @@ static void clear_place(balance *b, uint32_t rank, uint64_t bytes, uint32_t at)
         if (b->pairs.allocators[allocator].is_known)
             make_block(b, allocator, lost, at);
         else
-            b->out->unsure++; /* other ends may be missing, too */
+            b->out->unsure++; /* other frees may be missing too */
     }
 }
 
@@ -155,11 +156,11 @@ static uint32_t frees_of(const balance *b, const mv_block *block)
     return block->stack.row < b->pairs.stacks ? b->pairs.frees_of[block->stack.row] : 0;
 }
 
-/* The block of that size whose free is missing; MV_NO_ROW when there is none. *is_sure: no other
- * stack has one that could be it as well. */
+/* The block of that size whose free is missing; MV_NO_ROW if there is none. *is_sure: no other
+ * stack has a block that could be it. */
 static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes, bool *is_sure)
 {
-    uint32_t row = b->newest[allocator][UNTOLD], best = MV_NO_ROW, looked = 0;
+    uint32_t row = b->newest[allocator][WITHOUT_FREE], best = MV_NO_ROW, looked = 0;
     uint32_t best_worth = 0;
 
     *is_sure = true;
@@ -179,11 +180,11 @@ static uint32_t find_ended(const balance *b, uint32_t allocator, uint64_t bytes,
     return best;
 }
 
-/* Blocks that have `bytes` together, the newest first: ends them when there are such. */
+/* The newest blocks whose sizes add up to `bytes`: ends them if they exist. */
 static bool end_several(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     uint32_t rows[MOST_LOOKED_AT], count = 0, looked = 0;
-    uint32_t row = b->newest[allocator][UNTOLD];
+    uint32_t row = b->newest[allocator][WITHOUT_FREE];
     uint64_t rest = bytes;
 
     for (; row != MV_NO_ROW && rest > 0 && looked < MOST_LOOKED_AT; looked++) {
@@ -202,7 +203,7 @@ static bool end_several(balance *b, uint32_t allocator, uint64_t bytes, uint32_t
     return true;
 }
 
-/* Cuts a made block in two, of which one has `bytes`. */
+/* Splits a made block in two, of which one has `bytes`. */
 static void cut_made(balance *b, uint32_t row, uint64_t bytes)
 {
     mv_block part = b->out->blocks[row];
@@ -219,10 +220,10 @@ static void cut_made(balance *b, uint32_t row, uint64_t bytes)
         act(b, part.birth, b->out->count - 1, MV_BLOCK_ACTION_ALLOC, false);
 }
 
-/* Ends bytes without a stack. Returns what there was not enough of. */
+/* Ends bytes without a stack. Returns the shortfall. */
 static uint64_t end_made(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
-    uint32_t row = b->newest[allocator][UNTOLD], looked = 0;
+    uint32_t row = b->newest[allocator][WITHOUT_FREE], looked = 0;
 
     for (; row != MV_NO_ROW && bytes > 0 && !b->failed && looked < MOST_LOOKED_AT; looked++) {
         const mv_block *block = &b->out->blocks[row];
@@ -238,13 +239,13 @@ static uint64_t end_made(balance *b, uint32_t allocator, uint64_t bytes, uint32_
     return bytes;
 }
 
-/* Ends the newest blocks; what they have above `bytes` is bytes without a stack. */
+/* Ends the newest blocks; their bytes beyond `bytes` become bytes without a stack. */
 static void end_any(balance *b, uint32_t allocator, uint64_t bytes, uint32_t at)
 {
     b->out->unsure++;
-    for (uint32_t told = UNTOLD; told <= TOLD; told++)
-        while (bytes > 0 && !b->failed && b->newest[allocator][told] != MV_NO_ROW) {
-            uint32_t row = b->newest[allocator][told];
+    for (uint32_t list = WITHOUT_FREE; list <= WITH_FREE; list++)
+        while (bytes > 0 && !b->failed && b->newest[allocator][list] != MV_NO_ROW) {
+            uint32_t row = b->newest[allocator][list];
             uint64_t ended = b->out->blocks[row].bytes;
             end_block(b, row, at, false);
             if (ended > bytes)
@@ -268,7 +269,7 @@ static void take_away(balance *b, uint32_t allocator, uint64_t bytes, uint32_t a
     }
 }
 
-/* Makes the sum of the living blocks what the entry's allocator had before it. */
+/* Makes the sum of the live blocks equal to the total of the entry's allocator before the entry. */
 static void follow_total(balance *b, uint32_t at)
 {
     uint32_t allocator = b->pairs.steps[at].entry.allocator;
@@ -291,12 +292,12 @@ static void follow_total(balance *b, uint32_t at)
     }
 }
 
-/* Without totals it is not known when a block began whose free alone is there, and that cannot have
- * been there before: it is there for a moment. */
+/* Without totals, the beginning of a block with only a free in the log is unknown unless it can
+ * have been there before: it exists for a moment. */
 static void end_lone(balance *b, uint32_t row, uint32_t at)
 {
     if (b->out->blocks[row].end != MV_BLOCK_NEVER)
-        return; /* its bytes were used again before */
+        return; /* its bytes were reused before */
     b->out->blocks[row].birth = at;
     begin_block(b, row, at, false);
     end_block(b, row, at, true);
@@ -321,7 +322,7 @@ static void apply(balance *b, uint32_t at)
     } else if (b->out->blocks[row].is_alive) {
         end_block(b, row, at, true);
     } else if (b->pairs.allocators[allocator].is_known) {
-        /* Another block was taken for it where its allocator had more or less. */
+        /* Another block was ended in its place because the allocator's total differed. */
         tell_half(b, "the alloc", step->entry.addr);
         take_away(b, allocator, step->entry.bytes, at);
     } else {
@@ -334,7 +335,7 @@ static void apply(balance *b, uint32_t at)
 static void link_before(balance *b)
 {
     for (uint32_t i = 0; i < MV_BLOCK_ALLOCATORS; i++)
-        b->newest[i][UNTOLD] = b->newest[i][TOLD] = MV_NO_ROW;
+        b->newest[i][WITHOUT_FREE] = b->newest[i][WITH_FREE] = MV_NO_ROW;
     for (uint32_t i = 0; i < b->out->count; i++)
         if (b->out->blocks[i].birth == MV_BLOCK_BEFORE)
             link_block(b, i);

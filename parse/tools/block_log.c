@@ -6,7 +6,7 @@
 #include "parse/model/sums.h"
 #include "parse/tools/block_balance.h"
 
-enum { MOST_SKEW_US = 1000000 }; /* times of threads are put in order within this */
+enum { MOST_SKEW_US = 1000000 }; /* times of threads are put in order up to this difference */
 
 void mv_block_log_begin(mv_block_log *log, mv_build *build, mv_arena *scratch)
 {
@@ -90,7 +90,7 @@ static void write_failure(mv_block_log *log, const mv_block_entry *entry)
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
-/* Blocks that are not in the log have addresses of their own. False: there is no room. */
+/* Blocks outside the log have addresses of their own. False: no address space is left. */
 static bool place_made(mv_block_log *log, mv_block *blocks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -132,7 +132,7 @@ static void write_action(mv_block_log *log, const mv_block_balance *found,
 
 /* ---- what is reserved ---------------------------------------------------------------------- */
 
-/* What is reserved beyond all blocks after an entry; MV_NO_BYTES: it does not tell. */
+/* Reserved bytes beyond all blocks after an entry; MV_NO_BYTES: not in the entry. */
 static uint64_t cached_after(const mv_block_entry *e)
 {
     if (!e->has_reserved || !e->has_total || e->reserved >= MV_SUM_LIMIT ||
@@ -141,9 +141,8 @@ static uint64_t cached_after(const mv_block_entry *e)
     return e->reserved > e->total ? e->reserved - e->total : 0;
 }
 
-/* Before the first entry that tells it as much was reserved as after it, so that there were more or
- * fewer bytes beyond the blocks by what the entry itself took or gave; but nothing, where nothing
- * was allocated. */
+/* Before the first entry with a figure as much was reserved as after it, so the bytes beyond the
+ * blocks differed by the size of the entry itself; none, if nothing was allocated. */
 static void begin_cache(mv_block_log *log)
 {
     const mv_block_step *s = log->steps, *end = s + log->step_count;
@@ -160,7 +159,7 @@ static void begin_cache(mv_block_log *log)
         log->cached -= log->cached < s->entry.bytes ? log->cached : s->entry.bytes;
 }
 
-/* Makes the bytes beyond the blocks so many; MV_NO_BYTES: as many as they are. */
+/* Sets the bytes beyond the blocks; MV_NO_BYTES: unchanged. */
 static void set_cache(mv_block_log *log, int64_t time_us, uint64_t cached)
 {
     bool is_more = cached > log->cached;
@@ -177,9 +176,9 @@ static void set_cache(mv_block_log *log, int64_t time_us, uint64_t cached)
     log->cached = cached;
 }
 
-/* What an entry led to. The segments never add up to more than what is reserved before or after it:
- * bytes go before blocks come, and come after blocks went. Once its own block is there, they add up
- * to what it tells. */
+/* The events of an entry. The segments never add up to more than is reserved before or after it:
+ * reserved bytes shrink before blocks come, and grow after blocks went. With its own block, they
+ * add up to the entry's figure. */
 static uint64_t write_step(mv_block_log *log, const mv_block_balance *found, uint32_t at,
                            uint64_t next)
 {
@@ -207,7 +206,7 @@ static void hold_cache(mv_block_log *log)
         hold(log, &rest, 0, MV_NO_CALL);
 }
 
-/* Writes the list whose entries are there. */
+/* Writes the list whose entries are complete. */
 static void write_list(mv_block_log *log)
 {
     mv_arena own;
@@ -295,7 +294,7 @@ void mv_block_log_final(mv_build *build, int32_t device, uint64_t addr, uint64_t
     mv_build_segment(build, &segment);
 }
 
-/* The segment of what is reserved beyond the blocks. */
+/* The segment of the bytes reserved beyond the blocks. */
 static void add_cache(mv_build *b, const mv_live_holding *h)
 {
     mv_segment_row segment = MV_SEGMENT_ROW;
@@ -330,7 +329,7 @@ static void add_final(mv_build *b, const mv_live_holding *h)
                        requested, stream, h->stack, h->call);
 }
 
-/* *devices: the rows of the segments of all devices, which come before those of the host. */
+/* devices: the rows of the segments of all devices, which precede the host's. */
 static bool build_heap(mv_block_log *log, mv_build_ranges *out)
 {
     const mv_live_holdings *held = &log->held;

@@ -1,8 +1,8 @@
-/* From the log of an allocator that tells of its blocks alone to the rows of a trace: RMM's log,
+/* Converts the log of an allocator that reports only its blocks to the rows of a trace: RMM's log,
  * XLA's profile (docs/other-files.md).
  *
- * Which bytes such an allocator took from the device is not known, so each block is a segment of
- * its own:
+ * The memory that the allocator took from the device is unknown, so each block is a segment of its
+ * own:
  *
  *     mv_block_log_begin(&log, ...)        once
  *     mv_block_log_device(&log, 0)         for each device, then for MV_BLOCK_LOG_HOST
@@ -10,46 +10,47 @@
  *     mv_block_log_free(&log, &entry)      FREE_REQUESTED, FREE_COMPLETED, SEGMENT_FREE
  *     mv_block_log_end(&log, &err)         the final heap
  *
- * As in a builder a failure stays; mv_block_log_end tells of it.
+ * As in a builder a failure is sticky; mv_block_log_end reports it.
  *
- * Entries are kept until all of a list are there, since what is missing in a log shows later:
+ * Entries are kept until their list is complete, since missing entries are detected later:
  *
- *     block_pairs.c     which free is that of which alloc, and what has no other half
- *     block_balance.c   where events are missing: the allocator's own total differs from what the
- *                       events lead to, or bytes are allocated that are in use. The sums are made
- *                       right, as docs/other-files.md says
+ *     block_pairs.c     matches frees and allocs, and finds those without a partner
+ *     block_balance.c   finds missing events: the allocator's own total differs from the sum of the
+ *                       events, or bytes in use are allocated. Corrects the sums as described in
+ *                       docs/other-files.md
  *     block_log.c       the rows of the trace */
 #ifndef MV_BLOCK_LOG_H
 #define MV_BLOCK_LOG_H
 
 #include "parse/live/live_heap.h"
 
-/* The list of the host's memory; devices are below it. */
+/* The list of the host's memory; device lists are below it. */
 #define MV_BLOCK_LOG_HOST ((uint32_t)MV_LIVE_CPU)
 
-/* Blocks without an address have one from here on, as levels have (analyze/levels). */
+/* Blocks without an address get one from here on, as in levels (analyze/levels). */
 #define MV_BLOCK_LOG_ADDRESS ((uint64_t)1 << 62)
 
-/* What the allocator has reserved beyond its blocks begins here, where entries tell it: one segment
- * that grows and shrinks (SEGMENT_MAP, SEGMENT_UNMAP), so that all segments add up to that. */
+/* The allocator's reserved bytes beyond its blocks begin here, if entries have the figure: one
+ * segment that grows and shrinks (SEGMENT_MAP, SEGMENT_UNMAP), so that all segments add up to
+ * it. */
 #define MV_BLOCK_LOG_CACHE ((uint64_t)1 << 63)
 
 typedef struct {
     int64_t time_us;
     uint64_t addr;
-    uint64_t requested; /* bytes that the program asked for */
+    uint64_t requested; /* bytes requested by the program */
     uint64_t bytes;     /* of the block */
     uint64_t stream;
     mv_stack_id stack;  /* of the call */
-    uint32_t allocator; /* from 0 on, where a list has several */
+    uint32_t allocator; /* from 0 on, if a list has several */
     bool has_total;
-    uint64_t total; /* what the allocator had allocated after the event, as the log says */
+    uint64_t total; /* the allocator's allocated bytes after the event, from the log */
     bool has_reserved;
-    uint64_t reserved; /* what it had taken from the device then */
+    uint64_t reserved; /* its bytes reserved from the device then */
     mv_tag_id tag;
 } mv_block_entry;
 
-/* An entry as it is kept. */
+/* A stored entry. */
 typedef struct {
     mv_block_entry entry;
     uint8_t kind; /* mv_block_step_kind */
@@ -62,40 +63,39 @@ typedef struct {
     mv_arena *scratch;
     mv_live_holdings held; /* `order` is the event of the ALLOC, plus 1; 0: before the first */
     uint32_t list;
-    uint32_t devices; /* one more than the largest */
+    uint32_t devices; /* largest one + 1 */
     uint64_t cached;  /* bytes that the list has reserved beyond its blocks */
     int64_t last_us;
     uint64_t next_address;
     mv_block_step *steps; /* [count] of the list */
     uint32_t step_count, step_capacity;
-    uint64_t unsure; /* places where it is not known which block ended */
+    uint64_t unsure; /* places where the block that ended is uncertain */
     mv_range ranges[MV_LIVE_LISTS];
     bool failed; /* memory is out */
 } mv_block_log;
 
-/* `scratch` is temporary, and lives until mv_block_log_end is done. */
+/* `scratch` is temporary, and lives until mv_block_log_end has returned. */
 void mv_block_log_begin(mv_block_log *log, mv_build *build, mv_arena *scratch);
 
-/* The entries from here on are those of a device, or of MV_BLOCK_LOG_HOST. Each list has one turn.
- */
+/* The following entries belong to a device, or to MV_BLOCK_LOG_HOST. Each list is begun once. */
 void mv_block_log_device(mv_block_log *log, uint32_t list);
 
 /* Entries come in order of time. Threads that log at once may be out of order by less than a
- * second: then an entry has the time of the one before it. */
+ * second: then an entry gets the time of the previous one. */
 void mv_block_log_alloc(mv_block_log *log, const mv_block_entry *entry);
 
-/* The block at `addr` ends. One that was not allocated in the log has `bytes` and `requested` of
- * the entry; others keep those of their alloc. */
+/* The block at `addr` ends. A block not allocated in the log gets `bytes` and `requested` of the
+ * entry; others keep those of their alloc. */
 void mv_block_log_free(mv_block_log *log, const mv_block_entry *entry);
 
-/* An entry that cannot be read: it may be the end of any block. */
+/* An unreadable entry: it may be the end of any block. */
 void mv_block_log_unread(mv_block_log *log);
 
 /* A request for `requested` bytes that failed. */
 void mv_block_log_failure(mv_block_log *log, const mv_block_entry *entry);
 
-/* Adds the final heap and finishes the trace. Where events are missing there is the note
- * LOST_EVENTS, and the fact `unsure_ends` where it is not known which block ended. */
+/* Adds the final heap and finishes the trace. If events are missing, the trace has the note
+ * LOST_EVENTS, and the fact `unsure_ends` if the block that ended is uncertain. */
 mv_code mv_block_log_end(mv_block_log *log, mv_err *err);
 
 /* Adds a block that is alive at the end, as a segment of its own. For snapshots without events.

@@ -77,11 +77,12 @@ static bool pair_alloc(mv_block_pairs *p, uint32_t at, uint32_t *rank_of)
     rank_of[p->out->count] = rank;
     p->places.block[rank] = p->out->count;
     mv_rankset_add(&p->places.used, rank);
-    return add_block(p, at, (mv_block){.stack = e->stack, .birth = at, .told = MV_BLOCK_NEVER});
+    return add_block(p, at,
+                     (mv_block){.stack = e->stack, .birth = at, .free_entry = MV_BLOCK_NEVER});
 }
 
-/* Whether the block at a rank is the one that an entry frees. XLA's allocator has its size in both
- * halves; RMM has what the program says, which may be wrong. */
+/* Whether the block at a rank is the one freed by an entry. XLA's allocator has its size in both
+ * halves; RMM has the program's size, which may be wrong. */
 static bool is_freed_by(mv_block_pairs *p, uint32_t rank, const mv_block_entry *e)
 {
     mv_block *block;
@@ -104,12 +105,12 @@ static bool pair_free(mv_block_pairs *p, uint32_t at, const uint32_t *seen)
         return add_block(p, at,
                          (mv_block){.stack = MV_NO_STACK,
                                     .birth = MV_BLOCK_NOWHERE,
-                                    .told = at,
+                                    .free_entry = at,
                                     .is_orphan = true,
                                     .earliest = seen[rank]});
     mv_rankset_drop(&p->places.used, rank);
     p->block_of[at] = p->places.block[rank];
-    p->out->blocks[p->block_of[at]].told = at;
+    p->out->blocks[p->block_of[at]].free_entry = at;
     count_free(p, p->out->blocks[p->block_of[at]].stack);
     return true;
 }
@@ -147,7 +148,7 @@ static bool has_total(const mv_block_step *s)
            e->bytes < MV_SUM_LIMIT && (s->kind == MV_BLOCK_STEP_FREE || e->total >= e->bytes);
 }
 
-/* An entry's allocator before it, as the entry says. */
+/* An entry's allocator before it, according to the entry. */
 static uint64_t total_before(const mv_block_step *s)
 {
     return s->kind == MV_BLOCK_STEP_ALLOC ? s->entry.total - s->entry.bytes
@@ -166,7 +167,7 @@ typedef struct {
     uint64_t count, capacity;
 } missing_halves;
 
-/* Sets `before` of each entry, and lists where totals rise by more than the entries. */
+/* Sets `before` of each entry, and lists the places where totals rise by more than the entries. */
 static bool compare_totals(mv_block_pairs *p, missing_halves *list)
 {
     uint64_t now[MV_BLOCK_ALLOCATORS] = {0}; /* before the first total: from 0 on, modulo 2^64 */
@@ -200,8 +201,8 @@ static bool compare_totals(mv_block_pairs *p, missing_halves *list)
 
 /* ---- orphans ----------------------------------------------------------------------------- */
 
-/* A free without an alloc, and the last place before it where that many bytes were allocated and
- * are missing, are of one block. Rows are of one size and allocator. */
+/* A free without an alloc, and the last place before it where that many bytes were allocated
+ * without an entry, form one block. Rows are of one size and allocator. */
 static void match_orphans(mv_block_pairs *p, const missing_half *rows, uint64_t count,
                           uint32_t *open)
 {
@@ -225,7 +226,7 @@ static bool place_orphans(mv_block_pairs *p, missing_halves *list)
 
     for (uint32_t i = 0; i < p->out->count; i++) {
         const mv_block *b = &p->out->blocks[i];
-        missing_half row = {b->bytes, b->allocator, b->told, i, true};
+        missing_half row = {b->bytes, b->allocator, b->free_entry, i, true};
         if (b->is_orphan && !mv_append(p->arena, list->rows, list->count, list->capacity, row))
             return false;
     }
@@ -245,16 +246,16 @@ static bool place_orphans(mv_block_pairs *p, missing_halves *list)
     return true;
 }
 
-/* Whether an orphan may have been there before the first entry: nothing is known to have been in
- * its bytes since then. */
+/* Whether an orphan may have existed before the first entry: nothing is known to have used its
+ * bytes since then. */
 static bool fits_before(const mv_block_pairs *p, const mv_block *b, uint64_t room)
 {
     return b->is_orphan && b->birth == MV_BLOCK_NOWHERE && b->earliest == 0 && b->bytes <= room &&
-           mv_block_places_overlap(p, p->places.of[b->told], b->bytes) == MV_NO_ROW;
+           mv_block_places_overlap(p, p->places.of[b->free_entry], b->bytes) == MV_NO_ROW;
 }
 
-/* The other orphans were there before the first entry, as far as the allocator's total then has
- * room for them. What is left of it are bytes without an entry. */
+/* The other orphans existed before the first entry, as far as they fit into the allocator's total
+ * at that time. The rest are bytes without an entry. */
 static bool place_before(mv_block_pairs *p)
 {
     uint64_t room[MV_BLOCK_ALLOCATORS];
@@ -266,8 +267,8 @@ static bool place_before(mv_block_pairs *p)
         if (!fits_before(p, b, room[b->allocator]))
             continue;
         b->birth = MV_BLOCK_BEFORE;
-        p->places.block[p->places.of[b->told]] = i;
-        mv_rankset_add(&p->places.used, p->places.of[b->told]);
+        p->places.block[p->places.of[b->free_entry]] = i;
+        mv_rankset_add(&p->places.used, p->places.of[b->free_entry]);
         if (p->allocators[b->allocator].is_known)
             room[b->allocator] -= b->bytes;
     }
@@ -278,7 +279,7 @@ static bool place_before(mv_block_pairs *p)
                          .allocator = a,
                          .birth = MV_BLOCK_BEFORE,
                          .end = MV_BLOCK_NEVER,
-                         .told = MV_BLOCK_NEVER,
+                         .free_entry = MV_BLOCK_NEVER,
                          .is_made = true};
         if (p->allocators[a].is_known && room[a] > 0 &&
             !mv_append(p->arena, p->out->blocks, p->out->count, p->out->capacity, base))

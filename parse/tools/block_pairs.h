@@ -1,5 +1,5 @@
-/* Which entries of a log of blocks belong together, and what its allocators had in all before each:
- * the first half of a balance (block_balance.h). */
+/* Finds the entries of a block log that belong together, and the totals of its allocators before
+ * each: the first half of a balance (block_balance.h). */
 #ifndef MV_BLOCK_PAIRS_H
 #define MV_BLOCK_PAIRS_H
 
@@ -9,12 +9,12 @@
 
 enum { MV_BLOCK_ALLOCATORS = 256 };
 
-/* The addresses at which blocks begin, and which of them are in use. */
+/* The addresses at which blocks begin, and the blocks in use. */
 typedef struct {
     uint64_t *addr; /* [count] rising, each once */
     uint32_t count;
     uint32_t *of;    /* [entries] its rank */
-    uint32_t *block; /* [count] the one that is there */
+    uint32_t *block; /* [count] the block at the address */
     mv_rankset used;
 } mv_block_places;
 
@@ -25,8 +25,9 @@ typedef struct {
     mv_arena *arena;
     mv_block_places places;
     uint32_t *block_of; /* [count] the block of an alloc, or of a free */
-    uint32_t *birth_at; /* [count] the orphan that begins where events are missing; MV_NO_ROW */
-    uint64_t *before;   /* [count] the allocator's total before the entry; MV_NO_BYTES: not known */
+    uint32_t *birth_at; /* [count] the orphan that begins at a place with missing events;
+                         * MV_NO_ROW */
+    uint64_t *before;   /* [count] the allocator's total before the entry; MV_NO_BYTES: unknown */
     uint32_t *frees_of; /* [stacks] blocks of a stack with a free in the log */
     uint32_t stacks;
     struct {
@@ -35,11 +36,11 @@ typedef struct {
     } allocators[MV_BLOCK_ALLOCATORS];
 } mv_block_pairs;
 
-/* Fills in all of *p beside steps, count, out and arena; p->out->blocks has a block for each alloc
- * and for each free without one. False when memory is out. */
+/* Fills in all of *p except steps, count, out and arena; p->out->blocks has a block for each alloc
+ * and for each free without an alloc. False when memory is out. */
 bool mv_block_pairs_find(mv_block_pairs *p, uint32_t stacks);
 
-/* The block in use that has some of [addr, addr + bytes), or MV_NO_ROW. `rank` is that of addr. */
+/* The block in use that overlaps [addr, addr + bytes), or MV_NO_ROW. `rank` is addr's. */
 uint32_t mv_block_places_overlap(const mv_block_pairs *p, uint32_t rank, uint64_t bytes);
 
 static inline uint64_t mv_block_end(const mv_block *b)

@@ -47,7 +47,7 @@ bool mv_machine_reserve_frames(mv_machine *m, uint64_t count)
 
 static bool settle_table(mv_machine *m, uint64_t at);
 
-/* A list that was filled piece by piece becomes a stack if its items are frames. */
+/* A list filled piece by piece becomes a stack if its items are frames. */
 static bool settle_chain(mv_machine *m, uint64_t at)
 {
     mv_chain chain = m->chains[m->stack[at].bits];
@@ -88,7 +88,7 @@ static bool settle_all(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* What has just failed is the container stack[at], which stays open and takes anything. */
+/* The failed container is stack[at], which stays open and accepts anything. */
 static bool refuse_container(mv_machine *m, uint64_t at, mv_value_kind filled_as)
 {
     if (!mv_machine_defer(m, &m->stack[at]))
@@ -113,7 +113,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
             settle_all(m, from, count * 2);
             return mv_machine_fail(m, MV_TYPE, "%s",
                                    mv_machine_is_snapshot(m, &m->stack[from + 2 * i + 1])
-                                       ? "a snapshot lies under a key; dump it alone"
+                                       ? "a snapshot is under a key; dump it alone"
                                        : odd_key);
         }
         if (key->kind == MV_VALUE_WORD && key->bits < MV_WORD_KEYS) {
@@ -128,7 +128,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
     return true;
 }
 
-/* What making a record changes before it fails. */
+/* Undoes the changes of a record that fails. */
 typedef struct {
     uint64_t unknown_keys, unknown_actions, unknown_states;
     uint64_t keys;
@@ -164,8 +164,8 @@ static void go_back(mv_machine *m, const before_record *before)
     memcpy(m->listed, before->listed, sizeof before->listed);
 }
 
-/* Makes the record that the keys of the dict stack[at] promise. A dict of the user's own may have
- * the same keys with other values: it is no record then, and refused where one is needed. */
+/* Makes the record that the keys of the dict stack[at] announce. A dict of the user's own may have
+ * the same keys with other values: it is not a record then, and refused where one is needed. */
 static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint64_t at)
 {
     before_record before;
@@ -177,7 +177,7 @@ static bool make_record(mv_machine *m, mv_record_make_fn *make, mv_pairs p, uint
     return refuse_container(m, at, MV_VALUE_DICT);
 }
 
-/* A dict that came pair by pair: now that its keys are known, all its pairs are pushed again. */
+/* A dict filled pair by pair: once its keys are known, all its pairs are pushed again. */
 static bool settle_table(mv_machine *m, uint64_t at)
 {
     mv_chain chain = m->chains[m->stack[at].bits];
@@ -195,14 +195,14 @@ static bool settle_table(mv_machine *m, uint64_t at)
     return !make || make_record(m, make, (mv_pairs){m->stack + from, chain.count}, at);
 }
 
-/* Whether items may be put into what was opened as a dict, a list or a set. */
+/* Whether items may be put into a dict, list or set that was opened as such. */
 static bool is_open(const mv_value *v, mv_value_kind filled_as)
 {
     return v->fresh &&
            (v->kind == filled_as || (v->kind == MV_VALUE_OTHER && v->rows_of == filled_as));
 }
 
-/* Nothing is kept of the items. */
+/* The items are dropped. */
 static bool add_to_other(mv_machine *m, uint64_t from)
 {
     if (!settle_all(m, from, m->depth - from))
@@ -334,8 +334,8 @@ static bool reopen_rows(mv_machine *m, uint64_t at)
     return true;
 }
 
-/* Rows are made in file order, so a list of them is a range, but for a list of the root (rows.c).
- */
+/* Rows are made in file order, so a list of them is a range, except for a list of the root
+ * (rows.c). */
 static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
 {
     const mv_value *item = &m->stack[from];
@@ -380,7 +380,8 @@ static const mv_value *find_refused(const mv_machine *m, uint64_t from, uint64_t
     return NULL;
 }
 
-/* A list of which nothing is kept, except why an item was refused: then the list is, too. */
+/* A list that is dropped, except for the reason why an item was refused: then the list is refused,
+ * too. */
 static void make_other(mv_machine *m, mv_value *list, const mv_value *why)
 {
     list->kind = MV_VALUE_OTHER;

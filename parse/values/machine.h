@@ -1,20 +1,20 @@
-/* From values to rows: what the pickle reader and the plain msgpack reader share.
+/* Converts values to rows, for the pickle reader and the plain msgpack reader.
  *
- * Both formats write a snapshot as nested lists and dicts. A reader feeds this machine one value
- * at a time, in the order of a stack machine: an empty container, then its items, then "put the
- * items in". When a dict is full, its keys tell what it is, and it becomes a row of the trace; a
- * list of frames becomes a stack, a list of events a range of rows. Nothing else is kept, so there
- * is never a tree of the file:
+ * Both formats write a snapshot as nested lists and dicts. A reader feeds this machine one value at
+ * a time, in the order of a stack machine: an empty container, then its items, then "put the items
+ * in". When a dict is full, its keys identify it, and it becomes a row of the trace; a list of
+ * frames becomes a stack, a list of events a range of rows. Nothing else is kept, so there is never
+ * a tree of the file:
  *
  *     stack:  {}  |  "action" "alloc"  "addr" 1234  "frames" stack 7        put items in
  *         →   event 812
  *
  * References: a value that a reader may see again (a pickle's memo) is remembered as a 32-bit
  * mv_ref. So sharing costs four bytes an object, and a shared list stays one object (its `call`).
- * What memviz cannot read may be a value of the user's own beside PyTorch's keys, which is known
- * only when the dict around it is full. So a reader of pickles continues with such a value as
- * OTHER, which keeps why it was refused: a record, a list or the root that needs it fails with
- * that, and a key that memviz does not know does not.
+ * An unreadable value may be the user's own, next to PyTorch's keys, which is known only when the
+ * dict around it is full. So a reader of pickles continues with such a value as OTHER, which keeps
+ * the reason for the refusal: a record, a list or the root that needs it fails with that, and a key
+ * that memviz does not know does not.
  *
  * A container may be filled only while it is fresh: before it is put into another or fetched again.
  * So objects form no cycles, and shared references cost no more than their size in the file. */
@@ -24,7 +24,7 @@
 #include "base/grow.h"
 #include "parse/model/build.h"
 
-/* Every word that has a meaning somewhere. Keys come first; there are at most 64, so that a set of
+/* Every word with a meaning in some place. Keys come first; there are at most 64, so that a set of
  * them is one integer. The action names are in the order of mv_action. */
 #define MV_WORD_LIST(X)                             \
     X(ACTION, "action")                             \
@@ -98,14 +98,14 @@ typedef enum {
     MV_WORD_KEYS = MV_WORD_HOST_TRACES + 1
 } mv_word;
 
-/* What a value is. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
+/* The kind of a value. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
 typedef enum {
     MV_VALUE_UNSET,      /* no value: an empty memo entry */
     MV_VALUE_OPEN,       /* only in references: bits: stack position of an undecided container */
     MV_VALUE_WORD,       /* bits: mv_word */
     MV_VALUE_STRING,     /* bits: mv_string_id */
     MV_VALUE_FRAME,      /* bits: mv_frame_id */
-    MV_VALUE_STACK,      /* bits: call; mv_machine.stack_of_call says which stack */
+    MV_VALUE_STACK,      /* bits: call; mv_machine.stack_of_call has the stack */
     MV_VALUE_EVENT,      /* bits: row of the builder's events */
     MV_VALUE_BLOCK,      /* bits: row */
     MV_VALUE_SEGMENT,    /* bits: row */
@@ -113,8 +113,8 @@ typedef enum {
     MV_VALUE_ANNOTATION, /* bits: row */
     MV_VALUE_POOL,       /* bits: mv_pool_id: a pair of integers */
     MV_VALUE_EMPTY,      /* an empty list or dict that is no longer fresh */
-    MV_VALUE_OTHER,      /* something without meaning in a snapshot; bits: row of the machine's
-                          * refusals + 1, or 0 when it was none */
+    MV_VALUE_OTHER,      /* a value without meaning in a snapshot; bits: row of the machine's
+                          * refusals + 1, or 0 if it was not refused */
     MV_VALUE_BOXED,      /* only in references: bits: row of mv_machine.boxes */
     MV_VALUE_DICT = 16,  /* fresh and empty */
     MV_VALUE_LIST,       /* fresh and empty */
@@ -154,10 +154,10 @@ typedef struct {
     uint32_t first, last; /* rows of links + 1 */
     uint32_t count;
     uint32_t why; /* of a list of rows in another order than they were made: row of the machine's
-                   * refusals + 1, which says what is wrong where it may not be; else 0 */
+                   * refusals + 1, the reason where that order is not allowed; else 0 */
 } mv_chain;
 
-/* Why a value cannot be what PyTorch writes. */
+/* The reason why PyTorch cannot have written a value. */
 typedef struct {
     mv_code code;
     uint64_t offset; /* byte of the input */
@@ -172,7 +172,7 @@ typedef struct {
 
 enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };
 
-/* Recently seen strings of up to 8 bytes: their bytes and what they became. */
+/* Recently seen strings of up to 8 bytes: their bytes and their values. */
 typedef struct {
     uint64_t bytes;
     uint32_t length; /* + 1; 0: empty entry */
@@ -182,11 +182,11 @@ typedef struct {
 typedef struct {
     mv_build build;
     mv_arena *scratch;
-    mv_code code;       /* MV_OK until something failed; then nothing more is done */
+    mv_code code;       /* MV_OK until a failure; then all calls do nothing */
     char detail[160];   /* why it failed */
-    uint64_t failed_at; /* MV_NO_OFFSET: where the reader is */
+    uint64_t failed_at; /* MV_NO_OFFSET: the reader's position */
 
-    uint64_t (*offset)(const void *reader); /* of the input, where the reader is */
+    uint64_t (*offset)(const void *reader); /* byte of the input at the reader's position */
     const void *reader;
     mv_refusal *refusals;
     uint32_t refusal_count, refusal_capacity;
@@ -198,9 +198,9 @@ typedef struct {
     uint32_t mark_count;
 
     mv_ref *memo;
-    uint64_t memo_count; /* entries that may be set */
+    uint64_t memo_count; /* number of entries that may be set */
     uint64_t memo_capacity;
-    uint64_t overwrites; /* entries set again: what was learned from their old value is invalid */
+    uint64_t overwrites; /* entries set again: caches made from their old value are invalid */
     mv_value *boxes;
     uint32_t box_count, box_capacity;
 
@@ -215,7 +215,7 @@ typedef struct {
     uint32_t chain_count, chain_capacity;
 
     /* A record may be in one list only: else a small file could describe a huge heap by sharing a
-     * list. Rows of lists within records that are below these are in one, by mv_value_kind. */
+     * list. Rows below these numbers are in a list within a record, by mv_value_kind. */
     uint32_t listed[MV_VALUE_ANNOTATION + 1];
     mv_row_set taken[MV_VALUE_ANNOTATION + 1]; /* rows of lists of the root that are in one */
     uint64_t copied[MV_VALUE_ANNOTATION + 1]; /* rows that are there twice, in order the 2nd time */
@@ -267,19 +267,19 @@ bool mv_machine_push_refused(mv_machine *m, mv_code code, const char *format, ..
 
 /* ---- filling ----------------------------------------------------------------------------- */
 
-/* Puts the values from stack[from] on into the container below them and drops them from the
- * stack. A dict takes pairs of key and value. `from` is at least 1 and at most `depth`. */
+/* Puts the values from stack[from] on into the container below them and drops them from the stack.
+ * A dict takes pairs of key and value. `from` is at least 1 and at most `depth`. */
 bool mv_machine_set_items(mv_machine *m, uint64_t from);
 bool mv_machine_append_items(mv_machine *m, uint64_t from);
 
-/* The dict below stack[from] is refused where it is needed: a key of it is no string. For readers
- * that know before the dict's items are put in. */
+/* The dict below stack[from] is refused where it is needed: one of its keys is not a string. For
+ * readers that find this before the dict's items are put in. */
 bool mv_machine_refuse_dict(mv_machine *m, uint64_t from);
 
 /* Replaces the values from stack[from] on by one tuple of them. */
 bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
 
-/* A set, and what is put into it: refused where it is needed. */
+/* A set, and the items put into it: refused where it is needed. */
 bool mv_machine_push_set(mv_machine *m);
 bool mv_machine_add_items(mv_machine *m, uint64_t from);
 bool mv_machine_make_frozen_set(mv_machine *m, uint64_t from);
@@ -291,7 +291,7 @@ bool mv_machine_put(mv_machine *m, uint64_t slot);
 
 bool mv_machine_get_slow(mv_machine *m, uint64_t slot);
 
-/* Pushes what entry `slot` refers to. */
+/* Pushes the value of entry `slot`. */
 static inline bool mv_machine_get(mv_machine *m, uint64_t slot)
 {
     mv_ref ref = slot < m->memo_count ? m->memo[slot] : 0;

@@ -26,7 +26,7 @@ static bool take_int(mv_machine *m, mv_word key, const mv_value *v, int64_t *out
     return true;
 }
 
-/* Code objects without line numbers write -1, the Python writer as 2^64 - 1. */
+/* Code objects without line numbers write -1, the Python writer 2^64 - 1. */
 static bool take_line(mv_machine *m, const mv_value *v, int64_t *out)
 {
     if (v->kind == MV_VALUE_UINT) {
@@ -123,7 +123,7 @@ static void take_action(mv_machine *m, const mv_value *v, mv_event_row *row, mv_
         return;
     }
     row->action = MV_ACTION_OTHER;
-    /* "other" is what is written where the name was lost. */
+    /* A lost name is written as "other". */
     tag->action = strcmp(mv_machine_quote(m, v), mv_action_name(MV_ACTION_OTHER)) == 0
                       ? MV_NO_STRING
                       : mv_machine_text(m, v);
@@ -446,8 +446,8 @@ static bool make_annotation(mv_machine *m, mv_pairs p, mv_value *out)
 
 #define BIT(word) (1ull << MV_WORD_##word)
 
-/* What a dict is, from its keys; NULL when it is none of the records. No record has the keys of the
- * root, which may have a "state" or "stage" of the user's own. */
+/* The record type with these keys, or NULL. No record has the keys of the root, which may have a
+ * "state" or "stage" of the user's own. */
 mv_record_make_fn *mv_record_maker(uint64_t keys)
 {
     if (keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES)))

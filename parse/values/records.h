@@ -1,11 +1,10 @@
 /* The parts of the value machine. Only its own files and the readers include this.
  *
- *     machine.c      strings, memo, chains: what a value is
- *     containers.c   filling dicts and lists: when a value becomes something
+ *     machine.c      strings, memo, chains: values
+ *     containers.c   filling dicts and lists: completed values
  *     records.c      a dict's pairs -> a row of the trace
  *     rows.c         a list of records -> a range of rows
- *     root.c         the outermost dict -> the trace
- */
+ *     root.c         the outermost dict -> the trace */
 #ifndef MV_RECORDS_H
 #define MV_RECORDS_H
 
@@ -16,11 +15,11 @@
 /* The builder remembers its first failure; this makes it the machine's. */
 bool mv_machine_built(mv_machine *m);
 
-/* Fails the machine because there is no room for another row: more than a reference can number, or
+/* Fails the machine because there is no space for another row: more than a reference can number, or
  * no memory. Always false. */
 bool mv_machine_full(mv_machine *m, uint64_t count);
 
-/* Whether a list of the machine has room for one row more, which a reference can number. */
+/* Whether a list of the machine has space for one more row that a reference can number. */
 #define MV_MACHINE_ROOM(m, rows, count, capacity)                                                  \
     (((m)->count <= MV_REF_MASK && mv_room((m)->scratch, (m)->rows, (m)->count, (m)->capacity)) || \
      mv_machine_full((m), (m)->count))
@@ -35,13 +34,13 @@ mv_string_id mv_machine_text(mv_machine *m, const mv_value *v);
 const char *mv_machine_quote(mv_machine *m, const mv_value *v);
 const char *mv_word_text(mv_word word);
 
-/* A container whose content is still to be decided when something else refers to it. */
+/* A container whose kind is decided when something else refers to it. */
 bool mv_value_is_undecided(const mv_value *v);
 
 /* The reference to the undecided container at stack[at]. */
 mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at);
 
-/* A fresh container became something: the memo entry that refers to it now says what. */
+/* A fresh container got its kind: updates the memo entry that refers to it. */
 void mv_machine_decided(mv_machine *m, const mv_value *v);
 
 /* Makes `v` a chain without links, of kind TABLE or CHAIN. */
@@ -50,15 +49,15 @@ bool mv_machine_chain(mv_machine *m, mv_value *v, mv_value_kind kind);
 /* Adds a link to the chain `to`; `key` is NULL in lists. */
 bool mv_machine_link(mv_machine *m, const mv_value *to, const mv_value *key, const mv_value *value);
 
-/* The failure of the machine becomes why `v` is refused where it is needed. False when the failure
- * is no fault of a value. */
+/* Turns the machine's failure into the reason why `v` is refused where it is needed. False if the
+ * failure is not the value's fault. */
 bool mv_machine_defer(mv_machine *m, mv_value *v);
 
-/* Fails with why `v` was refused, or why a list of rows is none where it may not be; false, without
- * failing, when there is no such reason. */
+/* Fails with the reason why `v` was refused, or why a list of rows is not allowed here; false,
+ * without failing, if there is no such reason. */
 bool mv_machine_fail_refused(mv_machine *m, const mv_value *v);
 
-/* Whether a value is a dict with the keys of a snapshot, as far as its first keys tell. */
+/* Whether a value is a dict with the keys of a snapshot, judging by its first keys. */
 bool mv_machine_is_snapshot(const mv_machine *m, const mv_value *v);
 
 static inline bool mv_value_is_refused(const mv_value *v)
@@ -68,13 +67,13 @@ static inline bool mv_value_is_refused(const mv_value *v)
 
 /* ---- containers.c ------------------------------------------------------------------------ */
 
-/* Fixes what stack[at] is: it goes into a container, is fetched again or is the result. */
+/* Fixes the kind of stack[at]: it goes into a container, is fetched again or is the result. */
 bool mv_machine_settle(mv_machine *m, uint64_t at);
 
 /* Numbers a new stack object. False when there is no number or no memory left. */
 bool mv_machine_call(mv_machine *m, mv_stack_id stack, uint32_t *call);
 
-/* Makes room for `count` rows in m->frames. */
+/* Makes space for `count` rows in m->frames. */
 bool mv_machine_reserve_frames(mv_machine *m, uint64_t count);
 
 /* ---- records.c --------------------------------------------------------------------------- */
@@ -88,20 +87,21 @@ typedef struct {
 /* Makes a row from the pairs and turns `out`, the dict, into a reference to it. */
 typedef bool mv_record_make_fn(mv_machine *m, mv_pairs p, mv_value *out);
 
-/* What a dict with this set of keys (bits of mv_word) is; NULL when it is none of the records. */
+/* The record type with these keys (bits of mv_word), or NULL. */
 mv_record_make_fn *mv_record_maker(uint64_t keys);
 
 /* Appends an event; `out` becomes a reference to it. */
 bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv_value *out);
 
-/* Fails because `v`, under `key`, is not what is expected, or with why `v` was refused. */
+/* Fails because `v`, under `key`, has an unexpected kind, or with the reason why `v` was
+ * refused. */
 bool mv_record_wrong_type(mv_machine *m, mv_word key, const mv_value *v, const char *expected);
 bool mv_record_unknown_key(mv_machine *m, const mv_value *key);
 
 /* ---- rows.c ------------------------------------------------------------------------------ */
 
-/* The rows of a list, under `key`, each of which is in no other. Those of the root may be in any
- * order. */
+/* The rows of a list, under `key`; no other list contains them. Rows of the root's lists may be in
+ * any order. */
 bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
                     mv_range *out);
 

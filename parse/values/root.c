@@ -33,8 +33,8 @@ static bool take_setting(mv_machine *m, mv_string_id parent, const mv_value *key
 }
 
 /* A dict that many settings refer to is walked for each of them. Real files have some dozen
- * settings; beyond MOST_SHARED of them, rows must come from pairs of the file: else a small file
- * could spell a huge table. */
+ * settings; beyond MOST_SHARED, rows must come from pairs of the file: else a small file could
+ * produce a huge table. */
 enum { MOST_SHARED = 1024 };
 
 static bool take_nested(mv_machine *m, const mv_link *outer)
@@ -138,7 +138,7 @@ static void note_loose_rows(mv_machine *m, mv_value_kind rows_of, uint64_t made,
                       what);
 }
 
-/* Counts rows that are in no list of the root. */
+/* Counts rows that are not in a list of the root. */
 static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range annotations)
 {
     uint64_t placed = ranges->host_events.count;
@@ -177,7 +177,7 @@ bool mv_machine_is_snapshot(const mv_machine *m, const mv_value *v)
     return false;
 }
 
-/* Whoever dumps several snapshots, or one with more around it, is told where it lies. */
+/* A user who dumped several snapshots, or one inside other data, gets its place. */
 static bool refuse_root(mv_machine *m, const mv_value *root, const char *otherwise)
 {
     bool has_links = root->kind == MV_VALUE_TABLE || root->kind == MV_VALUE_CHAIN;
@@ -188,9 +188,8 @@ static bool refuse_root(mv_machine *m, const mv_value *root, const char *otherwi
             continue;
         if (root->kind == MV_VALUE_CHAIN)
             return mv_machine_fail(m, MV_FORMAT, "%s",
-                                   "a snapshot lies in a list; dump each one alone");
-        return mv_machine_fail(m, MV_FORMAT,
-                               "a snapshot lies under the key \"%.60s\"; dump it alone",
+                                   "a snapshot is in a list; dump each one separately");
+        return mv_machine_fail(m, MV_FORMAT, "a snapshot is under the key \"%.60s\"; dump it alone",
                                mv_machine_quote(m, &m->links[at - 1].key));
     }
     return mv_machine_fail(m, MV_FORMAT, "%s", otherwise);
@@ -201,7 +200,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     const mv_model_table *table = mv_table_find(MV_WIRE_ANNOTATIONS);
     mv_trace *trace = m->build.trace;
     mv_range annotations = {0, 0};
-    uint32_t last[MV_WORD_KEYS] = {0}; /* of a key that is given twice, the last value counts */
+    uint32_t last[MV_WORD_KEYS] = {0}; /* the last value of a repeated key wins */
     uint64_t keys = 0;
 
     if (root->kind == MV_VALUE_EMPTY || root->kind == MV_VALUE_ROWS) {

@@ -14,12 +14,12 @@ enum {
     MOST_NAME = 256 /* bytes of an allocator's name, which each of its events refers to */
 };
 
-/* Times of a line before this are since the start of the profile, others since the epoch. */
+/* Times of a line below this are relative to the profile's start, others to the epoch. */
 #define EPOCH_NS ((int64_t)100000000000000000) /* March 1973 */
 
 /* An event of a line. */
 typedef struct {
-    uint64_t start_ps, end_ps; /* from the line's time on */
+    uint64_t start_ps, end_ps; /* relative to the line's time */
     uint32_t name;             /* row of the plane's events */
     mv_span bytes;
 } line_event;
@@ -30,7 +30,7 @@ typedef struct {
     mv_arena *scratch;
     line_event *events;
     uint64_t count, capacity;
-    uint64_t *open; /* events that contain the one at hand, or have ended above one that does */
+    uint64_t *open; /* events that contain the current one, or have ended above one that does */
     uint64_t open_count, open_capacity;
     int64_t time_ns;
     bool has_memory;
@@ -58,7 +58,7 @@ static mv_code read_stats(const xline *l, mv_span event, mv_xstats *out)
     return code;
 }
 
-/* Both ends of a step, which has its number in its name. */
+/* Both ends of a step, whose number is in its name. */
 static mv_code add_step(xline *l, const line_event *e, uint64_t number)
 {
     mv_span name = l->plane->events[e->name].name;
@@ -116,8 +116,8 @@ static mv_code add_event(xline *l, mv_span event)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* "$core.py:735 bind" is a function of Python with its file and its first line,
- * "PjitFunction(update)" one that JAX compiled. Others are ranges of XLA. */
+/* "$core.py:735 bind" is a Python function with its file and first line, "PjitFunction(update)" a
+ * function compiled by JAX. Others are ranges of XLA. */
 static mv_frame_row frame_row(mv_build *b, mv_span name)
 {
     static const char jit[] = "PjitFunction(";
@@ -162,7 +162,7 @@ static mv_frame_id frame_of(xline *l, uint32_t name)
     return n->frame;
 }
 
-/* Names of TensorFlow's types.proto, by their numbers. */
+/* Type names from TensorFlow's types.proto, by number. */
 static const char *type_name(uint64_t type)
 {
     static const char *const names[] = {
@@ -175,7 +175,7 @@ static const char *type_name(uint64_t type)
     return type < sizeof names / sizeof *names && names[type] ? names[type] : "";
 }
 
-/* "dense/MatMul float32[128,512] output": what TensorFlow says of a request. */
+/* "dense/MatMul float32[128,512] output": TensorFlow's description of a request. */
 static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
 {
     mv_span op = s->text[MV_XSTAT_OPERATION], shape = s->text[MV_XSTAT_SHAPE];
@@ -200,8 +200,8 @@ static uint32_t put_operation(xline *l, const mv_xstats *s, mv_frame_id *frames)
     return 1;
 }
 
-/* What XLA calls the range in which it gets the buffers of any program; those around it say more.
- */
+/* XLA's name for the range in which it gets the buffers of any program; outer ranges are more
+ * specific. */
 static bool says_nothing(const xline *l, const line_event *e)
 {
     return mv_pb_is(l->plane->events[e->name].name, "Build buffer allocations");
@@ -250,8 +250,8 @@ static uint32_t list_of(mv_span name)
     return number < MV_BLOCK_LOG_HOST ? (uint32_t)number : MV_BLOCK_LOG_HOST - 1;
 }
 
-/* Sets *at to the row of an allocator; MV_NO_ROW when there are too many. False when memory is out.
- */
+/* Sets *at to the row of an allocator; MV_NO_ROW if there are too many. False when memory is
+ * out. */
 static bool find_allocator(mv_xlines *all, const mv_xstats *s, uint32_t *at)
 {
     mv_span name = s->text[MV_XSTAT_ALLOCATOR];
@@ -312,7 +312,7 @@ static mv_code add_memory(xline *l, const line_event *e)
                : MV_NOMEM;
 }
 
-/* Goes through the events in order of time; an event that contains others comes first. */
+/* Walks the events in order of time; an event that contains others comes first. */
 static mv_code sweep(xline *l)
 {
     mv_code code = MV_OK;

@@ -48,7 +48,7 @@ static bool stop(xspace *x, mv_code code, mv_span at)
     if (code == MV_CORRUPT)
         mv_fail(x->err, code, (uint64_t)(at.data - x->file.data), "%s", "inside a plane");
     else
-        mv_fail(x->err, code, MV_NO_OFFSET, "%" PRIu64 " events of memory", x->lines.memory_count);
+        mv_fail(x->err, code, MV_NO_OFFSET, "%" PRIu64 " memory events", x->lines.memory_count);
     return false;
 }
 
@@ -85,7 +85,7 @@ static mv_code read_lines(xspace *x, mv_xplane *plane, mv_span bytes)
     return code;
 }
 
-/* First what planes say of themselves, since times depend on it; then the lines of those with
+/* First the statistics of planes, since times depend on them; then the lines of planes with
  * memory. */
 static bool read_plane(xspace *x, mv_span bytes, bool with_lines)
 {
@@ -151,11 +151,11 @@ static void add_event(xspace *x, const mv_xmemory *m)
 
 /* ---- limits ------------------------------------------------------------------------------ */
 
-/* What an allocator says of itself, in its events of a list. */
+/* An allocator's own figures, in its events of a list. */
 typedef struct {
     uint64_t limit;       /* at its first event */
-    uint64_t peak;        /* the most that it had at once, at its last event */
-    uint64_t peak_before; /* the same at its first event, when that is from before; else 0 */
+    uint64_t peak;        /* the most that it had at once, from its last event */
+    uint64_t peak_before; /* the same at its first event, if from before it; else 0 */
     bool is_seen;
 } own_words;
 
@@ -179,8 +179,8 @@ static void add_device_fact(xspace *x, const char *key, uint32_t device, uint64_
         mv_block_log_number(&x->build, text, value);
 }
 
-/* A device may have several allocators: their limits add up. Their peaks may be of different
- * moments, so the highest is the least that the device's can be. */
+/* A device may have several allocators: their limits add up. Their peaks may be at different times,
+ * so the highest is the lower bound of the device's. */
 static void add_limits(xspace *x, uint64_t first, uint64_t end)
 {
     own_words of[UINT8_MAX + 1] = {{0}};
@@ -237,12 +237,12 @@ static mv_code finish(xspace *x)
 
     if (l->memory_count == 0)
         return mv_fail(x->err, MV_ABSENT, MV_NO_OFFSET, "%s",
-                       "a profile of XLA without events of memory: record on a GPU, with "
+                       "a profile of XLA without memory events: record on a GPU, with "
                        "host_tracer_level 2 or more and XLA's own allocator (BFC)");
     if (l->are_several)
         return mv_fail(x->err, MV_FORMAT, MV_NO_OFFSET, "%s",
                        "profiles of several hosts, or several times, in one file: two planes have "
-                       "events of one allocator; give each profile alone");
+                       "events of one allocator; give each profile separately");
     mv_sort_rows(&x->scratch, l->memory, l->memory_count, MV_RISING(mv_xmemory, list),
                  MV_RISING(mv_xmemory, time_ns), MV_RISING(mv_xmemory, ps));
     mv_block_log_fact(&x->build, MV_FACT_ALLOCATOR, "xla");

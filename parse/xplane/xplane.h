@@ -1,9 +1,9 @@
 /* XLA's profile: an XSpace of planes, lines and events (xplane.proto of github.com/openxla/xla).
- * docs/other-files.md says what becomes of it.
+ * docs/other-files.md describes the result.
  *
  *     planes.c       a plane's names of events and statistics
- *     lines.c        a line: its events of memory, with what contains them as stacks; its steps
- *     read_xplane.c  all events of memory, in order, to a trace */
+ *     lines.c        a line: its memory events, with the events around them as stacks; its steps
+ *     read_xplane.c  all memory events, in order, to a trace */
 #ifndef MV_XPLANE_H
 #define MV_XPLANE_H
 
@@ -14,7 +14,7 @@
 enum { SPACE_PLANE = 1, SPACE_ERROR, SPACE_WARNING, SPACE_HOST };
 enum { PLANE_NAME = 2, PLANE_LINE, PLANE_EVENT_NAME, PLANE_STAT_NAME, PLANE_STAT };
 
-/* What memviz wants of a statistic: X(ROLE, name in the file). */
+/* Statistics that memviz uses: X(ROLE, name in the file). */
 #define MV_XSTAT_LIST(X)            \
     X(ALLOCATOR, "allocator_name")  \
     X(TOTAL, "bytes_allocated")     \
@@ -40,10 +40,10 @@ typedef enum {
         MV_XSTAT_COUNT
 } mv_xstat_role;
 
-/* The statistics of an event, or of a plane: those that have a role. */
+/* The statistics of an event, or of a plane: those with a role. */
 typedef struct {
     bool has[MV_XSTAT_COUNT];
-    uint64_t number[MV_XSTAT_COUNT]; /* signed ones as their bits */
+    uint64_t number[MV_XSTAT_COUNT]; /* bits of the value, also if signed */
     mv_span text[MV_XSTAT_COUNT];    /* empty for numbers */
 } mv_xstats;
 
@@ -75,18 +75,18 @@ typedef struct {
 typedef struct {
     int64_t time_ns;
     uint32_t ps;        /* of the nanosecond, for the order */
-    uint32_t list;      /* as block logs have it */
+    uint32_t list;      /* form of block logs */
     uint32_t allocator; /* row of mv_xlines.allocators */
     bool is_alloc, has_total;
     uint64_t addr, requested, bytes;
-    uint64_t total, peak, limit; /* of the allocator, after the event */
+    uint64_t total, peak, limit; /* the allocator's totals after the event */
     mv_stack_id stack;
 } mv_xmemory;
 
 typedef struct {
     mv_string_id name;
     uint32_t list;
-    uint32_t plane; /* in which its events are */
+    uint32_t plane; /* plane of its events */
 } mv_xallocator;
 
 typedef struct {
@@ -95,26 +95,26 @@ typedef struct {
     uint8_t stage;
 } mv_xstep;
 
-/* What lines have, all together. */
+/* Data common to all lines. */
 typedef struct {
     mv_build *build;
     mv_arena *arena;
-    int64_t start_ns; /* of the profile; 0: not known */
+    int64_t start_ns; /* start of the profile; 0: unknown */
     mv_xmemory *memory;
     uint64_t memory_count, memory_capacity;
     mv_xstep *steps;
     uint64_t step_count, step_capacity;
     mv_xallocator *allocators;
     uint32_t allocator_count, allocator_capacity;
-    uint32_t plane;   /* the one at hand */
+    uint32_t plane;   /* the current one */
     bool are_several; /* profiles: two planes have events of one allocator */
 } mv_xlines;
 
-/* Each returns MV_OK, MV_CORRUPT when the bytes are not as they should be, or MV_NOMEM. */
+/* Each returns MV_OK, MV_CORRUPT if the bytes are invalid, or MV_NOMEM. */
 mv_code mv_xplane_read(mv_arena *arena, mv_span plane, mv_xplane *out);
 mv_code mv_xline_read(mv_xlines *lines, mv_xplane *plane, mv_span line);
 
-/* Adds a statistic to those of its event. */
+/* Adds a statistic to its event. */
 mv_code mv_xstat_read(const mv_xplane *plane, mv_span stat, mv_xstats *out);
 
 #endif

@@ -1,5 +1,5 @@
-"""Marks, ranges and heaps of a program under `memviz run` (capture/memviz.h has the same for C); marks
-and ranges also within record(). Elsewhere, each call here does nothing."""
+"""Marks, ranges and heaps of a program under `memviz run` (capture/memviz.h is the C version); marks
+and ranges also work within record(). Otherwise each call here does nothing."""
 
 import contextlib
 import ctypes
@@ -12,8 +12,8 @@ def nothing(*_: Any) -> int:
 
 
 def function(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
-    """A function of the library that `memviz run` preloads. It is called without giving up the
-    interpreter's lock: a mark must not cost a turn."""
+    """A function of the library that `memviz run` preloads. It is called without releasing the
+    interpreter's lock: a mark must not cause a thread switch."""
     try:
         found = getattr(LIBRARY, name)
     except AttributeError:
@@ -32,7 +32,7 @@ ALLOC = function("memviz_alloc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_
 FREE = function("memviz_free", None, ctypes.c_uint, ctypes.c_void_p)
 
 
-# What makes an annotation of PyTorch's, while record() is on: its file has no other ranges.
+# The maker of PyTorch's annotations, while record() is on: its file has no other ranges.
 annotating: List[Callable[[str], ContextManager[Any]]] = []
 
 
@@ -54,7 +54,7 @@ def mark(text: str) -> None:
 
 
 def push(name: str) -> None:
-    """Begins a range on this thread, under `memviz run`; pop() ends the last one that was begun."""
+    """Begins a range on this thread, under `memviz run`; pop() ends the latest one."""
     PUSH(encoded(name))
 
 
@@ -64,7 +64,7 @@ def pop() -> None:
 
 @contextlib.contextmanager
 def range(name: str) -> Iterator[None]:
-    """Names the time that a `with` block takes, or, as a decorator, each call of a function."""
+    """Names the duration of a `with` block, or, as a decorator, each call of a function."""
     with annotation(name):
         push(name)
         try:
@@ -75,7 +75,7 @@ def range(name: str) -> Iterator[None]:
 
 class Heap:
     """An allocator of the program, whose blocks `--level NAME` shows. Blocks are charged to the
-    caller of the function that calls these: let one function of your allocator do so."""
+    caller of the function that calls these: make the calls in one function of your allocator."""
 
     alloc: Callable[[int, int], None]  # alloc(address, bytes), after the block was taken
     free: Callable[[int], None]  # free(address), before it may be taken again

@@ -1,4 +1,4 @@
-"""The program `memviz`: where it is, and what it says."""
+"""The program `memviz`: its path, and its output."""
 
 import json
 import os
@@ -7,18 +7,18 @@ from typing import Any, Dict, List, Union
 
 Path = Union[str, "os.PathLike[str]"]
 
-# What a wheel brings: bin/memviz, lib/memviz/libmemviz_capture.so, share/memviz/memviz.html.
+# Contents of a wheel: bin/memviz, lib/memviz/libmemviz_capture.so, share/memviz/memviz.html.
 NATIVE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")
 
 
 class Error(RuntimeError):
-    """What memviz could not do, in one line."""
+    """A failure of memviz, in one line."""
 
-    __module__ = "memviz"  # the name that tracebacks have
+    __module__ = "memviz"  # the name in tracebacks
 
 
 def program() -> str:
-    """The path of the program: $MEMVIZ_PROGRAM, else the one that came with this package, else the
+    """The path of the program: $MEMVIZ_PROGRAM, else the program in this package, else the
     first on the PATH."""
     given = os.environ.get("MEMVIZ_PROGRAM")
     if given:
@@ -38,14 +38,14 @@ def not_started(path: str, why: OSError) -> Error:
 
 
 def is_ours(path: str) -> bool:
-    """Whether this is the script that pip makes of this package, which would start itself for ever."""
+    """Whether this is the script that pip makes for this package, which would start itself forever."""
     with open(path, "rb") as file:
         return b"memviz.__main__" in file.read(1024)
 
 
 def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Runs the program and returns what it printed. With `check`, a status other than 0, 3 (what
-    --fail-on found) and 4 (what it could not know) is an Error."""
+    """Runs the program and returns what it printed. With `check`, a status other than 0, 3 (a gate
+    of --fail-on was met) and 4 (a gate is unknown) is an Error."""
     path = program()
     try:
         done = subprocess.run([path, *(word if isinstance(word, str) else named(word) for word in arguments)],
@@ -59,19 +59,19 @@ def run(*arguments: Path, check: bool = True) -> "subprocess.CompletedProcess[st
 
 
 def named(path: Path) -> str:
-    """A path that the program does not take for an option."""
+    """A path that cannot be mistaken for an option."""
     text = os.fspath(path)
     return "./" + text if text.startswith("-") else text
 
 
 def shown(text: Path) -> str:
-    """A text as a terminal may have it: what it would obey, and what is no character, is spelled."""
+    """A text safe for a terminal: control sequences and invalid characters are escaped."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in os.fspath(text))
 
 
 def report(command: str, *arguments: Path) -> Dict[str, Any]:
-    """A report as `--json` gives it: report("peak", "run.msgpack")["sites"]. A first argument that is
-    the name of a file is that file, however it begins."""
+    """A report in the form of `--json`: report("peak", "run.msgpack")["sites"]. A first argument that
+    names a file is that file, even if it begins like an option."""
     words: List[Path] = [command, *arguments, "--json"]
     if arguments and os.path.exists(arguments[0]):
         words[1] = named(arguments[0])

@@ -14,7 +14,7 @@ from .recording import record
 
 
 class Options(argparse.ArgumentParser):
-    """Says what is wrong as a magic does, rather than end the interpreter."""
+    """Reports errors like a magic, instead of ending the interpreter."""
 
     def error(self, message: str) -> NoReturn:
         from IPython.core.error import UsageError
@@ -41,7 +41,7 @@ def record_cell(shell: Any, line: str, cell: str) -> None:
         with record(path, max_entries=given.max_entries,
                     stacks=None if given.stacks == "none" else given.stacks) as recording:
             shell.run_cell(cell)
-        # Where memory ran out, that moment is what the user wants to see.
+        # After an out-of-memory error, show that moment.
         page = show((recording.oom_paths or [recording.path])[-1], height=given.height)
         if shell_of_notebook():
             display(page)

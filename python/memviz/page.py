@@ -10,7 +10,7 @@ from .native import Path, named, run, shown
 
 
 class Page:
-    """What show() gives: a notebook displays it."""
+    """The result of show(), which a notebook displays."""
 
     def __init__(self, html: str, height: int) -> None:
         self.html = html
@@ -20,7 +20,7 @@ class Page:
         return f"<memviz.Page of {len(self.html)} bytes>"
 
     def _repr_html_(self) -> str:
-        # The page needs its scripts, and nothing of the notebook's.
+        # The page needs its own scripts, and no access to the notebook.
         text = self.html.replace("&", "&amp;").replace('"', "&quot;")
         return (f'<iframe srcdoc="{text}" sandbox="allow-scripts allow-downloads" allowfullscreen '
                 f'style="width: 100%; height: {self.height}px; border: 0"></iframe>')
@@ -51,6 +51,6 @@ def show(path: Path, *options: str, height: int = 720) -> Page:
 
 def written(snapshot: str, target: str, options: Any) -> str:
     done = run("trace_plot", named(snapshot), "-o", target, *options)
-    print(done.stderr, end="", file=sys.stderr)  # such as that it is a still picture, not the viewer
+    print(done.stderr, end="", file=sys.stderr)  # such as a note that this is a still picture, not the viewer
     with open(target, encoding="utf-8") as file:
         return file.read()

@@ -1,4 +1,4 @@
-"""pytest's plug-in: how much GPU memory a test may take, and that it must not leak.
+"""pytest's plug-in: limits the GPU memory of a test, and checks it for leaks.
 
     pytest --memviz-max-peak 2GiB --memviz-no-leaks
 
@@ -29,7 +29,7 @@ SIZE = re.compile(r"(\d+\.?\d*(?:e[+-]?\d+)?) *(?:([kmgtpe])i?)?b?", re.IGNORECA
 
 
 def size(text: Union[str, int]) -> int:
-    """A size as the program takes it: "4096", "512M", "1.5GiB", "2 kb". Units are binary."""
+    """A size in the form of the command line: "4096", "512M", "1.5GiB", "2 kb". Units are binary."""
     if isinstance(text, int):
         return text
     match = SIZE.fullmatch(text) if isinstance(text, str) else None
@@ -39,7 +39,7 @@ def size(text: Union[str, int]) -> int:
 
 
 def limits_of(marker: Any) -> Dict[str, Any]:
-    """What the marker asks for; a misspelt limit would check nothing, so it fails the test."""
+    """The limits in the marker; a misspelt limit would check nothing, so it fails the test."""
     limits = dict(marker.kwargs)
     try:
         if marker.args or not limits.keys() <= {"max_peak", "no_leaks"}:
@@ -70,7 +70,7 @@ class Watch:
         self.torch = torch_or_none()
         if self.torch is None:
             if self.is_asked:
-                pytest.skip("memviz: there is no PyTorch with a CUDA device")
+                pytest.skip("memviz: no PyTorch with a CUDA device")
             return
         self.history = History(MOST_ENTRIES, "python")
         self.history.start()
@@ -86,7 +86,7 @@ class Watch:
 
     @property
     def peak(self) -> int:
-        """The most bytes that a device had allocated since the test began."""
+        """The maximum of allocated bytes on a device since the test began."""
         return max(map(self.peak_of, range(self.torch.cuda.device_count())), default=0)
 
     def snapshot(self, path: Optional[str] = None) -> str:
@@ -137,7 +137,7 @@ WATCH = "memviz_watch"
 def pytest_addoption(parser: Any) -> None:
     group = parser.getgroup("memviz", "GPU memory")
     group.addoption("--memviz-max-peak", metavar="SIZE", type=size,
-                    help="fail tests that have more than SIZE (500MB, 2GiB) allocated on a device at once")
+                    help="fail tests with more than SIZE (500MB, 2GiB) allocated on a device at once")
     group.addoption("--memviz-no-leaks", action="store_true",
                     help="fail tests whose memory grows from step to step")
     group.addoption("--memviz-folder", metavar="FOLDER", help="where failed tests leave their snapshots")

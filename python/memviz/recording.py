@@ -10,15 +10,15 @@ from . import marks
 from .native import Error, Path, shown
 from .torch_memory import History, snapshot, torch_with_cuda
 
-MOST_OOM_SNAPSHOTS = 10  # of one recording: programs that look for a batch size run out of memory often
-RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # as `memviz run` takes them
+MOST_OOM_SNAPSHOTS = 10  # per recording: programs that search for a batch size run out of memory often
+RANKS = ("RANK", "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")  # in the order of `memviz run`
 
-active: List["record"] = []  # those that are recording, the innermost last
-observed: List[Any] = []  # modules torch that have our observer, which PyTorch never gives back
+active: List["record"] = []  # active recordings, the innermost last
+observed: List[Any] = []  # torch modules with our observer, which PyTorch never releases
 
 
 class record(contextlib.ContextDecorator):
-    """Records what PyTorch allocates while a `with` block or a decorated function runs, and writes a
+    """Records PyTorch's allocations while a `with` block or a decorated function runs, and writes a
     snapshot when it ends, also by an exception.
 
     path         %p in it becomes the process's id, %r its rank (0 without one), %h the host, %% a %
@@ -34,8 +34,8 @@ class record(contextlib.ContextDecorator):
         self.name = os.fspath(path)
         self.on_oom = on_oom
         self.max_entries, self.stacks = max_entries, stacks
-        self.oom_paths: List[str] = []  # snapshots that were written because memory ran out
-        self.histories: List[History] = []  # one for each time that it was entered and not left
+        self.oom_paths: List[str] = []  # snapshots written at an out-of-memory
+        self.histories: List[History] = []  # one for each unfinished entry
 
     @property
     def path(self) -> str:
@@ -46,7 +46,7 @@ class record(contextlib.ContextDecorator):
         try:
             torch = torch_with_cuda("memviz.record")
         except Error as why:
-            raise why.with_traceback(None) from None  # how we found out tells the user nothing
+            raise why.with_traceback(None) from None  # the chain of causes does not help the user
         history = History(self.max_entries, self.stacks)
         history.start()
         self.histories.append(history)
@@ -64,7 +64,7 @@ class record(contextlib.ContextDecorator):
         except Exception as why:
             if error is None:
                 raise
-            say(f"{self.path}: {why}")  # the program's own exception is what counts
+            say(f"{self.path}: {why}")  # the program's own exception takes precedence
         finally:
             self.histories.pop().stop()
 
@@ -96,7 +96,7 @@ def observe(torch: Any) -> None:
 
 
 def ran_out(*_: Any) -> None:
-    """PyTorch calls this before it raises its own error; what we raise would take that one's place."""
+    """PyTorch calls this before it raises its own error; an exception here would replace it."""
     try:
         for recording in reversed(active):
             if recording.on_oom:

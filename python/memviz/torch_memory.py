@@ -27,14 +27,14 @@ def imported(what: str) -> Any:
             raise Error(f"{what}: PyTorch cannot be imported: {why}") from None
         raise Error(f"{what}: PyTorch (torch) is not installed for {sys.executable}: use the Python that trains, or "
                     "install PyTorch; a program without PyTorch is recorded by: memviz run -- CMD") from None
-    except Exception as why:  # such as a library of CUDA that is missing
+    except Exception as why:  # such as a missing CUDA library
         raise Error(f"{what}: PyTorch cannot be imported: {' '.join(str(why).split())}") from None
 
 
 def snapshot(path: Path) -> str:
-    """Writes what PyTorch's allocator holds, and its recorded history, to a file. It is compact
+    """Writes the state of PyTorch's allocator, and its recorded history, to a file. It is compact
     msgpack; a name that ends in .pickle gets PyTorch's own format, which is three times the size.
-    The file is whole or not there. Returns its path."""
+    The file is complete or absent. Returns its path."""
     name = os.fspath(path)
     data = torch_with_cuda("memviz.snapshot").cuda.memory._snapshot()
     part = f"{name}.{os.getpid()}.part"
@@ -53,8 +53,8 @@ def snapshot(path: Path) -> str:
 
 
 class History:
-    """PyTorch's recorder is on from start() to stop(). Those that overlap share it, and the last one
-    stops it; one that the program itself had started is left as it is."""
+    """PyTorch's recorder is on from start() to stop(). Overlapping recordings share it, and the last one
+    stops it; a recorder started by the program itself stays as it is."""
 
     running = 0  # of ours
 

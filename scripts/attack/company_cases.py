@@ -52,7 +52,7 @@ def preloaded(name, library, **more):
 
 PLAIN, PROCESSES, SIGNALS, THREADS = "Plain", "Processes and ends", "Signals and jumps", "Threads"
 LIMITS, FILTERS, MALLOC, LOADER = "Limits, roots, users", "Filters on system calls", "Allocators", "The loader"
-TOOLS, LANGUAGES, OUTPUT = "Tools around it", "Other languages", "Where the recording goes"
+TOOLS, LANGUAGES, OUTPUT = "Tools around it", "Other languages", "Destination of the recording"
 LIB = "/usr/lib/x86_64-linux-gnu"
 UNSEEN = "(nothing was recorded|recorded nothing): .*"
 
@@ -168,15 +168,15 @@ for name in ("fallocate", "openat", "process_vm_readv", "fcntl", "newfstatat"):
     guest(FILTERS, f"{name} fails", f"go 3 deny {CALLS[name]} go 20000", timed=False, modes=["all"], cheap=name in CHEAP)
 guest(FILTERS, "only what a worker needs, by prctl", "worker_filter prctl go 20000", timed=False)
 guest(FILTERS, "only what a worker needs, by seccomp", "go 3 worker_filter syscall go 20000", timed=False)
-guest(FILTERS, "what a browser leaves to a page", "go 3 renderer_filter threads 10 go 20000", timed=False)
-guest(FILTERS, "a filter, then more than was set aside", "go 3 worker_filter syscall go 1000000", timed=False,
+guest(FILTERS, "rights that a browser gives a page", "go 3 renderer_filter threads 10 go 20000", timed=False)
+guest(FILTERS, "a filter, then more than the reserve", "go 3 worker_filter syscall go 1000000", timed=False,
       why="stopped.*filter", complete=False, cheap=False, modes=["all"])
 guest(FILTERS, "a filter, then children", "go 3 kill_on 257 forks 3", timed=False, complete=False, why="recorded nothing.*filter")
 guest(FILTERS, "strict", "go 3 strict go 20000 count exit_strictly", timed=False, complete=False, why="stopped.*not permitted")
 case(FILTERS, "a filter of the program's parent", "{b}/guest kill_on 285 exec_self go+5", timed=False, cheap=True,
      why="recorded nothing.*filter", modes=["all"])
 SERVICE = "systemd-run -q --wait --pipe -p SystemCallFilter=@system-service "
-case(FILTERS, "a service that the program asks for", SERVICE + "{b}/guest go 5", needs=["/run/systemd/system"],
+case(FILTERS, "a service started through systemd", SERVICE + "{b}/guest go 5", needs=["/run/systemd/system"],
      why=UNSEEN)
 case(FILTERS, "as a service (SystemCallFilter)",
      "sh -c '" + SERVICE + "$(env | sed -n \"s/^\\(LD_PRELOAD\\|MEMVIZ_[A-Z_]*\\)=.*/-E \\1/p\") {b}/guest go 5'",

@@ -182,7 +182,7 @@ static const struct {
               {"oom", "1: out of memory"},
               {"no_history", "leaks unknown: no history"},
               {"ring", "leaks unknown: too few steps"},
-              {"late_start", "fine as far as recorded"}};
+              {"late_start", "fine (file damaged)"}};
 
 /* The number is that of the findings which are wrong, and it is shown on every tab; a click shows
  * the reports. */

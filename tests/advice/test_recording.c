@@ -67,7 +67,7 @@ Test(recording, calls_without_pytorch)
     mvt_call(c, MV_API_FREE, .addr = 0x1000000, .library = "/lib/libcupy.so");
     out = describe(mvt_calls_done(c));
     cr_assert_eq(out.count, 3);
-    cr_assert(strstr(out.lines[0], "3 calls of CUDA"), "%s", out.lines[0]);
+    cr_assert(strstr(out.lines[0], "3 CUDA calls"), "%s", out.lines[0]);
     cr_assert(strstr(out.lines[1], "device 0: ") && strstr(out.lines[1], "768 MiB"), "%s",
               out.lines[1]);
     cr_assert(strstr(out.lines[2], "memviz ledger run.bin"), "%s", out.lines[2]);

@@ -140,7 +140,7 @@ Test(whatif, what_a_lowered_limit_refused_is_not_known)
     cr_expect_eq(q.found.trials.limit_source, MV_LIMIT_NONE);
     cr_expect(q.found.trials.unexplained);
     cr_expect_eq(q.found.advice_count, 0);
-    cr_expect(strstr(q.found.verdict, "not known") && strstr(q.found.verdict, "--capacity"), "%s",
+    cr_expect(strstr(q.found.verdict, "is unknown") && strstr(q.found.verdict, "--capacity"), "%s",
               q.found.verdict);
     cJSON_ArrayForEach(run,
                        cJSON_GetObjectItem(mvt_json(0, "$MEMVIZ whatif --json %s", path), "runs"))
@@ -160,7 +160,7 @@ Test(whatif, a_limit_that_is_given_tells)
 
     ask_trace(&q, mvt_done(lowered_limit()), (mv_whatif_opts){.capacity = 80 * MIB});
     cr_expect_not(q.found.trials.unexplained);
-    cr_expect_str_eq(q.found.verdict, "no setting that was tried meets the request that failed");
+    cr_expect_str_eq(q.found.verdict, "none of the settings tried meets the request that failed");
     ask_trace(&q, mvt_done(lowered_limit()), (mv_whatif_opts){.capacity = GIB});
     cr_expect(q.found.trials.unexplained);
     cr_expect(strstr(q.found.verdict, "recorded settings meet the request"), "%s", q.found.verdict);
@@ -193,12 +193,13 @@ LongTest(whatif, what_fits_within_a_given_limit_is_told)
 
     ask(&q, "whatif_0", (mv_whatif_opts){.capacity = GIB});
     cr_expect_eq(q.found.advice_count, 0);
-    cr_expect_str_eq(q.found.verdict, "no setting that was tried fits within 1.00 GiB");
+    cr_expect_str_eq(q.found.verdict, "none of the settings tried fits within 1.00 GiB");
     ask(&q, "whatif_0", (mv_whatif_opts){.capacity = 1310 * MIB, .conf_count = 2, .conf = confs});
     cr_assert_eq(q.found.advice_count, 1);
     cr_expect_not_null(strstr(q.found.verdict, "would fit within 1.28 GiB"), "%s", q.found.verdict);
     ask(&q, "whatif_0", (mv_whatif_opts){.capacity = 8 * GIB, .conf_count = 1, .conf = confs});
-    cr_expect_str_eq(q.found.verdict, "within 8.00 GiB no setting that was tried saves 1% or more");
+    cr_expect_str_eq(q.found.verdict,
+                     "within 8.00 GiB, none of the settings tried saves 1% or more");
 }
 
 /* Garbage collection is tried only where there is a limit. */

@@ -65,7 +65,7 @@ Test(gate, a_peak_that_may_be_too_high_is_not_known_to_be_above)
 {
     static const gate_case cases[] = {
         {4, "stats --fail-on 'peak>70MiB' $SNAPS/../skipped/no_free_requested.pickle",
-         "at most 88.0 MiB; whether it was above 70.0 MiB is unknown: 3 allocations lack"},
+         "at most 88.0 MiB; whether it was above 70.0 MiB is unknown: 3 allocations have no"},
         {0, "stats --fail-on 'peak>70MiB,known' $SNAPS/../skipped/no_free_requested.pickle", ""},
         {0, "stats --fail-on 'peak>88MiB' $SNAPS/../skipped/no_free_requested.pickle", ""},
         {4, "peak --fail-on 'peak>100MiB' $SNAPS/../skipped/no_frees.pickle",

@@ -369,7 +369,9 @@ LongTest(diff, a_peak_that_may_have_been_earlier_says_so)
         {"mlp_train.pickle gpt_train.pickle", {ever}, {known, doubt, shown}},
         {"ring.pickle gpt_train.pickle --at end", {"at the end"}, {known, doubt, shown}},
         {"ring.pickle gpt_train.pickle --from 10 --to 300", {shown}, {known, doubt, ever}},
-        {"no_history.pickle gpt_train.pickle", {known, "no events: what was alive", shown}, {ever}},
+        {"no_history.pickle gpt_train.pickle",
+         {known, "no events: only the memory alive", shown},
+         {ever}},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

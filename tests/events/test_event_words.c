@@ -63,8 +63,8 @@ Test(event_words, an_alloc_leads_to_its_free_and_to_the_next_user)
     cr_expect_eq(story.completed, 3);
     cr_expect_eq(story.previous, MV_NO_ROW);
     cr_expect_eq(story.next, 1);
-    expect_text(4, "Allocates 4.00 MiB at 0x10000000 in layers.py:40 forward; not freed up to the "
-                   "last event");
+    expect_text(4, "Allocates 4.00 MiB at 0x10000000 in layers.py:40 forward; still allocated at "
+                   "the last event");
     cr_expect_eq(story_of(4).previous, 0);
 }
 
@@ -74,8 +74,8 @@ Test(event_words, frees_lead_back_to_the_alloc)
     expect_text(2, "Frees 1.97 MiB at 0x10000000 in train.py:80 step, which event 1 (train.py:62 "
                    "forward) allocated 12.6 ms before; the address is used next by event 4 "
                    "(layers.py:40 forward)");
-    expect_text(3, "Completes the free that the event before asked for: 1.97 MiB at 0x10000000 can "
-                   "be used again; the address is used next by event 4 (layers.py:40 forward)");
+    expect_text(3, "Completes the free requested by the event before: 1.97 MiB at 0x10000000 can "
+                   "be reused; the address is used next by event 4 (layers.py:40 forward)");
     cr_expect_eq(story_of(3).born, 1);
 }
 
@@ -93,8 +93,9 @@ Test(event_words, a_segment_is_said_to_be_held_or_given_back)
     expect_text(1,
                 "Gives a segment of 20.0 MiB at 0x10000000 back to the device; event 0 got it 10 "
                 "us before");
-    expect_text(2, "Gets a segment of 2.00 MiB from the device at 0x20000000; held up to the last "
-                   "event");
+    expect_text(
+        2,
+        "Gets a segment of 2.00 MiB from the device at 0x20000000; still held at the last event");
     cr_expect_eq(story_of(1).born, 0);
     cr_expect_eq(story_of(0).freed, 1);
 }
@@ -116,9 +117,9 @@ Test(event_words, a_segment_is_told_with_its_event_and_without_one)
         cr_assert(mv_segment_story_find(mvt_memory(), &facts, i, &story));
         cr_expect_str_eq(story.text,
                          is_before ? "A segment of 20.0 MiB at 0x10000000, held since before the "
-                                     "first event; held up to the last event"
+                                     "first event; still held at the last event"
                                    : "Gets a segment of 2.00 MiB from the device at 0x20000000; "
-                                     "held up to the last event");
+                                     "still held at the last event");
         cr_expect_eq(story.segment, i);
     }
 }
@@ -135,10 +136,11 @@ Test(event_words, a_heap_without_events_has_no_lives)
     cr_assert_eq(lives.events.count, 0);
     cr_assert(mv_alloc_story_find(mvt_memory(), &facts, 0, &story));
     cr_expect_str_eq(story.text, "A block of 20.0 MiB at 0x10000000, allocated in serve.py:9 load; "
-                                 "no events were recorded, so its life is not known");
+                                 "no events were recorded, so its lifetime is unknown");
     cr_assert(mv_segment_story_find(mvt_memory(), &facts, 0, &story));
-    cr_expect_str_eq(story.text, "A segment of 20.0 MiB at 0x10000000; no events were recorded, so "
-                                 "its life is not known");
+    cr_expect_str_eq(
+        story.text,
+        "A segment of 20.0 MiB at 0x10000000; no events were recorded, so its lifetime is unknown");
 }
 
 /* What is not in the file is not told. */
@@ -152,7 +154,7 @@ Test(event_words, what_is_not_recorded_is_said_so)
     mvt_block(t, .bytes = 20 << 20, .state = MV_BLOCK_INACTIVE);
     open_device(mvt_done(t), 0);
     expect_text(0, "Frees 1.00 MiB at 0x10000000, which was allocated before the first event; the "
-                   "address is not used again up to the last event");
+                   "address is not used again");
     expect_text(2, "Frees 1.00 MiB at 0x10000000, where no allocation is recorded");
     cr_expect_eq(story_of(2).alloc, MV_NO_ROW);
     cr_expect_eq(story_of(0).born, MV_BEFORE);
@@ -179,12 +181,10 @@ Test(event_words, a_free_that_waits_for_a_stream_says_until_when)
     mvt_alloc(t, .addr = 0x20000000, .bytes = 1 << 20);
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x10000000, .bytes = 1 << 20});
     open_device(mvt_done(t), 0);
-    expect_text(0,
-                "Allocates 1.00 MiB at 0x10000000; freed after 10 us by event 1; its bytes can be "
-                "used again 20 us later, after event 3; the address is not used again up to the "
-                "last event");
-    expect_text(3, "Completes the free that event 1 asked for: 1.00 MiB at 0x10000000 can be used "
-                   "again; the address is not used again up to the last event");
+    expect_text(0, "Allocates 1.00 MiB at 0x10000000; freed after 10 us by event 1; its bytes can "
+                   "be reused 20 us later, after event 3; the address is not used again");
+    expect_text(3, "Completes the free requested by event 1: 1.00 MiB at 0x10000000 can be reused; "
+                   "the address is not used again");
 }
 
 Test(event_words, a_failed_request_says_what_was_free)
@@ -195,9 +195,9 @@ Test(event_words, a_failed_request_says_what_was_free)
     mvt_oom(t, .addr = MV_NO_BYTES, .bytes = 512);
     mvt_event(t, MV_ACTION_SNAPSHOT, (mvt_event_args){.bytes = 1 << 20});
     open_device(mvt_done(t), 0);
-    expect_text(0, "Asks for 2.00 GiB in train.py:62 forward and does not get it; the device has "
+    expect_text(0, "Requests 2.00 GiB in train.py:62 forward, which fails; the device has "
                    "1.00 GiB free");
-    expect_text(1, "Asks for 512 B and does not get it");
+    expect_text(1, "Requests 512 B, which fails");
     expect_text(2, "A snapshot is taken: 1.00 MiB are active");
 }
 

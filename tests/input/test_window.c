@@ -76,7 +76,7 @@ Test(window, times_mean_nothing_without_times)
     mvt_annotate(t, "step", true, 1015);
     trace = mvt_done(t);
     for (unsigned i = 0; i < sizeof none / sizeof *none; i++) {
-        snprintf(says, sizeof says, "the events have no times, so %s means nothing", none[i]);
+        snprintf(says, sizeof says, "the events have no times, so %s cannot be found", none[i]);
         cr_expect(!mv_position_find(trace, 0, none[i], &at, why, sizeof why), "%s", none[i]);
         cr_expect_str_eq(why, says);
         cr_expect(!mv_window_read(trace, 0, none[i], NULL, &window, why, sizeof why));

@@ -194,8 +194,8 @@ Test(heaps, what_does_not_fit_is_counted_and_holds_nothing)
     sum = sum_of(c, "pool");
     cr_assert(sum.lone_frees == 1 && sum.doubles == 1 && sum.odd_sizes == 3);
     cr_assert_str_eq(mv_heap_doubts(&sum, words),
-                     "1 free of a block that it did not have, 1 block allocated where it had one, "
-                     "3 sizes of 0 or beyond any device");
+                     "1 free of an unknown block, 1 block allocated twice, "
+                     "3 sizes of 0 or too large for any device");
     cr_assert_eq(held_by(c, "pool"), 50);
     sum.lone_frees = 2;
     sum.doubles = sum.odd_sizes = UINT64_MAX;
@@ -271,7 +271,8 @@ Test(heaps, are_levels_after_those_of_the_calls)
     trace = mvt_calls_done(two_heaps(false));
     cr_assert_str_eq(mv_level_name_of(trace, mv_level_default(trace)), "cupy");
     cr_assert(mv_level_has(trace, MV_LEVEL_DEFAULT));
-    cr_assert_str_eq(mv_level_about("cupy"), "blocks of an allocator that the program told of");
+    cr_assert_str_eq(mv_level_about("cupy"),
+                     "blocks of an allocator registered with memviz_heap()");
 }
 
 Test(heaps, all_does_not_count_them_again)

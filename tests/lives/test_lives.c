@@ -481,18 +481,18 @@ Test(lives, segments_without_events_are_the_reason_given)
     mvt_block(t, .bytes = 20 * MIB);
     l = lives_of(t);
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED);
-    cr_expect(strstr(l.history_why, "no segment event"), "%s", l.history_why);
+    cr_expect(strstr(l.history_why, "no segment events"), "%s", l.history_why);
     cr_expect_not(strstr(l.history_why, "was allocated"), "%s", l.history_why);
 }
 
-/* 21 events are no likely limit: the buffer may have been full, or recording was begun again. */
+/* 21 events are not a likely limit: the buffer may have been full, or recording was restarted. */
 Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
 {
     mvt_trace *t = mvt_new();
     mv_lives l = in_use_before(t, 7, "g:a.py:2");
 
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
-    cr_expect(strstr(l.history_why, "or recording was begun again"), "%s", l.history_why);
+    cr_expect(strstr(l.history_why, "or recording was restarted"), "%s", l.history_why);
     cr_expect_eq(l.ring, 0);
 }
 

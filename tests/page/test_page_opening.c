@@ -95,8 +95,10 @@ Test(page, of_fewer_events_says_so_and_opens_on_the_same_moment)
 
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_expect_eq(sscanf(r.err, "memviz: x.html: %u", &out), 1, "%s", r.err);
-    cr_expect_not_null(strstr(r.err, " of 6,562 events are left out, of blocks that held little"));
-    cr_expect_not_null(strstr(r.out, " of 6,562 events are left out, of blocks that held little"));
+    cr_expect_not_null(
+        strstr(r.err, " of 6,562 events were removed, of small or short-lived blocks"));
+    cr_expect_not_null(
+        strstr(r.out, " of 6,562 events were removed, of small or short-lived blocks"));
     cr_expect_eq(sscanf(r.out, "x.html\ndevice 0;main state;cursor %u", &cursor), 1, "%s", r.out);
     cr_expect(cursor > 500 && cursor < 3000, "%u", cursor);
 }

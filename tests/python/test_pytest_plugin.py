@@ -88,7 +88,7 @@ def test_without_cuda_what_asks_for_it_is_skipped_and_the_rest_not_checked(outco
                     tests=TESTS.replace("use(3 << 30)", "pass"))
     assert found.parseoutcomes() == {"passed": 2, "skipped": 3, "deselected": 1}
     found.stdout.fnmatch_lines(["memviz: no PyTorch with a CUDA device: GPU memory is not checked",
-                                "SKIPPED *memviz: there is no PyTorch with a CUDA device"])
+                                "SKIPPED *memviz: no PyTorch with a CUDA device"])
 
 
 @pytest.mark.parametrize("mark, why", [

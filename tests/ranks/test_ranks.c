@@ -191,7 +191,7 @@ Test(ranks, places_are_not_known_without_stacks)
     COMPARE(p, {.own = 40 * MIB}, {0}, {.no_stacks = true}, {0}, {0});
     cr_assert_eq(p.found.count, 2);
     cr_expect_eq(p.found.outliers[0].reason, MV_RANK_OWN_SITES);
-    cr_expect(strstr(p.found.outliers[0].text, "not known of 1 without stacks"), "%s",
+    cr_expect(strstr(p.found.outliers[0].text, "unknown for 1 without stacks"), "%s",
               p.found.outliers[0].text);
     cr_expect_eq(p.found.outliers[1].reason, MV_RANK_SMALLER_UNPLACED);
 }
@@ -368,11 +368,11 @@ Test(ranks, a_peak_that_may_have_been_earlier_is_a_lower_bound)
     } cases[] = {
         {"ring.pickle mlp_train.pickle", "; ring.pickle may have peaked higher: history truncated",
          ">= 124 MiB"},
-        {"ring.pickle mlp_train.pickle", " above mlp_train.pickle as far as is known;", NULL},
+        {"ring.pickle mlp_train.pickle", " above mlp_train.pickle by the recorded events;", NULL},
         {"ring.pickle mlp_train.pickle", ">= 210 MiB", NULL},
         {"ring.pickle ring.pickle", "both may have peaked higher: no history is complete", NULL},
         {"ring.pickle ring.pickle mlp_train.pickle gpt_train.pickle",
-         "2 of them may have peaked higher", "as far as is known"},
+         "2 of them may have peaked higher", "by the recorded events"},
         {"mlp_train.pickle gpt_train.pickle", "gpt_train.pickle peaks", "higher"},
         {"ring.pickle mlp_train.pickle --from 10 --to 300", "peaks", "higher"},
         {"ring.pickle mlp_train.pickle --from 10 --to 300", "peaks", ">= "},
@@ -394,9 +394,11 @@ Test(ranks, a_peak_that_may_be_too_high_is_no_fact)
     mvt_run run = mvt_sh("cd $SNAPS/../skipped; $MEMVIZ ranks no_free_completed.pickle "
                          "no_frees.pickle | tr -s '\n ' '  '");
 
-    cr_expect(strstr(run.out, "above no_free_completed.pickle as far as is known"), "%s", run.out);
-    cr_expect(strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats says"),
-              "%s", run.out);
+    cr_expect(strstr(run.out, "above no_free_completed.pickle by the recorded events"), "%s",
+              run.out);
+    cr_expect(
+        strstr(run.out, "no_frees.pickle may have peaked higher or lower: memviz stats shows"),
+        "%s", run.out);
     cr_expect(strstr(run.out, "~ 188 MiB +100 MiB >= 200 MiB"), "%s", run.out);
 }
 

@@ -197,7 +197,7 @@ LongTest(sampler, what_shares_the_hosts_memory_has_no_others)
                    "/hooked_linked linked >/dev/null; $MEMVIZ ledger a.bin "
                    "| tr -s ' \n' ' '",
                    shared[i]);
-        cr_assert_eq(strstr(run.out, "use of the device is not known: " MV_SHARED_MEMORY_NOTE) !=
+        cr_assert_eq(strstr(run.out, "use of the device is unknown: " MV_SHARED_MEMORY_NOTE) !=
                          NULL,
                      i == 0, "%s%s", run.out, run.err);
         cr_assert_eq(strstr(run.out, "by others") != NULL, i == 1, "%s%s", run.out, run.err);

@@ -113,7 +113,7 @@ Test(captured, info_says_what_was_captured_and_lost)
                "API calls     3, 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
                "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete",
                "heaps         pool: 3 allocations, 2.00 MiB held, 2.00 MiB at the peak\n",
-               "1 free of a block that it did not have, 1 block allocated where\n",
+               "1 free of an unknown block, 1 block allocated twice\n",
                "1 free of an address outside all heaps");
 }
 

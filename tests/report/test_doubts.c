@@ -10,7 +10,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
 
 #define TRUNCATED "\n  history is truncated: the true peak may be earlier and higher\n"
 #define LATE      "\n  history is late: the true peak may be earlier and higher\n"
-#define NONE      "\n  no events: what was alive when the file was written is all there is\n"
+#define NONE      "\n  no events: only the memory alive when the file was written is known\n"
 
 /* What was before the events is doubtful at a peak, and not at the end, which is in the file. */
 LongTest(doubts, are_said_by_each_report_that_has_a_peak)
@@ -110,9 +110,9 @@ Test(doubts, without_segment_events_what_was_reserved_is_not_known)
     run = mvt_sh("$MEMVIZ lines %s", file);
     cr_expect(strstr(run.out, "~ 40.0 MiB"), "%s", run.out);
     run = mvt_sh("$MEMVIZ peak %s", file);
-    cr_expect(strstr(run.out, "no segment event is in the file"), "%s", run.out);
+    cr_expect(strstr(run.out, "file contains no segment events"), "%s", run.out);
     run = mvt_sh("$MEMVIZ memory --at end %s", file);
-    cr_expect_null(strstr(run.out, "no segment event is in the file"), "%s", run.out);
+    cr_expect_null(strstr(run.out, "file contains no segment events"), "%s", run.out);
 }
 
 /* A block that was split off before event 0 and is freed within the events: all that is known is

@@ -29,7 +29,7 @@ Test(readers, other_files_are_named)
         {BYTES("{\"segments\": []}"), "looks like text"},
         {BYTES("PK\3\4\0\0\0\0"), "a zip archive"},
         {BYTES("\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\2M\xe9\3."),
-         "a file of torch.save of before PyTorch 1.6"},
+         "a torch.save file from before PyTorch 1.6"},
         {BYTES("\xfd"
                "7zXZ\0"),
          "xz-compressed; unpack it first"},
@@ -76,7 +76,8 @@ Test(readers, a_call_of_the_system_is_no_data)
 {
     expect_refused(
         mvt_file(mvt_memory(), MV_TESTDATA "/bad/os_system_stack_global.FORBIDDEN.pickle"),
-        "STACK_GLOBAL of os.system: no snapshot has that; load only files in Python that you made "
+        "STACK_GLOBAL of os.system: snapshots do not contain it; in Python, load only files that "
+        "you made "
         "yourself; nothing was executed",
         14);
     cr_expect_eq(mvt_err()->code, MV_FORBIDDEN);
@@ -146,10 +147,10 @@ static mv_span around(const char *head, uint64_t length, int times, const char *
 Test(readers, a_snapshot_within_something_is_found)
 {
     expect_refused(AROUND("\x80\4}(\x8c\4rankK\0\x8c\x08snapshot", 1, "u."),
-                   "a snapshot lies under the key \"snapshot\"; dump it alone", MV_NO_OFFSET);
-    expect_refused(AROUND("\x80\4](", 2, "e."), "a snapshot lies in a list; dump each one alone",
+                   "a snapshot is under the key \"snapshot\"; dump it alone", MV_NO_OFFSET);
+    expect_refused(AROUND("\x80\4](", 2, "e."), "a snapshot is in a list; dump each one separately",
                    MV_NO_OFFSET);
-    expect_refused(AROUND("\x80\4}(K\0", 1, "u."), "a snapshot lies under a key; dump it alone",
+    expect_refused(AROUND("\x80\4}(K\0", 1, "u."), "a snapshot is under a key; dump it alone",
                    MV_NO_OFFSET);
     expect_refused(AROUND("\x80\4}(\x8c\4rankK\0\x8c\4name", 0, "Nu."),
                    "neither \"segments\" nor \"device_traces\"", MV_NO_OFFSET);

@@ -231,7 +231,7 @@ Test(other_files, a_peak_before_the_profile_is_a_bound)
     run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --fail-on 'peak>1GiB,known'",
                  MV_TESTDATA);
     cr_expect_eq(run.status, 3);
-    cr_expect(strstr(run.out, "4.00 GiB at once"), "%s", run.out);
+    cr_expect(strstr(run.out, "a peak of 4.00 GiB"), "%s", run.out);
     cr_expect(strstr(run.out, "1.00 MiB allocated at the highest point of the events"), "%s",
               run.out);
     run = mvt_sh("$MEMVIZ peak %s/tools/early_peak.xplane.pb --json", MV_TESTDATA);
@@ -351,10 +351,10 @@ Test(other_files, executables_of_unknown_size_are_counted)
     cr_expect_str_eq(text_of_fact(&trace, MV_FACT_UNSIZED_EXECUTABLES), "3");
     cr_expect(strstr(run.out, "3 of them without a size in the file"), "%s", run.out);
     run = mvt_sh("$MEMVIZ stats %s/tools/unsized_executables.prof", MV_TESTDATA);
-    cr_expect(strstr(run.out, "does not say how large 3 of its executables are"), "%s", run.out);
+    cr_expect(strstr(run.out, "sizes of 3 executables are not in the file"), "%s", run.out);
     run = mvt_sh("$MEMVIZ convert %s/tools/unsized_executables.prof a.bin && $MEMVIZ stats a.bin",
                  MV_TESTDATA);
-    cr_expect(strstr(run.out, "does not say how large 3 of its executables are"), "%s", run.out);
+    cr_expect(strstr(run.out, "sizes of 3 executables are not in the file"), "%s", run.out);
 }
 
 /* They were taken for arrays that the line of the call holds. */
@@ -398,7 +398,7 @@ Test(other_files, heaps_of_the_cpu_are_none_of_jax)
     mvt_run run = mvt_sh("$MEMVIZ info %s/tools/cpu_heap.prof", MV_TESTDATA);
 
     cr_expect_eq(run.status, 1);
-    cr_expect(strstr(run.err, "no sample of it has a kind or a device"), "%s", run.err);
+    cr_expect(strstr(run.err, "its samples have neither a kind nor a device"), "%s", run.err);
     run = mvt_sh("$MEMVIZ info %s/tools/go_heap.prof", MV_TESTDATA);
     cr_expect_eq(run.status, 1);
     cr_expect(strstr(run.err, "a pprof profile of alloc_objects, inuse_space, not of a device's"),
@@ -714,7 +714,8 @@ Test(other_files, logs_of_rmm_that_are_joined_are_refused)
                          MV_TESTDATA);
 
     cr_expect_eq(run.status, 0, "%s", run.err);
-    cr_expect(strstr(run.err, "two.csv: byte 3410: ") && strstr(run.err, "give each log alone"),
+    cr_expect(strstr(run.err, "two.csv: byte 3410: ") &&
+                  strstr(run.err, "give each log separately"),
               "%s", run.err);
     cr_expect(strstr(run.out, "heads.csv: snapshot, rmm"), "%s", run.out);
 }
@@ -740,7 +741,7 @@ Test(other_files, a_log_of_rmm_without_its_header_is_a_part)
                              firsts[i], MV_TESTDATA);
         cr_expect_eq(run.status, 0, "%s", run.err);
         cr_expect(strstr(run.out, "device 0: >= "), "%s", run.out);
-        cr_expect(strstr(run.out, "what was before its first line is missing"), "%s", run.out);
+        cr_expect(strstr(run.out, "the lines before its first are missing"), "%s", run.out);
     }
 }
 

@@ -52,7 +52,7 @@ Test(host_totals, rounding_of_pinned_memory_is_told)
                 "two; pinned_max_round_threshold_mb:N");
     expect_note(pinned_file(256, 256, -1),
                 "pinned memory: up to 128 MiB of 256 MiB pinned is rounding to powers of two (the "
-                "file does not keep what was asked for); pinned_max_round_threshold_mb:N");
+                "requests are not in the file); pinned_max_round_threshold_mb:N");
     /* little, no power of two, or above the threshold of a setting */
     expect_note(pinned_file(256, 240, -1), "");
     expect_note(pinned_file(64, 64, -1), "");

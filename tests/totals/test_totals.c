@@ -451,7 +451,7 @@ Test(totals, without_free_requested_allocated_is_an_upper_bound)
     cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_EXACT);
     cr_expect(!r.totals.audit.exact);
     cr_assert_eq(r.totals.audit.count, 1);
-    cr_expect(strstr(r.totals.audit.notes[0], "lacks its free_requested"));
+    cr_expect(strstr(r.totals.audit.notes[0], "has no free_requested"));
 }
 
 Test(totals, without_free_completed_active_and_requested_are_lower_bounds)
@@ -465,7 +465,7 @@ Test(totals, without_free_completed_active_and_requested_are_lower_bounds)
     cr_expect_eq(r.totals.audit.peak.requested, MV_BOUND_LEAST);
     cr_expect(!r.totals.audit.exact);
     cr_assert_eq(r.totals.audit.count, 1);
-    cr_expect(strstr(r.totals.audit.notes[0], "lacks its free_completed"));
+    cr_expect(strstr(r.totals.audit.notes[0], "has no free_completed"));
 }
 
 /* The true peaks are 1,024 bytes allocated, 1,536 requested; here both are the latter. */

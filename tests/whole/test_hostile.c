@@ -466,7 +466,7 @@ Test(hostile, what_cannot_be_added_up_is_refused)
                {segments_given, "the segments that devices give add up"},
                {segments_given_back, "the segments that are given back add up"},
                {allocations, "the allocations add up"},
-               {frees, "the sizes of what is freed add up"}};
+               {frees, "the freed sizes add up"}};
     mvt_run r;
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
