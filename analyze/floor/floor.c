@@ -120,7 +120,7 @@ static mv_code add_graph(floor_state *s, uint32_t pool, mv_err *err)
         return no_memory(err);
     if (count == 0)
         return MV_OK;
-    if (mv_placement_find(s->arena, own, count, &found, err) != MV_OK)
+    if (mv_placement_find(s->arena, own, count, MV_PLACEMENT_EFFORT, &found, err) != MV_OK)
         return err->code;
     out->blocks[out->block_count] = (mv_placed_block){birth, death, found.top};
     out->rows[out->block_count++] = MV_NO_ROW;
@@ -318,7 +318,8 @@ static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
     mv_placement found;
 
     if (list_blocks(s, arena, err) != MV_OK ||
-        mv_placement_find(arena, out->blocks, out->block_count, &found, err) != MV_OK)
+        mv_placement_find(arena, out->blocks, out->block_count, MV_PLACEMENT_EFFORT, &found, err) !=
+            MV_OK)
         return err->code;
     out->offset = found.offset;
     out->upper = found.top;

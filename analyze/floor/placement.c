@@ -5,12 +5,7 @@
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 
-/* Blocks that the methods look at: a hundred million take about a second. So the time is bounded
- * whatever the number of blocks; what is found within it is said with its distance from the bound.
- */
-#define PRIORITY_STEPS 200000000
-#define REPAIR_STEPS   250000000
-#define EXACT_STEPS    100000 /* of up to 64 blocks each */
+#define EXACT_STEPS 100000 /* of up to 64 blocks each */
 
 typedef struct {
     uint32_t key, row;
@@ -47,7 +42,7 @@ static bool is_open(const mv_placement_problem *p, const mv_placement *out)
     return out->top > out->lower && !p->out_of_memory;
 }
 
-static void try_all(mv_placement_problem *p, uint64_t *offset, mv_placement *out)
+static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, mv_placement *out)
 {
     bool is_best = false;
 
@@ -59,15 +54,15 @@ static void try_all(mv_placement_problem *p, uint64_t *offset, mv_placement *out
     if (is_best)
         out->lower = out->top;
     if (is_open(p, out))
-        keep(p, mv_place_by_priority(p, PRIORITY_STEPS, offset), offset, out);
+        keep(p, mv_place_by_priority(p, effort / 2, offset), offset, out);
     if (is_open(p, out)) {
         memcpy(offset, out->offset, p->count * sizeof *offset);
-        keep(p, mv_place_by_repair(p, REPAIR_STEPS, offset), offset, out);
+        keep(p, mv_place_by_repair(p, effort / 2, offset), offset, out);
     }
 }
 
 mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32_t count,
-                          mv_placement *out, mv_err *err)
+                          uint64_t effort, mv_placement *out, mv_err *err)
 {
     mv_placement_problem p = {.count = count, .blocks = blocks, .best = UINT64_MAX};
     bool is_sound = true;
@@ -87,7 +82,7 @@ mv_code mv_placement_find(mv_arena *arena, const mv_placed_block *blocks, uint32
     offset = mv_push_array(&own, uint64_t, count);
     p.out_of_memory = !out->offset || !p.by_birth || !p.by_death || !offset;
     if (!p.out_of_memory)
-        try_all(&p, offset, out);
+        try_all(&p, effort, offset, out);
     mv_arena_release(&own);
     if (p.out_of_memory)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");

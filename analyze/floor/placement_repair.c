@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "analyze/floor/near_blocks.h"
+#include "analyze/lives/block_size.h"
 #include "base/search.h"
 
 typedef struct {
@@ -13,6 +14,7 @@ typedef struct {
     uint64_t *end_sums, *sums; /* of the near blocks: ends ascending, and costs up to there */
     mv_key_row *by_end, *spare;
     uint64_t chance;
+    bool by_root; /* costs grow with the roots of sizes */
 } repair;
 
 static bool init(repair *r)
@@ -36,12 +38,18 @@ static void wait_for_place(repair *r, uint32_t row)
 }
 
 /* What it costs to move a block away: those that had to go often stay, so that a search does not
- * turn in circles. */
+ * turn in circles. Large blocks are harder to place again; how much harder depends on the trace, so
+ * their sizes count, or the roots of their sizes. */
 static uint64_t cost_of(const repair *r, uint32_t row)
 {
     uint64_t weight = 1 + (uint64_t)r->evictions[row];
+    uint64_t units = 1 + (r->p->blocks[row].size >> 9), root = 1;
 
-    return weight * (1 + (r->p->blocks[row].size >> 9));
+    if (!r->by_root)
+        return weight * units;
+    while (root * root < units)
+        root *= 2;
+    return weight * root;
 }
 
 static void sum_costs(repair *r)
@@ -168,6 +176,15 @@ static uint64_t top_of(const repair *r)
     return top;
 }
 
+/* Half of a distance, in units of blocks, so that no block gets an address that is none of theirs.
+ */
+static uint64_t middle_of(uint64_t distance)
+{
+    uint64_t half = distance / 2;
+
+    return half > MV_MIN_BLOCK ? half - half % MV_MIN_BLOCK : half;
+}
+
 uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *offset)
 {
     uint64_t low = p->enough, high = p->best, *found;
@@ -181,9 +198,14 @@ uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *o
     p->out_of_memory = !found || !r.offset || !init(&r);
     if (!p->out_of_memory)
         memcpy(found, offset, p->count * sizeof *found);
-    for (uint64_t limit = low, part = steps / 2; !p->out_of_memory && part > steps / 64;) {
-        memcpy(r.offset, found, p->count * sizeof *found);
-        if (repair_below(&r, limit, part)) {
+    for (uint64_t limit = low, part = steps / 4; !p->out_of_memory && part > steps / 128;) {
+        bool is_below = false;
+        for (uint32_t way = 0; way < 2 && !is_below; way++) {
+            memcpy(r.offset, found, p->count * sizeof *found);
+            r.by_root = way;
+            is_below = repair_below(&r, limit, part);
+        }
+        if (is_below) {
             high = top_of(&r);
             memcpy(found, r.offset, p->count * sizeof *found);
         } else {
@@ -191,8 +213,8 @@ uint64_t mv_place_by_repair(mv_placement_problem *p, uint64_t steps, uint64_t *o
         }
         if (high <= p->enough)
             break;
-        part /= 2;
-        limit = low + (high - low) / 2;
+        part -= part / 3;
+        limit = low + middle_of(high - low);
     }
     if (!p->out_of_memory && high < p->best)
         memcpy(offset, found, p->count * sizeof *found);
