@@ -9,7 +9,7 @@
 #include "analyze/peak/layers.h"
 #include "analyze/steps/steps.h"
 #include "base/grow.h"
-#include "base/numbers.h"
+#include "base/search.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -168,16 +168,11 @@ static mv_code shard(reading *r, mv_err *err)
 
 static uint32_t event_after(const mv_events *ev, int64_t time)
 {
-    uint32_t low = 0, high = ev->count;
+    mv_bisect b = mv_bisect_over(0, ev->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ev->time_us[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, ev->time_us[b.middle] <= time);
+    return (uint32_t)b.low;
 }
 
 /* The events after the ends of the ranges with a name; after marks of steps if no range has it. */
@@ -330,8 +325,8 @@ static mv_code read_change(reading *r, mv_err *err)
     case MV_CODE_CHANGE_OFFLOAD:
         r->edit->kind = MV_EDIT_OFFLOAD;
         r->assumed = "each is on the host from the allocation after the next one until before the "
-                     "allocations that precede its free: events do not show uses. What is never "
-                     "freed stays; each is copied twice";
+                     "allocations that precede its free, since events do not show uses; blocks "
+                     "that are never freed stay, and each of the others is copied twice";
         return match(r, err);
     case MV_CODE_CHANGE_FREE_EARLY:
         r->edit->kind = MV_EDIT_FREE_EARLY;

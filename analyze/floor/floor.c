@@ -18,7 +18,7 @@ typedef struct {
     mv_block_rules rules;
     uint64_t *size;     /* [allocs.count] needed by any allocator; 0: not a life */
     uint32_t *pool;     /* [allocs.count] row of the CUDA graph's pool that it is in; MV_NO_ROW */
-    graph_pool *graphs; /* [pools.count] meaningful for those of CUDA graphs */
+    graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
     uint32_t load_count;
     mv_placed_block *loads; /* [load_count] what is in use: blocks, and the growth of these pools */
     mv_minimum *out;
@@ -89,7 +89,7 @@ static bool find_graphs(floor_state *s)
     return s->graphs != NULL;
 }
 
-/* Adds what a pool uses more than ever before to what is in use until the pool is released. */
+/* Growth of a pool beyond its highest use so far stays in use until the pool is released. */
 static void raise_graph(floor_state *s, uint32_t row, uint32_t time, bool is_birth)
 {
     graph_pool *g = &s->graphs[s->pool[row]];
@@ -228,9 +228,9 @@ typedef struct {
     uint32_t row;
 } apart_event;
 
-/* What the groups need side by side. Between two releases of memory the memory of a group only
- * grows, so at the end of that time it had at least the most that it used, and all of them had the
- * sum of that. */
+/* Bytes that the groups need side by side. Between two releases of memory the memory of a group
+ * only grows, so at the end of that time it had at least the most that it used, and all of them had
+ * the sum of that. */
 static bool find_apart(floor_state *s, uint64_t *most)
 {
     const mv_lives *lives = s->lives;
@@ -280,7 +280,7 @@ static const char *why_unknown(const floor_state *s)
     if (s->lives->lacks_segment_events)
         return "no segment was recorded: what was reserved at its peak is not known";
     if (s->trace->notes[MV_NOTE_THINNED].count)
-        return "blocks were left out of this file: the floor of the rest is not that of the run";
+        return "this file was thinned: without all blocks the floor of the run is not known";
     return "";
 }
 
@@ -297,16 +297,15 @@ static const char *note_of(const floor_state *s)
     if (mv_trace_is_captured(s->trace))
         return "a capture has the sizes of blocks, not of requests: the floor may be lower";
     if (s->lives->history != MV_HISTORY_COMPLETE)
-        return "the history is not complete: the floor is that of the events in the file, with "
-               "what "
-               "lived before them";
+        return "the history is not complete: the floor covers the events in the file, and blocks "
+               "from before them";
     if (s->lives->doubts.lost_frees || s->lives->doubts.residual)
-        return "frees are missing: where they do, a block may have died earlier, and the floor may "
-               "be lower";
+        return "frees are missing: a block may have died earlier than it seems, and the floor may "
+               "be "
+               "lower";
     if (has_user_pool(s->trace))
-        return "if pool (0, N) is of CUDA graphs, their memory is not free for others, and the "
-               "floor "
-               "is higher";
+        return "if pool (0, N) belongs to CUDA graphs, its memory is not free for others, and the "
+               "floor is higher";
     return "";
 }
 

@@ -176,7 +176,7 @@ static uint64_t top_of(const repair *r)
     return top;
 }
 
-/* Half of a distance, in units of blocks, so that no block gets an address that is none of theirs.
+/* Half of a distance, in units of blocks, so that every address stays a multiple of it.
  */
 static uint64_t middle_of(uint64_t distance)
 {

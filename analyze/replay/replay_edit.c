@@ -328,7 +328,8 @@ static void offload(edit_state *e)
         merge(e, &late, is_now);
 }
 
-/* One call of a module, as positions of operations. What it keeps is freed after its end. */
+/* One call of a module, as positions of operations. Blocks that it keeps are freed after its end.
+ */
 typedef struct {
     uint32_t first, last; /* its first and last allocation */
     uint32_t end;         /* the next allocation of another call: its frees end there, too */
