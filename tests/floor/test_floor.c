@@ -68,6 +68,19 @@ LongTest(floor, the_placement_of_a_few_blocks_is_the_best_of_all)
     }
 }
 
+/* At most 6 bytes are in use at once, and no placement has less than 7. */
+Test(floor, where_the_load_cannot_be_reached_the_search_proves_it)
+{
+    mv_placed_block blocks[] = {{0, 1, 1}, {3, 6, 1}, {0, 2, 2},  {2, 3, 1}, {1, 5, 2},  {4, 8, 1},
+                                {0, 1, 1}, {5, 8, 1}, {7, 10, 2}, {6, 9, 2}, {8, 12, 2}, {1, 5, 2}};
+    mv_placement found;
+
+    mvt_ok(mv_placement_find(mvt_memory(), blocks, 12, 1000000, &found, mvt_err()));
+    cr_expect_eq(found.load, 6);
+    cr_expect_eq(found.lower, 7);
+    cr_expect_eq(found.top, 7);
+}
+
 Test(floor, many_blocks_are_placed_soundly_and_near_the_load)
 {
     enum { COUNT = 600 };

@@ -356,6 +356,7 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
         for (uint32_t i = 0; i < 3; i++)
             instance[4 * call + i] = call;
         add(&before, (step){ALLOC, 4 * call + 3, 1, 0}); /* something else */
+        add(&before, (step){.kind = FREE, .block = 4 * call + 3});
     }
     for (uint32_t call = 2; call-- > 0;) {
         add(&before, (step){ALLOC, 9 - call, 70 * MIB, 0});
@@ -371,6 +372,7 @@ Test(replay_edit, calls_are_made_again_before_the_backward_pass)
         add(&after, (step){ALLOC, 4 * call + 2, 30 * MIB, 0});
         add(&after, (step){.kind = FREE, .block = 4 * call + 1}); /* not kept */
         add(&after, (step){ALLOC, 4 * call + 3, 1, 0});
+        add(&after, (step){.kind = FREE, .block = 4 * call + 3});
     }
     for (uint32_t call = 2; call-- > 0;) {
         uint32_t again = 20 + 4 * call;
