@@ -19,6 +19,7 @@ typedef struct {
     uint64_t *size;     /* [allocs.count] needed by any allocator; 0: not a life */
     uint32_t *pool;     /* [allocs.count] row of the CUDA graph's pool that it is in; MV_NO_ROW */
     graph_pool *graphs; /* [pools.count] meaningful for pools of CUDA graphs */
+    uint64_t effort;    /* for each placement */
     uint32_t load_count;
     mv_placed_block *loads; /* [load_count] what is in use: blocks, and the growth of these pools */
     mv_minimum *out;
@@ -101,30 +102,52 @@ static void raise_graph(floor_state *s, uint32_t row, uint32_t time, bool is_bir
 }
 
 /* Places the blocks of one pool by themselves, and adds the pool as one block. */
-static mv_code add_graph(floor_state *s, uint32_t pool, mv_err *err)
+static mv_code add_graph(floor_state *s, const mv_placed_block *own, uint32_t count, uint32_t pool,
+                         mv_err *err)
 {
-    const mv_lives *lives = s->lives;
     mv_minimum *out = s->out;
-    mv_placed_block *own = mv_push_array(s->arena, mv_placed_block, lives->allocs.count);
-    uint32_t count = 0, birth = UINT32_MAX, death = s->graphs[pool].end;
+    uint32_t birth = UINT32_MAX, death = s->graphs[pool].end;
     mv_placement found;
 
-    for (uint32_t i = 0; own && i < lives->allocs.count; i++)
-        if (s->pool[i] == pool && s->size[i]) {
-            own[count] = (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
-            birth = own[count].birth < birth ? own[count].birth : birth;
-            death = own[count].death > death ? own[count].death : death;
-            count++;
-        }
-    if (!own)
-        return no_memory(err);
     if (count == 0)
         return MV_OK;
-    if (mv_placement_find(s->arena, own, count, MV_PLACEMENT_EFFORT, &found, err) != MV_OK)
+    for (uint32_t i = 0; i < count; i++) {
+        birth = own[i].birth < birth ? own[i].birth : birth;
+        death = own[i].death > death ? own[i].death : death;
+    }
+    if (mv_placement_find(s->arena, own, count, s->effort, &found, err) != MV_OK)
         return err->code;
     out->blocks[out->block_count] = (mv_placed_block){birth, death, found.top};
     out->rows[out->block_count++] = MV_NO_ROW;
     return MV_OK;
+}
+
+/* All pools of CUDA graphs. Their blocks are gathered pool by pool. */
+static mv_code add_graphs(floor_state *s, mv_err *err)
+{
+    const mv_lives *lives = s->lives;
+    uint32_t pools = s->trace->pools.count, count = 0, graphs = 0;
+    uint32_t *first = mv_push_array(s->arena, uint32_t, (uint64_t)pools + 2);
+    mv_placed_block *own = mv_push_array(s->arena, mv_placed_block, lives->allocs.count);
+    mv_code code = first && own ? MV_OK : no_memory(err);
+
+    for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
+        if (s->size[i] && s->pool[i] != MV_NO_ROW)
+            first[s->pool[i] + 2]++;
+    for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
+        graphs += first[i + 2] > 0;
+        first[i + 2] += first[i + 1];
+    }
+    for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++)
+        if (s->size[i] && s->pool[i] != MV_NO_ROW)
+            own[first[s->pool[i] + 1]++] =
+                (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
+    s->effort = MV_PLACEMENT_EFFORT / (graphs + 1);
+    for (uint32_t i = 0; code == MV_OK && i < pools; i++) {
+        count = first[i + 1] - first[i];
+        code = add_graph(s, own + first[i], count, i, err);
+    }
+    return code;
 }
 
 static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
@@ -132,7 +155,6 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
     const mv_lives *lives = s->lives;
     uint64_t most = (uint64_t)lives->allocs.count + s->trace->pools.count;
     mv_minimum *out = s->out;
-    mv_code code = MV_OK;
 
     out->blocks = mv_push_array(arena, mv_placed_block, most);
     out->rows = mv_push_array(arena, uint32_t, most);
@@ -144,10 +166,7 @@ static mv_code list_blocks(floor_state *s, mv_arena *arena, mv_err *err)
             out->blocks[out->block_count++] =
                 (mv_placed_block){birth_of(lives, i), death_of(lives, i), s->size[i]};
         }
-    for (uint32_t i = 0; i < s->trace->pools.count && code == MV_OK; i++)
-        if (s->trace->pools.a[i] != 0)
-            code = add_graph(s, i, err);
-    return code;
+    return add_graphs(s, err);
 }
 
 /* ---- what is kept apart ------------------------------------------------------------------ */
@@ -317,8 +336,7 @@ static mv_code place(floor_state *s, mv_arena *arena, mv_err *err)
     mv_placement found;
 
     if (list_blocks(s, arena, err) != MV_OK ||
-        mv_placement_find(arena, out->blocks, out->block_count, MV_PLACEMENT_EFFORT, &found, err) !=
-            MV_OK)
+        mv_placement_find(arena, out->blocks, out->block_count, s->effort, &found, err) != MV_OK)
         return err->code;
     out->offset = found.offset;
     out->upper = found.top;

@@ -5,8 +5,6 @@
 #include "analyze/floor/placement_methods.h"
 #include "base/sort.h"
 
-#define EXACT_STEPS 100000 /* of up to 64 blocks each */
-
 typedef struct {
     uint32_t key, row;
 } keyed;
@@ -50,7 +48,7 @@ static void try_all(mv_placement_problem *p, uint64_t effort, uint64_t *offset, 
     for (uint32_t order = 0; order < MV_STACK_ORDERS && is_open(p, out); order++)
         keep(p, mv_place_from(p, out->load_at, order, offset), offset, out);
     if (is_open(p, out))
-        keep(p, mv_place_exactly(p, EXACT_STEPS, offset, &is_best), offset, out);
+        keep(p, mv_place_exactly(p, effort / 4, offset, &is_best), offset, out);
     if (is_best)
         out->lower = out->top;
     if (is_open(p, out))

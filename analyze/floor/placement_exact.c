@@ -90,11 +90,12 @@ static void descend(search *s, uint32_t placed, uint64_t lowest)
 
 uint64_t mv_place_exactly(mv_placement_problem *p, uint64_t steps, uint64_t *offset, bool *is_best)
 {
-    search s = {.p = p, .count = p->count, .best = p->best, .steps = steps};
+    search s = {.p = p, .count = p->count, .best = p->best};
 
     *is_best = false;
     if (p->count > MOST_BLOCKS)
         return UINT64_MAX;
+    s.steps = steps / (1 + (uint64_t)p->count * p->count); /* each looks at all pairs */
     for (uint32_t i = 0; i < p->count; i++)
         for (uint32_t j = 0; j < p->count; j++)
             s.meets[i][j] =

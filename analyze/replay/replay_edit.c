@@ -264,26 +264,43 @@ static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
     }
 }
 
-/* The operation that frees a block begins where its allocations do: after the last free before
- * them. For each free its position; the frees just before it are of the same operation. */
-static uint32_t begin_of_free(const mv_replay_script *s, uint32_t at)
+/* Where runs of operations begin and end: in constant time for each. */
+typedef struct {
+    uint32_t *start;      /* [op_count] of the run of allocations, or of others, that it is in */
+    uint32_t *next_alloc; /* [op_count] the first allocation after it; op_count: none */
+} op_runs;
+
+static void init_runs(edit_state *e, op_runs *runs)
 {
-    while (at > 0 && s->ops[at - 1].kind != MV_OP_ALLOC)
-        at--;
-    while (at > 0 && s->ops[at - 1].kind == MV_OP_ALLOC)
-        at--;
-    return at;
+    const mv_replay_script *s = e->out;
+    uint32_t next = s->op_count;
+
+    *runs = (op_runs){.start = mv_push_array(e->arena, uint32_t, s->op_count),
+                      .next_alloc = mv_push_array(e->arena, uint32_t, s->op_count)};
+    e->out_of_memory = e->out_of_memory || !runs->start || !runs->next_alloc;
+    for (uint32_t i = 1; !e->out_of_memory && i < s->op_count; i++)
+        runs->start[i] = (s->ops[i].kind == MV_OP_ALLOC) == (s->ops[i - 1].kind == MV_OP_ALLOC)
+                             ? runs->start[i - 1]
+                             : i;
+    for (uint32_t i = s->op_count; !e->out_of_memory && i-- > 0;) {
+        runs->next_alloc[i] = next;
+        next = s->ops[i].kind == MV_OP_ALLOC ? i : next;
+    }
 }
 
-/* The position of the second allocation after one: then the one after it has been made from it. */
-static uint32_t end_of_use(const mv_replay_script *s, uint32_t at)
+/* The operation that frees a block begins with its allocations: after the last free ahead of them.
+ * The frees just before this one belong to the same operation. */
+static uint32_t begin_of_free(const op_runs *runs, uint32_t at)
 {
-    uint32_t seen = 0;
+    return runs->start[at] == 0 ? 0 : runs->start[runs->start[at] - 1];
+}
 
-    for (at++; at < s->op_count; at++)
-        if (s->ops[at].kind == MV_OP_ALLOC && ++seen == 2)
-            break;
-    return at;
+/* The position of the second allocation after one: the first may have been made from it. */
+static uint32_t end_of_use(const mv_replay_script *s, const op_runs *runs, uint32_t at)
+{
+    uint32_t next = runs->next_alloc[at];
+
+    return next < s->op_count ? runs->next_alloc[next] : next;
 }
 
 static uint32_t *positions(edit_state *e, bool of_frees)
@@ -308,16 +325,18 @@ static void offload(edit_state *e)
     uint32_t *born = positions(e, false), *freed = positions(e, true);
     uint32_t *is_now = mv_push_array(e->arena, uint32_t, e->known);
     late_ops late;
+    op_runs runs;
 
     init_late(e, &late);
+    init_runs(e, &runs);
     e->out_of_memory = e->out_of_memory || !is_now;
     for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++) {
         uint32_t leaves, returns;
         is_now[i] = i;
         if (!e->edit->rows[i] || born[i] == MV_NO_ROW || freed[i] == MV_NO_ROW)
             continue;
-        leaves = end_of_use(s, born[i]);
-        returns = begin_of_free(s, freed[i]);
+        leaves = end_of_use(s, &runs, born[i]);
+        returns = begin_of_free(&runs, freed[i]);
         if (leaves >= returns)
             continue;
         is_now[i] = e->out->ids++;
@@ -344,6 +363,7 @@ typedef struct {
     uint32_t *born, *freed; /* [known] positions */
     uint32_t count;
     call_span *calls;
+    op_runs runs;
 } call_list;
 
 static const call_span *call_of(const call_list *l, uint32_t id)
@@ -362,7 +382,6 @@ static bool is_kept(const call_list *l, uint32_t id)
 static void find_calls(call_list *l)
 {
     edit_state *e = l->e;
-    const mv_replay_script *s = e->out;
 
     for (uint32_t i = 0; i < e->known; i++)
         if (l->of[i] != MV_NO_ROW && l->of[i] >= l->count)
@@ -380,8 +399,7 @@ static void find_calls(call_list *l)
     }
     for (uint32_t i = 0; l->calls && i < l->count; i++) {
         call_span *c = &l->calls[i];
-        for (c->end = c->last + 1; c->end < s->op_count && s->ops[c->end].kind != MV_OP_ALLOC;)
-            c->end++;
+        c->end = c->first == MV_NO_ROW ? 0 : l->runs.next_alloc[c->last];
     }
     for (uint32_t i = 0; l->calls && i < e->known; i++)
         if (call_of(l, i) && is_kept(l, i))
@@ -400,9 +418,9 @@ static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_n
 {
     const mv_replay_op *op = &l->e->out->ops[at];
     const call_span *c = call_of(l, op->id);
-    uint32_t again = l->e->out->ids++, leaves = end_of_use(l->e->out, at);
+    uint32_t again = l->e->out->ids++, leaves = end_of_use(l->e->out, &l->runs, at);
 
-    insert(l->e, late, begin_of_free(l->e->out, c->back), op, MV_OP_ALLOC, again);
+    insert(l->e, late, begin_of_free(&l->runs, c->back), op, MV_OP_ALLOC, again);
     is_now[op->id] = again;
     if (is_kept(l, op->id))
         insert(l->e, late, leaves < c->end ? leaves : c->end, op, MV_OP_COMPLETE, op->id);
@@ -418,6 +436,7 @@ static void recompute(edit_state *e)
     late_ops late;
 
     init_late(e, &late);
+    init_runs(e, &l.runs);
     e->out_of_memory = e->out_of_memory || !is_now;
     if (!e->out_of_memory)
         find_calls(&l);
@@ -431,7 +450,7 @@ static void recompute(edit_state *e)
         if (op->kind == MV_OP_ALLOC && at <= c->last_kept)
             make_again(&l, &late, at, is_now);
         else if (op->kind != MV_OP_ALLOC && is_now[op->id] != op->id)
-            insert(e, &late, begin_of_free(s, c->back), op, (mv_replay_op_kind)op->kind,
+            insert(e, &late, begin_of_free(&l.runs, c->back), op, (mv_replay_op_kind)op->kind,
                    is_now[op->id]);
     }
     for (uint32_t i = 0; !e->out_of_memory && i < e->known; i++)

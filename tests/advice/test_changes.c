@@ -5,11 +5,11 @@
 /* The runs of whatif with these options on a recording, with (`changed`) or without the changes. */
 static cJSON *run_of(const char *options, bool changed)
 {
-    cJSON *report =
-        mvt_json_here(0, "$MEMVIZ whatif --json %s $SNAPS/gpt_train.pickle", options);
+    cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json %s $SNAPS/gpt_train.pickle", options);
     cJSON *runs = cJSON_GetObjectItem(report, "runs"), *run;
 
-    cJSON_ArrayForEach(run, runs) {
+    cJSON_ArrayForEach(run, runs)
+    {
         cJSON *changes = cJSON_GetObjectItem(run, "changes");
         cr_assert_eq(cJSON_GetArraySize(changes),
                      cJSON_GetArraySize(cJSON_GetObjectItem(run, "assumed")));
@@ -59,14 +59,14 @@ Test(changes, less_is_allocated_with_less_to_keep)
 
 Test(changes, all_of_a_command_line_make_one_run_under_each_setting)
 {
-    cJSON *report = mvt_json_here(0, "$MEMVIZ whatif --json --drop no_such_line --half no_such_line --conf "
-                                     "expandable_segments:True $SNAPS/gpt_train.pickle");
+    cJSON *report =
+        mvt_json_here(0, "$MEMVIZ whatif --json --drop no_such_line --half no_such_line --conf "
+                         "expandable_segments:True $SNAPS/gpt_train.pickle");
     cJSON *runs = cJSON_GetObjectItem(report, "runs"), *run;
     uint32_t changed = 0;
 
-
-    cJSON_ArrayForEach(run, runs)
-        changed += cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")) == 2;
+    cJSON_ArrayForEach(run, runs) changed +=
+        cJSON_GetArraySize(cJSON_GetObjectItem(run, "changes")) == 2;
     cr_expect_eq(changed, 2);
     cr_expect_eq(cJSON_GetArraySize(runs), 4);
 }

@@ -61,7 +61,7 @@ LongTest(floor, the_placement_of_a_few_blocks_is_the_best_of_all)
 
         random_blocks(&state, blocks, 7, 8);
         best = lowest_top(blocks, 7, order, offset, 0, 0);
-        mvt_ok(mv_placement_find(mvt_memory(), blocks, 7, 1000000, &found, mvt_err()));
+        mvt_ok(mv_placement_find(mvt_memory(), blocks, 7, MV_PLACEMENT_EFFORT, &found, mvt_err()));
         cr_assert_eq(found.top, best, "seed %llu", (unsigned long long)seed);
         cr_assert_eq(found.lower, best);
         cr_assert_leq(found.load, best);
@@ -75,7 +75,7 @@ Test(floor, where_the_load_cannot_be_reached_the_search_proves_it)
                                 {0, 1, 1}, {5, 8, 1}, {7, 10, 2}, {6, 9, 2}, {8, 12, 2}, {1, 5, 2}};
     mv_placement found;
 
-    mvt_ok(mv_placement_find(mvt_memory(), blocks, 12, 1000000, &found, mvt_err()));
+    mvt_ok(mv_placement_find(mvt_memory(), blocks, 12, MV_PLACEMENT_EFFORT, &found, mvt_err()));
     cr_expect_eq(found.load, 6);
     cr_expect_eq(found.lower, 7);
     cr_expect_eq(found.top, 7);
