@@ -277,7 +277,7 @@ static void put_device(const void *all, uint32_t device)
     put_changes(r, w);
     if (w->changes.count == 0)
         put_advice(r, w);
-    if (*w->floor_line) {
+    if (*w->floor_line && w->changes.count == 0) { /* changes have another floor */
         mv_out_text(r->out, "\n  ");
         mv_prose_put(r->out, 2, 4, "%s", w->floor_line);
     }
