@@ -288,7 +288,7 @@ static void init_runs(edit_state *e, op_runs *runs)
     }
 }
 
-/* The operation that frees a block begins with its allocations: after the last free ahead of them.
+/* The operation that frees a block begins with its allocations: after the last free before them.
  * The frees just before this one belong to the same operation. */
 static uint32_t begin_of_free(const op_runs *runs, uint32_t at)
 {
