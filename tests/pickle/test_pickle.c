@@ -618,9 +618,10 @@ Test(pickle, a_file_of_one_object_is_not_a_snapshot)
     cr_expect_eq(
         mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, mvt_err()),
         MV_FORBIDDEN);
-    cr_expect_str_eq(mvt_err()->detail,
-                     "STACK_GLOBAL of collections.OrderedDict: the file is a Python object, as a "
-                     "model's state_dict is, and not a memory snapshot; nothing was executed");
+    cr_expect_str_eq(
+        mvt_err()->detail,
+        "STACK_GLOBAL of collections.OrderedDict: the file is a Python object, such as "
+        "a model's state_dict, not a memory snapshot; nothing was executed");
 }
 
 /* {name 0: d, name 1: d, ...}, all the same d of `pairs` pairs, which is memo entry 9. */
