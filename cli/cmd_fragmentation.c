@@ -1,5 +1,6 @@
 /* memviz fragmentation: memory reserved but not used: how much, why, and who pins it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
@@ -452,14 +453,16 @@ static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
     return MV_OK;
 }
 
-/* The floor is that of the whole trace, and of PyTorch's memory. */
-static mv_code find_floor(fragmentation_report *r, uint32_t index, mv_err *err)
+/* The floor covers the whole trace, and PyTorch's memory. */
+static mv_code find_floor(fragmentation_report *r, uint32_t index, mv_window window, mv_err *err)
 {
+    const char *level = r->cli->options.level;
     mv_arena *arena = &r->cli->arena;
     mv_minimum floor;
 
     r->floor_line[index] = "";
-    if (mv_option_given(&r->cli->options, MV_HAS(AT) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(LEVEL)))
+    if (window.first > 0 || window.end < r->lives[index].events.count ||
+        (level && strcmp(level, "pytorch") != 0))
         return MV_OK;
     if (mv_minimum_find(arena, r->trace, &r->lives[index], true, &floor, err) != MV_OK)
         return err->code;
@@ -484,7 +487,7 @@ static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
     }
     return mv_fragmentation_find(&r->cli->arena, r->trace, lives, &r->sites, opts, &r->found[index],
                                  err) == MV_OK &&
-           judge_gates(r, index, err) == MV_OK && find_floor(r, index, err) == MV_OK;
+           judge_gates(r, index, err) == MV_OK && find_floor(r, index, opts.window, err) == MV_OK;
 }
 
 static bool find_all(fragmentation_report *r)
