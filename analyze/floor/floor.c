@@ -45,7 +45,8 @@ static uint32_t death_of(const mv_lives *lives, uint32_t row)
     return end == MV_NEVER ? lives->events.count + 1 : end + 1;
 }
 
-/* What any allocator has to give: the request in units of 512 bytes, but not more than it got. */
+/* Bytes that any allocator has to give: the request in units of 512 bytes, but not more than it
+ * got. */
 static uint64_t size_of(const floor_state *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -367,7 +368,7 @@ static mv_code find(floor_state *s, mv_arena *arena, bool bound_only, mv_err *er
         return err->code;
     out->is_known = out->lower <= out->reserved;
     if (!out->is_known)
-        out->why = "the blocks in use add up to more than what was reserved: events are missing";
+        out->why = "the blocks in use add up to more than was reserved: events are missing";
     apart = apart > out->reserved ? out->reserved : apart < out->lower ? out->lower : apart;
     out->separation = apart - out->lower;
     out->placement = out->reserved - apart;

@@ -37,7 +37,7 @@ static void wait_for_place(repair *r, uint32_t row)
     r->queue[(r->first + r->waiting++) % r->p->count] = row;
 }
 
-/* What it costs to move a block away: those that had to go often stay, so that a search does not
+/* The cost of moving a block away: those that had to go often stay, so that a search does not
  * turn in circles. Large blocks are harder to place again; how much harder depends on the trace, so
  * their sizes count, or the roots of their sizes. */
 static uint64_t cost_of(const repair *r, uint32_t row)
@@ -78,7 +78,8 @@ static uint64_t sum_until(const mv_key_row *rows, const uint64_t *sums, uint32_t
     return sums[b.low];
 }
 
-/* The costs of what is in [low, high): all that begin below `high` but those that end by `low`. */
+/* The costs of all blocks in [low, high): all that begin below `high` but those that end by `low`.
+ */
 static uint64_t cost_at(const repair *r, uint64_t low, uint64_t high)
 {
     return sum_until(r->near.rows, r->sums, r->near.count, high, false) -

@@ -37,7 +37,7 @@ static bool is_about(const edit_state *e, const mv_replay_op *op)
     return has_id(op) && op->id < e->known && e->edit->rows[op->id];
 }
 
-/* The requested bytes of what was there before the first event, to be changed. */
+/* The requested bytes of blocks from before the first event, to be changed. */
 static uint64_t *start_bytes(edit_state *e)
 {
     mv_replay_script *s = e->out;
@@ -249,7 +249,7 @@ static void insert(edit_state *e, late_ops *late, uint32_t at, const mv_replay_o
     late->last[at] = late->count - 1;
 }
 
-/* The operations with what was inserted; frees of a row are those of `is_now[row]`. */
+/* The operations with the inserted ones; frees of a row are those of `is_now[row]`. */
 static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
 {
     for (uint32_t i = 0; i <= e->out->op_count && !e->out_of_memory; i++) {
@@ -264,7 +264,7 @@ static void merge(edit_state *e, const late_ops *late, const uint32_t *is_now)
     }
 }
 
-/* Where runs of operations begin and end: in constant time for each. */
+/* Begins and ends of runs of operations: in constant time for each. */
 typedef struct {
     uint32_t *start;      /* [op_count] of the run of allocations, or of others, that it is in */
     uint32_t *next_alloc; /* [op_count] the first allocation after it; op_count: none */
@@ -413,7 +413,7 @@ static void find_calls(call_list *l)
     }
 }
 
-/* Makes an allocation of a call again. What is kept is gone in between. */
+/* Makes an allocation of a call again. Blocks that it keeps are gone in between. */
 static void make_again(call_list *l, late_ops *late, uint32_t at, uint32_t *is_now)
 {
     const mv_replay_op *op = &l->e->out->ops[at];
